@@ -1,0 +1,52 @@
+# Every path is relative and quoted, so that the checkout may lie in a path with spaces.
+
+PYTHON ?= python3
+# Where CPU builds of torch are; empty for the indexes that pip is configured with.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+WORKERS ?= 2
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+# As an environment variable the constraints also hold for what builds the package.
+PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.PHONY: help parity test mutants mutants-sample lint clean
+
+help: ## this list
+	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
+	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
+
+parity: $(STAMP) ## does every behaviour hold here? ARGS='hooks --durations' goes to the runner
+	@"$(BIN)" -m parity_tests $(ARGS)
+
+# One thread of torch a worker: more would only fight over the same cores.
+test: $(STAMP) ## the whole test suite; ARGS='-k clip' goes to pytest
+	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+
+mutants: $(STAMP) ## take every piece away, one at a time: the suite must go red
+	@"$(BIN)" -m parity_tests.mutants $(ARGS)
+
+mutants-sample: $(STAMP) ## the same for a fixed sample of 20
+	@"$(BIN)" -m parity_tests.mutants --sample 20
+
+lint: $(STAMP) ## ruff and pyright
+	@"$(BIN)" -m ruff check
+	@"$(BIN)" -m ruff format --check
+	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$(BIN)" -m pyright
+
+clean: ## forget the environment and every cache
+	rm -rf "$(VENV)" .cache .hypothesis .pytest_cache .ruff_cache build dist
+
+# torch first and alone: only torch comes from its index, what it needs comes with the rest.
+$(STAMP): pyproject.toml constraints.txt
+	@command -v "$(PYTHON)" >/dev/null || { echo "No '$(PYTHON)' here: install Python 3.11 or newer, or name it, as in make parity PYTHON=/path/to/python3." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jaxgrad needs Python 3.11 or newer, and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1): name a newer one, as in make parity PYTHON=python3.12." >&2; exit 1; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "'$(PYTHON)' has no venv module: install it (Debian, Ubuntu: apt install python3-venv) or name another Python with PYTHON=." >&2; exit 1; }
+	@echo "Installing into $(VENV); once, and again when pyproject.toml or constraints.txt change."
+	@"$(PYTHON)" -m venv "$(VENV)"
+	@$(PIP) --no-deps --retries 2 --timeout 15 $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") torch
+	@$(PIP) -e '.[parity,dev]'
+	@touch "$@"

@@ -1,0 +1,17 @@
+"""PyTorch's gradient behaviour as pure JAX functions, with proof.
+
+The surface, one list; names are torch's for behaviours and JAX's for helpers.
+"""
+
+from jaxgrad.backward import accumulate as accumulate
+from jaxgrad.backward import depends_on as depends_on
+from jaxgrad.backward import grad as grad
+from jaxgrad.backward import retain_grad as retain_grad
+from jaxgrad.backward import value_and_grad as value_and_grad
+from jaxgrad.backward import value_and_retained_grads as value_and_retained_grads
+from jaxgrad.checkpointing import saved_bytes as saved_bytes
+from jaxgrad.grad_modes import combine as combine
+from jaxgrad.grad_modes import no_grad as no_grad
+from jaxgrad.grad_modes import partition as partition
+from jaxgrad.hooks import backward_hook as backward_hook
+from jaxgrad.hooks import hook as hook

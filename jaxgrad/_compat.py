@@ -1,0 +1,86 @@
+"""Every question about the JAX version is answered here, by public names only."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend import core as jex_core
+from jax.extend import source_info_util
+from jax.interpreters import ad, batching, mlir
+
+
+# What a function raises when it needs a number where tracing has only a shape: `if x > 0:`.
+NEEDS_NUMBERS = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.NonConcreteBooleanIndexError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+# Renamed over the years; both spellings are known.
+JIT = ("jit", "pjit")
+REMAT = ("remat", "remat2", "checkpoint")
+
+
+def open_jaxpr(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
+    """The bare jaxpr and its constants, of a closed or an already open one."""
+    return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
+
+
+@contextlib.contextmanager
+def equation_context(eqn: jex_core.JaxprEqn) -> Iterator[None]:
+    """Name stack, source line and numeric settings that were in force when `eqn` was traced."""
+    stack = source_info_util.current_name_stack() + eqn.source_info.name_stack
+    with (
+        source_info_util.user_context(eqn.source_info.traceback, name_stack=stack),
+        eqn.ctx.manager,
+    ):
+        yield
+
+
+def bind(eqn: jex_core.JaxprEqn, args: Sequence[Any], **params: Any) -> list[Any]:
+    """Run one equation on new arguments, with some of its parameters replaced."""
+    settings = eqn.primitive.get_bind_params({**eqn.params, **params})
+    functions, settings = settings if isinstance(settings, tuple) else ((), settings)  # before 0.10
+    out = eqn.primitive.bind(*functions, *args, **settings)
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
+def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body` sharded as the `shard_map` equation `eqn` is."""
+    params = eqn.params
+    names: Any = params.get("newly_manual_axes", params.get("manual_axes"))
+    options = {k: params[k] for k in ("mesh", "in_specs", "out_specs", "check_vma")}
+    return jax.shard_map(body, axis_names=set(names), **options)
+
+
+def source_line(eqn: jex_core.JaxprEqn) -> str:
+    """`file:line (function)` of the user's line that made `eqn`."""
+    return source_info_util.summarize(eqn.source_info)
+
+
+def identity_primitive(name: str) -> jex_core.Primitive:
+    """A primitive that is the identity everywhere, and that a jaxpr shows.
+
+    Its tangent passes by it: tagging a value moves no bit of any gradient. Under `vmap` the mapped
+    axis goes to the front, so that what a tag marks is stacked along axis 0. No remat policy knows
+    it, so none is disturbed (`checkpoint_name` would be caught by `save_any_names_but_these`).
+    """
+    primitive = jex_core.Primitive(name)
+    primitive.def_impl(lambda x, **_: x)
+    primitive.def_abstract_eval(lambda aval, **_: aval)
+
+    def jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+        return primitive.bind(*primals, **params), tangents[0]
+
+    def batch(args: Any, dims: Any, **params: Any) -> Any:
+        return primitive.bind(jnp.moveaxis(args[0], dims[0], 0), **params), 0
+
+    ad.primitive_jvps[primitive] = jvp
+    batching.primitive_batchers[primitive] = batch
+    mlir.register_lowering(primitive, lambda _, x, **__: [x])
+    return primitive

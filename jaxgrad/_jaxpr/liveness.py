@@ -1,0 +1,111 @@
+"""Which inputs can a derivative of the outputs reach?
+
+torch's rule, not JAX's: a derivative passes through every operation from floating point to floating
+point, also where it is zero (`floor`, `sign`, a multiplication by 0). It stops at `stop_gradient`,
+at integers and booleans, and where a custom rule does not use a tangent. The pass goes backwards
+from the outputs, once, and to a fixpoint around loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.extend import core as jex_core
+
+from jaxgrad import _compat
+from jaxgrad._jaxpr.tracing import abstract, inner, is_inexact, trace
+from jaxgrad._tree import merge, partition
+
+
+# Output i is made of input i alone.
+_ONE_TO_ONE = ("sort", "optimization_barrier", "copy", "device_put", "psum", "psum_invariant")
+
+
+def live_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
+    """For each of `leaves` (floating point arrays): can a derivative of `fun(*leaves)` reach it?
+
+    A function that needs numbers (`if x > 0:`) cannot be traced; then the tangent program of this
+    one run answers. There an operation whose derivative is zero everywhere (`floor`) is no path.
+    """
+    try:
+        jaxpr = trace(fun, *leaves).jaxpr
+    except _compat.NEEDS_NUMBERS:
+        _, tangent = jax.linearize(fun, *leaves)
+        jaxpr = trace(tangent, *leaves).jaxpr
+    return live_inputs(jaxpr, [True] * len(jaxpr.out_avals))
+
+
+def live_inputs(jaxpr: Any, live_out: Sequence[bool]) -> list[bool]:
+    """For each input of `jaxpr`: is there a differentiable path to an output of `live_out`?"""
+    jaxpr, _ = _compat.open_jaxpr(jaxpr)
+    live: set[Any] = set()
+
+    def mark(atoms: Sequence[Any], flags: Sequence[bool]) -> None:
+        for atom, flag in zip(atoms, flags, strict=True):
+            if flag and isinstance(atom, jex_core.Var) and is_inexact(atom):
+                live.add(atom)
+
+    mark(jaxpr.outvars, live_out)
+    for eqn in reversed(jaxpr.eqns):
+        outs = [v in live for v in eqn.outvars]
+        if any(outs):
+            mark(eqn.invars, _through(eqn, outs))
+        elif any(_is_ref(v) and v in live for v in eqn.invars):
+            mark(eqn.invars, [True] * len(eqn.invars))  # a write into a ref that is read later
+    return [v in live for v in jaxpr.invars]
+
+
+def _through(eqn: jex_core.JaxprEqn, outs: list[bool]) -> list[bool]:
+    """For each input of one equation: does it reach one of the live `outs`?"""
+    name, params, n = eqn.primitive.name, eqn.params, len(eqn.invars)
+    if name == "stop_gradient":
+        return [False] * n
+    if name in _ONE_TO_ONE and n == len(outs):
+        return outs
+    if name == "custom_jvp_call":
+        return _through_custom_jvp(eqn, outs)
+    if name == "custom_vjp_call":
+        return [True] * n  # its rule gives every input a gradient, as torch's Function does
+    if name == "cond":
+        branches = [live_inputs(branch, outs) for branch in params["branches"]]
+        return [False, *map(any, zip(*branches, strict=True))]
+    if name == "scan":
+        return _loop(params["jaxpr"], params["num_consts"], params["num_carry"], outs)
+    if name == "while":
+        skip, consts = params["cond_nconsts"], params["body_nconsts"]
+        return [False] * skip + _loop(params["body_jaxpr"], consts, len(outs), outs)
+    subs = inner(eqn)
+    return live_inputs(subs[0], outs) if subs else [True] * n
+
+
+def _loop(body: Any, n_consts: int, n_carry: int, outs: list[bool]) -> list[bool]:
+    """A loop's inputs `consts, carry, xs` from its outputs `carry, ys`, to a fixpoint."""
+    carry, ys = outs[:n_carry], outs[n_carry:]
+    while True:
+        ins = live_inputs(body, carry + ys)
+        wider = [a or b for a, b in zip(carry, ins[n_consts : n_consts + n_carry], strict=True)]
+        if wider == carry:
+            return ins[:n_consts] + carry + ins[n_consts + n_carry :]
+        carry = wider
+
+
+def _through_custom_jvp(eqn: jex_core.JaxprEqn, outs: list[bool]) -> list[bool]:
+    """Ask the rule, not the body: a straight-through `x > 0` passes its tangent on."""
+    moved = [is_inexact(v) for v in eqn.invars]
+    primals, fixed = partition(moved, map(abstract, eqn.invars))
+
+    def tangents_out(primals: Any, fixed: Any, tangents: Any) -> Any:
+        def fun(*primals: Any) -> list[Any]:
+            return _compat.bind(eqn, merge(moved, primals, fixed))
+
+        return jax.jvp(fun, tuple(primals), tuple(tangents))[1]
+
+    jaxpr = trace(tangents_out, primals, fixed, primals).jaxpr
+    flags = live_inputs(jaxpr, outs)[len(moved) :]
+    return merge(moved, flags, [False] * len(fixed))
+
+
+def _is_ref(atom: Any) -> bool:
+    return isinstance(atom, jex_core.Var) and "Ref" in type(atom.aval).__name__

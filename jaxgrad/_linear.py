@@ -1,0 +1,121 @@
+"""A linear map that is given by its transpose.
+
+`linear(forward, transpose, residuals, tangents, avals)` is a step of a tangent program. Forward mode
+runs `forward`; reverse mode runs `transpose`, which may be any function of the cotangents: a hook
+that clips, somebody's own backward. What either computes is ordinary JAX, so that the next
+derivative goes through it. `jax.custom_derivatives.linear_call` is the same idea, but cannot be
+mapped, and takes a transpose that is not linear for its own transpose the next time round.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend import core as jex_core
+from jax.interpreters import ad, batching, mlir
+
+
+Values = Sequence[Any]
+# (residuals, cotangents; None where none arrived) -> cotangents of the tangents; None for none
+Transpose = Callable[[Values, Values], Values]
+Forward = Callable[[Values, Values], Values]  # (residuals, tangents) -> tangents of the outputs
+
+
+def linear(
+    forward: Forward, transpose: Transpose, residuals: Values, tangents: Values, avals: Values
+) -> list[Any]:
+    """Apply the map to `tangents`; `avals` are the types of what comes out."""
+    params = {"forward": forward, "transpose": transpose, "avals": tuple(avals)}
+    return _linear_p.bind(*residuals, *tangents, count=len(residuals), **params)
+
+
+def hoist(fun: Callable[..., Any], *example: Any) -> tuple[Callable[..., Any], list[Any]]:
+    """Trace `fun` into one whose first argument is what it closed over.
+
+    A transpose runs when the trace that it was written in may be over; a value closed over has to
+    travel as a residual.
+    """
+    closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*example)
+    structure = jax.tree.structure(shapes)
+
+    def hoisted(consts: Values, *args: Any) -> Any:
+        run = jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(closed.jaxpr, list(consts)))
+        return structure.unflatten(run(*jax.tree.leaves(args)))
+
+    return hoisted, list(closed.consts)
+
+
+_linear_p = jex_core.Primitive("linear_by_transpose")
+_linear_p.multiple_results = True
+
+
+def _run(*args: Any, count: int, forward: Forward, avals: Values, **_: Any) -> list[Any]:
+    out = forward(args[:count], args[count:])
+    return [jnp.zeros(a.shape, a.dtype) if o is None else o for o, a in zip(out, avals, strict=True)]
+
+
+def _jvp(primals: Values, tangents: Values, *, count: int, **params: Any) -> Any:
+    """It is linear: the tangent goes the same way, with the residuals at hand."""
+    out = _linear_p.bind(*primals, count=count, **params)
+    if all(type(t) is ad.Zero for t in tangents[count:]):
+        return out, [ad.Zero(a.to_tangent_aval()) for a in params["avals"]]
+    moved = [ad.instantiate_zeros(t) for t in tangents[count:]]
+    return out, _linear_p.bind(*primals[:count], *moved, count=count, **params)
+
+
+def _transpose(cotangents: Values, *args: Any, count: int, transpose: Transpose, **_: Any) -> Any:
+    nothing = [None] * count
+    wanted = args[count:]
+    if all(type(c) is ad.Zero for c in cotangents):
+        return [*nothing, *(ad.Zero(_aval(w)) for w in wanted)]
+    arrived = [None if type(c) is ad.Zero else c for c in cotangents]
+    out = transpose(args[:count], arrived)
+    return [
+        *nothing,
+        *(
+            None if not ad.is_undefined_primal(w) else ad.Zero(_aval(w)) if o is None else o
+            for o, w in zip(out, wanted, strict=True)
+        ),
+    ]
+
+
+def _aval(value: Any) -> Any:
+    return value.aval if ad.is_undefined_primal(value) else jax.typeof(value)
+
+
+def _batch(
+    axis: Any, args: Values, dims: Values, *, count: int, forward: Any, transpose: Any, avals: Values
+) -> Any:
+    """What is linear is mapped along its first axis; a residual stays as it is."""
+    params = {"count": count, "forward": forward, "transpose": transpose, "avals": avals}
+    if all(d is None for d in dims):
+        return _linear_p.bind(*args, **params), [None] * len(avals)
+    each = functools.partial(
+        jax.vmap,
+        in_axes=(list(dims[:count]), 0),
+        axis_size=axis.size,
+        axis_name=axis.name,
+        spmd_axis_name=axis.spmd_name,
+    )
+    params |= {
+        "forward": lambda residuals, tangents: each(forward)(list(residuals), list(tangents)),
+        "transpose": lambda residuals, given: each(transpose)(list(residuals), list(given)),
+        "avals": tuple(jex_core.unmapped_aval(axis.size, 0, aval) for aval in avals),
+    }
+    wide = [
+        batching.bdim_at_front(x, d, axis.size)
+        for x, d in zip(args[count:], dims[count:], strict=True)
+    ]
+    return _linear_p.bind(*args[:count], *wide, **params), [0] * len(avals)
+
+
+_linear_p.def_impl(_run)
+_linear_p.def_abstract_eval(lambda *_, avals, **__: avals)
+ad.primitive_jvps[_linear_p] = _jvp
+ad.primitive_transposes[_linear_p] = _transpose
+batching.fancy_primitive_batchers[_linear_p] = _batch
+mlir.register_lowering(_linear_p, mlir.lower_fun(_run, multiple_results=True))

@@ -1,0 +1,270 @@
+"""Seeing and changing a cotangent on its way back.
+
+A hook is the identity whose transpose is the user's function. Its rule calls the identity itself, so
+that the next derivative goes through the function and, as in torch, through the hook again; forward
+mode passes by it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
+
+from jaxgrad._linear import hoist, linear
+
+
+PyTree = Any
+Rule = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]  # (closed over, cotangents)
+
+
+def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
+    """Mark a value: on the way back, `fn` is called with its total cotangent.
+
+    Use the result in place of `x`: the cotangents of all its uses are summed before `fn` sees them.
+
+    Args:
+        x: An array or a tree of arrays; at least one of them real or complex floating point.
+        fn: Called with the cotangent, of the structure, shapes and dtypes of `x` (None in the place
+            of an integer leaf, which has none). Returns None to watch, or a cotangent of the same
+            shapes and dtypes to be used instead. Traced once, where the hook is set; it may close
+            over any value, and derivatives go through it.
+
+    Returns:
+        `x`, bit for bit.
+
+    Raises:
+        TypeError: `x` has no leaf with a gradient, or `fn` changes a dtype or returns no array.
+        ValueError: `fn` changes a shape or the structure.
+
+    Example:
+        >>> import jax, jaxgrad
+        >>> def loss(x):
+        ...     y = jaxgrad.hook(x * 1.0, lambda g: jax.numpy.clip(g, -1.0, 1.0))
+        ...     return y * 3.0 + y * 4.0  # the hook sees 7.0
+        >>> print(jax.grad(loss)(2.0))
+        1.0
+
+    Torch: `torch.Tensor.register_hook`.
+
+    Differs from torch in:
+        1. Of several hooks the one applied last is called first: `hook(hook(x, second), first)`.
+        2. A wrong replacement is refused where the hook is set, not during the backward pass.
+        3. A complex cotangent is JAX's, the conjugate of torch's.
+    """
+    leaves, structure = jax.tree.flatten(x)
+    live = [_has_gradient(leaf) for leaf in leaves]
+    if not any(live):
+        raise TypeError(
+            "cannot register a hook on a value that has no gradient: "
+            f"hook got {_describe(x)}; a floating point array is needed"
+        )
+
+    def rule(cotangents: Sequence[Any], _: Sequence[Any]) -> Sequence[Any]:
+        given = structure.unflatten(_merge(cotangents, live))
+        made = fn(given)
+        return cotangents if made is None else _replacement(made, given, _name(fn))
+
+    marked, _ = _enter(rule, _only(leaves, live), [])
+    return structure.unflatten(_merge(marked, live, leaves))
+
+
+def backward_hook(
+    fun: Callable[..., PyTree],
+    hook: Callable[[tuple[PyTree, ...], tuple[PyTree, ...]], Sequence[PyTree] | None],
+) -> Callable[..., PyTree]:
+    """Call `hook` with a function's gradients, inputs and outputs together, on the way back.
+
+    Args:
+        fun: Any function of arrays; what it closes over (its parameters) is none of its inputs.
+        hook: `hook(grad_inputs, grad_outputs)`, called once all of them are known. `grad_inputs`
+            has one entry for each positional argument: its gradient; zeros for an array that needs
+            none (integers); None for what is no array. `grad_outputs` is a tuple as well: one
+            cotangent, or one for each element if `fun` returns a tuple; None for integers. Returns
+            None to watch, or as many gradients to be used instead of `grad_inputs` (None among
+            them: zeros). Traced once for each call of the function.
+
+    Returns:
+        `fun`, hooked. Keyword arguments are passed on and not looked at.
+
+    Raises:
+        ValueError: `hook` returns another number of gradients, or changes a shape.
+        TypeError: `hook` changes a dtype or returns no array.
+
+    Example:
+        >>> import jax, jaxgrad
+        >>> double = lambda grad_inputs, grad_outputs: (2.0 * grad_inputs[0],)
+        >>> print(jax.grad(jaxgrad.backward_hook(jax.numpy.square, double))(3.0))
+        12.0
+
+    Torch: `torch.nn.Module.register_full_backward_hook`, whose hook also gets the module, first.
+
+    Differs from torch in:
+        1. A tree among the inputs or outputs gives a tree of gradients; torch shows None for it, and
+           ignores the hook of a module that returns a dict or a list.
+        2. An output that is not used in the loss has zeros in `grad_outputs`, in torch None; a None in
+           the hook's answer leaves zeros, in torch None.
+        3. Where no input is differentiated the hook is not called; torch calls it with (None,).
+    """
+
+    @functools.wraps(fun)
+    def hooked(*args: Any, **kwargs: Any) -> PyTree:
+        leaves, structure = jax.tree.flatten(args)
+        live = [_has_gradient(leaf) for leaf in leaves]
+        fixed = [None if has else _no_gradient(leaf) for leaf, has in zip(leaves, live, strict=True)]
+
+        def inner(*values: Any) -> PyTree:
+            return fun(*structure.unflatten(_merge(values, live, leaves)), **kwargs)
+
+        values = _only(leaves, live)
+        closed, shapes = jax.make_jaxpr(inner, return_shape=True)(*values)
+        out_structure = jax.tree.structure(shapes)
+        out_live = [jnp.issubdtype(aval.dtype, jnp.inexact) for aval in closed.out_avals]
+
+        def rule(cotangents: Sequence[Any], sent: Sequence[Any]) -> Sequence[Any]:
+            grad_inputs = structure.unflatten(_merge(cotangents, live, fixed))
+            grad_outputs = out_structure.unflatten(_merge(sent, out_live))
+            if type(grad_outputs) is not tuple:
+                grad_outputs = (grad_outputs,)
+            made = hook(grad_inputs, grad_outputs)
+            if made is None:
+                return cotangents
+            if not isinstance(made, (tuple, list)):
+                made = (made,)
+            if len(made) != len(grad_inputs):
+                raise ValueError(
+                    f"backward hook {_name(hook)!r} returned an invalid number of grad_input, got "
+                    f"{len(made)}, but expected {len(grad_inputs)}: one for each positional argument"
+                )
+            given = structure.unflatten(_merge(cotangents, live))
+            return [
+                new
+                for old, answer in zip(given, made, strict=True)
+                for new in _replacement(answer, old, _name(hook))
+            ]
+
+        marked, slots = _enter(rule, values, _only(closed.out_avals, out_live))
+        out = jax.tree.leaves(inner(*marked))
+        left = iter(slots)
+        tagged = [_leave(o, next(left)) if has else o for o, has in zip(out, out_live, strict=True)]
+        return out_structure.unflatten(tagged)
+
+    return hooked
+
+
+def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The values unchanged, and a slot of each type in `avals` for what `_leave` sends back.
+
+    On the way back `rule` is called with the cotangents of the values and with what the slots received.
+    """
+    types = [*map(_cotangent_type, values), *avals]
+    size = len(values)
+    transpose, consts = hoist(rule, types[:size], types[size:])
+
+    @jax.custom_jvp
+    def enter(_: list[Any], values: list[Any]) -> list[Any]:
+        return [*values, *(jnp.zeros(aval.shape, aval.dtype) for aval in avals)]
+
+    def jvp(primals: Any, tangents: Any) -> Any:
+        residuals, moving = primals[0], tangents[1]
+        live = [not isinstance(t, SymbolicZero) for t in moving]
+
+        def back(residuals: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
+            if avals and all(sent is None for sent in arrived[-len(avals) :]):
+                return arrived[: -len(avals)]  # it did not come through the outputs
+            full = _merge(arrived, [*live, *[True] * len(avals)])
+            full = [jnp.zeros(t.shape, t.dtype) if c is None else c for c, t in zip(full, types)]
+            return _only(transpose(residuals, full[:size], full[size:]), live)
+
+        def forth(_: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
+            return [*tangents, *[None] * len(avals)]
+
+        moved = linear(forth, back, residuals, _only(moving, live), [*_only(types[:size], live), *avals])
+        return enter(*primals), _merge(moved, [*live, *[True] * len(avals)], [*moving, *avals])
+
+    enter.defjvp(jvp, symbolic_zeros=True)
+    out = enter(consts, values)
+    return out[:size], out[size:]
+
+
+@jax.custom_jvp
+def _leave(out: Any, slot: Any) -> Any:
+    """`out`, whose cotangent is sent to the slot as well."""
+    del slot
+    return out
+
+
+def _leave_jvp(primals: Any, tangents: Any) -> Any:
+    moving = [t for t in tangents if not isinstance(t, SymbolicZero)]
+    return _leave(*primals), sum(moving[1:], moving[0]) if len(moving) == 2 else tangents[0]
+
+
+_leave.defjvp(_leave_jvp, symbolic_zeros=True)
+
+
+def _replacement(made: PyTree, given: PyTree, name: str) -> list[Any]:
+    """The leaves of a hook's answer, for each leaf that has a cotangent."""
+    if jax.tree.structure(made) != jax.tree.structure(given):
+        raise TypeError(
+            f"hook {name!r} should return None or a cotangent like the one it got, "
+            f"{_describe(given)}, but returned {_describe(made)}"
+        )
+    pairs = list(zip(jax.tree.leaves(made), jax.tree.leaves(given), strict=True))
+    for new, old in pairs:
+        if not hasattr(new, "dtype"):
+            raise TypeError(
+                f"hook {name!r} should return None or a cotangent like the one it got, "
+                f"{_describe(old)}, but returned {new!r}"
+            )
+        if new.shape != old.shape:
+            raise ValueError(
+                f"hook {name!r} has changed the size of value: "
+                f"was {_describe(old)}, got {_describe(new)}"
+            )
+        if new.dtype != old.dtype:
+            raise TypeError(
+                f"hook {name!r} has changed the type of value: "
+                f"was {_describe(old)}, got {_describe(new)}"
+            )
+    return [new for new, _ in pairs]
+
+
+def _has_gradient(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.inexact)
+
+
+def _no_gradient(leaf: Any) -> Any:
+    return jnp.zeros_like(leaf) if hasattr(leaf, "dtype") else None
+
+
+def _cotangent_type(value: Any) -> Any:
+    return jax.typeof(value).update(weak_type=False)
+
+
+def _only(values: Sequence[Any], where: Sequence[bool]) -> list[Any]:
+    return [value for value, has in zip(values, where, strict=True) if has]
+
+
+def _merge(values: Sequence[Any], where: Sequence[bool], rest: Sequence[Any] = ()) -> list[Any]:
+    """The values at the places that are true, and the rest's own, or None, at the others."""
+    left = iter(values)
+    others = rest or [None] * len(where)
+    return [next(left) if has else other for has, other in zip(where, others, strict=True)]
+
+
+def _name(fn: Any) -> str:
+    return getattr(fn, "__name__", None) or type(fn).__name__
+
+
+def _describe(tree: PyTree) -> str:
+    """`float64[3]`, or the tree of such."""
+    return str(jax.tree.map(lambda x: _Text(jax.typeof(x).str_short()), tree))
+
+
+class _Text(str):
+    __slots__ = ()
+    __repr__ = str.__str__

@@ -1,0 +1,7 @@
+"""The engine of comparison: two observations in, a verdict and the first difference out."""
+
+from jaxgrad.parity.compare import Comparison as Comparison
+from jaxgrad.parity.compare import Leaf as Leaf
+from jaxgrad.parity.compare import Raises as Raises
+from jaxgrad.parity.compare import Tolerance as Tolerance
+from jaxgrad.parity.compare import compare as compare

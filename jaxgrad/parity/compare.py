@@ -1,0 +1,317 @@
+"""Compare two observations: structure, then dtype, then shape, then value.
+
+An observation is a tree of arrays, `None` ("no gradient"), static values (str, int, bool) and
+exceptions. The reference side may also hold `Raises`, which stands for any exception of a type
+whose text has certain words. Nothing here knows torch or JAX: both sides arrive as numpy.
+"""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.ulp import (
+    distance,
+    epsilon,
+    histogram,
+    is_array,
+    is_inexact,
+    scale_of,
+    spacing,
+    wide,
+)
+
+
+FLOAT64_RTOL = 1e-12  # of the leaf's scale
+STRUCTURAL_ZERO = 1e-13  # of the tree's scale, in float64
+CONTROL_RTOL = 1e-6  # a control must differ by more than this, of the leaf's scale
+FLOOR_ULP = 4.0
+TORCH_ERRORS = 3.0
+
+PASSED = ("bitwise", "close", "deviation")
+_EPS64 = float(np.finfo(np.float64).eps)
+_KINDS = ("structure", "dtype", "shape", "value")
+
+
+class Raises(NamedTuple):
+    """Stands for an exception of this type whose text contains these words."""
+
+    type: type[BaseException]
+    words: str = ""
+
+    def matches(self, error: Any) -> bool:
+        return isinstance(error, self.type) and self.words in str(error)
+
+
+class Tolerance(NamedTuple):
+    """A bound of a leaf's own, as a share of its scale, with the reason for it."""
+
+    rtol: float
+    why: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Leaf:
+    """One place of the two trees and what was found there."""
+
+    path: str
+    verdict: str  # bitwise | close | fail
+    kind: str = ""  # what failed: structure | dtype | shape | value
+    text: str = ""  # why, for a person
+    index: tuple[int, ...] = ()
+    torch: Any = None  # the value at the worst index
+    jax: Any = None
+    scale: float = 0.0
+    difference: float = 0.0
+    allowed: float = 0.0
+    ulp_at_scale: float = 0.0
+    max_rel: float = 0.0
+    oracle_ratio: float | None = None
+    structural_zero: bool = False
+    histogram: tuple[int, ...] = ()  # elements by elementwise ULP apart, see ulp.BINS
+
+    @property
+    def differs(self) -> bool:
+        """Whether this leaf alone would show that a tool was taken out."""
+        if self.kind and self.kind != "value":
+            return True
+        return self.verdict == "fail" and not self.difference <= CONTROL_RTOL * self.scale
+
+
+class Comparison(NamedTuple):
+    verdict: str  # bitwise | close | fail | error
+    leaves: tuple[Leaf, ...]
+    text: str = ""
+
+    @property
+    def first(self) -> Leaf | None:
+        """The first leaf that is wrong; structure before dtype before shape before value."""
+        wrong = [leaf for leaf in self.leaves if leaf.verdict == "fail"]
+        return min(wrong, key=lambda leaf: _KINDS.index(leaf.kind), default=None)
+
+    @property
+    def worst(self) -> Leaf | None:
+        """The leaf to look at: the first wrong one, else the one furthest apart."""
+        by_ulp = max(self.leaves, key=lambda leaf: leaf.ulp_at_scale, default=None)
+        return self.first or by_ulp
+
+
+def flatten(tree: Any, path: str = "") -> dict[str, Any]:
+    """Leaves by path, `layer/weight`; a list and a tuple of the same items are the same."""
+    if isinstance(tree, Raises):
+        return {path: tree}
+    if isinstance(tree, Mapping):
+        items = [(str(key), tree[key]) for key in sorted(tree, key=str)]
+    elif isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        items = list(zip(tree._fields, tree, strict=True))  # pyright: ignore[reportAttributeAccessIssue]
+    elif isinstance(tree, Sequence) and not isinstance(tree, str):
+        items = [(str(i), item) for i, item in enumerate(tree)]
+    else:
+        return {path: tree}
+    leaves: dict[str, Any] = {}
+    for key, item in items:
+        leaves |= flatten(item, f"{path}/{key}" if path else key)
+    return leaves
+
+
+def compare(
+    torch: Any,
+    jax: Any,
+    *,
+    oracle: Any = None,
+    reruns: Sequence[Any] = (),
+    tolerance: Tolerance | None = None,
+    zeros: bool = False,
+) -> Comparison:
+    """Compare two observations by the rules of "numerically identical".
+
+    Args:
+      torch: The reference's observation, numpy arrays at the leaves.
+      jax: The observation under test.
+      oracle: The reference's observation in float64 on the same (rounded) inputs. With it, a
+        value passes when it is no further from the oracle than three times torch's own error.
+      reruns: torch's observations with the inputs moved by one ULP; they measure that error.
+      tolerance: A looser bound with its reason, instead of the rules above.
+      zeros: Whether a reference that holds nothing but zeros is meant.
+
+    Returns:
+      A `Comparison`: the verdict, every leaf, and the text of what is wrong.
+    """
+    left, right = flatten(torch), flatten(jax)
+    if not any(leaf is not None for leaf in (*left.values(), *right.values())):
+        return Comparison("error", (), "nothing was compared: the observation holds no value")
+    truth = flatten(oracle) if oracle is not None else {}
+    others = [flatten(rerun) for rerun in reruns]
+    source = truth or left
+    tree_scale = max((scale_of(leaf) for leaf in source.values()), default=0.0)
+
+    leaves = []
+    for path in dict.fromkeys((*left, *right)):
+        if path not in left or path not in right:
+            side, have = ("torch", right) if path not in left else ("JAX", left)
+            text = f"{side} has no such leaf, the other side has {_show(have[path])}"
+            leaves.append(Leaf(path, "fail", "structure", text))
+            continue
+        leaves.append(
+            _compare_leaf(
+                path,
+                left[path],
+                right[path],
+                truth[path] if is_array(truth.get(path)) else None,
+                [run[path] for run in (left, *others) if is_array(run.get(path))],
+                tree_scale,
+                tolerance,
+            )
+        )
+    failed = Comparison("fail", tuple(leaves)).first
+    if failed is not None:
+        return Comparison("fail", tuple(leaves), f"{failed.path or 'the value'}: {failed.text}")
+    numbers = [leaf for leaf in left.values() if is_array(leaf) and leaf.dtype != bool]
+    if numbers and not zeros and not any(np.any(leaf != 0) for leaf in numbers):
+        text = "only zeros were compared; say zeros=True if the case is about zeros"
+        return Comparison("error", tuple(leaves), text)
+    bitwise = all(leaf.verdict == "bitwise" for leaf in leaves)
+    return Comparison("bitwise" if bitwise else "close", tuple(leaves))
+
+
+def _compare_leaf(
+    path: str,
+    torch: Any,
+    jax: Any,
+    oracle: np.ndarray | None,
+    runs: list[np.ndarray],
+    tree_scale: float,
+    tolerance: Tolerance | None,
+) -> Leaf:
+    def fail(kind: str, text: str) -> Leaf:
+        return Leaf(path, "fail", kind, text, torch=torch, jax=jax)
+
+    if _category(torch) != _category(jax):
+        return fail("structure", f"torch has {_show(torch)}, JAX has {_show(jax)}")
+    if not is_array(torch):
+        if isinstance(torch, float):
+            return fail("structure", "a Python float has no dtype; return an array")
+        same = torch.matches(jax) if isinstance(torch, Raises) else _same_static(torch, jax)
+        if same:
+            return Leaf(path, "bitwise", torch=torch, jax=jax)
+        return fail("value", f"torch has {_show(torch)}, JAX has {_show(jax)}")
+    if torch.dtype != jax.dtype:
+        return fail("dtype", f"torch has dtype {torch.dtype}, JAX has {jax.dtype}")
+    if torch.shape != jax.shape:
+        return fail("shape", f"torch has shape {torch.shape}, JAX has {jax.shape}")
+    if not is_inexact(torch.dtype):
+        if np.array_equal(torch, jax):
+            return Leaf(path, "bitwise")
+        index = tuple(int(i) for i in np.argwhere(torch != jax)[0])
+        text = f"at {_at(index)} torch has {torch[index]}, JAX has {jax[index]}"
+        return dataclasses.replace(
+            fail("value", text),
+            index=index,
+            torch=torch[index],
+            jax=jax[index],
+            difference=math.inf,
+        )
+    return _compare_floats(path, torch, jax, oracle, runs, tree_scale, tolerance)
+
+
+def _compare_floats(
+    path: str,
+    torch: np.ndarray,
+    jax: np.ndarray,
+    oracle: np.ndarray | None,
+    runs: list[np.ndarray],
+    tree_scale: float,
+    tolerance: Tolerance | None,
+) -> Leaf:
+    eps = epsilon(torch.dtype)
+    scale = scale_of(torch)
+    ulp = spacing(scale, torch.dtype)
+    apart = distance(torch, jax)
+    judged = torch if oracle is None or oracle.shape != torch.shape else oracle
+    zero_bound = STRUCTURAL_ZERO * tree_scale * eps / _EPS64
+    structural_zero = scale_of(judged) <= STRUCTURAL_ZERO * tree_scale and bool(
+        np.all(np.isfinite(wide(judged)))
+    )
+    ratio = None
+    if structural_zero:
+        # Neither side may rise above the noise; their ratio to each other means nothing.
+        miss, allowed = np.maximum(distance(jax, judged), distance(torch, judged)), zero_bound
+        reference = tree_scale
+    elif tolerance is not None:
+        miss, allowed, reference = apart, tolerance.rtol * scale, scale
+    elif judged is torch:
+        rtol = FLOAT64_RTOL if eps == _EPS64 else FLOOR_ULP * eps
+        miss, allowed, reference = apart, max(rtol * scale, 0.0), scale
+    else:
+        miss, reference = distance(jax, judged), scale
+        own = max((float(np.max(distance(run, judged), initial=0.0)) for run in runs), default=0.0)
+        allowed = max(TORCH_ERRORS * own, FLOOR_ULP * ulp)
+        ratio = float(np.max(miss, initial=0.0)) / (allowed / TORCH_ERRORS) if allowed else 0.0
+
+    difference = float(np.max(miss, initial=0.0))
+    flat = int(np.argmax(miss)) if miss.size else 0
+    index = tuple(int(i) for i in np.unravel_index(flat, miss.shape)) if miss.size else ()
+    at = torch[index] if torch.size else None, jax[index] if jax.size else None
+    passed = difference <= allowed
+    same_bits = torch.tobytes() == jax.tobytes()
+    size = np.abs(wide(torch))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        relative = np.where((size > 0) & np.isfinite(size), apart / size, 0.0)
+    widest = float(np.max(apart, initial=0.0))
+    ulp_at_scale = widest / ulp if ulp else (math.inf if widest else 0.0)
+    text = ""
+    if not passed:
+        text = (
+            f"at {_at(index)} torch has {at[0]}, JAX has {at[1]}: {ulp_at_scale:.3g} ULP at leaf "
+            f"scale {scale:.3g}, off by {difference:.3g} where {allowed:.3g} is allowed"
+        )
+        if judged is not torch:
+            text += f" (the float64 oracle has {judged[index]})"
+    return Leaf(
+        path,
+        "bitwise" if same_bits and passed else "close" if passed else "fail",
+        "" if passed else "value",
+        text,
+        index=index,
+        torch=at[0],
+        jax=at[1],
+        scale=reference,
+        difference=difference,
+        allowed=allowed,
+        ulp_at_scale=ulp_at_scale,
+        max_rel=float(np.max(relative, initial=0.0)),
+        oracle_ratio=ratio,
+        structural_zero=structural_zero,
+        histogram=histogram(torch, jax),
+    )
+
+
+def _category(leaf: Any) -> str:
+    if leaf is None:
+        return "None"
+    if isinstance(leaf, Raises | BaseException):
+        return "exception"
+    return "array" if is_array(leaf) else "static"
+
+
+def _same_static(torch: Any, jax: Any) -> bool:
+    if isinstance(torch, BaseException):
+        return type(torch) is type(jax) and str(torch) == str(jax)
+    return type(torch) is type(jax) and torch == jax
+
+
+def _show(leaf: Any) -> str:
+    if isinstance(leaf, Raises):
+        return f"{leaf.type.__name__} with the words {leaf.words!r}"
+    if isinstance(leaf, BaseException):
+        return f"{type(leaf).__name__}: {leaf}"
+    if is_array(leaf):
+        text = f"an array {leaf.dtype}{list(leaf.shape)}"
+        return f"{text} = {leaf.tolist()}" if leaf.size <= 8 else text
+    return repr(leaf)
+
+
+def _at(index: tuple[int, ...]) -> str:
+    return str(list(index)) if index else "[]"

@@ -1,0 +1,107 @@
+"""Copies between numpy, torch and JAX. Always copies: with shared memory an in-place
+`optimizer.step()` would move the "immutable" JAX array too, and every comparison would pass.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+
+from .compare import is_inexact
+
+
+if TYPE_CHECKING:
+    import torch
+
+_BITS = {"bfloat16": ml_dtypes.bfloat16}  # dtypes that torch cannot hand to numpy itself
+
+
+def map_leaves(fun: Callable[[Any], Any], tree: Any) -> Any:
+    """Apply `fun` to every leaf; dicts, lists, tuples and named tuples keep their kind."""
+    if isinstance(tree, Mapping):
+        return {key: map_leaves(fun, value) for key, value in tree.items()}
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*(map_leaves(fun, value) for value in tree))
+    if isinstance(tree, list | tuple):
+        return type(tree)(map_leaves(fun, value) for value in tree)
+    return fun(tree)
+
+
+def cast(tree: Any, dtype: Any) -> Any:
+    """Floating leaves to `dtype`, complex ones to its complex partner, others as they are."""
+    dtype = np.dtype(dtype)
+    partner = np.dtype(np.complex128 if dtype == np.float64 else np.complex64)
+
+    def leaf(x: Any) -> Any:
+        if not isinstance(x, np.ndarray) or not is_inexact(x.dtype):
+            return x
+        return x.astype(partner if x.dtype.kind == "c" else dtype)
+
+    return map_leaves(leaf, tree)
+
+
+def to_torch(tree: Any) -> Any:
+    """Numpy leaves as fresh torch tensors; other leaves (str, int, None) as they are."""
+    import torch
+
+    def leaf(x: Any) -> Any:
+        if not isinstance(x, np.ndarray):
+            return x
+        if x.dtype.name in _BITS:
+            bits = torch.tensor(np.ascontiguousarray(x).view(np.int16))
+            return bits.view(getattr(torch, x.dtype.name))
+        return torch.tensor(x)
+
+    return map_leaves(leaf, tree)
+
+
+def to_jax(tree: Any) -> Any:
+    """Numpy leaves as fresh JAX arrays; other leaves (str, int, None) as they are.
+
+    Raises:
+      ValueError: A leaf is 64 bits wide and JAX would silently make it 32.
+    """
+
+    def leaf(x: Any) -> Any:
+        if not isinstance(x, np.ndarray):
+            return x
+        out = jnp.array(x, copy=True)
+        if out.dtype != x.dtype:
+            raise ValueError(
+                f"{x.dtype} was asked for, but JAX would give {out.dtype} because 64-bit values "
+                'are switched off; call jax.config.update("jax_enable_x64", True) before the '
+                "first array is made, or set JAX_ENABLE_X64=1"
+            )
+        return out
+
+    return map_leaves(leaf, tree)
+
+
+def to_numpy(tree: Any) -> Any:
+    """Torch and JAX leaves as fresh numpy arrays; other leaves as they are."""
+
+    def leaf(x: Any) -> Any:
+        if isinstance(x, jax.Array):
+            return np.array(x, copy=True)
+        if isinstance(x, np.ndarray | np.generic):
+            return np.array(x, copy=True)
+        if type(x).__module__.split(".")[0] == "torch" and hasattr(x, "detach"):
+            return _tensor_to_numpy(x)
+        return x
+
+    return map_leaves(leaf, tree)
+
+
+def _tensor_to_numpy(x: "torch.Tensor") -> np.ndarray:
+    import torch
+
+    x = x.detach().cpu().resolve_conj().resolve_neg()
+    if x.layout is not torch.strided:
+        x = x.to_dense()
+    name = str(x.dtype).removeprefix("torch.")
+    if name in _BITS:
+        return np.array(x.contiguous().view(torch.int16).numpy()).view(_BITS[name])
+    return np.array(x.numpy(), copy=True)

@@ -1,0 +1,85 @@
+"""Distances between floats: ULP, scale, and arithmetic in which NaN equals NaN."""
+
+import math
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+BINS = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # the lower edges of `histogram`
+
+
+def is_array(leaf: Any) -> bool:
+    return isinstance(leaf, np.ndarray | np.generic)
+
+
+def is_inexact(dtype: Any) -> bool:
+    """Whether a dtype is floating or complex, the small floats of ml_dtypes included."""
+    return np.issubdtype(dtype, np.inexact) or _is_extended(dtype)
+
+
+def epsilon(dtype: Any) -> float:
+    return float(ml_dtypes.finfo(_real(dtype)).eps)
+
+
+def spacing(scale: float, dtype: Any) -> float:
+    """One ULP of `dtype` at this magnitude."""
+    info = ml_dtypes.finfo(_real(dtype))
+    if not scale or not math.isfinite(scale):
+        return float(info.smallest_subnormal) if not scale else 0.0
+    exponent = math.floor(math.log2(scale))
+    return max(math.ldexp(float(info.eps), exponent), float(info.smallest_subnormal))
+
+
+def _real(dtype: Any) -> np.dtype:
+    dtype = np.dtype(dtype)
+    return np.real(np.empty(0, dtype)).dtype if dtype.kind == "c" else dtype
+
+
+def _is_extended(dtype: Any) -> bool:
+    dtype = np.dtype(dtype)
+    return dtype.kind == "V" and dtype.name.startswith(("bfloat", "float"))
+
+
+def wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+
+
+def scale_of(leaf: Any) -> float:
+    """The largest finite magnitude of a leaf."""
+    if not is_array(leaf) or not is_inexact(leaf.dtype):
+        return 0.0
+    size = np.abs(wide(leaf))
+    return float(np.max(size, where=np.isfinite(size), initial=0.0))
+
+
+def distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """|left - right|, where NaN equals NaN, inf equals inf, and neither equals a number."""
+    left, right = wide(left), wide(right)
+    if left.dtype.kind == "c" or right.dtype.kind == "c":
+        # By parts: inf + 0j and inf + infj are different answers.
+        left, right = left.astype(np.complex128), right.astype(np.complex128)
+        return np.hypot(
+            distance(np.real(left), np.real(right)), distance(np.imag(left), np.imag(right))
+        )
+    with np.errstate(invalid="ignore", over="ignore"):
+        apart = np.abs(left - right)
+    same = (left == right) | (np.isnan(left) & np.isnan(right))
+    return np.where(same, 0.0, np.where(np.isnan(apart), math.inf, apart))
+
+
+def histogram(torch: np.ndarray, jax: np.ndarray) -> tuple[int, ...]:
+    if torch.dtype.kind == "c":
+        torch = np.stack([np.real(torch), np.imag(torch)])
+        jax = np.stack([np.real(jax), np.imag(jax)])
+    apart = np.abs(_ordinal(torch) - _ordinal(jax)).ravel()
+    edges = [*BINS, math.inf]
+    return tuple(int(n) for n in np.histogram(apart, edges)[0])
+
+
+def _ordinal(array: np.ndarray) -> np.ndarray:
+    """The floats numbered in order, so that neighbours differ by one (as float64: a detail)."""
+    signed = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").astype(np.float64)
+    lowest = -math.ldexp(1.0, 8 * array.dtype.itemsize - 1)
+    return np.where(signed < 0, lowest - signed, signed)

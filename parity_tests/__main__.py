@@ -1,0 +1,214 @@
+"""The parity runner: does every behaviour hold on these versions and this hardware?
+
+    python -m parity_tests                      every case
+    python -m parity_tests hooks S0-02          a theme, a source row, an id, part of one, a glob
+    python -m parity_tests --explain grad_modes/detach
+
+Exit status: 0 all passed, 1 any fail, error or blind, 2 usage or a device that is not there,
+3 internal or torch missing, 5 nothing selected, 130 interrupted (what was done is written).
+"""
+
+import argparse
+import importlib.util
+import json
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+
+if TYPE_CHECKING:
+    from parity_tests.case import Case
+    from parity_tests.engine import Result
+    from parity_tests.selection import Cell
+
+OK, FAILED, USAGE, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 5, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        return _run(options)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception:
+        traceback.print_exc()
+        return INTERNAL
+
+
+def _run(options: argparse.Namespace) -> int:
+    from parity_tests.case import load
+    from parity_tests.selection import NothingSelected, grid, select
+    from parity_tests.settings import configure
+
+    configure()
+    cases = load()
+    try:
+        patterns = [*options.patterns, *([options.explain] if options.explain else [])]
+        chosen = select(cases, patterns)
+    except NothingSelected as error:
+        print(error, file=sys.stderr)
+        return NOTHING
+    if options.list:
+        for made in chosen:
+            print(f"{made.id:<40} {','.join(made.source):<16} {','.join(made.dtypes)}")
+        return OK
+    if importlib.util.find_spec("torch") is None:
+        print("torch is not installed; run: pip install torch==2.13.0", file=sys.stderr)
+        return INTERNAL
+    from parity_tests.environment import DeviceMissing, require_device
+
+    try:
+        require_device(options.device)
+    except DeviceMissing as error:
+        print(f"--device {options.device}: {error}", file=sys.stderr)
+        return USAGE
+    old = None
+    if options.against:
+        try:
+            with open(options.against) as file:
+                old = json.load(file)
+            old["results"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            print(
+                f"--against {options.against}: not a file that --json wrote: {error}",
+                file=sys.stderr,
+            )
+            return USAGE
+    cells = grid(chosen, options.dtype, options.mode, options.device)
+    if not cells:
+        asked = f"--dtype {','.join(options.dtype)} --mode {','.join(options.mode)}"
+        print(f"no cell of {len(chosen)} case(s) is left with {asked}", file=sys.stderr)
+        return NOTHING
+    return _report(options, chosen, cells, old)
+
+
+def _report(
+    options: argparse.Namespace,
+    chosen: "list[Case]",
+    cells: "list[Cell]",
+    old: dict[str, Any] | None,
+) -> int:
+    from parity_tests import report
+    from parity_tests.environment import versions
+    from parity_tests.explain import explain
+
+    start = time.perf_counter()
+    compiled = _watch_compilation()
+    results: list[Result] = []
+    interrupted = False
+    about = versions(options.seed, options.device)
+    if not options.explain:
+        names = ("torch", "jax", "python", "cpu", "cpu_capability", "seed")
+        print("parity  " + " · ".join(f"{name} {about[name]}" for name in names))
+    try:
+        _run_cells(cells, options.seed, results, quiet=bool(options.explain))
+    except KeyboardInterrupt:
+        interrupted = True
+    if options.explain:
+        for made in chosen:
+            print(explain(made, [result for result in results if result.id == made.id]))
+    else:
+        for result in results:
+            if not result.passed:
+                print(f"\n{result}")
+        why = report.reasons(results)
+        print(f"\n{report.LEGEND}" + (f"\naccepted deviations\n{why}" if why else ""))
+    if options.durations:
+        print(report.durations(results, sum(compiled), time.perf_counter() - start))
+    if old is not None:
+        print(report.against(results, old))
+    if options.json:
+        report.write_json(options.json, report.document(results, about, interrupted=interrupted))
+    if options.junit_xml:
+        report.write_junit(options.junit_xml, results)
+    if options.markdown and not interrupted:
+        report.write_markdown(options.markdown, report.markdown(chosen, results))
+    if interrupted:
+        print(f"interrupted after {len(results)} of {len(cells)} cells", file=sys.stderr)
+    print(report.summary(results))
+    if interrupted:
+        return INTERRUPTED
+    return OK if all(result.passed for result in results) else FAILED
+
+
+def _run_cells(cells: "list[Cell]", seed: int, results: "list[Result]", quiet: bool) -> None:
+    """Fills `results` as it goes, so that an interruption loses nothing."""
+    import rich.console
+    import rich.progress
+
+    from parity_tests import report
+    from parity_tests.engine import run
+
+    with rich.progress.Progress(
+        rich.progress.TextColumn("{task.description:<40.40}"),
+        rich.progress.BarColumn(),
+        rich.progress.MofNCompleteColumn(),
+        rich.progress.TimeElapsedColumn(),
+        console=rich.console.Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    ) as bar:
+        task = bar.add_task("", total=len(cells))
+        for index, cell in enumerate(cells):
+            bar.update(task, description=cell.case.id)
+            results.append(run(cell.case, cell.dtype, cell.mode, seed=seed, device=cell.device))
+            bar.advance(task)
+            last = index + 1 == len(cells) or cells[index + 1].case is not cell.case
+            if last and not quiet:
+                mine = [result for result in results if result.id == cell.case.id]
+                print(report.line(mine), flush=True)
+
+
+def _watch_compilation() -> list[float]:
+    import jax.monitoring
+
+    seconds: list[float] = []
+
+    def listen(event: str, duration_secs: float, **kwargs: Any) -> None:
+        del kwargs
+        if event.endswith("backend_compile_duration"):
+            seconds.append(duration_secs)
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    return seconds
+
+
+def _parser() -> argparse.ArgumentParser:
+    from parity_tests.case import DTYPES, MODES
+
+    def one_of(known: Sequence[str]) -> Any:
+        def parse(text: str) -> list[str]:
+            values = text.split(",")
+            for value in values:
+                if value not in known:
+                    raise argparse.ArgumentTypeError(f"{value!r} is none of {', '.join(known)}")
+            return values
+
+        return parse
+
+    parser = argparse.ArgumentParser(
+        prog="python -m parity_tests",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("patterns", nargs="*", metavar="PATTERN", help="id, part of one, glob, theme or source row")
+    add("--list", action="store_true", help="the cases, without running them")
+    add("--dtype", type=one_of(DTYPES), default=[], metavar="D[,D]", help=", ".join(DTYPES))
+    add("--mode", type=one_of(MODES), default=[], metavar="M[,M]", help="eager, jit or both")
+    add("--device", choices=("cpu", "gpu", "tpu"), default="cpu")
+    add("--seed", type=int, default=0, metavar="N", help="0: the documents' own inputs")
+    add("--explain", metavar="ID", help="both sources side by side and where the two differ")
+    add("--json", metavar="FILE")
+    add("--junit-xml", metavar="FILE")
+    add("--markdown", metavar="FILE", help="rewrite the idiom table between its markers")
+    add("--against", metavar="OLD.json", help="what changed since that --json")
+    add("--durations", action="store_true", help="where the time went")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

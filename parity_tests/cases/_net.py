@@ -1,0 +1,38 @@
+"""What several cases share: the documents' two-layer network as plain functions."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from parity_tests.draw import linear as draw_linear
+
+
+NET = {"l1": draw_linear(10, 5), "l2": draw_linear(5, 1)}
+
+
+def linear(params: Any, x: jax.Array) -> jax.Array:
+    """`nn.Linear`: the weight is (out, in)."""
+    return x @ params["weight"].T + params["bias"]
+
+
+def forward(net: Any, x: jax.Array) -> jax.Array:
+    return linear(net["l2"], linear(net["l1"], x))
+
+
+def mse(out: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.mean((out - y) ** 2)
+
+
+def mlp(net: Any, x: jax.Array) -> jax.Array:
+    """L1, ReLU, L2."""
+    return linear(net["l2"], jax.nn.relu(linear(net["l1"], x)))
+
+
+def raised(program: Any) -> Exception | None:
+    """The exception that a program raises, as an observation."""
+    try:
+        program()
+    except Exception as error:
+        return error
+    return None

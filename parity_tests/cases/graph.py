@@ -1,0 +1,298 @@
+"""What the backward graph is; in JAX it is read from the jaxpr, at trace time."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.extend.core import Literal
+
+import jaxgrad
+from parity_tests.case import Deviation, Raises, case, identity
+from parity_tests.draw import document, normal, uniform
+
+ABD = {"a": normal(3), "b": normal(3), "d": normal(3)}
+
+
+def _example(leaves, d):
+    """A small graph with a leaf that needs no gradient (d) and a node without a graph (n)."""
+    a, b = leaves["a"], leaves["b"]
+    c = a * b
+    e = c * d
+    g = jnp.exp(e + a)
+    return {"a": a, "b": b, "d": d, "c": c, "e": e, "g": g, "loss": jnp.sum(g), "n": d * 2}
+
+
+def _required(nodes, leaves):
+    """Names of the values that require a gradient: those with a path from a leaf."""
+
+    def gradient(name):
+        return jaxgrad.grad(lambda leaves: jnp.sum(nodes(leaves)[name]))(leaves)
+
+    return {
+        name
+        for name in nodes(leaves)
+        if any(grad is not None for grad in gradient(name).values())
+    }
+
+
+def _flags(nodes, leaves):
+    required = _required(nodes, leaves)
+    return {
+        name: {
+            "has a grad_fn": name in required and name not in leaves,
+            "is_leaf": name not in required or name in leaves,
+            "requires_grad": name in required,
+        }
+        for name in nodes(leaves)
+    }
+
+
+@case(
+    source="S2-01",
+    inputs=ABD,
+    idiom=("t.is_leaf, t.requires_grad, t.grad_fn", "jaxgrad.depends_on(fun, leaves)"),
+)
+def attributes(a, b, d):
+    """`data`, `grad`, `grad_fn`, `is_leaf` and `requires_grad` of every node of a small graph."""
+
+    def nodes(leaves):
+        return _example(leaves, d)
+
+    leaves = {"a": a, "b": b}
+    grads = jaxgrad.grad(lambda leaves: nodes(leaves)["loss"])(leaves)
+    flags = _flags(nodes, leaves)
+    return {
+        name: {"data": data, "grad": grads.get(name), **flags[name]}
+        for name, data in nodes(leaves).items()
+    }
+
+
+@case(
+    source="S3-01",
+    inputs={"v1": document([1.0, 1.0]), "v2": document([2.0, 2.0])},
+    idiom=("v1.is_leaf, v1.requires_grad", "jax.grad(fun, argnums=0)(v1, v2)"),
+    expect={"out": [6.0, 6.0], "v1": [2.0, 2.0]},
+)
+def leaf_flags(v1, v2):
+    """Tensors that a user makes are leaves; a result requires a gradient when an input does."""
+
+    def nodes(leaves):
+        return {"v1": leaves["v1"], "v2": v2, "out": (leaves["v1"] + v2) * 2}
+
+    leaves = {"v1": v1}
+    grads = jaxgrad.grad(lambda leaves: jnp.sum(nodes(leaves)["out"]))(leaves)
+    return {"out": nodes(leaves)["out"], **grads, "flags": _flags(nodes, leaves)}
+
+
+def _equations(nodes, leaves):
+    """What made each named value: its primitive, and the names of its inputs."""
+    closed, shapes = jax.make_jaxpr(nodes, return_shape=True)(leaves)
+    names = dict(zip(closed.jaxpr.outvars, sorted(shapes), strict=True))
+    named = [equation for equation in closed.jaxpr.eqns if equation.outvars[0] in names]
+    return {
+        names[equation.outvars[0]]: (
+            equation.primitive.name,
+            [names.get(v) for v in equation.invars if not isinstance(v, Literal)],
+        )
+        for equation in named
+    }
+
+
+def _names_pin(names):
+    """A pin of `grad_fn`: the names of what made c, e, g and the loss."""
+
+    def pin(a, b, d):
+        made = dict(zip(("c", "e", "g", "loss"), names, strict=True))
+        loss = np.exp(a * b * d + a).sum()
+        return {"loss": loss, "grad_fn": dict.fromkeys("abdn") | made}
+
+    return pin
+
+
+@case(
+    source=("S2-01", "S2-02"),
+    inputs=ABD,
+    idiom=("type(t.grad_fn).__name__", "eqn.primitive.name"),
+    deviation=Deviation(
+        why="the names of nodes: torch's are of backward functions, JAX's of primitives",
+        torch_is=_names_pin(("MulBackward0", "MulBackward0", "ExpBackward0", "SumBackward0")),
+        jax_is=_names_pin(("mul", "mul", "exp", "reduce_sum")),
+    ),
+)
+def grad_fn(a, b, d):
+    """Every result that requires a gradient names the function that goes back through it."""
+
+    def nodes(leaves):
+        return _example(leaves, d)
+
+    leaves = {"a": a, "b": b}
+    made, required = _equations(nodes, leaves), _required(nodes, leaves)
+    names = {
+        name: made[name][0] if name in required and name in made else None
+        for name in nodes(leaves)
+    }
+    return {"loss": nodes(leaves)["loss"], "grad_fn": names}
+
+
+@case(
+    source="S2-02",
+    inputs=ABD,
+    idiom=("t.grad_fn.next_functions", "jax.make_jaxpr(fun)(x).eqns"),
+)
+def next_functions(a, b, d):
+    """Walked from the loss, the graph leads back to the leaves; None where no gradient is due."""
+
+    def nodes(leaves):
+        c = leaves["a"] * leaves["b"]
+        e = c * d
+        g = e + leaves["a"]
+        return {**leaves, "c": c, "d": d, "e": e, "g": g, "loss": jnp.sum(g)}
+
+    leaves = {"a": a, "b": b}
+    loss, grads = jaxgrad.value_and_grad(lambda leaves: nodes(leaves)["loss"])(leaves)
+    required = _required(nodes, leaves)
+    edges = {
+        name: [value if value in required else None for value in inputs]
+        for name, (_, inputs) in _equations(nodes, leaves).items()
+    }
+    return {"loss": loss, **grads, "next": edges}
+
+
+def _saved(op, operands, constants=()):
+    """Which arrays an operation keeps for its backward, by what they are."""
+
+    def kept(*operands):
+        result, vjp = jax.vjp(lambda *operands: op(*operands, *constants), *operands)
+        return result, jax.tree.leaves(vjp)
+
+    # Nothing but names is asked of the jaxpr: the values that it returns are the saved ones.
+    jaxpr = jax.make_jaxpr(kept)(*operands).jaxpr
+    places = {var: f"operand {i}" for i, var in enumerate((*jaxpr.invars, *jaxpr.constvars))}
+    result, *residuals = jaxpr.outvars
+    places[result] = "result"
+    saved = sorted(places.get(var, "derived") for var in residuals)
+    return {"result": op(*operands, *constants), "saved": saved}
+
+
+@case(
+    source="S2-02",
+    inputs={"x": uniform(3, 3, low=0.5, high=2.0), "y": normal(3, 3)},
+    idiom=("x.grad_fn.saved_tensors", "jax.tree.leaves(jax.vjp(fun, x)[1])"),
+)
+def saved_tensors(x, y):
+    """What an operation saves for backward: its factors, its result or nothing, only if needed."""
+    return {
+        "x * y": _saved(jnp.multiply, (x, y)),
+        "x * constant": _saved(jnp.multiply, (x,), (y,)),
+        "x @ y": _saved(jnp.matmul, (x, y)),
+        "x @ constant": _saved(jnp.matmul, (x,), (y,)),
+        "x + y": _saved(jnp.add, (x, y)),
+        "sum": _saved(jnp.sum, (x,)),
+        "exp": _saved(jnp.exp, (x,)),
+        "log": _saved(jnp.log, (x,)),
+    }
+
+
+def _saved_pin(sin, sqrt, square):
+    def pin(x):
+        return {
+            "sin": {"result": np.sin(x), "saved": [sin]},
+            "sqrt": {"result": np.sqrt(x), "saved": [sqrt]},
+            "square": {"result": x**2, "saved": [square]},
+        }
+
+    return pin
+
+
+@case(
+    source="S2-02",
+    inputs={"x": uniform(3, low=0.5, high=2.0)},
+    idiom=("y.grad_fn.saved_tensors", "jax.tree.leaves(jax.vjp(fun, x)[1])"),
+    deviation=Deviation(
+        why="torch saves what the derivative is computed from; JAX computes it in the forward pass "
+        "and saves the derivative",
+        torch_is=_saved_pin("operand 0", "result", "operand 0"),
+        jax_is=_saved_pin("derived", "derived", "derived"),
+    ),
+)
+def saved_derivative(x):
+    """For sin, sqrt and square torch saves operand or result, JAX the derivative itself."""
+    return {
+        "sin": _saved(jnp.sin, (x,)),
+        "sqrt": _saved(jnp.sqrt, (x,)),
+        "square": _saved(jnp.square, (x,)),
+    }
+
+
+@case(
+    source="S2-06",
+    inputs={"x": document([2.0, 3.0, 4.0])},
+    idiom=("x.unbind()", "lax.split(x, (1, 1, 1))"),
+    expect={"x": [12.0, 8.0, 6.0]},
+)
+def unbind_node(x):
+    """`unbind` is one node of the backward graph with three outputs."""
+
+    def split(x):
+        return lax.split(x, (1, 1, 1))
+
+    def product(x):
+        b, c, d = split(x)
+        return jnp.squeeze(b * c * d)
+
+    equations = jax.make_jaxpr(split)(x).jaxpr.eqns
+    outputs = [number for equation in equations for number, _ in enumerate(equation.outvars)]
+    return {"x": jaxgrad.grad(product)(x), "nodes": len(equations), "output_nr": outputs}
+
+
+NOT_A_LEAF = Raises(RuntimeError, "you can only change requires_grad flags of leaf variables")
+
+
+@case(
+    source="S2-14",
+    inputs={"a": document([2.0, 3.0])},
+    idiom=("b.requires_grad = False  # raises", "b = lax.stop_gradient(b)"),
+    control={"stop_gradient": identity},
+    deviation=Deviation(
+        why="torch has a flag on every tensor and lets it be changed on leaves only; JAX has none: "
+        "what is cut is said in the program",
+        torch_is=lambda a: {
+            "loss": (2 * a * a).sum(),
+            "a": 4 * a,
+            "b.requires_grad_(True)": True,
+            "b.requires_grad = True": NOT_A_LEAF,
+            "b.requires_grad = False": NOT_A_LEAF,
+            "b.requires_grad_(False)": NOT_A_LEAF,
+        },
+        jax_is=lambda a: {"loss": (2 * a * a).sum(), "a": 4 * a, "a, b cut": 2 * a},
+    ),
+)
+def flag_on_non_leaf(a, *, stop_gradient=lax.stop_gradient):
+    """On a non-leaf `requires_grad_(True)` is allowed, assigning the flag raises, even True."""
+
+    def forward(a, cut):
+        b = cut(a * 2)
+        return jnp.sum(b * a)
+
+    loss, grad = jaxgrad.value_and_grad(lambda a: forward(a, identity))(a)
+    _, rest = jaxgrad.value_and_grad(lambda a: forward(a, stop_gradient))(a)
+    return {"loss": loss, "a": grad, "a, b cut": rest}
+
+
+@case(
+    source="S2-15",
+    inputs={"w": document([[1.0, 1.0], [1.0, 1.0]])},
+    idiom=("f = nn.Parameter(w @ x)", "f = lax.stop_gradient(w @ x)"),
+    control={"stop_gradient": identity},
+    expect={"w": None, "f": [3.0, 3.0]},
+)
+def parameter_of_intermediate(w, *, stop_gradient=lax.stop_gradient):
+    """Wrapping an intermediate in `nn.Parameter` cuts the graph: f gets a gradient, w None."""
+
+    def forward(leaves):
+        # A leaf of its own, with the value that w gave it.
+        f = stop_gradient(leaves["w"] @ jnp.ones_like(w[0])) + leaves["f"]
+        return jnp.sum(f * 3)
+
+    loss, grads = jaxgrad.value_and_grad(forward)({"w": w, "f": jnp.zeros_like(w[0])})
+    return {"loss": loss, **grads}

@@ -1,0 +1,168 @@
+"""Changing a tensor in place between forward and backward; in JAX a change makes a new array."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import jaxgrad
+from parity_tests.case import Deviation, Raises, case
+from parity_tests.cases._net import raised
+from parity_tests.draw import document, fixed, normal
+
+INPUTS = {"A": fixed([1, 2, 3]), "B": document([2.0, 3.0, 4.0])}
+ABD = {"a": document(2.0), "b": document(3.0), "d": document(4.0)}
+MODIFIED = Raises(RuntimeError, "modified by an inplace operation")
+
+
+def _changed(A):
+    return A.at[0].set(int(0.1))  # truncated to 0, as torch does with an integer tensor
+
+
+def _by_hand(A, B):
+    grad = A.astype(B.dtype) + 1
+    return {"D": (grad * B).sum(), "backward": grad}
+
+
+@case(
+    source="S1-02",
+    inputs=INPUTS,
+    idiom=("A[0] = .1  # after use: raises", "A = A.at[0].set(0)"),
+    deviation=Deviation(
+        why="torch saved A itself and sees that it changed; JAX saved the A that was used",
+        torch_is=lambda A, B: {**_by_hand(A, B), "backward": MODIFIED},
+        jax_is=_by_hand,
+    ),
+)
+def inplace_after_use(A, B):
+    """Changing a saved tensor in place after its use makes `backward` raise."""
+    D, vjp = jax.vjp(lambda B: jnp.sum(A * B + B), B)
+    A = _changed(A)
+    (grad,) = vjp(jnp.ones_like(D))
+    return {"D": D, "backward": grad}
+
+
+@case(
+    source="S1-03",
+    inputs=INPUTS,
+    idiom=("A[0] = .1  # before use", "A = A.at[0].set(0)"),
+    expect={"B": [1.0, 3.0, 4.0]},
+)
+def inplace_before_use(A, B):
+    """Changed before its use, A counts as it is then.
+
+    The document calls (1,3,4) wrong; it is right: .1 was truncated to 0 in an integer tensor.
+    """
+    A = _changed(A)
+    D, grad = jaxgrad.value_and_grad(lambda B: jnp.sum(A * B + B))(B)
+    return {"A": A, "D": D, "B": grad}
+
+
+@case(
+    source="S2-04",
+    inputs=ABD,
+    idiom=("e = c * d; c += 1; e.backward()", "c = c + 1"),
+    deviation=Deviation(
+        why="a product saves its factors, and torch sees that one changed; in JAX c + 1 is new",
+        torch_is=lambda a, b, d: {"c": a * b + 1, "e": a * b * d, "backward": MODIFIED},
+        jax_is=lambda a, b, d: {
+            "c": a * b + 1,
+            "e": a * b * d,
+            "backward": {"a": b * d, "b": a * d, "d": a * b},
+        },
+    ),
+)
+def inplace_saved(a, b, d):
+    """`c += 1` after `e = c * d` makes `e.backward()` raise: the product saved c."""
+
+    def forward(leaves):
+        c = leaves["a"] * leaves["b"]
+        e = c * leaves["d"]
+        c += 1
+        return e, c
+
+    (e, c), grads = jaxgrad.value_and_grad(forward, has_aux=True)({"a": a, "b": b, "d": d})
+    return {"c": c, "e": e, "backward": grads}
+
+
+@case(
+    source="S2-05",
+    inputs=ABD,
+    idiom=("e = c + d; c += 1; e.backward()", "c = c + 1"),
+    expect={"c": 7.0, "e": 10.0, "a": 3.0, "b": 2.0, "d": 1.0},
+)
+def inplace_not_saved(a, b, d):
+    """`c += 1` after `e = c + d` is harmless: a sum saves nothing."""
+
+    def forward(leaves):
+        c = leaves["a"] * leaves["b"]
+        e = c + leaves["d"]
+        c += 1
+        return e, c
+
+    (e, c), grads = jaxgrad.value_and_grad(forward, has_aux=True)({"a": a, "b": b, "d": d})
+    return {"c": c, "e": e, **grads}
+
+
+@case(
+    source="P182",
+    inputs={"x": document([1.0])},
+    idiom=("x.data.mul_(10)", "x = x * 10"),
+    deviation=Deviation(
+        why="a change through .data passes by torch's version counter: its gradient is silently "
+        "that of another x. JAX cannot express the mistake",
+        torch_is=lambda x: {"y": x**2, "x": 10 * x, "x.grad": 20 * x},
+        jax_is=lambda x: {"y": x**2, "x": 10 * x, "x.grad": 2 * x},
+    ),
+)
+def data(x):
+    """A change through `.data` after use gives a silently wrong gradient: 20 instead of 2."""
+    y, vjp = jax.vjp(lambda x: x**2, x)
+    x = x * 10
+    (grad,) = vjp(jnp.ones_like(y))
+    return {"y": y, "x": x, "x.grad": grad}
+
+
+@case(
+    source="P186",
+    inputs={"w": normal(3, 2), "x": normal(4, 3)},
+    idiom=("self.activation = h", "jax.grad(fun, has_aux=True)"),
+)
+def kept_activation(w, x):
+    """An activation kept on the module can be used after `backward`; JAX returns it as aux."""
+
+    def forward(w):
+        activation = jnp.tanh(x @ w)
+        return jnp.sum(activation), activation
+
+    (loss, activation), grad = jaxgrad.value_and_grad(forward, has_aux=True)(w)
+    return {"loss": loss, "w": grad, "twice": activation * 2}
+
+
+def _kept(w, x):
+    h = np.tanh(x @ w)
+    return {"loss": h.sum(), "w": x.T @ (1 - h**2), "twice": 2 * h}
+
+
+@case(
+    source="P186",
+    inputs={"w": normal(3, 2), "x": normal(4, 3)},
+    idiom=("self.activation = h", "kept.append(h)  # raises when used"),
+    deviation=Deviation(
+        why="inside a transformation a JAX value is a tracer and dies with it; return it as aux",
+        torch_is=_kept,
+        jax_is=lambda w, x: {
+            **_kept(w, x),
+            "twice": Raises(jax.errors.UnexpectedTracerError, "unexpected tracer"),
+        },
+    ),
+)
+def leaked_activation(w, x):
+    """An activation stored on the side works in torch; in JAX its later use raises."""
+    kept = []
+
+    def forward(w):
+        kept.append(jnp.tanh(x @ w))
+        return jnp.sum(kept[-1])
+
+    loss, grad = jax.jit(jax.value_and_grad(forward))(w)
+    return {"loss": loss, "w": grad, "twice": raised(lambda: kept[-1] * 2)}

@@ -1,0 +1,152 @@
+"""Who moves a parameter, and by how much: parameter groups, and gradients changed by hand."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+import jaxgrad
+from parity_tests.case import case, identity
+from parity_tests.cases._net import NET, forward, mse
+from parity_tests.draw import Draw, normal
+
+
+def loss_of(net, x, y):
+    return mse(forward(net, x), y)
+
+
+def sgd(lr, momentum=None, weight_decay=0.0):
+    """`torch.optim.SGD`: weight decay joins the gradient before momentum does."""
+    return optax.chain(optax.add_decayed_weights(weight_decay), optax.sgd(lr, momentum))
+
+
+def first_group(transforms, labels):
+    """One setting for everything: what parameter groups are there to avoid."""
+    del labels
+    return transforms["l1"]
+
+
+@case(
+    source="S0-08",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=('SGD([{"params": .., "lr": ..}, ..])', "optax.partition(transforms, labels)"),
+    control=dict(partition=first_group),
+)
+def param_groups(net, x, y, *, partition=optax.partition):
+    """Each parameter group has a learning rate, momentum and weight decay of its own."""
+    tx = partition(
+        {"l1": sgd(0.01, momentum=0.5, weight_decay=0.1), "l2": sgd(0.1, momentum=0.9)},
+        {"l1": "l1", "l2": "l2"},  # the group of each layer
+    )
+    state = tx.init(net)
+    losses, path = [], []
+    for _ in range(4):
+        loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
+        updates, state = tx.update(grads, state, net)
+        net = optax.apply_updates(net, updates)
+        losses.append(loss)
+        path.append(net)
+    return {"losses": losses, "params": path}
+
+
+@case(
+    source="S0-09",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("p -= lr * p.grad  # no_grad", "tree.map(lambda p, g: p - lr * g, ..)"),
+)
+def by_hand(net, x, y):
+    """Subtracting the gradient times the learning rate by hand is what plain SGD does."""
+    manual = automatic = net
+    tx = optax.sgd(0.1)
+    state = tx.init(automatic)
+    losses = []
+    for _ in range(3):
+        loss, grads = jaxgrad.value_and_grad(loss_of)(manual, x, y)
+        manual = jax.tree.map(lambda p, g: p - 0.1 * g, manual, grads)
+
+        grads = jaxgrad.grad(loss_of)(automatic, x, y)
+        updates, state = tx.update(grads, state, automatic)
+        automatic = optax.apply_updates(automatic, updates)
+        losses.append(loss)
+
+    layers = [(name, leaf) for name in ("l1", "l2") for leaf in ("weight", "bias")]
+    return {
+        "losses": losses,
+        "by_hand": manual,
+        "sgd": automatic,
+        "same": [jnp.isclose(manual[n][p], automatic[n][p]).all() for n, p in layers],
+    }
+
+
+@case(
+    source="S0-10",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("p.grad.zero_()  # or p.grad = None", "optax.conditionally_mask(tx, live)"),
+    control=dict(conditionally_mask=identity),
+)
+def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
+    """A gradient of zero still lets momentum and weight decay move the layer; None leaves it."""
+
+    def live(step):
+        return step % 2 == 0
+
+    def train(tx, net, silence):
+        state = tx.init(net)
+        seen, path = [], []
+        for step in range(4):
+            grads = jaxgrad.grad(loss_of)(net, x, y)
+            seen.append(grads if live(step) else grads | {"l1": silence(grads["l1"])})
+            if not live(step):
+                grads = grads | {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
+            updates, state = tx.update(grads, state, net)
+            net = optax.apply_updates(net, updates)
+            path.append(net)
+        return {"grads": seen, "params": path}
+
+    every = sgd(0.1, momentum=0.9, weight_decay=0.1)
+    # A leaf whose gradient is None is left alone, and its momentum too: not updated by zero.
+    masked = optax.partition(
+        {"l1": conditionally_mask(every, live), "l2": every}, {"l1": "l1", "l2": "l2"}
+    )
+    return {
+        "zero": train(every, net, lambda grads: jax.tree.map(jnp.zeros_like, grads)),
+        "none": train(masked, net, lambda grads: jax.tree.map(lambda _: None, grads)),
+    }
+
+
+def small_and_large(rng):
+    """Batches whose gradient is far below, above, below and above 1."""
+    return np.array([0.01, 10, 0.01, 10])[:, None, None] * rng.standard_normal((4, 3, 10))
+
+
+def never(condition, then, otherwise, x):
+    del condition, then
+    return otherwise(x)
+
+
+@case(
+    source="S0-11",
+    inputs=dict(net=NET, x=Draw(small_and_large), y=normal(4, 3, 1)),
+    idiom=("if norm > 1: p.grad *= 1 / norm", "lax.cond(norm > 1, scale, keep, grads)"),
+    control=dict(cond=never),
+)
+def scale_under_condition(net, x, y, *, cond=lax.cond):
+    """A layer's gradient is scaled where its size asks for it; the decision stays on the device."""
+    tx = optax.sgd(0.01, momentum=0.9)
+
+    def step(carry, batch):
+        net, state = carry
+        loss, grads = jaxgrad.value_and_grad(loss_of)(net, *batch)
+        norm = jnp.linalg.norm(grads["l1"]["weight"])
+        layer = cond(
+            norm > 1,
+            lambda layer: jax.tree.map(lambda g: g * (1 / norm), layer),
+            lambda layer: layer,
+            grads["l1"],
+        )
+        updates, state = tx.update(grads | {"l1": layer}, state, net)
+        return (optax.apply_updates(net, updates), state), (loss, norm > 1)
+
+    (net, _), (losses, scaled) = lax.scan(step, (net, tx.init(net)), (x, y))
+    return {"losses": losses, "scaled": scaled, "params": net}

@@ -1,0 +1,179 @@
+"""How long a backward graph lives; in JAX it is a function, `vjp`, and lives as long as its name."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import jaxgrad
+from parity_tests.case import Deviation, Raises, case
+from parity_tests.draw import document, fixed, normal
+
+INPUTS = {"A": fixed([1, 2, 3]), "B": document([2.0, 3.0, 4.0])}
+LOOP = {"w": document([1.0, 2.0]), "x": document([3.0, 4.0]), "lr": 0.5}
+SECOND = Raises(RuntimeError, "Trying to backward through the graph a second time")
+
+
+def _forward(A, B):
+    A = A.at[0].set(int(0.1))  # truncated to 0, as torch does with an integer tensor
+    C = A * B + B
+    return jnp.sum(C)
+
+
+def _by_hand(A, B):
+    """D and its gradient with A[0] = 0."""
+    grad = np.array([0, *A[1:]], B.dtype) + 1
+    return (grad * B).sum(), grad
+
+
+def _second_in_torch(A, B):
+    D, grad = _by_hand(A, B)
+    nodes = ["SumBackward0", "AddBackward0", "MulBackward0", "AccumulateGrad", "AccumulateGrad"]
+    return {"D": D, "first": grad, "second": SECOND, "nodes": nodes}
+
+
+def _second_in_jax(A, B):
+    D, grad = _by_hand(A, B)
+    return {"D": D, "first": grad, "second": grad}
+
+
+@case(
+    source=("S1-04", "P178"),
+    inputs=INPUTS,
+    idiom=("loss.backward()  # again: raises", "vjp(g)  # again"),
+    expect={"first": [1.0, 3.0, 4.0]},
+    deviation=Deviation(
+        why="torch frees what the nodes saved, though the nodes stay; a vjp is a value and can be "
+        "called again",
+        torch_is=_second_in_torch,
+        jax_is=_second_in_jax,
+    ),
+)
+def second_backward(A, B):
+    """A second `backward()` raises: the saved values are freed. A `vjp` can be called twice."""
+    D, vjp = jax.vjp(lambda B: _forward(A, B), B)
+    (first,) = vjp(jnp.ones_like(D))
+    (second,) = vjp(jnp.ones_like(D))
+    return {"D": D, "first": first, "second": second}
+
+
+@case(
+    source="S1-05",
+    inputs=INPUTS,
+    idiom=("loss.backward(retain_graph=True)", "_, vjp = jax.vjp(fun, x); vjp(g)"),
+    expect={"first": [1.0, 3.0, 4.0], "twice": [2.0, 6.0, 8.0], "cleared": [1.0, 3.0, 4.0]},
+)
+def retain_graph(A, B):
+    """With `retain_graph=True` backward runs again; `.grad` adds up unless it is cleared."""
+    D, vjp = jax.vjp(lambda B: _forward(A, B), B)
+    (first,) = vjp(jnp.ones_like(D))
+    (again,) = vjp(jnp.ones_like(D))
+    (cleared,) = vjp(jnp.ones_like(D))
+    return {"D": D, "first": first, "twice": jaxgrad.accumulate(first, again), "cleared": cleared}
+
+
+@case(
+    source="S1-06",
+    inputs=INPUTS,
+    idiom=("loss = fun(x); loss.backward()", "jax.grad(fun)(x)"),
+    expect={"first": [1.0, 3.0, 4.0], "twice": [2.0, 6.0, 8.0]},
+)
+def rebuild(A, B):
+    """Running the forward pass again gives a new graph, and `.grad` adds up."""
+
+    def forward(B):
+        return _forward(A, B)
+
+    D, first = jaxgrad.value_and_grad(forward)(B)
+    again, second = jaxgrad.value_and_grad(forward)(B)
+    return {"D": (D, again), "first": first, "twice": jaxgrad.accumulate(first, second)}
+
+
+@case(
+    source="S2-16",
+    inputs=LOOP,
+    idiom=("for ...: f = w * x; f.sum().backward()", "lax.scan(step, w)"),
+)
+def loop(w, x, lr):
+    """A graph that is built again in each iteration of the loop trains."""
+
+    def step(w, _):
+        loss, grad = jaxgrad.value_and_grad(lambda w: jnp.sum(w * x))(w)
+        return w - lr * grad, (loss, grad)
+
+    w, (losses, grads) = lax.scan(step, w, length=3)
+    return {"losses": losses, "w": w, "w.grad": grads[-1]}
+
+
+@case(
+    source="S2-17",
+    inputs=LOOP,
+    idiom=("f = w * x; for ...: f.sum().backward()", "_, vjp = jax.vjp(fun, w); lax.scan"),
+    deviation=Deviation(
+        why="torch frees the graph in the first iteration; a vjp made before the loop stays, "
+        "with the gradient at the w it was made for",
+        torch_is=SECOND,
+        jax_is=lambda w, x, lr: {"w": w - 3 * w.dtype.type(lr) * x, "w.grad": x},
+    ),
+)
+def loop_outside(w, x, lr):
+    """With the operation moved out of the loop the second `backward` raises."""
+    f, vjp = jax.vjp(lambda w: w * x, w)
+
+    def step(w, _):
+        (grad,) = vjp(jnp.ones_like(f))
+        return w - lr * grad, grad
+
+    w, grads = lax.scan(step, w, length=3)
+    return {"w": w, "w.grad": grads[-1]}
+
+
+@case(
+    source="S2-18",
+    inputs={"x": normal(3, 2), "w": normal(2, 2)},
+    idiom=("for i ...: (f(x)[i] @ w).sum().backward()", "grads = accumulate(grads, new)"),
+)
+def slices(x, w):
+    """A backward for each slice of one tensor works when the graph is built again inside."""
+
+    def forward(leaves, i):
+        return jnp.sum(jnp.tanh(leaves["x"])[i] @ leaves["w"])
+
+    losses, grads = [], None
+    for i in range(3):
+        loss, new = jaxgrad.value_and_grad(forward)({"x": x, "w": w}, i)
+        grads = new if grads is None else jaxgrad.accumulate(grads, new)
+        losses.append(loss)
+    return {"losses": jnp.stack(losses), **grads}
+
+
+def _slices_by_hand(x, w):
+    h = np.tanh(x)
+    return {
+        "x": (1 - h**2) * w.sum(axis=1),
+        "w": np.broadcast_to(h.sum(axis=0)[:, None], w.shape).copy(),
+    }
+
+
+@case(
+    source="S2-18",
+    inputs={"x": normal(3, 2), "w": normal(2, 2)},
+    idiom=("h = f(x); for i ...: h[i].backward()", "_, vjp = jax.vjp(fun, x); vjp(g_i)"),
+    deviation=Deviation(
+        why="the slices share the graph before them, which torch frees at the first backward",
+        torch_is=SECOND,
+        jax_is=_slices_by_hand,
+    ),
+)
+def slices_outside(x, w):
+    """A backward for each slice raises when the slices share an operation outside the loop."""
+
+    def forward(x, w):
+        return jnp.sum(jnp.tanh(x) @ w, axis=1)  # a loss for each slice
+
+    losses, vjp = jax.vjp(forward, x, w)
+    grads = {"x": None, "w": None}
+    for cotangent in jnp.eye(3, dtype=losses.dtype):
+        dx, dw = vjp(cotangent)
+        grads = jaxgrad.accumulate(grads, {"x": dx, "w": dw})
+    return grads

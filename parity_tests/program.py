@@ -1,0 +1,82 @@
+"""A JAX program as a function of numpy inputs, eager or jitted, that returns an observation."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.parity import interop
+
+
+class Program:
+    """Called with a case's inputs; an exception is an observation too."""
+
+    def __init__(self, fun: Callable[..., Any], mode: str, device: str = "cpu"):
+        self.fun, self.device = fun, jax.devices(device)[0]
+        self.call = self._jitted() if mode == "jit" else lambda inputs: fun(**inputs)
+
+    def __call__(self, inputs: Any) -> Any:
+        with jax.default_device(self.device), jax.default_matmul_precision("highest"):
+            try:
+                return interop.to_numpy(self.call(interop.to_jax(inputs)))
+            except Exception as error:
+                return error
+
+    def _jitted(self) -> Callable[[Any], Any]:
+        template: list[Any] = []
+
+        @functools.partial(jax.jit, static_argnums=1)
+        def arrays(leaves: list[jax.Array], spec: "_Spec") -> list[jax.Array]:
+            out: list[jax.Array] = []
+
+            def leaf(x: Any) -> Any:
+                if not isinstance(x, jax.Array | np.ndarray | np.generic):
+                    return x  # None, a string, a flag: read at trace time
+                out.append(jnp.asarray(x))
+                return _Slot(len(out) - 1)
+
+            template[:] = [interop.map_leaves(leaf, self.fun(**spec.fill(leaves)))]
+            return out
+
+        def call(inputs: Any) -> Any:
+            spec = _Spec(inputs)
+            out = arrays(spec.arrays, spec)
+            return interop.map_leaves(
+                lambda x: out[x.index] if isinstance(x, _Slot) else x, template[0]
+            )
+
+        return call
+
+
+class _Slot:
+    def __init__(self, index: int):
+        self.index = index
+
+
+class _Spec:
+    """Inputs split into arrays, which are traced, and the rest, which is static."""
+
+    def __init__(self, inputs: Any):
+        self.arrays: list[jax.Array] = []
+        self.template = interop.map_leaves(self._take, inputs)
+
+    def _take(self, x: Any) -> Any:
+        if not isinstance(x, jax.Array):
+            return x
+        self.arrays.append(x)
+        return _Slot(len(self.arrays) - 1)
+
+    def fill(self, leaves: list[jax.Array]) -> Any:
+        return interop.map_leaves(
+            lambda x: leaves[x.index] if isinstance(x, _Slot) else x, self.template
+        )
+
+    # Of one case only the values of arrays differ from call to call: one compilation serves all.
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Spec)

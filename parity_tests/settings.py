@@ -1,0 +1,19 @@
+"""The settings under which frameworks are compared; every way in calls `configure` first."""
+
+import os
+import pathlib
+
+import jax
+
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def configure() -> None:
+    """float64 on, and a compilation cache on disk so that only the first run compiles."""
+    jax.config.update("jax_enable_x64", True)
+    cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
+    jax.config.update("jax_compilation_cache_dir", cache)
+    # The suite is many small programs: each is worth keeping.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

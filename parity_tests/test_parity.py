@@ -1,0 +1,22 @@
+"""Every cell of the grid as a test; the engine decides, this only displays."""
+
+import pytest
+
+from parity_tests.case import load
+from parity_tests.engine import run
+from parity_tests.selection import Cell, grid
+
+
+CELLS = grid(load().values(), (), (), "cpu")
+
+
+def _cell_id(cell: Cell) -> str:
+    return f"{cell.case.id}-{cell.dtype}-{cell.mode}"
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=_cell_id)
+def test_cell(cell: Cell):
+    """JAX has torch's gradients in this cell."""
+    result = run(cell.case, cell.dtype, cell.mode)
+
+    assert result.passed, f"\n{result}"

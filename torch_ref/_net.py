@@ -1,0 +1,71 @@
+"""What several references share: the documents' two-layer network, and reading its gradients."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor, nn
+
+
+Params = Mapping[str, Any]
+
+
+def linear(params: Params) -> nn.Linear:
+    """An `nn.Linear` with these parameters."""
+    n_out, n_in = params["weight"].shape
+    layer = nn.Linear(n_in, n_out)
+    layer.load_state_dict(dict(params))
+    return layer
+
+
+class Net(nn.Module):
+    """input -> L1 -> L2, the network of the first source document."""
+
+    def __init__(self, params: Params):
+        super().__init__()
+        self.l1 = linear(params["l1"])
+        self.l2 = linear(params["l2"])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.l2(self.l1(x))
+
+
+def mse(out: Tensor, y: Tensor) -> Tensor:
+    return nn.functional.mse_loss(out, y)
+
+
+def nested(named: Any) -> dict[str, Any]:
+    """`{"l1.weight": w}` as `{"l1": {"weight": w}}`."""
+    tree: dict[str, Any] = {}
+    for name, value in named:
+        *path, last = name.split(".")
+        here = tree
+        for key in path:
+            here = here.setdefault(key, {})
+        here[last] = value
+    return tree
+
+
+def grads(module: nn.Module) -> dict[str, Any]:
+    """Every parameter's `.grad` now (a copy), `None` where it has none."""
+    return nested(
+        (name, None if p.grad is None else p.grad.clone()) for name, p in module.named_parameters()
+    )
+
+
+def params(module: nn.Module) -> dict[str, Any]:
+    """Every parameter's value now (a copy)."""
+    return nested((name, p.detach().clone()) for name, p in module.named_parameters())
+
+
+def raised(program: Any) -> Exception | None:
+    """The exception that a program raises, as an observation."""
+    try:
+        program()
+    except Exception as error:
+        return error
+    return None
+
+
+def mlp(params: Params) -> nn.Sequential:
+    """L1, ReLU, L2."""
+    return nn.Sequential(linear(params["l1"]), nn.ReLU(), linear(params["l2"]))

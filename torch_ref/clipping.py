@@ -1,0 +1,78 @@
+"""Clipping gradients between backward and step."""
+
+import torch
+from torch import nn
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
+
+from torch_ref._net import grads, linear, mse
+
+
+class Mlp(nn.Module):
+    """Linear, ReLU, Linear, and a layer that the loss may not use."""
+
+    def __init__(self, net):
+        super().__init__()
+        for name in net:
+            setattr(self, name, linear(net[name]))
+
+    def forward(self, x):
+        return self.fc2(torch.relu(self.fc1(x)))
+
+
+def total_norm(model):
+    return get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
+
+
+def clip_grad_norm(net, x, y):
+    model = Mlp(net)
+    loss = mse(model(x), y)
+    loss.backward()
+    before = clip_grad_norm_(model.parameters(), max_norm=1.0)
+    return {"loss": loss, "before": before, "grads": grads(model), "after": total_norm(model)}
+
+
+def clip_grad_norm_below(net, x, y):
+    model = Mlp(net)
+    loss = mse(model(x), y)
+    loss.backward()
+    unclipped = [p.grad.clone() for p in model.parameters()]
+    before = clip_grad_norm_(model.parameters(), max_norm=1e4)
+    pairs = zip(model.parameters(), unclipped, strict=True)
+    unchanged = [(p.grad == g).all() for p, g in pairs]
+    return {"loss": loss, "before": before, "grads": grads(model), "unchanged": unchanged}
+
+
+def clip_grad_norm_at_max(x):
+    w = torch.zeros_like(x, requires_grad=True)
+    loss = (w * x).sum()
+    loss.backward()
+    norm = get_total_norm([w.grad])
+    clip_grad_norm_([w], max_norm=norm.item())
+    return {"norm": norm, "grad": w.grad, "shorter": get_total_norm([w.grad]) < norm}
+
+
+def clip_grad_norm_types(net, x, y):
+    def clipped(norm_type):
+        model = Mlp(net)
+        mse(model(x), y).backward()
+        before = clip_grad_norm_(model.parameters(), max_norm=0.1, norm_type=norm_type)
+        return {"before": before, "grads": grads(model)}
+
+    return {"1": clipped(1), "2": clipped(2), "3": clipped(3), "inf": clipped(float("inf"))}
+
+
+def clip_grad_norm_none(net, x, y):
+    model = Mlp(net)
+    model.fc1.requires_grad_(False)
+    loss = mse(model(x), y)
+    loss.backward()
+    before = clip_grad_norm_(model.parameters(), max_norm=1.0)
+    return {"loss": loss, "before": before, "grads": grads(model)}
+
+
+def clip_grad_value(net, x, y):
+    model = Mlp(net)
+    loss = mse(model(x), y)
+    loss.backward()
+    clip_grad_value_(model.parameters(), clip_value=0.5)
+    return {"loss": loss, "grads": grads(model)}

@@ -1,0 +1,281 @@
+"""Custom gradients: `torch.autograd.Function` and what its context offers."""
+
+# pyright: reportIncompatibleMethodOverride=false
+# `backward(ctx, grad_output)` is how torch documents it; its stub says `*grad_outputs`.
+
+import torch
+from torch import nn
+from torch.autograd import Function
+
+from torch_ref._net import Net, grads
+
+
+class Huber(Function):
+    """Quadratic near zero, linear beyond delta; the target is data and gets no gradient."""
+
+    @staticmethod
+    def forward(ctx, prediction, target, delta):
+        error = prediction - target
+        ctx.save_for_backward(error)
+        ctx.delta = delta
+        near = torch.abs(error) <= delta
+        far = delta * (torch.abs(error) - 0.5 * delta)
+        return torch.mean(torch.where(near, 0.5 * error**2, far))
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (error,) = ctx.saved_tensors
+        slope = torch.clip(error, -ctx.delta, ctx.delta)
+        return grad_output * slope / error.numel(), None, None
+
+
+def huber(net, x, y):
+    model = Net(net)
+    y.requires_grad_()
+    loss = Huber.apply(model(x), y, 1.0)
+    loss.backward()
+    return {"loss": loss, "grads": grads(model), "target": y.grad}
+
+
+class Shift(Function):
+    """x + b, whose author forgot that b has a gradient."""
+
+    @staticmethod
+    def forward(ctx, x, b):
+        return x + b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output, None
+
+
+def none_gradient(a, b):
+    a, b = nn.Parameter(a), nn.Parameter(b)
+    optimizer = torch.optim.SGD([a, b], lr=0.1, weight_decay=0.5)
+    loss = (Shift.apply(a, b) ** 2).sum()
+    loss.backward()
+    optimizer.step()
+    return {"loss": loss, "grads": {"a": a.grad, "b": b.grad}, "params": {"a": a, "b": b}}
+
+
+class Add(Function):
+    """x + b, whose author forgot that b was broadcast."""
+
+    @staticmethod
+    def forward(ctx, x, b):
+        return x + b
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 2 * grad_output, 3 * grad_output
+
+
+def broadcast_gradient(x, row, one):
+    tensors = {"x": x.requires_grad_(), "row": row.requires_grad_(), "one": one.requires_grad_()}
+    loss = Add.apply(Add.apply(x, row), one).sum()
+    loss.backward()
+    return {"loss": loss, "grads": {name: t.grad for name, t in tensors.items()}}
+
+
+class Power(Function):
+    """x to an integer power, its gradient named by a string."""
+
+    @staticmethod
+    def forward(ctx, x, n, rule="exact"):
+        ctx.save_for_backward(x)
+        ctx.n, ctx.rule = n, rule
+        return x**n
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        slope = ctx.n * x ** (ctx.n - 1)
+        if ctx.rule == "sign":
+            slope = torch.sign(slope)
+        return grad_output * slope, None, None
+
+
+def non_tensor_arguments(x):
+    x.requires_grad_()
+    out = {}
+    for name, args in {"exact": (3,), "sign": (3, "sign")}.items():
+        loss = Power.apply(x, *args).sum()
+        (grad,) = torch.autograd.grad(loss, x)
+        out[name] = {"loss": loss, "grad": grad}
+    return out
+
+
+def closure(x, w):
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return w * x
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            return 10 * w * grad_output
+
+    w = 2 * w  # a value of the program around it, not of the module
+    x.requires_grad_()
+    loss = (Scale.apply(x) ** 2).sum()
+    loss.backward()
+    return {"loss": loss, "grad": x.grad}
+
+
+def needs_input_grad(x, w):
+    needed = {}
+
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, x, w):
+            ctx.save_for_backward(x, w)
+            return x * w
+
+        @staticmethod
+        def backward(ctx, grad_output):
+            x, w = ctx.saved_tensors
+            needs_x, needs_w = ctx.needs_input_grad
+            needed.update(x=needs_x, w=needs_w)
+            grad_x = 2 * grad_output * w if needs_x else None
+            grad_w = 3 * grad_output * x if needs_w else None
+            return grad_x, grad_w
+
+    out = {}
+    for name, leaves in {"x": (x,), "w": (w,), "both": (x, w)}.items():
+        x.requires_grad_(name != "w")
+        w.requires_grad_(name != "x")
+        loss = Product.apply(x, w).sum()
+        found = torch.autograd.grad(loss, leaves)
+        out[name] = {"loss": loss, "grads": found, "needed": dict(needed)}
+    return out
+
+
+class Lookup(Function):
+    """Rows of a table by integer index, with twice their gradient."""
+
+    @staticmethod
+    def forward(ctx, table, index):
+        ctx.save_for_backward(table, index)
+        return table[index]
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        table, index = ctx.saved_tensors
+        return torch.zeros_like(table).index_add(0, index, 2 * grad_output), None
+
+
+def integer_argument(table, index):
+    table = nn.Parameter(table)
+    optimizer = torch.optim.SGD([table], lr=0.1)
+    loss = (Lookup.apply(table, index) ** 2).sum()
+    loss.backward()
+    optimizer.step()
+    grads = {"table": table.grad, "index": index.grad}
+    return {"loss": loss, "grads": grads, "params": {"table": table, "index": index}}
+
+
+class Ranked(Function):
+    """Sorted values, straight through to where they were, and their ranks."""
+
+    @staticmethod
+    def forward(ctx, x):
+        order = torch.argsort(x)
+        ctx.mark_non_differentiable(order)
+        return torch.sort(x)[0], order
+
+    @staticmethod
+    def backward(ctx, grad_values, grad_order):
+        return grad_values
+
+
+def mark_non_differentiable(x, w):
+    x.requires_grad_()
+    values, order = Ranked.apply(x)
+    loss = (values * w).sum() + (order * w).sum()
+    loss.backward()
+    return {"loss": loss, "order": order, "grad": x.grad}
+
+
+def several_outputs(x, y):
+    missing = {}
+
+    class Polar(Function):
+        @staticmethod
+        def forward(ctx, x, y):
+            ctx.set_materialize_grads(False)
+            ctx.save_for_backward(x, y)
+            return torch.hypot(x, y), torch.atan2(y, x)
+
+        @staticmethod
+        def backward(ctx, grad_radius, grad_angle):
+            missing.update(radius=grad_radius is None, angle=grad_angle is None)
+            x, y = ctx.saved_tensors
+            grad_x, grad_y = 0, 0
+            if grad_radius is not None:
+                grad_x, grad_y = grad_radius * x, grad_radius * y
+            if grad_angle is not None:
+                grad_x, grad_y = grad_x - grad_angle * y, grad_y + grad_angle * x
+            return grad_x, grad_y
+
+    x.requires_grad_()
+    y.requires_grad_()
+    losses = {
+        "radius": lambda radius, angle: radius.sum(),
+        "angle": lambda radius, angle: angle.sum(),
+        "both": lambda radius, angle: (radius * angle).sum(),
+    }
+    out = {}
+    for name, loss in losses.items():
+        value = loss(*Polar.apply(x, y))
+        found = torch.autograd.grad(value, (x, y))
+        out[name] = {"loss": value, "grads": found, "missing": dict(missing)}
+    return out
+
+
+class Halved(Function):
+    """The cube with half its gradient, in torch's newer style: forward knows no ctx."""
+
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        (x,) = inputs
+        ctx.save_for_backward(x)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (x,) = ctx.saved_tensors
+        return grad_output * 1.5 * x**2
+
+
+def double_backward(x):
+    x.requires_grad_()
+    value = (Halved.apply(x) ** 2).sum()
+    (first,) = torch.autograd.grad(value, x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    return {"value": value, "first": first, "second": second}
+
+
+class Sign(Function):
+    """The sign of a weight; its gradient passes where the weight is small."""
+
+    @staticmethod
+    def forward(ctx, w):
+        ctx.save_for_backward(w)
+        return torch.sign(w)
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        (w,) = ctx.saved_tensors
+        return grad_output * (torch.abs(w) <= 1)
+
+
+def saved_tensor_modified(w, x):
+    w.requires_grad_()
+    weight = 1 * w
+    loss = (Sign.apply(weight) * x).sum()
+    weight.mul_(10)
+    loss.backward()
+    return {"loss": loss, "grad": w.grad}

@@ -1,0 +1,144 @@
+"""What the backward graph is: flags, nodes, edges, and what each node saves."""
+
+import torch
+from torch import nn
+
+from torch_ref._net import raised
+
+
+def _example(a, b, d):
+    """A small graph with a leaf that needs no gradient (d) and a node without a graph (n)."""
+    a.requires_grad_()
+    b.requires_grad_()
+    c = a * b
+    e = c * d
+    g = torch.exp(e + a)
+    loss = g.sum()
+    n = d * 2
+    return {"a": a, "b": b, "d": d, "c": c, "e": e, "g": g, "loss": loss, "n": n}
+
+
+def _flags(t):
+    return {
+        "has a grad_fn": t.grad_fn is not None,
+        "is_leaf": t.is_leaf,
+        "requires_grad": t.requires_grad,
+    }
+
+
+def attributes(a, b, d):
+    tensors = _example(a, b, d)
+    tensors["loss"].backward()
+    return {name: {"data": t.data, "grad": t.grad, **_flags(t)} for name, t in tensors.items()}
+
+
+def leaf_flags(v1, v2):
+    v1.requires_grad_()
+    out = (v1 + v2) * 2
+    out.sum().backward()
+    flags = {name: _flags(t) for name, t in {"v1": v1, "v2": v2, "out": out}.items()}
+    return {"out": out, "v1": v1.grad, "flags": flags}
+
+
+def grad_fn(a, b, d):
+    tensors = _example(a, b, d)
+    names = {name: t.grad_fn and type(t.grad_fn).__name__ for name, t in tensors.items()}
+    return {"loss": tensors["loss"], "grad_fn": names}
+
+
+def next_functions(a, b, d):
+    a.requires_grad_()
+    b.requires_grad_()
+    c = a * b
+    e = c * d
+    g = e + a
+    loss = g.sum()
+    loss.backward(retain_graph=True)
+    names = {c.grad_fn: "c", e.grad_fn: "e", g.grad_fn: "g", loss.grad_fn: "loss"}
+
+    def named(node):
+        if node is None:
+            return None
+        if type(node).__name__ == "AccumulateGrad":
+            return "a" if node.variable is a else "b"
+        return names[node]
+
+    edges = {
+        name: [named(next_) for next_, _ in node.next_functions] for node, name in names.items()
+    }
+    return {"loss": loss, "a": a.grad, "b": b.grad, "next": edges}
+
+
+def _saved(op, *operands):
+    """Which tensors an operation keeps for its backward, by what they are."""
+    kept = []
+
+    def pack(tensor):
+        kept.append(tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda packed: packed):
+        result = op(*operands)
+    places = {x.data_ptr(): f"operand {i}" for i, x in enumerate(operands)}
+    places[result.data_ptr()] = "result"
+    return {"result": result, "saved": sorted(places[t.data_ptr()] for t in kept)}
+
+
+def saved_tensors(x, y):
+    x.requires_grad_()
+    return {
+        "x * y": _saved(torch.mul, x, y.clone().requires_grad_()),
+        "x * constant": _saved(torch.mul, x, y),
+        "x @ y": _saved(torch.matmul, x, y.clone().requires_grad_()),
+        "x @ constant": _saved(torch.matmul, x, y),
+        "x + y": _saved(torch.add, x, y.clone().requires_grad_()),
+        "sum": _saved(torch.sum, x),
+        "exp": _saved(torch.exp, x),
+        "log": _saved(torch.log, x),
+    }
+
+
+def saved_derivative(x):
+    x.requires_grad_()
+    return {
+        "sin": _saved(torch.sin, x),
+        "sqrt": _saved(torch.sqrt, x),
+        "square": _saved(torch.square, x),
+    }
+
+
+def unbind_node(x):
+    x.requires_grad_()
+    parts = x.unbind()
+    (parts[0] * parts[1] * parts[2]).backward()
+    return {
+        "x": x.grad,
+        "nodes": len({part.grad_fn for part in parts}),
+        "output_nr": [part.output_nr for part in parts],
+    }
+
+
+def flag_on_non_leaf(a):
+    a.requires_grad_()
+    b = a * 2
+
+    def assign(value):
+        b.requires_grad = value
+
+    changed = {
+        "b.requires_grad_(True)": b.requires_grad_(True).requires_grad,
+        "b.requires_grad = True": raised(lambda: assign(True)),
+        "b.requires_grad = False": raised(lambda: assign(False)),
+        "b.requires_grad_(False)": raised(lambda: b.requires_grad_(False)),
+    }
+    loss = (b * a).sum()
+    loss.backward()
+    return {"loss": loss, "a": a.grad, **changed}
+
+
+def parameter_of_intermediate(w):
+    w = nn.Parameter(w)
+    f = nn.Parameter(w @ torch.ones(2))
+    loss = (f * 3).sum()
+    loss.backward()
+    return {"loss": loss, "w": w.grad, "f": f.grad}

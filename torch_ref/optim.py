@@ -1,0 +1,101 @@
+"""Who moves a parameter, and by how much: parameter groups, and gradients changed by hand."""
+
+import torch
+from torch import nn, optim
+
+from torch_ref._net import Net, grads, mse, params
+
+
+def param_groups(net, x, y):
+    net = Net(net)
+    optimizer = optim.SGD(
+        [
+            {"params": net.l1.parameters(), "lr": 0.01, "momentum": 0.5, "weight_decay": 0.1},
+            {"params": net.l2.parameters()},
+        ],
+        lr=0.1,
+        momentum=0.9,
+    )
+    losses, path = [], []
+    for _ in range(4):
+        optimizer.zero_grad()
+        loss = mse(net(x), y)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss)
+        path.append(params(net))
+    return {"losses": losses, "params": path}
+
+
+def by_hand(net, x, y):
+    manual, automatic = Net(net), Net(net)
+    optimizer = optim.SGD(automatic.parameters(), lr=0.1)
+    losses = []
+    for _ in range(3):
+        loss = mse(manual(x), y)
+        loss.backward()
+        with torch.no_grad():
+            for p in manual.parameters():
+                p -= 0.1 * p.grad
+        manual.zero_grad()
+
+        optimizer.zero_grad()
+        mse(automatic(x), y).backward()
+        optimizer.step()
+        losses.append(loss)
+
+    pairs = zip(manual.parameters(), automatic.parameters(), strict=True)
+    return {
+        "losses": losses,
+        "by_hand": params(manual),
+        "sgd": params(automatic),
+        "same": [torch.isclose(p, q).all() for p, q in pairs],
+    }
+
+
+def every_other_step(net, x, y):
+    def train(silence):
+        model = Net(net)
+        optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
+        seen, path = [], []
+        for step in range(4):
+            optimizer.zero_grad()
+            mse(model(x), y).backward()
+            if step % 2:
+                silence(model.l1)
+            optimizer.step()
+            seen.append(grads(model))
+            path.append(params(model))
+        return {"grads": seen, "params": path}
+
+    def zero(layer: nn.Module):
+        for p in layer.parameters():
+            p.grad.zero_()
+
+    def forget(layer: nn.Module):
+        for p in layer.parameters():
+            p.grad = None
+
+    return {"zero": train(zero), "none": train(forget)}
+
+
+def scale_under_condition(net, x, y):
+    net = Net(net)
+    optimizer = optim.SGD(net.parameters(), lr=0.01, momentum=0.9)
+    losses, scaled = [], []
+    for batch, target in zip(x, y, strict=True):
+        optimizer.zero_grad()
+        loss = mse(net(batch), target)
+        loss.backward()
+        norm = torch.linalg.vector_norm(net.l1.weight.grad)
+        if norm > 1:
+            for p in net.l1.parameters():
+                p.grad *= 1 / norm
+        optimizer.step()
+        losses.append(loss.detach())
+        scaled.append(norm > 1)
+    return {
+        "losses": torch.stack(losses),
+        "scaled": torch.stack(scaled),
+        "params": params(net),
+    }
