@@ -1,8 +1,8 @@
 # Every path is relative and quoted, so that the checkout may lie in a path with spaces.
 
 PYTHON ?= python3
-# Where CPU builds of torch are; empty for the indexes that pip is configured with.
-TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+# Where CPU builds of torch are, when the default indexes would bring CUDA.
+TORCH_INDEX ?=
 WORKERS ?= 2
 ARGS ?=
 

@@ -10,8 +10,15 @@ from jaxgrad.backward import retain_grad as retain_grad
 from jaxgrad.backward import value_and_grad as value_and_grad
 from jaxgrad.backward import value_and_retained_grads as value_and_retained_grads
 from jaxgrad.checkpointing import saved_bytes as saved_bytes
+from jaxgrad.clipping import clip_grad_norm as clip_grad_norm
+from jaxgrad.clipping import clip_grad_value as clip_grad_value
+from jaxgrad.custom import from_function as from_function
+from jaxgrad.custom import reverse_gradient as reverse_gradient
+from jaxgrad.custom import straight_through as straight_through
 from jaxgrad.grad_modes import combine as combine
 from jaxgrad.grad_modes import no_grad as no_grad
 from jaxgrad.grad_modes import partition as partition
+from jaxgrad.grad_scaler import GradScaler as GradScaler
 from jaxgrad.hooks import backward_hook as backward_hook
 from jaxgrad.hooks import hook as hook
+from jaxgrad.precision import autocast as autocast

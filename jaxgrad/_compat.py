@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,9 @@ from jax.extend import core as jex_core
 from jax.extend import source_info_util
 from jax.interpreters import ad, batching, mlir
 
+
+# Source lines are the user's, not those of this package.
+source_info_util.register_exclusion(str(pathlib.Path(__file__).parent))
 
 # What a function raises when it needs a number where tracing has only a shape: `if x > 0:`.
 NEEDS_NUMBERS = (
@@ -81,6 +85,7 @@ def identity_primitive(name: str) -> jex_core.Primitive:
         return primitive.bind(jnp.moveaxis(args[0], dims[0], 0), **params), 0
 
     ad.primitive_jvps[primitive] = jvp
+    ad.primitive_transposes[primitive] = lambda cotangent, _, **__: [cotangent]
     batching.primitive_batchers[primitive] = batch
     mlir.register_lowering(primitive, lambda _, x, **__: [x])
     return primitive

@@ -10,8 +10,8 @@ mapped, and takes a transpose that is not linear for its own transpose the next 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,33 +20,66 @@ from jax.interpreters import ad, batching, mlir
 
 
 Values = Sequence[Any]
-# (residuals, cotangents; None where none arrived) -> cotangents of the tangents; None for none
-Transpose = Callable[[Values, Values], Values]
-Forward = Callable[[Values, Values], Values]  # (residuals, tangents) -> tangents of the outputs
+Forward = Callable[[Any, Values], Values]  # (residuals, tangents) -> tangents of the outputs
+# (residuals, cotangents; None where none arrived) -> cotangents of the tangents
+Transpose = Callable[[Any, Values], Values]
 
 
 def linear(
-    forward: Forward, transpose: Transpose, residuals: Values, tangents: Values, avals: Values
+    forward: Forward, transpose: Transpose, residuals: Any, tangents: Values, avals: Values
 ) -> list[Any]:
-    """Apply the map to `tangents`; `avals` are the types of what comes out."""
-    params = {"forward": forward, "transpose": transpose, "avals": tuple(avals)}
-    return _linear_p.bind(*residuals, *tangents, count=len(residuals), **params)
+    """Apply the map to `tangents`.
+
+    Args:
+        forward: May answer None for an output that does not move.
+        transpose: May answer None for no cotangent. Is not called if no cotangent arrives.
+        residuals: A tree of arrays that both are given.
+        tangents: Arrays.
+        avals: The types of the outputs.
+    """
+    leaves, structure = jax.tree.flatten(residuals)
+    return _linear_p.bind(
+        *leaves,
+        *tangents,
+        count=len(leaves),
+        forward=lambda leaves, moving: forward(structure.unflatten(leaves), moving),
+        transpose=lambda leaves, given: transpose(structure.unflatten(leaves), given),
+        avals=tuple(aval.update(weak_type=False) for aval in avals),
+    )
 
 
-def hoist(fun: Callable[..., Any], *example: Any) -> tuple[Callable[..., Any], list[Any]]:
-    """Trace `fun` into one whose first argument is what it closed over.
+class Hoisted(NamedTuple):
+    fun: Callable[..., Any]  # first argument: consts
+    consts: list[Any]
+    shapes: Any  # of the result
 
-    A transpose runs when the trace that it was written in may be over; a value closed over has to
-    travel as a residual.
+
+def hoist(fun: Callable[..., Any], *example: Any) -> Hoisted:
+    """Trace `fun` into one that is given, first, what it closed over.
+
+    A transpose may run when the trace that it was written in is over: a value that it closes over
+    has to travel as a residual.
     """
     closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*example)
-    structure = jax.tree.structure(shapes)
+    jaxpr, structure = closed.jaxpr, jax.tree.structure(shapes)
 
     def hoisted(consts: Values, *args: Any) -> Any:
-        run = jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(closed.jaxpr, list(consts)))
+        run = jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(jaxpr, list(consts)))
         return structure.unflatten(run(*jax.tree.leaves(args)))
 
-    return hoisted, list(closed.consts)
+    return Hoisted(hoisted, list(closed.consts), shapes)
+
+
+def only(values: Iterable[Any], where: Sequence[bool]) -> list[Any]:
+    """The values at the places that are true."""
+    return [value for value, has in zip(values, where, strict=True) if has]
+
+
+def merge(values: Iterable[Any], where: Sequence[bool], rest: Iterable[Any] = ()) -> list[Any]:
+    """The inverse: the values at the places that are true, the rest's, or None, at the others."""
+    left = iter(values)
+    others = list(rest) or [None] * len(where)
+    return [next(left) if has else other for has, other in zip(where, others, strict=True)]
 
 
 _linear_p = jex_core.Primitive("linear_by_transpose")
@@ -55,7 +88,9 @@ _linear_p.multiple_results = True
 
 def _run(*args: Any, count: int, forward: Forward, avals: Values, **_: Any) -> list[Any]:
     out = forward(args[:count], args[count:])
-    return [jnp.zeros(a.shape, a.dtype) if o is None else o for o, a in zip(out, avals, strict=True)]
+    return [
+        jnp.zeros(a.shape, a.dtype) if o is None else o for o, a in zip(out, avals, strict=True)
+    ]
 
 
 def _jvp(primals: Values, tangents: Values, *, count: int, **params: Any) -> Any:
@@ -88,7 +123,14 @@ def _aval(value: Any) -> Any:
 
 
 def _batch(
-    axis: Any, args: Values, dims: Values, *, count: int, forward: Any, transpose: Any, avals: Values
+    axis: Any,
+    args: Values,
+    dims: Values,
+    *,
+    count: int,
+    forward: Any,
+    transpose: Any,
+    avals: Values,
 ) -> Any:
     """What is linear is mapped along its first axis; a residual stays as it is."""
     params = {"count": count, "forward": forward, "transpose": transpose, "avals": avals}

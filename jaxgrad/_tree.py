@@ -14,8 +14,12 @@ def is_none(x: Any) -> bool:
 
 
 def map_none(fun: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """`jax.tree.map` in which a `None` is a leaf of its own and reaches `fun`."""
-    return jax.tree.map(fun, tree, *rest, is_leaf=is_none)
+    """`jax.tree_util.tree_map_with_path` in which a `None` is a leaf and reaches `fun`."""
+
+    def named(path: Any, *leaves: Any) -> Any:
+        return fun(jax.tree_util.keystr(path), *leaves)
+
+    return jax.tree_util.tree_map_with_path(named, tree, *rest, is_leaf=is_none)
 
 
 def is_array(x: Any) -> bool:

@@ -235,7 +235,7 @@ def value_and_retained_grads(
 
         traced = _jaxpr.trace(flat, moving)
         places = _jaxpr.tags(traced.jaxpr)
-        slots = {name: _zero_slot(at[0]) for name, at in places.items()}
+        slots = {name: jnp.zeros_like(_jaxpr.slot_shape(at[0])) for name, at in places.items()}
 
         def tapped(chosen: Any, slots: Mapping[str, Any]) -> Any:
             ins, _ = _tree.partition(moved, jax.tree.leaves(chosen))
@@ -244,9 +244,13 @@ def value_and_retained_grads(
             return jax.tree.unflatten(traced.out_tree, outs)
 
         functools.update_wrapper(tapped, fun)
-        value, (grads, retained) = value_and_grad(tapped, (0, 1), has_aux, unused=unused)(
-            chosen, slots
-        )
+        lenient = "none" if unused == "error" else unused
+        both = value_and_grad(tapped, (0, 1), has_aux, unused=lenient)
+        value, (grads, retained) = both(chosen, slots)
+        if unused == "error":
+            live = [g is not None for g in tree.flatten_up_to(grads)]
+            if not all(live):
+                raise ValueError(_no_path(fun, chosen, argnums, live))
         return value, grads, retained
 
     return value_and_retained_grads_fun
@@ -274,9 +278,14 @@ def accumulate(grads: Any, new: Any) -> Any:
     if grads is None:
         return new
 
-    def add(old: Any, new: Any) -> Any:
+    def add(path: str, old: Any, new: Any) -> Any:
         if old is None or new is None:
             return new if old is None else old
+        if jnp.shape(old) != jnp.shape(new):
+            raise ValueError(
+                f"accumulate: the gradients of {path or 'the leaf'} have shapes "
+                f"{jnp.shape(old)} and {jnp.shape(new)}: they must be of the same parameter"
+            )
         return old + new
 
     return _tree.map_none(add, grads, new)
@@ -312,8 +321,3 @@ def _no_path(
         f"the loss of {_loss.name(fun)} has no differentiable path to {', '.join(dead)}. "
         'Use it, leave it out of what is differentiated, or pass unused="none"'
     )
-
-
-def _zero_slot(place: _jaxpr.Place) -> jax.Array:
-    shape = _jaxpr.slot_shape(place)
-    return jnp.zeros(shape.shape, shape.dtype)

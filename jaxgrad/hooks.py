@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
-from jaxgrad._linear import hoist, linear
+from jaxgrad._linear import hoist, linear, merge, only
 
 
 PyTree = Any
@@ -65,12 +65,12 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
         )
 
     def rule(cotangents: Sequence[Any], _: Sequence[Any]) -> Sequence[Any]:
-        given = structure.unflatten(_merge(cotangents, live))
+        given = structure.unflatten(merge(cotangents, live))
         made = fn(given)
         return cotangents if made is None else _replacement(made, given, _name(fn))
 
-    marked, _ = _enter(rule, _only(leaves, live), [])
-    return structure.unflatten(_merge(marked, live, leaves))
+    marked, _ = _enter(rule, only(leaves, live), [])
+    return structure.unflatten(merge(marked, live, leaves))
 
 
 def backward_hook(
@@ -115,19 +115,21 @@ def backward_hook(
     def hooked(*args: Any, **kwargs: Any) -> PyTree:
         leaves, structure = jax.tree.flatten(args)
         live = [_has_gradient(leaf) for leaf in leaves]
-        fixed = [None if has else _no_gradient(leaf) for leaf, has in zip(leaves, live, strict=True)]
+        fixed = [
+            None if has else _no_gradient(leaf) for leaf, has in zip(leaves, live, strict=True)
+        ]
 
         def inner(*values: Any) -> PyTree:
-            return fun(*structure.unflatten(_merge(values, live, leaves)), **kwargs)
+            return fun(*structure.unflatten(merge(values, live, leaves)), **kwargs)
 
-        values = _only(leaves, live)
+        values = only(leaves, live)
         closed, shapes = jax.make_jaxpr(inner, return_shape=True)(*values)
         out_structure = jax.tree.structure(shapes)
         out_live = [jnp.issubdtype(aval.dtype, jnp.inexact) for aval in closed.out_avals]
 
         def rule(cotangents: Sequence[Any], sent: Sequence[Any]) -> Sequence[Any]:
-            grad_inputs = structure.unflatten(_merge(cotangents, live, fixed))
-            grad_outputs = out_structure.unflatten(_merge(sent, out_live))
+            grad_inputs = structure.unflatten(merge(cotangents, live, fixed))
+            grad_outputs = out_structure.unflatten(merge(sent, out_live))
             if type(grad_outputs) is not tuple:
                 grad_outputs = (grad_outputs,)
             made = hook(grad_inputs, grad_outputs)
@@ -140,14 +142,14 @@ def backward_hook(
                     f"backward hook {_name(hook)!r} returned an invalid number of grad_input, got "
                     f"{len(made)}, but expected {len(grad_inputs)}: one for each positional argument"
                 )
-            given = structure.unflatten(_merge(cotangents, live))
+            given = structure.unflatten(merge(cotangents, live))
             return [
                 new
                 for old, answer in zip(given, made, strict=True)
                 for new in _replacement(answer, old, _name(hook))
             ]
 
-        marked, slots = _enter(rule, values, _only(closed.out_avals, out_live))
+        marked, slots = _enter(rule, values, only(closed.out_avals, out_live))
         out = jax.tree.leaves(inner(*marked))
         left = iter(slots)
         tagged = [_leave(o, next(left)) if has else o for o, has in zip(out, out_live, strict=True)]
@@ -163,7 +165,7 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
     """
     types = [*map(_cotangent_type, values), *avals]
     size = len(values)
-    transpose, consts = hoist(rule, types[:size], types[size:])
+    transpose, consts, _ = hoist(rule, types[:size], types[size:])
 
     @jax.custom_jvp
     def enter(_: list[Any], values: list[Any]) -> list[Any]:
@@ -176,15 +178,17 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
         def back(residuals: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
             if avals and all(sent is None for sent in arrived[-len(avals) :]):
                 return arrived[: -len(avals)]  # it did not come through the outputs
-            full = _merge(arrived, [*live, *[True] * len(avals)])
+            full = merge(arrived, [*live, *[True] * len(avals)])
             full = [jnp.zeros(t.shape, t.dtype) if c is None else c for c, t in zip(full, types)]
-            return _only(transpose(residuals, full[:size], full[size:]), live)
+            return only(transpose(residuals, full[:size], full[size:]), live)
 
         def forth(_: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
             return [*tangents, *[None] * len(avals)]
 
-        moved = linear(forth, back, residuals, _only(moving, live), [*_only(types[:size], live), *avals])
-        return enter(*primals), _merge(moved, [*live, *[True] * len(avals)], [*moving, *avals])
+        moved = linear(
+            forth, back, residuals, only(moving, live), [*only(types[:size], live), *avals]
+        )
+        return enter(*primals), merge(moved, [*live, *[True] * len(avals)], [*moving, *avals])
 
     enter.defjvp(jvp, symbolic_zeros=True)
     out = enter(consts, values)
@@ -243,17 +247,6 @@ def _no_gradient(leaf: Any) -> Any:
 
 def _cotangent_type(value: Any) -> Any:
     return jax.typeof(value).update(weak_type=False)
-
-
-def _only(values: Sequence[Any], where: Sequence[bool]) -> list[Any]:
-    return [value for value, has in zip(values, where, strict=True) if has]
-
-
-def _merge(values: Sequence[Any], where: Sequence[bool], rest: Sequence[Any] = ()) -> list[Any]:
-    """The values at the places that are true, and the rest's own, or None, at the others."""
-    left = iter(values)
-    others = rest or [None] * len(where)
-    return [next(left) if has else other for has, other in zip(where, others, strict=True)]
 
 
 def _name(fn: Any) -> str:

@@ -91,7 +91,7 @@ def _report(
     cells: "list[Cell]",
     old: dict[str, Any] | None,
 ) -> int:
-    from parity_tests import report
+    from parity_tests import page, report
     from parity_tests.environment import versions
     from parity_tests.explain import explain
 
@@ -122,6 +122,8 @@ def _report(
         print(report.against(results, old))
     if options.json:
         report.write_json(options.json, report.document(results, about, interrupted=interrupted))
+    if options.html:
+        page.write(options.html, chosen, results, about, old=old)
     if options.junit_xml:
         report.write_junit(options.junit_xml, results)
     if options.markdown and not interrupted:
@@ -203,6 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="N", help="0: the documents' own inputs")
     add("--explain", metavar="ID", help="both sources side by side and where the two differ")
     add("--json", metavar="FILE")
+    add("--html", metavar="FILE", help="one offline page")
     add("--junit-xml", metavar="FILE")
     add("--markdown", metavar="FILE", help="rewrite the idiom table between its markers")
     add("--against", metavar="OLD.json", help="what changed since that --json")

@@ -22,6 +22,7 @@ LEGEND = (
     "✗ fail · ! error · ? blind (passes without its tool)"
 )
 _SHORT = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+Key = tuple[str, str, str, str]  # id, dtype, mode, device
 _BEGIN, _END = "<!-- parity-table:begin -->", "<!-- parity-table:end -->"
 
 
@@ -134,22 +135,27 @@ def write_junit(path: str, results: Sequence[Result]) -> None:
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
 
 
+def changes(results: Iterable[Result], old: Mapping[str, Any]) -> dict[Key, str]:
+    """The cells whose verdict is not what an earlier `--json` has: what it was, or "new"."""
+    before = {_key(record): record["verdict"] for record in old["results"]}
+    now = {_key(_record(result)): result.verdict for result in results}
+    return {
+        key: before.get(key, "new") for key, verdict in now.items() if before.get(key) != verdict
+    }
+
+
 def against(results: Sequence[Result], old: Mapping[str, Any]) -> str:
     """What changed since an earlier `--json`."""
-    before = {_key(record): record for record in old["results"]}
-    now = {_key(_record(result)): result for result in results}
+    verdicts = {_key(_record(result)): result.verdict for result in results}
     lines = []
-    for key, result in now.items():
-        name = f"{key[0]} ({key[1]} {key[2]} {key[3]})"
-        if key not in before:
-            lines.append(f"new      {name}: {result.verdict}")
-        elif before[key]["verdict"] != result.verdict:
-            lines.append(f"changed  {name}: {before[key]['verdict']} -> {result.verdict}")
+    for key, was in changes(results, old).items():
+        word, arrow = ("new    ", "") if was == "new" else ("changed", f"{was} -> ")
+        lines.append(f"{word}  {_cell_name(key)}: {arrow}{verdicts[key]}")
     ran = {result.id for result in results}
     lines += [
-        f"gone     {key[0]} ({key[1]} {key[2]} {key[3]}): was {record['verdict']}"
-        for key, record in before.items()
-        if key not in now and key[0] not in ran
+        f"gone     {_cell_name(key)}: was {record['verdict']}"
+        for record in old["results"]
+        if (key := _key(record))[0] not in ran
     ]
     return "\n".join(lines) or "nothing changed"
 
@@ -194,8 +200,12 @@ def _record(result: Result) -> dict[str, Any]:
     return record
 
 
-def _key(record: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(record[name] for name in ("id", "dtype", "mode", "device"))
+def _key(record: Mapping[str, Any]) -> Key:
+    return (record["id"], record["dtype"], record["mode"], record["device"])
+
+
+def _cell_name(key: Key) -> str:
+    return f"{key[0]} ({' '.join(key[1:])})"
 
 
 def _plain(value: Any) -> Any:

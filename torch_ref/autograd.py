@@ -2,22 +2,8 @@
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
-from torch_ref._net import grads, mlp, nested, raised
-
-
-def create_graph(x):
-    x.requires_grad_()
-    (first,) = torch.autograd.grad(x**3, x, create_graph=True)
-    first.backward()
-    return {"first": first, "second": x.grad}
-
-
-def without_create_graph(x):
-    x.requires_grad_()
-    (first,) = torch.autograd.grad(x**3, x)
-    return {"first": first, "second": raised(first.backward)}
+from torch_ref._net import grads, mlp, mse, nested, raised
 
 
 def loss_of_size_1(w, x):
@@ -39,6 +25,9 @@ def integer_input(w, n):
 
 
 class _Normalised(nn.Module):
+    scale: torch.Tensor
+    steps: torch.Tensor
+
     def __init__(self, weight, scale, steps):
         super().__init__()
         self.weight = nn.Parameter(weight)
@@ -69,10 +58,10 @@ class _AutoEncoder(nn.Module):
 def tied_weights(w, x):
     weight = nn.Parameter(w)
     tied = _AutoEncoder(weight, weight)
-    loss = F.mse_loss(tied(x), x)
+    loss = mse(tied(x), x)
     loss.backward()
     untied = _AutoEncoder(nn.Parameter(w.clone()), nn.Parameter(w.clone()))
-    F.mse_loss(untied(x), x).backward()
+    mse(untied(x), x).backward()
     return {
         "loss": loss,
         "parameters": [name for name, _ in tied.named_parameters()],
@@ -85,15 +74,14 @@ def per_sample(net, x, y):
     model = mlp(net)
 
     def loss(params, x, y):
-        return F.mse_loss(torch.func.functional_call(model, params, x), y)
+        return mse(torch.func.functional_call(model, params, x), y)
 
     params = dict(model.named_parameters())
     by_vmap = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(params, x, y)
     by_loop = []
     for xi, yi in zip(x, y, strict=True):
-        model.zero_grad()
-        F.mse_loss(model(xi), yi).backward()
-        by_loop.append(model[0].weight.grad.clone())
+        (grad,) = torch.autograd.grad(mse(model(xi), yi), params["0.weight"])
+        by_loop.append(grad)
     vmapped = nested(by_vmap.items())
     return {
         "vmap": {"l1": vmapped["0"], "l2": vmapped["2"]},
@@ -105,6 +93,6 @@ def per_sample_dropout(w, x, mask):
     del mask  # torch draws its own
 
     def loss(w, x):
-        return F.dropout(w * x, p=0.5).sum()
+        return nn.functional.dropout(w * x, p=0.5).sum()
 
     return torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(w, x)

@@ -2,18 +2,17 @@
 
 import torch
 from torch import nn
-from torch.nn import functional as F
 
-from torch_ref._net import grads, mlp, raised
+from torch_ref._net import grads, mlp, mse, raised
 
 
-def grad_of_intermediate(A, B):
-    B.requires_grad_()
-    C = A * B
-    D = C.sum()
-    (grad_C,) = torch.autograd.grad(D, C, retain_graph=True)
-    D.backward()
-    return {"D": D, "C.grad": C.grad, "autograd.grad(D, C)": grad_C, "B.grad": B.grad}
+def grad_of_intermediate(a, b):
+    b.requires_grad_()
+    c = a * b
+    d = c.sum()
+    (grad_c,) = torch.autograd.grad(d, c, retain_graph=True)
+    d.backward()
+    return {"d": d, "c.grad": c.grad, "autograd.grad(d, c)": grad_c, "b.grad": b.grad}
 
 
 def chain_rule(a, b, d):
@@ -84,11 +83,11 @@ def requires_grad(v1, v2):
 def fgsm(net, x, labels, epsilon):
     model = mlp(net)
     x.requires_grad_()
-    loss = F.cross_entropy(model(x), labels)
+    loss = nn.functional.cross_entropy(model(x), labels)
     loss.backward()
     adversarial = x + epsilon * x.grad.sign()
     with torch.no_grad():
-        fooled = F.cross_entropy(model(adversarial), labels)
+        fooled = nn.functional.cross_entropy(model(adversarial), labels)
     return {"loss": loss, "x": x.grad, "adversarial": adversarial, "loss after": fooled}
 
 
@@ -100,7 +99,7 @@ def adjust_embedding(table, net, ids, labels, lr):
     losses = []
     for _ in range(3):
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(vectors), labels)
+        loss = nn.functional.cross_entropy(model(vectors), labels)
         loss.backward()
         optimizer.step()
         losses.append(loss.detach())
@@ -138,7 +137,7 @@ def accumulate(x):
 
 def simple_nn(net, x, y):
     model = mlp(net)
-    loss = F.mse_loss(model(x), y)
+    loss = mse(model(x), y)
     loss.backward()
     grad = grads(model)
     return {"loss": loss, "l1": grad["0"], "l2": grad["2"]}

@@ -5,21 +5,21 @@ import torch
 from torch_ref._net import raised
 
 
-def inplace_after_use(A, B):
-    B.requires_grad_()
-    C = A * B + B
-    D = C.sum()
-    A[0] = 0.1
-    return {"D": D, "backward": raised(D.backward)}
+def inplace_after_use(a, b):
+    b.requires_grad_()
+    c = a * b + b
+    d = c.sum()
+    a[0] = 0.1
+    return {"d": d, "backward": raised(d.backward)}
 
 
-def inplace_before_use(A, B):
-    B.requires_grad_()
-    A[0] = 0.1
-    C = A * B + B
-    D = C.sum()
-    D.backward()
-    return {"A": A, "D": D, "B": B.grad}
+def inplace_before_use(a, b):
+    b.requires_grad_()
+    a[0] = 0.1
+    c = a * b + b
+    d = c.sum()
+    d.backward()
+    return {"a": a, "d": d, "b": b.grad}
 
 
 def inplace_saved(a, b, d):
@@ -52,10 +52,11 @@ def data(x):
 class _Layer(torch.nn.Module):
     """Keeps its last activation on itself, as many programs do."""
 
+    activation: torch.Tensor
+
     def __init__(self, weight):
         super().__init__()
         self.weight = torch.nn.Parameter(weight)
-        self.activation = None
 
     def forward(self, x):
         self.activation = torch.tanh(x @ self.weight)
@@ -66,7 +67,7 @@ def kept_activation(w, x):
     layer = _Layer(w)
     loss = layer(x).sum()
     loss.backward()
-    return {"loss": loss, "w": layer.weight.grad, "twice": layer.activation * 2}
+    return {"loss": loss, "w": layer.weight.grad, "twice": 2 * layer.activation}
 
 
 def leaked_activation(w, x):

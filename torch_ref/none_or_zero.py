@@ -1,5 +1,8 @@
 """`None` ("there is no path") against zero ("there is a path, and it counts for nothing")."""
 
+# pyright: reportIncompatibleMethodOverride=false
+# `backward(ctx, grad)` is how torch documents it; its stub says `*grad_outputs`.
+
 import torch
 from torch.utils.checkpoint import checkpoint
 
@@ -40,7 +43,7 @@ def through_loop(p, x, mask):
     _leaves(p)
     h = torch.zeros_like(x[0])
     for row in x:
-        h = torch.tanh(h + _terms(p, row, mask))
+        h = torch.sin(h + _terms(p, row, mask))
     loss = h.sum()
     loss.backward()
     return {"loss": loss, **_grads(p)}

@@ -5,47 +5,50 @@ import torch
 from torch_ref._net import raised
 
 
-def _forward(A, B):
-    A[0] = 0.1  # an integer tensor: truncated to 0
-    C = A * B + B
-    return C.sum()
+def _forward(a, b):
+    a[0] = 0.1  # an integer tensor: truncated to 0
+    c = a * b + b
+    return c.sum()
 
 
 def _nodes(node):
     """Names of the backward graph's nodes, depth first."""
     if node is None:
         return []
-    return [type(node).__name__, *(name for next_, _ in node.next_functions for name in _nodes(next_))]
+    return [
+        type(node).__name__,
+        *(name for next_, _ in node.next_functions for name in _nodes(next_)),
+    ]
 
 
-def second_backward(A, B):
-    B.requires_grad_()
-    D = _forward(A, B)
-    D.backward()
-    first = B.grad.clone()
-    return {"D": D, "first": first, "second": raised(D.backward), "nodes": _nodes(D.grad_fn)}
+def second_backward(a, b):
+    b.requires_grad_()
+    d = _forward(a, b)
+    d.backward()
+    first = b.grad.clone()
+    return {"d": d, "first": first, "second": raised(d.backward), "nodes": _nodes(d.grad_fn)}
 
 
-def retain_graph(A, B):
-    B.requires_grad_()
-    D = _forward(A, B)
-    D.backward(retain_graph=True)
-    first = B.grad.clone()
-    D.backward(retain_graph=True)
-    twice = B.grad.clone()
-    B.grad = None
-    D.backward()
-    return {"D": D, "first": first, "twice": twice, "cleared": B.grad}
+def retain_graph(a, b):
+    b.requires_grad_()
+    d = _forward(a, b)
+    d.backward(retain_graph=True)
+    first = b.grad.clone()
+    d.backward(retain_graph=True)
+    twice = b.grad.clone()
+    b.grad = None
+    d.backward()
+    return {"d": d, "first": first, "twice": twice, "cleared": b.grad}
 
 
-def rebuild(A, B):
-    B.requires_grad_()
-    D = _forward(A, B)
-    D.backward()
-    first = B.grad.clone()
-    again = _forward(A, B)
+def rebuild(a, b):
+    b.requires_grad_()
+    d = _forward(a, b)
+    d.backward()
+    first = b.grad.clone()
+    again = _forward(a, b)
     again.backward()
-    return {"D": (D, again), "first": first, "twice": B.grad}
+    return {"d": (d, again), "first": first, "twice": b.grad}
 
 
 def loop(w, x, lr):

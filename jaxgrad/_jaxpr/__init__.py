@@ -24,6 +24,7 @@ from jaxgrad._jaxpr.tags import tags as tags
 from jaxgrad._jaxpr.taps import slot_shape as slot_shape
 from jaxgrad._jaxpr.taps import tap as tap
 from jaxgrad._jaxpr.taps import with_taps as with_taps
+from jaxgrad._jaxpr.tracing import CLOSED as CLOSED
 from jaxgrad._jaxpr.tracing import Path as Path
 from jaxgrad._jaxpr.tracing import Place as Place
 from jaxgrad._jaxpr.tracing import Traced as Traced

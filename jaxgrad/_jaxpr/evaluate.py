@@ -7,6 +7,7 @@ is rebuilt with the rule applied to its body and to its derivative.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from jaxgrad import _compat
-from jaxgrad._jaxpr.tracing import Path, abstract, inner, is_inexact, trace
+from jaxgrad._jaxpr.tracing import CLOSED, Path, abstract, inner, is_inexact, trace
 from jaxgrad._tree import merge, partition
 
 
@@ -83,6 +84,8 @@ class _Evaluator(NamedTuple):
     def enter(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
         """One higher-order equation, rebuilt by its public function around the evaluated body."""
         name, params = eqn.primitive.name, eqn.params
+        if slots and name in CLOSED:
+            raise ValueError(f"no slot reaches a value inside {name}: {sorted(slots)}")
         if name == "scan":
             return self.scan(eqn, path, args, slots)
         if name == "while":
@@ -110,21 +113,30 @@ class _Evaluator(NamedTuple):
 
     def scan(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
         params = eqn.params
-        n_consts, n_carry = params["num_consts"], params["num_carry"]
-        consts, xs = args[:n_consts], args[n_consts + n_carry :]
-        carry = _as_traced(eqn.invars[n_consts:], args[n_consts : n_consts + n_carry])
+        a, b = params["num_consts"], params["num_consts"] + params["num_carry"]
+        xs = (args[b:], slots)
 
         def body(carry: list[Any], element: Any) -> Any:
             xs, slots = element
-            outs, reads = self.run(params["jaxpr"], [*consts, *carry, *xs], (*path, 0), slots)
-            return _as_traced(eqn.outvars, outs[:n_carry]), (outs[n_carry:], reads)
+            ins = [*args[:a], *carry, *xs]
+            outs, reads = self.run(params["jaxpr"], ins, (*path, 0), slots)
+            return outs[: b - a], (outs[b - a :], reads)
 
+        def settled(carry: list[Any], element: Any) -> Any:
+            new, out = body(carry, element)
+            return _like(new, carry), out
+
+        def turn(carry: list[Any], xs: Any) -> list[Any]:
+            return body(carry, jax.tree.map(lambda x: lax.index_in_dim(x, 0, keepdims=False), xs))[
+                0
+            ]
+
+        carry = _settle(turn, args[a:b], xs) if params["length"] else args[a:b]
         options = {k: params[k] for k in ("length", "reverse", "unroll")}
-        carry, (ys, reads) = lax.scan(body, carry, (xs, slots), **options)
+        carry, (ys, reads) = lax.scan(settled, carry, xs, **options)
         return [*carry, *ys], reads
 
     def while_loop(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
-        """No slots and no reads: how often it turns is not known."""
         params = eqn.params
         a, b = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
 
@@ -132,10 +144,10 @@ class _Evaluator(NamedTuple):
             return self.run(params["cond_jaxpr"], [*args[:a], *carry], (*path, 0), {})[0][0]
 
         def body(carry: list[Any]) -> list[Any]:
-            outs, _ = self.run(params["body_jaxpr"], [*args[a:b], *carry], (*path, 1), {})
-            return _as_traced(eqn.outvars, outs)
+            return self.run(params["body_jaxpr"], [*args[a:b], *carry], (*path, 1), {})[0]
 
-        return lax.while_loop(proceed, body, _as_traced(eqn.outvars, args[b:])), {}
+        carry = _settle(body, args[b:])
+        return lax.while_loop(proceed, lambda carry: _like(body(carry), carry), carry), {}
 
     def cond(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
         """Every branch returns every branch's reads, zeros for those it did not make."""
@@ -148,92 +160,94 @@ class _Evaluator(NamedTuple):
         several = range(len(eqn.params["branches"]))
         shapes = [jax.eval_shape(lambda o, s, k=k: run(k, o, s), operands, slots) for k in several]
         wanted = {p: s for _, reads in shapes for p, s in reads.items()}
-        agreed = [
-            len({out.dtype for out in outs}) == 1
-            for outs in zip(*(o for o, _ in shapes), strict=True)
+        like = [
+            functools.reduce(_wider, outs) for outs in zip(*(o for o, _ in shapes), strict=True)
         ]
 
-        def branch(k: int) -> Callable[..., Any]:
-            def chosen(operands: list[Any], slots: Slots) -> Any:
-                outs, reads = run(k, operands, slots)
-                fixed = _as_traced(eqn.outvars, outs)
-                outs = [o if a else f for a, o, f in zip(agreed, outs, fixed, strict=True)]
-                zeros = {p: _zeros(s) for p, s in wanted.items()}
-                return outs, {**zeros, **reads}
+        def branch(k: int, operands: list[Any], slots: Slots) -> Any:
+            outs, reads = run(k, operands, slots)
+            return _like(outs, like), {**jax.tree.map(jnp.zeros_like, wanted), **reads}
 
-            return chosen
-
-        return lax.switch(index, [branch(k) for k in several], operands, slots)
+        return lax.switch(index, [functools.partial(branch, k) for k in several], operands, slots)
 
     def custom_jvp(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
         moved = [is_inexact(v) for v in eqn.invars]
-        primals, fixed = partition(moved, args)
+
+        def original(primals: Any, tangents: Any, fixed: Any) -> Any:
+            def one(*primals: Any) -> list[Any]:
+                return _compat.bind(eqn, merge(moved, primals, fixed))
+
+            return jax.jvp(one, tuple(primals), tuple(tangents))[1]
 
         @jax.custom_jvp
         def fun(primals: list[Any], fixed: list[Any]) -> list[Any]:
-            merged = merge(moved, primals, fixed)
-            return self.run(eqn.params["call_jaxpr"], merged, (*path, 0), {})[0]
+            ins = merge(moved, primals, fixed)
+            return self.run(eqn.params["call_jaxpr"], ins, (*path, 0), {})[0]
 
         @fun.defjvp
-        def _(ins: Any, tangents: Any) -> Any:
-            (primals, fixed), (tangents, _) = ins, tangents
-
-            def original(primals: Any, tangents: Any, fixed: Any) -> Any:
-                def one(*primals: Any) -> list[Any]:
-                    return _compat.bind(eqn, merge(moved, primals, fixed))
-
-                return jax.jvp(one, primals, tangents)
-
+        def _(ins: Any, directions: Any) -> Any:
+            (primals, fixed), (tangents, _) = ins, directions
             like, still = partition(moved, map(abstract, eqn.invars))
-            rule = trace(original, tuple(like), tuple(like), still).jaxpr
-            outs, _ = self.run(rule, [*primals, *tangents, *fixed], (*path, 1), {})
-            n = len(outs) // 2
-            return outs[:n], [_like(t, x) for x, t in zip(outs[:n], outs[n:], strict=True)]
+            rule = trace(original, like, like, still).jaxpr
+            out_tangents, _ = self.run(rule, [*primals, *tangents, *fixed], (*path, 1), {})
+            outs = fun(primals, fixed)
+            return outs, _like(out_tangents, outs)
 
-        return fun(primals, fixed), {}
+        return fun(*partition(moved, args)), {}
 
     def custom_vjp(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
         moved = [is_inexact(v) for v in eqn.invars]
-        primals, fixed = partition(moved, args)
 
         def original(primals: Any, fixed: Any) -> Any:
-            return jax.vjp(lambda *p: _compat.bind(eqn, merge(moved, p, fixed)), *primals)
+            def one(*primals: Any) -> list[Any]:
+                return _compat.bind(eqn, merge(moved, primals, fixed))
+
+            return jax.vjp(one, *primals)
 
         @jax.custom_vjp
         def fun(primals: list[Any], fixed: list[Any]) -> list[Any]:
-            merged = merge(moved, primals, fixed)
-            return self.run(eqn.params["call_jaxpr"], merged, (*path, 0), {})[0]
+            ins = merge(moved, primals, fixed)
+            return self.run(eqn.params["call_jaxpr"], ins, (*path, 0), {})[0]
 
         def forward(primals: list[Any], fixed: list[Any]) -> Any:
-            traced = trace(original, *partition(moved, map(abstract, eqn.invars)))
-            outs, _ = self.run(traced.jaxpr, [*primals, *fixed], (*path, 1), {})
-            kept = [_cast(x, a.dtype) for x, a in zip(outs, traced.jaxpr.out_avals, strict=True)]
-            outs, pull = jax.tree.unflatten(traced.out_tree, kept)
-            return outs, (pull, primals)
+            like = partition(moved, map(abstract, eqn.invars))
+            kept, _ = self.run(trace(original, *like).jaxpr, [*primals, *fixed], (*path, 1), {})
+            outs = fun(primals, fixed)
+            return outs, (kept, [jnp.zeros((), x.dtype) for x in primals])
 
         def backward(saved: Any, cotangents: list[Any]) -> Any:
-            pull, primals = saved
-            grads = pull(_as_traced(eqn.outvars, cotangents))
-            return [_like(g, x) for g, x in zip(grads, primals, strict=True)], None
+            kept, like = saved
+            traced = trace(original, *partition(moved, map(abstract, eqn.invars)))
+
+            def pull(kept: list[Any], cotangents: list[Any]) -> Any:
+                return jax.tree.unflatten(traced.out_tree, kept)[1](cotangents)
+
+            rule = trace(pull, traced.jaxpr.out_avals, [abstract(v) for v in eqn.outvars]).jaxpr
+            grads, _ = self.run(rule, [*kept, *cotangents], (*path, 2), {})
+            return _like(grads, like), None
 
         fun.defvjp(forward, backward)
-        return fun(primals, fixed), {}
+        return fun(*partition(moved, args)), {}
 
 
-def _cast(x: Any, dtype: Any) -> Any:
-    return x if x.dtype == dtype else lax.convert_element_type(x, dtype)
+def _settle(body: Callable[..., Any], carry: Sequence[Any], *rest: Any) -> list[Any]:
+    """A loop's first carry in the dtypes that its body keeps: the wider of what goes in and out."""
+    while True:
+        wider = list(map(_wider, carry, jax.eval_shape(body, list(carry), *rest)))
+        if all(w.dtype == jnp.result_type(x) for w, x in zip(wider, carry, strict=True)):
+            return list(carry)
+        carry = _like(carry, wider)
 
 
-def _like(tangent: Any, primal: Any) -> Any:
-    inexact = jnp.issubdtype(primal.dtype, jnp.inexact)
-    return _cast(tangent, primal.dtype) if inexact else tangent
+def _wider(a: Any, b: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(jnp.shape(a), jnp.promote_types(jnp.result_type(a), b.dtype))
 
 
-def _as_traced(atoms: Sequence[Any], values: Sequence[Any]) -> list[Any]:
-    """Loops and branches need the dtype they were traced with."""
-    pairs = zip(atoms, values, strict=False)  # the first of the atoms
-    return [_cast(jnp.asarray(x), v.aval.dtype) if is_inexact(v) else x for v, x in pairs]
+def _like(values: Sequence[Any], examples: Sequence[Any]) -> list[Any]:
+    """The floating point values in the dtypes of the examples."""
 
+    def one(x: Any, like: Any) -> Any:
+        same = x.dtype == like.dtype or not jnp.issubdtype(like.dtype, jnp.inexact)
+        return x if same else lax.convert_element_type(x, like.dtype)
 
-def _zeros(shape: Any) -> Any:
-    return jax.tree.map(lambda s: jnp.zeros(s.shape, s.dtype), shape)
+    return [one(x, like) for x, like in zip(values, examples, strict=True)]

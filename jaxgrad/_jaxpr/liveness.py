@@ -3,7 +3,7 @@
 torch's rule, not JAX's: a derivative passes through every operation from floating point to floating
 point, also where it is zero (`floor`, `sign`, a multiplication by 0). It stops at `stop_gradient`,
 at integers and booleans, and where a custom rule does not use a tangent. The pass goes backwards
-from the outputs, once, and to a fixpoint around loops.
+from the outputs, once; around a scan turn by turn, around a while to a fixpoint.
 """
 
 from __future__ import annotations
@@ -72,22 +72,39 @@ def _through(eqn: jex_core.JaxprEqn, outs: list[bool]) -> list[bool]:
         branches = [live_inputs(branch, outs) for branch in params["branches"]]
         return [False, *map(any, zip(*branches, strict=True))]
     if name == "scan":
-        return _loop(params["jaxpr"], params["num_consts"], params["num_carry"], outs)
+        return _through_scan(params, outs)
     if name == "while":
-        skip, consts = params["cond_nconsts"], params["body_nconsts"]
-        return [False] * skip + _loop(params["body_jaxpr"], consts, len(outs), outs)
+        return _through_while(params, outs)
     subs = inner(eqn)
     return live_inputs(subs[0], outs) if subs else [True] * n
 
 
-def _loop(body: Any, n_consts: int, n_carry: int, outs: list[bool]) -> list[bool]:
-    """A loop's inputs `consts, carry, xs` from its outputs `carry, ys`, to a fixpoint."""
-    carry, ys = outs[:n_carry], outs[n_carry:]
+def _through_scan(params: Any, outs: list[bool]) -> list[bool]:
+    """Turn by turn from the last, as often as it turns: until a carry's flags come again."""
+    a, b = params["num_consts"], params["num_consts"] + params["num_carry"]
+    ys = outs[b - a :]
+    before = [outs[: b - a]]  # the carry's flags, 0, 1, ... turns before the end
+    reached = [False] * len(_compat.open_jaxpr(params["jaxpr"])[0].invars)
+    for turn in range(params["length"]):
+        ins = live_inputs(params["jaxpr"], before[turn] + ys)
+        reached = [x or y for x, y in zip(reached, ins, strict=True)]
+        if ins[a:b] in before:
+            first = before.index(ins[a:b])
+            period = turn + 1 - first
+            before.append(before[first + (params["length"] - first) % period])
+            break
+        before.append(ins[a:b])
+    return reached[:a] + before[-1] + reached[b:]
+
+
+def _through_while(params: Any, outs: list[bool]) -> list[bool]:
+    """Nobody knows how often it turns: to a fixpoint of the carry."""
+    skip, consts, carry = params["cond_nconsts"], params["body_nconsts"], outs
     while True:
-        ins = live_inputs(body, carry + ys)
-        wider = [a or b for a, b in zip(carry, ins[n_consts : n_consts + n_carry], strict=True)]
+        ins = live_inputs(params["body_jaxpr"], carry)
+        wider = [x or y for x, y in zip(carry, ins[consts:], strict=True)]
         if wider == carry:
-            return ins[:n_consts] + carry + ins[n_consts + n_carry :]
+            return [False] * skip + ins[:consts] + carry
         carry = wider
 
 

@@ -14,6 +14,10 @@ from jaxgrad import _compat
 
 Path = tuple[int, ...]
 
+# Around these no value can be read out and none has a slot: nobody knows how often a `while` turns,
+# and a custom rule replaces the derivative of what is inside.
+CLOSED = ("while", "custom_jvp_call", "custom_vjp_call", "shard_map")
+
 
 class Traced(NamedTuple):
     """A flat program: `jaxpr` maps the leaves of the arguments to the leaves of `out_tree`."""

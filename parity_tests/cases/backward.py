@@ -10,7 +10,8 @@ from parity_tests.cases._net import mlp, mse, raised
 from parity_tests.draw import document, fixed, integers, normal, uniform
 from parity_tests.draw import linear as draw_linear
 
-INTERMEDIATE = {"A": fixed([1, 2, 3]), "B": document([2.0, 3.0, 4.0])}
+
+INTERMEDIATE = {"a": fixed([1, 2, 3]), "b": document([2.0, 3.0, 4.0])}
 TWO = document(2.0, uniform(low=0.5, high=2.0))
 MLP = {"l1": draw_linear(4, 6), "l2": draw_linear(6, 3)}
 
@@ -23,19 +24,19 @@ def _cross_entropy(logits, labels):
 @case(
     source="S1-01",
     inputs=INTERMEDIATE,
-    idiom=("torch.autograd.grad(D, C)", "jax.grad(rest)(C)"),
-    expect={"autograd.grad(D, C)": [1.0, 1.0, 1.0], "B.grad": [1.0, 2.0, 3.0]},
+    idiom=("torch.autograd.grad(d, c)", "jax.grad(rest)(c)"),
+    expect={"autograd.grad(d, c)": [1.0, 1.0, 1.0], "b.grad": [1.0, 2.0, 3.0]},
 )
-def grad_of_intermediate(A, B):
-    """An intermediate has no `.grad` after `backward`; `autograd.grad(D, C)` gives its gradient."""
+def grad_of_intermediate(a, b):
+    """An intermediate has no `.grad` after `backward`; `autograd.grad(d, c)` gives its gradient."""
 
-    def forward(B):
-        return jnp.sum(A * B)
+    def forward(b):
+        return jnp.sum(a * b)
 
-    C = A * B
-    D, grad_C = jaxgrad.value_and_grad(jnp.sum)(C)
-    _, grad_B, retained = jaxgrad.value_and_retained_grads(forward)(B)
-    return {"D": D, "C.grad": retained.get("C"), "autograd.grad(D, C)": grad_C, "B.grad": grad_B}
+    c = a * b
+    d, grad_c = jaxgrad.value_and_grad(jnp.sum)(c)
+    _, grad_b, retained = jaxgrad.value_and_retained_grads(forward)(b)
+    return {"d": d, "c.grad": retained.get("c"), "autograd.grad(d, c)": grad_c, "b.grad": grad_b}
 
 
 @case(
@@ -235,7 +236,7 @@ def two_inputs(x, y):
     expect={"none yet": None, "once": [2.0], "twice": [4.0], "zero_()": [0.0], "zero_grad()": None},
 )
 def accumulate(x):
-    """`.grad` sums over backward calls until `zero_()` (zeros) or `zero_grad()` (None) clears it."""
+    """`.grad` adds up over backward calls until `zero_()` (zeros) or `zero_grad()` (None)."""
 
     def backward(grad):
         _, new = jaxgrad.value_and_grad(lambda x: x**2)(x)

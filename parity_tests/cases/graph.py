@@ -10,6 +10,7 @@ import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.draw import document, normal, uniform
 
+
 ABD = {"a": normal(3), "b": normal(3), "d": normal(3)}
 
 
@@ -29,9 +30,7 @@ def _required(nodes, leaves):
         return jaxgrad.grad(lambda leaves: jnp.sum(nodes(leaves)[name]))(leaves)
 
     return {
-        name
-        for name in nodes(leaves)
-        if any(grad is not None for grad in gradient(name).values())
+        name for name in nodes(leaves) if any(grad is not None for grad in gradient(name).values())
     }
 
 
@@ -128,8 +127,7 @@ def grad_fn(a, b, d):
     leaves = {"a": a, "b": b}
     made, required = _equations(nodes, leaves), _required(nodes, leaves)
     names = {
-        name: made[name][0] if name in required and name in made else None
-        for name in nodes(leaves)
+        name: made[name][0] if name in required and name in made else None for name in nodes(leaves)
     }
     return {"loss": nodes(leaves)["loss"], "grad_fn": names}
 

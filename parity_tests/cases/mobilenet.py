@@ -77,11 +77,14 @@ def _state_dict() -> dict[str, Draw]:
     return weights | {f"classifier.1.{k}": v for k, v in linear(LAST, CLASSES).items()}
 
 
+IMAGES = Draw(
+    lambda rng: rng.standard_normal((4, 3, 1, 1)) + 0.5 * rng.standard_normal((4, 3, 224, 224))
+)
 INPUTS = dict(
     weights=_state_dict(),
     classifier=linear(LAST, 2),
     mask=bernoulli(4, LAST, p=KEEP),
-    x=normal(4, 3, 224, 224),
+    x=IMAGES,
     y=integers(4, high=2),
 )
 

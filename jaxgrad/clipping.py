@@ -1,0 +1,162 @@
+"""Clipping gradients by norm and by value, to torch's last epsilon."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.experimental import checkify
+
+
+PyTree = Any
+
+
+def clip_grad_norm(
+    grads: PyTree,
+    max_norm: float | jax.Array,
+    norm_type: float | str = 2.0,
+    *,
+    error_if_nonfinite: bool = False,
+) -> tuple[PyTree, jax.Array]:
+    """Scale all gradients by one number, so that their norm together is at most `max_norm`.
+
+    The number is `min(max_norm / (total_norm + 1e-6), 1)`: a norm that equals `max_norm` is clipped
+    a little too. The total norm is the norm of the norms of the leaves.
+
+    Args:
+        grads: A tree of gradients; a None leaf (no gradient) is left out and stays None.
+        max_norm: The largest norm allowed.
+        norm_type: The p of the norm: any number, also 0, `inf`, `-inf` or `"inf"`.
+        error_if_nonfinite: Raise if the total norm is NaN or infinite, instead of scaling by it.
+
+    Returns:
+        The clipped gradients, each in its own dtype, and the total norm before clipping, of shape ()
+        and the widest dtype among the gradients (float32 zero if there are none).
+
+    Raises:
+        RuntimeError: With `error_if_nonfinite`, eagerly; in a function under `checkify.checkify`
+            the same text is in its error, and under plain `jit` JAX asks for checkify.
+        ValueError: A norm of order below 0 or of order inf of an empty gradient.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> clipped, norm = jaxgrad.clip_grad_norm({"w": jnp.array([3.0, 4.0]), "b": None}, 1.0)
+        >>> print(norm, clipped["w"], clipped["b"])
+        5.0 [0.5999999 0.7999998] None
+
+    Torch: `torch.nn.utils.clip_grad_norm_`.
+
+    Differs from optax in:
+        1. `optax.clip_by_global_norm` has no epsilon, leaves a norm that equals `max_norm` alone and
+           knows only the 2-norm (torch/nn/utils/clip_grad.py).
+        2. The norm of half-precision gradients is summed in float32, as torch does.
+    """
+    p = float(norm_type)
+    leaves = [g for g in jax.tree.leaves(grads) if _is_gradient(g)]
+    if not leaves:
+        return grads, jnp.float32(0.0)
+    norms = [_norm(g, p) for g in leaves]
+    total_norm = _norm(jnp.stack(jnp.broadcast_arrays(*_promoted(norms))), p)
+    if error_if_nonfinite:
+        _check_finite(total_norm, p)
+    # torch's `max_norm / x` is a reciprocal and a product
+    wide = total_norm.dtype
+    inverse = (1.0 / (total_norm + 1e-6)).astype(wide)
+    coefficient = jnp.minimum((inverse * jnp.asarray(max_norm, wide)).astype(wide), 1.0)
+    return jax.tree.map(lambda g: _scaled(g, coefficient), grads), total_norm
+
+
+def clip_grad_value(grads: PyTree, clip_value: float | jax.Array) -> PyTree:
+    """Clip every element of every gradient to `[-clip_value, clip_value]`.
+
+    Args:
+        grads: A tree of gradients; a None leaf (no gradient) stays None.
+        clip_value: The largest magnitude allowed.
+
+    Returns:
+        The clipped gradients, each in its own dtype. NaN stays NaN.
+
+    Raises:
+        TypeError: A gradient is complex.
+        ValueError: `clip_value` is too large for the dtype of a gradient.
+
+    Example:
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> print(jaxgrad.clip_grad_value({"w": jnp.array([-3.0, 0.5]), "b": None}, 1.0)["w"])
+        [-1.   0.5]
+
+    Torch: `torch.nn.utils.clip_grad_value_`.
+    """
+
+    def clip(g: Any) -> Any:
+        if not _is_gradient(g):
+            return g
+        if jnp.issubdtype(g.dtype, jnp.complexfloating):
+            raise TypeError(f"clamp is not supported for complex types: a gradient is {g.dtype}")
+        if isinstance(clip_value, (int, float)) and math.isfinite(clip_value):
+            if abs(clip_value) > float(jnp.finfo(g.dtype).max):
+                raise ValueError(
+                    f"clip_value {clip_value} cannot be converted to {g.dtype} without overflow; "
+                    f"the largest {g.dtype} is {float(jnp.finfo(g.dtype).max):g}"
+                )
+        bound = jnp.asarray(clip_value, g.dtype)
+        return jnp.minimum(jnp.maximum(g, -bound), bound)
+
+    return jax.tree.map(clip, grads)
+
+
+def _is_gradient(g: Any) -> bool:
+    return g.dtype != jax.dtypes.float0  # JAX's own "no gradient", of an integer leaf
+
+
+def _promoted(norms: list[jax.Array]) -> list[jax.Array]:
+    dtype = jnp.result_type(*norms)
+    return [norm.astype(dtype) for norm in norms]
+
+
+def _compute_dtype(dtype: Any) -> Any:
+    return jnp.promote_types(dtype, jnp.float32)
+
+
+def _norm(x: jax.Array, p: float) -> jax.Array:
+    """`torch.linalg.vector_norm`: at least float32 inside, the real dtype of `x` outside."""
+    if x.size == 0 and (p < 0 or p == math.inf):
+        raise ValueError(
+            f"clip_grad_norm cannot compute the {p:g} norm of an empty gradient of shape {x.shape}: "
+            "it has no identity; leave the empty leaf out"
+        )
+    size = jnp.abs(x.astype(_compute_dtype(x.dtype)))
+    if p == math.inf:
+        norm = jnp.max(size)
+    elif p == -math.inf:
+        norm = jnp.min(size)
+    elif p == 0:
+        norm = jnp.sum(size != 0)
+    elif p == 1:
+        norm = jnp.sum(size)
+    elif p == 2:
+        norm = jnp.sqrt(jnp.sum(size * size))
+    else:
+        norm = jnp.sum(size**p) ** (1.0 / p)
+    return norm.astype(jnp.finfo(x.dtype).dtype)
+
+
+def _scaled(g: Any, coefficient: jax.Array) -> Any:
+    if not _is_gradient(g):
+        return g
+    wide = _compute_dtype(g.dtype)
+    return (g.astype(wide) * coefficient.astype(jnp.finfo(wide).dtype)).astype(g.dtype)
+
+
+def _check_finite(total_norm: jax.Array, p: float) -> None:
+    text = (
+        f"The total norm of order {p} for gradients is non-finite, so it cannot be clipped. To "
+        "disable this error and scale the gradients by the non-finite norm anyway, set "
+        "`error_if_nonfinite=False`"
+    )
+    if isinstance(total_norm, jax.core.Tracer):
+        checkify.check(jnp.isfinite(total_norm), text)
+    elif not jnp.isfinite(total_norm):
+        raise RuntimeError(text)

@@ -1,0 +1,196 @@
+"""Rules of one's own: torch's autograd.Function, straight-through estimators, reversed gradients."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
+
+from jaxgrad import _function
+
+
+PyTree = Any
+
+
+def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
+    """Pass a value through, and its cotangent back with the opposite sign.
+
+    Args:
+        x: An array or a tree of arrays.
+        scale: What the reversed cotangent is multiplied by; may be traced, gets no gradient.
+
+    Returns:
+        `x`, bit for bit.
+
+    Example:
+        >>> import jax, jaxgrad
+        >>> print(jax.grad(lambda x: jaxgrad.reverse_gradient(x, 0.5) * 3.0)(1.0))
+        -1.5
+
+    Torch: the autograd.Function of domain-adversarial training, whose backward is
+    `-ctx.scale * grad`.
+    """
+    return jax.tree.map(lambda leaf: _reverse(leaf, scale) if _is_inexact(leaf) else leaf, x)
+
+
+@jax.custom_jvp
+def _reverse(x: Any, scale: Any) -> Any:
+    del scale
+    return x
+
+
+@functools.partial(_reverse.defjvp, symbolic_zeros=True)
+def _reverse_jvp(primals: Any, tangents: Any) -> Any:
+    x, scale = primals
+    moved = tangents[0]
+    if not isinstance(moved, SymbolicZero):
+        moved = (-scale * moved).astype(moved.dtype)
+    return _reverse(x, scale), moved
+
+
+def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
+    """Compute `fun`, but let the gradient through as if it were the identity.
+
+    Args:
+        fun: Any function whose first argument, an array or a tree of arrays, has the structure,
+            shapes and dtypes of its result: `jnp.round`, a threshold, a quantizer.
+
+    Returns:
+        A function with the values of `fun` and the gradient of the identity in its first argument;
+        the other arguments get no gradient.
+
+    Raises:
+        TypeError: The result is not like the first argument.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxgrad
+        >>> print(jax.value_and_grad(lambda x: jaxgrad.straight_through(jnp.round)(x) ** 2)(2.6))
+        (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+
+    Torch: an autograd.Function whose backward returns the gradient as it came.
+
+    Differs from jax in:
+        1. `x + stop_gradient(fun(x) - x)` rounds: its value is not always that of `fun`.
+    """
+
+    @functools.wraps(fun)
+    def through(x: PyTree, *args: Any, **kwargs: Any) -> PyTree:
+        out = fun(*jax.lax.stop_gradient((x, *args)), **jax.lax.stop_gradient(kwargs))
+        if _types(out) != _types(x):
+            raise TypeError(
+                f"straight_through({getattr(fun, '__name__', fun)!s}) passes the gradient of its result to its first "
+                f"argument, so both must be alike: it was given {_types(x)} and returned {_types(out)}"
+            )
+        return jax.tree.map(lambda a, b: _instead(a, b) if _is_inexact(a) else b, x, out)
+
+    return through
+
+
+@jax.custom_jvp
+def _instead(x: Any, out: Any) -> Any:
+    """`out`, with the gradient of `x`."""
+    del x
+    return out
+
+
+@_instead.defjvp
+def _instead_jvp(primals: Any, tangents: Any) -> Any:
+    return _instead(*primals), tangents[0]
+
+
+def from_function(cls: type) -> Function:
+    """Make a JAX function of a class written for torch.autograd.Function.
+
+    Args:
+        cls: A class with static methods `forward(ctx, *args)`, or `forward(*args)` and
+            `setup_context(ctx, inputs, output)`; `backward(ctx, *grad_outputs)`; and, for forward
+            mode, `jvp(ctx, *tangents)`. `ctx` is torch's: `save_for_backward`, `saved_tensors`,
+            attributes of any kind, `needs_input_grad`, `mark_non_differentiable`,
+            `set_materialize_grads`. Base class and decorators are not needed.
+
+    Returns:
+        A callable; `.apply` is the same callable under torch's name. Arguments that are no arrays
+        (numbers, strings, lists) are static. As in torch, a gradient larger than its input is summed
+        to the input's shape and cast to its dtype; an input whose gradient is None has none, also for
+        `jaxgrad.value_and_grad`; what the methods close over gets no gradient. Saved inputs and outputs
+        are differentiated again in a second derivative; other saved values are constants there.
+
+    Raises:
+        ValueError: `backward` returns the wrong number of gradients, a gradient of a wrong shape,
+            or one for an argument that is no array.
+        TypeError: A gradient is no array; a non-array is saved for backward.
+        NotImplementedError: There is no `backward`, or for forward mode no `jvp`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp, jaxgrad
+        >>> class Exp:
+        ...     @staticmethod
+        ...     def forward(ctx, x):
+        ...         y = jnp.exp(x)
+        ...         ctx.save_for_backward(y)
+        ...         return y
+        ...
+        ...     @staticmethod
+        ...     def backward(ctx, grad):
+        ...         (y,) = ctx.saved_tensors
+        ...         return grad * y
+        >>> print(jax.grad(jaxgrad.from_function(Exp))(0.0))
+        1.0
+
+    Torch: `torch.autograd.Function`.
+
+    Differs from torch in:
+        1. In `forward`, `needs_input_grad` is True for every floating point array: whether it is
+           differentiated is known later. In `backward` it is torch's (a backward that closes over
+           traced values sees it as in `forward`).
+        2. `backward` is also traced once where the function is called, to find its Nones.
+        3. `mark_dirty` does nothing: there is nothing to change in place.
+    """
+    return Function(cls)
+
+
+class Function:
+    """What `from_function` returns."""
+
+    def __init__(self, cls: type) -> None:
+        self.cls = cls
+        self.__name__ = self.__qualname__ = cls.__name__
+        self.__doc__ = cls.__doc__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _function.call(self.cls, _positional(self.cls, args, kwargs))
+
+    def apply(self, *args: Any, **kwargs: Any) -> Any:
+        return self(*args, **kwargs)
+
+
+def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """Every argument by position, as `backward` counts them."""
+    split = hasattr(cls, "setup_context")  # then `forward` has no ctx, and defaults count
+    bound = inspect.signature(cls.forward).bind(*(() if split else (None,)), *args, **kwargs)
+    if split:
+        bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            f"{cls.__name__}.forward() got keyword-only arguments {sorted(bound.kwargs)}; backward "
+            "counts its inputs by position, so make them positional"
+        )
+    return bound.args if split else bound.args[1:]
+
+
+def _is_inexact(x: Any) -> bool:
+    return hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)
+
+
+def _types(tree: PyTree) -> str:
+    return str(jax.tree.map(lambda x: _Text(jax.typeof(x).str_short()), tree))
+
+
+class _Text(str):
+    __slots__ = ()
+    __repr__ = str.__str__

@@ -1,0 +1,179 @@
+"""Mixed precision: autocast, the gradient scaler, and TF32."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+import jaxgrad
+from parity_tests.case import Deviation, case, identity
+from parity_tests.cases._net import linear, mse
+from parity_tests.draw import Draw, fixed, normal, uniform
+from parity_tests.draw import linear as draw_linear
+
+
+MLP = {"fc1": draw_linear(10, 5), "fc2": draw_linear(5, 1)}
+POSITIVE = {"weight": uniform(1, 10, low=0.1, high=0.3), "bias": uniform(1)}  # sums cancel nowhere
+
+
+def halves(*shape, dust=2.0**-12):
+    """-1/2, 0 and 1/2, whose sums of products are exact in bfloat16, and dust that it drops."""
+    return Draw(lambda rng: rng.integers(-1, 2, shape) / 2 * (1 + dust))
+
+
+EXACT = {
+    "fc1": {"weight": halves(3, 4), "bias": halves(3)},
+    "fc2": {"weight": halves(2, 3), "bias": halves(2)},
+}
+
+
+@case(
+    source="S4-08",
+    inputs=dict(
+        net=POSITIVE,
+        x=uniform(5, 3, 10, low=0.5, high=1.5),
+        overflow=fixed([1.0, 1.0, np.inf, 1.0, 1.0]),
+    ),
+    idiom=("scaler.step(optimizer)", "scaler.step(found_inf, tx, grads, ..)"),
+    control=dict(scaler=functools.partial(jaxgrad.GradScaler, enabled=False)),
+)
+def amp(net, x, overflow, *, scaler=jaxgrad.GradScaler):
+    """Under autocast and GradScaler a step with an infinite gradient is skipped, the scale halves.
+
+    Two good steps double it. Clipping comes after `unscale_`, so it sees the true gradient.
+    Autocast leaves float64 alone: there the scaler works by itself.
+    """
+    scaler = scaler(init_scale=2.0**16, growth_interval=2)
+    tx = optax.sgd(0.01)
+    loss_of = jaxgrad.autocast(lambda net, batch: jnp.mean(linear(net, batch)))
+
+    def step(net, opt_state, state, batch, factor):
+        def scaled_loss(net):
+            loss = loss_of(net, batch)
+            return scaler.scale(state, loss * factor), loss
+
+        (_, loss), scaled = jaxgrad.value_and_grad(scaled_loss, has_aux=True)(net)
+        grads, found_inf = scaler.unscale(state, scaled)
+        grads, norm = jaxgrad.clip_grad_norm(grads, 1.0)
+        net, opt_state = scaler.step(found_inf, tx, grads, opt_state, net)
+        updated = scaler.update(state, found_inf)
+        seen = {
+            "loss": loss,
+            "scaled": scaled,
+            "norm": norm,
+            "grads": grads,
+            "params": net,
+            "scale": updated.scale,
+            "skipped": updated.scale < state.scale,
+        }
+        return net, opt_state, updated, seen
+
+    opt_state, state = tx.init(net), scaler.init()
+    steps = []
+    for batch, factor in zip(x, overflow, strict=True):
+        net, opt_state, state, seen = step(net, opt_state, state, batch, factor)
+        steps.append(seen)
+    return steps
+
+
+def mlp(net, x, y):
+    h = jax.nn.relu(linear(net["fc1"], x))
+    out = linear(net["fc2"], h)
+    return mse(out, y), (h, out)
+
+
+@case(
+    source="S4-08",
+    inputs=dict(net=EXACT, x=halves(4, 4), y=halves(4, 2, dust=0)),
+    idiom=('with torch.autocast("cuda", bfloat16):', "autocast(loss, jnp.bfloat16)"),
+    control=dict(autocast=identity),
+    dtypes=("float32",),
+)
+def autocast(net, x, y, *, autocast=jaxgrad.autocast):
+    """Under autocast linear layers compute in bfloat16, the loss and the gradients are float32."""
+    both = jaxgrad.value_and_grad(autocast(mlp, jnp.bfloat16), has_aux=True)
+    (loss, (h, out)), grads = both(net, x, y)
+    return {"h": h, "out": out, "loss": loss, **grads}
+
+
+def cast_all(fun, dtype):
+    """What one writes first: everything in low precision."""
+
+    def low(*args):
+        out = fun(*jax.tree.map(lambda x: x.astype(dtype), args))
+        return jax.tree.map(lambda x: x.astype(args[-1].dtype), out)
+
+    return low
+
+
+@case(
+    source="S4-08",
+    inputs=dict(net=MLP, x=normal(8, 10), y=normal(8, 1)),
+    idiom=("with torch.autocast(..): f(x.double())", "autocast(f)(x)  # x is float64"),
+    control=dict(autocast=cast_all),
+    dtypes=("float64",),
+)
+def autocast_float64(net, x, y, *, autocast=jaxgrad.autocast):
+    """Autocast leaves float64 alone: values and gradients are what they are without it."""
+    both = jaxgrad.value_and_grad(autocast(mlp, jnp.bfloat16), has_aux=True)
+    (loss, (_, out)), grads = both(net, x, y)
+    return {"out": out, "loss": loss, **grads}
+
+
+def matmul(a, b, precision):
+    return jnp.matmul(a, b, precision=precision)
+
+
+def conv(image, kernel, precision):
+    return lax.conv(image, kernel, (1, 1), "VALID", precision=precision)
+
+
+def all_of(matmul, conv):
+    """A pin: everything that is computed from matrix products, and from convolutions."""
+    names = ("value", "left", "right")
+    return lambda **_: {
+        "matmul": {name: np.bool_(matmul) for name in names},
+        "conv": {name: np.bool_(conv) for name in names},
+    }
+
+
+@case(
+    source="P199",
+    inputs=dict(
+        a=normal(256, 256),
+        b=normal(256, 256),
+        image=normal(8, 64, 32, 32),
+        kernel=normal(64, 64, 3, 3),
+    ),
+    idiom=('set_float32_matmul_precision("high")', 'default_matmul_precision("highest")'),
+    control=dict(precision=lax.Precision.HIGHEST),
+    deviation=Deviation(
+        why="On an Ampere GPU or newer torch multiplies float32 matrices in float32 and convolves "
+        "in TF32 (torch.backends.cuda.matmul.allow_tf32 is False, cudnn.allow_tf32 True); JAX's "
+        "default precision uses TF32 for both. Pin jax.default_matmul_precision to compare.",
+        torch_is=all_of(matmul=False, conv=True),
+        jax_is=all_of(matmul=True, conv=True),
+    ),
+    dtypes=("float32",),
+    devices=("gpu",),
+)
+def tf32(a, b, image, kernel, *, precision=lax.Precision.DEFAULT):
+    """By default JAX multiplies float32 matrices in TF32 on a GPU; torch only convolves so."""
+
+    # The engine pins full precision; an explicit DEFAULT asks for what a user gets.
+    def rounded(program, *inputs):
+        """Whether the value and the two gradients have errors of TF32's 10 bits."""
+        out, vjp = jax.vjp(functools.partial(program, precision=precision), *inputs)
+        wide = [x.astype(jnp.float64) for x in inputs]
+        exact, exact_vjp = jax.vjp(functools.partial(program, precision=None), *wide)
+        found = (out, *vjp(2 * out))
+        right = (exact, *exact_vjp(2 * out.astype(jnp.float64)))
+        return {
+            name: jnp.max(jnp.abs(x - y)) > 1e-5 * jnp.max(jnp.abs(y))
+            for name, x, y in zip(("value", "left", "right"), found, right, strict=True)
+        }
+
+    return {"matmul": rounded(matmul, a, b), "conv": rounded(conv, image, kernel)}

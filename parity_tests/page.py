@@ -1,0 +1,164 @@
+"""The report page: one offline file that shows every cell, both programs and where they differ."""
+
+import collections
+import hashlib
+import math
+import pathlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jinja2
+
+from jaxgrad.parity.compare import Leaf
+from jaxgrad.parity.ulp import BINS
+from parity_tests.case import DTYPES, MODES, Case
+from parity_tests.engine import Result
+from parity_tests.explain import source
+from parity_tests.report import SIGNS, changes, rows_covered
+from parity_tests.selection import ROWS
+
+DEVICES = ("cpu", "gpu", "tpu")
+LEAVES_SHOWN = 12
+_TEMPLATE = pathlib.Path(__file__).with_name("report.html.j2")
+
+
+class Column(NamedTuple):
+    dtype: str
+    mode: str
+    device: str
+
+
+class Bar(NamedTuple):
+    """One bar of a histogram, in units of its drawing."""
+
+    label: str
+    count: int
+    x: int
+    height: float
+
+
+def write(
+    path: str,
+    cases: Sequence[Case],
+    results: Sequence[Result],
+    versions: Mapping[str, Any],
+    *,
+    old: Mapping[str, Any] | None = None,
+    pictures: Mapping[str, str] | None = None,
+) -> None:
+    """Write the page.
+
+    Args:
+      path: Where to.
+      cases: What was selected, in the order of the rows.
+      results: Of the cells that ran; what did not run is shown as not run.
+      versions: From `environment.versions`.
+      old: An earlier `--json`, to mark what changed.
+      pictures: Case id -> SVG.
+    """
+    environment = jinja2.Environment(
+        autoescape=True,  # a case id or a message with markup in it stays text
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template = environment.from_string(_TEMPLATE.read_text())
+    by_case: dict[str, list[Result]] = collections.defaultdict(list)
+    for result in results:
+        by_case[result.id].append(result)
+    text = template.render(
+        cases=cases,
+        by_case=by_case,
+        cells={_key(result): result for result in results},
+        columns=columns(cases, results),
+        changed=changes(results, old) if old is not None else {},
+        compared=old is not None,
+        failed=[result for result in results if not result.passed],
+        verdict=verdict(results),
+        counts=collections.Counter(result.verdict for result in results),
+        controls=collections.Counter(result.control for result in results),
+        rows=rows_covered(results),
+        all_rows=len(ROWS),
+        versions=versions,
+        signs=SIGNS,
+        pictures=pictures or {},
+        source=source,
+        number=number,
+        shown_leaves=shown_leaves,
+        histogram=histogram,
+        anchor=anchor,
+        Column=Column,
+    )
+    pathlib.Path(path).write_text(text, encoding="utf-8")
+
+
+def verdict(results: Sequence[Result]) -> str:
+    """The one sentence on top. Nothing that did not run counts as good."""
+    if not results:
+        return "Nothing was run."
+    wrong = sum(not result.passed for result in results)
+    pinned = sum(result.verdict == "deviation" for result in results)
+    cells, programs = len(results), len({result.id for result in results})
+    if wrong:
+        return f"{wrong} of {cells} cells are wrong, in {programs} programs."
+    tail = f"; {pinned} of them are documented deviations, as pinned" if pinned else ""
+    return f"All {cells} cells of {programs} programs have torch's gradients{tail}."
+
+
+def columns(cases: Iterable[Case], results: Iterable[Result]) -> list[Column]:
+    """Every column that some case has, and one for each device that was not run at all."""
+    wanted = {(dtype, mode) for made in cases for dtype in made.dtypes for mode in made.modes}
+    ran = {result.device for result in results}
+    return [
+        Column(dtype, mode, device)
+        for device in DEVICES
+        if device in ran
+        for dtype in DTYPES
+        for mode in MODES
+        if (dtype, mode) in wanted
+    ]
+
+
+def shown_leaves(result: Result) -> list[Leaf]:
+    """The leaves worth a row: wrong ones first, then those furthest apart."""
+    order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
+    return order[:LEAVES_SHOWN]
+
+
+def histogram(result: Result) -> list[Bar]:
+    """Elements by how many elementwise ULP they are apart, on a log scale."""
+    totals = [0] * len(BINS)
+    for leaf in result.leaves:
+        for place, count in enumerate(leaf.histogram):
+            totals[place] += count
+    highest = math.log1p(max(totals)) or 1.0
+    labels = [
+        str(a) if a == b - 1 else f"{a}–{b - 1}" for a, b in zip(BINS, BINS[1:], strict=False)
+    ]
+    return [
+        Bar(label, count, 40 * place, 60 * math.log1p(count) / highest)
+        for place, (label, count) in enumerate(zip([*labels, f"{BINS[-1]}+"], totals, strict=True))
+    ]
+
+
+def number(value: Any) -> str:
+    """A number in a few characters; NaN and infinities are words."""
+    if value is None:
+        return ""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    return f"{value:.2g}" if isinstance(value, float) else str(value)
+
+
+def anchor(id: str) -> str:
+    """An id that is safe in an address and in CSS, whatever the case is called."""
+    plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in id)
+    return plain if plain == id else f"{plain}-{hashlib.sha1(id.encode()).hexdigest()[:6]}"
+
+
+def _key(result: Result) -> tuple[str, str, str, str]:
+    return (result.id, result.dtype, result.mode, result.device)
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.inf

@@ -1,0 +1,99 @@
+"""Mixed precision: autocast, the gradient scaler, and TF32."""
+
+import contextlib
+
+import torch
+from torch import nn, optim
+from torch.nn.utils import clip_grad_norm_
+
+from torch_ref._net import grads, linear, mse, params
+
+
+def amp(net, x, overflow):
+    device = x.device.type
+    model = linear(net)
+    optimizer = optim.SGD(model.parameters(), lr=0.01)
+    scaler = torch.amp.GradScaler(device, init_scale=2.0**16, growth_interval=2)
+    steps = []
+    for batch, factor in zip(x, overflow, strict=True):
+        optimizer.zero_grad()
+        with torch.autocast(device, dtype=torch.bfloat16):
+            loss = model(batch).mean()
+        scaler.scale(loss * factor).backward()
+        scaled = grads(model)
+        scaler.unscale_(optimizer)
+        norm = clip_grad_norm_(model.parameters(), max_norm=1.0)
+        before = scaler.get_scale()
+        scaler.step(optimizer)
+        scaler.update()
+        steps.append(
+            {
+                "loss": loss,
+                "scaled": scaled,
+                "norm": norm,
+                "grads": grads(model),
+                "params": params(model),
+                "scale": torch.tensor(scaler.get_scale(), dtype=torch.float32),
+                "skipped": torch.tensor(scaler.get_scale() < before),
+            }
+        )
+    return steps
+
+
+def autocast(net, x, y):
+    fc1, fc2 = linear(net["fc1"]), linear(net["fc2"])
+    with torch.autocast(x.device.type, dtype=torch.bfloat16):
+        h = torch.relu(fc1(x))
+        out = fc2(h)
+        loss = mse(out, y)
+    loss.backward()
+    return {
+        "h": h,
+        "out": out,
+        "loss": loss,
+        "fc1": grads(fc1),
+        "fc2": grads(fc2),
+    }
+
+
+def autocast_float64(net, x, y):
+    fc1, fc2 = linear(net["fc1"]), linear(net["fc2"])
+    with torch.autocast(x.device.type, dtype=torch.bfloat16):
+        out = fc2(torch.relu(fc1(x)))
+        loss = mse(out, y)
+    loss.backward()
+    return {"out": out, "loss": loss, "fc1": grads(fc1), "fc2": grads(fc2)}
+
+
+@contextlib.contextmanager
+def torch_defaults():
+    """Matrix products in float32, convolutions in TF32: how torch starts."""
+    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
+    before = matmul.allow_tf32, cudnn.allow_tf32
+    matmul.allow_tf32, cudnn.allow_tf32 = False, True
+    try:
+        yield
+    finally:
+        matmul.allow_tf32, cudnn.allow_tf32 = before
+
+
+def tf32(a, b, image, kernel):
+    """Which results of float32 inputs have errors of the size of TF32, which has 10 bits."""
+
+    def rounded(program, *inputs):
+        narrow = [x.clone().requires_grad_() for x in inputs]
+        wide = [x.double().requires_grad_() for x in inputs]
+        with torch_defaults():
+            out = program(*narrow)
+            out.square().sum().backward()
+        exact = program(*wide)
+        exact.backward(2 * out.detach().double())
+        pairs = {"value": (out, exact)}
+        for name, x, y in zip(("left", "right"), narrow, wide, strict=True):
+            pairs[name] = (x.grad, y.grad)
+        return {name: (x - y).abs().max() > 1e-5 * y.abs().max() for name, (x, y) in pairs.items()}
+
+    return {
+        "matmul": rounded(torch.matmul, a, b),
+        "conv": rounded(nn.functional.conv2d, image, kernel),
+    }
