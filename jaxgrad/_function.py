@@ -1,7 +1,7 @@
 """How a class with torch's `forward` and `backward` becomes a JAX rule.
 
 `forward` runs once, where the function is called, on values without gradient. What it returned is
-then attached to the inputs by a rule whose transpose is `backward`. What `ctx` holds travels as
+then attached to the arguments by a rule whose transpose is `backward`. What `ctx` holds travels as
 residuals: a saved input or output as that input or output itself, so that a second derivative goes
 through it, as in torch; any other array as a constant.
 """
@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 from jaxgrad._compat import NEEDS_NUMBERS
@@ -23,18 +24,8 @@ from jaxgrad._linear import hoist, linear, merge, only
 Values = Sequence[Any]
 
 
-class State(NamedTuple):
-    """What a rule has at hand; None for what is no array."""
-
-    inputs: Values
-    outputs: Values
-    kept: Values
-
-
 class Context:
     """torch's `ctx`; the attributes that a class sets live beside these."""
-
-    PRIVATE = ("needs_input_grad", "_fixed", "_materialize")
 
     def __init__(self, needs_input_grad: Sequence[bool]) -> None:
         self.needs_input_grad = tuple(needs_input_grad)
@@ -44,7 +35,7 @@ class Context:
 
     def save_for_backward(self, *arrays: Any) -> None:
         for place, array in enumerate(arrays):
-            if array is not None and not _is_array(array):
+            if array is not None and not is_array(array):
                 raise TypeError(
                     f"save_for_backward can only save arrays, but argument {place} is of type "
                     f"{type(array).__name__}; make it an attribute of ctx"
@@ -63,11 +54,19 @@ class Context:
         self._materialize = value
 
 
+class State(NamedTuple):
+    """The arrays that a rule is given: for each argument and output itself if saved, else None."""
+
+    inputs: list[Any]
+    outputs: list[Any]
+    kept: list[Any]  # saved, and neither
+
+
 def call(cls: Any, args: Values) -> Any:
     """Run `forward`, and attach what it returns to the arguments."""
-    args = [jnp.asarray(a) if _is_array(a) else a for a in args]
+    args = [jnp.asarray(a) if is_array(a) else a for a in args]
     seen = [_detached(a) for a in args]
-    ctx = Context([_is_inexact(a) for a in args])
+    ctx = Context([is_inexact(a) for a in args])
     if hasattr(cls, "setup_context"):
         out = cls.forward(*seen)
         cls.setup_context(ctx, tuple(seen), out)
@@ -81,170 +80,164 @@ def call(cls: Any, args: Values) -> Any:
 def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) -> list[Any]:
     """The outputs, differentiable by the class's `backward` and `jvp`."""
     marked = {id(o) for o in ctx._fixed}
-    live = [_is_inexact(o) and id(o) not in marked for o in outs]
-    inexact = [_is_inexact(a) for a in args]
-    types = [jax.eval_shape(lambda o: o, o) if _is_array(o) else None for o in outs]
-    rebuild, kept = _pack(ctx, seen, outs)
+    live = [is_inexact(o) and id(o) not in marked for o in outs]
+    inexact = [is_inexact(a) for a in args]
+    in_types, out_types = [*map(_type, args)], [*map(_type, outs)]
     materialize = ctx._materialize
+    saved, rebuild = _pack(ctx, seen, outs)
 
     def backward(needs: Values, state: State, arrived: Values) -> list[Any]:
         """A gradient, or None, for each argument."""
-        given = [_given(c, t, materialize) for c, t in zip(arrived, types, strict=True)]
+        given = map(functools.partial(_given, materialize), arrived, out_types)
         made = _method(cls, "backward", "vjp")(rebuild(needs, state), *map(_conj, given))
-        return _checked(cls.__name__, made if isinstance(made, tuple) else (made,), state.inputs)
+        return _checked(cls.__name__, made if isinstance(made, tuple) else (made,), in_types)
 
-    def jvp(needs: Values, state: State, moving: Values) -> list[Any]:
+    def jvp(needs: Values, state: State, tangents: Values) -> list[Any]:
         """A tangent, or None, for each output."""
-        given = [
-            _given(t, a, materialize and _is_inexact(a))
-            for t, a in zip(moving, state.inputs, strict=True)
-        ]
+        types = merge(only(in_types, inexact), inexact)
+        given = map(functools.partial(_given, materialize), tangents, types)
         made = _method(cls, "jvp")(rebuild(needs, state), *given)
         return list(made) if isinstance(made, tuple) else [made]
 
-    # An input that `backward` answers with None is not attached, so that no path is seen from it.
-    state = State(_arrays(seen), _arrays(outs), kept)
-    ones = merge([jnp.ones(t.shape, t.dtype) for t in only(types, live)], live)
+    # An argument that `backward` answers with None is not attached: no path starts from it.
+    ones = merge([jnp.ones(t.shape, t.dtype) for t in only(out_types, live)], live)
     consts, wanted, traced = [], inexact, None
     if hasattr(cls, "backward") or hasattr(cls, "vjp"):
         try:
-            traced, consts, found = hoist(functools.partial(backward, inexact), state, ones)
-        except NEEDS_NUMBERS:  # `backward` branches on values: these may be numbers already
-            found = backward(inexact, state, ones)
+            traced, consts, found = hoist(functools.partial(backward, inexact), saved, ones)
+        except NEEDS_NUMBERS:  # it branches on values, and outside of jit there are some
+            found = backward(inexact, saved, ones)
         wanted = [f is not None for f in found]
-    if not any(isinstance(c, jax.core.Tracer) for c in consts):
-        consts, traced = [], None  # nothing goes stale: `backward` itself can run later
+    if not any(isinstance(c, Tracer) for c in consts):
+        consts, traced = [], None  # nothing can go stale: `backward` itself may run later
+
+    def state_of(values: Values, outs: Values, kept: list[Any]) -> State:
+        inputs = [None if s is None else v for s, v in zip(saved.inputs, values, strict=True)]
+        outputs = [None if s is None else o for s, o in zip(saved.outputs, outs, strict=True)]
+        return State(inputs, outputs, kept)
 
     @jax.custom_jvp
-    def attach(moving: Values, outs: Values, rest: State, consts: Values) -> Values:
-        del moving, rest, consts
+    def attach(outs: Values, moving: Values, still: Values, fixed: Any) -> Values:
+        del moving, still, fixed
         return outs
 
     @functools.partial(attach.defjvp, symbolic_zeros=True)
     def rule(primals: Any, tangents: Any) -> Any:
         made = attach(*primals)
-        moving, _, rest, consts = primals
-        tangent = merge(tangents[0], wanted, tangents[2].inputs)
-        needs = [t is not None and not isinstance(t, SymbolicZero) for t in tangent]
+        _, moving, still, (others, kept, consts) = primals
+        tangents = merge(tangents[1], wanted, tangents[2])
+        needs = [t is not None and not isinstance(t, SymbolicZero) for t in tangents]
         active = [w and n for w, n in zip(wanted, needs, strict=True)]
         if not any(active):
             return made, [zero_from_primal(o, symbolic_zeros=True) for o in made]
-        state = State(
-            merge(moving, wanted, rest.inputs), merge(made, live, rest.outputs), rest.kept
-        )
+        state = state_of(merge(moving, wanted, still), merge(made, live, others), kept)
 
         def forward(residuals: Any, tangents: Values) -> Values:
-            return only(jvp(needs, residuals[0], merge(tangents, active)), live)
+            state, _ = residuals
+            return only(jvp(needs, state, merge(tangents, active)), live)
 
         def transpose(residuals: Any, arrived: Values) -> Values:
             state, consts = residuals
-            given = merge(arrived, live)
             if traced is None:
-                return only(backward(needs, state, given), active)
-            given = [_given(c, t, True) for c, t in zip(given, ones, strict=True)]
-            return only(traced(consts, state, given), active)
+                return only(backward(needs, state, merge(arrived, live)), active)
+            given = map(functools.partial(_given, True), merge(arrived, live), ones)
+            return only(traced(consts, state, list(given)), active)
 
-        avals = [jax.typeof(o) for o in made]
-        moved = linear(forward, transpose, (state, consts), only(tangent, active), avals)
-        return made, moved
+        types = [jax.typeof(o) for o in made]
+        return made, linear(forward, transpose, (state, consts), only(tangents, active), types)
 
-    values, outs = _arrays(args), jax.tree.map(_detached, outs)
-    rest = State(
-        [None if w else a for w, a in zip(wanted, values, strict=True)],
-        [None if has else o for has, o in zip(live, _arrays(outs), strict=True)],
-        kept,
-    )
-    made = attach(only(values, wanted), only(outs, live), rest, consts)
+    outs = [_detached(o) for o in outs]
+    values, results = [*map(_array, args)], [*map(_array, outs)]
+    still = [None if w else v for w, v in zip(wanted, values, strict=True)]
+    others = [None if has else r for has, r in zip(live, results, strict=True)]
+    made = attach(only(outs, live), only(args, wanted), still, (others, saved.kept, consts))
     return merge(made, live, outs)
 
 
-def _pack(ctx: Context, seen: Values, outs: Values) -> tuple[Callable[..., Context], list[Any]]:
-    """Split what `ctx` holds into a recipe and the arrays that are neither input nor output.
+def _pack(ctx: Context, seen: Values, outs: Values) -> tuple[State, Callable[..., Context]]:
+    """What `ctx` holds, and how to build the like of it.
 
-    An array that is known by its value is part of the recipe, unless it is an input or an output.
+    An array whose value is known stays in the recipe, unless it is an input or an output.
     """
-    held = {name: value for name, value in vars(ctx).items() if name not in Context.PRIVATE}
+    own = ("needs_input_grad", "_fixed", "_materialize")
+    held = {name: value for name, value in vars(ctx).items() if name not in own}
     leaves, structure = jax.tree.flatten(held)
-    where = {id(o): (1, place) for place, o in enumerate(outs) if _is_array(o)}
-    where |= {id(a): (0, place) for place, a in enumerate(seen) if _is_array(a)}
-    recipe, kept = [], []
+    places = {id(o): (1, place) for place, o in enumerate(outs) if is_array(o)}
+    places |= {id(a): (0, place) for place, a in enumerate(seen) if is_array(a)}
+    state = State([None] * len(seen), [None] * len(outs), [])
+    recipe = []
     for leaf in leaves:
-        if id(leaf) in where:
-            recipe.append(where[id(leaf)])
-        elif isinstance(leaf, jax.core.Tracer):
-            recipe.append((2, len(kept)))
-            kept.append(jax.lax.stop_gradient(leaf))
-        else:
-            recipe.append((None, leaf))
+        source, what = places.get(id(leaf), (None, leaf))
+        if source is not None:
+            state[source][what] = leaf
+        elif isinstance(leaf, Tracer):
+            source, what = 2, len(state.kept)
+            state.kept.append(jax.lax.stop_gradient(leaf))
+        recipe.append((source, what))
     materialize = ctx._materialize
 
-    def rebuild(needs: Values, state: State) -> Context:
+    def rebuild(needs: Sequence[bool], state: State) -> Context:
+        values = [what if source is None else state[source][what] for source, what in recipe]
         new = Context(needs)
         new.set_materialize_grads(materialize)
-        values = [leaf if source is None else state[source][leaf] for source, leaf in recipe]
         vars(new).update(structure.unflatten(values))
         return new
 
-    return rebuild, kept
+    return state, rebuild
 
 
-def _checked(name: str, made: Values, inputs: Values) -> list[Any]:
-    """torch's rules for what `backward` may return: a gradient or None for each argument."""
-    expected, got = len(inputs), len(made)
-    if got < expected or any(m is not None for m in made[expected:]):
+def _checked(name: str, made: Values, types: Values) -> list[Any]:
+    """torch's rules for what `backward` may return."""
+    expected, got = len(types), len(made)
+    if got < expected or any(grad is not None for grad in made[expected:]):
         raise ValueError(
-            f"function {name}Backward returned an incorrect number of gradients "
-            f"(expected {expected}, got {got}): one for each argument of forward, None where there "
-            "is none"
+            f"function {name}Backward returned an incorrect number of gradients (expected "
+            f"{expected}, got {got}): one for each argument of forward, None where there is none"
         )
     out = []
-    for place, (grad, value) in enumerate(zip(made, inputs, strict=False)):
-        if grad is not None and value is None:
+    for place, (grad, like) in enumerate(zip(made, types, strict=False)):
+        if grad is None:
+            out.append(None)
+        elif like is None:
             raise ValueError(
                 f"function {name}Backward returned a gradient different than None at position "
                 f"{place + 1}, but the corresponding forward input was not an array"
             )
-        if grad is not None and not _is_array(grad):
+        elif not is_array(grad):
             raise TypeError(
-                f"function {name}Backward returned {grad!r} at index {place}: "
-                f"expected an array or None (got {type(grad).__name__})"
+                f"function {name}Backward returned {grad!r} at index {place}: expected an array or "
+                f"None (got {type(grad).__name__})"
             )
-        out.append(
-            None if grad is None or not _is_inexact(value) else _fit(name, place, grad, value)
-        )
+        else:
+            out.append(_fitted(grad, like, name, place) if is_inexact(like) else None)
     return out
 
 
-def _fit(name: str, place: int, grad: Any, value: Any) -> Any:
-    """Sum a gradient to the shape of its input, and cast it."""
-    try:
-        fits = jnp.broadcast_shapes(grad.shape, value.shape) == grad.shape
-    except ValueError:
-        fits = False
-    if not fits:
+def _fitted(grad: Any, like: Any, name: str, place: int) -> jax.Array:
+    """A gradient that is larger than its input is summed to its shape; it is cast to its dtype."""
+    extra = grad.ndim - like.ndim
+    sizes = [*zip(grad.shape[max(extra, 0) :], like.shape, strict=False)]
+    if extra < 0 or any(size not in (wide, 1) for wide, size in sizes):
         raise ValueError(
             f"Function {name}Backward returned an invalid gradient at index {place} - got "
-            f"{list(grad.shape)} but expected shape compatible with {list(value.shape)}"
+            f"{list(grad.shape)} but expected shape compatible with {list(like.shape)}"
         )
-    if jnp.iscomplexobj(grad) and not jnp.iscomplexobj(value):
+    if jnp.iscomplexobj(grad) and not jnp.issubdtype(like.dtype, jnp.complexfloating):
         raise TypeError(
             f"Function {name}Backward returned an invalid gradient at index {place} - got "
-            f"{grad.dtype} for an input of {value.dtype}; take the real part"
+            f"{grad.dtype} for an input of {like.dtype}; take its real part"
         )
-    extra = grad.ndim - value.ndim
-    narrow = [
-        extra + axis for axis, size in enumerate(value.shape) if grad.shape[extra + axis] != size
-    ]
+    narrow = [extra + axis for axis, (wide, size) in enumerate(sizes) if wide != size]
     if extra or narrow:
-        grad = jnp.sum(grad, axis=(*range(extra), *narrow)).reshape(value.shape)
-    return _conj(jnp.asarray(grad, value.dtype))
+        grad = jnp.sum(grad, axis=(*range(extra), *narrow)).reshape(like.shape)
+    return _conj(jnp.asarray(grad, like.dtype))
 
 
-def _given(value: Any, like: Any, materialize: bool) -> Any:
-    """What torch passes for a cotangent or tangent: the value, zeros of its type, or None."""
-    if value is not None or like is None or not materialize:
-        return value
-    return jnp.zeros(like.shape, like.dtype)
+def _given(materialize: bool, value: Any, like: Any) -> Any:
+    """What torch hands over for a cotangent or a tangent: itself, zeros of its type, or None."""
+    if value is None and like is not None and materialize:
+        return jnp.zeros(like.shape, like.dtype)
+    return value
 
 
 def _conj(x: Any) -> Any:
@@ -256,24 +249,28 @@ def _method(cls: Any, *names: str) -> Any:
     for name in names:
         if hasattr(cls, name):
             return getattr(cls, name)
-    mode = "forward" if names == ("jvp",) else "backward"
     raise NotImplementedError(
-        f"You must implement {' or '.join(names)} for your custom function {cls.__name__} to use it "
-        f"with {mode} mode AD"
+        f"You must implement {' or '.join(names)} in {cls.__name__} to use it with "
+        f"{'forward' if 'jvp' in names else 'backward'} mode AD"
     )
 
 
 def _detached(x: Any) -> Any:
-    return jax.lax.stop_gradient(x) if _is_array(x) else x
+    """`x` without gradient; also a tree, which torch passes by as it does any other object."""
+    return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if is_array(leaf) else leaf, x)
 
 
-def _arrays(values: Values) -> list[Any]:
-    return [value if _is_array(value) else None for value in values]
+def _array(x: Any) -> Any:
+    return x if is_array(x) else None
 
 
-def _is_array(x: Any) -> bool:
-    return hasattr(x, "dtype") and hasattr(x, "shape")
+def _type(x: Any) -> Any:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype) if is_array(x) else None
 
 
-def _is_inexact(x: Any) -> bool:
-    return _is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact)
+def is_array(x: Any) -> bool:
+    return hasattr(x, "shape") and hasattr(x, "dtype")
+
+
+def is_inexact(x: Any) -> bool:
+    return is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact)

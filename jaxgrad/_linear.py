@@ -1,10 +1,10 @@
 """A linear map that is given by its transpose.
 
-`linear(forward, transpose, residuals, tangents, avals)` is a step of a tangent program. Forward mode
-runs `forward`; reverse mode runs `transpose`, which may be any function of the cotangents: a hook
-that clips, somebody's own backward. What either computes is ordinary JAX, so that the next
+`linear(forward, transpose, residuals, tangents, avals)` is a step of a tangent program. Forward
+mode runs `forward`; reverse mode runs `transpose`, which may be any function of the cotangents: a
+hook that clips, somebody's own backward. What either computes is ordinary JAX, so that the next
 derivative goes through it. `jax.custom_derivatives.linear_call` is the same idea, but cannot be
-mapped, and takes a transpose that is not linear for its own transpose the next time round.
+mapped, and a second derivative takes its transpose for linear too.
 """
 
 from __future__ import annotations

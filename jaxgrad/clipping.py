@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 from jax.experimental import checkify
 
 
@@ -32,8 +33,8 @@ def clip_grad_norm(
         error_if_nonfinite: Raise if the total norm is NaN or infinite, instead of scaling by it.
 
     Returns:
-        The clipped gradients, each in its own dtype, and the total norm before clipping, of shape ()
-        and the widest dtype among the gradients (float32 zero if there are none).
+        The clipped gradients, each in its own dtype, and the total norm before clipping, of shape
+        () and the widest dtype among the gradients (float32 zero if there are none).
 
     Raises:
         RuntimeError: With `error_if_nonfinite`, eagerly; in a function under `checkify.checkify`
@@ -49,8 +50,8 @@ def clip_grad_norm(
     Torch: `torch.nn.utils.clip_grad_norm_`.
 
     Differs from optax in:
-        1. `optax.clip_by_global_norm` has no epsilon, leaves a norm that equals `max_norm` alone and
-           knows only the 2-norm (torch/nn/utils/clip_grad.py).
+        1. `optax.clip_by_global_norm` has no epsilon, leaves a norm that equals `max_norm` alone
+           and knows only the 2-norm (torch/nn/utils/clip_grad.py).
         2. The norm of half-precision gradients is summed in float32, as torch does.
     """
     p = float(norm_type)
@@ -124,8 +125,8 @@ def _norm(x: jax.Array, p: float) -> jax.Array:
     """`torch.linalg.vector_norm`: at least float32 inside, the real dtype of `x` outside."""
     if x.size == 0 and (p < 0 or p == math.inf):
         raise ValueError(
-            f"clip_grad_norm cannot compute the {p:g} norm of an empty gradient of shape {x.shape}: "
-            "it has no identity; leave the empty leaf out"
+            f"clip_grad_norm cannot compute the {p:g} norm of an empty gradient (shape {x.shape}) "
+            "because the operation does not have an identity; leave that gradient out"
         )
     size = jnp.abs(x.astype(_compute_dtype(x.dtype)))
     if p == math.inf:
@@ -156,7 +157,7 @@ def _check_finite(total_norm: jax.Array, p: float) -> None:
         "disable this error and scale the gradients by the non-finite norm anyway, set "
         "`error_if_nonfinite=False`"
     )
-    if isinstance(total_norm, jax.core.Tracer):
+    if isinstance(total_norm, Tracer):
         checkify.check(jnp.isfinite(total_norm), text)
     elif not jnp.isfinite(total_norm):
         raise RuntimeError(text)

@@ -1,4 +1,4 @@
-"""Rules of one's own: torch's autograd.Function, straight-through estimators, reversed gradients."""
+"""Rules of one's own: autograd.Function, straight-through estimators, reversed gradients."""
 
 from __future__ import annotations
 
@@ -81,10 +81,11 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
     @functools.wraps(fun)
     def through(x: PyTree, *args: Any, **kwargs: Any) -> PyTree:
         out = fun(*jax.lax.stop_gradient((x, *args)), **jax.lax.stop_gradient(kwargs))
-        if _types(out) != _types(x):
+        given, returned = _types(x), _types(out)
+        if returned != given:
             raise TypeError(
-                f"straight_through({getattr(fun, '__name__', fun)!s}) passes the gradient of its result to its first "
-                f"argument, so both must be alike: it was given {_types(x)} and returned {_types(out)}"
+                f"straight_through({getattr(fun, '__name__', fun)}) passes its cotangent on to its "
+                f"first argument, so both must be alike: given {given}, it returned {returned}"
             )
         return jax.tree.map(lambda a, b: _instead(a, b) if _is_inexact(a) else b, x, out)
 
@@ -115,10 +116,11 @@ def from_function(cls: type) -> Function:
 
     Returns:
         A callable; `.apply` is the same callable under torch's name. Arguments that are no arrays
-        (numbers, strings, lists) are static. As in torch, a gradient larger than its input is summed
-        to the input's shape and cast to its dtype; an input whose gradient is None has none, also for
-        `jaxgrad.value_and_grad`; what the methods close over gets no gradient. Saved inputs and outputs
-        are differentiated again in a second derivative; other saved values are constants there.
+        (numbers, strings, lists) are static. As in torch, a gradient that is larger than its input
+        is summed to the input's shape and cast to its dtype; an input whose gradient is None has
+        none, also for `jaxgrad.value_and_grad`; what the methods close over gets no gradient. A
+        second derivative goes through saved inputs and outputs; for it any other saved value is
+        a constant.
 
     Raises:
         ValueError: `backward` returns the wrong number of gradients, a gradient of a wrong shape,

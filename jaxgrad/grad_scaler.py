@@ -43,8 +43,8 @@ class GradScaler:
         >>> print(w, state.scale, state.growth_tracker)
         [0.8 1.6] 65536.0 1
 
-    Torch: `torch.amp.GradScaler`. Its misuse errors (`unscale_` twice, `step` twice, `update` before
-    them) have no counterpart: each value is passed from one method to the next by name.
+    Torch: `torch.amp.GradScaler`. Its misuse errors (`unscale_` twice, `step` twice, `update`
+    before them) have no counterpart: each value is passed from one method to the next by name.
 
     Differs from optax in:
         1. `optax.apply_if_finite` has no scale, and after some failures applies the bad update

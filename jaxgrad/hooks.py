@@ -1,8 +1,8 @@
 """Seeing and changing a cotangent on its way back.
 
-A hook is the identity whose transpose is the user's function. Its rule calls the identity itself, so
-that the next derivative goes through the function and, as in torch, through the hook again; forward
-mode passes by it.
+A hook is the identity whose transpose is the user's function. Its rule calls the identity itself,
+so that the next derivative goes through the function and, as in torch, through the hook again.
+Forward mode passes by it.
 """
 
 from __future__ import annotations
@@ -104,10 +104,10 @@ def backward_hook(
     Torch: `torch.nn.Module.register_full_backward_hook`, whose hook also gets the module, first.
 
     Differs from torch in:
-        1. A tree among the inputs or outputs gives a tree of gradients; torch shows None for it, and
-           ignores the hook of a module that returns a dict or a list.
-        2. An output that is not used in the loss has zeros in `grad_outputs`, in torch None; a None in
-           the hook's answer leaves zeros, in torch None.
+        1. A tree among the inputs or outputs gives a tree of gradients; torch shows None for it,
+           and ignores the hook of a module that returns a dict or a list.
+        2. An output that is not used in the loss has zeros in `grad_outputs`, in torch None; a
+           None in the hook's answer leaves zeros, in torch None.
         3. Where no input is differentiated the hook is not called; torch calls it with (None,).
     """
 
@@ -135,18 +135,19 @@ def backward_hook(
             made = hook(grad_inputs, grad_outputs)
             if made is None:
                 return cotangents
-            if not isinstance(made, (tuple, list)):
-                made = (made,)
-            if len(made) != len(grad_inputs):
+            if not isinstance(made, (tuple, list)) or len(made) != len(grad_inputs):
                 raise ValueError(
                     f"backward hook {_name(hook)!r} returned an invalid number of grad_input, got "
-                    f"{len(made)}, but expected {len(grad_inputs)}: one for each positional argument"
+                    f"{_count(made)}, but expected {len(grad_inputs)}: return None or a tuple with "
+                    "a gradient for each positional argument"
                 )
             given = structure.unflatten(merge(cotangents, live))
+            zeros = jax.tree.map(jnp.zeros_like, given)
+            made = [old if new is None else new for new, old in zip(made, zeros, strict=True)]
             return [
-                new
-                for old, answer in zip(given, made, strict=True)
-                for new in _replacement(answer, old, _name(hook))
+                leaf
+                for new, old in zip(made, given, strict=True)
+                for leaf in _replacement(new, old, _name(hook))
             ]
 
         marked, slots = _enter(rule, values, only(closed.out_avals, out_live))
@@ -161,7 +162,7 @@ def backward_hook(
 def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], list[Any]]:
     """The values unchanged, and a slot of each type in `avals` for what `_leave` sends back.
 
-    On the way back `rule` is called with the cotangents of the values and with what the slots received.
+    On the way back `rule` is called with the values' cotangents and with what the slots got.
     """
     types = [*map(_cotangent_type, values), *avals]
     size = len(values)
@@ -178,8 +179,10 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
         def back(residuals: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
             if avals and all(sent is None for sent in arrived[-len(avals) :]):
                 return arrived[: -len(avals)]  # it did not come through the outputs
-            full = merge(arrived, [*live, *[True] * len(avals)])
-            full = [jnp.zeros(t.shape, t.dtype) if c is None else c for c, t in zip(full, types)]
+            full = [
+                jnp.zeros(t.shape, t.dtype) if c is None else c
+                for c, t in zip(merge(arrived, [*live, *[True] * len(avals)]), types, strict=True)
+            ]
             return only(transpose(residuals, full[:size], full[size:]), live)
 
         def forth(_: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
@@ -247,6 +250,10 @@ def _no_gradient(leaf: Any) -> Any:
 
 def _cotangent_type(value: Any) -> Any:
     return jax.typeof(value).update(weak_type=False)
+
+
+def _count(made: Any) -> str:
+    return str(len(made)) if isinstance(made, (tuple, list)) else f"a {type(made).__name__}"
 
 
 def _name(fn: Any) -> str:

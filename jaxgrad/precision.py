@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -61,8 +61,10 @@ def autocast(
     Torch: `torch.autocast(device_type, dtype)`.
 
     Differs from torch in:
-        1. the carry of a `scan` or `while_loop` keeps the dtype it was written with.
-        2. the parts of an operation are seen, not the operation: a loss is not float32 as such.
+        1. the carry of a `scan` or `while_loop` has one dtype, the widest it ever has.
+        2. the parts of an operation are seen, not the operation: a loss is not float32 as such,
+           and a product plus an array of one dimension that is given is taken for `linear`.
+        3. a jaxpr does not say who turned integers into float32: they never widen a result.
     """
     low = jnp.dtype(dtype)
     if low not in (jnp.dtype(jnp.bfloat16), jnp.dtype(jnp.float16)):
@@ -138,7 +140,9 @@ class _Autocast(NamedTuple):
         """In low precision; a parameter once, so that its uses add up before they are cast back."""
         if len(path) > 1 or id(x) not in self.leaves:
             return _to(x, self.low)
-        return self.casts.setdefault(id(x), _to(x, self.low))
+        if id(x) not in self.casts:
+            self.casts[id(x)] = _to(x, self.low)
+        return self.casts[id(x)]
 
     def widest(self, eqn: jex_core.JaxprEqn, args: list[Any]) -> Any:
         """torch's promotion: arrays count before 0-d arrays, and those before numbers."""
@@ -157,31 +161,36 @@ class _Makers:
     def __init__(self, jaxpr: Any) -> None:
         self.eqns = {v: place.eqn for place in _jaxpr.walk(jaxpr) for v in place.eqn.outvars}
 
-    def source(self, atom: Any) -> Any:
-        """What `atom` is a view of: through changes of shape, and out of a jit."""
-        while isinstance(atom, jex_core.Var) and atom in self.eqns:
-            eqn = self.eqns[atom]
-            if eqn.primitive.name in _SHAPE:
-                atom = eqn.invars[0]
-            elif eqn.primitive.name in _compat.JIT:
-                body, _ = _compat.open_jaxpr(eqn.params["jaxpr"])
-                atom = body.outvars[eqn.outvars.index(atom)]
-            else:
-                break
-        return atom
+    def views(self, atom: Any) -> Iterator[Any]:
+        """`atom`, and what it is a view of: through changes of shape, and out of a jit."""
+        yield atom
+        eqn = self.eqns.get(atom) if isinstance(atom, jex_core.Var) else None
+        if eqn is not None and eqn.primitive.name in _SHAPE:
+            yield from self.views(eqn.invars[0])
+        elif eqn is not None and eqn.primitive.name in _compat.JIT:
+            body, _ = _compat.open_jaxpr(eqn.params["jaxpr"])
+            yield from self.views(body.outvars[eqn.outvars.index(atom)])
 
     def rank(self, atom: Any) -> int:
-        """0 for a Python number, 1 for a 0-d array, 2 for an array."""
-        source = self.source(atom)
-        if isinstance(source, jex_core.Literal) or atom.aval.weak_type:
+        """0 for a number (or integers), 1 for a 0-d array, 2 for an array."""
+        views = list(self.views(atom))
+        if atom.aval.weak_type or not all(map(_float, views)) or self.is_constant(views[-1]):
             return 0
-        return 2 if _jaxpr.abstract(source).shape else 1
+        return 2 if all(_jaxpr.abstract(view).shape for view in views) else 1
+
+    def is_constant(self, atom: Any) -> bool:
+        """A number that is written in the program, or made of such numbers."""
+        if isinstance(atom, jex_core.Literal):
+            return True
+        eqn = self.eqns.get(atom)
+        scalar = eqn is not None and not _jaxpr.abstract(atom).shape
+        return scalar and len(eqn.invars) > 0 and all(map(self.is_constant, eqn.invars))
 
     def is_bias_add(self, eqn: jex_core.JaxprEqn) -> bool:
         """The second half of torch's `linear` and `conv`: a product plus a vector, not computed."""
         if eqn.primitive.name != "add":
             return False
-        a, b = (self.source(v) for v in eqn.invars)
+        a, b = (list(self.views(v))[-1] for v in eqn.invars)
         return (self.is_product(a) and self.is_vector(b)) or (
             self.is_product(b) and self.is_vector(a)
         )

@@ -31,7 +31,8 @@ MODES = ("eager", "jit")
 
 # What only watches or only differentiates is no tool: taking it out leaves no program.
 _NOT_TOOLS = {"value_and_grad", "grad", "depends_on", "value_and_retained_grads", "accumulate"}
-_TOOLS = {name for name in vars(jaxgrad) if not name.startswith("_")} - _NOT_TOOLS | {
+_HELPERS = {name for name, value in vars(jaxgrad).items() if callable(value)}
+_TOOLS = _HELPERS - _NOT_TOOLS | {
     "checkpoint",
     "clip_by_global_norm",
     "custom_jvp",

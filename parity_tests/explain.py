@@ -3,7 +3,8 @@
 import inspect
 import itertools
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from parity_tests.case import Case
 from parity_tests.engine import Result
@@ -34,8 +35,10 @@ def explain(made: Case, results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def source(fun: object) -> str:
-    return textwrap.dedent(inspect.getsource(fun)).rstrip()  # pyright: ignore[reportArgumentType]
+def source(fun: Callable[..., Any]) -> str:
+    """The text of a program that ran; its registration above it is left out."""
+    text = textwrap.dedent(inspect.getsource(fun)).rstrip()
+    return text[text.index("def ") :] if text.startswith("@") else text
 
 
 def side_by_side(left: str, right: str, titles: tuple[str, str]) -> list[str]:

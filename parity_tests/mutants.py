@@ -132,7 +132,8 @@ def _line(node: ast.AST) -> int:
 def mutants() -> list[Mutant]:
     """Every mutant of every case and every helper, in order."""
     files = sorted((ROOT / "parity_tests" / "cases").glob("*.py"))
-    files += sorted(path for path in (ROOT / "jaxgrad").glob("*.py"))
+    files += sorted((ROOT / "jaxgrad").glob("*.py"))
+    files += sorted((ROOT / "jaxgrad" / "_jaxpr").glob("*.py"))
     out = []
     for path in files:
         tree = ast.parse(path.read_text())
@@ -226,7 +227,8 @@ def _killed_by_cell(mutant: Mutant) -> str:
 
 
 def _killed_by_test(mutant: Mutant) -> str:
-    stem = pathlib.Path(mutant.path).stem.lstrip("_")
+    path = pathlib.Path(mutant.path)
+    stem = (path.parent.name if path.parent.name != "jaxgrad" else path.stem).lstrip("_")
     tests = sorted((ROOT / "parity_tests").glob("test_*.py"))
     mine = [t for t in tests if stem in t.stem] + [
         t for t in tests if "helpers" in t.stem and stem not in t.stem

@@ -2,6 +2,7 @@
 
 import collections
 import hashlib
+import itertools
 import math
 import pathlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from parity_tests.engine import Result
 from parity_tests.explain import source
 from parity_tests.report import SIGNS, changes, rows_covered
 from parity_tests.selection import ROWS
+
 
 DEVICES = ("cpu", "gpu", "tpu")
 LEAVES_SHOWN = 12
@@ -132,9 +134,7 @@ def histogram(result: Result) -> list[Bar]:
         for place, count in enumerate(leaf.histogram):
             totals[place] += count
     highest = math.log1p(max(totals)) or 1.0
-    labels = [
-        str(a) if a == b - 1 else f"{a}–{b - 1}" for a, b in zip(BINS, BINS[1:], strict=False)
-    ]
+    labels = [str(a) if a == b - 1 else f"{a}–{b - 1}" for a, b in itertools.pairwise(BINS)]
     return [
         Bar(label, count, 40 * place, 60 * math.log1p(count) / highest)
         for place, (label, count) in enumerate(zip([*labels, f"{BINS[-1]}+"], totals, strict=True))
@@ -153,7 +153,8 @@ def number(value: Any) -> str:
 def anchor(id: str) -> str:
     """An id that is safe in an address and in CSS, whatever the case is called."""
     plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in id)
-    return plain if plain == id else f"{plain}-{hashlib.sha1(id.encode()).hexdigest()[:6]}"
+    usual = plain == id.replace("/", "-")
+    return plain if usual else f"{plain}-{hashlib.sha1(id.encode()).hexdigest()[:6]}"
 
 
 def _key(result: Result) -> tuple[str, str, str, str]:

@@ -199,6 +199,7 @@ def test_what_the_text_says(left, right, kind, words):
     assert found.first is not None
     assert found.first.kind == kind
     assert found.text.startswith("g: ")
+    assert found.first.differs
     assert words in found.text
 
 

@@ -462,18 +462,24 @@ def test_trees_and_paths() -> None:
         jaxgrad.grad(loss, unused="nothing")  # type: ignore[arg-type] # the mistake that is tested
 
 
-@pytest.mark.parametrize(
-    ("fun", "text"),
-    [
-        (lambda x: x, r"<lambda> returned shape (3,): only a loss of one element has a gradient"),
-        (lambda x: x, r"grads = pullback(cotangent)"),
-        (lambda x: x[:0], r"returned shape (0,)"),
-        (lambda x: x.sum() * 1j, "returned complex128: only a real number has a gradient"),
-        (lambda x: (x > 0).sum(), "returned int64: only a floating point loss has a gradient"),
-        (lambda x: (x.sum(), x), "got tuple; return (loss, aux) needs has_aux=True"),
-        (lambda x: None, "must return the loss, one floating point number, got NoneType"),
-    ],
-)
+NO_LOSS = {
+    "vector": (
+        lambda x: x,
+        r"<lambda> returned shape (3,): only a loss of one element has a gradient",
+    ),
+    "vector, what to do": (lambda x: x, r"grads = pullback(cotangent)"),
+    "empty": (lambda x: x[:0], r"returned shape (0,)"),
+    "complex": (lambda x: x.sum() * 1j, "returned complex128: only a real number has a gradient"),
+    "integer": (
+        lambda x: (x > 0).sum(),
+        "returned int64: only a floating point loss has a gradient",
+    ),
+    "pair": (lambda x: (x.sum(), x), "got tuple; return (loss, aux) needs has_aux=True"),
+    "nothing": (lambda x: None, "must return the loss, one floating point number, got NoneType"),
+}
+
+
+@pytest.mark.parametrize(("fun", "text"), NO_LOSS.values(), ids=NO_LOSS)
 @pytest.mark.parametrize("unused", ["none", "zeros", "error"])
 def test_what_is_not_a_loss(fun: Any, text: str, unused: Any) -> None:
     """A result that has no gradient is an error that says what to do."""
@@ -615,32 +621,53 @@ def test_retained_against_torch() -> None:
         assert retained["detached"] is None
 
 
+@jax.custom_jvp
+def smooth(x):
+    return 2 * x
+
+
+smooth.defjvps(lambda t, ans, x: 3 * t)
+
+
 def tagged_sin(x: Any) -> Any:
     return jaxgrad.retain_grad(jnp.sin(x), "s") * 2
 
 
-@pytest.mark.parametrize(
-    ("wrap", "shape"),
-    [
-        (lambda f: f, (2, 3)),
-        (jax.jit, (2, 3)),
-        (jax.checkpoint, (2, 3)),
-        (lambda f: jax.jit(jax.checkpoint(jax.jit(f))), (2, 3)),
-        (jax.vmap, (2, 3)),
-        (lambda f: jax.vmap(f, in_axes=1), (3, 2)),
-        (lambda f: jax.vmap(jax.vmap(f)), (2, 3)),
-        (lambda f: lambda x: lax.map(f, x), (2, 3)),
-        (lambda f: lambda x: lax.map(lambda row: lax.map(f, row), x), (2, 3)),
-        (lambda f: lambda x: lax.scan(lambda c, a: (c, f(a)), 0, x, reverse=True)[1], (2, 3)),
-        (lambda f: lambda x: jax.vmap(lambda a: lax.map(f, a), in_axes=1)(x), (2, 3)),
-        (lambda f: jax.checkpoint(lambda x: lax.map(jax.checkpoint(f), x)), (2, 3)),
-        (lambda f: lambda x: lax.cond(x[0, 0] > 0, f, lambda x: x, x), (2, 3)),
-        (lambda f: lambda x: lax.cond(x[0, 0] > 0, f, lambda x: tagged_sin(x) * 1, x), (2, 3)),
-        (lambda f: lambda x: lax.map(lambda a: lax.cond(a[0] > -9, f, lambda a: a, a), x), (2, 3)),
-        (lambda f: lambda x: step(f(x)), (2, 3)),
-        (lambda f: lambda x: jax.value_and_grad(lambda x: f(x).sum())(x)[0], (2, 3)),
-    ],
-)
+def along(f: Any, **options: Any) -> Any:
+    return lambda x: lax.scan(lambda c, a: (c, f(a)), 0, x, **options)[1]
+
+
+INSIDE = {
+    "nothing": (lambda f: f, (2, 3)),
+    "jit": (jax.jit, (2, 3)),
+    "remat": (jax.checkpoint, (2, 3)),
+    "jit of remat of jit": (lambda f: jax.jit(jax.checkpoint(jax.jit(f))), (2, 3)),
+    "vmap": (jax.vmap, (2, 3)),
+    "vmap of columns": (lambda f: jax.vmap(f, in_axes=1, out_axes=1), (3, 2)),
+    "vmap of vmap": (lambda f: jax.vmap(jax.vmap(f)), (2, 3)),
+    "scan": (along, (2, 3)),
+    "scan of scan": (lambda f: along(along(f)), (2, 3)),
+    "reverse scan": (lambda f: along(f, reverse=True), (2, 3)),
+    "vmap of scan": (lambda f: jax.vmap(along(f), in_axes=1, out_axes=1), (2, 3)),
+    "remat of scan of remat": (lambda f: jax.checkpoint(along(jax.checkpoint(f))), (2, 3)),
+    "cond": (lambda f: lambda x: lax.cond(x[0, 0] > 0, f, lambda x: x, x), (2, 3)),
+    "both branches": (
+        lambda f: lambda x: lax.cond(x[0, 0] > 0, f, lambda x: tagged_sin(x) * 1, x),
+        (2, 3),
+    ),
+    "cond in scan": (
+        lambda f: along(lambda a: lax.cond(a[0] > -9, f, lambda a: a, a)),
+        (2, 3),
+    ),
+    "a custom rule": (lambda f: lambda x: smooth(f(x)), (2, 3)),
+    "an inner gradient": (
+        lambda f: lambda x: jax.value_and_grad(lambda x: f(x).sum())(x)[0],
+        (2, 3),
+    ),
+}
+
+
+@pytest.mark.parametrize(("wrap", "shape"), INSIDE.values(), ids=INSIDE)
 def test_retained_inside(wrap: Any, shape: tuple[int, ...]) -> None:
     """A tag inside scan, vmap, cond, remat, jit gives gradients stacked on axis 0; no bit changes."""
     x = jnp.linspace(0.1, 2.0, 6, dtype=jnp.float64).reshape(2, 3)
@@ -690,16 +717,16 @@ def test_retained_under_transformations() -> None:
     assert (float(value), float(aux["y"]), *map(float, grads)) == (6.0, 3.0, 3.0, 2.0)
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        None,
-        jax.checkpoint_policies.everything_saveable,
-        jax.checkpoint_policies.dots_saveable,
-        jax.checkpoint_policies.save_any_names_but_these("big"),
-        jax.checkpoint_policies.save_only_these_names("small"),
-    ],
-)
+POLICIES = {
+    "none": None,
+    "everything": jax.checkpoint_policies.everything_saveable,
+    "dots": jax.checkpoint_policies.dots_saveable,
+    "all names but one": jax.checkpoint_policies.save_any_names_but_these("big"),
+    "one name": jax.checkpoint_policies.save_only_these_names("small"),
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 def test_tags_disturb_no_policy(policy: Any) -> None:
     """A tag inside remat leaves what a policy saves as it is."""
 

@@ -115,11 +115,12 @@ def closure(x, w):
         def backward(ctx, grad_output):
             return 10 * w * grad_output
 
-    w = 2 * w  # a value of the program around it, not of the module
-    x.requires_grad_()
+    leaves = x.requires_grad_(), w.requires_grad_()
+    w = 2 * w  # a value of the program around it, with a gradient of its own
     loss = (Scale.apply(x) ** 2).sum()
-    loss.backward()
-    return {"loss": loss, "grad": x.grad}
+    first = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
+    second = torch.autograd.grad(first[0].sum(), leaves)
+    return {"loss": loss, "first": first, "second": second}
 
 
 def needs_input_grad(x, w):

@@ -17,7 +17,7 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from jaxgrad import _compat
-from jaxgrad._jaxpr.tracing import CLOSED, Path, abstract, inner, is_inexact, trace
+from jaxgrad._jaxpr.tracing import Path, abstract, inner, is_inexact, trace
 from jaxgrad._tree import merge, partition
 
 
@@ -84,8 +84,6 @@ class _Evaluator(NamedTuple):
     def enter(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
         """One higher-order equation, rebuilt by its public function around the evaluated body."""
         name, params = eqn.primitive.name, eqn.params
-        if slots and name in CLOSED:
-            raise ValueError(f"no slot reaches a value inside {name}: {sorted(slots)}")
         if name == "scan":
             return self.scan(eqn, path, args, slots)
         if name == "while":

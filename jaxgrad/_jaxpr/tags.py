@@ -6,7 +6,7 @@ from typing import Any
 
 from jaxgrad import _compat
 from jaxgrad._jaxpr.taps import slot_shape
-from jaxgrad._jaxpr.tracing import CLOSED, Place, walk
+from jaxgrad._jaxpr.tracing import Place, walk
 
 
 retained_p = _compat.identity_primitive("retain_grad")
@@ -22,10 +22,9 @@ def tags(jaxpr: Any) -> dict[str, list[Place]]:
         if place.eqn.primitive is not retained_p:
             continue
         name, line = place.eqn.params["name"], _compat.source_line(place.eqn)
-        closed = [around for around in place.within if around in CLOSED]
-        if closed:
+        if place.closed:
             raise ValueError(
-                f"retain_grad({name!r}) at {line} is inside {closed[0]}, "
+                f"retain_grad({name!r}) at {line} is inside {place.closed}, "
                 "where the derivative of a value is not taken: tag it outside"
             )
         for other in found.setdefault(name, []):

@@ -9,7 +9,7 @@ import jax
 from jax.extend import core as jex_core
 
 from jaxgrad._jaxpr.evaluate import Slots, evaluate, plain
-from jaxgrad._jaxpr.tracing import Path, Place, abstract
+from jaxgrad._jaxpr.tracing import Path, Place, abstract, walk
 
 
 @jax.custom_jvp
@@ -37,6 +37,9 @@ def with_taps(
 
     An equation without a path of either kind in it runs as it is, its custom rules untouched.
     """
+    for place in walk(jaxpr):
+        if place.closed and (place.path in slots or place.path in reads):
+            raise ValueError(f"no tap reaches equation {place.path}, inside {place.closed}")
     wanted = {path[:n] for path in (*slots, *reads) for n in range(len(path) + 1)}
     chosen = set(reads)
 

@@ -34,6 +34,11 @@ class Place(NamedTuple):
     lengths: tuple[int, ...]  # of the scans around it, outermost first
     within: tuple[str, ...]  # the higher-order primitives around it, outermost first
 
+    @property
+    def closed(self) -> str | None:
+        """What keeps a tap out, if anything."""
+        return next((around for around in self.within if around in CLOSED), None)
+
 
 def trace(fun: Callable[..., Any], *args: Any) -> Traced:
     """The jaxpr of `fun` at `args` (trees of arrays), and the tree of its result."""

@@ -196,7 +196,8 @@ def _compare_leaf(
         same = torch.matches(jax) if isinstance(torch, Raises) else _same_static(torch, jax)
         if same:
             return Leaf(path, "bitwise", torch=torch, jax=jax)
-        return fail("value", f"torch has {_show(torch)}, JAX has {_show(jax)}")
+        text = f"torch has {_show(torch)}, JAX has {_show(jax)}"
+        return dataclasses.replace(fail("value", text), difference=math.inf)
     if torch.dtype != jax.dtype:
         return fail("dtype", f"torch has dtype {torch.dtype}, JAX has {jax.dtype}")
     if torch.shape != jax.shape:

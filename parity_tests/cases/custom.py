@@ -168,20 +168,25 @@ def non_tensor_arguments(x, *, from_function=jaxgrad.from_function):
     control=dict(from_function=forward_only),
 )
 def closure(x, w, *, from_function=jaxgrad.from_function):
-    """A custom Function may use a value of the program around it that is not its argument."""
+    """A value around a custom Function has no gradient through its forward, only its backward."""
 
-    class Scale:
-        @staticmethod
-        def forward(ctx, x):
-            return w * x
+    def loss(x, w):
+        class Scale:
+            @staticmethod
+            def forward(ctx, x):
+                return w * x
 
-        @staticmethod
-        def backward(ctx, grad_output):
-            return 10 * w * grad_output
+            @staticmethod
+            def backward(ctx, grad_output):
+                return 10 * w * grad_output
 
-    w = 2 * w
-    value, grad = jaxgrad.value_and_grad(lambda x: jnp.sum(from_function(Scale)(x) ** 2))(x)
-    return {"loss": value, "grad": grad}
+        w = 2 * w
+        return jnp.sum(from_function(Scale)(x) ** 2)
+
+    value, first = jaxgrad.value_and_grad(loss, argnums=(0, 1))(x, w)
+    slope = jaxgrad.grad(loss)
+    second = jaxgrad.grad(lambda x, w: jnp.sum(slope(x, w)), argnums=(0, 1))(x, w)
+    return {"loss": value, "first": first, "second": second}
 
 
 @case(
