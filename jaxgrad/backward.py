@@ -9,7 +9,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from jaxgrad import _jaxpr, _loss, _tree
+from jaxgrad import _compat, _jaxpr, _loss, _tree
 
 
 Unused = Literal["none", "zeros", "error"]
@@ -59,10 +59,11 @@ def value_and_grad(
         2. a loss of shape (1,) or (1, 1) is accepted (torch/autograd/__init__.py `_make_grads`).
         3. integer leaves are `None` instead of an error (with "none" and "error").
 
-    Three corners: a leaf that only an untaken `cond` branch uses, or for which a raw
-    `jax.custom_vjp` returns None, has zeros. A function that needs numbers to run (`if x > 0:`)
-    cannot be traced; there a leaf used only by `floor`, `round` or `sign` is `None`, not zeros.
-    Where torch raises because the loss depends on nothing at all, every leaf is `None`.
+    Four corners: a complex leaf has JAX's gradient, the conjugate of torch's. A leaf that only an
+    untaken `cond` branch uses, or for which a raw `jax.custom_vjp` returns None, has zeros. A
+    function that needs numbers to run (`if x > 0:`) cannot be traced; there a leaf used only by
+    `floor`, `round` or `sign` is `None`, not zeros. Where torch raises because the loss depends on
+    nothing at all, every leaf is `None`.
     """
     if unused not in ("none", "zeros", "error"):
         raise ValueError(f'unused must be "none", "zeros" or "error", got {unused!r}')
@@ -116,9 +117,10 @@ def grad(
         ValueError: as `value_and_grad`.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> grad(lambda x, y: x * jax.lax.stop_gradient(y), argnums=(0, 1))(2.0, 3.0)
-        (Array(3., dtype=float32, weak_type=True), None)
+        >>> import jax
+        >>> for_x, for_y = grad(lambda x, y: x * jax.lax.stop_gradient(y), argnums=(0, 1))(2.0, 3.0)
+        >>> float(for_x), for_y
+        (3.0, None)
 
     Torch: `torch.autograd.grad(loss, inputs, create_graph=True, allow_unused=True)`.
 
@@ -209,7 +211,7 @@ def value_and_retained_grads(
         Of a value inside `scan` or `vmap` the gradients are stacked along a new axis 0.
 
     Raises:
-        TypeError: as `value_and_grad`.
+        TypeError: as `value_and_grad`; `fun` cannot be traced (`if x > 0:`).
         ValueError: as `value_and_grad`; two tags of one name; a tag where the derivative of the
             value is not taken (inside a custom rule, `while` or `shard_map`).
 
@@ -233,7 +235,13 @@ def value_and_retained_grads(
             every = _tree.merge(moved, moving, still)
             return fun(*_loss.replaced(args, argnums, jax.tree.unflatten(tree, every)), **kwargs)
 
-        traced = _jaxpr.trace(flat, moving)
+        try:
+            traced = _jaxpr.trace(flat, moving)
+        except _compat.NEEDS_NUMBERS as error:
+            raise TypeError(
+                f"value_and_retained_grads traces {_loss.name(fun)}, as jax.jit does, but it needs "
+                "a number where there is only a shape: use jnp.where or lax.cond for `if`"
+            ) from error
         places = _jaxpr.tags(traced.jaxpr)
         slots = {name: jnp.zeros_like(_jaxpr.slot_shape(at[0])) for name, at in places.items()}
 

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 
+from jaxgrad._compat import NEEDS_NUMBERS
 from jaxgrad._linear import hoist, linear, merge, only
 
 
@@ -61,13 +62,18 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
     if not any(live):
         raise TypeError(
             "cannot register a hook on a value that has no gradient: "
-            f"hook got {_describe(x)}; a floating point array is needed"
+            f"hook got {jax.tree.map(jax.typeof, x)}; a floating point array is needed"
         )
 
     def rule(cotangents: Sequence[Any], _: Sequence[Any]) -> Sequence[Any]:
-        given = structure.unflatten(merge(cotangents, live))
-        made = fn(given)
-        return cotangents if made is None else _replacement(made, given, _name(fn))
+        made = fn(structure.unflatten(merge(cotangents, live)))
+        if made is None:
+            return cotangents
+        made = only(_leaves(made, structure, _name(fn)), live)
+        return [
+            old if new is None else _checked(new, old, _name(fn))
+            for new, old in zip(made, cotangents, strict=True)
+        ]
 
     marked, _ = _enter(rule, only(leaves, live), [])
     return structure.unflatten(merge(marked, live, leaves))
@@ -123,9 +129,8 @@ def backward_hook(
             return fun(*structure.unflatten(merge(values, live, leaves)), **kwargs)
 
         values = only(leaves, live)
-        closed, shapes = jax.make_jaxpr(inner, return_shape=True)(*values)
-        out_structure = jax.tree.structure(shapes)
-        out_live = [jnp.issubdtype(aval.dtype, jnp.inexact) for aval in closed.out_avals]
+        types, out_structure = jax.tree.flatten(_result_types(inner, values))
+        out_live = [jnp.issubdtype(t.dtype, jnp.inexact) for t in types]
 
         def rule(cotangents: Sequence[Any], sent: Sequence[Any]) -> Sequence[Any]:
             grad_inputs = structure.unflatten(merge(cotangents, live, fixed))
@@ -141,20 +146,20 @@ def backward_hook(
                     f"{_count(made)}, but expected {len(grad_inputs)}: return None or a tuple with "
                     "a gradient for each positional argument"
                 )
-            given = structure.unflatten(merge(cotangents, live))
-            zeros = jax.tree.map(jnp.zeros_like, given)
-            made = [old if new is None else new for new, old in zip(made, zeros, strict=True)]
+            new = []
+            for answer, part in zip(made, structure.children(), strict=True):
+                none = [None] * part.num_leaves
+                new += none if answer is None else _leaves(answer, part, _name(hook))
             return [
-                leaf
-                for new, old in zip(made, given, strict=True)
-                for leaf in _replacement(new, old, _name(hook))
+                jnp.zeros_like(old) if new is None else _checked(new, old, _name(hook))
+                for new, old in zip(only(new, live), cotangents, strict=True)
             ]
 
-        marked, slots = _enter(rule, values, only(closed.out_avals, out_live))
+        marked, slots = _enter(rule, values, only(types, out_live))
         out = jax.tree.leaves(inner(*marked))
-        left = iter(slots)
-        tagged = [_leave(o, next(left)) if has else o for o, has in zip(out, out_live, strict=True)]
-        return out_structure.unflatten(tagged)
+        received = merge(slots, out_live)
+        out = [o if s is None else _leave(o, s) for o, s in zip(out, received, strict=True)]
+        return out_structure.unflatten(out)
 
     return hooked
 
@@ -175,23 +180,22 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
     def jvp(primals: Any, tangents: Any) -> Any:
         residuals, moving = primals[0], tangents[1]
         live = [not isinstance(t, SymbolicZero) for t in moving]
+        through = [*live, *[True] * len(avals)]
 
         def back(residuals: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
             if avals and all(sent is None for sent in arrived[-len(avals) :]):
                 return arrived[: -len(avals)]  # it did not come through the outputs
             full = [
                 jnp.zeros(t.shape, t.dtype) if c is None else c
-                for c, t in zip(merge(arrived, [*live, *[True] * len(avals)]), types, strict=True)
+                for c, t in zip(merge(arrived, through), types, strict=True)
             ]
             return only(transpose(residuals, full[:size], full[size:]), live)
 
         def forth(_: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
             return [*tangents, *[None] * len(avals)]
 
-        moved = linear(
-            forth, back, residuals, only(moving, live), [*only(types[:size], live), *avals]
-        )
-        return enter(*primals), merge(moved, [*live, *[True] * len(avals)], [*moving, *avals])
+        moved = linear(forth, back, residuals, only(moving, live), only(types, through))
+        return enter(*primals), merge(moved, through, [*moving, *avals])
 
     enter.defjvp(jvp, symbolic_zeros=True)
     out = enter(consts, values)
@@ -213,31 +217,41 @@ def _leave_jvp(primals: Any, tangents: Any) -> Any:
 _leave.defjvp(_leave_jvp, symbolic_zeros=True)
 
 
-def _replacement(made: PyTree, given: PyTree, name: str) -> list[Any]:
-    """The leaves of a hook's answer, for each leaf that has a cotangent."""
-    if jax.tree.structure(made) != jax.tree.structure(given):
+def _result_types(fun: Callable[..., PyTree], values: list[Any]) -> PyTree:
+    try:
+        closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*values)
+    except NEEDS_NUMBERS:  # it branches on values, and outside of jit there are some
+        return jax.tree.map(jax.typeof, fun(*jax.lax.stop_gradient(values)))
+    return jax.tree.unflatten(jax.tree.structure(shapes), closed.out_avals)
+
+
+def _leaves(made: PyTree, structure: Any, name: str) -> list[Any]:
+    """The leaves of a hook's answer; a None among them stays."""
+    try:
+        return structure.flatten_up_to(made)
+    except (TypeError, ValueError) as error:
         raise TypeError(
-            f"hook {name!r} should return None or a cotangent like the one it got, "
-            f"{_describe(given)}, but returned {_describe(made)}"
+            f"hook {name!r} should return None or cotangents in the structure that it got, "
+            f"{structure}, but returned {jax.tree.structure(made)}"
+        ) from error
+
+
+def _checked(new: Any, old: Any, name: str) -> Any:
+    """torch's rules for the replacement of a gradient."""
+    if not hasattr(new, "dtype"):
+        raise TypeError(f"hook {name!r} should return None or an array, but returned {new!r}")
+    was, got = jax.typeof(old).str_short(), jax.typeof(new).str_short()
+    if new.shape != old.shape:
+        raise ValueError(
+            f"hook {name!r} has changed the size of value: the cotangent is {was}, "
+            f"the replacement {got}; return None or an array of the same shape"
         )
-    pairs = list(zip(jax.tree.leaves(made), jax.tree.leaves(given), strict=True))
-    for new, old in pairs:
-        if not hasattr(new, "dtype"):
-            raise TypeError(
-                f"hook {name!r} should return None or a cotangent like the one it got, "
-                f"{_describe(old)}, but returned {new!r}"
-            )
-        if new.shape != old.shape:
-            raise ValueError(
-                f"hook {name!r} has changed the size of value: "
-                f"was {_describe(old)}, got {_describe(new)}"
-            )
-        if new.dtype != old.dtype:
-            raise TypeError(
-                f"hook {name!r} has changed the type of value: "
-                f"was {_describe(old)}, got {_describe(new)}"
-            )
-    return [new for new, _ in pairs]
+    if new.dtype != old.dtype:
+        raise TypeError(
+            f"hook {name!r} has changed the type of value: the cotangent is {was}, "
+            f"the replacement {got}; return None or an array of the same dtype"
+        )
+    return new
 
 
 def _has_gradient(leaf: Any) -> bool:
@@ -258,13 +272,3 @@ def _count(made: Any) -> str:
 
 def _name(fn: Any) -> str:
     return getattr(fn, "__name__", None) or type(fn).__name__
-
-
-def _describe(tree: PyTree) -> str:
-    """`float64[3]`, or the tree of such."""
-    return str(jax.tree.map(lambda x: _Text(jax.typeof(x).str_short()), tree))
-
-
-class _Text(str):
-    __slots__ = ()
-    __repr__ = str.__str__

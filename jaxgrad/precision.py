@@ -159,7 +159,14 @@ class _Makers:
     """Which equation made a variable: what torch sees in an operation, a jaxpr shows in several."""
 
     def __init__(self, jaxpr: Any) -> None:
-        self.eqns = {v: place.eqn for place in _jaxpr.walk(jaxpr) for v in place.eqn.outvars}
+        eqns = [place.eqn for place in _jaxpr.walk(jaxpr)]
+        self.eqns = {v: eqn for eqn in eqns for v in eqn.outvars}
+        self.given: dict[Any, list[Any]] = {}  # to an input of a jit, by each of its callers
+        for eqn in eqns:
+            if eqn.primitive.name in _compat.JIT:
+                body, _ = _compat.open_jaxpr(eqn.params["jaxpr"])
+                for inside, outside in zip(body.invars, eqn.invars, strict=True):
+                    self.given.setdefault(inside, []).append(outside)
 
     def views(self, atom: Any) -> Iterator[Any]:
         """`atom`, and what it is a view of: through changes of shape, and out of a jit."""
@@ -182,9 +189,10 @@ class _Makers:
         """A number that is written in the program, or made of such numbers."""
         if isinstance(atom, jex_core.Literal):
             return True
-        eqn = self.eqns.get(atom)
-        scalar = eqn is not None and not _jaxpr.abstract(atom).shape
-        return scalar and len(eqn.invars) > 0 and all(map(self.is_constant, eqn.invars))
+        if atom not in self.eqns:
+            return atom in self.given and all(map(self.is_constant, self.given[atom]))
+        made_of = self.eqns[atom].invars if not _jaxpr.abstract(atom).shape else []
+        return len(made_of) > 0 and all(map(self.is_constant, made_of))
 
     def is_bias_add(self, eqn: jex_core.JaxprEqn) -> bool:
         """The second half of torch's `linear` and `conv`: a product plus a vector, not computed."""

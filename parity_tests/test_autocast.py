@@ -20,6 +20,14 @@ X, W, V = (RNG.normal(size=s).astype("f") for s in ((5, 4), (4, 3), (3, 1)))
 B = RNG.normal(size=3).astype("f")
 SAME = {torch.float32: jnp.float32, torch.bfloat16: jnp.bfloat16, torch.float16: jnp.float16}
 
+
+def torch_recurrence(x, w, b):
+    h = x[0] @ w
+    for row in x:
+        h = torch.tanh(F.linear(row, w.T, b) + h)
+    return h
+
+
 # torch, JAX, of x (5, 4), w (4, 3) and b (3,) in float32; under autocast a product is low.
 PROGRAMS: dict[str, tuple[Any, Any]] = {
     "matmul": (lambda x, w, b: x @ w, lambda x, w, b: x @ w),
@@ -103,9 +111,7 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
         lambda x, w, b: lax.map(lambda r: jnp.tanh(r @ w), x),
     ),
     "recurrence": (
-        lambda x, w, b: (
-            [h := x[0] @ w] and [h := torch.tanh(F.linear(r, w.T, b) + h) for r in x][-1]
-        ),
+        torch_recurrence,
         lambda x, w, b: lax.scan(lambda h, r: (jnp.tanh(r @ w + b + h), None), x[0] @ w, x)[0],
     ),
 }
@@ -114,7 +120,7 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
 @pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_dtype_and_value_of_torch(name: str, low: Any) -> None:
-    """A result has the dtype that torch's CPU autocast gives it, and its value to that precision."""
+    """A result has the dtype of torch's CPU autocast, and its value to that precision."""
     theirs, ours = PROGRAMS[name]
     with torch.autocast("cpu", dtype=low):
         expected = theirs(*map(torch.tensor, (X, W, B)))
@@ -235,7 +241,7 @@ def test_cuda_lists() -> None:
     """On CUDA torch runs exp, softmax and sums in float32."""
     w, x = jnp.array(W), jnp.array(X)
     for f in (jnp.exp, jax.nn.softmax, jnp.sum, lambda h: h**2):
-        assert jaxgrad.autocast(lambda: f(x @ w), device_type="cuda")().dtype == jnp.float32
+        assert jaxgrad.autocast(lambda f=f: f(x @ w), device_type="cuda")().dtype == jnp.float32
     assert jaxgrad.autocast(lambda: jnp.tanh(x @ w), device_type="cuda")().dtype == jnp.bfloat16
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -61,12 +62,35 @@ def _(primals, tangents):
     return second_only(*primals), 2 * tangents[1]
 
 
+@jax.custom_jvp
+def calls_itself(x, y):
+    return jnp.exp(x) + sg(y)
+
+
+@calls_itself.defjvp
+def _(primals, tangents):
+    x, y = primals
+    run = jax.jit(lambda x, y, t: (calls_itself(x, y), t * (calls_itself(x, y) - y)))
+    value, tangent = run(x, y, tangents[0])
+    _, turned = lax.scan(lambda c, t: (c, t * calls_itself(c, y)), x, tangent[None])
+    return value, turned[0] / value
+
+
 @jax.custom_vjp
 def twice(x):
     return 2 * x
 
 
 twice.defvjp(lambda x: (2 * x, None), lambda _, g: (2 * g,))
+
+
+def root(a):
+    def newton(f, x):
+        return lax.fori_loop(0, 30, lambda _, x: x - f(x) / (2 * x), x)
+
+    return lax.custom_root(
+        lambda x: x * x - a, jnp.ones(3), newton, lambda g, y: y / g(jnp.ones(3))
+    )
 
 
 def torch_loop(step, carry, xs):
@@ -304,6 +328,14 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
         lambda x, y, n: TorchSecondOnly.apply(x, y).sum(),
         lambda x, y, n: second_only(x, y).sum(),
     ),
+    "rule that calls itself": (
+        lambda x, y, n: (x.exp() + y.detach()).sum(),
+        lambda x, y, n: jax.vmap(calls_itself)(x, y).sum(),
+    ),
+    "custom_root": (
+        lambda x, y, n: y.abs().sqrt().sum(),
+        lambda x, y, n: root(J.abs(y)).sum(),
+    ),
     "custom_vjp": (lambda x, y, n: (2 * x).sum(), lambda x, y, n: twice(x).sum()),
     "custom_jvp of jax": (
         lambda x, y, n: T.nn.functional.silu(x).sum(),
@@ -404,6 +436,71 @@ def test_zeros_is_jax(name: str) -> None:
         assert a.tobytes() == b.tobytes()
         assert c is None or c.tobytes() == b.tobytes()
         assert c is not None or not np.any(b)
+
+
+# One instruction of a random program: its torch and its JAX form, of one or two numbers.
+INSTRUCTIONS: list[tuple[int, Any, Any]] = [
+    (2, T.add, J.add),
+    (2, T.mul, J.multiply),
+    (1, T.sin, J.sin),
+    (1, T.floor, J.floor),
+    (1, det, sg),
+    (1, lambda a: a.int().double(), lambda a: a.astype("int32").astype("float64")),
+    (2, lambda a, b: (a > b).double(), lambda a, b: (a > b).astype("float64")),
+    (2, lambda a, b: T.where(a > b, a, b), lambda a, b: J.where(a > b, a, b)),
+    (1, TorchStep.apply, step),
+    (2, TorchSecondOnly.apply, second_only),
+    (1, lambda a: a * 0, lambda a: a * 0),
+    (1, T.relu, jax.nn.relu),
+]
+
+
+def random_program(rng: np.random.Generator, size: int, n: int) -> list[Any]:
+    """`n` instructions on a list of `size` numbers: which one, on which, into which place."""
+    return [(rng.integers(len(INSTRUCTIONS)), *rng.integers(size, size=3)) for _ in range(n)]
+
+
+def interpret(program: list[Any], which: int, values: list[Any]) -> list[Any]:
+    values = list(values)
+    for op, a, b, to in program:
+        arity, *forms = INSTRUCTIONS[op]
+        values[to] = forms[which](*[values[a], values[b]][:arity])
+    return values
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_programs(seed: int) -> None:
+    """Random programs with a loop, a branch and remat inside have torch's Nones and gradients."""
+    rng = np.random.default_rng(seed)
+    before, inside, branch, after = (random_program(rng, 4, n) for n in (3, 3, 2, 3))
+    turns, start = int(rng.integers(1, 5)), rng.normal(size=4)
+
+    def theirs(values: list[Any]) -> Any:
+        values = interpret(before, 0, values)
+        for _ in range(turns):
+            values = interpret(branch, 0, interpret(inside, 0, values))
+        return interpret(after, 0, values)[0]
+
+    def ours(values: list[Any]) -> Any:
+        values = jax.jit(functools.partial(interpret, before, 1))(values)
+        body = jax.checkpoint(functools.partial(interpret, inside, 1))
+
+        def turn(values: list[Any], _: Any) -> tuple[list[Any], None]:
+            values = body(values)
+            into = functools.partial(interpret, branch, 1)  # both branches are one program
+            return lax.cond(values[0] > 0, into, into, values), None
+
+        values, _ = lax.scan(turn, values, length=turns)
+        return interpret(after, 1, values)[0]
+
+    leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in start]
+    loss = theirs(leaves)
+    if loss.requires_grad:
+        loss.backward()
+    value, grads = jaxgrad.value_and_grad(ours)([jnp.array(v) for v in start])
+    same(value, loss.detach())
+    for a, leaf in zip(grads, leaves, strict=True):
+        same(a, leaf.grad)
 
 
 def test_pinned_branch_not_taken() -> None:
@@ -511,7 +608,7 @@ def test_negative_argnums_and_static_arguments() -> None:
 
 
 def test_orders_and_transformations() -> None:
-    """grad of grad, vmap, jacobian, scan over it and closed-over tracers give jax.grad's numbers."""
+    """grad of grad, vmap, jacobian, scan and closed-over tracers give jax.grad's numbers."""
     f = lambda x: jnp.sin(x) * x**2  # noqa: E731 # a formula
     third = lambda grad: grad(grad(grad(f)))(0.7)  # noqa: E731 # the same for both
     assert third(jaxgrad.grad).tobytes() == third(jax.grad).tobytes()
@@ -669,7 +766,7 @@ INSIDE = {
 
 @pytest.mark.parametrize(("wrap", "shape"), INSIDE.values(), ids=INSIDE)
 def test_retained_inside(wrap: Any, shape: tuple[int, ...]) -> None:
-    """A tag inside scan, vmap, cond, remat, jit gives gradients stacked on axis 0; no bit changes."""
+    """Inside scan, vmap, cond, remat, jit gradients are stacked on axis 0; no bit changes."""
     x = jnp.linspace(0.1, 2.0, 6, dtype=jnp.float64).reshape(2, 3)
     loss = lambda x: (wrap(tagged_sin)(x) ** 2).sum()  # noqa: E731 # the program
     value, grads, retained = jaxgrad.value_and_retained_grads(loss)(x)
@@ -746,6 +843,10 @@ def test_tags_disturb_no_policy(policy: Any) -> None:
     same(retained["s"], 2 * jnp.cos(jnp.sin(x)))
 
 
+def python_if(x):
+    return jaxgrad.retain_grad(x, "h") if x > 0 else x
+
+
 def test_retained_errors() -> None:
     """Integers, one name twice, and a tag where no derivative is taken are errors that say so."""
     with pytest.raises(TypeError, match=r"retain_grad\('n'\): only floating point .* got int64"):
@@ -756,6 +857,8 @@ def test_retained_errors() -> None:
     text = r"retain_grad\('h'\) is used twice, at .*test_helpers_backward.py:\d+.* and at .*give"
     with pytest.raises(ValueError, match=text):
         jaxgrad.value_and_retained_grads(twice)(1.0)
+    with pytest.raises(TypeError, match=r"value_and_retained_grads traces python_if, .* lax.cond"):
+        jaxgrad.value_and_retained_grads(python_if)(1.0)
     rule = jax.custom_jvp(lambda x: jaxgrad.retain_grad(x, "h"))
     rule.defjvps(lambda t, ans, x: t)
     with pytest.raises(ValueError, match=r"\('h'\) at .* is inside custom_jvp_call, .* outside"):

@@ -72,6 +72,9 @@ PROGRAMS: dict[str, Any] = {
     "remat with a policy": jax.checkpoint(
         lambda x: jnp.sin(x @ x.T), policy=jax.checkpoint_policies.dots_saveable
     ),
+    "remat of two arguments": lambda x: jax.checkpoint(
+        lambda x, y: jnp.sin(jnp.sin(x) * y), prevent_cse=(True, False)
+    )(x, 2 * x),
     "custom_jvp": bent,
     "custom_vjp": lambda x: pulled(x, 2),
     "custom rules in scan": lambda x: lax.map(lambda row: bent(row) + pulled(row, 3), x),
@@ -84,7 +87,7 @@ PROGRAMS: dict[str, Any] = {
     "integers": lambda x: x.astype(int) // 2,
     "random": lambda x: x * jax.random.normal(jax.random.key(0), x.shape),
     "solve": lambda x: jnp.linalg.solve(x @ x.T, x),
-    "inner gradient": lambda x: jax.grad(lambda x: bent(x).sum() ** 2)(x),
+    "inner gradient": jax.grad(lambda x: bent(x).sum() ** 2),
     "constants": lambda x: x + jnp.asarray(X),
     "shard_map": sharded,
 }
@@ -275,6 +278,10 @@ def test_refs_are_followed() -> None:
 A = jnp.ones((8, 8))  # 512 bytes in float64
 
 
+def squared(e):
+    return e * e
+
+
 SAVED = {
     "sum": (lambda a: a + 1, 0),
     "linear": (lambda a: a * 3, 0),
@@ -286,8 +293,8 @@ SAVED = {
     "two remats": (lambda a: jax.checkpoint(jnp.sin)(jax.checkpoint(jnp.sin)(a)), 512),
     "exp keeps its result": (jnp.exp, 512),
     "two exps": (lambda a: jnp.exp(a) * jnp.exp(2 * a), 1024),
-    "one value twice": (lambda a: (lambda e: e * e)(jnp.exp(a)), 512),
-    "one value twice in jit": (jax.jit(lambda a: (lambda e: e * e)(jnp.exp(a))), 512),
+    "one value twice": (lambda a: squared(jnp.exp(a)), 512),
+    "one value twice in jit": (jax.jit(lambda a: squared(jnp.exp(a))), 512),
     "a constant": (lambda a: a @ jnp.ones((8, 8)), 0),
     "relu keeps a mask of bytes": (jax.nn.relu, 64),
     "a detached factor": (lambda a: lax.stop_gradient(jnp.exp(a)) * a, 512),

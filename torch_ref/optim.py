@@ -36,7 +36,7 @@ def by_hand(net, x, y):
         loss.backward()
         with torch.no_grad():
             for p in manual.parameters():
-                p -= 0.1 * p.grad
+                p.sub_(0.1 * p.grad)
         manual.zero_grad()
 
         optimizer.zero_grad()
@@ -57,8 +57,9 @@ def every_other_step(net, x, y):
     def train(silence):
         model = Net(net)
         optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
-        seen, path = [], []
+        seen, path, moved = [], [], []
         for step in range(4):
+            before = model.l1.weight.clone()
             optimizer.zero_grad()
             mse(model(x), y).backward()
             if step % 2:
@@ -66,7 +67,8 @@ def every_other_step(net, x, y):
             optimizer.step()
             seen.append(grads(model))
             path.append(params(model))
-        return {"grads": seen, "params": path}
+            moved.append((model.l1.weight != before).any())
+        return {"grads": seen, "params": path, "l1_moved": moved}
 
     def zero(layer: nn.Module):
         for p in layer.parameters():

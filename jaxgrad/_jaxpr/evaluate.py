@@ -103,6 +103,8 @@ class _Evaluator(NamedTuple):
             return jax.jit(body, inline=params["inline"])(args, slots)
         if name in _compat.REMAT:
             policy, cse = params["policy"], params["prevent_cse"]
+            if not isinstance(cse, bool):
+                cse: Any = (list(cse), True)  # one for each argument
             return jax.checkpoint(body, policy=policy, prevent_cse=cse)(args, slots)
         if name == "shard_map":
             sharded = _compat.shard_map_like(eqn, lambda *args: tuple(body(list(args), {})[0]))

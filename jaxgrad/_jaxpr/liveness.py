@@ -22,6 +22,9 @@ from jaxgrad._tree import merge, partition
 # Output i is made of input i alone.
 _ONE_TO_ONE = ("sort", "optimization_barrier", "copy", "device_put", "psum", "psum_invariant")
 
+# Of rules inside rules; a rule that goes on calling itself on its tangents uses them all.
+_DEEPEST = 8
+
 
 def live_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
     """For each of `leaves` (floating point arrays): can a derivative of `fun(*leaves)` reach it?
@@ -37,27 +40,46 @@ def live_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
     return live_inputs(jaxpr, [True] * len(jaxpr.out_avals))
 
 
-def live_inputs(jaxpr: Any, live_out: Sequence[bool]) -> list[bool]:
-    """For each input of `jaxpr`: is there a differentiable path to an output of `live_out`?"""
+def live_inputs(
+    jaxpr: Any, live_out: Sequence[bool], varied: Sequence[bool] | None = None, depth: int = 0
+) -> list[bool]:
+    """For each input of `jaxpr`: is there a differentiable path to an output of `live_out`?
+
+    `varied`: the inputs that are asked about (all); only what is made of them is looked at.
+    `depth`: how many custom rules this is inside of.
+    """
     jaxpr, _ = _compat.open_jaxpr(jaxpr)
+    made = _made_of(jaxpr, [True] * len(jaxpr.invars) if varied is None else varied)
     live: set[Any] = set()
 
     def mark(atoms: Sequence[Any], flags: Sequence[bool]) -> None:
         for atom, flag in zip(atoms, flags, strict=True):
-            if flag and isinstance(atom, jex_core.Var) and is_inexact(atom):
+            if flag and isinstance(atom, jex_core.Var) and atom in made and is_inexact(atom):
                 live.add(atom)
 
     mark(jaxpr.outvars, live_out)
     for eqn in reversed(jaxpr.eqns):
+        atoms = [v if isinstance(v, jex_core.Var) else None for v in eqn.invars]
         outs = [v in live for v in eqn.outvars]
         if any(outs):
-            mark(eqn.invars, _through(eqn, outs))
-        elif any(_is_ref(v) and v in live for v in eqn.invars):
-            mark(eqn.invars, [True] * len(eqn.invars))  # a write into a ref that is read later
+            mark(eqn.invars, _through(eqn, outs, [v in made for v in atoms], depth))
+        elif any(v in live and "Ref" in type(v.aval).__name__ for v in atoms if v is not None):
+            mark(eqn.invars, [True] * len(atoms))  # a write into a ref that is read later
     return [v in live for v in jaxpr.invars]
 
 
-def _through(eqn: jex_core.JaxprEqn, outs: list[bool]) -> list[bool]:
+def _made_of(jaxpr: Any, varied: Sequence[bool]) -> set[Any]:
+    """The variables that are made of the inputs `varied`."""
+    made = {v for v, flag in zip(jaxpr.invars, varied, strict=True) if flag}
+    for eqn in jaxpr.eqns:
+        if any(isinstance(v, jex_core.Var) and v in made for v in eqn.invars):
+            made.update(eqn.outvars)
+    return made
+
+
+def _through(
+    eqn: jex_core.JaxprEqn, outs: list[bool], varied: list[bool], depth: int
+) -> list[bool]:
     """For each input of one equation: does it reach one of the live `outs`?"""
     name, params, n = eqn.primitive.name, eqn.params, len(eqn.invars)
     if name == "stop_gradient":
@@ -65,28 +87,29 @@ def _through(eqn: jex_core.JaxprEqn, outs: list[bool]) -> list[bool]:
     if name in _ONE_TO_ONE and n == len(outs):
         return outs
     if name == "custom_jvp_call":
-        return _through_custom_jvp(eqn, outs)
+        return _through_custom_jvp(eqn, outs, varied, depth)
     if name == "custom_vjp_call":
         return [True] * n  # its rule gives every input a gradient, as torch's Function does
     if name == "cond":
-        branches = [live_inputs(branch, outs) for branch in params["branches"]]
+        branches = [live_inputs(b, outs, varied[1:], depth) for b in params["branches"]]
         return [False, *map(any, zip(*branches, strict=True))]
     if name == "scan":
-        return _through_scan(params, outs)
+        return _through_scan(params, outs, varied, depth)
     if name == "while":
-        return _through_while(params, outs)
+        return _through_while(params, outs, depth)
     subs = inner(eqn)
-    return live_inputs(subs[0], outs) if subs else [True] * n
+    return live_inputs(subs[0], outs, varied, depth) if subs else [True] * n
 
 
-def _through_scan(params: Any, outs: list[bool]) -> list[bool]:
+def _through_scan(params: Any, outs: list[bool], varied: list[bool], depth: int) -> list[bool]:
     """Turn by turn from the last, as often as it turns: until a carry's flags come again."""
     a, b = params["num_consts"], params["num_consts"] + params["num_carry"]
+    varied = [*varied[:a], *[True] * (b - a), *varied[b:]]
     ys = outs[b - a :]
     before = [outs[: b - a]]  # the carry's flags, 0, 1, ... turns before the end
-    reached = [False] * len(_compat.open_jaxpr(params["jaxpr"])[0].invars)
+    reached = [False] * len(varied)
     for turn in range(params["length"]):
-        ins = live_inputs(params["jaxpr"], before[turn] + ys)
+        ins = live_inputs(params["jaxpr"], before[turn] + ys, varied, depth)
         reached = [x or y for x, y in zip(reached, ins, strict=True)]
         if ins[a:b] in before:
             first = before.index(ins[a:b])
@@ -97,20 +120,27 @@ def _through_scan(params: Any, outs: list[bool]) -> list[bool]:
     return reached[:a] + before[-1] + reached[b:]
 
 
-def _through_while(params: Any, outs: list[bool]) -> list[bool]:
+def _through_while(params: Any, outs: list[bool], depth: int) -> list[bool]:
     """Nobody knows how often it turns: to a fixpoint of the carry."""
     skip, consts, carry = params["cond_nconsts"], params["body_nconsts"], outs
     while True:
-        ins = live_inputs(params["body_jaxpr"], carry)
+        ins = live_inputs(params["body_jaxpr"], carry, depth=depth)
         wider = [x or y for x, y in zip(carry, ins[consts:], strict=True)]
         if wider == carry:
             return [False] * skip + ins[:consts] + carry
         carry = wider
 
 
-def _through_custom_jvp(eqn: jex_core.JaxprEqn, outs: list[bool]) -> list[bool]:
-    """Ask the rule, not the body: a straight-through `x > 0` passes its tangent on."""
+def _through_custom_jvp(
+    eqn: jex_core.JaxprEqn, outs: list[bool], varied: list[bool], depth: int
+) -> list[bool]:
+    """Ask the rule, not the body: a straight-through `x > 0` passes its tangent on.
+
+    Only what is made of the tangents is looked at: a rule may call its own function (`exp`).
+    """
     moved = [is_inexact(v) for v in eqn.invars]
+    if depth == _DEEPEST:
+        return moved
     primals, fixed = partition(moved, map(abstract, eqn.invars))
 
     def tangents_out(primals: Any, fixed: Any, tangents: Any) -> Any:
@@ -120,9 +150,6 @@ def _through_custom_jvp(eqn: jex_core.JaxprEqn, outs: list[bool]) -> list[bool]:
         return jax.jvp(fun, tuple(primals), tuple(tangents))[1]
 
     jaxpr = trace(tangents_out, primals, fixed, primals).jaxpr
-    flags = live_inputs(jaxpr, outs)[len(moved) :]
+    asked = [False] * len(moved) + partition(moved, varied)[0]
+    flags = live_inputs(jaxpr, outs, asked, depth + 1)[len(moved) :]
     return merge(moved, flags, [False] * len(fixed))
-
-
-def _is_ref(atom: Any) -> bool:
-    return isinstance(atom, jex_core.Var) and "Ref" in type(atom.aval).__name__

@@ -256,35 +256,39 @@ def integer_argument(table, index, *, from_function=jaxgrad.from_function):
     return {"loss": value, "grads": grads, "params": moved}
 
 
-class Ranked:
-    """Sorted values, straight through to where they were, and their ranks."""
+class Scaled:
+    """x by its largest magnitude, and that scale, which is not to be differentiated."""
 
     @staticmethod
     def forward(ctx, x):
-        order = jnp.argsort(x)
-        ctx.mark_non_differentiable(order)
-        return jnp.sort(x), order
+        scale = jnp.max(jnp.abs(x))
+        ctx.mark_non_differentiable(scale)
+        ctx.save_for_backward(scale)
+        return x / scale, scale
 
     @staticmethod
-    def backward(ctx, grad_values, grad_order):
-        return grad_values
+    def backward(ctx, grad_output, grad_scale):
+        (scale,) = ctx.saved_tensors
+        return grad_output / scale + grad_scale
 
 
 @case(
-    source="P163",
+    source="P160",
     inputs=dict(x=normal(5), w=normal(5)),
-    idiom=("ctx.mark_non_differentiable(order)", "ctx.mark_non_differentiable(order)"),
+    idiom=("ctx.mark_non_differentiable(scale)", "ctx.mark_non_differentiable(scale)"),
     control=dict(from_function=forward_only),
 )
 def mark_non_differentiable(x, w, *, from_function=jaxgrad.from_function):
-    """An integer output is marked non-differentiable; the rule of the other one stands."""
+    """No gradient enters backward through an output that is marked as non-differentiable."""
+    scaled = from_function(Scaled)
 
     def loss(x):
-        values, order = from_function(Ranked)(x)
-        return jnp.sum(values * w) + jnp.sum(order * w), order
+        out, scale = scaled(x)
+        return jnp.sum(out * w * scale**2)
 
-    (value, order), grad = jaxgrad.value_and_grad(loss, has_aux=True)(x)
-    return {"loss": value, "order": order, "grad": grad}
+    value, grad = jaxgrad.value_and_grad(loss)(x)
+    differentiable = jaxgrad.depends_on(lambda x: scaled(x)[1], x)
+    return {"loss": value, "grad": grad, "differentiable": differentiable}
 
 
 @case(

@@ -53,7 +53,7 @@ def param_groups(net, x, y, *, partition=optax.partition):
 @case(
     source="S0-09",
     inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
-    idiom=("p -= lr * p.grad  # no_grad", "tree.map(lambda p, g: p - lr * g, ..)"),
+    idiom=("p.sub_(lr * p.grad)  # under no_grad", "tree.map(lambda p, g: p - lr * g, ..)"),
 )
 def by_hand(net, x, y):
     """Subtracting the gradient times the learning rate by hand is what plain SGD does."""
@@ -93,24 +93,25 @@ def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
 
     def train(tx, net, silence):
         state = tx.init(net)
-        seen, path = [], []
+        seen, path, moved = [], [], []
         for step in range(4):
             grads = jaxgrad.grad(loss_of)(net, x, y)
-            seen.append(grads if live(step) else grads | {"l1": silence(grads["l1"])})
             if not live(step):
                 grads = grads | {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
             updates, state = tx.update(grads, state, net)
-            net = optax.apply_updates(net, updates)
+            before, net = net, optax.apply_updates(net, updates)
+            seen.append(grads if live(step) else grads | {"l1": silence(grads["l1"])})
             path.append(net)
-        return {"grads": seen, "params": path}
+            moved.append((net["l1"]["weight"] != before["l1"]["weight"]).any())
+        return {"grads": seen, "params": path, "l1_moved": moved}
 
     every = sgd(0.1, momentum=0.9, weight_decay=0.1)
-    # A leaf whose gradient is None is left alone, and its momentum too: not updated by zero.
+    # Where torch sees None it leaves a parameter alone, and its momentum too.
     masked = optax.partition(
         {"l1": conditionally_mask(every, live), "l2": every}, {"l1": "l1", "l2": "l2"}
     )
     return {
-        "zero": train(every, net, lambda grads: jax.tree.map(jnp.zeros_like, grads)),
+        "zero": train(every, net, lambda grads: grads),
         "none": train(masked, net, lambda grads: jax.tree.map(lambda _: None, grads)),
     }
 

@@ -1,0 +1,128 @@
+"""Deep deterministic policy gradient in JAX: four networks in one tree, two losses over it."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+
+import jaxgrad
+from parity_tests.case import case, identity
+from parity_tests.cases._net import linear, mse
+from parity_tests.draw import linear as draw_linear
+from parity_tests.draw import normal
+
+
+STATE, ACTION, HIDDEN, BATCH, STEPS = 3, 2, 16, 8, 20
+DISCOUNT, TAU, LR = 0.9, 0.05, 1e-2
+
+ACTOR = {"l1": draw_linear(STATE, HIDDEN), "l2": draw_linear(HIDDEN, ACTION)}
+CRITIC = {"l1": draw_linear(STATE + ACTION, HIDDEN), "l2": draw_linear(HIDDEN, 1)}
+
+
+def batch_of(*steps: int) -> dict[str, Any]:
+    return {
+        "s": normal(*steps, BATCH, STATE),
+        "noise": normal(*steps, BATCH, ACTION, scale=0.1),
+        "reward": normal(*steps, BATCH, 1),
+        "s_next": normal(*steps, BATCH, STATE),
+    }
+
+
+def act(net: Any, s: jax.Array) -> jax.Array:
+    return jnp.tanh(linear(net["l2"], jax.nn.relu(linear(net["l1"], s))))
+
+
+def judge(net: Any, s: jax.Array, a: jax.Array) -> jax.Array:
+    return linear(net["l2"], jax.nn.relu(linear(net["l1"], jnp.concatenate([s, a], axis=1))))
+
+
+def agent_of(actor: Any, critic: Any) -> dict[str, Any]:
+    return {"actor": actor, "critic": critic, "target_actor": actor, "target_critic": critic}
+
+
+def loss_of_critic(nets: Any, batch: Any, stop: Any) -> jax.Array:
+    action = act(nets["actor"], batch["s"]) + batch["noise"]
+    following = judge(
+        nets["target_critic"], batch["s_next"], act(nets["target_actor"], batch["s_next"])
+    )
+    target = batch["reward"] + DISCOUNT * following
+    return mse(judge(nets["critic"], batch["s"], stop(action)), stop(target))
+
+
+def loss_of_actor(nets: Any, batch: Any, stop: Any) -> jax.Array:
+    return -jnp.mean(judge(stop(nets["critic"]), batch["s"], act(nets["actor"], batch["s"])))
+
+
+def gradients(loss: Any, actor: Any, critic: Any, batch: Any, stop_gradient: Any) -> Any:
+    """The loss and the gradients of all four networks, with nothing stopped and as it is meant."""
+
+    def run(stop: Any) -> dict[str, Any]:
+        value, grads = jaxgrad.value_and_grad(loss)(agent_of(actor, critic), batch, stop)
+        return {"loss": value, "grads": grads}
+
+    return {"open": run(identity), "stopped": run(stop_gradient)}
+
+
+@case(
+    source="S0-16",
+    inputs=dict(actor=ACTOR, critic=CRITIC, batch=batch_of()),
+    idiom=("critic(s, actor(s).detach())", "critic(s, lax.stop_gradient(actor(s)))"),
+    control=dict(stop_gradient=identity),
+)
+def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
+    """The critic's loss, with the action and the target detached, gives the critic a gradient and
+    the actor and both target networks None; undetached, all four get one."""
+    return gradients(loss_of_critic, actor, critic, batch, stop_gradient)
+
+
+@case(
+    source="S0-16",
+    inputs=dict(actor=ACTOR, critic=CRITIC, batch=batch_of()),
+    idiom=("critic.requires_grad_(False)", "lax.stop_gradient(critic_params)"),
+    control=dict(stop_gradient=identity),
+)
+def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
+    """The actor's loss goes through the critic to the actor; the critic's own parameters get a
+    gradient unless they are frozen, the target networks None in any case."""
+    return gradients(loss_of_actor, actor, critic, batch, stop_gradient)
+
+
+@case(
+    source="S0-16",
+    inputs=dict(actor=ACTOR, critic=CRITIC, batches=batch_of(STEPS)),
+    idiom=("target.mul_(1 - tau).add_(param, alpha=tau)", "optax.incremental_update(new, old, tau)"),
+    control=dict(incremental_update=lambda new, old, step_size: old),
+    heavy=True,
+)
+def train(actor, critic, batches, *, incremental_update=optax.incremental_update):
+    """In 20 alternating steps of two Adams the critic's loss moves the critic alone, the actor's
+    loss the actor alone, and the target networks follow both slowly."""
+    adam = optax.adam(LR)
+
+    def moved(name, loss, nets, state, batch):
+        """One step of the optimizer that holds only this network."""
+
+        def of_this(net):
+            return loss(nets | {name: net}, batch, identity)
+
+        value, grads = jaxgrad.value_and_grad(of_this)(nets[name])
+        updates, state = adam.update(grads, state)
+        return value, nets | {name: optax.apply_updates(nets[name], updates)}, state
+
+    def step(carry, batch):
+        nets, critic_state, actor_state = carry
+        critic_value, nets, critic_state = moved(
+            "critic", loss_of_critic, nets, critic_state, batch
+        )
+        actor_value, nets, actor_state = moved("actor", loss_of_actor, nets, actor_state, batch)
+        nets = nets | {
+            f"target_{name}": incremental_update(nets[name], nets[f"target_{name}"], TAU)
+            for name in ("actor", "critic")
+        }
+        return (nets, critic_state, actor_state), {"critic": critic_value, "actor": actor_value}
+
+    carry = agent_of(actor, critic), adam.init(critic), adam.init(actor)
+    (nets, _, _), losses = lax.scan(step, carry, batches)
+    return {"losses": losses, "params": nets}

@@ -1,0 +1,148 @@
+"""Programs whose graph depends on the data, and graphs that are built once or at every call."""
+
+import time
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+import jaxgrad
+from parity_tests.case import case, identity
+from parity_tests.cases._net import NET, forward, linear, mse
+from parity_tests.draw import linear as draw_linear
+from parity_tests.draw import normal, uniform
+
+
+@case(
+    source="S3-03",
+    inputs=dict(
+        net={"fc1": draw_linear(4, 6), "fc2": draw_linear(6, 4)},
+        x=normal(8, 4),
+        y=normal(8, 4, scale=100),
+    ),
+    idiom=("if again: h = net(h)", "lax.cond(again, net, clipped, h)"),
+    control=dict(hook=identity),
+)
+def data_dependent(net, x, y, *, hook=jaxgrad.hook):
+    """Some samples go through the network twice, others have their gradient clipped.
+
+    Above the batch's mean: twice. Below: clipped to the batch's mean size. All of it is one
+    compiled program, which asks no question of the host.
+    """
+    limit = jnp.mean(jnp.abs(x))
+
+    def loss(net):
+        def model(h):
+            return linear(net["fc2"], jnp.tanh(linear(net["fc1"], h)))
+
+        def clipped(h):
+            return hook(h, lambda grad: jnp.clip(grad, -limit, limit))
+
+        def one(total, pair):
+            sample, target = pair
+            again = jnp.mean(sample) > jnp.mean(x)
+            h = lax.cond(again, model, clipped, model(sample))
+            return total + mse(h, target), again
+
+        total, twice = lax.scan(one, jnp.zeros_like(x[0, 0]), (x, y))
+        return total / len(x), twice
+
+    (value, twice), grads = jaxgrad.value_and_grad(loss, has_aux=True)(net)
+    return {"loss": value, "twice": twice, **grads}
+
+
+def always(condition, then, otherwise, x):
+    del condition, otherwise
+    return then(x)
+
+
+@case(
+    source="S3-03",
+    inputs=dict(w=uniform(4, 4, low=-0.4, high=0.4), x=normal(4)),
+    idiom=("while h.norm() > 0.2: h = net(h)", "lax.scan(lambda h, _: lax.cond(..), ..)"),
+    control=dict(cond=always),
+)
+def data_dependent_depth(w, x, *, cond=lax.cond):
+    """A loop that runs until its value is small is differentiated through as often as it ran.
+
+    `lax.while_loop` has no backward pass: a scan of bounded length does nothing once it is done.
+    """
+
+    def loss(w):
+        def layer(carry):
+            h, depth = carry
+            return jnp.tanh(w @ h) / 2, depth + 1
+
+        def step(carry, _):
+            return cond(jnp.linalg.norm(carry[0]) > 0.2, layer, lambda carry: carry, carry), None
+
+        (h, depth), _ = lax.scan(step, (x, 0), length=24)
+        return jnp.sum(h), depth
+
+    (value, depth), grad = jaxgrad.value_and_grad(loss, has_aux=True)(w)
+    return {"loss": value, "depth": depth, "w": grad}
+
+
+@case(
+    source="S3-04",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("f(x); torch.compile(f)(x)", "f(x); jax.jit(f)(x)"),
+    control=dict(jit=identity),
+)
+def static_and_dynamic(net, x, y, *, jit=jax.jit):
+    """A dynamic graph is built at every call, a static one once for each shape of its inputs.
+
+    The gradients are the same; a static graph refuses a Python `if` on a value.
+    """
+    built = []
+
+    def loss_of(net, x, y):
+        built.append(x.shape)
+        return mse(forward(net, x), y)
+
+    def count(*calls):
+        built.clear()
+        for call in calls:
+            call()
+        return len(built)
+
+    dynamic = jax.value_and_grad(loss_of)
+    static = jit(dynamic)
+    counts = {
+        "dynamic_three_calls": count(*[lambda: dynamic(net, x, y)] * 3),
+        "static_three_calls": count(*[lambda: static(net, x, y)] * 3),
+        "static_another_shape": count(lambda: static(net, x[:2], y[:2])),
+    }
+    ways = {"dynamic": dynamic, "static": static}
+    values = {
+        name: dict(zip(("loss", "grads"), fun(net, x, y), strict=True))
+        for name, fun in ways.items()
+    }
+    return {
+        **values,
+        "built": counts,
+        "static_refuses_branch": refuses_branch(jit, x),
+        "shown": {"seconds": {name: seconds(fun, net, x, y) for name, fun in ways.items()}},
+    }
+
+
+def refuses_branch(jit, x):
+    def branch(x):
+        return x.sum() if x.sum() > 0 else -x.sum()
+
+    try:
+        jit(branch)(x)
+    except jax.errors.TracerBoolConversionError:
+        return True
+    return False
+
+
+def seconds(fun, *args):
+    """Of one call, run at once even while the case itself is being compiled."""
+    with jax.ensure_compile_time_eval():
+        ones = jax.tree.map(lambda x: jnp.ones(x.shape, x.dtype), args)
+        jax.block_until_ready(fun(*ones))
+        start = time.perf_counter()
+        for _ in range(5):
+            jax.block_until_ready(fun(*ones))
+        return (time.perf_counter() - start) / 5

@@ -1,0 +1,171 @@
+"""Training a part of a network in JAX: by what is differentiated, by what is moved, by paths."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+
+import jaxgrad
+from parity_tests.case import case, identity
+from parity_tests.cases._net import NET, forward, linear, mse
+from parity_tests.draw import linear as draw_linear
+from parity_tests.draw import normal
+
+
+PATHS = {"trunk": draw_linear(10, 5), "a": draw_linear(5, 1), "b": draw_linear(5, 1)}
+
+
+def objective(net: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+    return mse(forward(net, x), y)
+
+
+def move(params: Any, updates: Any) -> Any:
+    """Add the updates; a parameter without one (None) stays as it is."""
+    return jax.tree.map(lambda p, u: p if u is None else p + u, params, updates)
+
+
+@case(
+    source="S0-07",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("SGD(model.l2.parameters(), lr)", 'sgd.update(grads["l2"], state)'),
+    control=dict(given=("l1", "l2")),
+)
+def optimizer_subset(net, x, y, *, given=("l2",)):
+    """An optimizer given only L2's parameters does not move L1 and does not clear its gradient:
+    it is computed all the same and grows every step."""
+
+    def zero_grad(grads):
+        return grads | {name: jax.tree.map(lambda _: None, net[name]) for name in given}
+
+    sgd = optax.sgd(0.1)
+    state = sgd.init({name: net[name] for name in given})
+    grads = jax.tree.map(lambda _: None, net)
+    losses, gradients = [], []
+    for _ in range(3):
+        loss, new = jaxgrad.value_and_grad(objective)(net, x, y)
+        grads = jaxgrad.accumulate(zero_grad(grads), new)
+        updates, state = sgd.update({name: grads[name] for name in given}, state)
+        net = net | {name: move(net[name], updates[name]) for name in given}
+        losses.append(loss)
+        gradients.append(grads)
+    return {
+        "losses": losses,
+        "grads": gradients,
+        "grads_after_zero_grad": zero_grad(grads),
+        "params": net,
+    }
+
+
+def only_l2(name: str, leaf: Any) -> bool:
+    del leaf
+    return name.startswith("l2.")
+
+
+@case(
+    source="S2-12",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("SGD(filter(requires_grad, params), lr)", "jaxgrad.partition(params, predicate)"),
+    control=dict(requires_grad=lambda name, leaf: True),
+)
+def filter_requires_grad(net, x, y, *, requires_grad=only_l2):
+    """An optimizer given only the parameters that require grad trains exactly like one given all
+    of them; in its state they have other indices."""
+    trained, frozen = jaxgrad.partition(net, requires_grad)
+    # What torch passes over because `.grad` is None, `masked` passes over by name.
+    wanted = jax.tree.map(lambda leaf: leaf is not None, trained, is_leaf=lambda x: x is None)
+    sgd = optax.sgd(0.1, momentum=0.9)
+    return {
+        "all": fine_tune(optax.masked(sgd, wanted), net, trained, frozen, x, y),
+        "filtered": fine_tune(sgd, trained, trained, frozen, x, y),
+    }
+
+
+def fine_tune(tx: Any, given: Any, trained: Any, frozen: Any, x: jax.Array, y: jax.Array) -> Any:
+    """Three steps of an optimizer that was given these parameters."""
+
+    def is_entry(node: Any) -> bool:
+        return not isinstance(node, dict)
+
+    def is_array(entry: Any) -> bool:
+        return isinstance(entry, jax.Array)
+
+    state = tx.init(given)
+    losses, grads = [], None
+    for _ in range(3):
+        loss, grads = jaxgrad.value_and_grad(
+            lambda trained: objective(jaxgrad.combine(trained, frozen), x, y)
+        )(trained)
+        updates, state = tx.update(grads, state)
+        trained = move(trained, updates)
+        losses.append(loss)
+    # An entry for each parameter that the optimizer was given, an array where it has state.
+    trace = optax.tree.get(state, "trace")
+    entries = [e for e in jax.tree.leaves(trace, is_leaf=is_entry) if e is not None]
+    return {
+        "losses": losses,
+        "grads": grads,
+        "params": jaxgrad.combine(trained, frozen),
+        "given": len(entries),
+        "state_indices": [i for i, entry in enumerate(entries) if is_array(entry)],
+        "momentum": jax.tree.map(lambda e: e if is_array(e) else None, trace, is_leaf=is_entry),
+    }
+
+
+@case(
+    source="S0-14",
+    inputs=dict(net=PATHS, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("a(h.detach()) + b(h)", "a(lax.stop_gradient(h)) + b(h)"),
+    control=dict(stop_gradient=identity),
+)
+def single_headed(net, x, y, *, stop_gradient=lax.stop_gradient):
+    """Where two modules use a trunk and their outputs are added, the trunk's gradient is the sum
+    over the paths left open; a stopped module still gets its own."""
+
+    def run(stop_a: bool, stop_b: bool):
+        def objective(net):
+            h = jnp.tanh(linear(net["trunk"], x))
+            to_a = stop_gradient(h) if stop_a else h
+            to_b = stop_gradient(h) if stop_b else h
+            return mse(linear(net["a"], to_a) + linear(net["b"], to_b), y)
+
+        loss, grads = jaxgrad.value_and_grad(objective)(net)
+        return {"loss": loss, "grads": grads}
+
+    return {
+        "both_open": run(False, False),
+        "a_stopped": run(True, False),
+        "b_stopped": run(False, True),
+        "both_stopped": run(True, True),
+    }
+
+
+@case(
+    source="S0-15",
+    inputs=dict(net=PATHS, x=normal(3, 10), y_a=normal(3, 1), y_b=normal(3, 1)),
+    idiom=("loss_a(a(h)) + loss_b(b(h.detach()))", "loss_b(b(lax.stop_gradient(h)))"),
+    control=dict(stop_gradient=identity),
+)
+def multi_headed(net, x, y_a, y_b, *, stop_gradient=lax.stop_gradient):
+    """With a loss a head and one head's gradient stopped, the trunk gets the other head's gradient
+    alone; the stopped head still learns."""
+
+    def run(stop):
+        def objective(net):
+            h = jnp.tanh(linear(net["trunk"], x))
+            loss_a = mse(linear(net["a"], h), y_a)
+            loss_b = mse(linear(net["b"], stop(h)), y_b)
+            return loss_a + loss_b, [loss_a, loss_b]
+
+        (_, losses), grads = jaxgrad.value_and_grad(objective, has_aux=True)(net)
+        return {"losses": losses, "grads": grads}
+
+    def head_a(net):
+        return mse(linear(net["a"], jnp.tanh(linear(net["trunk"], x))), y_a)
+
+    return {
+        "open": run(identity),
+        "b_stopped": run(stop_gradient),
+        "a_alone": jaxgrad.grad(head_a)(net),
+    }

@@ -1,0 +1,118 @@
+"""Deep deterministic policy gradient: an actor, a critic, and a slow copy of each."""
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from torch_ref._net import grads, linear, mse, params
+
+
+DISCOUNT, TAU, LR = 0.9, 0.05, 1e-2
+
+
+class Actor(nn.Module):
+    """state -> action in [-1, 1]"""
+
+    def __init__(self, net: Any):
+        super().__init__()
+        self.l1, self.l2 = linear(net["l1"]), linear(net["l2"])
+
+    def forward(self, s: Tensor) -> Tensor:
+        return torch.tanh(self.l2(torch.relu(self.l1(s))))
+
+
+class Critic(nn.Module):
+    """state, action -> the return that is expected from there on"""
+
+    def __init__(self, net: Any):
+        super().__init__()
+        self.l1, self.l2 = linear(net["l1"]), linear(net["l2"])
+
+    def forward(self, s: Tensor, a: Tensor) -> Tensor:
+        return self.l2(torch.relu(self.l1(torch.cat([s, a], dim=1))))
+
+
+class Agent:
+    def __init__(self, actor: Any, critic: Any):
+        self.actor, self.critic = Actor(actor), Critic(critic)
+        self.target_actor = copy.deepcopy(self.actor)
+        self.target_critic = copy.deepcopy(self.critic)
+        self.networks = {
+            "actor": self.actor,
+            "critic": self.critic,
+            "target_actor": self.target_actor,
+            "target_critic": self.target_critic,
+        }
+
+    def action(self, batch: Any) -> Tensor:
+        return self.actor(batch["s"]) + batch["noise"]
+
+    def target(self, batch: Any) -> Tensor:
+        following = self.target_critic(batch["s_next"], self.target_actor(batch["s_next"]))
+        return batch["reward"] + DISCOUNT * following
+
+    def grads(self) -> dict[str, Any]:
+        return {name: grads(network) for name, network in self.networks.items()}
+
+
+def critic_loss(actor: Any, critic: Any, batch: Any):
+    def run(stopped: bool):
+        agent = Agent(actor, critic)
+        action = agent.action(batch)
+        target = agent.target(batch)
+        if stopped:
+            action, target = action.detach(), target.detach()
+        loss = mse(agent.critic(batch["s"], action), target)
+        loss.backward()
+        return {"loss": loss, "grads": agent.grads()}
+
+    return {"open": run(False), "stopped": run(True)}
+
+
+def actor_loss(actor: Any, critic: Any, batch: Any):
+    def run(stopped: bool):
+        agent = Agent(actor, critic)
+        agent.critic.requires_grad_(not stopped)
+        loss = -agent.critic(batch["s"], agent.actor(batch["s"])).mean()
+        loss.backward()
+        return {"loss": loss, "grads": agent.grads()}
+
+    return {"open": run(False), "stopped": run(True)}
+
+
+def train(actor: Any, critic: Any, batches: Any):
+    agent = Agent(actor, critic)
+    actor_optimizer = torch.optim.Adam(agent.actor.parameters(), lr=LR)
+    critic_optimizer = torch.optim.Adam(agent.critic.parameters(), lr=LR)
+    losses: dict[str, list[Tensor]] = {"critic": [], "actor": []}
+    for step in range(len(batches["s"])):
+        batch = {name: values[step] for name, values in batches.items()}
+
+        with torch.no_grad():
+            action, target = agent.action(batch), agent.target(batch)
+        loss = mse(agent.critic(batch["s"], action), target)
+        critic_optimizer.zero_grad()
+        loss.backward()
+        critic_optimizer.step()
+        losses["critic"].append(loss)
+
+        loss = -agent.critic(batch["s"], agent.actor(batch["s"])).mean()
+        actor_optimizer.zero_grad()
+        loss.backward()  # reaches the critic too; its zero_grad throws that away
+        actor_optimizer.step()
+        losses["actor"].append(loss)
+
+        soft_update(agent.target_actor, agent.actor)
+        soft_update(agent.target_critic, agent.critic)
+    return {
+        "losses": {name: torch.stack(values) for name, values in losses.items()},
+        "params": {name: params(network) for name, network in agent.networks.items()},
+    }
+
+
+def soft_update(target: nn.Module, network: nn.Module) -> None:
+    with torch.no_grad():
+        for slow, fast in zip(target.parameters(), network.parameters(), strict=True):
+            slow.mul_(1 - TAU).add_(fast, alpha=TAU)
