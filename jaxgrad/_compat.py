@@ -54,6 +54,14 @@ def bind(eqn: jex_core.JaxprEqn, args: Sequence[Any], **params: Any) -> list[Any
     return list(out) if eqn.primitive.multiple_results else [out]
 
 
+def scan_counts(eqn: jex_core.JaxprEqn) -> tuple[int, int]:
+    """How many of a scan's inputs are constants, and how many are carried."""
+    if "num_carry" in eqn.params:
+        return eqn.params["num_consts"], eqn.params["num_carry"]
+    consts, carry, _ = eqn.params["ft_in"].unpack()  # since 0.11
+    return len(list(consts)), len(list(carry))
+
+
 def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable[..., Any]:
     """`body` sharded as the `shard_map` equation `eqn` is."""
     params = eqn.params

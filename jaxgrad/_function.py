@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.core import Tracer
-from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 from jaxgrad._compat import NEEDS_NUMBERS
-from jaxgrad._linear import hoist, linear, merge, only
+from jaxgrad._rules import attach, hoist, linear, merge, only
 
 
 Values = Sequence[Any]
@@ -116,21 +115,14 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
         outputs = [None if s is None else o for s, o in zip(saved.outputs, outs, strict=True)]
         return State(inputs, outputs, kept)
 
-    @jax.custom_jvp
-    def attach(outs: Values, moving: Values, still: Values, fixed: Any) -> Values:
-        del moving, still, fixed
-        return outs
-
-    @functools.partial(attach.defjvp, symbolic_zeros=True)
-    def rule(primals: Any, tangents: Any) -> Any:
-        made = attach(*primals)
-        _, moving, still, (others, kept, consts) = primals
-        tangents = merge(tangents[1], wanted, tangents[2])
-        needs = [t is not None and not isinstance(t, SymbolicZero) for t in tangents]
+    def rule(made: Values, operands: Any, _: Values, tangents: Any) -> Values:
+        values, others, kept, consts = operands
+        tangents = tangents[0]
+        needs = [t is not None for t in tangents]
         active = [w and n for w, n in zip(wanted, needs, strict=True)]
         if not any(active):
-            return made, [zero_from_primal(o, symbolic_zeros=True) for o in made]
-        state = state_of(merge(moving, wanted, still), merge(made, live, others), kept)
+            return [None] * len(made)
+        state = state_of(values, merge(made, live, others), kept)
 
         def forward(residuals: Any, tangents: Values) -> Values:
             state, _ = residuals
@@ -144,14 +136,12 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
             return only(traced(consts, state, list(given)), active)
 
         types = [jax.typeof(o) for o in made]
-        return made, linear(forward, transpose, (state, consts), only(tangents, active), types)
+        return linear(forward, transpose, (state, consts), only(tangents, active), types)
 
     outs = [_detached(o) for o in outs]
-    values, results = [*map(_array, args)], [*map(_array, outs)]
-    still = [None if w else v for w, v in zip(wanted, values, strict=True)]
-    others = [None if has else r for has, r in zip(live, results, strict=True)]
-    made = attach(only(outs, live), only(args, wanted), still, (others, saved.kept, consts))
-    return merge(made, live, outs)
+    others = [None if has else _array(o) for has, o in zip(live, outs, strict=True)]
+    operands = ([*map(_array, args)], others, saved.kept, consts)
+    return merge(attach(only(outs, live), operands, rule), live, outs)
 
 
 def _pack(ctx: Context, seen: Values, outs: Values) -> tuple[State, Callable[..., Context]]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.custom_derivatives import SymbolicZero
 
 from jaxgrad import _function
+from jaxgrad._rules import attach, merge, only
 
 
 PyTree = Any
@@ -35,22 +35,14 @@ def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
     Torch: the autograd.Function of domain-adversarial training, whose backward is
     `-ctx.scale * grad`.
     """
-    return jax.tree.map(lambda leaf: _reverse(leaf, scale) if _is_inexact(leaf) else leaf, x)
 
+    def rule(_: Any, scale: Any, moving: Any, __: Any) -> Any:
+        return [None if t is None else (-scale * t).astype(t.dtype) for t in moving]
 
-@jax.custom_jvp
-def _reverse(x: Any, scale: Any) -> Any:
-    del scale
-    return x
-
-
-@functools.partial(_reverse.defjvp, symbolic_zeros=True)
-def _reverse_jvp(primals: Any, tangents: Any) -> Any:
-    x, scale = primals
-    moved = tangents[0]
-    if not isinstance(moved, SymbolicZero):
-        moved = (-scale * moved).astype(moved.dtype)
-    return _reverse(x, scale), moved
+    leaves, structure = jax.tree.flatten(x)
+    live = [_is_inexact(leaf) for leaf in leaves]
+    reversed_leaves = attach(only(leaves, live), scale, rule)
+    return structure.unflatten(merge(reversed_leaves, live, leaves))
 
 
 def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
@@ -88,21 +80,13 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
                 f"straight_through({getattr(fun, '__name__', fun)}) passes its cotangent on to its "
                 f"first argument, so both must be alike: given {given}, it returned {returned}"
             )
-        return jax.tree.map(lambda a, b: _instead(a, b) if _is_inexact(a) else b, x, out)
+        leaves, structure = jax.tree.flatten(out)
+        live = [_is_inexact(leaf) for leaf in leaves]
+        sources = only(jax.tree.leaves(x), live)
+        passed = attach(only(leaves, live), sources, lambda _, __, ___, moving: moving)
+        return structure.unflatten(merge(passed, live, leaves))
 
     return through
-
-
-@jax.custom_jvp
-def _instead(x: Any, out: Any) -> Any:
-    """`out`, with the gradient of `x`."""
-    del x
-    return out
-
-
-@_instead.defjvp
-def _instead_jvp(primals: Any, tangents: Any) -> Any:
-    return _instead(*primals), tangents[0]
 
 
 def from_function(cls: type) -> Function:

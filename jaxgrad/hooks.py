@@ -13,10 +13,10 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.custom_derivatives import SymbolicZero
+from jax.interpreters import ad
 
 from jaxgrad._compat import NEEDS_NUMBERS
-from jaxgrad._linear import hoist, linear, merge, only
+from jaxgrad._rules import attach, hoist, linear, merge, only
 
 
 PyTree = Any
@@ -169,52 +169,41 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
 
     On the way back `rule` is called with the values' cotangents and with what the slots got.
     """
-    types = [*map(_cotangent_type, values), *avals]
-    size = len(values)
+    size, types = len(values), [*map(_cotangent_type, values), *avals]
     transpose, consts, _ = hoist(rule, types[:size], types[size:])
 
-    @jax.custom_jvp
-    def enter(_: list[Any], values: list[Any]) -> list[Any]:
-        return [*values, *(jnp.zeros(aval.shape, aval.dtype) for aval in avals)]
-
-    def jvp(primals: Any, tangents: Any) -> Any:
-        residuals, moving = primals[0], tangents[1]
-        live = [not isinstance(t, SymbolicZero) for t in moving]
+    def enter_rule(_: Any, consts: Any, moving: Sequence[Any], __: Any) -> Sequence[Any]:
+        live = [t is not None for t in moving[:size]]
         through = [*live, *[True] * len(avals)]
 
-        def back(residuals: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
+        def back(consts: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
             if avals and all(sent is None for sent in arrived[-len(avals) :]):
                 return arrived[: -len(avals)]  # it did not come through the outputs
             full = [
-                jnp.zeros(t.shape, t.dtype) if c is None else c
+                ad.zeros_like_aval(t) if c is None else c
                 for c, t in zip(merge(arrived, through), types, strict=True)
             ]
-            return only(transpose(residuals, full[:size], full[size:]), live)
+            return only(transpose(consts, full[:size], full[size:]), live)
 
-        def forth(_: Sequence[Any], tangents: Sequence[Any]) -> Sequence[Any]:
+        def forth(_: Any, tangents: Sequence[Any]) -> Sequence[Any]:
             return [*tangents, *[None] * len(avals)]
 
-        moved = linear(forth, back, residuals, only(moving, live), only(types, through))
-        return enter(*primals), merge(moved, through, [*moving, *avals])
+        moved = linear(forth, back, consts, only(moving[:size], live), only(types, through))
+        return merge(moved, through)
 
-    enter.defjvp(jvp, symbolic_zeros=True)
-    out = enter(consts, values)
+    slots = [ad.zeros_like_aval(aval) for aval in avals]
+    out = attach([*values, *slots], consts, enter_rule)
     return out[:size], out[size:]
 
 
-@jax.custom_jvp
 def _leave(out: Any, slot: Any) -> Any:
     """`out`, whose cotangent is sent to the slot as well."""
-    del slot
-    return out
 
+    def rule(_: Any, __: Any, moving: Sequence[Any], sent: Any) -> Sequence[Any]:
+        (moving,) = moving
+        return [moving if moving is None or sent is None else moving + sent]
 
-def _leave_jvp(primals: Any, tangents: Any) -> Any:
-    moving = [t for t in tangents if not isinstance(t, SymbolicZero)]
-    return _leave(*primals), sum(moving[1:], moving[0]) if len(moving) == 2 else tangents[0]
-
-
-_leave.defjvp(_leave_jvp, symbolic_zeros=True)
+    return attach([out], slot, rule)[0]
 
 
 def _result_types(fun: Callable[..., PyTree], values: list[Any]) -> PyTree:

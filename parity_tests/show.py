@@ -1,21 +1,30 @@
 """A behaviour side by side in a notebook: both programs, both results, the verdict.
 
-    show("grad_modes/detach")        both programs as they ran, what each gives, the verdict
-    without("grad_modes/detach")     the same with its tool taken out: it must differ
+    show("grad_modes/detach")        both programs as they ran, and what each gives
+    without("grad_modes/detach")     only what changes when the tool is taken out
+    network()                        the small network that the programs share
 
-Inline styles only: GitHub strips style sheets and scripts from notebooks.
+Attributes and inline styles only: GitHub strips style sheets and scripts from notebooks.
 """
 
+import ast
 import dataclasses
+import dis
+import fnmatch
+import functools
 import html
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxgrad.parity.compare import flatten
-from parity_tests.case import Case, load
+from jaxgrad.parity.compare import compare, flatten
+from parity_tests.case import Case, identity, load
 from parity_tests.engine import Result, run
-from parity_tests.explain import source
 from parity_tests.program import Program
 from parity_tests.report import SIGNS
 from parity_tests.selection import select
@@ -23,13 +32,17 @@ from parity_tests.settings import configure
 from parity_tests.witness import split, witness
 
 
-ROWS = 8  # leaves of a result that are printed
-_GOOD, _BAD = "#1a7f37", "#b3261e"
-_PRE = (
+ROWS = 12  # leaves of a result that are printed
+SMALL = 6  # elements of an array that is printed whole
+ABSENT = "–"
+SAME = "the same"
+ZERO = "0 to rounding"
+_GREEN, _AMBER = "#1f883d", "#9a6700"  # both readable on white and on black
+_CELL = "text-align:left;vertical-align:top;padding:4px 10px"
+_CODE = (
     "text-align:left;white-space:pre-wrap;font-family:ui-monospace,monospace;font-size:12px;"
     "line-height:1.45;margin:0"
 )
-_CELL = "text-align:left;vertical-align:top;padding:6px 10px"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,87 +50,179 @@ class Shown:
     """What a notebook displays: HTML where it can, else plain text."""
 
     title: str
-    columns: tuple[str, str]
-    sources: tuple[str, str] | None
-    rows: tuple[tuple[str, str, str], ...]
-    verdict: str
-    good: bool
+    sources: tuple[tuple[str, str], ...] = ()  # where it stands, and the text that ran
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    verdict: str = ""
+    torch: Any = None  # what was observed, for a plot
+    jax: Any = None
 
     def _repr_html_(self) -> str:
-        esc = html.escape
-        head = "".join(f'<th style="{_CELL}">{esc(name)}</th>' for name in ("", *self.columns))
-        body = ""
-        if self.sources is not None:
-            pre = "".join(
-                f'<td style="{_CELL}"><pre style="{_PRE}">{esc(text)}</pre></td>'
-                for text in self.sources
-            )
-            body += f'<tr><td style="{_CELL}"></td>{pre}</tr>'
-        for path, left, right in self.rows:
-            cells = "".join(
-                f'<td style="{_CELL}"><code>{esc(text)}</code></td>' for text in (left, right)
-            )
-            body += f'<tr><td style="{_CELL}">{esc(path)}</td>{cells}</tr>'
-        color = _GOOD if self.good else _BAD
-        return (
-            f"<p>{esc(self.title)}</p>"
-            f'<table style="border-collapse:collapse"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{body}</tbody></table>"
-            f'<p style="color:{color}"><b>{esc(self.verdict)}</b></p>'
-        )
+        parts = [f"<p>{_prose(self.title)}</p>"]
+        if self.sources:
+            code = [f'<pre style="{_CODE}">{html.escape(text)}</pre>' for _, text in self.sources]
+            parts.append(_table([where for where, _ in self.sources], [code], width="50%"))
+        if self.rows:
+            cells = [[_inline(text) for text in row] for row in self.rows]
+            parts.append(_table(self.columns, cells))
+        if self.verdict:
+            color = _AMBER if self.verdict.startswith(SIGNS["deviation"]) else _GREEN
+            parts.append(f'<p style="color:{color}"><b>{_prose(self.verdict)}</b></p>')
+        return "\n".join(parts)
 
     def __repr__(self) -> str:
-        lines = [self.title]
-        lines += [f"  {path}: {left} | {right}" for path, left, right in self.rows]
-        return "\n".join([*lines, self.verdict])
+        rows = [f"  {row[0]}: {' | '.join(row[1:])}" for row in self.rows]
+        return "\n".join(filter(None, [self.title, *rows, self.verdict]))
 
 
-def show(id: str, dtype: str = "float64", mode: str = "jit", *, seed: int = 0) -> Shown:
+def show(
+    id: str,
+    dtype: str | None = None,
+    mode: str | None = None,
+    *,
+    only: str = "*",
+    seed: int = 0,
+) -> Shown:
     """Both programs side by side as they ran, what each gave, and the verdict.
+
+    Args:
+      id: Of a case, `theme/behaviour`.
+      dtype: Of its inputs; the first that the case names, if not given.
+      mode: "eager" or "jit"; jit, if the case knows it.
+      only: Globs over the paths of the results, to print some of them: "loss *weight".
+      seed: 0 is the document's own inputs.
+
+    Returns:
+      What to display. Where the case has a tool, its last column is JAX without the tool.
 
     Raises:
       AssertionError: The cell does not pass; a notebook must not show a lesson that is not so.
     """
-    made = _find(id)
-    result = run(made, dtype, mode, seed=seed)
-    assert result.passed, str(result)
-    seen = witness(made, dtype, seed, "cpu")
-    theirs, _ = split(seen.observed)
-    ours, _ = split(Program(made.fun, mode)(seen.inputs))
+    made, result, inputs = _run(id, dtype, mode, seed)
+    theirs, torch_measured = split(witness(made, result.dtype, seed, "cpu").observed)
+    ours, jax_measured = split(Program(made.fun, result.mode)(inputs))
+    sides, measured = [theirs, ours], [torch_measured, jax_measured]
+    columns = ["", "torch", "", "JAX"]
+    if made.control is not None:
+        observed, gone = split(Program(made.without_tool(), result.mode)(inputs))
+        sides.append(observed)
+        measured.append(gone)
+        columns.append(f"JAX {_replaced(made)}")
+    rows = list(_rows(sides, result.dtype, only))
+    assert rows, f"{id} observes nothing that matches {only!r}"
     return Shown(
         title=made.claim,
-        columns=("torch", "JAX"),
-        sources=(source(made.reference), source(made.fun)),
-        rows=_rows(theirs, ours),
+        sources=(
+            (f"torch · torch_ref/{made.theme}.py", text_of(made.reference)),
+            (f"JAX · parity_tests/cases/{made.theme}.py", text_of(made.fun)),
+        ),
+        columns=tuple(columns),
+        rows=(*_cut(rows), *_measured(measured)),
         verdict=_sentence(result),
-        good=True,
+        torch=theirs,
+        jax=ours,
     )
 
 
-def without(id: str, dtype: str = "float64", mode: str = "jit", *, seed: int = 0) -> Shown:
-    """The JAX program with its tool taken out, beside the one with it: the two must differ.
+def without(
+    id: str,
+    dtype: str | None = None,
+    mode: str | None = None,
+    *,
+    only: str = "*",
+    seed: int = 0,
+) -> Shown:
+    """What changes in the JAX program when its tool is taken out; arguments as in `show`.
 
     Raises:
-      AssertionError: They do not differ.
+      AssertionError: Nothing changes.
       ValueError: The case has no tool.
     """
-    made = _find(id)
-    if made.control is None:
+    if _find(id).control is None:
         raise ValueError(f"{id} has no tool that could be taken out")
-    inputs = witness(made, dtype, seed, "cpu").inputs
-    result = run(made, dtype, mode, seed=seed)
-    assert result.passed, str(result)  # `blind`, if taking the tool out made no difference
-    kept, _ = split(Program(made.fun, mode)(inputs))
-    gone, _ = split(Program(made.without_tool(), mode)(inputs))
+    made, result, inputs = _run(id, dtype, mode, seed)
+    kept, _ = split(Program(made.fun, result.mode)(inputs))
+    gone, _ = split(Program(made.without_tool(), result.mode)(inputs))
+    rows = [
+        (path, left, right)
+        for path, left, sign, right in _rows([kept, gone], result.dtype, only)
+        if sign == SIGNS["deviation"]
+    ]
+    assert rows, f"{id}: nothing that matches {only!r} changes without {', '.join(made.control)}"
     tools = ", ".join(made.control)
     return Shown(
-        title=f"The same program without {tools}:",
-        columns=(f"with {tools}", f"without {tools}"),
-        sources=None,
-        rows=_rows(kept, gone, only_different=True),
-        verdict=f"✓ it matters: without {tools} the result is another",
-        good=True,
+        title=f"The same program {_replaced(made)}; only what changes:",
+        columns=("", f"with {tools}", _replaced(made)),
+        rows=_cut(rows),
+        verdict=f"✓ it matters: {_replaced(made)} the result is another",
+        torch=kept,
+        jax=gone,
     )
+
+
+def network() -> Shown:
+    """The network, the loss and the reading of gradients that most of the programs share."""
+    from parity_tests.cases import _net as ours
+    from torch_ref import _net as theirs
+
+    def texts(module: Any, names: str) -> str:
+        return "\n\n".join(_source(getattr(module, name)) for name in names.split())
+
+    return Shown(
+        title="What most of the programs share: input -> L1 -> L2 -> mean squared error.",
+        sources=(
+            ("torch · torch_ref/_net.py", texts(theirs, "linear Net mse grads")),
+            ("JAX · parity_tests/cases/_net.py", texts(ours, "linear forward mse mlp")),
+        ),
+    )
+
+
+def text_of(program: Callable[..., Any]) -> str:
+    """A program as it ran: what it uses of its own module, and itself without claim and case."""
+    pieces = [*_used(program), program]
+    pieces.sort(key=lambda piece: inspect.getsourcelines(piece)[1])
+    return "\n\n".join(_source(piece, claim=piece is not program) for piece in pieces)
+
+
+def _used(program: Callable[..., Any]) -> list[Any]:
+    """The functions and classes of the program's own module that it needs, and what they need."""
+    found: dict[str, Any] = {}
+
+    def visit(code: types.CodeType, space: dict[str, Any]) -> None:
+        for const in code.co_consts:
+            if isinstance(const, types.CodeType):
+                visit(const, space)
+        for step in dis.get_instructions(code):
+            if step.opname == "LOAD_GLOBAL":  # not an attribute, not an argument of that name
+                need(step.argval, space.get(step.argval))
+
+    def need(name: str, value: Any) -> None:
+        own = inspect.isfunction(value) or inspect.isclass(value)
+        if not own or value.__module__ != program.__module__ or name in found or value is program:
+            return
+        found[name] = value
+        methods = [value] if inspect.isfunction(value) else vars(value).values()
+        for method in methods:
+            fun = method.__func__ if isinstance(method, staticmethod) else method
+            if inspect.isfunction(fun):
+                visit(fun.__code__, fun.__globals__)
+
+    visit(program.__code__, program.__globals__)
+    for default in (program.__kwdefaults__ or {}).values():
+        need(getattr(default, "__name__", ""), default)
+    return list(found.values())
+
+
+def _source(piece: Any, claim: bool = True) -> str:
+    """The text of a function or class; without its decorators, and on request its docstring."""
+    text = textwrap.dedent(inspect.getsource(piece)).rstrip()
+    node = ast.parse(text).body[0]
+    assert isinstance(node, ast.FunctionDef | ast.ClassDef)
+    lines = text.splitlines()
+    if not claim and ast.get_docstring(node):
+        doc, then = node.body[0], node.body[1]
+        del lines[doc.lineno - 1 : then.lineno - 1]
+    return "\n".join(lines[node.lineno - 1 :])
 
 
 def _find(id: str) -> Case:
@@ -125,35 +230,131 @@ def _find(id: str) -> Case:
     return select(load(), [id])[0]
 
 
+def _run(id: str, dtype: str | None, mode: str | None, seed: int) -> tuple[Case, Result, Any]:
+    made = _find(id)
+    dtype = dtype or made.dtypes[0]
+    mode = mode or ("jit" if "jit" in made.modes else made.modes[0])
+    result = run(made, dtype, mode, seed=seed)
+    assert result.passed, str(result)  # `blind`, if taking the tool out made no difference
+    return made, result, witness(made, dtype, seed, "cpu").inputs
+
+
+def _replaced(made: Case) -> str:
+    """`without stop_gradient`, or `with clip = only_norm` where something stands in its place."""
+    control = made.control or {}
+    out = [name for name, value in control.items() if value is identity]
+    other = [f"{name} = {_name(value)}" for name, value in control.items() if value is not identity]
+    words = [f"without {', '.join(out)}"] if out else []
+    return ", ".join([*words, *([f"with {', '.join(other)}"] if other else [])])
+
+
+def _name(value: Any) -> str:
+    if isinstance(value, functools.partial):
+        settings = ", ".join(f"{key}={_name(item)}" for key, item in value.keywords.items())
+        return f"{_name(value.func)}({settings})"
+    return getattr(value, "__name__", repr(value))
+
+
 def _sentence(result: Result) -> str:
-    sign = SIGNS[result.verdict]
     cell = f"{result.dtype}, {result.mode}"
     if result.verdict == "bitwise":
-        return f"{sign} the same bits ({cell})"
+        return f"✓ the same bits ({cell})"
     if result.verdict == "deviation":
-        return f"{sign} a documented deviation, pinned on both sides: {result.why}"
-    return f"{sign} identical to rounding: {result.max_ulp_at_scale:.2g} ULP at leaf scale ({cell})"
+        return f"{SIGNS['deviation']} they differ, and each side is pinned: {result.why}"
+    ulp = f"{result.max_ulp_at_scale:.2g} ULP at leaf scale"
+    return f"✓ identical to rounding: at most {ulp} apart ({cell})"
 
 
-def _rows(left: Any, right: Any, only_different: bool = False) -> tuple[tuple[str, str, str], ...]:
-    theirs, ours = flatten(left), flatten(right)
-    rows = [
-        (path, _text(theirs.get(path, "(absent)")), _text(ours.get(path, "(absent)")))
-        for path in dict.fromkeys((*theirs, *ours))
-    ]
-    if only_different:
-        rows = [row for row in rows if row[1] != row[2]]
-    more = len(rows) - ROWS
-    return (*rows[:ROWS], (f"and {more} more", "", "")) if more > 0 else tuple(rows)
+def _rows(sides: list[Any], dtype: str, only: str) -> Iterator[tuple[str, ...]]:
+    """Path, torch, sign, JAX; and where there is one, what JAX gives without the tool."""
+    left, right, *more = [flatten(side) for side in sides]
+    signs, zeros = _signs(*sides[:2])
+    gone = _signs(sides[1], sides[2])[0] if more else {}
+    for path in dict.fromkeys((*left, *right)):
+        if not any(fnmatch.fnmatch(path, glob) for glob in only.split()):
+            continue
+        texts = [_text(leaves.get(path, ABSENT), dtype) for leaves in (left, right, *more)]
+        if path in zeros:
+            texts[:2] = [ZERO, ZERO]
+        if more and gone.get(path) in (SIGNS["bitwise"], SIGNS["close"]):
+            texts[2] = SAME
+        yield (path, texts[0], signs[path], *texts[1:])
 
 
-def _text(leaf: Any) -> str:
+def _signs(left: Any, right: Any) -> tuple[dict[str, str], set[str]]:
+    """= the same bits, ~ to rounding, ≠ by more; and the leaves that are noise around zero."""
+    found = dict.fromkeys((*flatten(left), *flatten(right)), SIGNS["bitwise"])
+    leaves = compare(left, right, zeros=True).leaves
+    for leaf in leaves:
+        word = "deviation" if leaf.differs else "bitwise" if leaf.verdict == "bitwise" else "close"
+        found[leaf.path] = SIGNS[word]
+    return found, {leaf.path for leaf in leaves if leaf.structural_zero}
+
+
+def _measured(sides: list[Any]) -> Iterator[tuple[str, ...]]:
+    """Bytes and seconds: displayed, never compared."""
+    flat = [flatten(side or {}) for side in sides]
+    for path in dict.fromkeys(path for side in flat for path in side):
+        left, right, *more = [_amount(path, side.get(path, ABSENT)) for side in flat]
+        yield (path, left, "", right, *more)
+
+
+def _amount(path: str, value: Any) -> str:
+    if path.startswith("seconds") and value != ABSENT:
+        return f"{1e6 * float(value):.0f} µs"
+    return str(value)
+
+
+def _text(leaf: Any, dtype: str) -> str:
     if isinstance(leaf, BaseException):
-        first = str(leaf).split(". ")[0]
-        return f"{type(leaf).__name__}: {first[:110]}"
-    if isinstance(leaf, np.ndarray):
-        if leaf.size <= 6:
-            return np.array2string(leaf, precision=6, separator=", ").replace("\n", " ")
-        norm = float(np.linalg.norm(leaf.astype(np.complex128)))
-        return f"{leaf.dtype}{list(leaf.shape)}, norm {norm:.6g}"
-    return str(leaf)
+        sentence = re.split(r"\.(?: |$|(?=[A-Z]))|\n", str(leaf))[0]
+        return f"{type(leaf).__name__}: {textwrap.shorten(sentence, 110, placeholder=' …')}"
+    if not isinstance(leaf, np.ndarray | np.generic):
+        return str(leaf)
+    leaf = np.asarray(leaf)
+    low = f"{leaf.dtype} " if leaf.dtype.kind not in "biu" and str(leaf.dtype) != dtype else ""
+    if leaf.dtype.kind not in "biufc":
+        leaf = leaf.astype(np.float64)  # bfloat16, which numpy cannot print
+    if leaf.ndim == 0:
+        return f"{low}{leaf.item():.6g}" if leaf.dtype.kind in "fc" else f"{low}{leaf.item()}"
+    if leaf.size <= SMALL:
+        text = np.array2string(leaf, separator=", ", formatter={"float_kind": _number})
+        return low + text.replace("\n", "")
+    shape = " × ".join(str(n) for n in leaf.shape)
+    return f"{low}norm {np.linalg.norm(leaf.astype(np.complex128)):.6g}, shape {shape}"
+
+
+def _number(x: float) -> str:
+    return f"{x:.5g}"
+
+
+def _cut(rows: list[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
+    if len(rows) <= ROWS + 1:
+        return tuple(rows)
+    more = (f"… and {len(rows) - ROWS} more", *[""] * (len(rows[0]) - 1))
+    return (*rows[:ROWS], more)
+
+
+def _prose(text: str) -> str:
+    """Backticks are code, an empty line is a new paragraph."""
+    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
+    return text.replace("\n\n", "<br>")
+
+
+def _inline(text: str) -> str:
+    words = html.escape(text)
+    return words if text in (SAME, ZERO, *SIGNS.values(), "") else f"<code>{words}</code>"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: str = "") -> str:
+    """Attributes beside the styles: GitHub keeps only those."""
+    place = f'align="left" valign="top" style="{_CELL}"' + (f' width="{width}"' if width else "")
+    whole = ' width="100%"' if width else ""
+    head = "".join(f"<th {place}>{html.escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td {place}>{cell}</td>" for cell in row) + "</tr>\n" for row in rows
+    )
+    return (
+        f'<table style="border-collapse:collapse"{whole}><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{body}</tbody></table>"
+    )

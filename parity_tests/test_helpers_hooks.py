@@ -286,7 +286,7 @@ def test_forward_mode_passes_by():
 
 def test_under_shard_map():
     """Per-device code may hook, and reduce in the hook."""
-    mesh = jax.make_mesh((1,), ("d",))
+    mesh = jax.make_mesh((1,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
     spec = jax.sharding.PartitionSpec("d")
 
     def local(x):
@@ -407,9 +407,7 @@ def test_a_value_that_has_no_gradient_is_refused():
     words = "cannot register a hook on a (tensor|value) that"
     with pytest.raises(RuntimeError, match=words):
         torch.tensor([1, 2]).register_hook(lambda g: g)
-    with pytest.raises(
-        TypeError, match=words + r" has no gradient: hook got ShapedArray\(int64\[2"
-    ):
+    with pytest.raises(TypeError, match=words + r" has no gradient: hook got int64\[2\]; a flo"):
         jaxgrad.hook(jnp.array([1, 2]), lambda g: g)
 
 

@@ -36,7 +36,7 @@ def by_hand(net, x, y):
         loss.backward()
         with torch.no_grad():
             for p in manual.parameters():
-                p.sub_(0.1 * p.grad)
+                p.sub_(0.1 * p.grad)  # pyright: ignore[reportOperatorIssue]  # has one
         manual.zero_grad()
 
         optimizer.zero_grad()
@@ -71,12 +71,10 @@ def every_other_step(net, x, y):
         return {"grads": seen, "params": path, "l1_moved": moved}
 
     def zero(layer: nn.Module):
-        for p in layer.parameters():
-            p.grad.zero_()
+        layer.zero_grad(set_to_none=False)
 
     def forget(layer: nn.Module):
-        for p in layer.parameters():
-            p.grad = None
+        layer.zero_grad()
 
     return {"zero": train(zero), "none": train(forget)}
 

@@ -68,13 +68,14 @@ def autocast_float64(net, x, y):
 @contextlib.contextmanager
 def torch_defaults():
     """Matrix products in float32, convolutions in TF32: how torch starts."""
-    matmul, cudnn = torch.backends.cuda.matmul, torch.backends.cudnn
-    before = matmul.allow_tf32, cudnn.allow_tf32
-    matmul.allow_tf32, cudnn.allow_tf32 = False, True
+    matmul, conv = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = True
     try:
         yield
     finally:
-        matmul.allow_tf32, cudnn.allow_tf32 = before
+        torch.backends.cuda.matmul.allow_tf32 = matmul
+        torch.backends.cudnn.allow_tf32 = conv
 
 
 def tf32(a, b, image, kernel):

@@ -113,7 +113,8 @@ class _Evaluator(NamedTuple):
 
     def scan(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
         params = eqn.params
-        a, b = params["num_consts"], params["num_consts"] + params["num_carry"]
+        a, n = _compat.scan_counts(eqn)
+        b = a + n
         xs = (args[b:], slots)
 
         def body(carry: list[Any], element: Any) -> Any:

@@ -63,7 +63,7 @@ def live_inputs(
         outs = [v in live for v in eqn.outvars]
         if any(outs):
             mark(eqn.invars, _through(eqn, outs, [v in made for v in atoms], depth))
-        elif any(v in live and "Ref" in type(v.aval).__name__ for v in atoms if v is not None):
+        elif any(v in live and _is_ref(v) for v in atoms):
             mark(eqn.invars, [True] * len(atoms))  # a write into a ref that is read later
     return [v in live for v in jaxpr.invars]
 
@@ -72,8 +72,9 @@ def _made_of(jaxpr: Any, varied: Sequence[bool]) -> set[Any]:
     """The variables that are made of the inputs `varied`."""
     made = {v for v, flag in zip(jaxpr.invars, varied, strict=True) if flag}
     for eqn in jaxpr.eqns:
-        if any(isinstance(v, jex_core.Var) and v in made for v in eqn.invars):
-            made.update(eqn.outvars)
+        atoms = [v for v in eqn.invars if isinstance(v, jex_core.Var)]
+        if any(v in made for v in atoms):
+            made.update(eqn.outvars, filter(_is_ref, atoms))  # it may write into a ref
     return made
 
 
@@ -94,16 +95,19 @@ def _through(
         branches = [live_inputs(b, outs, varied[1:], depth) for b in params["branches"]]
         return [False, *map(any, zip(*branches, strict=True))]
     if name == "scan":
-        return _through_scan(params, outs, varied, depth)
+        return _through_scan(eqn, outs, varied, depth)
     if name == "while":
         return _through_while(params, outs, depth)
     subs = inner(eqn)
     return live_inputs(subs[0], outs, varied, depth) if subs else [True] * n
 
 
-def _through_scan(params: Any, outs: list[bool], varied: list[bool], depth: int) -> list[bool]:
+def _through_scan(
+    eqn: jex_core.JaxprEqn, outs: list[bool], varied: list[bool], depth: int
+) -> list[bool]:
     """Turn by turn from the last, as often as it turns: until a carry's flags come again."""
-    a, b = params["num_consts"], params["num_consts"] + params["num_carry"]
+    params, (a, n) = eqn.params, _compat.scan_counts(eqn)
+    b = a + n
     varied = [*varied[:a], *[True] * (b - a), *varied[b:]]
     ys = outs[b - a :]
     before = [outs[: b - a]]  # the carry's flags, 0, 1, ... turns before the end
@@ -153,3 +157,7 @@ def _through_custom_jvp(
     asked = [False] * len(moved) + partition(moved, varied)[0]
     flags = live_inputs(jaxpr, outs, asked, depth + 1)[len(moved) :]
     return merge(moved, flags, [False] * len(fixed))
+
+
+def _is_ref(atom: Any) -> bool:
+    return isinstance(atom, jex_core.Var) and "Ref" in type(atom.aval).__name__

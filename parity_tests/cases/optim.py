@@ -1,5 +1,7 @@
 """Who moves a parameter, and by how much: parameter groups, and gradients changed by hand."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +21,12 @@ def loss_of(net, x, y):
 def sgd(lr, momentum=None, weight_decay=0.0):
     """`torch.optim.SGD`: weight decay joins the gradient before momentum does."""
     return optax.chain(optax.add_decayed_weights(weight_decay), optax.sgd(lr, momentum))
+
+
+def step(tx, grads, state, params) -> tuple[Any, Any]:
+    """`optimizer.step()`: the new parameters and the new state."""
+    updates, state = tx.update(grads, state, params)
+    return optax.apply_updates(params, updates), state
 
 
 def first_group(transforms, labels):
@@ -43,8 +51,7 @@ def param_groups(net, x, y, *, partition=optax.partition):
     losses, path = [], []
     for _ in range(4):
         loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
-        updates, state = tx.update(grads, state, net)
-        net = optax.apply_updates(net, updates)
+        net, state = step(tx, grads, state, net)
         losses.append(loss)
         path.append(net)
     return {"losses": losses, "params": path}
@@ -66,8 +73,7 @@ def by_hand(net, x, y):
         manual = jax.tree.map(lambda p, g: p - 0.1 * g, manual, grads)
 
         grads = jaxgrad.grad(loss_of)(automatic, x, y)
-        updates, state = tx.update(grads, state, automatic)
-        automatic = optax.apply_updates(automatic, updates)
+        automatic, state = step(tx, grads, state, automatic)
         losses.append(loss)
 
     layers = [(name, leaf) for name in ("l1", "l2") for leaf in ("weight", "bias")]
@@ -82,7 +88,7 @@ def by_hand(net, x, y):
 @case(
     source="S0-10",
     inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
-    idiom=("p.grad.zero_()  # or p.grad = None", "optax.conditionally_mask(tx, live)"),
+    idiom=("layer.zero_grad(set_to_none=True)", "optax.conditionally_mask(tx, live)"),
     control=dict(conditionally_mask=identity),
 )
 def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
@@ -94,13 +100,13 @@ def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
     def train(tx, net, silence):
         state = tx.init(net)
         seen, path, moved = [], [], []
-        for step in range(4):
+        for i in range(4):
             grads = jaxgrad.grad(loss_of)(net, x, y)
-            if not live(step):
+            if not live(i):
                 grads = grads | {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
-            updates, state = tx.update(grads, state, net)
-            before, net = net, optax.apply_updates(net, updates)
-            seen.append(grads if live(step) else grads | {"l1": silence(grads["l1"])})
+            before = net
+            net, state = step(tx, grads, state, net)
+            seen.append(grads if live(i) else grads | {"l1": silence(grads["l1"])})
             path.append(net)
             moved.append((net["l1"]["weight"] != before["l1"]["weight"]).any())
         return {"grads": seen, "params": path, "l1_moved": moved}
@@ -136,7 +142,7 @@ def scale_under_condition(net, x, y, *, cond=lax.cond):
     """A layer's gradient is scaled where its size asks for it; the decision stays on the device."""
     tx = optax.sgd(0.01, momentum=0.9)
 
-    def step(carry, batch):
+    def train(carry, batch):
         net, state = carry
         loss, grads = jaxgrad.value_and_grad(loss_of)(net, *batch)
         norm = jnp.linalg.norm(grads["l1"]["weight"])
@@ -146,8 +152,7 @@ def scale_under_condition(net, x, y, *, cond=lax.cond):
             lambda layer: layer,
             grads["l1"],
         )
-        updates, state = tx.update(grads | {"l1": layer}, state, net)
-        return (optax.apply_updates(net, updates), state), (loss, norm > 1)
+        return step(tx, grads | {"l1": layer}, state, net), (loss, norm > 1)
 
-    (net, _), (losses, scaled) = lax.scan(step, (net, tx.init(net)), (x, y))
+    (net, _), (losses, scaled) = lax.scan(train, (net, tx.init(net)), (x, y))
     return {"losses": losses, "scaled": scaled, "params": net}

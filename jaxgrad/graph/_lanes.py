@@ -1,0 +1,119 @@
+"""Which module an operation belongs to: its scope, else the parameters that it reads or feeds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from jaxgrad.graph._model import Graph, Op, distinct
+
+
+Home = tuple[str, ...]  # a module's path, ("features", "3", "conv"); a lane is the first part of it
+LOSS: Home = ("loss",)
+
+# They hand a parameter on in another form: x @ w.T reads w.
+_FORMS = frozenset(
+    "alias broadcast_in_dim convert_element_type copy expand permute reshape slice squeeze t tocopy "
+    "transpose unsafeview unsqueeze view".split()
+)
+
+
+def is_form(op: Op) -> bool:
+    """Whether it only changes the form of what it is given."""
+    return re.sub(r"backward\d*$", "", op.name.lower()) in _FORMS
+
+
+def home_of(leaf: str) -> Home:
+    """The module of a parameter; a parameter without one is its own."""
+    return tuple(leaf.split(".")[:-1]) or (leaf,)
+
+
+def homes(graph: Graph, leaves: Collection[str]) -> list[Home]:
+    """The module of each operation, in program order.
+
+    Args:
+      graph: As it was recorded.
+      leaves: Which names are parameters, here or in another setting.
+    """
+    ops = graph.ops
+    read = _reads(ops, leaves)
+    firsts = {home_of(name)[0] for name in leaves}
+    scopes = _without_containers([op.scope for op in ops], firsts)
+    own = [_own(scope, names) for scope, names in zip(scopes, read, strict=True)]
+    leads_on = _leads_on(ops, own)
+    found: list[Home] = []
+    order: dict[Home, int] = {}
+    for i, op in enumerate(ops):
+        before = [
+            found[edge.to] for edge in op.edges if isinstance(edge.to, int) and edge.to < i
+        ]
+        latest = max(before, key=lambda home: order[home], default=None)
+        home = own[i]
+        if home is None:
+            home = latest if leads_on[i] and latest else LOSS
+        elif latest and not is_form(op) and home != LOSS:
+            home = _again(home, latest, order)
+        order.setdefault(home, len(order) if home != LOSS else 1_000_000)
+        found.append(home)
+    return found
+
+
+def _reads(ops: Sequence[Op], leaves: Collection[str]) -> list[list[str]]:
+    """The parameters that each operation reads, also in another form."""
+    read: list[list[str]] = []
+    for op in ops:
+        names: list[str] = []
+        for edge in op.edges:
+            if isinstance(edge.to, str):
+                names += [edge.to] if edge.to in leaves else []
+            elif edge.to < len(read) and _same_leaf(ops, edge.to, read):
+                names += read[edge.to]
+        read.append(distinct(names))
+    return read
+
+
+def _same_leaf(ops: Sequence[Op], i: int, read: Sequence[Sequence[str]]) -> bool:
+    """Whether operation `i` is one parameter in another form."""
+    return is_form(ops[i]) and len(read[i]) == 1 and len(ops[i].edges) == 1
+
+
+def _without_containers(scopes: Sequence[Home], firsts: Collection[str]) -> list[Home]:
+    """Scopes that begin where the names of parameters do: flax.linen puts the model around."""
+    outer = {s[:1] for s in scopes if len(s) > 1 and s[0] not in firsts and s[1] in firsts}
+
+    def strip(scope: Home) -> Home:
+        return strip(scope[1:]) if scope[:1] in outer else scope
+
+    return [strip(scope) for scope in scopes]
+
+
+def _own(scope: Home, read: Sequence[str]) -> Home | None:
+    """What an operation says itself: its scope, or deeper in it the module that it reads from."""
+    modules = [home_of(name) for name in read]
+    if scope:
+        return next((home for home in modules if home[: len(scope)] == scope), scope)
+    return modules[-1] if modules else None
+
+
+def _leads_on(ops: Sequence[Op], own: Sequence[Home | None]) -> list[bool]:
+    """Whether what an operation makes is used by a module later on; else it is part of the loss."""
+    leads = [False] * len(ops)
+    for i in reversed(range(len(ops))):
+        if leads[i] or (own[i] is not None and own[i] != LOSS):
+            for edge in ops[i].edges:
+                if isinstance(edge.to, int) and edge.to < i:
+                    leads[edge.to] = True
+    return leads
+
+
+def _again(home: Home, latest: Home, order: dict[Home, int]) -> Home:
+    """A module that runs a second time, after others, is another lane: time goes one way."""
+    visit, name = 1, home
+    while name in order and order[name] < order[latest] and not _within(latest, name):
+        visit += 1
+        name = (*home[:-1], f"{home[-1]} ({visit})")
+    return name
+
+
+def _within(inner: Home, outer: Home) -> bool:
+    return inner[: len(outer)] == outer or outer[: len(inner)] == inner

@@ -1,0 +1,99 @@
+"""What a backward graph is, whoever recorded it: operations, the ways back, and the leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+
+# What an operation is to this loss. JAX has no tape: there an operation is reached or absent.
+REACHED = "on the path of the loss"
+RECORDED = "recorded, but out of this loss's reach"
+ABSENT = "never recorded"
+
+
+class Saved(NamedTuple):
+    """A value that the backward pass keeps of the forward pass."""
+
+    what: str  # a leaf's name, "constant", or the operation that made it
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    extra: bool  # kept for the backward pass alone: no leaf, no constant
+
+    def __str__(self) -> str:
+        shape = ",".join(map(str, self.shape))
+        return f"{self.what} {self.dtype}[{shape}]"
+
+
+class Edge(NamedTuple):
+    """The way back from an operation to what made one of its inputs."""
+
+    to: int | str  # an operation, by its place in the graph, or a leaf, by its name
+    flows: bool = True
+    cut: str = ""  # what keeps the gradient from flowing: detach, no_grad, stop_gradient
+
+
+class Op(NamedTuple):
+    """One operation of the forward pass, and its step of the backward pass."""
+
+    name: str  # torch: AddmmBackward0; JAX: the primitive, or what a folded box is
+    kind: str  # the same for the same operation of another setting
+    scope: tuple[str, ...]  # the modules or named scopes around it
+    edges: tuple[Edge, ...]
+    state: str = REACHED
+    folded: str = ""  # what a box that holds a program of its own says: relu, scan ×3
+    drawn: bool = True  # JAX: an addition hands its cotangent on and has no equation in the VJP
+    steps: tuple[str, ...] = ()  # JAX: the primitives of the VJP that belong to it
+    saved: tuple[Saved, ...] = ()
+
+
+class Leaf(NamedTuple):
+    """A parameter, and what lands on it."""
+
+    name: str
+    grad: float | None  # the gradient's norm; None is torch's None; NaN where nobody asked
+    slot: bool = True  # False: an argument that is not differentiated
+    note: str = ""
+
+
+class Failure(NamedTuple):
+    """An exception, at the operation where it rose; None: at the call of `backward`."""
+
+    op: int | None
+    text: str
+
+
+class Graph(NamedTuple):
+    """The backward graph of one loss.
+
+    In a notebook it shows itself; `jaxgrad.graph.side_by_side` draws several on one layout.
+    """
+
+    framework: str  # "torch" or "JAX"
+    version: str
+    ops: tuple[Op, ...]
+    leaves: tuple[Leaf, ...]
+    failure: Failure | None = None
+
+    def _repr_svg_(self) -> str:
+        from jaxgrad.graph import side_by_side
+
+        return side_by_side({"": self})
+
+    def with_leaves(
+        self, grads: Mapping[str, float | None], notes: Mapping[str, str] | None = None
+    ) -> Graph:
+        """The same graph with other norms, and a remark, on the leaves that are named."""
+        leaves = (
+            leaf._replace(
+                grad=grads.get(leaf.name, leaf.grad), note=(notes or {}).get(leaf.name, leaf.note)
+            )
+            for leaf in self.leaves
+        )
+        return self._replace(leaves=tuple(leaves))
+
+
+def distinct(items: Iterable[Any]) -> list[Any]:
+    """Each once, in the order of their first coming."""
+    return list(dict.fromkeys(items))
