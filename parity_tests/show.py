@@ -17,7 +17,7 @@ import inspect
 import re
 import textwrap
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from parity_tests.witness import split, witness
 
 ROWS = 12  # leaves of a result that are printed
 SMALL = 6  # elements of an array that is printed whole
+FOLD = 62  # characters of a line of code
 ABSENT = "–"
 SAME = "the same"
 ZERO = "0 to rounding"
@@ -54,19 +55,20 @@ class Shown:
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     verdict: str = ""
-    torch: Any = None  # what was observed, for a plot
-    jax: Any = None
+    values: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for plots
+    measured: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # bytes, seconds
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{_prose(self.title)}</p>"]
         if self.sources:
-            code = [f'<pre style="{_CODE}">{html.escape(text)}</pre>' for _, text in self.sources]
+            folded = [html.escape(_fold(text)) for _, text in self.sources]
+            code = [f'<pre style="{_CODE}">{text}</pre>' for text in folded]
             parts.append(_table([where for where, _ in self.sources], [code], width="50%"))
         if self.rows:
             cells = [[_inline(text) for text in row] for row in self.rows]
             parts.append(_table(self.columns, cells))
         if self.verdict:
-            color = _AMBER if self.verdict.startswith(SIGNS["deviation"]) else _GREEN
+            color = _GREEN if self.verdict.startswith("✓") else _AMBER
             parts.append(f'<p style="color:{color}"><b>{_prose(self.verdict)}</b></p>')
         return "\n".join(parts)
 
@@ -93,7 +95,8 @@ def show(
       seed: 0 is the document's own inputs.
 
     Returns:
-      What to display. Where the case has a tool, its last column is JAX without the tool.
+      What to display, and `values` by side. Where the case has a tool, the last column is JAX
+      without the tool.
 
     Raises:
       AssertionError: The cell does not pass; a notebook must not show a lesson that is not so.
@@ -110,17 +113,15 @@ def show(
         columns.append(f"JAX {_replaced(made)}")
     rows = list(_rows(sides, result.dtype, only))
     assert rows, f"{id} observes nothing that matches {only!r}"
+    names = ("torch", "JAX", "without")[: len(sides)]
     return Shown(
         title=made.claim,
-        sources=(
-            (f"torch · torch_ref/{made.theme}.py", text_of(made.reference)),
-            (f"JAX · parity_tests/cases/{made.theme}.py", text_of(made.fun)),
-        ),
+        sources=_programs(made),
         columns=tuple(columns),
         rows=(*_cut(rows), *_measured(measured)),
         verdict=_sentence(result),
-        torch=theirs,
-        jax=ours,
+        values=dict(zip(names, sides, strict=True)),
+        measured=dict(zip(names, measured, strict=True)),
     )
 
 
@@ -138,7 +139,8 @@ def without(
       AssertionError: Nothing changes.
       ValueError: The case has no tool.
     """
-    if _find(id).control is None:
+    control = _find(id).control
+    if control is None:
         raise ValueError(f"{id} has no tool that could be taken out")
     made, result, inputs = _run(id, dtype, mode, seed)
     kept, _ = split(Program(made.fun, result.mode)(inputs))
@@ -148,15 +150,24 @@ def without(
         for path, left, sign, right in _rows([kept, gone], result.dtype, only)
         if sign == SIGNS["deviation"]
     ]
-    assert rows, f"{id}: nothing that matches {only!r} changes without {', '.join(made.control)}"
-    tools = ", ".join(made.control)
+    tools = ", ".join(control)
+    assert rows, f"{id}: nothing that matches {only!r} changes without {tools}"
     return Shown(
         title=f"The same program {_replaced(made)}; only what changes:",
         columns=("", f"with {tools}", _replaced(made)),
         rows=_cut(rows),
         verdict=f"✓ it matters: {_replaced(made)} the result is another",
-        torch=kept,
-        jax=gone,
+        values={"JAX": kept, "without": gone},
+    )
+
+
+def programs(id: str) -> Shown:
+    """Both programs side by side, not run: for what takes longer than a notebook should."""
+    made = _find(id)
+    return Shown(
+        title=made.claim,
+        sources=_programs(made),
+        verdict=f"not run here: python -m parity_tests {made.id}",
     )
 
 
@@ -182,6 +193,13 @@ def text_of(program: Callable[..., Any]) -> str:
     pieces = [*_used(program), program]
     pieces.sort(key=lambda piece: inspect.getsourcelines(piece)[1])
     return "\n\n".join(_source(piece, claim=piece is not program) for piece in pieces)
+
+
+def _programs(made: Case) -> tuple[tuple[str, str], ...]:
+    return (
+        (f"torch · torch_ref/{made.theme}.py", text_of(made.reference)),
+        (f"JAX · parity_tests/cases/{made.theme}.py", text_of(made.fun)),
+    )
 
 
 def _used(program: Callable[..., Any]) -> list[Any]:
@@ -315,17 +333,16 @@ def _text(leaf: Any, dtype: str) -> str:
     low = f"{leaf.dtype} " if leaf.dtype.kind not in "biu" and str(leaf.dtype) != dtype else ""
     if leaf.dtype.kind not in "biufc":
         leaf = leaf.astype(np.float64)  # bfloat16, which numpy cannot print
-    if leaf.ndim == 0:
-        return f"{low}{leaf.item():.6g}" if leaf.dtype.kind in "fc" else f"{low}{leaf.item()}"
     if leaf.size <= SMALL:
-        text = np.array2string(leaf, separator=", ", formatter={"float_kind": _number})
-        return low + text.replace("\n", "")
+        return low + _numbers(leaf.tolist())
     shape = " × ".join(str(n) for n in leaf.shape)
     return f"{low}norm {np.linalg.norm(leaf.astype(np.complex128)):.6g}, shape {shape}"
 
 
-def _number(x: float) -> str:
-    return f"{x:.5g}"
+def _numbers(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_numbers, value))}]"
+    return str(value) if isinstance(value, bool | int) else f"{value:.5g}"
 
 
 def _cut(rows: list[tuple[str, ...]]) -> tuple[tuple[str, ...], ...]:
@@ -339,6 +356,23 @@ def _prose(text: str) -> str:
     """Backticks are code, an empty line is a new paragraph."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
     return text.replace("\n\n", "<br>")
+
+
+def _fold(text: str) -> str:
+    """Long lines broken, so that two columns fit on a page that has no style sheet."""
+    lines: list[str] = []
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()) + 8)
+        folded = textwrap.wrap(
+            line,
+            FOLD,
+            subsequent_indent=indent,
+            drop_whitespace=False,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        lines += [part.rstrip() for part in folded] or [""]
+    return "\n".join(lines)
 
 
 def _inline(text: str) -> str:

@@ -86,7 +86,7 @@ def backward_graph(
         live = place in forward.live
         own = steps.get(place) if live else behind.get(place)
         kept = saved.get(place, ()) if live else ()
-        state = REACHED if live and own else ABSENT
+        state = REACHED if live else ABSENT
         ops.append(
             op._replace(state=state, drawn=bool(own), steps=tuple(own or ()), saved=tuple(kept))
         )
@@ -202,7 +202,8 @@ class _Forward:
                     continue
                 self.ops[here] = _op(eqn, around, edges)
                 self._order.append(here)
-                outs = [[Edge(len(self._order) - 1)]] * len(eqn.outvars)
+                flows = any(edge.flows for edge in edges)
+                outs = [[Edge(len(self._order) - 1, flows)]] * len(eqn.outvars)
             origins.update(zip(eqn.outvars, outs, strict=True))
         return [of(atom) for atom in jaxpr.outvars]
 
@@ -237,7 +238,7 @@ def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...])
     inside = _jaxpr.inner(eqn)
     if not inside:
         return Op(name, kind, scope, edges)
-    called = _compat.function_name(inside[0])
+    called = _compat.open_jaxpr(inside[0])[0].debug_info.func_name
     if name == "scan":
         folded = name = f"scan ×{eqn.params['length']}"
     elif name in _compat.REMAT:

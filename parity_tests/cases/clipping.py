@@ -75,7 +75,7 @@ def clip_grad_norm_below(net, x, y, *, clip=jaxgrad.clip_grad_norm):
 
 @case(
     source=("S4-07", "P140"),
-    inputs=dict(x=uniform(5, low=1e-3, high=4e-3)),
+    inputs=dict(x=uniform(5, low=0.002, high=0.004)),
     idiom=("clip_grad_norm_([w], w.grad.norm())", "clip_grad_norm(grad, norm)"),
     control=dict(clip=optax_clip),
 )

@@ -21,11 +21,6 @@ def objective(net: Any, x: jax.Array, y: jax.Array) -> jax.Array:
     return mse(forward(net, x), y)
 
 
-def move(params: Any, updates: Any) -> Any:
-    """Add the updates; a parameter without one (None) stays as it is."""
-    return jax.tree.map(lambda p, u: p if u is None else p + u, params, updates)
-
-
 @case(
     source="S0-07",
     inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
@@ -47,7 +42,7 @@ def optimizer_subset(net, x, y, *, given=("l2",)):
         loss, new = jaxgrad.value_and_grad(objective)(net, x, y)
         grads = jaxgrad.accumulate(zero_grad(grads), new)
         updates, state = sgd.update({name: grads[name] for name in given}, state)
-        net = net | {name: move(net[name], updates[name]) for name in given}
+        net = net | {name: optax.apply_updates(net[name], updates[name]) for name in given}
         losses.append(loss)
         gradients.append(grads)
     return {
@@ -98,7 +93,7 @@ def fine_tune(tx: Any, given: Any, trained: Any, frozen: Any, x: jax.Array, y: j
             lambda trained: objective(jaxgrad.combine(trained, frozen), x, y)
         )(trained)
         updates, state = tx.update(grads, state)
-        trained = move(trained, updates)
+        trained = optax.apply_updates(trained, updates)
         losses.append(loss)
     # An entry for each parameter that the optimizer was given, an array where it has state.
     trace = optax.tree.get(state, "trace")

@@ -98,13 +98,14 @@ def through_if(p, x, mask, *, stop_gradient=lax.stop_gradient):
     control=CONTROL,
 )
 def through_checkpoint(p, x, mask, *, stop_gradient=lax.stop_gradient):
-    """None and zeros are the same through `checkpoint`."""
+    """None and zeros are the same through `checkpoint`, which computes the region again."""
 
     def forward(p):
         terms = jax.checkpoint(functools.partial(_terms, stop_gradient=stop_gradient))
         return jnp.sum(terms(p, x[0], mask) ** 2)
 
-    return _observe(forward, p)
+    again = "remat" in str(jax.make_jaxpr(jax.grad(forward, allow_int=True))(p))
+    return _observe(forward, p) | {"computed_again": again}
 
 
 @case(

@@ -1,0 +1,166 @@
+"""Where everything is: one place for each box, whichever setting is drawn.
+
+Forward goes to the right, so that backward goes to the left. In a lane a box stands left of every
+box that hands a gradient to it; what only changes the form of a parameter stands below the main
+way, and the parameters stand at the bottom, under what feeds them.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from jaxgrad.graph._fold import Diagram, Way
+
+
+CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 20.0, 9.0, 11.0, 20.0
+HEADER_H, PILL_H, TRACK = 30.0, 24.0, 9.0
+PILL_CHAR = 6.7
+
+
+class Rect(NamedTuple):
+    x: float
+    y: float
+    w: float
+    h: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.w
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        return self.x + self.w / 2, self.y + self.h / 2
+
+
+class Layout(NamedTuple):
+    """Rectangles from (0, 0) at the top left of the headers."""
+
+    lanes: tuple[Rect, ...]
+    boxes: Mapping[Any, Rect]
+    pills: Mapping[Any, Rect]
+    tracks: Mapping[Way, float]  # y of the ways that go above the boxes
+    width: float
+    height: float
+
+
+def arrange(diagram: Diagram) -> Layout:
+    """Give every box and pill of a diagram its place."""
+    columns = _columns(diagram)
+    rows = _rows(diagram, columns)
+    pill_text = _widest_pills(diagram)
+    xs, lanes, pills = {}, [], {}
+    x = 0.0
+    by_lane = {
+        i: [k for k, box in diagram.boxes.items() if box.lane == i] for i in range(len(diagram.lanes))
+    }
+    for lane, name in enumerate(diagram.lanes):
+        keys = by_lane[lane]
+        widths: dict[int, float] = collections.defaultdict(float)
+        for key in keys:
+            text = diagram.boxes[key].text
+            width = BOX_H if text == "+" else max(34.0, len(text) * CHAR + 14)
+            widths[columns[key]] = max(widths[columns[key]], width)
+        inside = sum(widths.values()) + GAP_X * max(len(widths) - 1, 0)
+        own = [key for key, pill in diagram.pills.items() if pill.lane == lane]
+        pill_widths = {key: len(pill_text[key]) * PILL_CHAR + 18 for key in own}
+        pills_inside = sum(pill_widths.values()) + 6 * max(len(own) - 1, 0)
+        width = max(inside, pills_inside, len(name) * 7.6 + 20) + 2 * PAD
+        right = x + width - PAD - max(0.0, (width - 2 * PAD - inside) / 2)
+        for column in sorted(widths):
+            for key in keys:
+                if columns[key] == column:
+                    xs[key] = (right - widths[column], widths[column])
+            right -= widths[column] + GAP_X
+        lanes.append(Rect(x, 0, width, HEADER_H))
+        left = x + (width - pills_inside) / 2
+        for key in _by_feeder(own, diagram, xs):
+            pills[key] = Rect(left, 0, pill_widths[key], PILL_H)
+            left += pill_widths[key] + 6
+        x += width + LANE_GAP
+    tracks, count = _tracks(diagram, rows, xs)
+    top = HEADER_H + 14 + count * TRACK
+    boxes = {
+        key: Rect(xs[key][0], top + rows[key] * (BOX_H + GAP_Y), xs[key][1], BOX_H)
+        for key in diagram.boxes
+    }
+    bottom = top + (max(rows.values(), default=0) + 1) * (BOX_H + GAP_Y) + 10
+    pills = {key: rect._replace(y=bottom) for key, rect in pills.items()}
+    height = bottom + (PILL_H + PAD if pills else 0)
+    lines = {way: HEADER_H + 10 + track * TRACK for way, track in tracks.items()}
+    return Layout(tuple(lanes), boxes, pills, lines, x - LANE_GAP, height)
+
+
+def _columns(diagram: Diagram) -> dict[Any, int]:
+    """How many boxes of its lane a gradient passes before this one, at most; 0 is rightmost."""
+    above = collections.defaultdict(list)
+    for source, target in diagram.ways:
+        if target in diagram.boxes and diagram.boxes[source].lane == diagram.boxes[target].lane:
+            above[target].append(source)
+    columns: dict[Any, int] = {}
+
+    def column(key: Any) -> int:
+        if key not in columns:
+            columns[key] = 0  # a way round in a circle ends here
+            columns[key] = max((column(k) + 1 for k in above[key]), default=0)
+        return columns[key]
+
+    for key in diagram.boxes:
+        column(key)
+    return columns
+
+
+def _rows(diagram: Diagram, columns: Mapping[Any, int]) -> dict[Any, int]:
+    """Top row: the main way. What is beside it stands below, the first free place."""
+    taken: set[tuple[int, int, int]] = set()
+    rows: dict[Any, int] = {}
+    for key, box in sorted(diagram.boxes.items(), key=lambda item: item[1].form):
+        row = int(box.form)
+        while (box.lane, columns[key], row) in taken:
+            row += 1
+        taken.add((box.lane, columns[key], row))
+        rows[key] = row
+    return rows
+
+
+def _widest_pills(diagram: Diagram) -> dict[Any, str]:
+    """The longest text of each pill in any setting."""
+    texts: dict[Any, str] = {}
+    for key, pill in diagram.pills.items():
+        words = [view.pills[key][1] for view in diagram.views]
+        texts[key] = max((f"∇{pill.text} {word}" for word in words), key=len)
+    return texts
+
+
+def _by_feeder(own: list[Any], diagram: Diagram, xs: Mapping[Any, Any]) -> list[Any]:
+    """Pills in the order of what feeds them, so that few ways cross."""
+    feeders = collections.defaultdict(list)
+    for source, target in diagram.ways:
+        if target in diagram.pills and source in xs:
+            feeders[target].append(xs[source][0])
+    return sorted(own, key=lambda key: (min(feeders[key], default=0.0), own.index(key)))
+
+
+def _tracks(
+    diagram: Diagram, rows: Mapping[Any, int], xs: Mapping[Any, Any]
+) -> tuple[dict[Way, int], int]:
+    """Ways that would run through a box go above all of them, each on a track of its own."""
+    tracks: dict[Way, int] = {}
+    used: list[list[tuple[float, float]]] = []
+    for source, target in diagram.ways:
+        if target not in diagram.boxes or rows[source] != rows[target]:
+            continue
+        left, right = sum(xs[target]), xs[source][0]
+        between = [
+            key for key, (x, w) in xs.items() if rows[key] == rows[source] and left < x + w / 2 < right
+        ]
+        if not between:
+            continue
+        span = (left - 30, right + 30)
+        free = (i for i, spans in enumerate(used) if all(b <= span[0] or a >= span[1] for a, b in spans))
+        track = next(free, len(used))
+        used += [[]] if track == len(used) else []
+        used[track].append(span)
+        tracks[source, target] = len(used) and track
+    return tracks, len(used)
