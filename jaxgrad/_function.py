@@ -99,21 +99,17 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
         return list(made) if isinstance(made, tuple) else [made]
 
     # An argument that `backward` answers with None is not attached: no path starts from it.
-    ones = merge([jnp.ones(t.shape, t.dtype) for t in only(out_types, live)], live)
+    arriving = merge(only(out_types, live), live)
     consts, wanted, traced = [], inexact, None
     if hasattr(cls, "backward") or hasattr(cls, "vjp"):
         try:
-            traced, consts, found = hoist(functools.partial(backward, inexact), saved, ones)
+            traced, consts, found = hoist(functools.partial(backward, inexact), saved, arriving)
         except NEEDS_NUMBERS:  # it branches on values, and outside of jit there are some
-            found = backward(inexact, saved, ones)
+            found = backward(inexact, saved, [_given(True, None, t) for t in arriving])
         wanted = [f is not None for f in found]
     if not any(isinstance(c, Tracer) for c in consts):
         consts, traced = [], None  # nothing can go stale: `backward` itself may run later
-
-    def state_of(values: Values, outs: Values, kept: list[Any]) -> State:
-        inputs = [None if s is None else v for s, v in zip(saved.inputs, values, strict=True)]
-        outputs = [None if s is None else o for s, o in zip(saved.outputs, outs, strict=True)]
-        return State(inputs, outputs, kept)
+    keeps_in, keeps_out = ([x is not None for x in side] for side in (saved.inputs, saved.outputs))
 
     def rule(made: Values, operands: Any, _: Values, tangents: Any) -> Values:
         values, others, kept, consts = operands
@@ -122,7 +118,12 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
         active = [w and n for w, n in zip(wanted, needs, strict=True)]
         if not any(active):
             return [None] * len(made)
-        state = state_of(values, merge(made, live, others), kept)
+        results = merge(made, live, others)
+        state = State(
+            merge(only(values, keeps_in), keeps_in),
+            merge(only(results, keeps_out), keeps_out),
+            kept,
+        )
 
         def forward(residuals: Any, tangents: Values) -> Values:
             state, _ = residuals
@@ -132,7 +133,7 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
             state, consts = residuals
             if traced is None:
                 return only(backward(needs, state, merge(arrived, live)), active)
-            given = map(functools.partial(_given, True), merge(arrived, live), ones)
+            given = map(functools.partial(_given, True), merge(arrived, live), arriving)
             return only(traced(consts, state, list(given)), active)
 
         types = [jax.typeof(o) for o in made]

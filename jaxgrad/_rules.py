@@ -39,7 +39,8 @@ def attach(outs: Values, operands: Any, rule: Rule) -> list[Any]:
     leaves, structure = jax.tree.flatten(operands)
 
     def flat(outs: Values, leaves: Values, moving: Values, moved: Values) -> Values:
-        return rule(outs, structure.unflatten(leaves), moving, structure.unflatten(moved))
+        made = rule(outs, structure.unflatten(leaves), moving, structure.unflatten(moved))
+        return _cast(made, [o.dtype for o in outs])
 
     return _attach_p.bind(*outs, *leaves, count=len(outs), rule=flat)
 
@@ -58,12 +59,13 @@ def linear(
         types: Those of the outputs.
     """
     leaves, structure = jax.tree.flatten(residuals)
+    ins, outs = [t.dtype for t in tangents], [t.dtype for t in types]
     return _linear_p.bind(
         *leaves,
         *tangents,
         count=len(leaves),
-        forward=lambda leaves, moving: forward(structure.unflatten(leaves), moving),
-        transpose=lambda leaves, given: transpose(structure.unflatten(leaves), given),
+        forward=lambda leaves, moving: _cast(forward(structure.unflatten(leaves), moving), outs),
+        transpose=lambda leaves, given: _cast(transpose(structure.unflatten(leaves), given), ins),
         avals=tuple(t.update(weak_type=False) for t in types),
     )
 
@@ -82,10 +84,11 @@ def hoist(fun: Callable[..., Any], *example: Any) -> Hoisted:
     """
     closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*example)
     jaxpr, structure = closed.jaxpr, jax.tree.structure(shapes)
+    dtypes = [aval.dtype for aval in closed.in_avals]
 
     def hoisted(consts: Values, *args: Any) -> Any:
         run = jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(jaxpr, list(consts)))
-        return structure.unflatten(run(*jax.tree.leaves(args)))
+        return structure.unflatten(run(*_cast(jax.tree.leaves(args), dtypes)))
 
     return Hoisted(hoisted, list(closed.consts), shapes)
 
@@ -100,6 +103,13 @@ def merge(values: Iterable[Any], where: Sequence[bool], rest: Iterable[Any] = ()
     left = iter(values)
     others = list(rest) or [None] * len(where)
     return [next(left) if has else other for has, other in zip(where, others, strict=True)]
+
+
+def _cast(values: Values, dtypes: Values) -> list[Any]:
+    """The values in these dtypes: under autocast a rule may meet others than it was written for."""
+    return [
+        v if v is None or v.dtype == d else v.astype(d) for v, d in zip(values, dtypes, strict=True)
+    ]
 
 
 # --- the primitives -------------------------------------------------------------------------------

@@ -50,9 +50,12 @@ def clip_grad_norm(
     Torch: `torch.nn.utils.clip_grad_norm_`.
 
     Differs from optax in:
-        1. `optax.clip_by_global_norm` has no epsilon, leaves a norm that equals `max_norm` alone
-           and knows only the 2-norm (torch/nn/utils/clip_grad.py).
+        1. `optax.clip_by_global_norm` has no epsilon, knows only the 2-norm and does not return it
+           (torch/nn/utils/clip_grad.py).
         2. The norm of half-precision gradients is summed in float32, as torch does.
+
+    Differs from torch in:
+        1. It is differentiable; torch works in place, without a graph.
     """
     p = float(norm_type)
     leaves = [g for g in jax.tree.leaves(grads) if _is_gradient(g)]

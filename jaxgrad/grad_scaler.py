@@ -49,6 +49,11 @@ class GradScaler:
     Differs from optax in:
         1. `optax.apply_if_finite` has no scale, and after some failures applies the bad update
            anyway; here it is never applied (torch/amp/grad_scaler.py).
+
+    Differs from torch in:
+        1. With x64 off a factor that float32 cannot hold (1.1) is rounded before it is applied, so
+           that the scale may differ in its last bit.
+        2. XLA takes subnormal numbers for zero: a scale below 1.2e-38 is 0 at once.
     """
 
     def __init__(
@@ -147,19 +152,19 @@ class GradScaler:
             new = optax.apply_updates(params, updates), new_state
         if not self.enabled:
             return new
-        skip = found_inf > 0
+        skip = found_inf != 0
         return jax.tree.map(lambda old, new: jnp.where(skip, old, new), (params, opt_state), new)
 
     def update(self, state: GradScalerState, found_inf: PyTree) -> GradScalerState:
-        """The state for the next step.
+        """The state for the next step: a smaller scale after a skip, a larger one now and then.
 
         Args:
             state: The state of this step.
-            found_inf: What `unscale` returned; with several optimizers a list of what each did.
+            found_inf: What `unscale` returned; of several optimizers a list.
         """
         if not self.enabled:
             return state
-        bad = jnp.sum(jnp.array(jax.tree.leaves(found_inf))) > 0
+        bad = sum(jax.tree.leaves(found_inf)) != 0
         good_steps = state.growth_tracker + 1
         grow = good_steps == self.growth_interval
         grown = _times(state.scale, self.growth_factor)

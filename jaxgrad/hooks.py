@@ -172,7 +172,7 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
     size, types = len(values), [*map(_cotangent_type, values), *avals]
     transpose, consts, _ = hoist(rule, types[:size], types[size:])
 
-    def enter_rule(_: Any, consts: Any, moving: Sequence[Any], __: Any) -> Sequence[Any]:
+    def enter_rule(outs: Any, consts: Any, moving: Sequence[Any], __: Any) -> Sequence[Any]:
         live = [t is not None for t in moving[:size]]
         through = [*live, *[True] * len(avals)]
 
@@ -188,7 +188,9 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
         def forth(_: Any, tangents: Sequence[Any]) -> Sequence[Any]:
             return [*tangents, *[None] * len(avals)]
 
-        moved = linear(forth, back, consts, only(moving[:size], live), only(types, through))
+        moved = linear(
+            forth, back, consts, only(moving[:size], live), only(map(jax.typeof, outs), through)
+        )
         return merge(moved, through)
 
     slots = [ad.zeros_like_aval(aval) for aval in avals]

@@ -39,10 +39,8 @@ CLONE = """\
 
 
 def scripts() -> list[pathlib.Path]:
-    """The sources, in the order of reading that their README has."""
-    order = re.findall(r"\((\w+)\.ipynb\)", (HERE / "README.md").read_text())
-    found = [path for path in HERE.glob("*.py") if path.name != "build.py"]
-    return sorted(found, key=lambda path: (order + [path.stem]).index(path.stem))
+    """The sources."""
+    return sorted(path for path in HERE.glob("*.py") if path.name != "build.py")
 
 
 def repository() -> str:
@@ -86,8 +84,13 @@ def build(script: pathlib.Path) -> None:
     script.write_text(begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1))
     book = read(script, url)
     metadata = book.metadata
-    resources = {"metadata": {"path": str(HERE)}}
-    NotebookClient(book, timeout=SECONDS, resources=resources, record_timing=False).execute()
+    NotebookClient(
+        book,
+        timeout=SECONDS,
+        resources={"metadata": {"path": str(HERE)}},
+        record_timing=False,  # the same bytes every time
+        extra_arguments=["--log-level=ERROR"],
+    ).execute()
     book.metadata = metadata  # without the version of the Python that ran it
     nbformat.validate(book)
     nbformat.write(book, script.with_suffix(".ipynb"))

@@ -156,7 +156,7 @@ def without(
         title=f"The same program {_replaced(made)}; only what changes:",
         columns=("", f"with {tools}", _replaced(made)),
         rows=_cut(rows),
-        verdict=f"✓ it matters: {_replaced(made)} the result is another",
+        verdict=f"✓ it matters: {_replaced(made)} the result changes",
         values={"JAX": kept, "without": gone},
     )
 

@@ -10,7 +10,7 @@ from torch.utils import checkpoint as recompute
 from torch_ref._net import grads, linear, mse
 
 
-def keep(program, given):
+def _keep(program, given):
     """What a program returns, and the bytes that it keeps for backward beside what it was given."""
     kept = {}
 
@@ -36,7 +36,7 @@ class Block(nn.Module):
 def checkpoint(net, x, y):
     def train(forward):
         blocks = nn.ModuleList(Block(params) for params in net)
-        loss, kept = keep(lambda: mse(forward(blocks, x), y), [x, y, *blocks.parameters()])
+        loss, kept = _keep(lambda: mse(forward(blocks, x), y), [x, y, *blocks.parameters()])
         loss.backward()
         return {"loss": loss, "grads": [grads(block) for block in blocks]}, kept
 
@@ -90,7 +90,7 @@ def cheapest_stop(net, x, y):
         def program():
             return mse(l2(body(l1, x)), y)
 
-        loss, kept = keep(program, [x, y, *l1.parameters(), *l2.parameters()])
+        loss, kept = _keep(program, [x, y, *l1.parameters(), *l2.parameters()])
         loss.backward()
         seen = {"loss": loss, "l1": grads(l1), "l2": grads(l2)}
         return seen, kept, seconds(program)

@@ -20,7 +20,7 @@ class Mlp(nn.Module):
         return self.fc2(torch.relu(self.fc1(x)))
 
 
-def total_norm(model):
+def _total_norm(model):
     return get_total_norm([p.grad for p in model.parameters() if p.grad is not None])
 
 
@@ -29,7 +29,7 @@ def clip_grad_norm(net, x, y):
     loss = mse(model(x), y)
     loss.backward()
     before = clip_grad_norm_(model.parameters(), max_norm=1.0)
-    return {"loss": loss, "before": before, "grads": grads(model), "after": total_norm(model)}
+    return {"loss": loss, "before": before, "grads": grads(model), "after": _total_norm(model)}
 
 
 def clip_grad_norm_below(net, x, y):

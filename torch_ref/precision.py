@@ -66,7 +66,7 @@ def autocast_float64(net, x, y):
 
 
 @contextlib.contextmanager
-def torch_defaults():
+def _torch_defaults():
     """Matrix products in float32, convolutions in TF32: how torch starts."""
     matmul, conv = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -84,7 +84,7 @@ def tf32(a, b, image, kernel):
     def rounded(program, *inputs):
         narrow = [x.clone().requires_grad_() for x in inputs]
         wide = [x.double().requires_grad_() for x in inputs]
-        with torch_defaults():
+        with _torch_defaults():
             out = program(*narrow)
             out.square().sum().backward()
         exact = program(*wide)
@@ -92,7 +92,9 @@ def tf32(a, b, image, kernel):
         pairs = {"value": (out, exact)}
         for name, x, y in zip(("left", "right"), narrow, wide, strict=True):
             pairs[name] = (x.grad, y.grad)
-        return {name: (x - y).abs().max() > 1e-5 * y.abs().max() for name, (x, y) in pairs.items()}
+        return {
+            name: (x - y).abs().max() > 2.0**-16 * y.abs().max() for name, (x, y) in pairs.items()
+        }
 
     return {
         "matmul": rounded(torch.matmul, a, b),

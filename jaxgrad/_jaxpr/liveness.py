@@ -87,7 +87,7 @@ def _through(
         return [False] * n
     if name in _ONE_TO_ONE and n == len(outs):
         return outs
-    if name == "custom_jvp_call":
+    if name in ("custom_jvp_call", "attach"):  # `attach` is from_function's, see _rules.py
         return _through_custom_jvp(eqn, outs, varied, depth)
     if name == "custom_vjp_call":
         return [True] * n  # its rule gives every input a gradient, as torch's Function does

@@ -361,9 +361,13 @@ def _norms(flat: _Flat, unused: str) -> list[float | None]:
     def fun(*moved: Any) -> Any:
         return flat.fun(moved, flat.fixed)
 
-    loss, pull = jax.vjp(fun, *flat.moved)
+    @jax.jit
+    def gradients(moved: list[Any]) -> list[jax.Array]:
+        loss, pull = jax.vjp(fun, *moved)
+        return [jnp.linalg.norm(jnp.ravel(grad)) for grad in pull(jnp.ones_like(loss))]
+
     live = _jaxpr.live_leaves(fun, flat.moved)
-    norms = [float(jnp.linalg.norm(jnp.ravel(grad))) for grad in pull(jnp.ones_like(loss))]
+    norms = map(float, gradients(flat.moved))
     return [
         norm if alive or unused == "zeros" else None
         for norm, alive in zip(norms, live, strict=True)

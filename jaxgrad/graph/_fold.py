@@ -9,14 +9,24 @@ from __future__ import annotations
 import collections
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxgrad.graph._lanes import LOSS, Home, home_of, homes, is_form
+from jaxgrad.graph._lanes import LOSS, Home, Placed, home_of, place
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Graph, Leaf, Op, distinct
 
 
-MAX_LANES, MAX_BOXES, MAX_PILLS = 14, 7, 3
+MAX_LANES, MAX_PILLS = 14, 3
+SHORT = {
+    "broadcast_in_dim": "broadcast",
+    "conv_general_dilated": "conv",
+    "convert_element_type": "cast",
+    "dot_general": "dot",
+    "integer_pow": "pow",
+    "reduce_max": "max",
+    "reduce_sum": "sum",
+    "select_n": "select",
+}
 Way = tuple[Any, Any]  # from a box's key to another's, or to a pill's
 
 
@@ -54,20 +64,12 @@ class Diagram(NamedTuple):
     views: tuple[View, ...]
 
 
-class Homed(NamedTuple):
-    """A graph, the module of each operation, and which leaves are parameters in any setting."""
-
-    graph: Graph
-    homes: list[Home]
-    leaves: tuple[str, ...]
-
-
-def homed(graphs: Sequence[Graph]) -> list[Homed]:
+def placed(graphs: Sequence[Graph]) -> list[Placed]:
     names = tuple(distinct(leaf.name for g in graphs for leaf in g.leaves if leaf.slot))
-    return [Homed(graph, homes(graph, names), names) for graph in graphs]
+    return [place(graph, names) for graph in graphs]
 
 
-def depth_for(graphs: Sequence[Homed]) -> int:
+def depth_for(graphs: Sequence[Placed]) -> int:
     """How much of a module's path names a lane: as much as leaves few lanes, in order of time."""
     deepest = max((len(home) for g in graphs for home in g.homes), default=1)
     for depth in range(deepest, 1, -1):
@@ -76,46 +78,48 @@ def depth_for(graphs: Sequence[Homed]) -> int:
     return 1
 
 
-def fold(graphs: Sequence[Homed], depth: int) -> Diagram:
-    """One diagram of the graphs of one framework."""
-    return _Folding(graphs, depth).diagram()
+def fold(graphs: Sequence[Placed], depth: int, most: Callable[[str], int]) -> Diagram:
+    """One diagram of the graphs of one framework, with at most `most(lane)` boxes in a lane."""
+    return _Folding(graphs, depth, most).diagram()
 
 
-def _in_order(homed: Homed, depth: int) -> bool:
+def _in_order(g: Placed, depth: int) -> bool:
     """Whether every operation reads from its own lane or from an earlier one."""
     order: dict[Home, int] = {}
-    for op, home in zip(homed.graph.ops, homed.homes, strict=True):
+    for op, home in zip(g.graph.ops, g.homes, strict=True):
         place = order.setdefault(home[:depth], len(order) if home != LOSS else 10**6)
         for edge in op.edges:
-            if isinstance(edge.to, int) and order[homed.homes[edge.to][:depth]] > place:
+            if isinstance(edge.to, int) and order[g.homes[edge.to][:depth]] > place:
                 return False
     return True
 
 
-def _lanes(graphs: Sequence[Homed], depth: int) -> list[list[Home]]:
+def _lanes(graphs: Sequence[Placed], depth: int) -> list[list[Home]]:
     """The lanes in the order of time, each a run of modules that are alike."""
     fullest = sorted(graphs, key=lambda g: -len(g.homes))
     found = distinct(home[:depth] for g in fullest for home in g.homes)
     found = [home for home in found if home != LOSS] + [LOSS] * (LOSS in found)
-    unused = [home_of(name)[:depth] for g in graphs[:1] for name in g.leaves]
-    found = [*(home for home in distinct(unused) if _orphan(home, found, graphs, depth)), *found]
+    before = 0  # a module that never ran stands where its parameters do
+    for home in distinct(home_of(name)[:depth] for name in graphs[0].leaves):
+        if home in found:
+            before = found.index(home) + 1
+        elif _never_read(home, graphs, depth):
+            found.insert(before, home)
+            before += 1
     if len(found) <= MAX_LANES:
         return [[home] for home in found]
     alike = itertools.groupby(found, key=lambda home: _signature(home, graphs, depth))
     return [list(run) for _, run in alike]
 
 
-def _orphan(home: Home, found: list[Home], graphs: Sequence[Homed], depth: int) -> bool:
-    """Whether a parameter's module has no lane, and no operation reads the parameter."""
-    if home in found:
-        return False
+def _never_read(home: Home, graphs: Sequence[Placed], depth: int) -> bool:
+    """Whether no operation reads a parameter of this module."""
     mine = {name for name in graphs[0].leaves if home_of(name)[:depth] == home}
-    read = {edge.to for g in graphs for op in g.graph.ops for edge in op.edges}
-    return not mine & read
+    return not mine & {edge.to for g in graphs for op in g.graph.ops for edge in op.edges}
 
 
-def _signature(home: Home, graphs: Sequence[Homed], depth: int) -> Any:
-    def of(g: Homed) -> Any:
+def _signature(home: Home, graphs: Sequence[Placed], depth: int) -> Any:
+    def of(g: Placed) -> Any:
         mine = [op for op, h in zip(g.graph.ops, g.homes, strict=True) if h[:depth] == home]
         return sorted((op.name, op.state, op.drawn) for op in mine)
 
@@ -123,18 +127,24 @@ def _signature(home: Home, graphs: Sequence[Homed], depth: int) -> Any:
 
 
 class _Folding:
-    def __init__(self, graphs: Sequence[Homed], depth: int):
-        self.graphs, self.depth = graphs, depth
+    def __init__(self, graphs: Sequence[Placed], depth: int, most: Callable[[str], int]):
+        self.graphs, self.depth, self.most = graphs, depth, most
         runs = _lanes(graphs, depth)
         self.lane_of = {home: i for i, run in enumerate(runs) for home in run}
         self.names = tuple(map(_lane_name, runs))
         self.merged = {i for i, run in enumerate(runs) if len(run) > 1}
         self.op_keys = [self._op_keys(g) for g in graphs]
+        self.forms = {
+            key
+            for g, keys in zip(graphs, self.op_keys, strict=True)
+            for form, key in zip(g.forms, keys, strict=True)
+            if form
+        }
         self.drawn = {
             key
             for g, keys in zip(graphs, self.op_keys, strict=True)
             for op, key in zip(g.graph.ops, keys, strict=True)
-            if op.drawn or _joins(g.graph, op)
+            if op.drawn or _joins(g, op)
         }
         self.box_of = self._box_of()
         self.pills = self._pills()
@@ -151,12 +161,24 @@ class _Folding:
                         best = members[self.box_of[key]].setdefault(key, op)
                         if best.state == ABSENT:  # another setting knows its name in full
                             members[self.box_of[key]][key] = op
-            boxes |= {key: _box(lane, key, list(ops.values())) for key, ops in members.items()}
+            boxes |= {key: self._box(lane, key, ops) for key, ops in members.items()}
         ways = distinct(way for view in views for way in (*view.flows, *view.cuts))
-        ways += [way for way in self._outlines(boxes) if way not in ways]
+        known = {end for view in views for way in view.flows for end in way}
+        ways += [way for way in distinct(self._outlines(boxes)) if not known.issuperset(way)]
+        ways = distinct(ways)
         return Diagram(self.names, boxes, self.pills, tuple(ways), tuple(views))
 
-    def _op_keys(self, g: Homed) -> list[Any]:
+    def _box(self, lane: int, key: Any, ops: Mapping[Any, Op]) -> Box:
+        names = tuple(op.name for op in ops.values())
+        if len(key) == 2:
+            path = ".".join(key[1])
+            text = f"{path} · {len(ops)} ops".removeprefix(" · ")
+            return Box(lane, text, names, folded=True, form=False)
+        op = ops[key]
+        text = op.folded or SHORT.get(op.name) or op.name.split("Backward")[0]
+        return Box(lane, text if op.drawn else "+", names, bool(op.folded), key in self.forms)
+
+    def _op_keys(self, g: Placed) -> list[Any]:
         """A key for each operation: lane, path within it, kind, and the how-manieth."""
         count: collections.Counter[Any] = collections.Counter()
         keys = []
@@ -175,12 +197,13 @@ class _Folding:
             box_of |= next(
                 choice
                 for choice in self._choices(lane, keys)
-                if len(set(choice.values())) <= MAX_BOXES and self._acyclic(choice)
+                if len(set(choice.values())) <= self.most(self.names[lane]) and self._acyclic(choice)
             )
         return box_of
 
     def _choices(self, lane: int, keys: list[Any]) -> Iterator[dict[Any, Any]]:
         yield {key: key for key in keys}
+        yield self._forms_inside(keys)
         deepest = max((len(key[1]) for key in keys), default=0)
         for depth in range(deepest, 0, -1):
             size = collections.Counter(key[1][:depth] for key in keys)
@@ -189,6 +212,16 @@ class _Folding:
                 for key in keys
             }
         yield {key: (lane, ()) for key in keys}
+
+    def _forms_inside(self, keys: list[Any]) -> dict[Any, Any]:
+        """What only changes the form of a parameter, in the box of what reads it."""
+        box_of = {key: key for key in keys}
+        for g, of in zip(self.graphs, self.op_keys, strict=True):
+            for i, key in enumerate(of):
+                for target, *_ in self._ways(g, of, i) if key in box_of else ():
+                    if target in self.forms and target in box_of and key != target:
+                        box_of[target] = box_of[key]
+        return box_of
 
     def _acyclic(self, box_of: dict[Any, Any]) -> bool:
         """Whether no box is before and after another."""
@@ -212,7 +245,7 @@ class _Folding:
 
         return all(visit(box, frozenset()) for box in list(after))
 
-    def _ways(self, g: Homed, keys: list[Any], i: int) -> Iterator[tuple[Any, bool, str]]:
+    def _ways(self, g: Placed, keys: list[Any], i: int) -> Iterator[tuple[Any, bool, str]]:
         """From a drawn operation to the next drawn ones, through those that are not."""
         for edge in g.graph.ops[i].edges:
             if isinstance(edge.to, str):
@@ -225,12 +258,12 @@ class _Folding:
                 for target, flows, cut in self._ways(g, keys, edge.to):
                     yield target, edge.flows and flows, edge.cut or cut
 
-    def _other_member(self, g: Homed, i: int, j: int) -> bool:
+    def _other_member(self, g: Placed, i: int, j: int) -> bool:
         """Whether two operations are in different modules of one lane."""
         a, b = (g.homes[k][: self.depth] for k in (i, j))
         return a != b and self.lane_of[a] == self.lane_of[b]
 
-    def _view(self, g: Homed, keys: list[Any]) -> View:
+    def _view(self, g: Placed, keys: list[Any]) -> View:
         graph = g.graph
         pills = {key: _pill_state(pill, graph) for key, pill in self.pills.items()}
         states: dict[Any, str] = {}
@@ -279,7 +312,7 @@ class _Folding:
             lanes[self._leaf_lane(name)].append(name)
         found: dict[Any, Pill] = {}
         for lane, names in lanes.items():
-            if len(names) <= MAX_PILLS:
+            if len(names) <= (MAX_PILLS if self.most(self.names[lane]) > 1 else 1):
                 found |= {("leaf", n): Pill(lane, self._short(n), (n,)) for n in names}
                 continue
             groups = collections.defaultdict[Any, list[str]](list)
@@ -312,20 +345,10 @@ def _lane_name(run: list[Home]) -> str:
     return first if len(run) == 1 else f"{first} … {last} ×{len(run)}"
 
 
-def _box(lane: int, key: Any, ops: list[Op]) -> Box:
-    names = tuple(op.name for op in ops)
-    if len(ops) == 1 and len(key) > 2:
-        text = ops[0].folded or names[0].split("Backward")[0]
-        text = "+" if not ops[0].drawn else text
-        return Box(lane, text, names, bool(ops[0].folded), is_form(ops[0]))
-    path = ".".join(key[1]) if len(key) == 2 else ""
-    return Box(lane, f"{path} · {len(ops)} ops".removeprefix(" · "), names, True, False)
-
-
-def _joins(graph: Graph, op: Op) -> bool:
+def _joins(g: Placed, op: Op) -> bool:
     """Whether ways meet here, though the operation does nothing to what flows back: an addition."""
     ways = [edge for edge in op.edges if isinstance(edge.to, int)]
-    return len([edge for edge in ways if not is_form(graph.ops[edge.to])]) > 1
+    return len([edge for edge in ways if not g.forms[edge.to]]) > 1
 
 
 def _front(graph: Graph) -> set[int]:
@@ -362,9 +385,8 @@ def _pill_state(pill: Pill, graph: Graph) -> tuple[str, str]:
     kind = _leaf_kind(leaves[0])
     norm = math.hypot(*(leaf.grad or 0.0 for leaf in leaves))
     words = {"value": _number(norm), "zero": "0", "none": "None", "no slot": "no slot"}
-    note = leaves[0].note
-    return kind, f"{words[kind]} {note}".strip()
+    return kind, words[kind]
 
 
 def _number(x: float) -> str:
-    return "" if math.isnan(x) else f"{x:.3g}"
+    return "" if math.isnan(x) else f"{x:.3g}".replace("e-0", "e-").replace("e+0", "e")

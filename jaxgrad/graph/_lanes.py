@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from jaxgrad.graph._model import Graph, Op, distinct
 
@@ -18,7 +19,7 @@ _FORMS = frozenset(
 )
 
 
-def is_form(op: Op) -> bool:
+def _changes_form(op: Op) -> bool:
     """Whether it only changes the form of what it is given."""
     return re.sub(r"backward\d*$", "", op.name.lower()) in _FORMS
 
@@ -28,8 +29,17 @@ def home_of(leaf: str) -> Home:
     return tuple(leaf.split(".")[:-1]) or (leaf,)
 
 
-def homes(graph: Graph, leaves: Collection[str]) -> list[Home]:
-    """The module of each operation, in program order.
+class Placed(NamedTuple):
+    """A graph with what its operations have to do with parameters."""
+
+    graph: Graph
+    leaves: tuple[str, ...]  # the parameters of any setting
+    homes: list[Home]
+    forms: list[bool]  # whether an operation is a parameter in another form: x @ w.T reads w
+
+
+def place(graph: Graph, leaves: tuple[str, ...]) -> Placed:
+    """Find the module of each operation, in program order.
 
     Args:
       graph: As it was recorded.
@@ -37,25 +47,27 @@ def homes(graph: Graph, leaves: Collection[str]) -> list[Home]:
     """
     ops = graph.ops
     read = _reads(ops, leaves)
+    forms = [_same_leaf(ops, i, read) for i in range(len(ops))]
     firsts = {home_of(name)[0] for name in leaves}
     scopes = _without_containers([op.scope for op in ops], firsts)
     own = [_own(scope, names) for scope, names in zip(scopes, read, strict=True)]
     leads_on = _leads_on(ops, own)
-    found: list[Home] = []
+    homes: list[Home] = []
     order: dict[Home, int] = {}
     for i, op in enumerate(ops):
-        before = [
-            found[edge.to] for edge in op.edges if isinstance(edge.to, int) and edge.to < i
-        ]
-        latest = max(before, key=lambda home: order[home], default=None)
+        before = [e.to for e in op.edges if isinstance(e.to, int) and not forms[e.to]]
+        around = [homes[j] for j in before]
+        latest = max(around, key=lambda home: order[home], default=None)
         home = own[i]
         if home is None:
             home = latest if leads_on[i] and latest else LOSS
-        elif latest and not is_form(op) and home != LOSS:
+        elif latest and set(around) == {latest} and latest[: len(home)] == home and not read[i]:
+            home = latest  # between two modules of one: of the first
+        elif latest and not forms[i] and home != LOSS:
             home = _again(home, latest, order)
         order.setdefault(home, len(order) if home != LOSS else 1_000_000)
-        found.append(home)
-    return found
+        homes.append(home)
+    return Placed(graph, leaves, homes, forms)
 
 
 def _reads(ops: Sequence[Op], leaves: Collection[str]) -> list[list[str]]:
@@ -74,7 +86,7 @@ def _reads(ops: Sequence[Op], leaves: Collection[str]) -> list[list[str]]:
 
 def _same_leaf(ops: Sequence[Op], i: int, read: Sequence[Sequence[str]]) -> bool:
     """Whether operation `i` is one parameter in another form."""
-    return is_form(ops[i]) and len(read[i]) == 1 and len(ops[i].edges) == 1
+    return _changes_form(ops[i]) and len(read[i]) == 1 and len(ops[i].edges) == 1
 
 
 def _without_containers(scopes: Sequence[Home], firsts: Collection[str]) -> list[Home]:

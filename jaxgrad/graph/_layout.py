@@ -8,6 +8,7 @@ way, and the parameters stand at the bottom, under what feeds them.
 from __future__ import annotations
 
 import collections
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -45,51 +46,62 @@ class Layout(NamedTuple):
     height: float
 
 
-def arrange(diagram: Diagram) -> Layout:
-    """Give every box and pill of a diagram its place."""
+def arrange(diagram: Diagram, at_least: Mapping[str, float] | None = None) -> Layout:
+    """Give every box and pill of a diagram its place; `at_least`: widths of lanes, by name."""
     columns = _columns(diagram)
     rows = _rows(diagram, columns)
-    pill_text = _widest_pills(diagram)
-    xs, lanes, pills = {}, [], {}
-    x = 0.0
-    by_lane = {
-        i: [k for k, box in diagram.boxes.items() if box.lane == i] for i in range(len(diagram.lanes))
-    }
-    for lane, name in enumerate(diagram.lanes):
-        keys = by_lane[lane]
-        widths: dict[int, float] = collections.defaultdict(float)
-        for key in keys:
-            text = diagram.boxes[key].text
-            width = BOX_H if text == "+" else max(34.0, len(text) * CHAR + 14)
-            widths[columns[key]] = max(widths[columns[key]], width)
-        inside = sum(widths.values()) + GAP_X * max(len(widths) - 1, 0)
-        own = [key for key, pill in diagram.pills.items() if pill.lane == lane]
-        pill_widths = {key: len(pill_text[key]) * PILL_CHAR + 18 for key in own}
-        pills_inside = sum(pill_widths.values()) + 6 * max(len(own) - 1, 0)
-        width = max(inside, pills_inside, len(name) * 7.6 + 20) + 2 * PAD
-        right = x + width - PAD - max(0.0, (width - 2 * PAD - inside) / 2)
-        for column in sorted(widths):
-            for key in keys:
-                if columns[key] == column:
-                    xs[key] = (right - widths[column], widths[column])
-            right -= widths[column] + GAP_X
-        lanes.append(Rect(x, 0, width, HEADER_H))
-        left = x + (width - pills_inside) / 2
-        for key in _by_feeder(own, diagram, xs):
-            pills[key] = Rect(left, 0, pill_widths[key], PILL_H)
-            left += pill_widths[key] + 6
-        x += width + LANE_GAP
-    tracks, count = _tracks(diagram, rows, xs)
+    widths = {key: len(text) * PILL_CHAR + 18 for key, text in _widest_pills(diagram).items()}
+    lanes, across = _across(diagram, columns, widths, at_least or {})
+    tracks, count = _tracks(diagram, rows, across)
     top = HEADER_H + 14 + count * TRACK
     boxes = {
-        key: Rect(xs[key][0], top + rows[key] * (BOX_H + GAP_Y), xs[key][1], BOX_H)
-        for key in diagram.boxes
+        key: Rect(x, top + rows[key] * (BOX_H + GAP_Y), width, BOX_H)
+        for key, (x, width) in across.items()
     }
     bottom = top + (max(rows.values(), default=0) + 1) * (BOX_H + GAP_Y) + 10
-    pills = {key: rect._replace(y=bottom) for key, rect in pills.items()}
+    pills: dict[Any, Rect] = {}
+    for lane, rect in enumerate(lanes):
+        own = [key for key, pill in diagram.pills.items() if pill.lane == lane]
+        pills |= _place_pills(_by_feeder(own, diagram, boxes), widths, rect, bottom)
     height = bottom + (PILL_H + PAD if pills else 0)
     lines = {way: HEADER_H + 10 + track * TRACK for way, track in tracks.items()}
-    return Layout(tuple(lanes), boxes, pills, lines, x - LANE_GAP, height)
+    return Layout(tuple(lanes), boxes, pills, lines, lanes[-1].right, height)
+
+
+def _across(
+    diagram: Diagram,
+    columns: Mapping[Any, int],
+    pills: Mapping[Any, float],
+    at_least: Mapping[str, float],
+) -> tuple[list[Rect], dict[Any, tuple[float, float]]]:
+    """The lanes from left to right, and of each box where it begins and how wide it is."""
+    lanes: list[Rect] = []
+    across: dict[Any, tuple[float, float]] = {}
+    x = 0.0
+    for lane, name in enumerate(diagram.lanes):
+        keys = [key for key, box in diagram.boxes.items() if box.lane == lane]
+        widths = collections.defaultdict[int, float](float)
+        for key in keys:
+            widths[columns[key]] = max(widths[columns[key]], _box_width(diagram.boxes[key].text))
+        inside = sum(widths.values()) + GAP_X * max(len(widths) - 1, 0)
+        below = [pills[key] + 6 for key, pill in diagram.pills.items() if pill.lane == lane]
+        width = max(inside, sum(below) - 6, len(name) * 7.6 + 20) + 2 * PAD
+        width = max(width, at_least.get(name, 0.0))
+        right = x + (width + inside) / 2
+        for column in sorted(widths):
+            across |= {
+                key: (right - widths[column], widths[column])
+                for key in keys
+                if columns[key] == column
+            }
+            right -= widths[column] + GAP_X
+        lanes.append(Rect(x, 0, width, HEADER_H))
+        x += width + LANE_GAP
+    return lanes, across
+
+
+def _box_width(text: str) -> float:
+    return BOX_H if text == "+" else max(34.0, len(text) * CHAR + 14)
 
 
 def _columns(diagram: Diagram) -> dict[Any, int]:
@@ -133,13 +145,29 @@ def _widest_pills(diagram: Diagram) -> dict[Any, str]:
     return texts
 
 
-def _by_feeder(own: list[Any], diagram: Diagram, xs: Mapping[Any, Any]) -> list[Any]:
-    """Pills in the order of what feeds them, so that few ways cross."""
-    feeders = collections.defaultdict(list)
+def _by_feeder(own: list[Any], diagram: Diagram, boxes: Mapping[Any, Rect]) -> dict[Any, float]:
+    """The pills of a lane from left to right, each with the middle of what feeds it."""
+    middles: dict[Any, list[float]] = {key: [] for key in own}
     for source, target in diagram.ways:
-        if target in diagram.pills and source in xs:
-            feeders[target].append(xs[source][0])
-    return sorted(own, key=lambda key: (min(feeders[key], default=0.0), own.index(key)))
+        if target in middles:
+            middles[target].append(boxes[source].middle[0])
+    wanted = {key: min(found, default=math.inf) for key, found in middles.items()}
+    return dict(sorted(wanted.items(), key=lambda item: item[1]))
+
+
+def _place_pills(
+    wanted: Mapping[Any, float], widths: Mapping[Any, float], lane: Rect, y: float
+) -> dict[Any, Rect]:
+    """Each under what feeds it, as far as there is room."""
+    rects: dict[Any, Rect] = {}
+    room = lane.w - 2 * PAD - sum(widths[key] + 6 for key in wanted) + 6
+    x = lane.x + PAD
+    for key, middle in wanted.items():
+        shift = min(max(0.0, middle - widths[key] / 2 - x), room)
+        room -= shift
+        rects[key] = Rect(x + shift, y, widths[key], PILL_H)
+        x += shift + widths[key] + 6
+    return rects
 
 
 def _tracks(

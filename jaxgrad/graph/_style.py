@@ -27,7 +27,7 @@ _PAGE = {
     ".cut{stroke": ("#c0262d", "#ff7b7f"),
     ".red{fill": ("#b01e25", "#ff8b8f"),
     ".err{stroke": ("#c0262d", "#ff7b7f"),
-    ".errbg{fill": ("#fdf0f0", "#301a1c"),
+    ".errbg,.errbg.err{fill": ("#fdf0f0", "#301a1c"),
     ".ok{fill": ("#177148", "#6fcf9f"),
 }
 _SHAPES = """

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
+import collections
 import textwrap
 import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
-from jaxgrad.graph._fold import Diagram, View, depth_for, fold, homed
+from jaxgrad.graph._fold import Diagram, View, depth_for, fold, placed
 from jaxgrad.graph._layout import GAP_X, HEADER_H, LANE_GAP, Layout, Rect, arrange
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Graph
 from jaxgrad.graph._style import HUES, style
 
 
-LABEL_W, MARGIN, CODE_H, CUT_H, SIDE_GAP, WIDE = 168.0, 22.0, 22.0, 20.0, 44.0, 1560.0
+LABEL_W, MARGIN, CODE_H, CUT_H, SIDE_GAP = 168.0, 22.0, 20.0, 18.0, 44.0
+ROOM, ROOM_ALONE = 1360.0, 1600.0  # for lanes, beside the labels of the rows
+BOXES = (14, 12, 8, 6, 4, 2, 1)  # in a lane at most: the first that fits
+BESIDE, WIDER = 12, 7  # more than the one: only side by side; the other: of a lane with much in it
 _ABOUT = {
     "torch": "autograd graph of the loss",
     "JAX": "jaxpr of the VJP",
 }
-_LEGEND = (
-    ("full", "on the path of the loss"),
-    ("thin hollow", "recorded, but this loss does not reach it"),
-    ("none", "never recorded, or not in the VJP"),
-)
 
 
 class Setting(NamedTuple):
@@ -77,8 +76,7 @@ def side_by_side(
     if not settings:
         raise ValueError("settings is empty: name at least one, {'plain': graph}")
     rows = {name: _setting(value) for name, value in settings.items()}
-    panels = _panels(rows)
-    return _Picture(rows, panels, title).text()
+    return _Picture(rows, *_panels(rows), title).text()
 
 
 class _Panel(NamedTuple):
@@ -90,6 +88,10 @@ class _Panel(NamedTuple):
     layout: Layout
     views: Mapping[str, View]  # by setting
 
+    @property
+    def width(self) -> float:
+        return max(self.layout.width, 330.0)  # room for its title
+
 
 def _setting(value: Any) -> Setting:
     if isinstance(value, Graph):
@@ -97,35 +99,80 @@ def _setting(value: Any) -> Setting:
     return value if isinstance(value, Setting) else Setting(*value)
 
 
-def _panels(rows: Mapping[str, Setting]) -> list[_Panel]:
+def _panels(rows: Mapping[str, Setting]) -> tuple[list[_Panel], bool]:
+    """One panel a framework: beside each other if there is room, else one above the other.
+
+    Where all is too wide, lanes are folded; the room that is left goes to the fullest lanes.
+    """
     sides = [
         {name: graph for name, row in rows.items() if (graph := getattr(row, side)) is not None}
         for side in ("torch", "jax")
     ]
-    found = [(graphs, homed(list(graphs.values()))) for graphs in sides if graphs]
-    depth = min(depth_for(placed) for _, placed in found)
-    panels = []
-    for graphs, placed in found:
-        diagram = fold(placed, depth)
-        first = next(iter(graphs.values()))
-        views = dict(zip(graphs, diagram.views, strict=True))
-        panels.append(
-            _Panel(first.framework, first.version, diagram, arrange(diagram), views)
-        )
-    return panels
+    found = [(graphs, placed(list(graphs.values()))) for graphs in sides if graphs]
+    depth = min(depth_for(each) for _, each in found)
+
+    def panels(most: int, wide: frozenset[str] = frozenset()) -> list[_Panel]:
+        made = [
+            _panel(graphs, fold(each, depth, lambda lane: WIDER if lane in wide else most))
+            for graphs, each in found
+        ]
+        return made if most > BESIDE else [_aligned(panel, made) for panel in made]
+
+    for most in BOXES:
+        made = panels(most)
+        if most > BESIDE and sum(panel.width for panel in made) + SIDE_GAP <= ROOM:
+            return made, False
+        if most <= BESIDE and _fits(made):
+            break
+    else:
+        return made, len(made) > 1
+    wide: frozenset[str] = frozenset()
+    for lane in _fullest(made) if most < WIDER else ():
+        more = panels(most, wide | {lane})
+        if _fits(more):
+            made, wide = more, wide | {lane}
+    return made, len(made) > 1
+
+
+def _fits(panels: Sequence[_Panel]) -> bool:
+    return max(panel.width for panel in panels) <= ROOM_ALONE
+
+
+def _fullest(panels: Sequence[_Panel]) -> list[str]:
+    """Lanes by how many operations are in them."""
+    size: collections.Counter[str] = collections.Counter()
+    for panel in panels:
+        for box in panel.diagram.boxes.values():
+            size[panel.diagram.lanes[box.lane]] += len(box.members)
+    return [lane for lane, _ in size.most_common()]
+
+
+def _panel(graphs: Mapping[str, Graph], diagram: Diagram) -> _Panel:
+    first = next(iter(graphs.values()))
+    views = dict(zip(graphs, diagram.views, strict=True))
+    return _Panel(first.framework, first.version, diagram, arrange(diagram), views)
+
+
+def _aligned(panel: _Panel, panels: Sequence[_Panel]) -> _Panel:
+    """One above the other: each lane as wide as its counterpart."""
+    widest: dict[str, float] = {}
+    for each in panels:
+        for name, lane in zip(each.diagram.lanes, each.layout.lanes, strict=True):
+            widest[name] = max(widest.get(name, 0.0), lane.w)
+    return panel._replace(layout=arrange(panel.diagram, widest))
 
 
 class _Picture:
-    def __init__(self, rows: Mapping[str, Setting], panels: Sequence[_Panel], title: str):
-        self.rows, self.panels = rows, panels
+    def __init__(
+        self, rows: Mapping[str, Setting], panels: Sequence[_Panel], stacked: bool, title: str
+    ):
+        self.rows, self.panels, self.stacked = rows, panels, stacked
         frameworks = " and ".join(panel.framework for panel in panels)
         self.title = title or f"Backward graph in {frameworks}"
         names = dict.fromkeys(name for panel in panels for name in panel.diagram.lanes)
         self.hue = {name: i % HUES for i, name in enumerate(n for n in names if n != "loss")}
         self.hue["loss"] = HUES
         self.left = MARGIN + (LABEL_W if any(rows) or any(r.note for r in rows.values()) else 0)
-        across = self.left + sum(p.layout.width for p in panels) + SIDE_GAP + MARGIN
-        self.stacked = len(panels) > 1 and across > WIDE
         self.out: list[str] = []
 
     def text(self) -> str:
@@ -146,44 +193,51 @@ class _Picture:
         )
 
     def _width(self) -> float:
-        widths = [panel.layout.width for panel in self.panels]
+        widths = [panel.width for panel in self.panels]
         inner = max(widths) if self.stacked else sum(widths) + SIDE_GAP * (len(widths) - 1)
         return self.left + max(inner, 640.0) + MARGIN
 
     # ---- head
 
     def _head(self) -> float:
-        self._text(MARGIN, 30, self.title, "t b h")
-        x, y = MARGIN, 50.0
-        self._text(x, y + 4, "Headers: forward →   Boxes: the way back ←", "dim s")
-        x += 262
-        for shape, words in _LEGEND:
-            if shape == "thin hollow" and all(p.framework != "torch" for p in self.panels):
-                continue
-            self.out.append(
-                f'<g class="h0"><rect class="{shape}" x="{_n(x)}" y="{_n(y - 7)}" width="26" '
-                f'height="14" rx="3"/></g>'
-            )
-            self._text(x + 32, y + 4, words, "dim s")
-            x += 32 + len(words) * 6.1 + 20
-        x, y = MARGIN, 72.0
-        self._scissors(x + 8, y)
-        self._text(x + 20, y + 4, "the gradient is stopped here", "dim s")
-        x += 262
-        self.out.append(
-            f'<g class="h0"><rect class="solid" x="{_n(x)}" y="{_n(y - 8)}" width="26" height="16" '
-            'rx="8"/></g>'
-        )
-        words = "what lands on a parameter: the gradient’s norm, None, 0, or no slot for one"
-        self._text(x + 32, y + 4, words, "dim s")
-        y = 92.0
+        y = 10.0
+        for line in textwrap.wrap(self.title, int((self._width() - 2 * MARGIN) / 9.6)):
+            y += 20
+            self._text(MARGIN, y, line, "t b h")
+        x, y = MARGIN, y + 22
+        for mark, words in self._legend():
+            wide = 34 + len(words) * 6.1 + 18
+            if x > MARGIN and x + wide > self._width():
+                x, y = MARGIN, y + 22
+            if mark == "cut":
+                self._scissors(x + 13, y)
+            elif mark:
+                about = f'x="{_n(x)}" y="{_n(y - 7)}" width="26" height="14"'
+                round_ = 7 if mark == "solid" else 3
+                self.out.append(f'<g class="h0"><rect class="{mark}" {about} rx="{round_}"/></g>')
+            self._text(x + (34 if mark else 0), y + 4, words, "dim s")
+            x += wide
+        y += 22
         if not self.stacked:
             x = self.left
             for panel in self.panels:
-                self._panel_title(panel, x, y + 14)
-                x += panel.layout.width + SIDE_GAP
-            y += 26
+                self._panel_title(panel, x, y + 10)
+                x += panel.width + SIDE_GAP
+            y += 22
         return y
+
+    def _legend(self) -> list[tuple[str, str]]:
+        """What the marks mean; those that this picture has."""
+        views = [view for panel in self.panels for view in panel.views.values()]
+        states = {state for view in views for state in view.states.values()}
+        marks = [("", "Headers read forward →, boxes backward ←"), ("full", "on the path of the loss")]
+        if RECORDED in states:
+            marks.append(("thin hollow", "recorded, but this loss does not reach it"))
+        if ABSENT in states:
+            marks.append(("none", "not there: never recorded (torch), not in the VJP (JAX)"))
+        if any(view.cuts for view in views):
+            marks.append(("cut", "the gradient is stopped here"))
+        return [*marks, ("solid", "∇: norm of the gradient that lands on a parameter")]
 
     def _panel_title(self, panel: _Panel, x: float, y: float) -> None:
         name = f"{panel.framework} {panel.version}"
@@ -193,7 +247,8 @@ class _Picture:
     # ---- one setting
 
     def _row(self, name: str, row: Setting, y: float) -> float:
-        at = y + CODE_H + CUT_H
+        head = (CODE_H if any(row.code) else 0) + CUT_H
+        at = y + head
         self._text(MARGIN, at + 14, name, "t b")
         label = at + 32
         for line in textwrap.wrap(row.note, 27):
@@ -207,18 +262,20 @@ class _Picture:
         x, bottom = self.left, y
         failed = any(p.views[name].graph.failure for p in self.panels if name in p.views)
         for panel, code in zip(self.panels, self._codes(row), strict=True):
+            if self.stacked and name not in panel.views:
+                continue
             if self.stacked:
                 self._panel_title(panel, x, y + 12)
                 y += 20
             if name in panel.views:
                 self._text(x, y + 12, code, "t m c")
-                _View(self, panel, panel.views[name], x, y + CODE_H + CUT_H).draw()
-            height = CODE_H + CUT_H + panel.layout.height + (40 if failed else 0) + 14
+                _View(self, panel, panel.views[name], x, y + head).draw()
+            height = head + panel.layout.height + (40 if failed else 0) + 14
             bottom = max(bottom, y + height)
             if self.stacked:
                 y += height
             else:
-                x += panel.layout.width + SIDE_GAP
+                x += panel.width + SIDE_GAP
         return max(bottom, label + 10)
 
     def _codes(self, row: Setting) -> list[str]:
@@ -268,13 +325,20 @@ def describe(diagram: Diagram, view: View) -> str:
     return "; ".join(parts)
 
 
+def lane_reached(diagram: Diagram, view: View, lane: int) -> bool:
+    mine = [key for key, box in diagram.boxes.items() if box.lane == lane]
+    return any(view.states.get(key) == REACHED for key in mine)
+
+
 def lane_status(diagram: Diagram, view: View, lane: int) -> str:
     """What a reader should know of a lane that the loss does not reach."""
     states = {
         view.states.get(key, ABSENT) for key, box in diagram.boxes.items() if box.lane == lane
     }
     if REACHED in states or not states:
-        return ""
+        leaves = [n for p in diagram.pills.values() if p.lane == lane for n in p.leaves]
+        notes = {leaf.note for leaf in view.graph.leaves if leaf.name in leaves}
+        return "".join(notes) if len(notes) == 1 else ""
     if RECORDED in states:
         return "recorded, not reached"
     if view.failed is not None and diagram.boxes[view.failed].lane <= lane:
@@ -288,12 +352,12 @@ class _View:
     def __init__(self, picture: _Picture, panel: _Panel, view: View, x: float, y: float):
         self.pic, self.out, self.view = picture, picture.out, view
         self.diagram, self.layout = panel.diagram, panel.layout
-        self.x, self.y = x, y
+        self.x, self.y, self.width = x, y, panel.width
 
     def draw(self) -> None:
         for lane in range(len(self.diagram.lanes)):
             self._lane(lane)
-        for way in self.diagram.ways:
+        for way in sorted(self.diagram.ways, key=self.view.cuts.__contains__):
             self._way(way)
         for key in self.diagram.boxes:
             self._box(key)
@@ -311,7 +375,8 @@ class _View:
     def _lane(self, lane: int) -> None:
         head, name = self._at(self.layout.lanes[lane]), self.diagram.lanes[lane]
         status = lane_status(self.diagram, self.view, lane)
-        shape = "thin hollow" if status.startswith("rec") else "none" if status else "full"
+        shape = {"recorded, not reached": "thin hollow", "": "full"}.get(status, "none")
+        shape = "full" if lane_reached(self.diagram, self.view, lane) else shape
         self.out.append(
             f'<g class="{self._hue(lane)}"><rect class="lane" x="{_n(head.x)}" y="{_n(head.y)}" '
             f'width="{_n(head.w)}" height="{_n(self.layout.height)}" rx="6"/>'
@@ -377,13 +442,17 @@ class _View:
 
     def _down(self, a: Rect, b: Rect, kind: str) -> None:
         x1, x2 = a.x + min(12.0, a.w / 2), b.middle[0]
-        inside = b.x + 10 <= a.middle[0] <= b.right - 10
-        if inside:
+        if b.x + 10 <= a.middle[0] <= b.right - 10:
             x1 = x2 = a.middle[0]
         y1, y2 = a.y + a.h, b.y
+        boxes = map(self._at, self.layout.boxes.values())
+        if any(box.x <= x1 <= box.right and y1 < box.y < y2 for box in boxes):  # another is below
+            x1, y1 = a.x - 8, a.middle[1]
+            d = f"M{_n(a.x)} {_n(y1)}Q{_n(x1)} {_n(y1)} {_n(x1)} {_n(y1 + 8)}"
+        else:
+            d = f"M{_n(x1)} {_n(y1)}"
         middle = max(y1 + 6, y2 - 22)
-        d = f"M{_n(x1)} {_n(y1)}V{_n(middle)}"
-        d += f"C{_n(x1)} {_n(y2 - 6)} {_n(x2)} {_n(middle)} {_n(x2)} {_n(y2 - 5)}"
+        d += f"V{_n(middle)}C{_n(x1)} {_n(y2 - 6)} {_n(x2)} {_n(middle)} {_n(x2)} {_n(y2 - 5)}"
         self._end(d, x2, y2, kind, down=True)
 
     def _box(self, key: Any) -> None:
@@ -415,9 +484,9 @@ class _View:
     def _pill(self, key: Any) -> None:
         rect, pill = self._at(self.layout.pills[key]), self.diagram.pills[key]
         kind, words = self.view.pills[key]
-        noted = kind == "value" and any(c.isalpha() for c in words.replace("e", ""))
+        noted = any(leaf.note for leaf in self.view.graph.leaves if leaf.name in pill.leaves)
         shape = {"value": "solid", "zero": "thin hollow"}.get(kind, "none")
-        shape = "full" if noted else shape
+        shape = "full" if noted and kind == "value" else shape
         tone = "on b" if shape == "solid" else "t" if shape in ("full", "thin hollow") else "dim"
         self.out.append(
             f'<g class="{self._hue(pill.lane)}"><title>{escape(", ".join(pill.leaves[:12]))}</title>'
@@ -436,19 +505,25 @@ class _View:
             if target.lane < lane and not self._crossed(lane):
                 lines[lane] = cut
                 continue
-            source = self._at(self.layout.boxes[way[0]])
-            x, y = source.x - 9, source.middle[1]
-            if way[1] in self.layout.pills:
-                x, y = source.x + min(12.0, source.w / 2), source.y + source.h + 9
-            if way in self.layout.tracks:
-                x, y = source.x + 10, self.y + self.layout.tracks[way] + 5
-            self.pic._scissors(x, y)
-            self.pic._text(x - 4, self.y - 6, cut, "red b s mid")
+            self._cut_here(way, cut)
         for lane, cut in lines.items():
             x = self.x + self.layout.lanes[lane].x - LANE_GAP / 2
             self.pic._line(f"M{_n(x)} {_n(self.y - 2)}V{_n(self.y + self.layout.height)}", "cut")
             self.pic._scissors(x, self.y - 8)
             self.pic._text(x + 12, self.y - 6, cut, "red b s")
+
+    def _cut_here(self, way: Any, cut: str) -> None:
+        """Scissors where the way would arrive: others may leave from the same box."""
+        if way[1] in self.layout.pills:
+            target = self._at(self.layout.pills[way[1]])
+            x, y = target.middle[0], target.y - 7
+        else:
+            target = self._at(self.layout.boxes[way[1]])
+            x, y = target.right + 10, target.middle[1]
+        if way in self.layout.tracks:
+            x, y = target.right - 8, self.y + self.layout.tracks[way] + 12
+        self.pic._scissors(x, y)
+        self.pic._text(x + 9, y + (-15 if target.y <= self._at(self.layout.boxes[way[0]]).y else 16), cut, "red b s")
 
     def _crossed(self, lane: int) -> bool:
         """Whether a gradient passes the left edge of a lane."""
@@ -462,16 +537,17 @@ class _View:
         failure = self.view.graph.failure
         if failure is None:
             return
-        y, width = self.y + self.layout.height + 8, self.layout.width
+        y, width = self.y + self.layout.height + 8, self.width
         if self.view.failed is not None:
             box = self._at(self.layout.boxes[self.view.failed])
-            x = box.right - 8
-            self.pic._line(f"M{_n(x)} {_n(box.y + box.h)}V{_n(y)}", "err")
+            self.out.append(f'<circle class="errbg err" cx="{_n(box.right)}" cy="{_n(box.y)}" r="7"/>')
+            self.pic._text(box.right, box.y + 4, "✗", "red b s mid")
         self.out.append(
             f'<rect class="errbg" x="{_n(self.x)}" y="{_n(y)}" width="{_n(width)}" height="34" rx="5"/>'
             f'<rect class="err" x="{_n(self.x)}" y="{_n(y)}" width="{_n(width)}" height="34" rx="5"/>'
         )
-        lines = textwrap.wrap(failure.text, max(20, int((width - 30) / 6.3)))[:2]
+        room = max(20, int((width - 40) / 6.2))
+        lines = textwrap.wrap(failure.text, room, max_lines=2, placeholder=" …")
         for i, line in enumerate(lines):
             self.pic._text(self.x + 10, y + 14 + 14 * i, ("✗ " if i == 0 else "   ") + line, "red s")
 

@@ -115,9 +115,10 @@ class _Recorder(TorchFunctionMode):
         except (TypeError, ValueError):
             named = {f"arg{i}": value for i, value in enumerate(args)} | kwargs
         cells = [c.cell_contents for c in getattr(program, "__closure__", None) or ()]
-        for name, value in _flat(named):
-            if isinstance(value, Tensor):
-                self._given[str(id(value))] = name
+        for argument, tree in named.items():
+            for path, value in _flat(tree):
+                if isinstance(value, Tensor):
+                    self._given[str(id(value))] = path or argument
         for value in (*cells, *(value for _, value in _flat(named)), program):
             if isinstance(value, nn.Module):
                 self._modules[id(value)] = value
@@ -226,7 +227,7 @@ class _Recorder(TorchFunctionMode):
             elif self._mark not in here.metadata:
                 here.metadata[self._mark] = -1
                 todo += [(here, True), *((behind, False) for behind, _ in _ways(here))]
-        constants = {_storage(x) for x in ins if x.grad_fn is None and not x.requires_grad}
+        constants = {_storage(x) for x in ins if not self._sources(x)}
         for i, here in enumerate(new):
             edges = [
                 Edge(self._leaf(b.variable) if leaf else b.metadata[self._mark])
@@ -348,14 +349,14 @@ class _Recorder(TorchFunctionMode):
 
     def _names(self, shown: list[int]) -> tuple[dict[str, str], dict[int, tuple[str, ...]]]:
         """Of the leaves, by id as a text, and of the modules, by id."""
-        children = {id(c) for m in self._modules.values() for c in m.children()}
+        inner = {id(c) for m in self._modules.values() for c in m.modules() if c is not m}
         read = {e.to for i in shown for e in self._steps[i].edges if isinstance(e.to, str)}
         roots = []
         for module in self._modules.values():
             inside = {id(m) for m in module.modules()}
             uses = any(str(id(p)) in read for p in module.parameters())
             runs = any(id(self._steps[i].module) in inside for i in shown)
-            if id(module) not in children and (uses or runs):
+            if id(module) not in inner and (uses or runs):
                 roots.append(module)
         names: dict[str, str] = {}
         paths: dict[int, tuple[str, ...]] = {}

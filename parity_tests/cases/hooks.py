@@ -46,13 +46,13 @@ def register_hook(net, x, y, *, hook=jaxgrad.hook):
     return {"loss": value, "grads": grads, "seen": seen}
 
 
-def once(hook, x, fn, uses):
+def once(hooked, x, uses):
     """The hook sees the sum over the uses."""
-    return [hook(x, fn)] * uses
+    return [hooked(x)] * uses
 
 
-def at_each_use(hook, x, fn, uses):
-    return [hook(x, fn) for _ in range(uses)]
+def at_each_use(hooked, x, uses):
+    return [hooked(x) for _ in range(uses)]
 
 
 @case(
@@ -68,7 +68,7 @@ def register_hook_sum(net, left, right, y, *, uses=once):
     """A parameter's hook sees the sum over its uses in this backward, before `.grad` adds it."""
 
     def loss(net):
-        first, second = uses(jaxgrad.hook, net["fc1"]["weight"], clamp, 2)
+        first, second = uses(lambda w: jaxgrad.hook(w, clamp), net["fc1"]["weight"], 2)
         first, second = (jaxgrad.retain_grad(w, name) for w, name in ((first, "1"), (second, "2")))
         a = mlp(net | {"fc1": net["fc1"] | {"weight": first}}, left)
         b = mlp(net | {"fc1": net["fc1"] | {"weight": second}}, right)
@@ -93,7 +93,7 @@ def tensor_hook(x, *, uses=once):
     """A tensor's hook sees its whole gradient, 8 and not 3 and 5; clamped to 1, x gets 2."""
 
     def loss(x):
-        one, two = uses(jaxgrad.hook, 2 * x, lambda grad: jnp.minimum(grad, 1), 2)
+        one, two = uses(lambda h: jaxgrad.hook(h, lambda grad: jnp.minimum(grad, 1)), 2 * x, 2)
         return 3 * one + 5 * two
 
     value, grad = jaxgrad.value_and_grad(loss)(x)

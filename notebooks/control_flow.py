@@ -1,0 +1,83 @@
+# %% [markdown]
+# # Programs that depend on the data, and what they cost
+#
+# torch builds a graph at every call, so any Python `if` will do. JAX compiles a program once for
+# each shape of its inputs; what depends on *values* is said with `lax.cond`, `lax.scan` or
+# `jnp.where`. In return nothing is built at the second call.
+
+# %%
+# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+import subprocess
+import sys
+
+
+if "google.colab" in sys.modules:
+    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
+    subprocess.run([sys.executable, *install], check=True)
+sys.path.insert(0, "..")
+
+import matplotlib.pyplot as plt
+
+from parity_tests.show import show, without
+
+
+# %% [markdown]
+# ## A graph that depends on the data (S3-03)
+#
+# Some samples go through the network twice; others have their gradient clipped by the batch's mean
+# size.
+
+# %%
+show("control_flow/data_dependent")
+
+# %% [markdown]
+# **A loop whose length depends on the data (S3-03).** `lax.while_loop` has no backward pass,
+# because what it would save has no bound. A `scan` of bounded length that does nothing once it is
+# done has one.
+
+# %%
+show("control_flow/data_dependent_depth")
+
+# %% [markdown]
+# ## Static and dynamic graphs (S3-04)
+#
+# How often is the graph built? That is compared. What does a call cost? That is only measured, on
+# whatever machine ran this; a network of this size is all overhead, and overhead is the question.
+
+# %%
+show("control_flow/static_and_dynamic", only="built/* *refuses* */loss")
+
+# %% [markdown]
+# ## Which stop is cheapest (S0-18)
+#
+# **The document's reason is wrong.** It says that `no_grad` is faster because `detach` copies.
+# `detach` shares storage (the row `detach_shares_storage`). What it costs is the record of L1,
+# made and thrown away; `no_grad` and `inference_mode` never make it. JAX saves nothing for what is
+# stopped, so there the three keep the same bytes.
+
+# %%
+show("checkpointing/cheapest_stop", only="*no_grad_* *as_no_grad *shares*")
+
+# %% [markdown]
+# ## Keep less, compute again: checkpointing (S4-14)
+#
+# The gradients are the same, the bytes are not.
+
+# %%
+show("checkpointing/checkpoint", only="*keep* */loss")
+
+# %%
+without("checkpointing/checkpoint", only="*keep*")
+
+# %%
+kept = show("checkpointing/checkpoint").measured
+ways = {"plain": "no checkpoint", "each": "each block", "whole": "the whole network"}
+plt.figure(figsize=(6, 2.4), dpi=90)
+for shift, side, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
+    bars = [kept[side]["bytes"][way] for way in ways]
+    plt.bar([place + shift for place in range(3)], bars, width=0.38, color=color, label=side)
+plt.xticks([0.2, 1.2, 2.2], list(ways.values()))
+plt.title("bytes kept from forward to backward")
+plt.legend(fontsize=8)
+plt.tight_layout()
+plt.show()

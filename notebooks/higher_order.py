@@ -1,0 +1,120 @@
+# %% [markdown]
+# # Gradients of gradients
+#
+# torch must be told to record the backward pass (`create_graph=True`). In JAX the gradient is a
+# function, and a function can be differentiated again.
+
+# %%
+# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+import subprocess
+import sys
+
+
+if "google.colab" in sys.modules:
+    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
+    subprocess.run([sys.executable, *install], check=True)
+sys.path.insert(0, "..")
+
+import jax
+import jax.numpy as jnp
+import matplotlib.pyplot as plt
+
+from parity_tests.show import show, without
+
+
+# %% [markdown]
+# ## `create_graph`
+
+# %%
+show("higher_order/create_graph")
+
+# %%
+show("higher_order/no_create_graph")
+
+# %% [markdown]
+# **By `backward`.** It adds the second derivative to the first, because `.grad` adds up.
+
+# %%
+show("higher_order/backward_twice")
+
+# %% [markdown]
+# **Detached**, a gradient is a number to what follows.
+
+# %%
+show("higher_order/detached_gradient")
+
+# %% [markdown]
+# ## WGAN's gradient penalty (S4-13)
+#
+# The critic's loss holds the norm of a gradient, and is differentiated by the parameters. In the
+# last column the penalty is a constant: the loss is the same, the gradients are not.
+
+# %%
+show("higher_order/gradient_penalty")
+
+# %%
+without("higher_order/gradient_penalty")
+
+# %% [markdown]
+# **What it is for.** A critic learns to tell two clouds of points apart, with the penalty and
+# without.
+
+# %%
+keys = jax.random.split(jax.random.key(0), 4)
+real, fake = jax.random.normal(keys[0], (64, 2)) + 1, jax.random.normal(keys[1], (64, 2)) - 1
+start = {"w": jax.random.normal(keys[2], (2, 32)) / 2, "v": jax.random.normal(keys[3], (32,)) / 6}
+
+
+def critic(params, x):
+    return jnp.tanh(x @ params["w"]) @ params["v"]
+
+
+def slope(params):
+    grads = jax.grad(lambda x: jnp.sum(critic(params, x)))((real + fake) / 2)
+    return jnp.linalg.norm(grads, axis=1)
+
+
+def loss(params, weight):
+    distance = jnp.mean(critic(params, real)) - jnp.mean(critic(params, fake))
+    return -distance + weight * jnp.mean((slope(params) - 1) ** 2)
+
+
+def train(weight):
+    def step(params, _):
+        grads = jax.grad(loss)(params, weight)
+        return jax.tree.map(lambda p, g: p - 0.05 * g, params, grads), jnp.mean(slope(params))
+
+    return jax.lax.scan(step, start, length=150)[1]
+
+
+plt.figure(figsize=(6, 2.5), dpi=90)
+plt.plot(train(10.0), color="#1b6ca8", label="with the penalty")
+plt.plot(train(0.0), "--", color="#d95f02", label="without")
+plt.axhline(1, color="gray", linewidth=0.8)
+plt.xlabel("step")
+plt.title("the critic's mean slope between real and fake")
+plt.legend(fontsize=8)
+plt.tight_layout()
+plt.show()
+
+# %% [markdown]
+# **Where the critic is flat** the norm has a kink. torch's gradient there is 0; that of
+# `jnp.linalg.norm`, the last column, is NaN, and one NaN is enough to lose a training run.
+
+# %%
+show("higher_order/gradient_penalty_flat")
+
+# %% [markdown]
+# ## The Hessian, and its product with a vector
+
+# %%
+show("higher_order/hessian")
+
+# %%
+show("higher_order/hvp")
+
+# %% [markdown]
+# ## Sample by sample
+
+# %%
+show("higher_order/per_sample_gradients")

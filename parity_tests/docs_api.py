@@ -1,0 +1,144 @@
+"""The API pages of the site: every public name of `jaxgrad`, at the shortest path it can be had by.
+
+A page is a theme (`jaxgrad/hooks.py`, `jaxgrad/graph/`), so a new helper, file or folder appears by
+itself. The pages name what there is; sphinx reads the docstrings.
+"""
+
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jaxgrad
+
+
+DIFFERS = re.compile(r"^Differs from (\w+) in:(.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
+
+
+class Entry(NamedTuple):
+    """One public name."""
+
+    module: str  # where a user imports it from
+    name: str
+    value: Any
+
+    @property
+    def theme(self) -> str:
+        """The file or folder of `jaxgrad` that it is written in."""
+        return self.value.__module__.split(".")[1]
+
+    @property
+    def path(self) -> str:
+        return f"{self.module}.{self.name}"
+
+    @property
+    def doc(self) -> str:
+        return inspect.getdoc(self.value) or ""
+
+    @property
+    def sentence(self) -> str:
+        made_up = self.doc.startswith(f"{self.name}(")  # by NamedTuple
+        return "" if made_up else " ".join(self.doc.partition("\n\n")[0].split())
+
+    @property
+    def torch(self) -> str:
+        """The line that names its counterpart."""
+        found = re.search(r"^Torch: (.*?)(?:\n\n|\Z)", self.doc, re.MULTILINE | re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
+
+    @property
+    def differs(self) -> list[tuple[str, str]]:
+        """From what it differs, and in what: the numbered list as markdown."""
+        return [(what, inspect.cleandoc(text)) for what, text in DIFFERS.findall(self.doc)]
+
+
+def entries() -> list[Entry]:
+    """Every public name once, in the order of the surface."""
+    seen: set[int] = set()
+    found = []
+    for module in sorted(_modules(), key=lambda module: module.__name__.count(".")):
+        for name, value in vars(module).items():
+            if _is_public(module, name, value) and id(value) not in seen:
+                seen.add(id(value))
+                found.append(Entry(module.__name__, name, value))
+    return found
+
+
+def pages() -> dict[str, str]:
+    """A page a theme, and one that lists everything with torch's name for it."""
+    themes: dict[str, list[Entry]] = {}
+    for entry in entries():
+        themes.setdefault(entry.theme, []).append(entry)
+    made = {f"api/{theme}.md": _page(theme, of) for theme, of in themes.items()}
+    return {"api/index.md": _index(themes), **made}
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+
+
+def code(text: str) -> str:
+    """Code in a line of markdown."""
+    return f"`` {text} ``" if "`" in text else f"`{text}`"
+
+
+def boxed(name: str, *parts: str) -> str:
+    """Parts that the style sheet finds by a name."""
+    return "\n\n".join([f"::::{{container}} {name}", *parts, "::::"])
+
+
+def toctree(names: Iterable[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", *names, "```"])
+
+
+def _modules() -> Iterator[types.ModuleType]:
+    yield jaxgrad
+    for info in pkgutil.walk_packages(jaxgrad.__path__, "jaxgrad."):
+        if not any(part.startswith("_") for part in info.name.split(".")):
+            yield importlib.import_module(info.name)
+
+
+def _is_public(module: types.ModuleType, name: str, value: Any) -> bool:
+    """A documented function or class: any that a package lists, and those that a file defines."""
+    if not (inspect.isfunction(value) or inspect.isclass(value)):
+        return False
+    if name.startswith("_") or not value.__doc__:
+        return False
+    home, here = value.__module__, module.__name__
+    return home.startswith(f"{here}.") if hasattr(module, "__path__") else home == here
+
+
+def _index(themes: dict[str, list[Entry]]) -> str:
+    parts = [
+        "# API",
+        "Every public name, by theme. `import jaxgrad` needs jax and optax, never torch; what a "
+        "helper is called in torch is in the last column.",
+    ]
+    for theme, of in themes.items():
+        rows = [[link(entry), entry.sentence, entry.torch] for entry in of]
+        parts += [f"## {theme}", table(("", "what it does", "torch"), rows)]
+    return "\n\n".join([*parts, toctree(themes), ""])
+
+
+def _page(theme: str, of: list[Entry]) -> str:
+    intro = inspect.getdoc(importlib.import_module(f"jaxgrad.{theme}")) or ""
+    parts = [f"# {theme}", intro]
+    for entry in of:
+        kind = "autoclass" if inspect.isclass(entry.value) else "autofunction"
+        members = "\n   :members:" if kind == "autoclass" else ""
+        parts.append(
+            f"```{{eval-rst}}\n.. currentmodule:: {entry.module}\n\n"
+            f".. {kind}:: {entry.name}{members}\n```"
+        )
+    return "\n\n".join([*parts, ""])
+
+
+def link(entry: Entry) -> str:
+    shown = entry.path.removeprefix("jaxgrad.")
+    return f"{{py:obj}}`{shown} <{entry.path}>`"

@@ -1,0 +1,261 @@
+"""The picture of a case: the backward graphs of its reference and of its twin, as they run.
+
+Nothing is drawn from a description. The torch reference runs under a recorder; the twin runs with
+JAX's derivatives watched, and each function that it differentiates is read as a graph. What is
+written down here is only what the rows of a picture say.
+"""
+
+import contextlib
+import functools
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+from unittest import mock
+
+import jax
+import numpy as np
+
+import jaxgrad
+from jaxgrad.graph import Graph, Setting, backward_graph, side_by_side
+from jaxgrad.parity import interop
+from jaxgrad.parity.compare import flatten
+from parity_tests.case import Case, CaseError
+from parity_tests.draw import draw
+from parity_tests.engine import run
+from parity_tests.witness import run_reference
+
+
+MOST = 6  # rows; of a training loop the first and the last
+
+
+class Row(NamedTuple):
+    """What the row of a setting says: what a user writes in torch and in JAX, and why."""
+
+    torch: str
+    jax: str
+    note: str
+
+
+ROWS: dict[str, dict[str, Row]] = {
+    "grad_modes/recorded": {
+        "nothing": Row(
+            "h = l1(x); out = l2(h)",
+            "h = linear(net['l1'], x); out = linear(net['l2'], h)",
+            "the plain step",
+        ),
+        "detach": Row(
+            "out = l2(h.detach())",
+            "out = linear(net['l2'], lax.stop_gradient(h))",
+            "torch records L1 all the same; the loss does not reach it",
+        ),
+        "no_grad": Row(
+            "with torch.no_grad(): h = l1(x)",
+            "h = jaxgrad.no_grad(linear)(net['l1'], x)",
+            "torch never records L1; in JAX it is the program of detach",
+        ),
+        "inference_mode": Row(
+            "with torch.inference_mode(): h = l1(x)  # then l2(h.clone())",
+            "h = jaxgrad.no_grad(linear)(net['l1'], x)",
+            "as no_grad; only a clone may enter a graph",
+        ),
+        "optimizer": Row(
+            "SGD(l2.parameters(), lr=0.1).step()",
+            "net | {'l2': sgd(net['l2'], grads['l2'])}",
+            "L1's gradient is computed, and not applied",
+        ),
+        "manual": Row(
+            "l1.zero_grad(set_to_none=False)",
+            "grads | {'l1': tree.map(zeros_like, grads['l1'])}",
+            "L1's gradient is computed, then set to zero",
+        ),
+    },
+    "grad_modes/no_grad_part": {
+        "both_outside": Row("y = x**2; z = x**3", "y = x**2; z = x**3", ""),
+        "y_inside": Row("with no_grad(): y = x**2", "y = no_grad(lambda: x**2)()", ""),
+        "z_inside": Row("with no_grad(): z = x**3", "z = no_grad(lambda: x**3)()", ""),
+        "both_inside": Row("with no_grad(): y, z = ...", "no_grad(lambda: x**2 + x**3)()", ""),
+    },
+}
+
+
+def picture(case: Case, seed: int = 0) -> str:
+    """The backward graphs of a case in torch and in JAX, side by side.
+
+    Args:
+      case: From `parity_tests.case.load()`.
+      seed: Of its inputs.
+
+    Returns:
+      The text of an SVG.
+
+    Raises:
+      CaseError: The case has no picture: one side differentiates nothing that could be drawn, or
+        the two do not differentiate equally often.
+    """
+    rows = settings(case, seed)
+    verdict = run(case, seed=seed).verdict
+    shown = {name: row._replace(verdict=_sign(row, verdict)) for name, row in rows.items()}
+    return side_by_side(shown, title=f"{case.id}: {' '.join(case.claim.replace('`', '').split())}")
+
+
+def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
+    """The rows of a case's picture, by name."""
+    inputs = draw(case.inputs, case.id, seed)
+    torch_seen, torch_graphs = _torch(case, inputs)
+    jax_seen, jax_graphs = _jax(case, inputs)
+    pairs = _pairs(case, torch_graphs, jax_graphs)
+    names = _row_names(case, torch_seen, len(pairs))
+    texts = ROWS.get(case.id, {})
+    found = {}
+    for name, (torch, jax_) in zip(names, pairs, strict=True):
+        text = texts.get(name, Row(*case.idiom, note=""))
+        torch = _as_used(torch, torch_seen, name, inputs)
+        jax_ = _as_used(jax_, jax_seen, name, inputs)
+        found[name] = Setting(torch, jax_, (text.torch, text.jax), text.note)
+    if len(found) > MOST:
+        found = {name: found[name] for name in (names[0], names[-1])}
+    return found
+
+
+def _torch(case: Case, inputs: Any) -> tuple[Any, list[Graph]]:
+    """The reference under the recorder: its observation, and its graphs."""
+    from jaxgrad.parity.torch_graph import record
+
+    graphs: list[Graph] = []
+
+    def recorded(**inputs: Any) -> Any:
+        seen: list[Any] = []
+
+        @functools.wraps(case.reference)
+        def program(**inputs: Any) -> None:
+            seen.append(case.reference(**inputs))
+
+        graphs.extend(record(program, **inputs))
+        return seen[0] if seen else None
+
+    watched: Any = types.SimpleNamespace(reference=recorded)
+    return run_reference(watched, inputs, "float64"), graphs
+
+
+def _jax(case: Case, inputs: Any) -> tuple[Any, list[Graph]]:
+    calls: list[tuple[Any, Any, Any]] = []
+    with _derivatives_watched(calls), jax.disable_jit():  # a scan over steps is a loop, to be seen
+        seen = interop.to_numpy(case.fun(**interop.to_jax(inputs)))
+    known = {}
+    for fun, args, options in calls:
+        known |= _leaf_names(fun, args, options)
+    constants = [(name, array) for name, array in known.values()]
+    return seen, [
+        backward_graph(fun, *args, constants=constants, **options) for fun, args, options in calls
+    ]
+
+
+def _leaf_names(fun: Any, args: Any, options: Any) -> dict[int, tuple[str, Any]]:
+    """The arrays that one call differentiates, so that another can say that it does not."""
+    chosen = options.get("argnums", 0)
+    if not isinstance(chosen, int):
+        return {}
+    paths = jax.tree_util.tree_leaves_with_path(args[chosen])
+    names = [(jax.tree_util.keystr(path, simple=True, separator="."), x) for path, x in paths]
+    return {id(x): (name, x) for name, x in names if name}
+
+
+@contextlib.contextmanager
+def _derivatives_watched(calls: list[tuple[Any, Any, Any]]) -> Iterator[None]:
+    """Note each function that is differentiated at numbers, and where."""
+    inside = [False]
+
+    def watched(original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def derivative(fun: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
+            wanted = original(fun, argnums, has_aux, **options)
+
+            @functools.wraps(wanted)
+            def call(*args: Any, **kwargs: Any) -> Any:
+                traced = any(isinstance(x, jax.core.Tracer) for x in jax.tree.leaves(args))
+                if traced or inside[0] or kwargs:
+                    return wanted(*args, **kwargs)
+                calls.append((fun, args, {"argnums": argnums, "has_aux": has_aux}))
+                inside[0] = True
+                try:
+                    return wanted(*args)
+                finally:
+                    inside[0] = False
+
+            return call
+
+        return derivative
+
+    with contextlib.ExitStack() as stack:
+        for module in (jaxgrad, jax):
+            for name in ("value_and_grad", "grad"):
+                new = watched(getattr(module, name))
+                stack.enter_context(mock.patch.object(module, name, new))
+        yield
+
+
+def _pairs(
+    case: Case, torch: Sequence[Graph], jax_: Sequence[Graph]
+) -> list[tuple[Graph, Graph]]:
+    if torch and len(jax_) == 1:
+        jax_ = [*jax_] * len(torch)
+    if jax_ and len(torch) == 1:
+        torch = [*torch] * len(jax_)
+    if not torch or len(torch) != len(jax_):
+        raise CaseError(
+            f"{case.id} has no picture: its reference calls backward {len(torch)} times, its twin "
+            f"differentiates {len(jax_)} functions at numbers, and the two cannot be put side by "
+            "side; those made for it have picture=True"
+        )
+    left = list(jax_)
+    pairs = []
+    for graph in torch:  # they may differentiate in another order
+        other = next((g for g in left if _same_leaves(graph, g)), left[0])
+        left.remove(other)
+        pairs.append((graph, other))
+    return pairs
+
+
+def _same_leaves(a: Graph, b: Graph) -> bool:
+    """Whether the same gradients land."""
+    mine, others = ({leaf.name: leaf.grad for leaf in g.leaves if leaf.slot} for g in (a, b))
+    return mine.keys() == others.keys() and all(
+        (mine[name] is None) == (others[name] is None)
+        and np.isclose(mine[name] or 0.0, others[name] or 0.0)
+        for name in mine
+    )
+
+
+def _row_names(case: Case, seen: Any, count: int) -> list[str]:
+    """The observation's own names where it has one for each graph."""
+    if count == 1:
+        return [case.behaviour]
+    if case.id in ROWS and len(ROWS[case.id]) == count:
+        return list(ROWS[case.id])
+    if isinstance(seen, dict) and len(seen) == count:
+        return list(seen)
+    return [f"step {i + 1}" for i in range(count)]
+
+
+def _as_used(graph: Graph, seen: Any, name: str, inputs: Any) -> Graph:
+    """The gradients as the observation has them: set to zero, or not applied, after backward."""
+    row = seen.get(name) if isinstance(seen, dict) else None
+    if not isinstance(row, dict) or not isinstance(row.get("grads"), dict):
+        return graph
+    grads, params, before = (
+        {path.replace("/", "."): leaf for path, leaf in flatten(tree).items()}
+        for tree in (row["grads"], row.get("params", {}), inputs.get("net", {}))
+    )
+    norms = {key: None if g is None else float(np.linalg.norm(g)) for key, g in grads.items()}
+    kept = [key for key in params.keys() & before.keys() if np.array_equal(params[key], before[key])]
+    notes = {key: "computed, not applied" for key in kept if norms.get(key)}
+    return graph.with_leaves(norms, notes)
+
+
+def _sign(row: Setting, verdict: str) -> str:
+    failed = [graph for graph in (row.torch, row.jax) if graph and graph.failure]
+    if failed:
+        return f"{failed[0].framework} raises"
+    return {"bitwise": "✓ the same gradients, to the bit", "close": "✓ the same gradients"}.get(
+        verdict, verdict
+    )

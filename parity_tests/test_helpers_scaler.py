@@ -1,0 +1,337 @@
+"""`jaxgrad.GradScaler` against torch.amp.GradScaler, step by step and bit by bit."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import torch
+
+import jaxgrad
+from jaxgrad.parity.interop import to_jax, to_numpy, to_torch
+
+
+NAN, INF = float("nan"), float("inf")
+update_scale: Any = getattr(torch, "_amp_update_scale_")  # noqa: B009  # what update() calls
+MODES = {"eager": lambda f: f, "jit": jax.jit}
+
+
+def torch_scaler(**kwargs: Any) -> Any:
+    scaler = torch.amp.GradScaler("cpu", **kwargs)
+    scaler._lazy_init_scale_growth_tracker(torch.device("cpu"))
+    return scaler
+
+
+def same_bits(torch_s: Any, jax_s: Any) -> None:
+    left, right = to_numpy(torch_s), to_numpy(jax_s)
+    assert jax.tree.structure(left) == jax.tree.structure(right), (left, right)
+    for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        nan = np.isnan(a.astype(float)) & np.isnan(b.astype(float))
+        assert (np.where(nan, 0, a) == np.where(nan, 0, b)).all(), (a, b)
+
+
+# --- one method at a time -------------------------------------------------------------------------
+
+
+LOSSES = {
+    "float32": np.float32(2.3),
+    "float64": np.float64(2.3),
+    "float16 scalar": np.asarray(2.3, "float16"),
+    "float16 array": np.array([2.3, 70.0], "float16"),
+    "bfloat16 array": np.asarray(jnp.asarray([2.3, 70.0], "bfloat16")),
+    "float64 array": np.array([2.3, INF, NAN]),
+    "integers": np.array([2, 3]),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", LOSSES)
+def test_scale(name, mode):
+    """A half-precision scalar becomes float32, an array keeps its dtype and may overflow."""
+    loss = np.asarray(LOSSES[name])
+    scaler = jaxgrad.GradScaler(init_scale=1000.0)
+    scaled = MODES[mode](scaler.scale)(scaler.init(), to_jax(loss))
+    same_bits(torch_scaler(init_scale=1000.0).scale(to_torch(loss)), scaled)
+
+
+def test_scale_of_a_bfloat16_scalar():
+    """Becomes float32 as well."""
+    scaler = jaxgrad.GradScaler(init_scale=1000.0)
+    theirs = torch_scaler(init_scale=1000.0).scale(torch.tensor(2.3, dtype=torch.bfloat16))
+    same_bits(theirs, scaler.scale(scaler.init(), jnp.asarray(2.3, "bfloat16")))
+
+
+def test_scale_of_a_tree():
+    """torch takes nested lists and tuples of outputs."""
+    outs = [np.float32(1.5), (np.float32(2.5), np.array([1.0, 2.0]))]
+    scaler = jaxgrad.GradScaler()
+    ours = scaler.scale(scaler.init(), to_jax(jax.tree.map(np.asarray, outs)))
+    same_bits(torch_scaler().scale(to_torch(jax.tree.map(np.asarray, outs))), ours)
+
+
+GRADS = {
+    "finite": [1.0, 3.0, -1e-3],
+    "inf": [1.0, INF],
+    "minus inf": [-INF, 2.0],
+    "nan": [NAN, 1.0],
+    "zeros": [0.0, -0.0],
+    "large": [1e38, 1e-30],
+}
+
+
+def torch_unscale(scale, *grads):
+    params = []
+    for grad in grads:
+        params.append(torch.nn.Parameter(torch.zeros_like(grad)))
+        params[-1].grad = grad
+    scaler, optimizer = torch_scaler(init_scale=scale), torch.optim.SGD(params, lr=1.0)
+    scaler.unscale_(optimizer)
+    (found,) = scaler._per_optimizer_states[id(optimizer)]["found_inf_per_device"].values()
+    return [p.grad for p in params], found
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("scale", (1.0, 1000.0, 2.0**16, 3.0, 1e-3, 1e-40, 0.0, INF))
+@pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16"))
+@pytest.mark.parametrize("name", GRADS)
+def test_unscale(name, dtype, scale, mode):
+    """The bits of torch: a product with the float32 of 1/scale; found_inf looks before it."""
+    grad = np.asarray(jnp.asarray(GRADS[name], dtype))
+    scaler = jaxgrad.GradScaler(init_scale=scale)
+    ours = MODES[mode](scaler.unscale)(scaler.init(), [to_jax(grad)])
+    same_bits(torch_unscale(scale, to_torch(grad)), ours)
+
+
+def test_unscale_multiplies():
+    """For a thousand scales; a division would give other bits in more than half of the cases."""
+    rng = np.random.default_rng(0)
+    scales = np.exp(rng.uniform(-10, 20, 1000)).astype("float32")
+    grad = rng.normal(size=1000).astype("float32")
+    differ = 0
+    for scale in scales:
+        scaler = jaxgrad.GradScaler(init_scale=float(scale))
+        ours = scaler.unscale(scaler.init(), [to_jax(grad)])
+        same_bits(torch_unscale(float(scale), to_torch(grad)), ours)
+        differ += bool((grad / scale != ours[0][0]).any())
+    assert differ > 500
+
+
+def test_unscale_several():
+    """One bad gradient spoils them all; None stays None; without gradients nothing is found."""
+    scaler = jaxgrad.GradScaler(init_scale=4.0)
+    state = scaler.init()
+    grads, found = scaler.unscale(state, {"a": jnp.array([8.0]), "b": None, "c": jnp.array([INF])})
+    assert float(grads["a"][0]) == 2.0 and grads["b"] is None and found == 1.0
+    assert scaler.unscale(state, {"b": None})[1] == 0.0
+    mixed = [np.array([8.0, 1.0], "float32"), np.array([NAN, 3.0])]
+    same_bits(torch_unscale(4.0, *map(to_torch, mixed)), scaler.unscale(state, to_jax(mixed)))
+
+
+def test_unscale_refuses_float16():
+    """torch's words, and what to do."""
+    with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients"):
+        torch_unscale(1.0, torch.ones(2, dtype=torch.float16))
+    scaler = jaxgrad.GradScaler()
+    words = "Attempting to unscale FP16 gradients: keep the parameters in float32"
+    with pytest.raises(ValueError, match=words):
+        scaler.unscale(scaler.init(), [jnp.ones(2, "float16")])
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("found", (0.0, 1.0, 2.0, NAN))
+@pytest.mark.parametrize("tracker", (0, 1, 2, 5))
+@pytest.mark.parametrize("factors", ((2.0, 0.5), (1.1, 0.9)))
+@pytest.mark.parametrize("scale", (1.0, 1000.0, 1e-30, 2.0**127, 3e38, 0.0, INF, NAN))
+def test_update(scale, factors, tracker, found, mode):
+    """The scale and its tracker after one step, at every edge; computed in float64."""
+    scale_, tracker_ = torch.tensor(scale), torch.tensor(tracker, dtype=torch.int32)
+    update_scale(scale_, tracker_, torch.tensor(found), *factors, 3)
+    scaler = jaxgrad.GradScaler(1.0, *factors, growth_interval=3)
+    state = scaler.init()._replace(scale=jnp.float32(scale), growth_tracker=jnp.int32(tracker))
+    ours = MODES[mode](scaler.update)(state, jnp.float32(found))
+    same_bits((scale_, tracker_), tuple(ours))
+
+
+def test_update_with_x64_off():
+    """Powers of two are exact there too, and every dtype is what it was."""
+    with jax.enable_x64(False):
+        scaler = jaxgrad.GradScaler(growth_interval=1)
+        state = jax.jit(scaler.update)(scaler.init(), jnp.float32(0.0))
+        assert (state.scale.dtype, state.growth_tracker.dtype) == (jnp.float32, jnp.int32)
+        assert float(state.scale) == 2.0**17
+        state = jaxgrad.GradScaler(1000.0, 1.1, growth_interval=1).update(state, jnp.float32(0.0))
+        np.testing.assert_allclose(state.scale, 2.0**17 * 1.1, rtol=2e-7)
+
+
+def test_the_scale_reaches_zero():
+    """It is not held above one or at the smallest normal number."""
+    scaler = jaxgrad.GradScaler(init_scale=1e-37)
+    state = scaler.init()
+    theirs = torch_scaler(init_scale=1e-37)._scale
+    tracker = torch.tensor(0, dtype=torch.int32)
+    for _ in range(50):
+        state = scaler.update(state, jnp.float32(1.0))
+        update_scale(theirs, tracker, torch.tensor(1.0), 2.0, 0.5, 2000)
+    assert float(state.scale) == theirs.item() == 0.0
+
+
+# --- a whole training run -------------------------------------------------------------------------
+
+
+BAD = [False, True, True, False, False, False, True, *[False] * 8]
+SETTINGS = {
+    "init_scale": 1000.0,
+    "growth_factor": 3.0,
+    "backoff_factor": 0.25,
+    "growth_interval": 3,
+}
+
+
+def torch_run(clip, momentum):
+    x = to_torch(np.linspace(-1.0, 1.0, 12, dtype="float32").reshape(4, 3))
+    w = torch.nn.Parameter(to_torch(np.array([0.5, -0.25, 1.5], "float32")))
+    optimizer = torch.optim.SGD([w], lr=0.1, momentum=momentum)
+    scaler, history = torch_scaler(**SETTINGS), []
+    for bad in BAD:
+        optimizer.zero_grad()
+        loss = ((x @ w) ** 2).mean() * (INF if bad else 1.0)
+        scaler.scale(loss).backward()
+        if clip:
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_([w], 0.5)
+        scaler.step(optimizer)
+        scaler.update()
+        history.append((w.detach().clone(), scaler.get_scale(), scaler._get_growth_tracker()))
+    return history
+
+
+def jax_run(clip, momentum, loop):
+    x = to_jax(np.linspace(-1.0, 1.0, 12, dtype="float32").reshape(4, 3))
+    w = to_jax(np.array([0.5, -0.25, 1.5], "float32"))
+    tx = optax.sgd(0.1, momentum or None)
+    scaler = jaxgrad.GradScaler(**SETTINGS)
+
+    def step(carry, bad):
+        w, opt_state, state = carry
+
+        def loss(w):
+            return scaler.scale(state, ((x @ w) ** 2).mean() * jnp.where(bad, INF, 1.0))
+
+        grads, found_inf = scaler.unscale(state, jax.grad(loss)(w))
+        if clip:
+            grads, _ = jaxgrad.clip_grad_norm(grads, 0.5)
+        w, opt_state = scaler.step(found_inf, tx, grads, opt_state, w)
+        state = scaler.update(state, found_inf)
+        return (w, opt_state, state), (w, *state)
+
+    carry, bads = (w, tx.init(w), scaler.init()), jnp.array(BAD)
+    if loop == "scan":
+        _, out = jax.jit(lambda c: jax.lax.scan(step, c, bads))(carry)
+        return [tuple(leaf[i] for leaf in out) for i in range(len(BAD))]
+    history = []
+    for bad in bads:
+        carry, out = (step if loop == "eager" else jax.jit(step))(carry, bad)
+        history.append(out)
+    return history
+
+
+@pytest.mark.parametrize("loop", ("eager", "jit", "scan"))
+@pytest.mark.parametrize("momentum", (0.0, 0.9))
+@pytest.mark.parametrize("clip", (False, True))
+def test_a_training_run(clip, momentum, loop):
+    """Skips, backs off, grows in torch's steps; a skipped step leaves the momentum alone too."""
+    for theirs, ours in zip(torch_run(clip, momentum), jax_run(clip, momentum, loop), strict=True):
+        np.testing.assert_allclose(ours[0], theirs[0].numpy(), rtol=1e-5)
+        assert (float(ours[1]), int(ours[2])) == theirs[1:]
+
+
+def test_two_optimizers():
+    """Each skips by its own gradients; one skip backs the scale off, once."""
+    params = [torch.nn.Parameter(torch.ones(2)) for _ in range(2)]
+    optimizers = [torch.optim.SGD([p], lr=1.0) for p in params]
+    scaler = torch_scaler(init_scale=8.0)
+    for p, value in zip(params, (16.0, INF), strict=True):
+        p.grad = torch.full((2,), value)
+    for optimizer in optimizers:
+        scaler.step(optimizer)
+    scaler.update()
+
+    ours, tx = jaxgrad.GradScaler(init_scale=8.0), optax.sgd(1.0)
+    state, after, found = ours.init(), [], []
+    for value in (16.0, INF):
+        w = jnp.ones(2)
+        grads, found_inf = ours.unscale(state, jnp.full(2, value))
+        after.append(ours.step(found_inf, tx, grads, tx.init(w), w)[0])
+        found.append(found_inf)
+    state = ours.update(state, found)
+    for p, w in zip(params, after, strict=True):
+        np.testing.assert_array_equal(p.detach().numpy(), w)
+    assert float(state.scale) == scaler.get_scale() == 4.0
+
+
+class Recorder(NamedTuple):
+    """A transformation with a `step` of its own, as jaxgrad.optim's have."""
+
+    init: Any = lambda params: jnp.int32(0)
+    update: Any = None  # must not be called
+
+    def step(self, grads, state, params):
+        return jax.tree.map(lambda p, g: p - g, params, grads), state + 1
+
+
+def test_a_transformation_s_own_step_is_used():
+    """And skipped in the same way."""
+    tx: Any = Recorder()
+    scaler, w = jaxgrad.GradScaler(), {"w": jnp.array([1.0, 2.0])}
+    grads = {"w": jnp.array([0.5, NAN])}
+    stepped, count = scaler.step(jnp.float32(0.0), tx, grads, tx.init(w), w)
+    assert stepped["w"][0] == 0.5 and np.isnan(stepped["w"][1]) and count == 1
+    stepped, count = scaler.step(jnp.float32(1.0), tx, grads, tx.init(w), w)
+    np.testing.assert_array_equal(stepped["w"], w["w"])
+    assert count == 0
+
+
+def test_disabled():
+    """Everything passes; the step is taken whatever was found; the scale is 1."""
+    scaler, tx = (
+        jaxgrad.GradScaler(growth_factor=0.5, backoff_factor=2.0, enabled=False),
+        optax.sgd(1.0),
+    )
+    theirs = torch.amp.GradScaler("cpu", growth_factor=0.5, backoff_factor=2.0, enabled=False)
+    state = scaler.init()
+    assert float(state.scale) == theirs.get_scale() == 1.0
+    loss, grads = jnp.asarray(2.0, "float16"), [jnp.array([INF], "float16")]
+    assert scaler.scale(state, loss) is loss
+    unscaled, found = scaler.unscale(state, grads)
+    assert unscaled is grads and found == 0.0
+    w, _ = scaler.step(jnp.float32(1.0), tx, jnp.array([1.0]), tx.init(jnp.ones(1)), jnp.ones(1))
+    assert w == 0.0 and scaler.update(state, found) is state
+
+
+def test_settings_that_are_refused():
+    """torch's words, and what was given."""
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"growth_factor": 1.0}, "The growth factor must be > 1.0"),
+        ({"backoff_factor": 1.0}, "The backoff factor must be < 1.0"),
+    ]
+    for kwargs, words in refused:
+        with pytest.raises(AssertionError, match=words):
+            torch_scaler(**kwargs)
+        with pytest.raises(ValueError, match=words + ", got 1.0"):
+            jaxgrad.GradScaler(**kwargs)
+
+
+def test_vmap():
+    """A state and gradients for each row: mapped, each has its own scale."""
+    scaler = jaxgrad.GradScaler(growth_interval=1)
+    states = jax.tree.map(lambda x: jnp.stack([x, x]), scaler.init())
+    grads = jnp.array([[1.0, 2.0], [INF, 2.0]])
+    _, found = jax.vmap(scaler.unscale)(states, grads)
+    np.testing.assert_array_equal(found, [0.0, 1.0])
+    states = jax.vmap(scaler.update)(states, found)
+    np.testing.assert_array_equal(states.scale, [2.0**17, 2.0**15])
