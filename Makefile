@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test mutants mutants-sample lint clean
+.PHONY: help parity test mutants mutants-sample lint docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -37,8 +37,12 @@ lint: $(STAMP) ## ruff and pyright
 	@"$(BIN)" -m ruff format --check
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$(BIN)" -m pyright
 
+docs: $(VENV)/.docs ## the site, in docs/_build; a warning is an error
+	@"$(BIN)" -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build
+	@echo "The site is docs/_build/index.html"
+
 clean: ## forget the environment and every cache
-	rm -rf "$(VENV)" .cache .hypothesis .pytest_cache .ruff_cache build dist
+	rm -rf "$(VENV)" .cache .hypothesis .pytest_cache .ruff_cache build dist docs/_build docs/jupyter_execute
 
 # torch first and alone: only torch comes from its index, what it needs comes with the rest.
 $(STAMP): pyproject.toml constraints.txt
@@ -49,4 +53,9 @@ $(STAMP): pyproject.toml constraints.txt
 	@"$(PYTHON)" -m venv "$(VENV)"
 	@$(PIP) --no-deps --retries 2 --timeout 15 $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") torch
 	@$(PIP) -e '.[parity,dev]'
+	@touch "$@"
+
+# An extra of its own: the suite needs none of it.
+$(VENV)/.docs: $(STAMP)
+	@$(PIP) -e '.[docs]'
 	@touch "$@"

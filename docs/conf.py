@@ -23,15 +23,18 @@ project = "jaxgrad"
 author = "The jaxgrad authors"
 release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "jupyter_execute"]  # both written by the build
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # what was run is committed
 nb_merge_streams = True
+nb_code_prompt_show = "Show the {type}"
+nb_code_prompt_hide = "Hide the {type}"
 
 toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
 autodoc_type_aliases = {"PyTree": "PyTree", "Unused": "Unused"}
 autodoc_typehints_format = "short"
 python_maximum_signature_line_length = 80
@@ -50,6 +53,10 @@ html_theme_options = {
     "logo": {"text": "jaxgrad"},
     "home_page_in_toc": True,
     "navbar_persistent": [],  # the search field is in the sidebar
+    # Not beside behaviours and notebooks: two programs side by side need the room.
+    "secondary_sidebar_items": {
+        page: ["page-toc"] for page in ("api/*", "conventions", "deviations", "contributing")
+    },
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,

@@ -84,11 +84,12 @@ def hoist(fun: Callable[..., Any], *example: Any) -> Hoisted:
     """
     closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*example)
     jaxpr, structure = closed.jaxpr, jax.tree.structure(shapes)
-    dtypes = [aval.dtype for aval in closed.in_avals]
+    dtypes = [x.dtype for x in (*closed.consts, *closed.in_avals)]
 
     def hoisted(consts: Values, *args: Any) -> Any:
-        run = jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(jaxpr, list(consts)))
-        return structure.unflatten(run(*_cast(jax.tree.leaves(args), dtypes)))
+        values = _cast([*consts, *jax.tree.leaves(args)], dtypes)
+        run = jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(jaxpr, values[: len(consts)]))
+        return structure.unflatten(run(*values[len(consts) :]))
 
     return Hoisted(hoisted, list(closed.consts), shapes)
 

@@ -69,7 +69,8 @@ network()
 # %% [markdown]
 # Every lesson looks as the next one does: torch's program, the same in JAX, what each gave, the
 # verdict. Both texts are taken from the functions that ran. `=` is the same bits, `~` the same to
-# rounding, `≠` different.
+# rounding, `≠` different. An ULP is the distance to the next floating-point number, here next to
+# the largest element of an array.
 #
 # **Every gradient of a small network (S4-03).**
 

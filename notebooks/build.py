@@ -17,6 +17,7 @@ import tomllib
 import jupytext
 import nbformat
 from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -105,12 +106,18 @@ def main() -> int:
     unknown = [name for name in names if name not in known]
     if unknown:
         parser.error(f"there is no notebook {', '.join(unknown)}; there are {', '.join(known)}")
+    failed = 0
     for name in names:
         start = time.perf_counter()
-        build(known[name])
+        try:
+            build(known[name])
+        except CellExecutionError as error:
+            failed = 1
+            print(f"{name}: {error.ename}: {error.evalue}", file=sys.stderr, flush=True)
+            continue
         size = known[name].with_suffix(".ipynb").stat().st_size
-        print(f"{name:<20} {time.perf_counter() - start:5.1f} s  {size / 1000:5.0f} KB", flush=True)
-    return 0
+        print(f"{name:<16} {time.perf_counter() - start:5.1f} s {size / 1000:5.0f} KB", flush=True)
+    return failed
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
-from parity_tests.show import show, without
+from parity_tests.show import graph, show, without
 
 
 # %% [markdown]
@@ -29,6 +29,12 @@ from parity_tests.show import show, without
 
 # %%
 show("control_flow/data_dependent")
+
+# %% [markdown]
+# The graph that torch built for this batch, and JAX's, which is the same for every batch.
+
+# %%
+graph("control_flow/data_dependent")
 
 # %% [markdown]
 # **A loop whose length depends on the data (S3-03).** `lax.while_loop` has no backward pass,

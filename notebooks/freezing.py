@@ -18,7 +18,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
-from parity_tests.show import programs, show, without
+from parity_tests.show import graph, programs, show, without
 
 
 # %% [markdown]
@@ -73,12 +73,18 @@ show("freezing/filter_requires_grad", only="*/losses/* */given */state_indices* 
 # %%
 show("freezing/single_headed", only="*/grads/trunk/weight */grads/a/weight")
 
+# %%
+graph("freezing/single_headed")
+
 # %% [markdown]
 # **A loss a head (S0-15).** Stop one head's gradient into the trunk, and the trunk gets the other
 # head's alone.
 
 # %%
 show("freezing/multi_headed", only="*/losses/* */trunk/weight */grads/b/weight")
+
+# %%
+graph("freezing/multi_headed")
 
 # %% [markdown]
 # ## An actor and its critic (S0-16)

@@ -16,8 +16,17 @@ if "google.colab" in sys.modules:
     subprocess.run([sys.executable, *install], check=True)
 sys.path.insert(0, "..")
 
-from parity_tests.show import network, show, without
+from parity_tests.show import graph, network, show
 
+
+# %% [markdown]
+# ## All of it in one picture (S0-17)
+#
+# Headers read forward, boxes backward. In torch L1 can be on the loss's path, recorded but out of
+# its reach, or never recorded; the lessons below go through them one by one.
+
+# %%
+graph("grad_modes/recorded")
 
 # %% [markdown]
 # The programs below use these. `jaxgrad.value_and_grad` is `jax.value_and_grad` with `None` where
@@ -42,9 +51,6 @@ show("grad_modes/nothing_stopped")
 
 # %%
 show("grad_modes/detach")
-
-# %%
-without("grad_modes/detach")
 
 # %% [markdown]
 # ## `no_grad` (S0-03)
@@ -80,6 +86,9 @@ show("grad_modes/requires_grad_flag")
 
 # %%
 show("grad_modes/inference_mode")
+
+# %%
+graph("grad_modes/inference_mode")
 
 # %% [markdown]
 # Through `torch.clone` it works (S0-06): L1 has `None`, L2 its gradient. Beside it, the output
@@ -119,7 +128,7 @@ show("grad_modes/numpy")
 show("grad_modes/detach_backward")
 
 # %% [markdown]
-# ## What is in the graph, setting by setting (S0-17)
+# ## The picture as numbers (S0-17)
 #
 # *recorded*: is the layer in torch's graph at all? *reachable*: does the loss lead to it? Under
 # `detach` L1 is recorded but not reachable. Under `no_grad` and `inference_mode` it was never

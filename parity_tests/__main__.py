@@ -46,7 +46,8 @@ def _run(options: argparse.Namespace) -> int:
     configure()
     cases = load()
     try:
-        patterns = [*options.patterns, *([options.explain] if options.explain else [])]
+        alone = [id for id in (options.explain, options.picture) if id]
+        patterns = [*options.patterns, *alone]
         chosen = select(cases, patterns)
     except NothingSelected as error:
         print(error, file=sys.stderr)
@@ -65,6 +66,8 @@ def _run(options: argparse.Namespace) -> int:
     except DeviceMissing as error:
         print(f"--device {options.device}: {error}", file=sys.stderr)
         return USAGE
+    if options.picture:
+        return _draw(chosen[0], options.output)
     old = None
     if options.against:
         try:
@@ -85,6 +88,23 @@ def _run(options: argparse.Namespace) -> int:
     return _report(options, chosen, cells, old)
 
 
+def _draw(made: "Case", path: str | None) -> int:
+    from parity_tests.case import CaseError
+    from parity_tests.pictures import picture
+
+    try:
+        text = picture(made)
+    except CaseError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    if path is None:
+        print(text)
+    else:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+    return OK
+
+
 def _report(
     options: argparse.Namespace,
     chosen: "list[Case]",
@@ -94,6 +114,7 @@ def _report(
     from parity_tests import page, report
     from parity_tests.environment import versions
     from parity_tests.explain import explain
+    from parity_tests.pictures import picture
 
     start = time.perf_counter()
     compiled = _watch_compilation()
@@ -123,7 +144,8 @@ def _report(
     if options.json:
         report.write_json(options.json, report.document(results, about, interrupted=interrupted))
     if options.html:
-        page.write(options.html, chosen, results, about, old=old)
+        drawn = {made.id: picture(made) for made in chosen if made.picture}
+        page.write(options.html, chosen, results, about, old=old, pictures=drawn)
     if options.junit_xml:
         report.write_junit(options.junit_xml, results)
     if options.markdown and not interrupted:
@@ -204,6 +226,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--device", choices=("cpu", "gpu", "tpu"), default="cpu")
     add("--seed", type=int, default=0, metavar="N", help="0: the documents' own inputs")
     add("--explain", metavar="ID", help="both sources side by side and where the two differ")
+    add("--picture", metavar="ID", help="its backward graphs, torch beside JAX, as SVG")
+    add("-o", "--output", metavar="FILE", help="where --picture writes; else to the terminal")
     add("--json", metavar="FILE")
     add("--html", metavar="FILE", help="one offline page")
     add("--junit-xml", metavar="FILE")

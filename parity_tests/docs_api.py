@@ -128,6 +128,8 @@ def _index(themes: dict[str, list[Entry]]) -> str:
 
 def _page(theme: str, of: list[Entry]) -> str:
     intro = inspect.getdoc(importlib.import_module(f"jaxgrad.{theme}")) or ""
+    # A table of files is for who works on them.
+    intro = re.sub(r"(?:^\|.*\n)+\n?", "", intro, flags=re.MULTILINE)
     parts = [f"# {theme}", intro]
     for entry in of:
         kind = "autoclass" if inspect.isclass(entry.value) else "autofunction"

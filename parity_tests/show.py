@@ -2,6 +2,7 @@
 
     show("grad_modes/detach")        both programs as they ran, and what each gives
     without("grad_modes/detach")     only what changes when the tool is taken out
+    graph("grad_modes/detach")       the backward graphs of both programs
     network()                        the small network that the programs share
 
 Attributes and inline styles only: GitHub strips style sheets and scripts from notebooks.
@@ -25,6 +26,7 @@ import numpy as np
 from jaxgrad.parity.compare import compare, flatten
 from parity_tests.case import Case, identity, load
 from parity_tests.engine import Result, run
+from parity_tests.pictures import picture
 from parity_tests.program import Program
 from parity_tests.report import SIGNS
 from parity_tests.selection import select
@@ -65,8 +67,7 @@ class Shown:
             code = [f'<pre style="{_CODE}">{text}</pre>' for text in folded]
             parts.append(_table([where for where, _ in self.sources], [code], width="50%"))
         if self.rows:
-            cells = [[_inline(text) for text in row] for row in self.rows]
-            parts.append(_table(self.columns, cells))
+            parts.append(_table(self.columns, [_cells(row) for row in self.rows]))
         if self.verdict:
             color = _GREEN if self.verdict.startswith("✓") else _AMBER
             parts.append(f'<p style="color:{color}"><b>{_prose(self.verdict)}</b></p>')
@@ -75,6 +76,20 @@ class Shown:
     def __repr__(self) -> str:
         rows = [f"  {row[0]}: {' | '.join(row[1:])}" for row in self.rows]
         return "\n".join(filter(None, [self.title, *rows, self.verdict]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Picture:
+    """An SVG that a notebook displays, as wide as the page lets it."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        fit = r'width="100%" style="max-width:\1px"'
+        return re.sub(r'width="([\d.]+)" height="[\d.]+"', fit, self.svg, count=1)
+
+    def __repr__(self) -> str:
+        return re.sub(r"<[^>]*>", "", re.findall(r"<title.*?</title>", self.svg, re.DOTALL)[0])
 
 
 def show(
@@ -171,6 +186,15 @@ def programs(id: str) -> Shown:
     )
 
 
+def graph(id: str, *, seed: int = 0) -> Picture:
+    """The backward graphs of both programs, side by side.
+
+    Raises:
+      CaseError: The case has no picture.
+    """
+    return Picture(picture(_find(id), seed))
+
+
 def network() -> Shown:
     """The network, the loss and the reading of gradients that most of the programs share."""
     from parity_tests.cases import _net as ours
@@ -180,10 +204,10 @@ def network() -> Shown:
         return "\n\n".join(_source(getattr(module, name)) for name in names.split())
 
     return Shown(
-        title="What most of the programs share: input -> L1 -> L2 -> mean squared error.",
+        title="What most of the programs share: input → L1 → L2 → mean squared error.",
         sources=(
-            ("torch · torch_ref/_net.py", texts(theirs, "linear Net mse grads")),
-            ("JAX · parity_tests/cases/_net.py", texts(ours, "linear forward mse mlp")),
+            ("torch · torch_ref/_net.py", texts(theirs, "linear Net mlp mse grads")),
+            ("JAX · parity_tests/cases/_net.py", texts(ours, "linear forward mlp mse")),
         ),
     )
 
@@ -288,7 +312,7 @@ def _rows(sides: list[Any], dtype: str, only: str) -> Iterator[tuple[str, ...]]:
     left, right, *more = [flatten(side) for side in sides]
     signs, zeros = _signs(*sides[:2])
     gone = _signs(sides[1], sides[2])[0] if more else {}
-    for path in dict.fromkeys((*left, *right)):
+    for path in dict.fromkeys((*_paths(sides[0]), *_paths(sides[1]))):
         if not any(fnmatch.fnmatch(path, glob) for glob in only.split()):
             continue
         texts = [_text(leaves.get(path, ABSENT), dtype) for leaves in (left, right, *more)]
@@ -299,6 +323,15 @@ def _rows(sides: list[Any], dtype: str, only: str) -> Iterator[tuple[str, ...]]:
         yield (path, texts[0], signs[path], *texts[1:])
 
 
+def _paths(tree: Any, path: str = "") -> Iterator[str]:
+    """The paths of `flatten`, in the order in which the program wrote them."""
+    if not isinstance(tree, Mapping):
+        yield from flatten(tree, path)
+        return
+    for key, item in tree.items():
+        yield from _paths(item, f"{path}/{key}" if path else str(key))
+
+
 def _signs(left: Any, right: Any) -> tuple[dict[str, str], set[str]]:
     """= the same bits, ~ to rounding, ≠ by more; and the leaves that are noise around zero."""
     found = dict.fromkeys((*flatten(left), *flatten(right)), SIGNS["bitwise"])
@@ -306,7 +339,8 @@ def _signs(left: Any, right: Any) -> tuple[dict[str, str], set[str]]:
     for leaf in leaves:
         word = "deviation" if leaf.differs else "bitwise" if leaf.verdict == "bitwise" else "close"
         found[leaf.path] = SIGNS[word]
-    return found, {leaf.path for leaf in leaves if leaf.structural_zero}
+    noise = {leaf.path for leaf in leaves if leaf.structural_zero and leaf.verdict != "bitwise"}
+    return found, noise
 
 
 def _measured(sides: list[Any]) -> Iterator[tuple[str, ...]]:
@@ -335,6 +369,8 @@ def _text(leaf: Any, dtype: str) -> str:
         leaf = leaf.astype(np.float64)  # bfloat16, which numpy cannot print
     if leaf.size <= SMALL:
         return low + _numbers(leaf.tolist())
+    if leaf.dtype == bool:
+        return f"{leaf.sum()} of {leaf.size} true"
     shape = " × ".join(str(n) for n in leaf.shape)
     return f"{low}norm {np.linalg.norm(leaf.astype(np.complex128)):.6g}, shape {shape}"
 
@@ -373,6 +409,13 @@ def _fold(text: str) -> str:
         )
         lines += [part.rstrip() for part in folded] or [""]
     return "\n".join(lines)
+
+
+def _cells(row: Sequence[str]) -> list[str]:
+    """What a tool changes stands out: the fifth column, where it is not the same."""
+    cells = [_inline(text) for text in row]
+    changed = len(row) > 4 and row[2] and row[4] != SAME  # what is only measured has no sign
+    return [*cells[:4], f"<b>{cells[4]}</b>"] if changed else cells
 
 
 def _inline(text: str) -> str:

@@ -656,3 +656,16 @@ def test_wrong_replacement_by_a_backward_hook():
         jaxgrad.backward_hook(fun, lambda gi, go: gi[0])(x)
     with pytest.raises(TypeError, match="should return None or cotangents in the structure"):
         jaxgrad.backward_hook(lambda t: t["a"], lambda gi, go: (go[0],))({"a": x})
+
+
+def test_under_autocast():
+    """A cotangent may come in another dtype than the hook was traced for: it is cast, and back."""
+
+    def loss(x, w):
+        y = jaxgrad.hook(x @ w, lambda g: g * x.sum())
+        return jaxgrad.backward_hook(jnp.tanh, lambda gi, go: (gi[0] * go[0],))(y).sum()
+
+    x, w = jnp.full((2, 3), 0.5, "float32"), jnp.full((3, 4), 0.25, "float32")
+    low = jax.grad(jaxgrad.autocast(loss), 1)(x, w)
+    assert low.dtype == jnp.float32
+    np.testing.assert_allclose(low, jax.grad(loss, 1)(x, w), rtol=0.03)

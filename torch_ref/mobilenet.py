@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from torch_ref._net import linear
 
+
 # Of each stage: expansion, channels out, blocks, stride of the first block.
 STAGES = [
     (1, 16, 1, 1),

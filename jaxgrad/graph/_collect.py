@@ -1,31 +1,19 @@
-"""A JAX function's backward graph, read from the jaxpr of its VJP.
-
-Each operation of the forward pass runs in a named scope of its own. Its name comes back on the
-equations of the VJP, so nobody has to guess which step of the backward pass belongs to what; what a
-custom rule, a scan or a remat does there is found under one name, and is one box.
-"""
+"""A JAX function's backward graph, read from the jaxpr of its VJP."""
 
 from __future__ import annotations
 
 import inspect
-import math
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.extend import core as jex_core
 
-from jaxgrad import _compat, _jaxpr
+from jaxgrad import _jaxpr
 from jaxgrad._tree import is_array, merge, partition
-from jaxgrad.graph._model import ABSENT, REACHED, Edge, Graph, Leaf, Op, Saved
-
-
-Place = tuple[int, ...]  # of an operation: the equation, or the jit's equation and the one in it
-_TAG = re.compile(r"@([\d.]+)@")
-_WRAPPED = re.compile(r"^\w+\((.*)\)$")  # jvp(name), vmap(name)
-_CUT = "stop_gradient"
+from jaxgrad.graph._forward import Forward
+from jaxgrad.graph._model import ABSENT, REACHED, Graph, Leaf
+from jaxgrad.graph._vjp import backward, tagged
 
 
 def backward_graph(
@@ -90,10 +78,10 @@ def backward_graph(
         ops.append(
             op._replace(state=state, drawn=bool(own), steps=tuple(own or ()), saved=tuple(kept))
         )
-    leaves = list(map(Leaf, flat.names[: len(flat.moved)], _norms(flat, unused)))
+    leaves = _leaves(flat, unused)
     slots = {leaf.name for leaf in leaves}
     others = [*flat.names[len(flat.moved) :], *(name for name, _ in constants)]
-    leaves += [Leaf(name, None, slot=False) for name in dict.fromkeys(others) if name not in slots]
+    leaves += [Leaf(name, slot=False) for name in dict.fromkeys(others) if name not in slots]
     return Graph("JAX", jax.__version__, tuple(ops), tuple(leaves))
 
 
@@ -162,213 +150,20 @@ def _names(fun: Callable[..., Any], paths: Sequence[Any], prefixed: bool) -> lis
     return labels
 
 
-class _Forward:
-    """The operations of a jaxpr that depend on a leaf, by their place; jit is inlined."""
-
-    def __init__(self, jaxpr: Any, names: Sequence[str], moved: int, constants: Any):
-        self.ops: dict[Place, Op] = {}
-        self.cut = False
-        self._order: list[Place] = []
-        known = {id(array): name for name, array in constants.items()}
-        bare, consts = _compat.open_jaxpr(jaxpr)
-        origins = {
-            v: [Edge(name, flows=i < moved)]
-            for i, (v, name) in enumerate(zip(bare.invars, names, strict=True))
-        }
-        for v, const in zip(bare.constvars, consts, strict=True):
-            if id(const) in known:
-                origins[v] = [Edge(known[id(const)], flows=False)]
-        out = self._run(bare, origins, (), ())
-        self.live = self._reach(out)
-
-    def _run(self, jaxpr: Any, origins: Any, above: Place, scope: tuple[str, ...]) -> list[Any]:
-        def of(atom: Any) -> list[Edge]:
-            is_var = isinstance(atom, jex_core.Var) and _jaxpr.is_inexact(atom)
-            return origins.get(atom, []) if is_var else []
-
-        for i, eqn in enumerate(jaxpr.eqns):
-            here, around = (*above, i), scope + _scope(eqn)
-            name = eqn.primitive.name
-            if name in _compat.JIT:
-                inside, _ = _compat.open_jaxpr(_jaxpr.inner(eqn)[0])
-                entering = {v: of(a) for v, a in zip(inside.invars, eqn.invars, strict=True)}
-                outs = self._run(inside, entering, here, around)
-            elif name == _CUT:
-                self.cut = True
-                outs = [[edge._replace(flows=False, cut=_CUT) for edge in of(eqn.invars[0])]]
-            else:
-                edges = tuple(dict.fromkeys(edge for atom in eqn.invars for edge in of(atom)))
-                if not edges:
-                    continue
-                self.ops[here] = _op(eqn, around, edges)
-                self._order.append(here)
-                flows = any(edge.flows for edge in edges)
-                outs = [[Edge(len(self._order) - 1, flows)]] * len(eqn.outvars)
-            origins.update(zip(eqn.outvars, outs, strict=True))
-        return [of(atom) for atom in jaxpr.outvars]
-
-    def _reach(self, outs: list[Any]) -> set[Place]:
-        """The operations that the loss reaches, by ways that are open."""
-        todo = [edge for edges in outs for edge in edges]
-        live: set[Place] = set()
-        while todo:
-            edge = todo.pop()
-            if edge.flows and isinstance(edge.to, int) and self._order[edge.to] not in live:
-                live.add(self._order[edge.to])
-                todo += self.ops[self._order[edge.to]].edges
-        return live
-
-
-def _scope(eqn: jex_core.JaxprEqn) -> tuple[str, ...]:
-    """The named scopes around an equation, without what transformations wrap them in."""
-    parts = str(eqn.source_info.name_stack).split("/")
-    return tuple(part for part in map(_unwrapped, parts) if part)
-
-
-def _unwrapped(part: str) -> str:
-    while match := _WRAPPED.match(part):
-        part = match.group(1)
-    # equinox names its layers' classes, and a class is not a place
-    return "" if part.startswith("eqx.") else part
-
-
-def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...]) -> Op:
-    """One equation; what holds a program of its own is folded, and named after it."""
-    name, kind = eqn.primitive.name, _kind(eqn)
-    inside = _jaxpr.inner(eqn)
-    if not inside:
-        return Op(name, kind, scope, edges)
-    called = _compat.open_jaxpr(inside[0])[0].debug_info.func_name
-    if name == "scan":
-        folded = name = f"scan ×{eqn.params['length']}"
-    elif name in _compat.REMAT:
-        folded = name = f"remat {called}"
-    elif name.startswith("custom_"):
-        folded, name = called, f"{name.removesuffix('_call')} {called}"
-    else:
-        folded = name
-    return Op(name, kind, scope, edges, folded=folded)
-
-
-def _kind(eqn: jex_core.JaxprEqn) -> str:
-    shapes = ",".join(str(getattr(v.aval, "shape", "")) for v in eqn.outvars)
-    return f"{eqn.primitive.name} {shapes}"
-
-
-def _tagged(jaxpr: Any, cuts: bool = True) -> Callable[..., Any]:
-    """The program of `jaxpr`, every operation in a scope that names its place."""
-
-    def run(jaxpr: Any, args: Sequence[Any], above: Place) -> list[Any]:
-        def rule(eqn: jex_core.JaxprEqn, path: Place, args: list[Any], slot: Any) -> Any:
-            name, here = eqn.primitive.name, (*above, *path)
-            if name in _compat.JIT:
-                return run(_jaxpr.inner(eqn)[0], args, here), None
-            if name == _CUT and not cuts:
-                return args, None
-            with jax.named_scope(f"@{'.'.join(map(str, here))}@"):
-                return _jaxpr.plain(eqn, path, args, slot)
-
-        return _jaxpr.evaluate(jaxpr, args, rule, enters=lambda _: False)[0]
-
-    return lambda *args: run(jaxpr, args, ())
-
-
-def _backward(
-    run: Callable[..., Any], flat: _Flat, ops: dict[Place, Op]
-) -> tuple[dict[Place, list[str]], dict[Place, list[Saved]]]:
-    """Of each operation: the primitives that the VJP has for it, and the residuals they read."""
-
-    def forward(moved: list[Any], fixed: list[Any]) -> Any:
-        return jax.vjp(lambda *moved: run(*moved, *fixed), *moved)
-
-    made = _jaxpr.trace(forward, flat.moved, flat.fixed)
-    kept = made.jaxpr.out_avals
-
-    def pull(kept: list[Any], cotangents: list[Any]) -> Any:
-        return jax.tree.unflatten(made.out_tree, kept)[1](cotangents)
-
-    back, _ = _compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
-    steps: dict[Place, list[str]] = {}
-    saved: dict[Place, list[Saved]] = {}
-    origin = _origins(made.jaxpr, flat.names, ops)
-    counted: set[Any] = set()
-    inputs = dict(zip(back.invars, made.jaxpr.jaxpr.outvars, strict=False))
-    for eqn in back.eqns:
-        place = _place(eqn)
-        if place is None:
-            continue
-        steps.setdefault(place, []).extend(_primitives(eqn))
-        for atom in eqn.invars:
-            value = inputs.get(atom) if isinstance(atom, jex_core.Var) else None
-            if isinstance(value, jex_core.Var):
-                what, extra = origin.get(value, ("constant", False))
-                entry = _saved(value, what, extra and value not in counted)
-                counted.add(value)
-                if entry not in saved.setdefault(place, []):
-                    saved[place].append(entry)
-    return {place: names for place, names in steps.items() if names}, saved
-
-
-def _behind_cuts(jaxpr: Any, flat: _Flat, forward: _Forward) -> dict[Place, list[str]]:
-    """What the VJP would have if nothing were stopped: the outlines of what is not there."""
-    if not forward.cut:
-        return {}
-    try:
-        return _backward(_tagged(jaxpr, cuts=False), flat, forward.ops)[0]
-    except Exception:  # what stands behind a cut needs no derivative, and then has no outline
-        return {}
-
-
-def _place(eqn: jex_core.JaxprEqn) -> Place | None:
-    tag = _TAG.search(str(eqn.source_info.name_stack))
-    return tuple(map(int, tag.group(1).split("."))) if tag else None
-
-
-def _primitives(eqn: jex_core.JaxprEqn) -> Iterator[str]:
-    """What an equation does; a jit is what is in it, a fan-in of cotangents is no step."""
-    if eqn.primitive.name in _compat.JIT:
-        for sub in _compat.open_jaxpr(_jaxpr.inner(eqn)[0])[0].eqns:
-            yield from _primitives(sub)
-    elif eqn.primitive.name != "add_any":
-        yield eqn.primitive.name
-
-
-def _origins(jaxpr: Any, names: Sequence[str], ops: dict[Place, Op]) -> dict[Any, Any]:
-    """Who made each value of the forward pass: a leaf, or an operation."""
-    bare, _ = _compat.open_jaxpr(jaxpr)
-    origin: dict[Any, Any] = {v: (n, False) for v, n in zip(bare.invars, names, strict=True)}
-    for eqn in bare.eqns:
-        place = _place(eqn)
-        made = (ops[place].name, True) if place in ops else None
-        if made is None:  # stopped or not differentiable: as what it was made of
-            known = [origin[v] for v in eqn.invars if isinstance(v, jex_core.Var) and v in origin]
-            made = known[0] if known else None
-        if made is not None:
-            origin |= dict.fromkeys(eqn.outvars, made)
-    return origin
-
-
-def _saved(var: Any, what: str, extra: bool) -> Saved:
-    shape, dtype = var.aval.shape, var.aval.dtype
-    return Saved(what, str(dtype), tuple(shape), math.prod(shape) * dtype.itemsize, extra)
-
-
-def _norms(flat: _Flat, unused: str) -> list[float | None]:
-    """The norm of each leaf's gradient."""
+def _leaves(flat: _Flat, unused: str) -> list[Leaf]:
+    """What lands on each leaf that is differentiated."""
+    names = flat.names[: len(flat.moved)]
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in (*flat.moved, *flat.fixed)):
-        return [math.nan] * len(flat.moved)
+        return [Leaf(name, known=False) for name in names]
 
     def fun(*moved: Any) -> Any:
         return flat.fun(moved, flat.fixed)
 
     @jax.jit
-    def gradients(moved: list[Any]) -> list[jax.Array]:
+    def norms(moved: list[Any]) -> list[jax.Array]:
         loss, pull = jax.vjp(fun, *moved)
         return [jnp.linalg.norm(jnp.ravel(grad)) for grad in pull(jnp.ones_like(loss))]
 
-    live = _jaxpr.live_leaves(fun, flat.moved)
-    norms = map(float, gradients(flat.moved))
-    return [
-        norm if alive or unused == "zeros" else None
-        for norm, alive in zip(norms, live, strict=True)
-    ]
+    live = [alive or unused == "zeros" for alive in _jaxpr.live_leaves(fun, flat.moved)]
+    found = zip(names, norms(flat.moved), live, strict=True)
+    return [Leaf(name, float(norm) if has else None) for name, norm, has in found]

@@ -12,7 +12,8 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxgrad.graph._fold import Diagram, Way
+from jaxgrad.graph._fold import Diagram
+from jaxgrad.graph._states import Way
 
 
 CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 20.0, 9.0, 11.0, 20.0

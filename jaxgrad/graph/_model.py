@@ -52,9 +52,19 @@ class Leaf(NamedTuple):
     """A parameter, and what lands on it."""
 
     name: str
-    grad: float | None  # the gradient's norm; None is torch's None; NaN where nobody asked
-    slot: bool = True  # False: an argument that is not differentiated
+    grad: float | None = None  # the gradient's norm; None is torch's None
+    slot: bool = True  # False: it is no argument that is differentiated
+    known: bool = True  # False: the program was given shapes alone
     note: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What lands, in a word: value, zero, none, no slot."""
+        if not self.slot:
+            return "no slot"
+        if self.grad is None and self.known:
+            return "none"
+        return "zero" if self.grad == 0 else "value"
 
 
 class Failure(NamedTuple):
@@ -81,16 +91,22 @@ class Graph(NamedTuple):
 
         return side_by_side({"": self})
 
+    def leaf(self, name: str) -> Leaf:
+        """A parameter by its name; one that is not there has no slot in JAX, None in torch."""
+        absent = Leaf(name, slot=self.framework == "torch")
+        return next((leaf for leaf in self.leaves if leaf.name == name), absent)
+
     def with_leaves(
         self, grads: Mapping[str, float | None], notes: Mapping[str, str] | None = None
     ) -> Graph:
         """The same graph with other norms, and a remark, on the leaves that are named."""
-        leaves = (
+        said = notes or {}
+        leaves = [
             leaf._replace(
-                grad=grads.get(leaf.name, leaf.grad), note=(notes or {}).get(leaf.name, leaf.note)
+                grad=grads.get(leaf.name, leaf.grad), note=said.get(leaf.name, leaf.note)
             )
             for leaf in self.leaves
-        )
+        ]
         return self._replace(leaves=tuple(leaves))
 
 

@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
-from jaxgrad.graph._fold import Diagram, View, depth_for, fold, placed
+from jaxgrad.graph._fold import Diagram, fold
 from jaxgrad.graph._layout import GAP_X, HEADER_H, LANE_GAP, Layout, Rect, arrange
+from jaxgrad.graph._runs import depth_for, place_all
+from jaxgrad.graph._states import View
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Graph
 from jaxgrad.graph._style import HUES, style
 
 
 LABEL_W, MARGIN, CODE_H, CUT_H, SIDE_GAP = 168.0, 22.0, 20.0, 18.0, 44.0
-ROOM, ROOM_ALONE = 1360.0, 1600.0  # for lanes, beside the labels of the rows
+ROOM, ROOM_ALONE = 1360.0, 1700.0  # for lanes, beside the labels of the rows
 BOXES = (14, 12, 8, 6, 4, 2, 1)  # in a lane at most: the first that fits
 BESIDE, WIDER = 12, 7  # more than the one: only side by side; the other: of a lane with much in it
 _ABOUT = {
@@ -108,7 +110,11 @@ def _panels(rows: Mapping[str, Setting]) -> tuple[list[_Panel], bool]:
         {name: graph for name, row in rows.items() if (graph := getattr(row, side)) is not None}
         for side in ("torch", "jax")
     ]
-    found = [(graphs, placed(list(graphs.values()))) for graphs in sides if graphs]
+    found = [
+        (graphs, place_all(list(graphs.values()), list(others.values())))
+        for graphs, others in (sides, sides[::-1])
+        if graphs
+    ]
     depth = min(depth_for(each) for _, each in found)
 
     def panels(most: int, wide: frozenset[str] = frozenset()) -> list[_Panel]:
@@ -459,7 +465,7 @@ class _View:
         rect, box = self._at(self.layout.boxes[key]), self.diagram.boxes[key]
         state = self.view.states.get(key, ABSENT)
         shape = {REACHED: "full", RECORDED: "thin hollow"}.get(state, "none")
-        lines = [*self.view.steps.get(key, box.members)]
+        lines = [*self.view.inside.get(key, box.members)]
         more = [f"… and {len(lines) - 12} more"] if len(lines) > 12 else []
         about = "\n".join([f"{self.diagram.lanes[box.lane]}: {state}", *lines[:12], *more])
         radius = 11 if box.text == "+" else 4

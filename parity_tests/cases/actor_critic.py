@@ -92,7 +92,10 @@ def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
 @case(
     source="S0-16",
     inputs=dict(actor=ACTOR, critic=CRITIC, batches=batch_of(STEPS)),
-    idiom=("target.mul_(1 - tau).add_(param, alpha=tau)", "optax.incremental_update(new, old, tau)"),
+    idiom=(
+        "target.mul_(1 - tau).add_(param, alpha=tau)",
+        "optax.incremental_update(new, old, tau)",
+    ),
     control=dict(incremental_update=lambda new, old, step_size: old),
     heavy=True,
 )

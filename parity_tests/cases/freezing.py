@@ -31,18 +31,21 @@ def optimizer_subset(net, x, y, *, given=("l2",)):
     """An optimizer given only L2's parameters does not move L1 and does not clear its gradient:
     it is computed all the same and grows every step."""
 
+    def optimized(tree):
+        return {name: tree[name] for name in given}
+
     def zero_grad(grads):
-        return grads | {name: jax.tree.map(lambda _: None, net[name]) for name in given}
+        return grads | jax.tree.map(lambda _: None, optimized(net))
 
     sgd = optax.sgd(0.1)
-    state = sgd.init({name: net[name] for name in given})
+    state = sgd.init(optimized(net))
     grads = jax.tree.map(lambda _: None, net)
     losses, gradients = [], []
     for _ in range(3):
         loss, new = jaxgrad.value_and_grad(objective)(net, x, y)
         grads = jaxgrad.accumulate(zero_grad(grads), new)
-        updates, state = sgd.update({name: grads[name] for name in given}, state)
-        net = net | {name: optax.apply_updates(net[name], updates[name]) for name in given}
+        updates, state = sgd.update(optimized(grads), state)
+        net = net | optax.apply_updates(optimized(net), updates)
         losses.append(loss)
         gradients.append(grads)
     return {

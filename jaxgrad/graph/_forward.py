@@ -1,0 +1,110 @@
+"""The operations of a JAX program that depend on a parameter, and what each reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from jaxgrad import _compat, _jaxpr
+from jaxgrad.graph._model import Edge, Op
+
+
+CUT = "stop_gradient"
+Place = tuple[int, ...]  # of an operation: the equation, or the jit's equation and the one in it
+_WRAPPED = re.compile(r"^\w+\((.*)\)$")  # jvp(name), vmap(name)
+
+
+class Forward:
+    """The operations of a jaxpr that depend on a leaf, by their place; jit is inlined."""
+
+    def __init__(self, jaxpr: Any, names: Sequence[str], moved: int, constants: Mapping[str, Any]):
+        self.ops: dict[Place, Op] = {}
+        self.cut = False
+        self._order: list[Place] = []
+        known = {id(array): name for name, array in constants.items()}
+        bare, consts = _compat.open_jaxpr(jaxpr)
+        origins = {
+            v: [Edge(name, flows=i < moved)]
+            for i, (v, name) in enumerate(zip(bare.invars, names, strict=True))
+        }
+        for v, const in zip(bare.constvars, consts, strict=True):
+            if id(const) in known:
+                origins[v] = [Edge(known[id(const)], flows=False)]
+        out = self._run(bare, origins, (), ())
+        self.live = self._reach(out)
+
+    def _run(self, jaxpr: Any, origins: Any, above: Place, scope: tuple[str, ...]) -> list[Any]:
+        def of(atom: Any) -> list[Edge]:
+            is_var = isinstance(atom, jex_core.Var) and _jaxpr.is_inexact(atom)
+            return origins.get(atom, []) if is_var else []
+
+        for i, eqn in enumerate(jaxpr.eqns):
+            here, around = (*above, i), scope + _scope(eqn)
+            name = eqn.primitive.name
+            if name in _compat.JIT:
+                inside, _ = _compat.open_jaxpr(_jaxpr.inner(eqn)[0])
+                entering = {v: of(a) for v, a in zip(inside.invars, eqn.invars, strict=True)}
+                outs = self._run(inside, entering, here, around)
+            elif name == CUT:
+                self.cut = True
+                outs = [[edge._replace(flows=False, cut=CUT) for edge in of(eqn.invars[0])]]
+            else:
+                edges = tuple(dict.fromkeys(edge for atom in eqn.invars for edge in of(atom)))
+                if not edges:
+                    continue
+                self.ops[here] = _op(eqn, around, edges)
+                self._order.append(here)
+                flows = any(edge.flows for edge in edges)
+                outs = [[Edge(len(self._order) - 1, flows)]] * len(eqn.outvars)
+            origins.update(zip(eqn.outvars, outs, strict=True))
+        return [of(atom) for atom in jaxpr.outvars]
+
+    def _reach(self, outs: list[Any]) -> set[Place]:
+        """The operations that the loss reaches, by ways that are open."""
+        todo = [edge for edges in outs for edge in edges]
+        live: set[Place] = set()
+        while todo:
+            edge = todo.pop()
+            if edge.flows and isinstance(edge.to, int) and self._order[edge.to] not in live:
+                live.add(self._order[edge.to])
+                todo += self.ops[self._order[edge.to]].edges
+        return live
+
+
+def _scope(eqn: jex_core.JaxprEqn) -> tuple[str, ...]:
+    """The named scopes around an equation, without what transformations wrap them in."""
+    parts = str(eqn.source_info.name_stack).split("/")
+    return tuple(part for part in map(_unwrapped, parts) if part)
+
+
+def _unwrapped(part: str) -> str:
+    while match := _WRAPPED.match(part):
+        part = match.group(1)
+    # equinox names classes and jnp.einsum its formula: neither is a place
+    return "" if part.startswith("eqx.") or "->" in part else part
+
+
+def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...]) -> Op:
+    """One equation; what holds a program of its own is folded, and named after it."""
+    name, kind = eqn.primitive.name, _kind(eqn)
+    inside = _jaxpr.inner(eqn)
+    if not inside:
+        return Op(name, kind, scope, edges)
+    called = _compat.open_jaxpr(inside[0])[0].debug_info.func_name
+    if name == "scan":
+        folded = name = f"scan ×{eqn.params['length']}"
+    elif name in _compat.REMAT:
+        folded = name = f"remat {called}"
+    elif name.startswith("custom_"):
+        folded, name = called, f"{name.removesuffix('_call')} {called}"
+    else:
+        folded = name
+    return Op(name, kind, scope, edges, folded=folded)
+
+
+def _kind(eqn: jex_core.JaxprEqn) -> str:
+    shapes = ",".join(str(getattr(v.aval, "shape", "")) for v in eqn.outvars)
+    return f"{eqn.primitive.name} {shapes}"
