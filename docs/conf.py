@@ -48,6 +48,8 @@ html_static_path = ["_static"]
 html_css_files = ["jaxgrad.css"]
 html_copy_source = False
 html_show_sourcelink = False
+html_show_search_summary = False  # is fetched, which a browser forbids to a file
+html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_math_renderer = "mathml"
 html_theme_options = {
     "logo": {"text": "jaxgrad"},

@@ -112,13 +112,13 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
     keeps_in, keeps_out = ([x is not None for x in side] for side in (saved.inputs, saved.outputs))
 
     def rule(made: Values, operands: Any, _: Values, tangents: Any) -> Values:
-        values, others, kept, consts = operands
+        values, fixed, kept, consts = operands
         tangents = tangents[0]
         needs = [t is not None for t in tangents]
         active = [w and n for w, n in zip(wanted, needs, strict=True)]
         if not any(active):
             return [None] * len(made)
-        results = merge(made, live, others)
+        results = merge(made, live, fixed)
         state = State(
             merge(only(values, keeps_in), keeps_in),
             merge(only(results, keeps_out), keeps_out),
@@ -140,8 +140,7 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
         return linear(forward, transpose, (state, consts), only(tangents, active), types)
 
     outs = [_detached(o) for o in outs]
-    others = [None if has else _array(o) for has, o in zip(live, outs, strict=True)]
-    operands = ([*map(_array, args)], others, saved.kept, consts)
+    operands = ([*map(_array, args)], [*map(_array, outs)], saved.kept, consts)
     return merge(attach(only(outs, live), operands, rule), live, outs)
 
 

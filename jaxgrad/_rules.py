@@ -160,17 +160,11 @@ def _linear_jvp(primals: Values, tangents: Values, *, count: int, **params: Any)
 
 def _linear_transpose(
     cotangents: Values, *args: Any, count: int, transpose: Transpose, **_: Any
-) -> Any:
-    unknown = [ad.is_undefined_primal(a) for a in args]
-    zeros = [ad.Zero(a.aval) if wanted else None for a, wanted in zip(args, unknown, strict=True)]
+) -> Values:
     given = [None if type(c) is ad.Zero else c for c in cotangents]
     if all(c is None for c in given):
-        return zeros
-    made = [*[None] * count, *transpose(args[:count], given)]
-    return [
-        m if wanted and m is not None else z
-        for m, wanted, z in zip(made, unknown, zeros, strict=True)
-    ]
+        return [None] * len(args)
+    return [*[None] * count, *transpose(args[:count], given)]
 
 
 def _linear_batch(

@@ -20,7 +20,8 @@ from jaxgrad._rules import attach, hoist, linear, merge, only
 
 
 PyTree = Any
-Rule = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]  # (closed over, cotangents)
+# (cotangents of the values, what the slots got) -> cotangents of the values
+Rule = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
@@ -39,8 +40,9 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
         `x`, bit for bit.
 
     Raises:
-        TypeError: `x` has no leaf with a gradient, or `fn` changes a dtype or returns no array.
-        ValueError: `fn` changes a shape or the structure.
+        TypeError: `x` has no leaf with a gradient, or `fn` changes a dtype or the structure or
+            returns no array.
+        ValueError: `fn` changes a shape.
 
     Example:
         >>> import jax, jaxgrad
@@ -56,6 +58,7 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
         1. Of several hooks the one applied last is called first: `hook(hook(x, second), first)`.
         2. A wrong replacement is refused where the hook is set, not during the backward pass.
         3. A complex cotangent is JAX's, the conjugate of torch's.
+        4. Inside `vmap` a value that is not mapped is hooked once, with the sum over the rows.
     """
     leaves, structure = jax.tree.flatten(x)
     live = [_has_gradient(leaf) for leaf in leaves]
@@ -99,7 +102,7 @@ def backward_hook(
 
     Raises:
         ValueError: `hook` returns another number of gradients, or changes a shape.
-        TypeError: `hook` changes a dtype or returns no array.
+        TypeError: `hook` changes a dtype or the structure of a tree, or returns no array.
 
     Example:
         >>> import jax, jaxgrad

@@ -16,7 +16,7 @@ if "google.colab" in sys.modules:
     subprocess.run([sys.executable, *install], check=True)
 sys.path.insert(0, "..")
 
-from parity_tests.show import show
+from parity_tests.show import graph, show
 
 
 # %% [markdown]
@@ -54,6 +54,9 @@ show("backward/grad_of_intermediate")
 
 # %%
 show("backward/long_example")
+
+# %%
+graph("backward/long_example")
 
 # %% [markdown]
 # **Used twice (S2-07).** h is used in g/h and in i + h. Its gradient is the sum over both uses.

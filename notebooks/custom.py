@@ -18,7 +18,7 @@ if "google.colab" in sys.modules:
     subprocess.run([sys.executable, *install], check=True)
 sys.path.insert(0, "..")
 
-from parity_tests.show import show
+from parity_tests.show import graph, show
 
 
 # %% [markdown]
@@ -108,6 +108,9 @@ show("surrogate/straight_through_twice")
 
 # %%
 show("surrogate/gradient_reversal")
+
+# %%
+graph("surrogate/gradient_reversal")
 
 # %%
 show("surrogate/gradient_reversal_twice")

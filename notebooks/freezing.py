@@ -18,7 +18,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
-from parity_tests.show import graph, programs, show, without
+from parity_tests.show import graph, programs, show
 
 
 # %% [markdown]
@@ -87,35 +87,8 @@ show("freezing/multi_headed", only="*/losses/* */trunk/weight */grads/b/weight")
 graph("freezing/multi_headed")
 
 # %% [markdown]
-# ## An actor and its critic (S0-16)
+# An actor and its critic (S0-16) have a notebook of their own, [actor_critic](actor_critic.ipynb).
 #
-# Four networks, two losses. The critic's loss must not move the actor (its action is detached) nor
-# the target networks (the target value is).
-
-# %%
-show("actor_critic/critic_loss", only="*/loss *l1/weight")
-
-# %% [markdown]
-# The actor's loss goes *through* the critic and must not move it. In torch one freezes the critic,
-# or does not step its optimizer. In JAX one stops the critic's parameters, or differentiates by
-# the actor alone. Stopping the critic's *output* would cut the actor's path as well.
-
-# %%
-show("actor_critic/actor_loss", only="*/loss *l1/weight")
-
-# %%
-values = without("actor_critic/train", only="losses/*").values
-plt.figure(figsize=(6, 2.4), dpi=90)
-plt.plot(values["JAX"]["losses"]["critic"], color="#1b6ca8", label="target networks follow slowly")
-plt.plot(values["without"]["losses"]["critic"], "--", color="#d95f02", label="they stay")
-plt.xticks(range(0, 20, 5))
-plt.xlabel("step")
-plt.title("the critic's loss in 20 alternating steps")
-plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
-
-# %% [markdown]
 # ## MobileNetV2 with a new classifier (S1-07)
 #
 # `requires_grad = False` for every parameter, the classifier replaced, and SGD given *all*

@@ -16,7 +16,7 @@ if "google.colab" in sys.modules:
     subprocess.run([sys.executable, *install], check=True)
 sys.path.insert(0, "..")
 
-from parity_tests.show import show
+from parity_tests.show import graph, nodes, show
 
 
 # %% [markdown]
@@ -68,10 +68,21 @@ show("graph/saved_tensors", only="*saved*")
 show("graph/saved_derivative", only="*saved*")
 
 # %% [markdown]
+# **All of it for one network (S2-02).** Each node of torch's graph, each primitive of JAX's, and
+# what it saves. In parentheses what is there anyway: parameters, inputs, and what was counted
+# before.
+
+# %%
+nodes("grad_modes/nothing_stopped")
+
+# %% [markdown]
 # ## One node, three outputs (S2-06)
 
 # %%
 show("graph/unbind_node")
+
+# %%
+graph("graph/unbind_node")
 
 # %% [markdown]
 # ## Setting the flag in the middle (S2-14)

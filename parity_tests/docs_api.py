@@ -83,6 +83,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
+def prose(text: str) -> str:
+    """Text of a docstring in markdown: outside its code `_`, `*` and `<` are themselves."""
+    return re.sub(r"`[^`]*`|([_*<])", lambda found: f"\\{found[1]}" if found[1] else found[0], text)
+
+
 def code(text: str) -> str:
     """Code in a line of markdown."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
@@ -121,7 +126,7 @@ def _index(themes: dict[str, list[Entry]]) -> str:
         "helper is called in torch is in the last column.",
     ]
     for theme, of in themes.items():
-        rows = [[link(entry), entry.sentence, entry.torch] for entry in of]
+        rows = [[link(entry), prose(entry.sentence), prose(entry.torch)] for entry in of]
         parts += [f"## {theme}", table(("", "what it does", "torch"), rows)]
     return "\n\n".join([*parts, toctree(themes), ""])
 
@@ -130,7 +135,7 @@ def _page(theme: str, of: list[Entry]) -> str:
     intro = inspect.getdoc(importlib.import_module(f"jaxgrad.{theme}")) or ""
     # A table of files is for who works on them.
     intro = re.sub(r"(?:^\|.*\n)+\n?", "", intro, flags=re.MULTILINE)
-    parts = [f"# {theme}", intro]
+    parts = [f"# {theme}", prose(intro)]
     for entry in of:
         kind = "autoclass" if inspect.isclass(entry.value) else "autofunction"
         members = "\n   :members:" if kind == "autoclass" else ""

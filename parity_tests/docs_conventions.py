@@ -20,7 +20,7 @@ from jaxgrad.parity.compare import (
 )
 from parity_tests import docs_api
 from parity_tests.case import Case, Raises
-from parity_tests.docs_api import boxed, code, table
+from parity_tests.docs_api import boxed, code, prose, table
 from parity_tests.draw import draw
 
 
@@ -53,8 +53,8 @@ def deviations(cases: Iterable[Case]) -> str:
             parts.append(f"## {theme}")
         parts += [
             f"(deviation-{made.id})=\n### {made.behaviour}",
-            made.claim,
-            f"**Why:** {made.deviation.why.rstrip('.')}.",
+            prose(made.claim),
+            f"**Why:** {prose(made.deviation.why.rstrip('.'))}.",
             boxed("pins", table(("", "torch", "JAX"), _pins(made))),
             f"{', '.join(made.source)} · [both programs](#{made.id})",
         ]
@@ -95,15 +95,19 @@ def _text(side: Mapping[str, Any], path: str) -> str:
 
 def conventions(cases: Sequence[Case]) -> str:
     """What torch means by a gradient, and what is meant here by the same gradient."""
-    paths = [made for made in cases if made.theme == "none_or_zero"]
+    claims = [
+        [f"{prose(made.claim)} {link(made)}", *map(code, made.idiom)]
+        for made in cases
+        if made.theme == "none_or_zero"
+    ]
     differs = [
-        f"**{docs_api.link(entry)}** differs from {what} in:\n\n{text}"
+        f"**{docs_api.link(entry)}** differs from {what} in:\n\n{prose(text)}"
         for entry in docs_api.entries()
         for what, text in entry.differs
         if text.startswith("1.")  # else it points to another helper
     ]
     own = [
-        [link(made), f"{made.tolerance.rtol:g}", made.tolerance.why]
+        [link(made), f"{made.tolerance.rtol:g}", prose(made.tolerance.why)]
         for made in cases
         if made.tolerance is not None
     ]
@@ -115,14 +119,8 @@ def conventions(cases: Sequence[Case]) -> str:
             "by the code that is tested, and grows with `jaxgrad.functional`, whose functions have "
             "torch's conventions at kinks, at the edges of their domains, and in their defaults.",
             "## None, zeros, or an error",
-            inspect.getdoc(importlib.import_module("parity_tests.cases.none_or_zero")) or "",
-            boxed(
-                "claims",
-                table(
-                    ("", "torch", "JAX"),
-                    ([f"{made.claim} {link(made)}", *map(code, made.idiom)] for made in paths),
-                ),
-            ),
+            prose(inspect.getdoc(importlib.import_module("parity_tests.cases.none_or_zero")) or ""),
+            boxed("claims", table(("", "torch", "JAX"), claims)),
             "## Where a helper differs",
             "From the function of the same purpose in JAX or optax, or from torch where JAX cannot "
             "have it otherwise.",

@@ -8,6 +8,7 @@
 | `conventions.md`   | the cases of `none_or_zero`, what docstrings number, the bounds of compare |
 | `notebooks/`       | the executed notebooks, in the order of their README                       |
 | `ten_lines.md`     | the first block of Python in the README                                    |
+| `*.svg`            | the cases that have a picture, and the first page's                        |
 """
 
 import functools
@@ -21,13 +22,15 @@ from typing import Any
 
 from parity_tests import docs_api, docs_conventions
 from parity_tests.case import Case, load
-from parity_tests.docs_api import boxed, code, table, toctree
+from parity_tests.docs_api import boxed, code, prose, table, toctree
 from parity_tests.docs_conventions import link
+from parity_tests.listing import text_of
+from parity_tests.pictures import picture
 from parity_tests.report import markdown
-from parity_tests.settings import ROOT
-from parity_tests.show import text_of
+from parity_tests.settings import ROOT, configure
 
 
+FRONT = "grad_modes/detach"  # what the first page shows
 SETUP = "# On Colab"  # how the first cell of a notebook begins
 LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # to a file of the checkout
 
@@ -50,9 +53,17 @@ def pages() -> dict[str, str]:
     }
 
 
+def pictures() -> dict[str, str]:
+    """The backward graphs on the pages, as SVG, by their path in docs/."""
+    configure()
+    cases = load()
+    shown = {f"behaviours/{_image(made)}": made for made in cases.values() if made.picture}
+    return {name: picture(made) for name, made in {"front.svg": cases[FRONT], **shown}.items()}
+
+
 def write(folder: pathlib.Path) -> None:
     """Write what changed, so that only that is built again; take away what is no page any more."""
-    wanted = {folder / name: text for name, text in pages().items()}
+    wanted = {folder / name: text for name, text in {**pages(), **pictures()}.items()}
     for path, text in wanted.items():
         path.parent.mkdir(exist_ok=True)
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -112,22 +123,30 @@ def _idioms(cases: Iterable[Case]) -> str:
 
 def _theme(theme: str, of: list[Case]) -> str:
     module = importlib.import_module(f"parity_tests.cases.{theme}")
-    parts = [f"# {theme}", inspect.getdoc(module) or "", _idioms(of)]
+    parts = [f"# {theme}", prose(inspect.getdoc(module) or ""), _idioms(of)]
     for made in of:
+        drawn = (
+            [f"![Its backward graphs, torch beside JAX]({_image(made)})"] if made.picture else []
+        )
         facts = [f"**{verdict(made)}**", *made.source]
         if made.deviation is not None:
             facts.append(f"[why they differ](#deviation-{made.id})")
         parts += [
             f"({made.id})=\n## {made.behaviour}",
-            made.claim,
+            prose(made.claim),
             f"{' · '.join(facts)} · {code(f'python -m parity_tests {made.id}')}",
             boxed(
                 "side-by-side",
                 _program(f"torch · torch_ref/{theme}.py", made.reference),
                 _program(f"JAX · parity_tests/cases/{theme}.py", made.fun),
             ),
+            *drawn,
         ]
     return "\n\n".join([*parts, ""])
+
+
+def _image(made: Case) -> str:
+    return f"{made.theme}-{made.behaviour}.svg"
 
 
 def _program(caption: str, fun: Any) -> str:
@@ -161,11 +180,11 @@ def _within_site(found: re.Match[str]) -> str:
 def notebook_index() -> str:
     """The README of the notebooks, and the list for the sidebar."""
     names = [path.stem for path in notebooks()]
-    readme = ROOT / "notebooks" / "README.md"
-    text = LINK.sub(_within_site, readme.read_text()) if readme.exists() else "# Notebooks\n"
     if not names:
-        return f"{text}\nNone has been run in this checkout: `make notebooks` runs them.\n"
-    return f"{text}\n{toctree(names)}\n"
+        return "# The notebooks\n\nNone was run in this checkout: `make notebooks` runs them.\n"
+    readme = ROOT / "notebooks" / "README.md"
+    text = readme.read_text(encoding="utf-8") if readme.exists() else "# The notebooks\n"
+    return f"{LINK.sub(_within_site, text)}\n{toctree(names)}\n"
 
 
 def _ten_lines() -> str:

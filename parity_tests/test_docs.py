@@ -7,6 +7,7 @@ import pytest
 
 from parity_tests import docs_api, docs_pages
 from parity_tests.case import load
+from parity_tests.docs_api import prose
 from parity_tests.report import markdown
 from parity_tests.settings import ROOT
 from parity_tests.test_contract import PUBLIC
@@ -27,6 +28,13 @@ def test_every_public_helper_is_on_an_api_page(name):
     assert re.search(rf"currentmodule:: jaxgrad\n\n\.\. auto\w+:: {name}$", page, re.MULTILINE)
 
 
+def test_prose_is_what_it_says_in_markdown():
+    """A name with underscores is not bold, a product is no emphasis; code stays as it is."""
+    assert prose("of __init__.py: a*b < c, `__dict__ * 2`") == (
+        r"of \_\_init\_\_.py: a\*b \< c, `__dict__ * 2`"
+    )
+
+
 def test_a_public_name_has_one_place():
     """A name that a package lists is not listed again by the file that defines it."""
     paths = [entry.path for entry in docs_api.entries()]
@@ -42,7 +50,7 @@ def test_every_case_is_on_the_page_of_its_theme(made):
     """A case is shown with its claim, both idioms in the table, and both programs."""
     page = PAGES[f"behaviours/{made.theme}.md"]
 
-    assert f"({made.id})=\n" in page and made.claim in page
+    assert f"({made.id})=\n" in page and prose(made.claim) in page
     assert page.count(f"\ndef {made.behaviour}(") >= 2
     assert f"[{made.behaviour}](#{made.id})" in PAGES["behaviours/index.md"]
 
@@ -53,7 +61,7 @@ def test_every_deviation_is_shown_with_its_reason(made):
     section = PAGES["deviations.md"].split(f"(deviation-{made.id})=\n")[1].split("::::\n")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "][2:]
 
-    assert made.deviation.why.rstrip(".") in section
+    assert prose(made.deviation.why.rstrip(".")) in section
     assert rows and all(row[1] != row[2] for row in rows), f"no difference is shown:\n{section}"
 
 
@@ -68,7 +76,7 @@ def test_every_numbered_difference_is_a_convention():
     assert differing
     for entry, text in differing:
         assert f"<{entry.path}>`" in PAGES["conventions.md"]
-        assert text in PAGES["conventions.md"], f"{entry.path}: {text}"
+        assert prose(text) in PAGES["conventions.md"], f"{entry.path}: {text}"
 
 
 def test_every_link_within_the_site_has_a_target():
@@ -78,6 +86,19 @@ def test_every_link_within_the_site_has_a_target():
     links = {found for text in texts for found in re.findall(r"\]\(#(\S+?)\)", text)}
 
     assert links and links <= targets, f"no target for {links - targets}"
+
+
+def test_every_picture_on_a_page_is_drawn():
+    """An SVG that a page shows is one of the pictures, and each of them is shown."""
+    shown = {
+        f"{name.rpartition('/')[0]}/{image}".lstrip("/")
+        for name, text in {**PAGES, "index.md": (ROOT / "docs" / "index.md").read_text()}.items()
+        for image in re.findall(r"^!\[.+?\]\((\S+)\)$", text, re.MULTILINE)
+    }
+    drawn = docs_pages.pictures()
+
+    assert len(drawn) > 1 and set(drawn) == shown
+    assert all(svg.startswith("<svg") and "<title" in svg for svg in drawn.values())
 
 
 def test_every_generated_page_is_ignored_by_git():
@@ -129,9 +150,11 @@ def _book(*cells):
 
 def test_without_notebooks_there_is_still_a_page(checkout):
     """An empty folder says how to fill it, and lists nothing that is not there."""
+    (checkout / "README.md").write_text("[one](one.ipynb)\n")
+
     assert docs_pages.notebooks() == []
     assert "make notebooks" in docs_pages.notebook_index()
-    assert "toctree" not in docs_pages.notebook_index()
+    assert "one.ipynb" not in docs_pages.notebook_index()
 
 
 def test_notebooks_are_in_the_order_of_their_readme(checkout):
@@ -168,6 +191,7 @@ def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
 def test_write_touches_only_what_changed(monkeypatch, tmp_path):
     """A page that is the same keeps its time; one that is none any more goes."""
     monkeypatch.setattr(docs_pages, "pages", lambda: {"a.md": "one", "b/c.md": "two"})
+    monkeypatch.setattr(docs_pages, "pictures", dict)
     (tmp_path / "mine.md").write_text("by hand")
     docs_pages.write(tmp_path)
     before = (tmp_path / "a.md").stat().st_mtime_ns

@@ -183,7 +183,7 @@ def split(xp, Base):
 
 def gather(xp, Base):
     class Gather(Base):
-        """An integer input; the gradient given for it is ignored."""
+        """An integer input; the gradient given for it is ignored, whatever its shape."""
 
         @staticmethod
         def forward(ctx, x, index):
@@ -193,7 +193,7 @@ def gather(xp, Base):
         @staticmethod
         def backward(ctx, grad):
             (index,) = ctx.saved_tensors
-            return grad[xp.argsort(index)], grad
+            return grad[xp.argsort(index)], grad.sum()
 
     return Gather
 
@@ -465,6 +465,40 @@ def test_what_is_closed_over_has_no_gradient():
         again = jaxgrad.value_and_grad(lambda a, w=wrap: jax.grad(w(loss))(a)[0].sum())(args)[1]
         assert grads[1] is None and again[0] is None
         same((first[0], second[1]), (grads[0], again[1]))
+
+
+def test_a_saved_value_that_was_made_of_what_is_closed_over():
+    """Is a constant too: torch runs `forward` without a graph."""
+
+    def maker(b):
+        def make(xp, Base):
+            class Closes(Base):
+                @staticmethod
+                def forward(ctx, x):
+                    ctx.save_for_backward(xp.sin(x) * b)
+                    return x * 1.0
+
+                @staticmethod
+                def backward(ctx, grad):
+                    return grad * ctx.saved_tensors[0]
+
+            return Closes
+
+        return make
+
+    x, c = (to_torch(v).requires_grad_() for v in (V, W))
+    y = maker(c * c)(torch, torch.autograd.Function).apply(x)
+    (first,) = torch.autograd.grad((y * x).sum(), x, create_graph=True)
+    second = torch.autograd.grad(first.sum(), [x, c], allow_unused=True)
+
+    def loss(x, c):
+        return (jaxgrad.from_function(maker(c * c)(jnp, object))(x) * x).sum()
+
+    def slope(args):
+        return jax.grad(jax.jit(loss))(*args).sum()
+
+    _, again = jaxgrad.value_and_grad(slope)((to_jax(V), to_jax(W)))
+    same(second, tuple(again))
 
 
 def test_closing_over_a_value_of_a_loop_or_of_jit():
@@ -1045,6 +1079,38 @@ def test_estimators_of_trees_and_other_arguments():
     grads = jaxgrad.value_and_grad(loss)(p)[1]
     np.testing.assert_array_equal(grads.pop("a"), np.full(3, -1.5))
     assert grads == {"scale": None, "step": None, "shift": None}
+
+
+def test_a_leaf_that_stands_still():
+    """Of a tree of which only a part is differentiated, the rest stays undifferentiated."""
+    tree = jax.jvp(
+        lambda a: jaxgrad.reverse_gradient({"a": a, "b": jnp.ones(2)}), (to_jax(V),), (to_jax(W),)
+    )
+    same((V, np.ones(2)), (tree[0]["a"], tree[0]["b"]))
+    same((-W, np.zeros(2)), (tree[1]["a"], tree[1]["b"]))
+
+
+def test_straight_through_of_what_has_no_derivative():
+    """`fun` is never differentiated, in none of its arguments: it may be a callback."""
+
+    def quantize(x, *, step):
+        def on_host(x, step):
+            return (np.round(np.asarray(x) / np.asarray(step)) * np.asarray(step)).astype(x.dtype)
+
+        return jax.pure_callback(on_host, jax.ShapeDtypeStruct(x.shape, x.dtype), x, step)
+
+    def loss(x, s, wrap):
+        return wrap(lambda x, s: jaxgrad.straight_through(quantize)(x, step=s).sum())(x, s)
+
+    def positional(x, s):
+        return jaxgrad.straight_through(lambda x, s: quantize(x, step=s))(x, s).sum()
+
+    for wrap in (eager, jax.jit):
+        for argnums in (0, 1):
+            grad = jax.grad(loss, argnums)(to_jax(V), jnp.array(0.4), wrap)
+            np.testing.assert_array_equal(grad, np.ones(3) if argnums == 0 else 0.0)
+            grad = jax.grad(wrap(positional), argnums)(to_jax(V), jnp.array(0.4))
+            np.testing.assert_array_equal(grad, np.ones(3) if argnums == 0 else 0.0)
 
 
 def test_straight_through_needs_a_result_like_its_argument():

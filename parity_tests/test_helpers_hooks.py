@@ -195,6 +195,16 @@ def test_vmap_where_only_the_hook_is_mapped():
     np.testing.assert_array_equal(total, np.full(3, -3.0))
 
 
+def test_what_is_not_mapped_stays_so():
+    """A hooked program that does not use the mapped value is computed once, not for each row."""
+
+    def grad(scale):
+        del scale
+        return jax.grad(lambda x: jaxgrad.hook(x * x, clamp).sum())(to_jax(V))
+
+    np.testing.assert_array_equal(jax.vmap(grad, out_axes=None)(jnp.ones(2)), 2.0 * V)
+
+
 @pytest.mark.parametrize("inside", (True, False))
 def test_collective_in_a_hook(inside):
     """A hook may speak to the other rows of a named axis: an all-reduce of gradients."""
@@ -282,6 +292,52 @@ def test_forward_mode_passes_by():
     np.testing.assert_allclose(
         jax.jit(jax.hessian(jax.jit(loss)))(x), -jax.hessian(plain)(x), rtol=1e-14
     )
+
+
+def test_forward_mode_with_an_input_that_stands_still():
+    """The tangents are those of the function without the hook."""
+    hooked = jaxgrad.backward_hook(lambda a, b: (a * b, a - b), lambda gi, go: None)
+    for mode in (eager, jax.jit):
+        out, moved = jax.jvp(mode(lambda a: hooked(a, to_jax(W))), (to_jax(V),), (to_jax(K * 1.0),))
+        same((V * W, V - W), out)
+        same((K * W, K * 1.0), moved)
+
+
+def test_no_cotangent_arrives():
+    """Beyond a rule that sends none back the hook is not called; torch refuses a replacement."""
+
+    class Stops(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1.0
+
+        @staticmethod
+        def backward(ctx, grad):  # type: ignore[override] # torch's own idiom
+            return None
+
+    @jax.custom_vjp
+    def stops(x):
+        return x * 1.0
+
+    stops.defvjp(lambda x: (x, None), lambda _, g: (None,))
+    x = to_torch(V).requires_grad_()
+    y = x * x
+    y.register_hook(lambda g: g + 1.0 if g is not None else None)
+    (Stops.apply(y) + x).sum().backward()
+    grad = jax.grad(lambda x: (stops(jaxgrad.hook(x * x, lambda g: g + 1.0)) + x).sum())
+    same(x.grad, grad(to_jax(V)))
+
+
+def test_a_value_that_is_not_mapped_is_hooked_once():
+    """Inside `vmap` a shared value's hook sees the sum over the rows, as JAX's custom rules do."""
+
+    def total(x, scales):
+        return jax.vmap(lambda s: (jaxgrad.hook(x, clamp) * s).sum())(scales).sum()
+
+    grad = jax.grad(total)(to_jax(V), jnp.array([0.25, 0.5]))
+    np.testing.assert_array_equal(grad, np.full(3, 0.75))
+    grad = jax.grad(total)(to_jax(V), jnp.array([3.0, -2.5]))
+    np.testing.assert_array_equal(grad, np.full(3, 0.5))
 
 
 def test_under_shard_map():

@@ -11,9 +11,12 @@ import sys
 import numpy as np
 import pytest
 
+from parity_tests import listing
+from parity_tests import rows as rows_
 from parity_tests import show as shows
-from parity_tests.case import load
+from parity_tests.case import CaseError, load
 from parity_tests.cases import grad_modes
+from parity_tests.display import Shown
 from parity_tests.selection import ROWS
 from parity_tests.settings import ROOT
 from torch_ref import grad_modes as torch_grad_modes
@@ -49,7 +52,7 @@ def displayed(script):
         for node in ast.walk(ast.parse(script.read_text()))
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
-        and node.func.id in {"show", "without", "graph", "programs"}
+        and node.func.id in {"show", "without", "graph", "nodes", "programs"}
         and isinstance(node.args[0], ast.Constant)
     ]
 
@@ -108,6 +111,8 @@ def test_the_copy_has_its_outputs(script):
             assert "text/html" in types
         if cell.source.startswith("graph("):
             assert "image/svg+xml" in types
+        if cell.source.startswith("nodes("):
+            assert "text/markdown" in types
         if "plt.show()" in cell.source:
             assert "image/png" in types
 
@@ -192,13 +197,13 @@ def test_show_displays_what_ran():
     text = html.unescape(shown._repr_html_())
 
     for _, source in shown.sources:
-        assert all(line.strip() in text for line in source.splitlines() if len(line) < shows.FOLD)
+        assert all(line.strip() in text for line in source.splitlines() if len(line) < listing.FOLD)
     assert "h = net.l1(x).detach()" in shown.sources[0][1]
     assert "return stop_gradient(linear(l1, x))" in shown.sources[1][1]
     rows = {row[0]: row[1:] for row in shown.rows}
     assert rows["grads/l1/weight"][:3] == ("None", "=", "None")
     assert rows["grads/l1/weight"][3].startswith("norm ")
-    assert rows["loss"][3] == shows.SAME
+    assert rows["loss"][3] == rows_.SAME
     assert shown.columns[-1] == "JAX without stop_gradient"
     assert shown.verdict.startswith("✓ ")
 
@@ -216,11 +221,18 @@ def test_show_says_where_they_differ():
 
 def test_show_refuses_what_does_not_hold(monkeypatch):
     """A lesson that is not so stops the notebook, with the command that shows why."""
-    wrong = load()["grad_modes/detach"]
+    shows._observe.cache_clear()
     monkeypatch.setattr(grad_modes, "linear", lambda params, x: x @ params["weight"].T)
 
-    with pytest.raises(AssertionError, match=f"python -m parity_tests {wrong.id}"):
-        shows.show(wrong.id)
+    with pytest.raises(AssertionError, match="python -m parity_tests grad_modes/detach"):
+        shows.show("grad_modes/detach")
+
+
+def test_an_id_is_exact():
+    """`requires_grad` is not `requires_grad_flag`; a name that is none is an error."""
+    assert "requires_grad_(False)" in shows.show("grad_modes/requires_grad").title
+    with pytest.raises(CaseError, match="no case 'grad_modes/detatch'; nearest: grad_modes/detach"):
+        shows.show("grad_modes/detatch")
 
 
 def test_show_refuses_to_show_nothing():
@@ -249,19 +261,19 @@ def test_without_needs_a_tool():
 
 def test_a_program_is_shown_with_what_it_uses():
     """Functions of its own module come with it; an attribute of the same name is none of them."""
-    text = shows.text_of(torch_grad_modes.detach)
+    text = listing.text_of(torch_grad_modes.detach)
 
     assert text.startswith("def detach(net, x, y):")
     assert "def no_grad" not in text
-    assert "class Regularised" in shows.text_of(torch_grad_modes.eval_mode)
-    assert "def regularised" in shows.text_of(grad_modes.eval_mode)
-    assert '"""' not in shows.text_of(grad_modes.nothing_stopped)
+    assert "class Regularised" in listing.text_of(torch_grad_modes.eval_mode)
+    assert "def regularised" in listing.text_of(grad_modes.eval_mode)
+    assert '"""' not in listing.text_of(grad_modes.nothing_stopped)
 
 
 def test_an_id_is_escaped():
     """Text stays text."""
     evil = "<script>alert(1)</script>"
-    shown = shows.Shown(evil, ((evil, evil),), (evil, ""), ((evil, "1"),), f"✓ {evil}")
+    shown = Shown(evil, ((evil, evil),), (evil, ""), ((evil, "1"),), f"✓ {evil}")
 
     assert "<script" not in shown._repr_html_()
 
@@ -278,18 +290,20 @@ def test_it_reads_without_styles():
 def test_a_long_line_is_folded():
     """Two columns fit on a page; no line is lost or changed but in its breaks."""
     line = "    value = function(" + ", ".join(f"argument_{n}" for n in range(12)) + ")"
-    folded = shows._fold(line)
+    folded = listing.fold(line)
 
-    assert max(map(len, folded.splitlines())) <= shows.FOLD
+    assert max(map(len, folded.splitlines())) <= listing.FOLD
     assert "".join(folded.split()) == "".join(line.split())
 
 
 def test_noise_is_called_zero():
     """A gradient that is zero but for rounding is not printed as two different numbers."""
     scale, noise = np.ones(3), np.array([1e-17, -2e-17, 0.0])
-    rows = list(shows._rows([{"a": scale, "b": noise}, {"a": scale, "b": -noise}], "float64", "*"))
+    rows = list(
+        rows_.compared([{"a": scale, "b": noise}, {"a": scale, "b": -noise}], "float64", "*")
+    )
 
-    assert rows[1] == ("b", shows.ZERO, "~", shows.ZERO)
+    assert rows[1] == ("b", rows_.ZERO, "~", rows_.ZERO)
 
 
 def test_a_graph_fits_the_page():
@@ -298,6 +312,15 @@ def test_a_graph_fits_the_page():
 
     assert re.match(r'<svg [^>]*width="100%" style="max-width:\d', shown._repr_svg_())
     assert "detach" in repr(shown)
+
+
+def test_nodes_are_listed_side_by_side():
+    """torch's nodes and JAX's primitives, by layer."""
+    rows = shows.nodes("grad_modes/nothing_stopped").rows
+
+    assert {row.module for row in rows} == {"l1", "l2", "loss"}
+    assert "AddmmBackward0" in {row.torch for row in rows}
+    assert "dot_general" in {row.jax for row in rows}
 
 
 def test_what_stands_in_for_a_tool_is_named():

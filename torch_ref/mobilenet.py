@@ -9,16 +9,9 @@ from torch import Tensor, nn
 from torch_ref._net import linear
 
 
-# Of each stage: expansion, channels out, blocks, stride of the first block.
-STAGES = [
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-]
+# Of each stage: channels out, blocks, stride of the first block.
+STAGES = [(16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1)]
+EXPANSION = 6  # of all blocks but the first
 STEM, LAST = 32, 1280
 DROPOUT = 0.2
 
@@ -71,10 +64,10 @@ class MobileNetV2(nn.Module):
         super().__init__()
         layers: list[nn.Module] = [ConvNormActivation(3, STEM, stride=2)]
         n_in = STEM
-        for expansion, n_out, blocks, stride in STAGES:
+        for n_out, blocks, stride in STAGES:
             for block in range(blocks):
-                stride_here = stride if block == 0 else 1
-                layers.append(InvertedResidual(n_in, n_out, stride_here, expansion))
+                expansion = EXPANSION if len(layers) > 1 else 1
+                layers.append(InvertedResidual(n_in, n_out, stride if block == 0 else 1, expansion))
                 n_in = n_out
         layers.append(ConvNormActivation(n_in, LAST, kernel=1))
         self.features = nn.Sequential(*layers)

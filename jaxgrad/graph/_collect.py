@@ -11,9 +11,9 @@ import jax.numpy as jnp
 
 from jaxgrad import _jaxpr
 from jaxgrad._tree import is_array, merge, partition
-from jaxgrad.graph._forward import Forward
+from jaxgrad.graph._forward import Forward, Place
 from jaxgrad.graph._model import ABSENT, REACHED, Graph, Leaf
-from jaxgrad.graph._vjp import backward, tagged
+from jaxgrad.graph._vjp import backward
 
 
 def backward_graph(
@@ -56,7 +56,7 @@ def backward_graph(
       >>> graph = jaxgrad.graph.backward_graph(loss, params, jnp.ones((1, 2)))
       >>> [op.name for op in graph.ops]
       ['dot_general', 'tanh', 'dot_general', 'reduce_sum']
-      >>> [leaf.name for leaf in graph.leaves]
+      >>> [leaf.name for leaf in graph.leaves if leaf.slot]
       ['l1.w', 'l2.w']
 
     Torch: `loss.grad_fn` and its `next_functions`; drawn by `jaxgrad.parity.torch_graph.record`.
@@ -65,24 +65,32 @@ def backward_graph(
         raise ValueError(f'unused is {unused!r}; it is "none" (as torch) or "zeros" (as jax.grad)')
     flat = _flatten(fun, args, argnums, has_aux)
     jaxpr = _jaxpr.trace(flat.fun, flat.moved, flat.fixed).jaxpr
-    forward = _Forward(jaxpr, flat.names, len(flat.moved), dict(constants))
-    steps, saved = _backward(_tagged(jaxpr), flat, forward.ops)
+    forward = Forward(jaxpr, flat.names, len(flat.moved), dict(constants))
+    found = backward(jaxpr, flat.moved, flat.fixed, flat.names, forward.ops)
     behind = _behind_cuts(jaxpr, flat, forward)
 
     ops = []
     for place, op in forward.ops.items():
         live = place in forward.live
-        own = steps.get(place) if live else behind.get(place)
-        kept = saved.get(place, ()) if live else ()
+        steps = tuple((found.steps if live else behind).get(place, ()))
+        saved = tuple(found.saved.get(place, ())) if live else ()
         state = REACHED if live else ABSENT
-        ops.append(
-            op._replace(state=state, drawn=bool(own), steps=tuple(own or ()), saved=tuple(kept))
-        )
+        ops.append(op._replace(state=state, drawn=bool(steps), steps=steps, saved=saved))
     leaves = _leaves(flat, unused)
     slots = {leaf.name for leaf in leaves}
     others = [*flat.names[len(flat.moved) :], *(name for name, _ in constants)]
     leaves += [Leaf(name, slot=False) for name in dict.fromkeys(others) if name not in slots]
     return Graph("JAX", jax.__version__, tuple(ops), tuple(leaves))
+
+
+def _behind_cuts(jaxpr: Any, flat: _Flat, forward: Forward) -> dict[Place, list[str]]:
+    """What the VJP would have if nothing were stopped: the outlines of what is not there."""
+    if not forward.cut:
+        return {}
+    try:
+        return backward(jaxpr, flat.moved, flat.fixed, flat.names, forward.ops, cuts=False).steps
+    except Exception:  # what stands behind a cut needs no derivative, and then has no outline
+        return {}
 
 
 class _Flat(NamedTuple):
@@ -100,11 +108,10 @@ def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) ->
     leaves, structure = jax.tree_util.tree_flatten_with_path(args)
     arrays = [_dtype(x) is not None for _, x in leaves]
     inputs, static = partition(arrays, leaves)
-    moves = [
-        path[0].idx in chosen and jnp.issubdtype(_dtype(x), jnp.inexact) for path, x in inputs
-    ]
+    moves = [path[0].idx in chosen and jnp.issubdtype(_dtype(x), jnp.inexact) for path, x in inputs]
     labels = _names(fun, [path for path, _ in inputs], prefixed=len(chosen) > 1)
     moved, fixed = partition(moves, [x for _, x in inputs])
+    moved_names, fixed_names = partition(moves, labels)
 
     def flat(moved: Sequence[Any], fixed: Sequence[Any]) -> Any:
         values = merge(arrays, merge(moves, moved, fixed), [x for _, x in static])
@@ -119,7 +126,7 @@ def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) ->
             )
         return loss
 
-    return _Flat(flat, moved, fixed, sum(partition(moves, labels), []))
+    return _Flat(flat, moved, fixed, [*moved_names, *fixed_names])
 
 
 def _called(fun: Any) -> str:

@@ -7,7 +7,6 @@ then those of the lane.
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -84,7 +83,7 @@ def _choices(lane: int, keys: list[Key], every: list[Keyed]) -> Iterator[dict[Ke
         paths, shorter = ({key[1][:d] for key in keys} for d in (depth, depth - 1))
         if depth == 1 or len(paths) > len(shorter):  # else a longer name for the same
             yield {key: (lane, key[1][:depth]) if key[1] else key for key in keys}
-    yield {key: (lane, ()) for key in keys}
+    yield dict.fromkeys(keys, (lane, ()))
 
 
 def _forms_inside(keys: list[Key], every: list[Keyed]) -> dict[Key, Key]:
@@ -136,7 +135,9 @@ def _box(key: Key, ops: Mapping[Key, Op], form: bool) -> Box:
     return Box(key[0], text if op.drawn else "+", names, bool(op.folded), form)
 
 
-def _pills(every: Sequence[Keyed], lane_of: Mapping[Home, int], depth: int, most: list[int]) -> dict[Key, Pill]:
+def _pills(
+    every: Sequence[Keyed], lane_of: Mapping[Home, int], depth: int, most: list[int]
+) -> dict[Key, Pill]:
     """One for each parameter, or for those of a lane on which the same kind of thing lands."""
     by_lane: dict[int, list[str]] = {}
     for name in every[0].placed.leaves:
@@ -161,7 +162,7 @@ def _lane_of_leaf(name: str, every: Sequence[Keyed], lane_of: Mapping[Home, int]
     """Where the module of a parameter is, else where it is read first."""
     homes = [home for home in lane_of if home_of(name)[: len(home)] == home]
     if homes:
-        return lane_of[homes[0]]
+        return lane_of[max(homes, key=len)]
     readers = (
         key
         for each in every

@@ -14,8 +14,8 @@ LOSS: Home = ("loss",)
 
 # They hand a parameter on in another form: x @ w.T reads w.
 _FORMS = frozenset(
-    "alias broadcast_in_dim convert_element_type copy expand permute reshape slice squeeze t tocopy "
-    "transpose unsafeview unsqueeze view".split()
+    "alias broadcast_in_dim convert_element_type copy expand permute reshape slice squeeze t "
+    "tocopy transpose unsafeview unsqueeze view".split()
 )
 
 

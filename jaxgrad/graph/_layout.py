@@ -47,12 +47,17 @@ class Layout(NamedTuple):
     height: float
 
 
-def arrange(diagram: Diagram, at_least: Mapping[str, float] | None = None) -> Layout:
-    """Give every box and pill of a diagram its place; `at_least`: widths of lanes, by name."""
+def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None = None) -> Layout:
+    """Give every box and pill of a diagram its place.
+
+    Args:
+      diagram: What there is.
+      places: Where each lane begins and how wide it is, by name, if that is settled.
+    """
     columns = _columns(diagram)
     rows = _rows(diagram, columns)
     widths = {key: len(text) * PILL_CHAR + 18 for key, text in _widest_pills(diagram).items()}
-    lanes, across = _across(diagram, columns, widths, at_least or {})
+    lanes, across = _across(diagram, columns, widths, places or {})
     tracks, count = _tracks(diagram, rows, across)
     top = HEADER_H + 14 + count * TRACK
     boxes = {
@@ -73,7 +78,7 @@ def _across(
     diagram: Diagram,
     columns: Mapping[Any, int],
     pills: Mapping[Any, float],
-    at_least: Mapping[str, float],
+    places: Mapping[str, tuple[float, float]],
 ) -> tuple[list[Rect], dict[Any, tuple[float, float]]]:
     """The lanes from left to right, and of each box where it begins and how wide it is."""
     lanes: list[Rect] = []
@@ -87,7 +92,7 @@ def _across(
         inside = sum(widths.values()) + GAP_X * max(len(widths) - 1, 0)
         below = [pills[key] + 6 for key, pill in diagram.pills.items() if pill.lane == lane]
         width = max(inside, sum(below) - 6, len(name) * 7.6 + 20) + 2 * PAD
-        width = max(width, at_least.get(name, 0.0))
+        x, width = places.get(name, (x, width))
         right = x + (width + inside) / 2
         for column in sorted(widths):
             across |= {
@@ -163,7 +168,8 @@ def _place_pills(
     rects: dict[Any, Rect] = {}
     room = lane.w - 2 * PAD - sum(widths[key] + 6 for key in wanted) + 6
     x = lane.x + PAD
-    for key, middle in wanted.items():
+    for key, feeder in wanted.items():
+        middle = lane.middle[0] if math.isinf(feeder) else feeder
         shift = min(max(0.0, middle - widths[key] / 2 - x), room)
         room -= shift
         rects[key] = Rect(x + shift, y, widths[key], PILL_H)
@@ -182,12 +188,16 @@ def _tracks(
             continue
         left, right = sum(xs[target]), xs[source][0]
         between = [
-            key for key, (x, w) in xs.items() if rows[key] == rows[source] and left < x + w / 2 < right
+            key
+            for key, (x, w) in xs.items()
+            if rows[key] == rows[source] and left < x + w / 2 < right
         ]
         if not between:
             continue
         span = (left - 30, right + 30)
-        free = (i for i, spans in enumerate(used) if all(b <= span[0] or a >= span[1] for a, b in spans))
+        free = (
+            i for i, spans in enumerate(used) if all(b <= span[0] or a >= span[1] for a, b in spans)
+        )
         track = next(free, len(used))
         used += [[]] if track == len(used) else []
         used[track].append(span)

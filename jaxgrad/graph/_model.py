@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 # What an operation is to this loss. JAX has no tape: there an operation is reached or absent.
 REACHED = "on the path of the loss"
-RECORDED = "recorded, but out of this loss's reach"
+RECORDED = "recorded, but not reached"
 ABSENT = "never recorded"
 
 
@@ -102,9 +102,7 @@ class Graph(NamedTuple):
         """The same graph with other norms, and a remark, on the leaves that are named."""
         said = notes or {}
         leaves = [
-            leaf._replace(
-                grad=grads.get(leaf.name, leaf.grad), note=said.get(leaf.name, leaf.note)
-            )
+            leaf._replace(grad=grads.get(leaf.name, leaf.grad), note=said.get(leaf.name, leaf.note))
             for leaf in self.leaves
         ]
         return self._replace(leaves=tuple(leaves))

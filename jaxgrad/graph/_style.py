@@ -38,7 +38,8 @@ text{font:12px system-ui,"DejaVu Sans",Verdana,sans-serif}
 .w,.rec,.ghost,.cut,.rule,.err{fill:none}
 .w{stroke-width:1.3}.rec{stroke-width:1}.ghost{stroke-width:1;stroke-dasharray:1.5 3}
 .cut{stroke-width:1.6;stroke-dasharray:4 3}.sc{fill:none;stroke-dasharray:none;stroke-width:1.5}
-.err{stroke-width:2}.none{stroke-dasharray:2 2.5;fill:none}.full{stroke-width:1.2}.thin{stroke-width:1}
+.err{stroke-width:2}.none{stroke-dasharray:2 2.5;fill:none}.clear{fill:none}
+.full{stroke-width:1.2}.thin{stroke-width:1}
 """
 HUES = len(_HUES)
 

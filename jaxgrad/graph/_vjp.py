@@ -23,8 +23,69 @@ from jaxgrad.graph._model import Op, Saved
 _TAG = re.compile(r"@([\d.]+)@")
 
 
-def _tagged(jaxpr: Any, cuts: bool = True) -> Callable[..., Any]:
-    """The program of `jaxpr`, every operation in a scope that names its place."""
+class Backward(NamedTuple):
+    """By operation: the primitives that the VJP has for it, and the residuals that they read."""
+
+    steps: dict[Place, list[str]]
+    saved: dict[Place, list[Saved]]
+
+
+def backward(
+    jaxpr: Any,
+    moved: Sequence[Any],
+    fixed: Sequence[Any],
+    names: Sequence[str],
+    ops: Mapping[Place, Op],
+    *,
+    cuts: bool = True,
+) -> Backward:
+    """Trace the VJP of a jaxpr and sort its equations by operation.
+
+    Args:
+      jaxpr: The program.
+      moved: Its first inputs, those that are differentiated; arrays or abstract ones.
+      fixed: Its other inputs.
+      names: Of both.
+      ops: Its operations.
+      cuts: False leaves every `stop_gradient` out: what the VJP would have without.
+    """
+    run = _tagged(jaxpr, cuts)
+
+    def forward(moved: Sequence[Any], fixed: Sequence[Any]) -> Any:
+        return jax.vjp(lambda *moved: run(*moved, *fixed), *moved)
+
+    made = _jaxpr.trace(forward, moved, fixed)
+    kept = made.jaxpr.out_avals
+
+    def pull(kept: list[Any], cotangents: list[Any]) -> Any:
+        return jax.tree.unflatten(made.out_tree, kept)[1](cotangents)
+
+    back, _ = _compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
+    before, _ = _compat.open_jaxpr(made.jaxpr)
+    origin = _origins(before, names, ops)
+    values = dict(zip(back.invars, before.outvars, strict=False))
+    found = Backward({}, {})
+    listed: set[Any] = set()
+    counted: set[Any] = set()
+    for eqn in back.eqns:
+        place = _place(eqn)
+        steps = list(_primitives(eqn))
+        if place is None or not steps:
+            continue
+        found.steps.setdefault(place, []).extend(steps)
+        read = [values.get(atom) for atom in eqn.invars if isinstance(atom, jex_core.Var)]
+        for value in read:
+            if isinstance(value, jex_core.Var) and (place, value) not in listed:
+                listed.add((place, value))
+                what, extra = origin.get(value, ("constant", False))
+                entry = _saved(value, what, extra and value not in counted)
+                counted.add(value)
+                found.saved.setdefault(place, []).append(entry)
+    return found
+
+
+def _tagged(jaxpr: Any, cuts: bool) -> Callable[..., Any]:
+    """The program of `jaxpr`, jit inlined, every operation in a scope that names its place."""
 
     def run(jaxpr: Any, args: Sequence[Any], above: Place) -> list[Any]:
         def rule(eqn: jex_core.JaxprEqn, path: Place, args: list[Any], slot: Any) -> Any:
@@ -41,52 +102,6 @@ def _tagged(jaxpr: Any, cuts: bool = True) -> Callable[..., Any]:
     return lambda *args: run(jaxpr, args, ())
 
 
-def _backward(
-    run: Callable[..., Any], flat: _Flat, ops: dict[Place, Op]
-) -> tuple[dict[Place, list[str]], dict[Place, list[Saved]]]:
-    """Of each operation: the primitives that the VJP has for it, and the residuals they read."""
-
-    def forward(moved: list[Any], fixed: list[Any]) -> Any:
-        return jax.vjp(lambda *moved: run(*moved, *fixed), *moved)
-
-    made = _jaxpr.trace(forward, flat.moved, flat.fixed)
-    kept = made.jaxpr.out_avals
-
-    def pull(kept: list[Any], cotangents: list[Any]) -> Any:
-        return jax.tree.unflatten(made.out_tree, kept)[1](cotangents)
-
-    back, _ = _compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
-    steps: dict[Place, list[str]] = {}
-    saved: dict[Place, list[Saved]] = {}
-    origin = _origins(made.jaxpr, flat.names, ops)
-    counted: set[Any] = set()
-    inputs = dict(zip(back.invars, made.jaxpr.jaxpr.outvars, strict=False))
-    for eqn in back.eqns:
-        place = _place(eqn)
-        if place is None:
-            continue
-        steps.setdefault(place, []).extend(_primitives(eqn))
-        for atom in eqn.invars:
-            value = inputs.get(atom) if isinstance(atom, jex_core.Var) else None
-            if isinstance(value, jex_core.Var):
-                what, extra = origin.get(value, ("constant", False))
-                entry = _saved(value, what, extra and value not in counted)
-                counted.add(value)
-                if entry not in saved.setdefault(place, []):
-                    saved[place].append(entry)
-    return {place: names for place, names in steps.items() if names}, saved
-
-
-def _behind_cuts(jaxpr: Any, flat: _Flat, forward: _Forward) -> dict[Place, list[str]]:
-    """What the VJP would have if nothing were stopped: the outlines of what is not there."""
-    if not forward.cut:
-        return {}
-    try:
-        return _backward(_tagged(jaxpr, cuts=False), flat, forward.ops)[0]
-    except Exception:  # what stands behind a cut needs no derivative, and then has no outline
-        return {}
-
-
 def _place(eqn: jex_core.JaxprEqn) -> Place | None:
     tag = _TAG.search(str(eqn.source_info.name_stack))
     return tuple(map(int, tag.group(1).split("."))) if tag else None
@@ -101,13 +116,12 @@ def _primitives(eqn: jex_core.JaxprEqn) -> Iterator[str]:
         yield eqn.primitive.name
 
 
-def _origins(jaxpr: Any, names: Sequence[str], ops: dict[Place, Op]) -> dict[Any, Any]:
-    """Who made each value of the forward pass: a leaf, or an operation."""
-    bare, _ = _compat.open_jaxpr(jaxpr)
-    origin: dict[Any, Any] = {v: (n, False) for v, n in zip(bare.invars, names, strict=True)}
-    for eqn in bare.eqns:
+def _origins(jaxpr: Any, names: Sequence[str], ops: Mapping[Place, Op]) -> dict[Any, Any]:
+    """Who made each value of the forward pass, and whether that was an operation, no leaf."""
+    origin: dict[Any, Any] = {v: (n, False) for v, n in zip(jaxpr.invars, names, strict=True)}
+    for eqn in jaxpr.eqns:
         place = _place(eqn)
-        made = (ops[place].name, True) if place in ops else None
+        made = None if place is None or place not in ops else (ops[place].name, True)
         if made is None:  # stopped or not differentiable: as what it was made of
             known = [origin[v] for v in eqn.invars if isinstance(v, jex_core.Var) and v in origin]
             made = known[0] if known else None

@@ -16,16 +16,9 @@ from parity_tests.case import case
 from parity_tests.draw import Draw, bernoulli, integers, linear, normal, uniform
 
 
-# Of each stage: expansion, channels out, blocks, stride of the first block.
-STAGES = [
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-]
+# Of each stage: channels out, blocks, stride of the first block.
+STAGES = [(16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1)]
+EXPANSION = 6  # of all blocks but the first
 STEM, LAST, CLASSES = 32, 1280, 1000
 KEEP = 0.8
 BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
@@ -35,9 +28,10 @@ Tree = dict[str, Any]
 def _blocks() -> list[tuple[str, int, int, int, int]]:
     """Every inverted residual block: its name, channels in, channels out, stride, expansion."""
     found, n_in = [], STEM
-    for expansion, n_out, count, stride in STAGES:
+    for n_out, count, stride in STAGES:
         for block in range(count):
             name = f"features.{len(found) + 1}.conv"
+            expansion = EXPANSION if found else 1
             found.append((name, n_in, n_out, stride if block == 0 else 1, expansion))
             n_in = n_out
     return found
@@ -232,15 +226,12 @@ def _one_step(
     }
 
 
-def _weights() -> dict[str, Draw]:
-    def of_network(name: str, drawn: Draw) -> Draw:
-        return dataclasses.replace(drawn, sample=lambda rng: _network()[0][name])
-
-    return {name: of_network(name, drawn) for name, drawn in _state_dict().items()}
+def _of_network(name: str, drawn: Draw) -> Draw:
+    return dataclasses.replace(drawn, sample=lambda rng: _network()[0][name])
 
 
 INPUTS = dict(
-    weights=_weights(),
+    weights={name: _of_network(name, drawn) for name, drawn in _state_dict().items()},
     classifier=linear(LAST, 2),
     mask=bernoulli(4, LAST, p=KEEP),
     x=Draw(lambda rng: _network()[1]),

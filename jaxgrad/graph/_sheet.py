@@ -1,0 +1,62 @@
+"""Text, lines and signs on a sheet, as SVG."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape
+
+from jaxgrad.graph._layout import Rect
+
+
+def number(x: float) -> str:
+    """Short, and the same on every machine."""
+    return f"{x:.1f}".removesuffix(".0")
+
+
+class Sheet:
+    """Marks in the order in which they are made."""
+
+    def __init__(self) -> None:
+        self.marks: list[str] = []
+
+    def text(self, x: float, y: float, words: str, classes: str) -> None:
+        if words:
+            place = f'x="{number(x)}" y="{number(y)}"'
+            self.marks.append(f'<text {place} class="{classes}">{escape(words)}</text>')
+
+    def path(self, d: str, classes: str) -> None:
+        self.marks.append(f'<path class="{classes}" d="{d}"/>')
+
+    def rect(self, rect: Rect, classes: str, radius: float) -> None:
+        self.marks.append(f'<rect {_box(rect)} class="{classes}" rx="{number(radius)}"/>')
+
+    def group(self, classes: str, about: str = "") -> None:
+        """Everything until `end` has these classes; `about` is shown when pointed at."""
+        title = f"<title>{escape(about)}</title>" if about else ""
+        self.marks.append(f'<g class="{classes}">{title}')
+
+    def end(self) -> None:
+        self.marks.append("</g>")
+
+    def arrow(self, d: str, x: float, y: float, turn: int, kind: str = "w") -> None:
+        """A line and its head at (x, y); `turn` in degrees, 0 points to the left.
+
+        Kinds: `w` flows, `rec` is recorded only; `ghost` and `cut` have no head.
+        """
+        self.path(d, kind)
+        if kind in ("w", "rec"):
+            head = "ah" if kind == "w" else "rec hollow"
+            where = f"translate({number(x)} {number(y)})" + (f"rotate({turn})" if turn else "")
+            self.marks.append(f'<path class="{head}" transform="{where}" d="M0 0l6 -3.4v6.8z"/>')
+
+    def scissors(self, x: float, y: float) -> None:
+        self.marks.append(
+            f'<path class="cut sc" transform="translate({number(x)} {number(y)})" '
+            'd="M-3.2 2.6L3.6 -7.5M3.2 2.6L-3.6 -7.5'
+            "M-2 4.8a2.4 2.4 0 1 1 -4.8 0a2.4 2.4 0 1 1 4.8 0"
+            'M6.8 4.8a2.4 2.4 0 1 1 -4.8 0a2.4 2.4 0 1 1 4.8 0"/>'
+        )
+
+
+def _box(rect: Rect) -> str:
+    x, y, w, h = map(number, rect)
+    return f'x="{x}" y="{y}" width="{w}" height="{h}"'

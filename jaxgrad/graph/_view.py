@@ -1,0 +1,253 @@
+"""One setting of one framework, drawn at its place; and the same in words."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+
+from jaxgrad.graph._fold import Diagram
+from jaxgrad.graph._keys import Key
+from jaxgrad.graph._layout import GAP_X, LANE_GAP, Rect
+from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
+from jaxgrad.graph._panels import Panel
+from jaxgrad.graph._sheet import Sheet, number
+from jaxgrad.graph._states import View, Way
+
+
+ERROR_H = 56.0
+_BOX = {REACHED: "full", RECORDED: "thin hollow", ABSENT: "none"}
+_WAY = {REACHED: "w", RECORDED: "rec"}
+_PILL = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
+_LISTED = 12  # operations of a box when pointed at
+
+
+def describe(diagram: Diagram, view: View) -> str:
+    """A setting in words: the lanes, the cuts, what lands where, the error."""
+    parts = [
+        f"{name} {status_of(diagram, view, lane)[0] or 'is on the path of the loss'}"
+        for lane, name in enumerate(diagram.lanes)
+    ]
+    parts += [f"gradient stopped by {cut}" for cut in sorted(set(view.cuts.values()))]
+    for key, pill in diagram.pills.items():
+        parts.append(f"{diagram.lanes[pill.lane]} {pill.text} {view.pills[key][1]}")
+    if view.graph.failure:
+        parts.append(f"raises {view.graph.failure.text}")
+    return "; ".join(parts)
+
+
+def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
+    """What a reader should know of a lane, and the shape of its header."""
+    keys = [key for key, box in diagram.boxes.items() if box.lane == lane]
+    pills = [key for key, pill in diagram.pills.items() if pill.lane == lane]
+    states = {view.states.get(key, ABSENT) for key in keys}
+    if REACHED in states:
+        leaves = [name for key in pills for name in diagram.pills[key].leaves]
+        notes = {view.graph.leaf(name).note for name in leaves}
+        return ("".join(notes) if len(notes) == 1 else ""), "full"
+    if not keys:
+        constant = all(view.pills[key][0] == "no slot" for key in pills)
+        return ("not differentiated" if constant else "not used"), "none"
+    if RECORDED in states:
+        return "recorded, not reached", "thin hollow"
+    if view.failed is not None and diagram.boxes[view.failed].lane <= lane:
+        return ("raises" if diagram.boxes[view.failed].lane == lane else "never ran"), "none"
+    return ("not recorded" if view.graph.framework == "torch" else "not in the VJP"), "none"
+
+
+def draw(sheet: Sheet, panel: Panel, view: View, hues: Mapping[str, int], x: float, y: float):
+    """Draw a setting with the top left of its headers at (x, y)."""
+    _Drawing(sheet, panel, view, hues, x, y).draw()
+
+
+class _Drawing:
+    def __init__(
+        self,
+        sheet: Sheet,
+        panel: Panel,
+        view: View,
+        hues: Mapping[str, int],
+        x: float,
+        y: float,
+    ):
+        self.sheet, self.view, self.diagram, self.hues = sheet, view, panel.diagram, hues
+        self.x, self.y, self.width, self.height = x, y, panel.width, panel.layout.height
+        layout = panel.layout
+        self.lanes = list(map(self.moved, layout.lanes))
+        self.boxes = {key: self.moved(rect) for key, rect in layout.boxes.items()}
+        self.pills = {key: self.moved(rect) for key, rect in layout.pills.items()}
+        self.tracks = {way: y + track for way, track in layout.tracks.items()}
+
+    def moved(self, rect: Rect) -> Rect:
+        return rect._replace(x=rect.x + self.x, y=rect.y + self.y)
+
+    def hue(self, lane: int) -> str:
+        return f"h{self.hues[self.diagram.lanes[lane]]}"
+
+    def draw(self) -> None:
+        for lane in range(len(self.lanes)):
+            self.lane(lane)
+        for way in sorted(self.diagram.ways, key=self.view.cuts.__contains__):
+            self.way(way)
+        for key in self.boxes:
+            self.box(key)
+        for key in self.pills:
+            self.pill(key)
+        self.cuts()
+        self.failure()
+
+    def lane(self, lane: int) -> None:
+        head = self.lanes[lane]
+        status, shape = status_of(self.diagram, self.view, lane)
+        self.sheet.group(self.hue(lane))
+        self.sheet.rect(head._replace(h=self.height), "lane", 6)
+        self.sheet.rect(head, shape, 5)
+        self.sheet.end()
+        x, y = head.middle
+        name = self.diagram.lanes[lane]
+        self.sheet.text(x, y + (-2 if status else 4.5), name, "t b mid")
+        self.sheet.text(x, y + 10, status, "dim i s mid")
+        if lane:
+            start = self.lanes[lane - 1].right + 2
+            self.sheet.arrow(
+                f"M{number(start)} {number(y)}H{number(head.x - 6)}", head.x - 1, y, 180
+            )
+
+    # ---- ways
+
+    def way(self, way: Way) -> None:
+        kind = _WAY.get(self.view.flows.get(way, ""), "ghost")
+        kind = "cut" if way in self.view.cuts else kind
+        source = self.boxes[way[0]]
+        if way[1] in self.pills:
+            self.down(source, self.pills[way[1]], kind)
+        elif way in self.tracks:
+            self.over(source, self.boxes[way[1]], self.tracks[way], kind)
+        else:
+            self.back(source, self.boxes[way[1]], kind)
+
+    def back(self, a: Rect, b: Rect, kind: str) -> None:
+        (_, y1), (_, y2) = a.middle, b.middle
+        n = number
+        if y1 == y2:
+            self.sheet.arrow(f"M{n(a.x)} {n(y1)}H{n(b.right + 5)}", b.right, y2, 0, kind)
+        elif a.x - b.right > 4:
+            bend = b.right + min(GAP_X, a.x - b.right) * 0.62
+            d = f"M{n(a.x)} {n(y1)}H{n(min(a.x, bend + 14))}"
+            d += f"Q{n(bend)} {n(y1)} {n(bend)} {n((y1 + y2) / 2)}"
+            d += f"Q{n(bend)} {n(y2)} {n(b.right + 5)} {n(y2)}"
+            self.sheet.arrow(d, b.right, y2, 0, kind)
+        else:  # below or above each other
+            x = min(a.x, b.x) + 12
+            top, bottom = (a.y + a.h, b.y) if y1 < y2 else (a.y, b.y + b.h)
+            self.sheet.arrow(
+                f"M{n(x)} {n(top)}V{n(bottom)}", x, bottom, -90 if y1 < y2 else 90, kind
+            )
+
+    def over(self, a: Rect, b: Rect, y: float, kind: str) -> None:
+        x1, x2, n = a.x + 10, b.right - 8, number
+        d = f"M{n(x1)} {n(a.y)}V{n(y + 6)}Q{n(x1)} {n(y)} {n(x1 - 6)} {n(y)}"
+        d += f"H{n(x2 + 6)}Q{n(x2)} {n(y)} {n(x2)} {n(y + 6)}V{n(b.y - 5)}"
+        self.sheet.arrow(d, x2, b.y, -90, kind)
+
+    def down(self, a: Rect, b: Rect, kind: str) -> None:
+        x1, x2, n = a.x + min(12.0, a.w / 2), b.middle[0], number
+        if b.x + 10 <= a.middle[0] <= b.right - 10:
+            x1 = x2 = a.middle[0]
+        y1, y2 = a.y + a.h, b.y
+        others = self.boxes.values()
+        if any(box.x <= x1 <= box.right and y1 < box.y < y2 for box in others):
+            x1, y1 = a.x - 8, a.middle[1]  # another box is below: round it
+            d = f"M{n(a.x)} {n(y1)}Q{n(x1)} {n(y1)} {n(x1)} {n(y1 + 8)}"
+        else:
+            d = f"M{n(x1)} {n(y1)}"
+        middle = max(y1 + 6, y2 - 22)
+        d += f"V{n(middle)}C{n(x1)} {n(y2 - 6)} {n(x2)} {n(middle)} {n(x2)} {n(y2 - 5)}"
+        self.sheet.arrow(d, x2, y2, -90, kind)
+
+    # ---- boxes and pills
+
+    def box(self, key: Key) -> None:
+        rect, box = self.boxes[key], self.diagram.boxes[key]
+        state = self.view.states.get(key, ABSENT)
+        inside = self.view.inside.get(key, box.members)
+        more = [f"… and {len(inside) - _LISTED} more"] if len(inside) > _LISTED else []
+        about = [f"{self.diagram.lanes[box.lane]}: {state}", *inside[:_LISTED], *more]
+        radius = rect.h / 2 if box.text == "+" else 4
+        self.sheet.group(self.hue(box.lane), "\n".join(about))
+        self.sheet.rect(rect, _BOX[state], radius)
+        if box.folded and state != ABSENT:
+            inner = Rect(rect.x + 2.5, rect.y + 2.5, rect.w - 5, rect.h - 5)
+            self.sheet.rect(inner, "thin clear", 2.5)
+        self.sheet.end()
+        if key == self.view.failed:
+            self.sheet.rect(rect, "err", radius)
+        if state != ABSENT or key == self.view.failed:
+            x, y = rect.middle
+            self.sheet.text(x, y + 3.8, box.text, f"{'t' if state == REACHED else 'dim'} m mid")
+
+    def pill(self, key: Key) -> None:
+        rect, pill = self.pills[key], self.diagram.pills[key]
+        kind, words = self.view.pills[key]
+        if kind == "value" and any(self.view.graph.leaf(name).note for name in pill.leaves):
+            kind = "noted"
+        shape, tone = _PILL.get(kind, ("none", "dim"))
+        self.sheet.group(self.hue(pill.lane), ", ".join(pill.leaves[:_LISTED]))
+        self.sheet.rect(rect, shape, rect.h / 2)
+        self.sheet.end()
+        x, y = rect.middle
+        self.sheet.text(x, y + 4, f"∇{pill.text} {words}", f"{tone} s mid")
+
+    # ---- cuts and errors
+
+    def cuts(self) -> None:
+        """A line from top to bottom where nothing passes; else scissors on the way that is cut."""
+        lines: dict[int, str] = {}
+        for way, cut in self.view.cuts.items():
+            lane = self.diagram.boxes[way[0]].lane
+            if self.lane_of(way[1]) < lane and not self.crossed(lane):
+                lines[lane] = cut
+            else:
+                self.cut_here(way, cut)
+        for lane, cut in lines.items():
+            x = self.lanes[lane].x - LANE_GAP / 2
+            self.sheet.path(f"M{number(x)} {number(self.y - 2)}v{number(self.height + 2)}", "cut")
+            self.sheet.scissors(x, self.y - 8)
+            self.sheet.text(x + 12, self.y - 6, cut, "red b s")
+
+    def cut_here(self, way: Way, cut: str) -> None:
+        """Scissors where the way would arrive: others may leave from the same box."""
+        source = self.boxes[way[0]]
+        target = self.pills.get(way[1]) or self.boxes[way[1]]
+        x, y = target.right + 10, target.middle[1]
+        label = y - 15 if target.y <= source.y else y + 16
+        if way[1] in self.pills:
+            x, y, label = target.middle[0], target.y - 8, target.y - 5
+        if way in self.tracks:
+            x, y, label = target.right - 8, self.tracks[way] + 12, self.tracks[way] - 3
+        self.sheet.scissors(x, y)
+        self.sheet.text(x + 10, label, cut, "red b s")
+
+    def lane_of(self, key: Key) -> int:
+        return (self.diagram.boxes.get(key) or self.diagram.pills[key]).lane
+
+    def crossed(self, lane: int) -> bool:
+        """Whether a gradient passes the left edge of a lane."""
+        return any(
+            state == REACHED and self.lane_of(target) < lane <= self.lane_of(source)
+            for (source, target), state in self.view.flows.items()
+        )
+
+    def failure(self) -> None:
+        failure = self.view.graph.failure
+        if failure is None:
+            return
+        if self.view.failed is not None:
+            box = self.boxes[self.view.failed]
+            self.sheet.rect(Rect(box.right - 7, box.y - 7, 14, 14), "errbg err", 7)
+            self.sheet.text(box.right, box.y + 4, "✗", "red b s mid")
+        strip = Rect(self.x, self.y + self.height + 8, self.width, ERROR_H - 8)
+        self.sheet.rect(strip, "errbg err", 5)
+        room = max(20, int((strip.w - 40) / 6.2))
+        lines = textwrap.wrap(f"✗ {failure.text}", room, max_lines=3, placeholder=" …")
+        for i, line in enumerate(lines):
+            self.sheet.text(strip.x + 10 + 11 * (i > 0), strip.y + 14 + 14 * i, line, "red s")
