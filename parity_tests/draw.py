@@ -6,7 +6,7 @@ inputs=dict(a=document(2.0), b=document(3.0))       # seed 0: the document's own
 
 import dataclasses
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,10 @@ def nudge(spec: Any, inputs: Any, salt: int) -> Any:
     return _map(leaf, spec, inputs)
 
 
-def perturbations(spec: Any, inputs: Any) -> list[Any]:
+def perturbations(spec: Any, inputs: Any) -> Iterator[Any]:
     """The inputs with one floating array scaled by about 1.001, a variant for each such array."""
-    count = len(_paths(spec))
-    return [_map(_Scaled(target), spec, inputs) for target in range(count)]
+    for target in range(len(_paths(spec))):
+        yield _map(_Scaled(target), spec, inputs)
 
 
 class _Scaled:

@@ -249,8 +249,7 @@ def _blind(
         if any(leaf.differs for leaf in judge(observed).leaves):
             return ""
         return f"the case passes without its tool too ({', '.join(case.control)} taken out)"
-    variants = perturbations(case.inputs, inputs)
-    for variant in variants:
+    for variant in perturbations(case.inputs, inputs):
         if any(leaf.differs for leaf in judge(split(twin(variant))[0]).leaves):
             return ""
     return "no input changes what is observed; give the case a control= of its own"

@@ -34,7 +34,7 @@ class Bar(NamedTuple):
     """One bar of a histogram, in units of its drawing."""
 
     label: str
-    count: int
+    elements: int
     x: int
     height: float
 

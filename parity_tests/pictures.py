@@ -216,10 +216,9 @@ def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
 
 def _leaf_names(args: Any, options: Any) -> dict[int, tuple[str, Any]]:
     """The arrays that one call differentiates, so that another can say that it does not."""
-    chosen = options["argnums"]
-    if not isinstance(chosen, int):
-        return {}
-    paths = jax.tree_util.tree_leaves_with_path(args[chosen])
+    argnums = options["argnums"]
+    chosen = [args[n] for n in ((argnums,) if isinstance(argnums, int) else argnums)]
+    paths = [pair for tree in chosen for pair in jax.tree_util.tree_leaves_with_path(tree)]
     names = [(jax.tree_util.keystr(path, simple=True, separator="."), x) for path, x in paths]
     return {id(x): (name, x) for name, x in names if name}
 

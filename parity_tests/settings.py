@@ -6,6 +6,10 @@ import pathlib
 import jax
 
 
+# torch runs its float64 depthwise convolutions as thousands of small parallel regions, which spin
+# where cores are shared: one thread is seven times faster on two busy cores. Before torch loads.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 

@@ -1,6 +1,10 @@
 """The picture of the backward graph: what it says is what the two frameworks did."""
 
+# torch, flax and numpy type their results as unions that a test knows to be narrower.
+# pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false
+
 import dataclasses
+import itertools
 import re
 import subprocess
 import sys
@@ -8,13 +12,12 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 import equinox as eqx
-import flax.linen as linen
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
-from flax import nnx
+from flax import linen, nnx
 from jax import lax
 from torch import nn
 
@@ -32,10 +35,9 @@ from jaxgrad.graph import (
 )
 from jaxgrad.parity.torch_graph import record
 from parity_tests import pictures
-from parity_tests.case import CaseError, case, identity, load
+from parity_tests.case import CaseError, identity, load
 from parity_tests.cases import mobilenet
 from parity_tests.cases._net import linear, mse
-from parity_tests.draw import normal
 from parity_tests.settings import ROOT
 
 
@@ -51,7 +53,7 @@ def net(*sizes: int) -> Any:
             "weight": jnp.asarray(rng.standard_normal((b, a))),
             "bias": jnp.asarray(rng.standard_normal(b)),
         }
-        for i, (a, b) in enumerate(zip(sizes, sizes[1:], strict=False))
+        for i, (a, b) in enumerate(itertools.pairwise(sizes))
     }
 
 
@@ -111,7 +113,7 @@ def test_norms_are_those_of_jax_grad():
     assert set(found) == {"l1.weight", "l1.bias", "l2.weight", "l2.bias"}
     for name, norm in found.items():
         layer, leaf = name.split(".")
-        np.testing.assert_allclose(norm, jnp.linalg.norm(jnp.ravel(wanted[layer][leaf])), rtol=1e-6)
+        assert norm == pytest.approx(float(jnp.linalg.norm(jnp.ravel(wanted[layer][leaf]))))
 
 
 def test_stop_gradient_leaves_outlines_and_none():
@@ -215,7 +217,7 @@ class EqxNet(eqx.Module):
 def linen_net():
     module = LinenNet()
     params = module.init(jax.random.key(0), X)
-    return backward_graph(lambda params: mse(module.apply(params, X), Y), params)
+    return backward_graph(lambda params: mse(jnp.asarray(module.apply(params, X)), Y), params)
 
 
 def nnx_net():
@@ -262,7 +264,7 @@ def test_a_nan_is_shown():
     ("fun", "words"),
     [
         (lambda w: {"loss": w}, "returned dict: return the loss, or (loss, aux) with has_aux=True"),
-        (lambda w: jnp.argmax(w), "returned int"),
+        (jnp.argmax, "returned int"),
     ],
 )
 def test_a_function_that_returns_no_loss_is_refused(fun, words):
@@ -311,7 +313,7 @@ def torch_step(cut: str = "") -> Graph:
 
 def test_torch_has_three_states():
     """detach and no_grad have the same gradients, and are not the same graph."""
-    assert states(torch_step()) == dict.fromkeys(("l1", "act", "l2", ""), {REACHED})
+    assert states(torch_step()) == {m: {REACHED} for m in ("l1", "act", "l2", "")}
     assert states(torch_step("detach"))["l1"] == {RECORDED}
     assert states(torch_step("no_grad"))["l1"] == {ABSENT}
     assert states(torch_step("inference_mode"))["l1"] == {ABSENT}
@@ -336,11 +338,14 @@ def test_an_unused_parameter_is_shown():
     (graph,) = record(lambda: model.l1(torch.ones(3, 6)).sum().backward())
     svg = side_by_side({"": graph})
 
-    assert grads(graph)["l1.bias"] and list(grads(graph)) == ["l1.weight", "l1.bias"]
-    whole: Any = nn.Sequential(*model.children())
-    (graph,) = record(lambda: whole[0](torch.ones(3, 6)).sum().backward())
-    assert grads(graph)["weight"] if "weight" in grads(graph) else grads(graph)["0.weight"]
-    assert "l1" in texts(svg)
+    assert grads(graph)["l1.bias"] and grads(graph)["l2.bias"] is None
+    assert [t for t in texts(svg) if t in ("l1", "l2", "not used")] == ["l1", "l2", "not used"]
+
+    def fun(params):
+        return jnp.sum(linear(params["l1"], X))
+
+    twin = texts(side_by_side({"": backward_graph(fun, net(6, 4, 1))}))
+    assert [t for t in twin if t in ("l1", "l2", "not used")] == ["l1", "l2", "not used"]
 
 
 def test_a_graph_is_read_at_each_backward_and_old_ones_are_gone():
@@ -355,7 +360,7 @@ def test_a_graph_is_read_at_each_backward_and_old_ones_are_gone():
 
     graphs = record(program)
     assert [[op.name for op in g.ops] for g in graphs] == [["MulBackward0", "SumBackward0"]] * 3
-    np.testing.assert_allclose([grads(g)["w"] for g in graphs], [2 * n * 3**0.5 for n in (1, 2, 3)])
+    assert [grads(g)["w"] for g in graphs] == pytest.approx([2 * n * 3**0.5 for n in (1, 2, 3)])
 
 
 def test_two_losses_share_a_trunk():
@@ -380,7 +385,7 @@ def test_autograd_grad_and_a_program_that_only_returns_its_loss():
     assert grads(graph) == {"x": pytest.approx(3**0.5), "w": None}
     assert x.grad is None
 
-    (graph,) = record(lambda: (x * w).sum())
+    (graph,) = record(lambda: torch.sum(x * w))
     assert {op.state for op in graph.ops} == {REACHED}
     assert grads(graph) == {"x": None, "w": None}
 
@@ -441,7 +446,7 @@ def test_recording_changes_nothing():
     plain = program(x)
     held: list[Any] = []
     record(lambda: held.append(program(x)))
-    assert torch.equal(plain, held[0]) and len(seen) == 2
+    assert plain is not None and torch.equal(plain, held[0]) and len(seen) == 2
     assert not nn.modules.module._global_forward_hooks
 
 
@@ -459,8 +464,8 @@ def test_a_function_of_ones_own_is_a_node():
             return x * 2
 
         @staticmethod
-        def backward(ctx, g):
-            return g * 2
+        def backward(ctx, *grad_outputs):
+            return grad_outputs[0] * 2
 
     w = torch.ones(3, requires_grad=True)
     (graph,) = record(lambda: Double.apply(w).sum().backward())
@@ -495,7 +500,8 @@ def test_a_table_of_one_framework():
     rows = table(backward_graph(lambda a: jnp.sum(jnp.exp(a) * a), jnp.ones(3, "float32"))).rows
     assert [(row.jax, row.torch) for row in rows] == [("exp", ""), ("mul", ""), ("reduce_sum", "")]
     assert [str(s) for s in rows[1].jax_saved] == ["exp float32[3]", "a float32[3]"]
-    assert [s.extra for s in rows[1].jax_saved] == [False, False]  # exp's result counts once
+    counts = [s.extra for row in rows for s in row.jax_saved if s.what == "exp"]
+    assert counts.count(True) == 1 < len(counts)  # exp's result is read twice and counts once
 
 
 # ---- the picture
@@ -649,7 +655,9 @@ def test_a_transformer_is_legible():
     params = twin.init(jax.random.key(0), tokens)
 
     def objective(params):
-        return -jnp.mean(jax.nn.log_softmax(twin.apply(params, tokens))[tokens, tokens])
+        return -jnp.mean(
+            jax.nn.log_softmax(jnp.asarray(twin.apply(params, tokens)))[tokens, tokens]
+        )
 
     right = backward_graph(objective, params)
     svg = side_by_side({"transformer": Setting(left, right)})

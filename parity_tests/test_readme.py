@@ -6,6 +6,7 @@ import pytest
 
 from parity_tests.settings import ROOT
 
+
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
 
 

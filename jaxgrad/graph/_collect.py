@@ -109,9 +109,9 @@ def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) ->
     arrays = [_dtype(x) is not None for _, x in leaves]
     inputs, static = partition(arrays, leaves)
     moves = [path[0].idx in chosen and jnp.issubdtype(_dtype(x), jnp.inexact) for path, x in inputs]
-    labels = _names(fun, [path for path, _ in inputs], prefixed=len(chosen) > 1)
     moved, fixed = partition(moves, [x for _, x in inputs])
-    moved_names, fixed_names = partition(moves, labels)
+    names, others = (_names(fun, part) for part in partition(moves, [path for path, _ in inputs]))
+    names += [f"{name} (constant)" if name in names else name for name in others]
 
     def flat(moved: Sequence[Any], fixed: Sequence[Any]) -> Any:
         values = merge(arrays, merge(moves, moved, fixed), [x for _, x in static])
@@ -126,7 +126,7 @@ def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) ->
             )
         return loss
 
-    return _Flat(flat, moved, fixed, [*moved_names, *fixed_names])
+    return _Flat(flat, moved, fixed, names)
 
 
 def _called(fun: Any) -> str:
@@ -140,20 +140,23 @@ def _dtype(x: Any) -> Any:
     return jnp.result_type(x) if is_array(x) else None
 
 
-def _names(fun: Callable[..., Any], paths: Sequence[Any], prefixed: bool) -> list[str]:
-    """`l1.weight`; with the argument's name where there are several, or nothing else."""
+def _names(fun: Callable[..., Any], paths: Sequence[Any]) -> list[str]:
+    """`l1.weight`, or the argument's name where there is nothing else; both if they clash."""
     try:
         parameters = list(inspect.signature(fun).parameters)
     except (TypeError, ValueError):
         parameters = []
-    labels = []
+    labels, prefixed = [], []
     for root, *rest in paths:
         argument = parameters[root.idx] if root.idx < len(parameters) else f"arg{root.idx}"
         label = jax.tree_util.keystr(tuple(rest), simple=True, separator=".").lstrip(".")
         label = label.removesuffix(".value")  # how flax.nnx keeps what a variable holds
-        labels.append(f"{argument}.{label}" if label and prefixed else label or argument)
+        labels.append(label or argument)
+        prefixed.append(f"{argument}.{label}" if label else argument)
+    if len(set(labels)) < len(labels):
+        return prefixed
     if all(label.startswith("params.") for label in labels):  # flax.linen's collection
-        labels = [label.removeprefix("params.") for label in labels]
+        return [label.removeprefix("params.") for label in labels]
     return labels
 
 

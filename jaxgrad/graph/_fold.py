@@ -89,7 +89,7 @@ def _choices(lane: int, keys: list[Key], every: list[Keyed]) -> Iterator[dict[Ke
 def _forms_inside(keys: list[Key], every: list[Keyed]) -> dict[Key, Key]:
     box_of = {key: key for key in keys}
     for each in every:
-        for key in keys:
+        for key in reversed(keys):  # what reads comes first: its box is settled
             for target, *_ in each.ways.get(key, ()):
                 if target in each.forms and target in box_of:
                     box_of[target] = box_of[key]
@@ -118,7 +118,8 @@ def _boxes(every: list[Keyed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
         for op, key in zip(each.graph.ops, each.keys, strict=True):
             if key in box_of:
                 known = members.setdefault(box_of[key], {})
-                if known.setdefault(key, op).state == ABSENT:
+                best = known.setdefault(key, op)
+                if best.state == ABSENT or (op.drawn and not best.drawn):
                     known[key] = op  # another setting has its name in full
     forms = frozenset[Key]().union(*(each.forms for each in every))
     return {key: _box(key, ops, key in forms) for key, ops in members.items()}

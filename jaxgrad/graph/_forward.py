@@ -53,7 +53,7 @@ class Forward:
                 outs = [[edge._replace(flows=False, cut=CUT) for edge in of(eqn.invars[0])]]
             else:
                 edges = tuple(dict.fromkeys(edge for atom in eqn.invars for edge in of(atom)))
-                if not edges:
+                if not edges or not any(map(_jaxpr.is_inexact, eqn.outvars)):
                     continue
                 self.ops[here] = _op(eqn, around, edges)
                 self._order.append(here)
@@ -76,8 +76,8 @@ class Forward:
 
 def _scope(eqn: jex_core.JaxprEqn) -> tuple[str, ...]:
     """The named scopes around an equation, without what transformations wrap them in."""
-    parts = str(eqn.source_info.name_stack).split("/")
-    return tuple(part for part in map(_unwrapped, parts) if part)
+    parts = map(_unwrapped, str(eqn.source_info.name_stack).split("/"))
+    return tuple(name for part in parts for name in part.split(".") if name)
 
 
 def _unwrapped(part: str) -> str:

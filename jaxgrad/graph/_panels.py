@@ -48,7 +48,10 @@ def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
       sides: The graphs of each framework, by setting.
     """
     placed = [
-        place_all(list(graphs.values()), [g for other in sides for g in other.values()])
+        place_all(
+            list(graphs.values()),
+            [g for other in sides if other is not graphs for g in other.values()],
+        )
         for graphs in sides
     ]
     depth = min(map(depth_for, placed))
