@@ -37,6 +37,9 @@ def select(cases: Mapping[str, Case], patterns: Sequence[str]) -> list[Case]:
         return list(cases.values())
     chosen: dict[str, Case] = {}
     for pattern in patterns:
+        if pattern in cases:
+            chosen[pattern] = cases[pattern]
+            continue
         found = {id: made for id, made in cases.items() if _matches(made, pattern)}
         if not found:
             near = difflib.get_close_matches(pattern, _words(cases), n=5, cutoff=0.3)
@@ -47,7 +50,7 @@ def select(cases: Mapping[str, Case], patterns: Sequence[str]) -> list[Case]:
 
 
 def _matches(made: Case, pattern: str) -> bool:
-    if pattern in made.source or pattern in (made.id, made.theme, made.behaviour):
+    if pattern in made.source or pattern in (made.theme, made.behaviour):
         return True
     if any(char in pattern for char in "*?["):
         return fnmatch.fnmatch(made.id, pattern)

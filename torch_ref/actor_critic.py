@@ -104,15 +104,15 @@ def train(actor: Any, critic: Any, batches: Any):
         actor_optimizer.step()
         losses["actor"].append(loss)
 
-        soft_update(agent.target_actor, agent.actor)
-        soft_update(agent.target_critic, agent.critic)
+        _soft_update(agent.target_actor, agent.actor)
+        _soft_update(agent.target_critic, agent.critic)
     return {
         "losses": {name: torch.stack(values) for name, values in losses.items()},
         "params": {name: params(network) for name, network in agent.networks.items()},
     }
 
 
-def soft_update(target: nn.Module, network: nn.Module) -> None:
+def _soft_update(target: nn.Module, network: nn.Module) -> None:
     with torch.no_grad():
         for slow, fast in zip(target.parameters(), network.parameters(), strict=True):
             slow.mul_(1 - TAU).add_(fast, alpha=TAU)

@@ -34,7 +34,8 @@ class Forward:
             if id(const) in known:
                 origins[v] = [Edge(known[id(const)], flows=False)]
         out = self._run(bare, origins, (), ())
-        self.live = self._reach(out)
+        self.live = self._reach(out, through_cuts=False)
+        self._keep(self._reach(out, through_cuts=True))
 
     def _run(self, jaxpr: Any, origins: Any, above: Place, scope: tuple[str, ...]) -> list[Any]:
         def of(atom: Any) -> list[Edge]:
@@ -62,16 +63,29 @@ class Forward:
             origins.update(zip(eqn.outvars, outs, strict=True))
         return [of(atom) for atom in jaxpr.outvars]
 
-    def _reach(self, outs: list[Any]) -> set[Place]:
-        """The operations that the loss reaches, by ways that are open."""
+    def _reach(self, outs: list[Any], through_cuts: bool) -> set[Place]:
+        """The operations that led to the loss, by all ways or by those that are open."""
         todo = [edge for edges in outs for edge in edges]
-        live: set[Place] = set()
+        found: set[Place] = set()
         while todo:
             edge = todo.pop()
-            if edge.flows and isinstance(edge.to, int) and self._order[edge.to] not in live:
-                live.add(self._order[edge.to])
+            is_new = isinstance(edge.to, int) and self._order[edge.to] not in found
+            if is_new and (edge.flows or through_cuts):
+                found.add(self._order[edge.to])
                 todo += self.ops[self._order[edge.to]].edges
-        return live
+        return found
+
+    def _keep(self, used: set[Place]) -> None:
+        """Leave out what the loss is not made of: statistics, other outputs."""
+        kept = [(i, place) for i, place in enumerate(self._order) if place in used]
+        number: dict[int | str, int] = {i: new for new, (i, _) in enumerate(kept)}
+        self.ops = {
+            place: self.ops[place]._replace(
+                edges=tuple(e._replace(to=number.get(e.to, e.to)) for e in self.ops[place].edges)
+            )
+            for _, place in kept
+        }
+        self._order = list(self.ops)
 
 
 def _scope(eqn: jex_core.JaxprEqn) -> tuple[str, ...]:

@@ -26,12 +26,15 @@ def place_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[Pla
 
 
 def depth_for(graphs: Sequence[Placed]) -> int:
-    """How much of a module's path names a lane: as much as leaves few lanes, in order of time."""
+    """How much of a module's path names a lane: as much as leaves few lanes, in order of time.
+
+    If they are too many even so, as little as makes enough of them alike.
+    """
     deepest = max((len(home) for g in graphs for home in g.homes), default=1)
-    for depth in range(deepest, 1, -1):
-        if len(runs(graphs, depth)) <= MAX_LANES and all(_in_order(g, depth) for g in graphs):
-            return depth
-    return 1
+    depths = [d for d in range(deepest, 1, -1) if all(_in_order(g, d) for g in graphs)]
+    few = [d for d in depths if len(_modules(graphs, d)) <= MAX_LANES]
+    alike = [d for d in reversed(depths) if len(runs(graphs, d)) <= MAX_LANES]
+    return next(iter([*few, *alike]), 1)
 
 
 def runs(graphs: Sequence[Placed], depth: int) -> list[Run]:

@@ -30,14 +30,14 @@ def only_norm(grads, max_norm, norm_type=2.0):
 
 def always_scale(grads, max_norm):
     """What one writes first: it also stretches a gradient that is short."""
-    norm = optax.global_norm(grads)
+    norm = optax.tree.norm(grads)
     return jax.tree.map(lambda g: g * (max_norm / norm), grads), norm
 
 
 def optax_clip(grads, max_norm):
     """Optax divides by the norm alone: at `max_norm` exactly nothing changes."""
     clipped, _ = optax.clip_by_global_norm(max_norm).update(grads, optax.EmptyState())
-    return clipped, optax.global_norm(grads)
+    return clipped, optax.tree.norm(grads)
 
 
 def euclidean(grads, max_norm, norm_type):
@@ -55,7 +55,7 @@ def clip_grad_norm(net, x, y, *, clip=jaxgrad.clip_grad_norm):
     """A gradient longer than `max_norm` is scaled to norm / (norm + 1e-6) of `max_norm`."""
     loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
     clipped, before = clip(grads, 1.0)
-    return {"loss": loss, "before": before, "grads": clipped, "after": optax.global_norm(clipped)}
+    return {"loss": loss, "before": before, "grads": clipped, "after": optax.tree.norm(clipped)}
 
 
 @case(
