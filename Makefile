@@ -13,7 +13,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test mutants mutants-sample lint docs clean
+.PHONY: help parity test mutants mutants-sample lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -37,6 +37,9 @@ lint: $(STAMP) ## ruff and pyright
 	@"$(BIN)" -m ruff format --check
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$(BIN)" -m pyright
 
+notebooks: $(STAMP) ## run them and write the reading copies; ARGS='hooks' for one
+	@"$(BIN)" notebooks/build.py $(ARGS)
+
 docs: $(VENV)/.docs ## the site, in docs/_build; a warning is an error
 	@"$(BIN)" -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build
 	@echo "The site is docs/_build/index.html"
@@ -52,7 +55,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@echo "Installing into $(VENV); once, and again when pyproject.toml or constraints.txt change."
 	@"$(PYTHON)" -m venv "$(VENV)"
 	@$(PIP) --no-deps --retries 2 --timeout 15 $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") torch
-	@$(PIP) -e '.[parity,dev]'
+	@$(PIP) -e '.[notebooks,dev]'
 	@touch "$@"
 
 # An extra of its own: the suite needs none of it.

@@ -124,9 +124,6 @@ def backward_hook(
     def hooked(*args: Any, **kwargs: Any) -> PyTree:
         leaves, structure = jax.tree.flatten(args)
         live = [_has_gradient(leaf) for leaf in leaves]
-        fixed = [
-            None if has else _no_gradient(leaf) for leaf, has in zip(leaves, live, strict=True)
-        ]
 
         def inner(*values: Any) -> PyTree:
             return fun(*structure.unflatten(merge(values, live, leaves)), **kwargs)
@@ -136,7 +133,7 @@ def backward_hook(
         out_live = [jnp.issubdtype(t.dtype, jnp.inexact) for t in types]
 
         def rule(cotangents: Sequence[Any], sent: Sequence[Any]) -> Sequence[Any]:
-            grad_inputs = structure.unflatten(merge(cotangents, live, fixed))
+            grad_inputs = structure.unflatten(merge(cotangents, live, map(_no_gradient, leaves)))
             grad_outputs = out_structure.unflatten(merge(sent, out_live))
             if type(grad_outputs) is not tuple:
                 grad_outputs = (grad_outputs,)
@@ -160,9 +157,8 @@ def backward_hook(
 
         marked, slots = _enter(rule, values, only(types, out_live))
         out = jax.tree.leaves(inner(*marked))
-        received = merge(slots, out_live)
-        out = [o if s is None else _leave(o, s) for o, s in zip(out, received, strict=True)]
-        return out_structure.unflatten(out)
+        tagged = map(_leave, out, merge(slots, out_live))
+        return out_structure.unflatten(list(tagged))
 
     return hooked
 
@@ -215,7 +211,7 @@ def _result_types(fun: Callable[..., PyTree], values: list[Any]) -> PyTree:
     try:
         closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*values)
     except NEEDS_NUMBERS:  # it branches on values, and outside of jit there are some
-        return jax.tree.map(jax.typeof, fun(*jax.lax.stop_gradient(values)))
+        return jax.tree.map(jax.typeof, fun(*values))
     return jax.tree.unflatten(jax.tree.structure(shapes), closed.out_avals)
 
 

@@ -679,6 +679,42 @@ def test_backward_hook_of_a_function_that_branches_on_values():
         np.testing.assert_array_equal(out, [slope, slope])
 
 
+def test_none_for_a_whole_tree():
+    """Leaves zeros in all of it."""
+    fun = jaxgrad.backward_hook(
+        lambda t, b: t["a"] * t["c"] * b, lambda gi, go: (None, gi[1] * 2.0)
+    )
+    t = {"a": to_jax(V), "c": to_jax(W)}
+    tree, b = jax.grad(lambda t, b: fun(t, b).sum(), (0, 1))(t, jnp.ones(3))
+    same((np.zeros(3), np.zeros(3), 2.0 * V * W), (tree["a"], tree["c"], b))
+
+
+def test_outputs_and_inputs_that_stand_still():
+    """An output that does not depend on the inputs, and a parameter where no input needs one."""
+    fun, args = (lambda a: (a * 2.0, a.detach() * 3.0)), ([V], [0])
+
+    def loss(out):
+        return (out[0] * out[1]).sum()
+
+    (_, sent), grads = torch_hooked(fun, ANSWERS["use the outputs"], loss, *args)[0][0], None
+    fun = jaxgrad.backward_hook(
+        lambda a: (a * 2.0, lax.stop_gradient(a) * 3.0), ANSWERS["use the outputs"]
+    )
+    grads = jax.grad(lambda a: loss(fun(a)))(to_jax(V))
+    same(to_numpy(sent[0]) * 2.0 * to_numpy(sent[0]) + V * 2.0, grads)
+
+    x, w = to_torch(V), to_torch(W).requires_grad_()
+    module = Module(lambda a: a * w)
+    module.register_full_backward_hook(lambda m, gi, go: None)
+    (module(x) ** 2).sum().backward()
+
+    def with_parameter(w):
+        hooked = jaxgrad.backward_hook(lambda a: a * w, lambda gi, go: (gi[0] * 7.0,))
+        return (hooked(to_jax(V)) ** 2).sum()
+
+    same(w.grad, jax.grad(with_parameter)(to_jax(W)))
+
+
 def test_nothing_to_hook():
     """Without a floating point input or output the function is as it was."""
     fun = jaxgrad.backward_hook(lambda a, b: a + 1, lambda gi, go: None)

@@ -232,7 +232,7 @@ def recorded(net, x, y):
             h = model.l1(x)
         out = model.l2(hand_on(h))
         loss = mse(out, y)
-        graph = {"recorded": found(model, h, out), "reachable": found(model, loss)}
+        graph = {"recorded": _found(model, h, out), "reachable": _found(model, loss)}
         loss.backward()
         if zero_l1:
             model.l1.zero_grad(set_to_none=False)
@@ -250,7 +250,7 @@ def recorded(net, x, y):
     }
 
 
-def found(model: nn.Module, *outputs: Tensor) -> dict[str, Any]:
+def _found(model: nn.Module, *outputs: Tensor) -> dict[str, Any]:
     """For each parameter: does the backward graph of these outputs lead to it?"""
     todo, seen, leaves = [out.grad_fn for out in outputs], set(), set()
     while todo:

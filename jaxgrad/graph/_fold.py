@@ -17,7 +17,6 @@ from jaxgrad.graph._runs import Run, runs
 from jaxgrad.graph._states import Pill, View, Way, view
 
 
-MAX_PILLS = 3
 SHORT = {
     "broadcast_in_dim": "broadcast",
     "conv_general_dilated": "conv",
@@ -46,13 +45,16 @@ class Diagram(NamedTuple):
     views: tuple[View, ...]
 
 
-def fold(graphs: Sequence[Placed], depth: int, most: Callable[[str], int]) -> Diagram:
+def fold(
+    graphs: Sequence[Placed], depth: int, most: Callable[[str], int], most_pills: int
+) -> Diagram:
     """One diagram of the graphs of one framework.
 
     Args:
       graphs: One a setting.
       depth: How much of a module's path names a lane.
       most: How many boxes a lane may have, by its name.
+      most_pills: How many parameters a lane may have before they are counted together.
     """
     lanes = runs(graphs, depth)
     names = tuple(map(_lane_name, lanes))
@@ -67,7 +69,7 @@ def fold(graphs: Sequence[Placed], depth: int, most: Callable[[str], int]) -> Di
             for choice in _choices(lane, mine, every)
             if len(set(choice.values())) <= most(name) and _acyclic(choice, every)
         )
-    pills = _pills(every, lane_of, depth, [most(name) for name in names])
+    pills = _pills(every, lane_of, depth, most_pills)
     end_of = box_of | {name: key for key, pill in pills.items() for name in pill.leaves}
     views = tuple(view(each, end_of, pills) for each in every)
     ways = tuple(_ways(every, end_of, views))
@@ -137,7 +139,7 @@ def _box(key: Key, ops: Mapping[Key, Op], form: bool) -> Box:
 
 
 def _pills(
-    every: Sequence[Keyed], lane_of: Mapping[Home, int], depth: int, most: list[int]
+    every: Sequence[Keyed], lane_of: Mapping[Home, int], depth: int, most: int
 ) -> dict[Key, Pill]:
     """One for each parameter, or for those of a lane on which the same kind of thing lands."""
     by_lane: dict[int, list[str]] = {}
@@ -145,7 +147,7 @@ def _pills(
         by_lane.setdefault(_lane_of_leaf(name, every, lane_of), []).append(name)
     found: dict[Key, Pill] = {}
     for lane, names in by_lane.items():
-        if len(names) <= (MAX_PILLS if most[lane] > 1 else 1):
+        if len(names) <= most:
             groups = {name: [name] for name in names}
         else:
             groups = {}

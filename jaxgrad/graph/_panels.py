@@ -16,8 +16,10 @@ from jaxgrad.graph._states import View
 
 SIDE_GAP = 44.0
 ROOM, ROOM_ALONE = 1360.0, 1700.0  # for lanes: of two frameworks, of one
-BOXES = (12, 8, 6, 4, 2, 1)  # in a lane at most: the first that fits
-ALL, WIDER = 14, 7  # boxes of a lane where all is small, and of one that is given more room
+# At most so many boxes and pills in a lane: the first that fits.
+ALL = (14, 3)
+LESS = ((12, 3), (8, 3), (6, 3), (4, 3), (4, 1), (2, 1), (1, 1))
+WIDER = 7  # boxes of a lane that is given the room that is left
 
 
 class Panel(NamedTuple):
@@ -56,23 +58,25 @@ def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
     ]
     depth = min(map(depth_for, placed))
 
-    def draw(most: int, wide: frozenset[str] = frozenset()) -> list[Panel]:
-        diagrams = (
-            fold(each, depth, lambda lane: WIDER if lane in wide else most) for each in placed
-        )
+    def draw(level: tuple[int, int], wide: frozenset[str] = frozenset()) -> list[Panel]:
+        boxes, pills = level
+        diagrams = [
+            fold(each, depth, lambda lane: WIDER if lane in wide else boxes, pills)
+            for each in placed
+        ]
         return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]
 
     panels = draw(ALL)
     if sum(panel.width for panel in panels) + SIDE_GAP <= ROOM:
         return Panels(panels, stacked=False)
-    panels, most = next(
-        (panels, most)
-        for most in BOXES
-        if _fits(panels := _aligned(draw(most))) or most == BOXES[-1]
+    panels, level = next(
+        (panels, level)
+        for level in LESS
+        if _fits(panels := _aligned(draw(level))) or level == LESS[-1]
     )
     wide: frozenset[str] = frozenset()
-    for lane in _fullest(panels) if most < WIDER else ():
-        more = _aligned(draw(most, wide | {lane}))
+    for lane in _fullest(panels) if level[0] < WIDER else ():
+        more = _aligned(draw(level, wide | {lane}))
         if _fits(more):
             panels, wide = more, wide | {lane}
     return Panels(panels, stacked=len(panels) > 1)
@@ -94,7 +98,7 @@ def _fullest(panels: Sequence[Panel]) -> list[str]:
     for panel in panels:
         for box in panel.diagram.boxes.values():
             size[panel.diagram.lanes[box.lane]] += len(box.members)
-    return [lane for lane, count in size.most_common() if count > ALL]
+    return [lane for lane, count in size.most_common() if count > ALL[0]]
 
 
 def _aligned(panels: list[Panel]) -> list[Panel]:

@@ -68,7 +68,8 @@ def table(*graphs: Graph) -> Table:
 
     Example:
       >>> import jax.numpy as jnp, jaxgrad.graph
-      >>> graph = jaxgrad.graph.backward_graph(lambda x: jnp.sum(jnp.sin(x) * x), jnp.ones(3))
+      >>> x = jnp.ones(3, "float32")
+      >>> graph = jaxgrad.graph.backward_graph(lambda x: jnp.sum(jnp.sin(x) * x), x)
       >>> [(row.jax, row.steps) for row in jaxgrad.graph.table(graph).rows]
       [('sin', ('mul',)), ('mul', ('mul', 'mul')), ('reduce_sum', ('broadcast_in_dim',))]
       >>> print(", ".join(map(str, jaxgrad.graph.table(graph).rows[1].jax_saved)))
