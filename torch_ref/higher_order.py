@@ -20,7 +20,7 @@ class Critic(nn.Module):
         return self.l3(self.activation(self.l2(h)))
 
 
-def penalty(critic, real, fake, alpha):
+def _penalty(critic, real, fake, alpha):
     """How far the critic's slope is from 1, between the real samples and the fake ones."""
     between = (alpha * real + (1 - alpha) * fake).requires_grad_()
     scores = critic(between)
@@ -32,7 +32,7 @@ def penalty(critic, real, fake, alpha):
 
 def gradient_penalty(net, real, fake, alpha):
     critic = Critic(net, nn.LeakyReLU(0.2))
-    gp = penalty(critic, real, fake, alpha)
+    gp = _penalty(critic, real, fake, alpha)
     loss = critic(fake).mean() - critic(real).mean() + 10 * gp
     loss.backward()
     return {"loss": loss, "penalty": gp, "grads": grads(critic)}
@@ -40,7 +40,7 @@ def gradient_penalty(net, real, fake, alpha):
 
 def gradient_penalty_alone(net, real, fake, alpha):
     critic = Critic(net, nn.Softplus())
-    gp = penalty(critic, real, fake, alpha)
+    gp = _penalty(critic, real, fake, alpha)
     gp.backward()
     return {"penalty": gp, "grads": grads(critic)}
 

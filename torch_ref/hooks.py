@@ -92,7 +92,7 @@ def hook_create_graph(x):
     return {"first": first, "second": second}
 
 
-def rnn(cell, x, y, visit):
+def _rnn(cell, x, y, visit):
     """A tanh cell over the steps of x (time, batch, n_in); `visit` sees each hidden state."""
     cell = {name: nn.Parameter(value) for name, value in cell.items()}
     h = x.new_zeros(x.shape[1], cell["recurrent"].shape[0])
@@ -111,12 +111,12 @@ def retain_grad(cell, x, y):
         h.retain_grad()
         hidden.append(h)
 
-    out = rnn(cell, x, y, retain)
+    out = _rnn(cell, x, y, retain)
     return {**out, "retained": {"h": torch.stack([h.grad for h in hidden])}}
 
 
 def hook_every_step(cell, x, y):
-    return rnn(cell, x, y, lambda h: h.register_hook(lambda grad: grad.clamp(-0.01, 0.01)))
+    return _rnn(cell, x, y, lambda h: h.register_hook(lambda grad: grad.clamp(-0.01, 0.01)))
 
 
 def full_backward_hook(net, x, y):
