@@ -8,20 +8,18 @@ written down here is only what the rows of a picture say.
 import contextlib
 import functools
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
-from unittest import mock
 
 import jax
 import numpy as np
-from jax.core import Tracer
 
-import jaxgrad
 from jaxgrad.graph import Graph, Setting, backward_graph, side_by_side
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import compare, flatten
 from parity_tests.case import Case, CaseError
 from parity_tests.draw import draw
+from parity_tests.watched import Call, derivatives_watched, leaf_names
 from parity_tests.witness import run_reference, split
 
 
@@ -35,14 +33,6 @@ class Row(NamedTuple):
     torch: str
     jax: str
     note: str
-
-
-class Call(NamedTuple):
-    """A function that was differentiated, and where."""
-
-    fun: Callable[..., Any]
-    args: tuple[Any, ...]
-    options: dict[str, Any]
 
 
 ROWS: dict[str, dict[str, Row]] = {
@@ -194,17 +184,17 @@ def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
     """The twin with its derivatives watched: its observation, and its graphs."""
     calls: list[Call] = []
     try:
-        with _derivatives_watched(calls):
+        with derivatives_watched(calls):
             seen = case.fun(**interop.to_jax(inputs))
     except Exception as error:  # an exception is an observation too
         seen = error
     if len(calls) < wanted:  # a scan over steps: once more, as a loop in which each is seen
         calls.clear()
-        with _derivatives_watched(calls), jax.disable_jit():
+        with derivatives_watched(calls), jax.disable_jit():
             seen = case.fun(**interop.to_jax(inputs))
     known: dict[int, tuple[str, Any]] = {}
     for call in calls:
-        known |= _leaf_names(call.args, call.options)
+        known |= leaf_names(call)
     constants = list(known.values())
     graphs = []
     for fun, args, options in calls:
@@ -212,64 +202,6 @@ def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
         with contextlib.suppress(jax.errors.UnexpectedTracerError):
             graphs.append(backward_graph(fun, *args, constants=constants, **options))
     return interop.to_numpy(seen), graphs
-
-
-def _leaf_names(args: Any, options: Any) -> dict[int, tuple[str, Any]]:
-    """The arrays that one call differentiates, so that another can say that it does not."""
-    argnums = options["argnums"]
-    chosen = [args[n] for n in ((argnums,) if isinstance(argnums, int) else argnums)]
-    paths = [pair for tree in chosen for pair in jax.tree_util.tree_leaves_with_path(tree)]
-    names = [(jax.tree_util.keystr(path, simple=True, separator="."), x) for path, x in paths]
-    return {id(x): (name, x) for name, x in names if name}
-
-
-@contextlib.contextmanager
-def _derivatives_watched(calls: list[Call]) -> Iterator[None]:
-    """Note each function that is differentiated at numbers, and where."""
-    depth = [0]
-
-    def note(run: Callable[[], Any], fun: Any, args: Any, options: Any) -> Any:
-        """Run it; what it differentiates inside is its own affair."""
-        if not depth[0] and not any(isinstance(x, Tracer) for x in jax.tree.leaves(args)):
-            calls.append(Call(fun, args, options))
-        depth[0] += 1
-        try:
-            return run()
-        finally:
-            depth[0] -= 1
-
-    def gradient(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def made(fun: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
-            wanted = original(fun, argnums, has_aux, **options)
-            noted = {"argnums": argnums, "has_aux": has_aux}
-            return functools.wraps(wanted)(
-                lambda *args: note(lambda: wanted(*args), fun, args, noted)
-            )
-
-        return made
-
-    def vjp(original: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(original)
-        def made(fun: Any, *primals: Any, has_aux: bool = False, **options: Any) -> Any:
-            argnums = tuple(range(len(primals))) if len(primals) > 1 else 0
-            noted = {"argnums": argnums, "has_aux": has_aux}
-            run = functools.partial(original, fun, *primals, has_aux=has_aux, **options)
-            return note(run, fun, primals, noted)
-
-        return made
-
-    with contextlib.ExitStack() as stack:
-        for module, name, watched in (
-            (jaxgrad, "value_and_grad", gradient),
-            (jaxgrad, "grad", gradient),
-            (jax, "value_and_grad", gradient),
-            (jax, "grad", gradient),
-            (jax, "vjp", vjp),
-        ):
-            new = watched(getattr(module, name))
-            stack.enter_context(mock.patch.object(module, name, new))
-        yield
 
 
 def _pairs(case: Case, torch: Sequence[Graph], jax_: Sequence[Graph]) -> list[tuple[Graph, Graph]]:

@@ -801,3 +801,32 @@ def test_rows_are_of_cases_that_exist():
 def test_a_case_without_a_picture_says_why():
     with pytest.raises(CaseError, match="graph/saved_tensors has no picture: its reference calls"):
         pictures.picture(CASES["graph/saved_tensors"])
+
+
+def test_a_module_that_runs_again_after_others_is_another_lane():
+    """Weights that are used at both ends: time goes one way all the same."""
+    params = {"embed": {"w": jnp.ones((7, 4))}, "body": {"w": jnp.eye(4)}}
+
+    def tied(params):
+        h = jnp.tanh(params["embed"]["w"][:2] @ params["body"]["w"])
+        return jnp.sum(jnp.exp(h @ params["embed"]["w"].T))
+
+    words = texts(side_by_side({"": backward_graph(tied, params)}))
+    lanes = [w for w in words if w in ("embed", "body", "embed (2)", "loss")]
+    assert lanes == ["embed", "body", "embed (2)", "loss"]
+    assert len([w for w in words if w.startswith("∇w ")]) == 2
+
+
+def test_a_loop_over_one_module_is_one_lane():
+    params = {"cell": {"u": jnp.eye(4), "v": jnp.ones((4, 3))}, "out": {"w": jnp.ones((2, 4))}}
+    steps = jnp.ones((6, 3))
+
+    def recurrent(params):
+        h = jnp.zeros(4)
+        for x in steps:
+            h = jnp.tanh(params["cell"]["u"] @ h + params["cell"]["v"] @ x)
+        return jnp.sum(params["out"]["w"] @ h)
+
+    words = texts(side_by_side({"": backward_graph(recurrent, params)}))
+    assert [w for w in words if w in ("cell", "out", "loss")] == ["cell", "out", "loss"]
+    assert not [w for w in words if w.startswith("cell (")]

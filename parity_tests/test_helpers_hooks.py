@@ -202,7 +202,12 @@ def test_what_is_not_mapped_stays_so():
         del scale
         return jax.grad(lambda x: jaxgrad.hook(x * x, clamp).sum())(to_jax(V))
 
+    def tangent(scale):
+        del scale
+        return jax.jvp(lambda x: jaxgrad.hook(x * x, clamp), (to_jax(V),), (to_jax(W),))[1]
+
     np.testing.assert_array_equal(jax.vmap(grad, out_axes=None)(jnp.ones(2)), 2.0 * V)
+    np.testing.assert_array_equal(jax.vmap(tangent, out_axes=None)(jnp.ones(2)), 2.0 * V * W)
 
 
 @pytest.mark.parametrize("inside", (True, False))
@@ -689,6 +694,7 @@ def test_none_for_a_whole_tree():
     same((np.zeros(3), np.zeros(3), 2.0 * V * W), (tree["a"], tree["c"], b))
 
 
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing:UserWarning")  # what is compared
 def test_outputs_and_inputs_that_stand_still():
     """An output that does not depend on the inputs, and a parameter where no input needs one."""
 

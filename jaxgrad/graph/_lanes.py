@@ -54,9 +54,11 @@ def place(graph: Graph, leaves: tuple[str, ...]) -> Placed:
     leads_on = _leads_on(ops, own)
     homes: list[Home] = []
     order: dict[Home, int] = {}
+    data: list[bool] = []  # made of no parameter: where it is used
     for i, op in enumerate(ops):
         before = [e.to for e in op.edges if isinstance(e.to, int) and not forms[e.to]]
-        around = [homes[j] for j in before]
+        around = [homes[j] for j in before if not data[j]]
+        data.append(not read[i] and not around)
         latest = max(around, key=lambda home: order[home], default=None)
         home = own[i]
         if home is None:
@@ -67,6 +69,10 @@ def place(graph: Graph, leaves: tuple[str, ...]) -> Placed:
             home = _again(home, latest, order)
         order.setdefault(home, len(order) if home != LOSS else 1_000_000)
         homes.append(home)
+    for i in reversed(range(len(ops))):
+        for edge in ops[i].edges:
+            if isinstance(edge.to, int) and data[edge.to]:
+                homes[edge.to] = homes[i]
     return Placed(graph, leaves, homes, forms)
 
 

@@ -9,7 +9,6 @@ The program's values live no longer for being watched, and its hooks and errors 
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +20,8 @@ from torch.overrides import TorchFunctionMode
 
 from jaxgrad.graph import ABSENT, REACHED, RECORDED, Edge, Failure, Graph, Leaf, Op
 from jaxgrad.parity.torch_names import Names, tensors
-from jaxgrad.parity.torch_nodes import Kept, behind, counted, is_leaf, kept, norm, storage, walk
+from jaxgrad.parity.torch_nodes import behind, counted, is_leaf, kept, norm, storage, walk
+from jaxgrad.parity.torch_steps import Step, before, beside
 
 
 _BACKWARD = (Tensor.backward, torch.autograd.backward, torch.autograd.grad)
@@ -79,19 +79,6 @@ def record(program: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Graph
     return recorder.graphs
 
 
-@dataclasses.dataclass
-class _Step:
-    """One call of torch that was not recorded, or one node of its graph."""
-
-    name: str
-    kind: str
-    module: nn.Module | None
-    recorded: bool
-    edges: list[Edge]  # to a step, by its number, or to a leaf, as `Names.leaf` calls it
-    made: list[weakref.ref[Tensor]] = dataclasses.field(default_factory=list)
-    kept: list[Kept] = dataclasses.field(default_factory=list)
-
-
 class _Recorder(TorchFunctionMode):
     def __init__(self, names: Names) -> None:
         super().__init__()
@@ -99,7 +86,7 @@ class _Recorder(TorchFunctionMode):
         self.raised: Exception | None = None
         self._names = names
         self._running: list[nn.Module] = []
-        self._steps: list[_Step] = []
+        self._steps: list[Step] = []
         self._since = 0  # the last backward: what was used up before it is not shown again
         self._stopped: dict[int, tuple[weakref.ref[Tensor], list[Edge]]] = {}
         self._mark = f"jaxgrad {id(self)}"  # in a node's metadata: the number of its step
@@ -187,7 +174,7 @@ class _Recorder(TorchFunctionMode):
 
     def _unrecorded(self, name: str, sources: list[Edge]) -> int:
         edges = list(dict.fromkeys(edge._replace(flows=False) for edge in sources))
-        self._steps.append(_Step(name, f"{name}.0", self._module(), False, edges))
+        self._steps.append(Step(name, f"{name}.0", self._module(), False, edges))
         return len(self._steps) - 1
 
     def _module(self) -> nn.Module | None:
@@ -212,7 +199,7 @@ class _Recorder(TorchFunctionMode):
             ]
             here.metadata[self._mark] = len(self._steps)
             kind = f"{name or here.name()}.{len(new) - 1 - i}"
-            step = _Step(here.name(), kind, self._module(), True, list(dict.fromkeys(edges)))
+            step = Step(here.name(), kind, self._module(), True, list(dict.fromkeys(edges)))
             step.kept = list(kept(here, constants))
             self._steps.append(step)
         return node.metadata[self._mark]
@@ -221,7 +208,7 @@ class _Recorder(TorchFunctionMode):
 
     def _backward(self, func: Any, args: Any, kwargs: Any) -> Any:
         roots = tensors(args[0] if args else kwargs.get("tensors", kwargs.get("outputs")))
-        before = self.graph(roots)
+        draft = self.graph(roots)
         spoiled = self._spoiled(roots)
         try:
             out = func(*args, **kwargs)
@@ -235,7 +222,7 @@ class _Recorder(TorchFunctionMode):
         else:
             grads = {id(leaf): leaf.grad for leaf in self._names.leaves.values()}
         named = {name: norm(grads[i]) for i, name in self._shown_leaves.items() if i in grads}
-        self.graphs.append(before.with_leaves(named))
+        self.graphs.append(draft.with_leaves(named))
         self._since = len(self._steps)
         return out
 
@@ -263,7 +250,7 @@ class _Recorder(TorchFunctionMode):
         if failure is not None and failure[0] is not None:
             start.add(failure[0])
         reached = {node.metadata[self._mark] for node in walk(roots)}
-        shown = sorted(self._before(start) | self._beside(start))
+        shown = sorted(beside(self._steps, before(self._steps, start), self._since))
         steps = [self._steps[i] for i in shown]
         read = {e.to for step in steps for e in step.edges if isinstance(e.to, str)}
         names, paths = self._names.find(read, {id(step.module) for step in steps})
@@ -291,34 +278,6 @@ class _Recorder(TorchFunctionMode):
             place = None if at is None else number.get(at)
             problem = Failure(place, f"{type(error).__name__}: {text}")
         return Graph("torch", torch.__version__, ops, tuple(leaves), problem)
-
-    def _before(self, start: set[int]) -> set[int]:
-        """The steps that led to these, through whatever was cut."""
-        found: set[int] = set()
-        todo = list(start)
-        while todo:
-            step = todo.pop()
-            if step not in found:
-                found.add(step)
-                todo += [e.to for e in self._steps[step].edges if isinstance(e.to, int)]
-        return found
-
-    def _beside(self, start: set[int]) -> set[int]:
-        """What is recorded since the last backward, is still held, and has to do with these."""
-        parts = [
-            self._before({i})
-            for i in range(self._since, len(self._steps))
-            if self._steps[i].recorded and any(ref() is not None for ref in self._steps[i].made)
-        ]
-        found = self._before(start)
-        ends = self._ends(found)
-        while near := [part for part in parts if not part <= found and self._ends(part) & ends]:
-            found = found.union(*near)
-            ends = self._ends(found)
-        return found
-
-    def _ends(self, steps: set[int]) -> set[int | str]:
-        return {end for i in steps for end in (i, *(e.to for e in self._steps[i].edges))}
 
 
 def _name(func: Any) -> str:
