@@ -261,6 +261,7 @@ ODD = {
     "int": np.arange(3),
     "int32": np.arange(3, dtype=np.int32),
     "bfloat16": np.array([1.5, np.nan, np.inf, -0.0], ml_dtypes.bfloat16),
+    "0-d bfloat16": np.array(1.5, ml_dtypes.bfloat16),
     "float16": np.array([1.5, np.nan, -np.inf, -0.0], np.float16),
     "complex64": np.array([1 + 2j, np.nan], np.complex64),
     "special": np.array([np.nan, np.inf, -np.inf, -0.0, 5e-324]),

@@ -51,7 +51,7 @@ def to_torch(tree: Any) -> Any:
         if not isinstance(x, np.ndarray):
             return x
         if x.dtype.name in _BITS:
-            bits = torch.tensor(np.ascontiguousarray(x).view(np.int16))
+            bits = torch.tensor(np.array(x, order="C").view(np.int16))
             return bits.view(getattr(torch, x.dtype.name))
         return torch.tensor(x)
 
