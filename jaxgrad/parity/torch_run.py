@@ -222,9 +222,11 @@ class _Lifting(TorchFunctionMode):
         out = func(*args, **kwargs)
         if self.watcher and self.watcher.on:
             changed = args[0] if _is_change(name) and args else kwargs.get("out")
+            first = len(self.watcher.values)
             self.watcher.record(
                 name, (args, kwargs), read, changed if out is None else out, (func, args, kwargs)
             )
+            self.watcher.attribute((args, kwargs), first)
         return out
 
 
@@ -240,6 +242,7 @@ class _Watcher:
     ):
         self.module, self.keep, self.on, self.parts_of = module, keep, False, parts_of
         self.parts: dict[int, Tensor] = {}
+        self._copies: dict[int, list[int]] = {}  # of `parts_of`: which value each helps to make
         self.values: list[Value] = []
         self.calls: list[Call] = []
         self.index: dict[int, int] = {}
@@ -282,17 +285,19 @@ class _Watcher:
         """The arguments of a call, with a copy of its own of the value `parts_of`."""
         if self.parts_of is None or self.parts_of not in read:
             return args, kwargs
-        number = len(self.values)
 
         def own(x: Any) -> Any:
             if isinstance(x, list | tuple):
                 return type(x)(own(y) for y in x) if type(x) in (list, tuple) else x
             known = isinstance(x, Tensor) and self.index.get(id(x)) == self.parts_of
-            if not known or not x.requires_grad:
+            if not known or not x.requires_grad or id(x) in self._copies:
                 return x
-            x = x.view_as(x)
-            x.register_hook(lambda grad: self._part(number, grad.detach()))
-            return x
+            copy = x.view_as(x)
+            self.index[id(copy)] = self.parts_of  # a call that hands it back makes no new value
+            self._held.append(copy)
+            reader = self._copies[id(copy)] = []
+            copy.register_hook(lambda grad: self._part(reader, grad.detach()))
+            return copy
 
         on, self.on = self.on, False
         try:
@@ -300,8 +305,17 @@ class _Watcher:
         finally:
             self.on = on
 
-    def _part(self, number: int, grad: Tensor) -> None:
-        self.parts[number] = self.parts[number] + grad if number in self.parts else grad
+    def attribute(self, args: Any, first: int) -> None:
+        """The copies among the arguments of a call belong to the first value that it made."""
+        if self._copies and len(self.values) > first:
+            for x in _each(args):
+                reader = self._copies.get(id(x))
+                if reader is not None and not reader:
+                    reader.append(first)
+
+    def _part(self, reader: list[int], grad: Tensor) -> None:
+        for number in reader:
+            self.parts[number] = self.parts[number] + grad if number in self.parts else grad
 
     def record(
         self,
