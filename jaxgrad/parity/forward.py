@@ -30,11 +30,22 @@ def lost(run: TorchRun, seen: Alignment, wrong: Sequence[int]) -> list[int]:
 
 
 def origins(run: TorchRun, seen: Alignment, region: Sequence[int]) -> list[int]:
-    """Of these, the values whose own inputs were all found: here it goes wrong."""
+    """Of these, the values whose own inputs were all found: here it goes wrong.
+
+    What is made of integers alone (a mask) says little: a port makes it in its own way.
+    """
     inside = set(region)
-    made = [i for i in region if not any(k in inside for k in run.values[i].inputs if k != i)]
-    fed = [i for i in made if any(not seen.trivial[k] for k in run.values[i].inputs)]
-    return fed or made
+    fed: set[int] = set()
+    for i in region:
+        value = run.values[i]
+        reads = [k for k in value.inputs if k != i]
+        if value.weights or any(k in fed or k not in inside and not seen.trivial[k] for k in reads):
+            fed.add(i)
+    return _sources(run, fed, fed) or _sources(run, inside, inside)
+
+
+def _sources(run: TorchRun, chosen: set[int], inside: set[int]) -> list[int]:
+    return sorted(i for i in chosen if not inside & set(run.values[i].inputs) - {i})
 
 
 def module_of(run: TorchRun, starts: Sequence[int]) -> str:

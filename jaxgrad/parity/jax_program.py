@@ -195,7 +195,7 @@ def watched(
     scales: Mapping[Key, Any] | None = None,
     bends: Mapping[Key, Any] | None = None,
     read: Callable[[Key], bool] = lambda _: False,
-    whole: bool = False,
+    show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
 ) -> Watched:
     """Run the program on other leaves.
 
@@ -205,8 +205,8 @@ def watched(
       slots: Zeros for some values, shaped by `slot`; their gradient is the total cotangent.
       scales: For some values a number (in a scan one a turn) that multiplies them.
       bends: For some values a number that multiplies their cotangents alone.
-      read: Which values to fingerprint.
-      whole: Return the values that are read, not their fingerprints.
+      read: Which values to show.
+      show: What is shown of a value.
     """
     given: dict[Path, dict[str, dict[int, Any]]] = {}
     for kind, tree in (("slot", slots), ("scale", scales), ("bend", bends)):
@@ -226,7 +226,7 @@ def watched(
         if path not in made.closed:
             for k, x in enumerate(outs):
                 if jnp.issubdtype(x.dtype, jnp.inexact) and read((path, k)):
-                    found[k] = x if whole else fingerprint(x)
+                    found[k] = show((path, k), x)
         return outs, found or None
 
     def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:

@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity import jax_program, torch_run
+from jaxgrad.parity.fingerprint import fingerprint
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
 from jaxgrad.parity.torch_run import TorchRun
@@ -72,16 +73,43 @@ class Port:
 
     def watch(self, draw: Draw, scales: Any = None) -> tuple[list[np.ndarray], dict[Key, Any]]:
         """The outputs, and the fingerprint of every value."""
-        seen = jax_program.watched(
-            self.program, self.leaves(draw), scales=scales, read=lambda _: True
-        )
-        prints = {key: np.asarray(x) for key, x in seen.prints.items()}
-        return [np.asarray(x) for x in seen.outputs], prints
+        outputs, found = self._watch(self.leaves(draw), scales or {})
+        looped = self.program.lengths
+        prints = {
+            key: np.asarray(x) if looped[key[0]] else self._print(x) for key, x in found.items()
+        }
+        return [np.asarray(x) for x in outputs], prints
+
+    @staticmethod
+    def _print(x: Any) -> np.ndarray:
+        return x if isinstance(x, np.ndarray) else fingerprint(np.asarray(x))
+
+    @functools.cached_property
+    def _watch(self) -> Callable[..., Any]:
+        """Values outside of loops, fingerprints inside.
+
+        Equation by equation nothing large is kept and little is compiled; a loop's body would be
+        compiled anew in every run, so a program that has one is compiled once and whole.
+        """
+        made = self.program
+
+        def run(leaves: Any, scales: Any) -> Any:
+            def shown(key: Key, x: Any) -> Any:
+                return fingerprint(x) if made.lengths[key[0]] or not loops else x
+
+            seen = jax_program.watched(made, leaves, scales=scales, read=lambda _: True, show=shown)
+            return seen.outputs, seen.prints
+
+        loops = any(made.lengths.values())
+        return jax.jit(run, compiler_options=_FAST) if loops else run
 
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """One value of the JAX program."""
         seen = jax_program.watched(
-            self.program, self.leaves(draw), read=lambda key: key == spot.key, whole=True
+            self.program,
+            self.leaves(draw),
+            read=lambda key: key == spot.key,
+            show=lambda _, x: x,
         )
         return np.asarray(seen.prints[spot.key])[spot.turn]
 

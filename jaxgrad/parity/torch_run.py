@@ -78,7 +78,9 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         tree = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
     if isinstance(tree, Mapping):
-        items = [(str(key), value) for key, value in tree.items()]
+        # JAX sorts the keys of a dict, and of nothing else.
+        keys = sorted(tree, key=str) if type(tree) is dict else list(tree)
+        items = [(str(key), tree[key]) for key in keys]
     elif isinstance(tree, tuple) and hasattr(tree, "_fields"):
         items = list(zip(tree._fields, tree, strict=True))  # pyright: ignore[reportAttributeAccessIssue]
     elif isinstance(tree, list | tuple):
@@ -141,6 +143,8 @@ def run(
         picked = dict(flat_outputs(result))
         total = None
         if loss is not None:
+            if watcher:
+                watcher.begin("loss")
             total = call_loss(loss, result, args)
             if not isinstance(total, Tensor) or total.numel() != 1:
                 raise TypeError(f"the torch loss gave {describe(total)}; it must give one number")
@@ -367,6 +371,10 @@ class _Watcher:
 
     def _back(self, number: int, grad: Tensor) -> None:
         self._cotangents[number] = grad.detach()
+
+    def begin(self, name: str) -> None:
+        """What is called from now on belongs to this, outside of every module."""
+        self._stack.append((name, len(self.values), ()))
 
     def _enter(self, name: str, args: Any) -> None:
         self._stack.append((name, len(self.values), self.seen(args)))

@@ -214,7 +214,7 @@ class _Search:
     def sums(self, leaf: int) -> None:
         """A leaf that is the sum of two vectors: one bias for two."""
         x = np.asarray(self.leaves[leaf], np.float64)
-        small = [n for n, t in self.tensors.items() if t.size == x.size and t.ndim <= 2]
+        small = [n for n, t in self.tensors.items() if t.shape == (x.size,)]
         if x.size > 2**17 or x.size < 2 or not _varies(_key(x)):
             return
         for one, two in itertools.combinations(small, 2):
