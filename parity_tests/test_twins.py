@@ -46,7 +46,8 @@ def is_floating(x: Any) -> bool:
 
 def call(loss: Callable[..., Any], outputs: Any, inputs: Any) -> Any:
     """A loss takes the outputs, or the outputs and the inputs."""
-    alone = len(inspect.signature(loss).parameters) == 1
+    parameters = inspect.signature(loss).parameters.values()
+    alone = sum(p.kind != p.KEYWORD_ONLY for p in parameters) == 1
     return loss(outputs) if alone else loss(outputs, *inputs)
 
 
