@@ -159,7 +159,7 @@ def convert(state: Any, *, choices: Choices, order: str = "rzn", turn: Any = ide
             "update_x": linear(wi["z"], bi["z"] + bh["z"]),
             "update_h": linear(wh["z"]),
             "new_x": linear(wi["n"], bi["n"] + bh["n"] if choices.one_bias else bi["n"]),
-            "new_h": linear(turn(wh["n"]).T, None if choices.one_bias else bh["n"]),
+            "new_h": linear(turn(wh["n"]), None if choices.one_bias else bh["n"]),
         }
 
     pure = {
