@@ -18,7 +18,7 @@ from jaxgrad.graph._states import Pill, View, Way, view
 
 
 SHORT = {
-    "broadcast_in_dim": "broadcast",
+    "broadcast_in_dim": "bcast",
     "conv_general_dilated": "conv",
     "convert_element_type": "cast",
     "dot_general": "dot",
@@ -26,6 +26,7 @@ SHORT = {
     "reduce_max": "max",
     "reduce_sum": "sum",
     "select_n": "select",
+    "transpose": "T",
 }
 
 

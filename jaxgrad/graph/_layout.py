@@ -16,7 +16,7 @@ from jaxgrad.graph._fold import Diagram
 from jaxgrad.graph._states import Way
 
 
-CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 20.0, 9.0, 11.0, 20.0
+CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 16.0, 9.0, 9.0, 18.0
 HEADER_H, PILL_H, TRACK = 30.0, 24.0, 9.0
 PILL_CHAR = 6.7
 
@@ -107,7 +107,7 @@ def _across(
 
 
 def _box_width(text: str) -> float:
-    return BOX_H if text == "+" else max(34.0, len(text) * CHAR + 14)
+    return BOX_H if text == "+" else max(34.0, len(text) * CHAR + 12)
 
 
 def _columns(diagram: Diagram) -> dict[Any, int]:

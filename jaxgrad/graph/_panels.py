@@ -14,8 +14,8 @@ from jaxgrad.graph._runs import depth_for, place_all
 from jaxgrad.graph._states import View
 
 
-SIDE_GAP = 44.0
-ROOM, ROOM_ALONE = 1360.0, 1700.0  # for lanes: of two frameworks, of one
+SIDE_GAP = 40.0
+ROOM = 1110.0  # for lanes; a page is some 900 pixels wide
 # At most so many boxes and pills in a lane: the first that fits.
 ALL = (14, 3)
 LESS = ((12, 3), (8, 3), (6, 3), (4, 3), (4, 1), (2, 1), (1, 1))
@@ -89,7 +89,7 @@ def _panel(graphs: Mapping[str, Graph], diagram: Diagram) -> Panel:
 
 
 def _fits(panels: Sequence[Panel]) -> bool:
-    return max(panel.width for panel in panels) <= ROOM_ALONE
+    return max(panel.width for panel in panels) <= ROOM
 
 
 def _fullest(panels: Sequence[Panel]) -> list[str]:
