@@ -105,6 +105,9 @@ def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...])
     """One equation; what holds a program of its own is folded, and named after it."""
     name, kind = eqn.primitive.name, _kind(eqn)
     inside = _jaxpr.inner(eqn)
+    if name == "attach":  # a hook, a class of from_function: see _rules.py
+        named = eqn.params["name"]
+        return Op(f"{name} {named}", kind, scope, edges, folded=named)
     if not inside:
         return Op(name, kind, scope, edges)
     called = _compat.open_jaxpr(inside[0])[0].debug_info.func_name

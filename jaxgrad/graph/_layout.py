@@ -35,6 +35,10 @@ class Rect(NamedTuple):
     def middle(self) -> tuple[float, float]:
         return self.x + self.w / 2, self.y + self.h / 2
 
+    def meets(self, other: Rect) -> bool:
+        across = self.x < other.right and other.x < self.right
+        return across and self.y < other.y + other.h and other.y < self.y + self.h
+
 
 class Layout(NamedTuple):
     """Rectangles from (0, 0) at the top left of the headers."""
@@ -56,7 +60,7 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
     """
     columns = _columns(diagram)
     rows = _rows(diagram, columns)
-    widths = {key: len(text) * PILL_CHAR + 18 for key, text in _widest_pills(diagram).items()}
+    widths = {key: len(text) * PILL_CHAR + 15 for key, text in _widest_pills(diagram).items()}
     lanes, across = _across(diagram, columns, widths, places or {})
     tracks, count = _tracks(diagram, rows, across)
     top = HEADER_H + 14 + count * TRACK

@@ -16,7 +16,7 @@ from jaxgrad.graph._style import HUES, style
 from jaxgrad.graph._view import ERROR_H, describe, draw
 
 
-MARGIN, LABEL_H, CODE_H, CUT_H = 22.0, 20.0, 20.0, 18.0
+MARGIN, LABEL_H, CODE_H, CUT_H = 22.0, 22.0, 20.0, 18.0
 _ABOUT = {"torch": "autograd graph of the loss", "JAX": "jaxpr of the VJP"}
 
 
@@ -127,7 +127,7 @@ class _Picture:
 
     def head(self) -> float:
         y = 10.0
-        for line in textwrap.wrap(self.title, int((self.width - 2 * MARGIN) / 9.6)):
+        for line in textwrap.wrap(self.title, int((self.width - 2 * MARGIN) / 9.0)):
             y += 20
             self.sheet.text(MARGIN, y, line, "t b h")
         y = self.legend(y + 22)
@@ -156,7 +156,7 @@ class _Picture:
         marks.append(("solid", "∇ norm of the gradient that lands on a parameter"))
         x = MARGIN
         for mark, words in marks:
-            wide = 34 * bool(mark) + len(words) * 6.1 + 16
+            wide = 34 * bool(mark) + len(words) * 5.5 + (16 if mark else 28)
             if x > MARGIN and x + wide > self.width:
                 x, y = MARGIN, y + 22
             if mark == "cut":

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from jaxgrad.graph._fold import Diagram
 from jaxgrad.graph._keys import Key
-from jaxgrad.graph._layout import GAP_X, LANE_GAP, Rect
+from jaxgrad.graph._layout import BOX_H, GAP_X, LANE_GAP, Rect
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
 from jaxgrad.graph._panels import Panel
 from jaxgrad.graph._sheet import Sheet, number
@@ -45,8 +45,10 @@ def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
         notes = {view.graph.leaf(name).note for name in leaves}
         return ("".join(notes) if len(notes) == 1 else ""), "full"
     if not keys:
-        constant = all(view.pills[key][0] == "no slot" for key in pills)
-        return ("not differentiated" if constant else "not used"), "none"
+        kinds = {view.pills[key][0] for key in pills}
+        if kinds & {"value", "zero"}:  # what uses it stands in another lane
+            return "", "full"
+        return ("not differentiated" if kinds == {"no slot"} else "not used"), "none"
     if RECORDED in states:
         return "recorded, not reached", "thin hollow"
     if view.failed is not None and diagram.boxes[view.failed].lane <= lane:
@@ -218,8 +220,10 @@ class _Drawing:
         """Scissors where the way would arrive: others may leave from the same box."""
         source = self.boxes[way[0]]
         target = self.pills.get(way[1]) or self.boxes[way[1]]
-        x, y = target.right + 10, target.middle[1]
-        label = y - 15 if target.y <= source.y else y + 16
+        x, y = (target.right + min(source.x, target.right + GAP_X)) / 2, target.middle[1]
+        below = Rect(x, y + BOX_H, 20, BOX_H)
+        free = not any(rect.meets(below) for rect in self.boxes.values())
+        label = y + BOX_H if free else y - 15
         if way[1] in self.pills:
             x, y, label = target.middle[0], target.y - 8, target.y - 5
         if way in self.tracks:
