@@ -81,4 +81,50 @@ ROWS: dict[str, dict[str, Row]] = {
             'in JAX None, or an error on request: unused="error"',
         ),
     },
+    "grad_modes/requires_grad": {
+        "frozen": Row(
+            "l1.requires_grad_(False)",
+            "loss(trainable, x)  # frozen parameters closed over",
+            "L1 gets none and hands the gradient on to x",
+        ),
+        "region": Row(
+            "with torch.no_grad(): h = l1(x)",
+            "h = jaxgrad.no_grad(linear)(net['l1'], x)",
+            "x gets none either",
+        ),
+    },
+    "actor_critic/critic_loss": {
+        "open": Row(
+            "mse(critic(s, action), target)",
+            "mse(judge(critic, s, action), target)",
+            "all four networks would learn",
+        ),
+        "stopped": Row(
+            "mse(critic(s, action.detach()), target.detach())",
+            "mse(judge(critic, s, stop_gradient(action)), stop_gradient(target))",
+            "the critic alone learns",
+        ),
+    },
+    "actor_critic/actor_loss": {
+        "open": Row(
+            "-critic(s, actor(s)).mean()",
+            "-mean(judge(critic, s, act(actor, s)))",
+            "the critic would learn to flatter the actor",
+        ),
+        "stopped": Row(
+            "critic.requires_grad_(False)",
+            "-mean(judge(stop_gradient(critic), s, act(actor, s)))",
+            "the gradient goes through the critic and stays out of its parameters",
+        ),
+    },
+    "retain_graph/second_backward": {
+        "first": Row("d.backward()", "d, vjp = jax.vjp(loss, b); vjp(1.0)", ""),
+        "second": Row(
+            "d.backward()  # again", "vjp(1.0)  # again", "torch has freed what Mul had saved"
+        ),
+    },
+    "autograd/tied_weights": {
+        "tied": Row("decoder.weight = encoder.weight", "fun(w, w)", "one leaf, two uses"),
+        "untied": Row("two parameters", "fun(w1, w2)", "the two gradients add up to that"),
+    },
 }

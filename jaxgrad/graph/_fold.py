@@ -154,7 +154,7 @@ def _pills(
             groups = {}
             for name in names:
                 kinds = tuple(each.graph.leaf(name).kind for each in every)
-                groups.setdefault(kinds, []).append(name)
+                groups.setdefault((kinds, "." in name or name), []).append(name)
         for group in groups.values():
             short = group[0].split(".")[depth:] or group[0].split(".")[-1:]
             text = ".".join(short) if len(group) == 1 else f"{len(group)} params"

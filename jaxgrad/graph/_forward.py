@@ -54,6 +54,8 @@ class Forward:
                 outs = [[edge._replace(flows=False, cut=CUT) for edge in of(eqn.invars[0])]]
             else:
                 edges = tuple(dict.fromkeys(edge for atom in eqn.invars for edge in of(atom)))
+                if name == "attach":  # what its value was made of is stopped: it has a rule instead
+                    edges = tuple(edge for edge in edges if not edge.cut)
                 if not edges or not any(map(_jaxpr.is_inexact, eqn.outvars)):
                     continue
                 self.ops[here] = _op(eqn, around, edges)

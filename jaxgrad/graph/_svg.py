@@ -13,7 +13,8 @@ from jaxgrad.graph._model import ABSENT, RECORDED, Graph
 from jaxgrad.graph._panels import SIDE_GAP, Panel, Panels, fit
 from jaxgrad.graph._sheet import Sheet, number
 from jaxgrad.graph._style import HUES, style
-from jaxgrad.graph._view import ERROR_H, describe, draw
+from jaxgrad.graph._view import ERROR_H, draw
+from jaxgrad.graph._words import describe
 
 
 MARGIN, LABEL_H, CODE_H, CUT_H = 22.0, 22.0, 20.0, 18.0
