@@ -32,10 +32,10 @@ def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
         if pills and all(view.pills[key][0] in ("none", "no slot") for key in pills):
             notes = {"passes it on"} if _passes(diagram, view, lane) else notes
         return ("".join(notes) if len(notes) == 1 else ""), "full"
+    kinds = {view.pills[key][0] for key in pills}
+    if kinds & {"value", "zero"} and view.graph.failure is None:  # from a box of another lane
+        return "", "full"
     if not keys:
-        kinds = {view.pills[key][0] for key in pills}
-        if kinds & {"value", "zero"}:  # what uses it stands in another lane
-            return "", "full"
         return ("not differentiated" if kinds == {"no slot"} else "not used"), "none"
     if RECORDED in states:
         return "recorded, not reached", "thin hollow"
