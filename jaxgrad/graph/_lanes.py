@@ -49,7 +49,8 @@ def place(graph: Graph, leaves: tuple[str, ...]) -> Placed:
     read = _reads(ops, leaves)
     forms = [_same_leaf(ops, i, read) for i in range(len(ops))]
     firsts = {home_of(name)[0] for name in leaves}
-    scopes = _without_containers([_named(op.scope, leaves) for op in ops], firsts)
+    scopes = _without_containers([op.scope for op in ops], firsts)
+    scopes = [_named(scope, leaves) for scope in scopes]
     own = [_own(scope, names) for scope, names in zip(scopes, read, strict=True)]
     leads_on = _leads_on(ops, own)
     homes: list[Home] = []

@@ -48,6 +48,7 @@ def view(each: Keyed, end_of: Mapping[Any, Key], pills: Mapping[Key, Pill]) -> V
     hidden: dict[Key, str] = {}  # boxes that hold a cut
     behind: dict[Key, str] = {}  # operations that stand after it, seen from the loss
     front = _front(graph)
+    reached = {k for op, k in zip(graph.ops, each.keys, strict=True) if op.state == REACHED}
     lands = {key: _pill(pill, graph) for key, pill in pills.items()}
     empty = {key for key, (kind, _) in lands.items() if kind in ("none", "no slot")}
     for op, key in zip(graph.ops, each.keys, strict=True):
@@ -65,7 +66,7 @@ def view(each: Keyed, end_of: Mapping[Any, Key], pills: Mapping[Key, Pill]) -> V
             cut = (cut if i in front else "") or behind.get(key, "")
             if way[0] == way[1]:
                 if cut and states[way[0]] == REACHED:
-                    behind[target] = cut
+                    behind |= {target: cut} if target not in reached else {}
                 elif cut:
                     hidden[way[0]] = cut
             elif cut:
