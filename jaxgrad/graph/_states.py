@@ -61,9 +61,9 @@ def view(each: Keyed, end_of: Mapping[Any, Key], pills: Mapping[Key, Pill]) -> V
     at = graph.failure.op if graph.failure else None
     failed = None if at is None else end_of.get(each.keys[at])
     for i, (op, key) in reversed([*enumerate(zip(graph.ops, each.keys, strict=True))]):
-        for target, flow, cut in each.ways[key] if key in end_of else ():
+        for target, flow, stopped in each.ways[key] if key in end_of else ():
             way = (end_of[key], end_of.get(target, end_of[key]))
-            cut = (cut if i in front else "") or behind.get(key, "")
+            cut = (stopped if i in front else "") or behind.get(key, "")
             if way[0] == way[1]:
                 if cut and states[way[0]] == REACHED:
                     behind |= {target: cut} if target not in reached else {}

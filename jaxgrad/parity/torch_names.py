@@ -100,7 +100,7 @@ def tensors(tree: Any) -> list[Tensor]:
 
 
 def _variable(value: Any) -> str:
-    """What the running program calls it, in whatever function that is: a variable, or part of one."""
+    """What the running program calls it, in whatever function: a variable, or part of one."""
     held = list(_locals())
     inside = (pair for _, holder in held for pair in _parts(holder))
     for name, other in (*held, *inside):
