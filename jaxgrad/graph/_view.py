@@ -188,7 +188,7 @@ class _Drawing:
         source = self.boxes[way[0]]
         target = self.pills.get(way[1]) or self.boxes[way[1]]
         x, y = (target.right + min(source.x, target.right + GAP_X)) / 2, target.middle[1]
-        below = Rect(x, y + BOX_H, 20, BOX_H)
+        below = Rect(x + 8, y + BOX_H - 12, 6.6 * len(cut), 15)
         free = not any(rect.meets(below) for rect in self.boxes.values())
         label = y + BOX_H if free else y - 15
         if way[1] in self.pills:
