@@ -381,4 +381,14 @@ BUGS: tuple[Bug, ...] = (
         per_image=lambda x: scale_gradient(x, 1 / BATCH),
         about="the gradient divided by the batch once more",
     ),
+    Bug(
+        "statistics_stopped_in_scan_remat",
+        "backward",
+        "*norm*",
+        silent=True,
+        scan=True,
+        remat=True,
+        stop_statistics=lax.stop_gradient,
+        about="the same in a checkpointed scan",
+    ),
 )
