@@ -31,7 +31,7 @@ def trained_by_torch(pair: dict[str, Any]) -> dict[str, bool]:
 
 
 def trained_by_jax(pair: dict[str, Any]) -> list[bool]:
-    """Whether a derivative reaches each floating leaf of the parameters, and it is to be trained."""
+    """Whether a derivative reaches each floating leaf of the parameters, and it is trained."""
     found, treedef = jax.tree.flatten_with_path(pair["params"])
     floating = [i for i, (_, x) in enumerate(found) if twins.is_floating(x)]
     inputs = tuple(map(jnp.array, pair["inputs"]))
