@@ -141,13 +141,13 @@ def needs_input_grad(x, w):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
             needed.update(x=needs_x, w=needs_w)
+            made.clear()
             grad_x = make("x", 2 * grad_output * w) if needs_x else None
             grad_w = make("w", 3 * grad_output * x) if needs_w else None
             return grad_x, grad_w
 
     out = {}
     for name, leaves in {"x": (x,), "w": (w,), "both": (x, w)}.items():
-        made.clear()
         x.requires_grad_(name != "w")
         w.requires_grad_(name != "x")
         loss = Product.apply(x, w).sum()

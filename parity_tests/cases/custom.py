@@ -215,6 +215,7 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
             needed.update(x=needs_x, w=needs_w)
+            made.clear()
             grad_x = make("x", 2 * grad_output * w) if needs_x else None
             grad_w = make("w", 3 * grad_output * x) if needs_w else None
             return grad_x, grad_w
@@ -224,7 +225,6 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
 
     out = {}
     for name, argnums in {"x": (0,), "w": (1,), "both": (0, 1)}.items():
-        made.clear()
         value, found = jaxgrad.value_and_grad(loss, argnums)(x, w)
         out[name] = {"loss": value, "grads": found, "needed": dict(needed), "made": sorted(made)}
     return out
