@@ -13,6 +13,7 @@ import optax
 import torch
 from torch import nn
 
+from jaxgrad.parity import torch_run
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.judge import Judged, judge
 from jaxgrad.parity.port import Draw, load, moved, state_of
@@ -193,7 +194,7 @@ def _steps(proof: Proof, optimizer: Any, steps: int) -> Surface:
         name = j.name.partition(" after ")[0]
         if j.scale and abs(PLANT) > j.allowed / j.scale and j.torch:
             control = f"{PLANT:g} planted in the update of {name} was found"
-            planted = {step: {n: x for n, x in tree.items()} for step, tree in ours.items()}
+            planted = {step: dict(tree) for step, tree in ours.items()}
             step = marks[0]
             before = np.asarray(proof.draws[0].state[name])
             planted[step][name] = before + (planted[step][name] - before) * (1 + 2 * PLANT)
@@ -235,12 +236,10 @@ def _moves(
 def _torch(proof: Proof, factory: Any, draw: Draw, steps: int) -> tuple[dict[int, State], Any]:
     module = proof.port.module
     load(module, draw.state)
-    optimizer = _made(factory, module)
+    optimizer = made_optimizer(factory, module)
     found: dict[int, State] = {}
     for step in range(1, steps + 1):
         optimizer.zero_grad()
-        from jaxgrad.parity import torch_run
-
         torch_run.run(
             module, draw.inputs, proof.port.pick, proof.port.loss, proof.port.cotangent, watch=False
         )
@@ -254,7 +253,7 @@ def _torch(proof: Proof, factory: Any, draw: Draw, steps: int) -> tuple[dict[int
     return found, state
 
 
-def _made(factory: Any, module: nn.Module) -> Any:
+def made_optimizer(factory: Any, module: nn.Module) -> Any:
     """The user's optimizer over the parameters of the copy."""
     try:
         made = factory(list(module.parameters()))
@@ -300,8 +299,7 @@ def _jax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
             leaves[i] = x
         if port.has_state:
             _thread(made, leaves, got.outputs)
-        back = port.weights
-        found[step] = _torch_values(back, [np.asarray(x) for x in leaves[:count]])
+        found[step] = port.weights.values_of([np.asarray(x) for x in leaves[:count]])
     return found, state
 
 
@@ -311,26 +309,6 @@ def _thread(made: Any, leaves: list[Any], outputs: list[np.ndarray]) -> None:
         for i, other in enumerate(made.param_paths):
             if other == path or other.endswith("/" + path) or path.endswith("/" + other):
                 leaves[i] = jnp.asarray(x)
-
-
-def _torch_values(weights: Any, leaves: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """What the leaves say of each torch weight (of a sum of two biases: nothing)."""
-    shared = {
-        p.leaf: sum(q.leaf == p.leaf and q.region == p.region for q in weights.pieces)
-        for p in weights.pieces
-    }
-    found: dict[str, np.ndarray] = {}
-    for piece in weights.pieces:
-        if shared[piece.leaf] > 1:
-            continue
-        if piece.name not in found:
-            found[piece.name] = np.array(
-                weights.tensors[piece.name], np.result_type(leaves[piece.leaf])
-            ).ravel()
-        found[piece.name][piece.index.ravel()] = (
-            leaves[piece.leaf][piece.region].ravel() - piece.offset
-        )
-    return {name: x.reshape(weights.tensors[name].shape) for name, x in found.items()}
 
 
 _STATES = {
@@ -403,7 +381,7 @@ def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
 
     def changed(what: str, **new: Any) -> tuple[str, Any]:
         def build(module: nn.Module) -> Any:
-            made = _made(factory, module)
+            made = made_optimizer(factory, module)
             for group in made.param_groups:
                 for key, value in new.items():
                     if key not in group:
@@ -427,7 +405,7 @@ def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
         yield changed(f"a learning rate {factor:g} times torch's", lr=lambda x, f=factor: x * f)
 
     def one_decay(module: nn.Module) -> Any:
-        made = _made(factory, module)
+        made = made_optimizer(factory, module)
         most = max(group.get("weight_decay", 0.0) for group in made.param_groups)
         for group in made.param_groups:
             group["weight_decay"] = most
