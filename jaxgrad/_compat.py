@@ -15,7 +15,8 @@ from jax.interpreters import ad, batching, mlir
 
 
 # Source lines are the user's, not those of this package.
-source_info_util.register_exclusion(str(pathlib.Path(__file__).parent))
+_OWN = str(pathlib.Path(__file__).parent)
+source_info_util.register_exclusion(_OWN)
 
 # What a function raises when it needs a number where tracing has only a shape: `if x > 0:`.
 NEEDS_NUMBERS = (
@@ -97,3 +98,19 @@ def identity_primitive(name: str) -> jex_core.Primitive:
     batching.primitive_batchers[primitive] = batch
     mlir.register_lowering(primitive, lambda _, x, **__: [x])
     return primitive
+
+
+def user_line(eqn: jex_core.JaxprEqn) -> str:
+    """`file:line` of the innermost frame outside of installed packages that made `eqn`, or "".
+
+    What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
+    called: its frames end at that `jit`, and the line is that of the equation around it.
+    """
+    traceback = eqn.source_info.traceback
+    for frame in traceback.frames if traceback is not None else ():
+        path = frame.file_name
+        if path.endswith("/pjit.py"):
+            return ""
+        if "site-packages" not in path and not path.startswith(_OWN) and path[:1] != "<":
+            return f"{pathlib.Path(path).name}:{frame.line_num}"
+    return ""

@@ -26,12 +26,23 @@ Slots = Mapping[Path, Any]
 # `slots` holds for this path (None otherwise); a `read` that is not None is returned to the caller.
 Rule = Callable[[jex_core.JaxprEqn, Path, list[Any], Any], tuple[list[Any], Any]]
 Enters = Callable[[Path], bool]
+# after(eqn, path, outputs, slot) -> (outputs, read): what happens to the outputs of an equation
+# that was entered; by the rule otherwise.
+After = Callable[[jex_core.JaxprEqn, Path, list[Any], Any], tuple[list[Any], Any]]
 
 
 def plain(eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slot: Any) -> tuple[list[Any], Any]:
     """The rule that changes nothing."""
     del path, slot
     return _compat.bind(eqn, args), None
+
+
+def as_they_are(
+    eqn: jex_core.JaxprEqn, path: Path, outs: list[Any], slot: Any
+) -> tuple[list[Any], Any]:
+    """The `after` that changes nothing."""
+    del eqn, path, slot
+    return outs, None
 
 
 def evaluate(
@@ -41,6 +52,8 @@ def evaluate(
     *,
     slots: Slots | None = None,
     enters: Enters = lambda _: True,
+    after: After = as_they_are,
+    inline: bool = False,
 ) -> tuple[list[Any], dict[Path, Any]]:
     """Run `jaxpr` on `args` with `rule` in place of each equation.
 
@@ -50,16 +63,21 @@ def evaluate(
         rule: see `Rule`. It is called for every equation that is not entered.
         slots: a value for some paths; inside a scan with one leading axis for each scan around it.
         enters: whether to go into a higher-order equation; where not, it is one equation.
+        after: see `After`. It is called for every equation that was entered.
+        inline: whether a `jit` dissolves into its equations, as it must for an eager run: a new
+            function would be compiled each time.
 
     Returns:
         The outputs, and what the rule read, by path; inside a scan with a leading axis.
     """
-    return _Evaluator(rule, enters).run(jaxpr, args, (), slots or {})
+    return _Evaluator(rule, enters, after, inline).run(jaxpr, args, (), slots or {})
 
 
 class _Evaluator(NamedTuple):
     rule: Rule
     enters: Enters
+    after: After
+    inline: bool
 
     def run(self, jaxpr: Any, args: Sequence[Any], path: Path, slots: Slots) -> Any:
         jaxpr, consts = _compat.open_jaxpr(jaxpr)
@@ -70,13 +88,14 @@ class _Evaluator(NamedTuple):
             here = (*path, i)
             with _compat.equation_context(eqn):
                 if inner(eqn) and self.enters(here):
-                    below = {p: s for p, s in slots.items() if p[: len(here)] == here}
-                    outs, read = self.enter(eqn, here, ins, below)
-                    reads |= read
+                    below = {p: s for p, s in slots.items() if p != here and p[: len(here)] == here}
+                    outs, inside = self.enter(eqn, here, ins, below)
+                    outs, read = self.after(eqn, here, outs, slots.get(here))
+                    reads |= inside
                 else:
                     outs, read = self.rule(eqn, here, ins, slots.get(here))
-                    if read is not None:
-                        reads[here] = read
+                if read is not None:
+                    reads[here] = read
             env.update(zip(eqn.outvars, outs, strict=True))
         outs = [v.val if isinstance(v, jex_core.Literal) else env[v] for v in jaxpr.outvars]
         return outs, reads
@@ -98,7 +117,7 @@ class _Evaluator(NamedTuple):
         def body(args: list[Any], slots: Slots) -> Any:
             return self.run(inner(eqn)[0], args, (*path, 0), slots)
 
-        if name in _compat.JIT:
+        if name in _compat.JIT and not self.inline:
             body.__name__ = params["name"]
             return jax.jit(body, inline=params["inline"])(args, slots)
         if name in _compat.REMAT:

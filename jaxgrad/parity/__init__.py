@@ -5,3 +5,7 @@ from jaxgrad.parity.compare import Leaf as Leaf
 from jaxgrad.parity.compare import Raises as Raises
 from jaxgrad.parity.compare import Tolerance as Tolerance
 from jaxgrad.parity.compare import compare as compare
+from jaxgrad.parity.proof import Finding as Finding
+from jaxgrad.parity.proof import Report as Report
+from jaxgrad.parity.proof import Surface as Surface
+from jaxgrad.parity.prover import prove as prove

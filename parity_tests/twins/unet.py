@@ -364,7 +364,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "skip_stopped",
         "backward",
-        "*",
+        "[diu]*",
         silent=True,
         stop_skip=lax.stop_gradient,
         about="the skip connections are detached",
@@ -372,7 +372,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "up_stopped",
         "structure",
-        "*",
+        "[du]*",
         silent=True,
         stop_up=lax.stop_gradient,
         about="the upsampled path is detached",
@@ -380,7 +380,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "statistics_stopped",
         "backward",
-        "*",
+        "refine.*.norm",
         silent=True,
         stop_statistics=lax.stop_gradient,
         about="mean and variance of the group norm held constant",
@@ -388,7 +388,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "statistics_stopped_in_scan",
         "backward",
-        "*",
+        "refine.*.norm",
         silent=True,
         scan=True,
         remat=True,
@@ -397,7 +397,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "dice_per_image",
-        "backward",
+        "forward",
         "loss",
         over=(1, 2, 3),
         about="the mean of each image's dice for the dice of the batch",

@@ -237,7 +237,7 @@ def pair(
     weights = functools.partial(convert, scan=scan, square=square)
     rng = np.random.default_rng(seed)
     x, condition = rng.random((BATCH, PIXELS)), rng.standard_normal((BATCH, CONDITION))
-    made = dict(
+    made: dict[str, Any] = dict(
         module=module,
         fn=port.apply,
         params=weights(module.state_dict()),
@@ -259,7 +259,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("variance_for_deviation", "forward", "*", half=1.0, about="exp(logvar) is the variance"),
+    Bug("variance_for_deviation", "forward", "", half=1.0, about="exp(logvar) is the variance"),
     Bug(
         "square_not_transposed",
         "forward",
@@ -268,22 +268,22 @@ BUGS: tuple[Bug, ...] = (
         about="a square kernel keeps torch's (out, in)",
     ),
     Bug("relu_for_softplus", "forward", "encoder*", softplus=jax.nn.relu, about="the sharp one"),
-    Bug("joined_in_other_order", "forward", "*", noise_first=True, about="condition, then sample"),
+    Bug("joined_in_other_order", "forward", "", noise_first=True, about="condition, then sample"),
     Bug(
         "kl_mean_over_latents",
-        "backward",
+        "forward",
         "loss",
         latents=jnp.mean,
         about="the KL is a sum over latents",
     ),
     Bug(
         "pixels_mean",
-        "backward",
+        "forward",
         "loss",
         pixels=jnp.mean,
         about="the reconstruction is a sum over pixels",
     ),
-    Bug("kl_swapped", "backward", "loss", swapped=True, about="KL(p, q) for KL(q, p)"),
+    Bug("kl_swapped", "forward", "loss", swapped=True, about="KL(p, q) for KL(q, p)"),
     Bug(
         "balance_lost",
         "backward",
@@ -303,7 +303,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "sample_stopped",
         "backward",
-        "*",
+        "",
         silent=True,
         stop_sample=lax.stop_gradient,
         about="the sample is detached: no reparameterisation",
@@ -311,7 +311,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "width_stopped",
         "backward",
-        "*",
+        "",
         silent=True,
         scan=True,
         stop_width=lax.stop_gradient,
@@ -328,7 +328,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "clamp_on_bound",
         "backward",
-        "*",
+        "p*",
         silent=True,
         fresh=True,
         clamp=lambda x: jnp.clip(x, -6.0, 0.0),

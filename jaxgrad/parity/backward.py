@@ -1,0 +1,172 @@
+"""Where the backward pass parts: the first wrong cotangent on the way back from the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxgrad.parity.align import NOISY, Alignment
+from jaxgrad.parity.fingerprint import SIZE, apart, fingerprint, magnitude
+from jaxgrad.parity.flow import Flow, leaf_of
+from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
+from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.weights import layout
+
+
+SAME = 1e-9
+NOTHING = 1e-13  # of the largest cotangent: rounding of what is zero
+
+
+def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]:
+    """For each torch value with numbers of its own, the JAX value whose cotangent is compared."""
+    found: dict[int, Spot] = {}
+    for i, value in enumerate(run.values):
+        spot = seen.spot(i)
+        if spot is None or seen.trivial[i] or seen.first[i] != i or value.changed:
+            continue
+        if leaf_of(spot.key) is None and spot.path not in made.closed:
+            found[i] = spot
+    return found
+
+
+def wrong(
+    run: TorchRun,
+    spots: Mapping[int, Spot],
+    cotangents: Mapping[Key, np.ndarray],
+    noise: Mapping[int, float],
+) -> list[int]:
+    """The torch values whose cotangents differ, in torch's order."""
+    nothing = np.zeros(SIZE)
+    pairs = {}
+    for i, spot in spots.items():
+        ours = fingerprint(np.asarray(cotangents[spot.key])[spot.turn])
+        theirs = run.values[i].cotangent
+        pairs[i] = ours, nothing if theirs is None else theirs
+    top = max((float(magnitude(t)) for _, t in pairs.values()), default=0.0)
+    found = []
+    for i, (ours, theirs) in pairs.items():
+        high = max(float(magnitude(ours)), float(magnitude(theirs)))
+        bound = max(1e-10, 20 * noise.get(i, 0.0))
+        if high <= NOTHING * top or bound > NOISY * 100:
+            continue
+        if run.values[i].cotangent is None or float(apart(ours, theirs)) > bound:
+            found.append(i)
+    return found
+
+
+def culprit(
+    number: int, theirs: np.ndarray | None, ours: np.ndarray, run: TorchRun, values: Any
+) -> tuple[int | None, str]:
+    """Through which of the calls that read a value its cotangent goes wrong.
+
+    Args:
+      number: The value.
+      theirs: torch's cotangent of it, None where none came.
+      ours: JAX's.
+      run: torch's run with `parts_of=number`.
+      values: The value itself on both sides, from which the order of the axes is known.
+
+    Returns:
+      The first value that the call made, and what JAX does with torch's part of the cotangent.
+    """
+    readers = [i for i, value in enumerate(run.values) if number in value.inputs]
+    if theirs is None:
+        cut = [i for i in readers if run.values[i].op in ("detach", "data", "requires_grad")]
+        return (cut or readers or [None])[0], "torch stops the gradient here, JAX lets it through"
+    index = layout(np.asarray(values[0]), np.asarray(values[1]), rtol=1e-9)
+    if index is None:
+        return _likely(run, readers), ""
+    left = theirs.ravel()[index] if theirs.size == index.size else theirs
+    rest = np.asarray(ours - left, np.float64).ravel()
+    norm = float(np.linalg.norm(rest)) or 1.0
+    best: tuple[float, int, float] | None = None
+    for i, part in _parts(run, readers, theirs).items():
+        c = np.asarray(part).ravel()[index].ravel()
+        size = float(c @ c)
+        if not size:
+            continue
+        factor = float(rest @ c) / size
+        miss = float(np.linalg.norm(rest - factor * c)) / norm
+        if best is None or miss < best[0]:
+            best = miss, i, factor
+    if best is not None and best[0] < 1e-6:
+        _, i, factor = best
+        if abs(factor + 1) < 1e-6:
+            return i, "JAX lets no gradient through this call: an extra stop_gradient?"
+        return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
+    silent = [i for i in readers if i not in run.parts]
+    cut = [i for i in silent if run.values[i].op in ("detach", "data")]
+    if cut:
+        return cut[0], "torch stops the gradient here, JAX lets it through: stop_gradient missing?"
+    return _likely(run, readers), ""
+
+
+def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np.ndarray]:
+    """The cotangent through each call; what a custom Function took is what the others left."""
+    silent = [i for i in readers if i not in run.parts]
+    if not silent:
+        return run.parts
+    rest = total - sum(run.parts.values(), np.zeros_like(total))
+    return run.parts | {silent[0]: rest}
+
+
+_MOVES = (
+    "getitem",
+    "reshape",
+    "view",
+    "transpose",
+    "permute",
+    "flatten",
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "split",
+    "chunk",
+    "unbind",
+    "result",
+)
+_PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
+
+
+def _likely(run: TorchRun, readers: list[int]) -> int | None:
+    """Of several calls the one that does more than add and rearrange."""
+    return next((i for i in readers if run.values[i].op not in _PLAIN), next(iter(readers), None))
+
+
+def through(run: TorchRun, seen: Alignment, number: int, reader: int | None) -> int | None:
+    """The call that does something with what a dropout or a reshape only hands on.
+
+    Args:
+      run: torch's run with `parts_of=number`.
+      seen: The alignment.
+      number: The value whose cotangent is wrong.
+      reader: A value made of it.
+    """
+    part = run.parts.get(reader) if reader is not None else None
+    arrives = run.values[number].cotangent if part is None else fingerprint(part)
+    while reader is not None and seen.first[reader] == seen.first[number]:
+        leaves = run.values[reader].cotangent
+        if leaves is None or (arrives is not None and apart(leaves, arrives) > SAME):
+            break  # the same numbers forward, others back: a gradient reversal
+        reader = next((i for i, v in enumerate(run.values) if reader in v.inputs), None)
+    return reader
+
+
+def moves_only(run: TorchRun, reader: int) -> bool:
+    """Whether a call only picks and rearranges: what is wrong there may as well be before it."""
+    return run.values[reader].op in _MOVES
+
+
+def between(flow: Flow, seen: Alignment, spot: Spot, ahead: int | None) -> Key:
+    """The first equation that reads a JAX value on its way to what torch's call made."""
+    known = {seen.spots[k].key for found in seen.candidates for k in found}
+    readers = flow.children.get(spot.key, [])
+    if ahead is None or not readers:
+        return spot.key
+    goal = {seen.spots[k].key for k in seen.candidates[ahead]}
+    for key in sorted(readers, key=lambda key: flow.order[key]):
+        if key in goal or flow.ahead([key], known) & goal:
+            return key
+    return min(readers, key=lambda key: flow.order[key])

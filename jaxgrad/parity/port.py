@@ -1,0 +1,262 @@
+"""A port under proof: both sides as functions of one draw of weights and inputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad.parity import jax_program, torch_run
+from jaxgrad.parity.fingerprint import fingerprint
+from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
+from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
+from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.weights import WeightMap
+
+
+# Compiling is most of the time, and the results are judged by float64 rules either way.
+_FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+@dataclasses.dataclass(frozen=True)
+class Draw:
+    """Weights by torch's names (buffers too), and inputs."""
+
+    state: Mapping[str, np.ndarray]
+    inputs: Any
+    number: int = 0
+
+
+@dataclasses.dataclass
+class Gradients:
+    outputs: list[np.ndarray]
+    leaves: list[np.ndarray | None]  # None where no derivative path leads
+    cotangents: dict[Key, np.ndarray]
+
+
+@dataclasses.dataclass
+class Port:
+    module: nn.Module  # a float64 copy
+    program: JaxProgram
+    weights: WeightMap
+    pick: Callable[[Any], Any] | None
+    loss: Callable[..., Any] | None
+    has_state: bool
+    seed: int
+
+    def torch(self, draw: Draw, **options: Any) -> TorchRun:
+        """Run torch on a draw, forward and back."""
+        load(self.module, draw.state)
+        return torch_run.run(
+            self.module, draw.inputs, self.pick, self.loss, self.cotangent, **options
+        )
+
+    def cotangent(self, name: str, output: np.ndarray) -> np.ndarray:
+        """What comes back into an output: standard normal, the same on both sides."""
+        names = [n for n in self.program.out_paths if n != "loss"]
+        del name
+        rng = np.random.default_rng([self.seed, output.size, len(names)])
+        return rng.standard_normal(output.shape)
+
+    def leaves(self, draw: Draw) -> list[Any]:
+        """The JAX leaves of a draw: params, then inputs."""
+        params = self.weights.to_jax(draw.state)
+        _, inputs, _, _ = jax_program.flat(draw.inputs)
+        return [*params, *inputs]
+
+    def watch(self, draw: Draw, scales: Any = None) -> tuple[list[np.ndarray], dict[Key, Any]]:
+        """The outputs, and the fingerprint of every value."""
+        outputs, found = self._watch(self.leaves(draw), scales or {})
+        looped = self.program.lengths
+        prints = {
+            key: np.asarray(x) if looped[key[0]] else self._print(x) for key, x in found.items()
+        }
+        return [np.asarray(x) for x in outputs], prints
+
+    @staticmethod
+    def _print(x: Any) -> np.ndarray:
+        return x if isinstance(x, np.ndarray) else fingerprint(np.asarray(x))
+
+    @functools.cached_property
+    def _watch(self) -> Callable[..., Any]:
+        """Values outside of loops, fingerprints inside.
+
+        Equation by equation nothing large is kept and little is compiled; a loop's body would be
+        compiled anew in every run, so a program that has one is compiled once and whole.
+        """
+        made = self.program
+
+        def run(leaves: Any, scales: Any) -> Any:
+            def shown(key: Key, x: Any) -> Any:
+                return fingerprint(x) if made.lengths[key[0]] or not loops else x
+
+            seen = jax_program.watched(made, leaves, scales=scales, read=lambda _: True, show=shown)
+            return seen.outputs, seen.prints
+
+        loops = any(made.lengths.values())
+        return jax.jit(run, compiler_options=_FAST) if loops else run
+
+    def value(self, draw: Draw, spot: Spot) -> np.ndarray:
+        """One value of the JAX program."""
+        seen = jax_program.watched(
+            self.program,
+            self.leaves(draw),
+            read=lambda key: key == spot.key,
+            show=lambda _, x: x,
+        )
+        return np.asarray(seen.prints[spot.key])[spot.turn]
+
+    @functools.cached_property
+    def live(self) -> list[bool]:
+        return jax_program.live(self.program)
+
+    @functools.cached_property
+    def _differentiate(self) -> Callable[..., Any]:
+        made, has_loss = self.program, self.loss is not None
+        count = len(made.out_paths)
+
+        def run(fixed: Any, moving: Any, cotangents: Any, slots: Any, scales: Any, bends: Any):
+            def objective(moving: Any, slots: Any) -> Any:
+                leaves = [m if m is not None else f for m, f in zip(moving, fixed, strict=True)]
+                seen = jax_program.watched(made, leaves, slots=slots, scales=scales, bends=bends)
+                if has_loss:
+                    return jnp.sum(jnp.real(seen.outputs[count - 1])), seen.outputs
+                total = jnp.zeros(())
+                for x, g in zip(seen.outputs[:count], cotangents, strict=True):
+                    if g is not None:
+                        total = total + jnp.sum(jnp.real(x * g.reshape(x.shape)))
+                return total, seen.outputs
+
+            return jax.grad(objective, (0, 1), has_aux=True)(moving, slots)
+
+        return jax.jit(run, compiler_options=_FAST)
+
+    def gradients(
+        self,
+        draw: Draw,
+        slots: Sequence[Key] = (),
+        scales: Mapping[Key, float] | None = None,
+        bends: Mapping[Key, float] | None = None,
+        leaves: Sequence[Any] | None = None,
+    ) -> Gradients:
+        """Differentiate the JAX side.
+
+        Args:
+          draw: Weights and inputs.
+          slots: The values whose cotangents are wanted.
+          scales: Factors planted at some values.
+          bends: Factors planted at some cotangents.
+          leaves: Instead of those of the draw.
+        """
+        given = list(self.leaves(draw) if leaves is None else leaves)
+        moves = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in given]
+        cotangents = [
+            self.cotangent(name, np.zeros(aval.shape)) if jnp.issubdtype(aval.dtype, jnp.inexact)
+            else None
+            for name, aval in zip(self.program.out_paths, self.program.jaxpr.out_avals, strict=False)
+        ]  # fmt: skip
+        (grads, found), outputs = self._differentiate(
+            [None if m else x for x, m in zip(given, moves, strict=True)],
+            [x if m else None for x, m in zip(given, moves, strict=True)],
+            cotangents,
+            {key: jax_program.slot(self.program, key) for key in slots},
+            {key: jnp.asarray(x) for key, x in (scales or {}).items()},
+            {key: jnp.asarray(x) for key, x in (bends or {}).items()},
+        )
+        # JAX's gradient of a complex leaf is the conjugate of torch's.
+        return Gradients(
+            [np.asarray(x) for x in outputs],
+            [
+                np.conj(np.asarray(g)) if g is not None and alive else None
+                for g, alive in zip(grads, self.live, strict=True)
+            ],
+            {key: np.asarray(x) for key, x in found.items()},
+        )
+
+
+def state_of(module: nn.Module) -> dict[str, np.ndarray]:
+    """Every parameter and buffer of a module; tied ones under their first name."""
+    named = [*module.named_parameters(), *module.named_buffers()]
+    return {name: to_numpy(x) for name, x in named}
+
+
+def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
+    """Put weights into a module, in place."""
+    with torch.no_grad():
+        for name, x in [*module.named_parameters(), *module.named_buffers()]:
+            x.copy_(to_torch(np.asarray(state[name])).reshape(x.shape))
+
+
+def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
+    """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by four of its."""
+    rng = np.random.default_rng([draw.number, salt, 1])
+
+    def leaf(x: Any, eps: float = float(np.finfo(np.float64).eps)) -> Any:
+        if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
+            return x
+        return x * (1 + eps * rng.integers(-1, 2, x.shape))
+
+    rough = 4 * float(np.finfo(np.float32).eps)
+    state = {name: leaf(x, rough) if name in fixed else leaf(x) for name, x in draw.state.items()}
+    return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
+
+
+def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int) -> Draw:
+    """Other weights and inputs of the same kind: what is constant is constant no longer.
+
+    Args:
+      draw: The user's.
+      names: The weights that may change, because both sides take them from here.
+      buffers: Which of these are buffers: variances stay positive.
+      seed: Of the draw.
+    """
+    rng = np.random.default_rng([seed, 2])
+    state = dict(draw.state)
+    for name in names:
+        x = np.asarray(state[name])
+        if x.dtype.kind not in "fc" or not x.size:
+            continue
+        noise = rng.standard_normal(x.shape)
+        if name in buffers and x.min() >= 0:
+            state[name] = x * (1 + 0.2 * np.abs(noise))
+        else:
+            state[name] = x + 0.2 * (float(np.std(x)) or 0.5) * noise
+
+    def leaf(x: Any) -> Any:
+        if not isinstance(x, np.ndarray) or not x.size or x.dtype.kind == "b":
+            return x
+        if x.dtype.kind in "iu":
+            return np.roll(x, 1, -1) if x.ndim else x
+        if np.all((x == 0) | (x == 1)):
+            return x  # a mask
+        return x * (1 + 0.2 * rng.standard_normal(x.shape))
+
+    inputs = map_leaves(leaf, draw.inputs)
+    return Draw(state, inputs, draw.number + 1)
+
+
+def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
+    """Buffers that only torch has and that float32 rounded: rotary tables, relative positions."""
+    return [
+        name
+        for name, x in module.named_buffers()
+        if name not in mapped and x.is_floating_point() and _is_rounded(to_numpy(x))
+    ]
+
+
+def _is_rounded(x: np.ndarray) -> bool:
+    finite = x[np.isfinite(x)]
+    exact = finite * 2**12 == np.round(finite * 2**12)
+    return bool(finite.size) and not bool(np.all(exact | (np.abs(finite) > 1e8)))
+
+
+def each_array(tree: Any) -> Iterator[np.ndarray]:
+    """The arrays of a tree of inputs."""
+    yield from (x for x in jax.tree.leaves(tree) if isinstance(x, np.ndarray))

@@ -1,0 +1,425 @@
+"""Before any number: what is there on each side, and what trains."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad import _compat
+from jaxgrad.parity import front, jax_program, torch_run, weights
+from jaxgrad.parity.front import ProofError
+from jaxgrad.parity.interop import map_leaves, to_numpy
+from jaxgrad.parity.jax_program import JaxProgram
+from jaxgrad.parity.proof import Finding, Surface
+from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.weights import WeightMap
+
+
+if TYPE_CHECKING:
+    from jaxgrad.parity.port import Port
+    from jaxgrad.parity.proving import Proof
+
+
+def check_module(module: Any) -> None:
+    """What must hold of the torch module before it runs."""
+    if not isinstance(module, nn.Module):
+        raise ProofError(f"the first argument is {type(module).__name__}, not a torch.nn.Module")
+    for name, x in [*module.named_parameters(), *module.named_buffers()]:
+        bad = int((~torch.isfinite(x)).sum()) if x.is_floating_point() else 0
+        if bad and isinstance(x, nn.Parameter):
+            raise ProofError(
+                f"the weights are not finite: {name!r} of shape {tuple(x.shape)} has {bad} NaN or "
+                "infinities"
+            )
+
+
+def check_inputs(inputs: Any) -> Any:
+    """The inputs as numpy arrays, floats as float64."""
+    if inputs is None:
+        raise ProofError("no inputs were given: a tuple of numpy arrays, one for each argument")
+    if isinstance(inputs, np.ndarray | jax.Array | torch.Tensor):
+        inputs = (inputs,)
+    if isinstance(inputs, list):
+        inputs = tuple(inputs)
+    inputs = map_leaves(
+        lambda x: jax_program.widened(to_numpy(x)) if hasattr(x, "dtype") else x, inputs
+    )
+    for path, x in zip(*jax_program.flat(inputs)[:2], strict=True):
+        if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).any():
+            raise ProofError(f"input {path} of shape {x.shape} has {int(np.isnan(x).sum())} NaN")
+    return inputs
+
+
+def check_run(module: nn.Module, inputs: Any, pick: Any, loss: Any) -> None:
+    """torch runs, and runs the same way twice."""
+    state = copy.deepcopy(module.state_dict())
+    runs = []
+    for number in range(2):
+        try:
+            runs.append(torch_run.run(module, inputs, pick, loss, watch=False, salt=number))
+        except Exception as error:
+            kinds = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in _arrays(inputs))
+            raise ProofError(
+                f"torch: {type(module).__name__} called with {len(_arrays(inputs))} inputs "
+                f"({kinds}) raised {type(error).__name__}: {error}"
+            ) from error
+        module.load_state_dict(state)
+    one, two = runs
+    same = all(np.array_equal(one.outputs[k], two.outputs[k], equal_nan=True) for k in one.outputs)
+    if not same:
+        on = [
+            name
+            for name, part in module.named_modules()
+            if part.training and "dropout" in type(part).__name__.lower() and getattr(part, "p", 1)
+        ]
+        named = f": {', '.join(on[:4])} drop values in train mode" if on else ""
+        raise ProofError(
+            f"the torch module is not deterministic{named}. Call module.eval(), or make what is "
+            "random an input of both sides"
+        )
+    if not one.outputs:
+        raise ProofError("the torch module gives no tensor; pick one with outputs=(torch_pick, ..)")
+    if not any(np.issubdtype(x.dtype, np.inexact) for x in one.outputs.values()):
+        kinds = ", ".join(sorted({str(x.dtype) for x in one.outputs.values()}))
+        raise ProofError(
+            f"the outputs hold no floating values ({kinds}), so nothing has a gradient; pick the "
+            "logits, not the labels, with outputs=(torch_pick, jax_pick)"
+        )
+    for name, x in one.outputs.items():
+        if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).all() and x.size:
+            raise ProofError(f"torch's output {name!r} is NaN throughout: nothing can be compared")
+
+
+def _arrays(inputs: Any) -> list[np.ndarray]:
+    return jax_program.flat(inputs)[1]
+
+
+def traced(given: front.Given, inputs: Any, pick: Any, loss: Any, has_state: bool) -> JaxProgram:
+    """The JAX side as a jaxpr; what keeps it from being one is said in a sentence."""
+
+    def trace() -> JaxProgram:
+        return jax_program.program(given.fn, given.params, inputs, pick, loss, has_state)
+
+    made = guarded(trace, inputs)
+    try:
+        with jax.checking_leaks():
+            trace()
+    except Exception as error:
+        if "Leaked" in str(error):
+            raise ProofError(
+                "fn is not pure: a traced value outlives it (kept in a list, a global or an "
+                f"attribute). {_short(error)}"
+            ) from error
+    if not any(np.issubdtype(a.dtype, np.inexact) for a in made.jaxpr.out_avals):
+        raise ProofError("fn's outputs hold no floating values, so nothing has a gradient")
+    return made
+
+
+def guarded(run: Callable[[], Any], inputs: Any = ()) -> Any:
+    """Run the JAX side; an exception of the user's code becomes a sentence."""
+    try:
+        return run()
+    except ProofError:
+        raise
+    except _compat.NEEDS_NUMBERS as error:
+        raise ProofError(
+            "fn cannot be traced: it uses numpy, float(), bool() or a Python `if` on a traced "
+            f"value{_where(error)}. Use jax.numpy, jnp.where or lax.cond. {_short(error)}"
+        ) from error
+    except jax.errors.UnexpectedTracerError as error:
+        raise ProofError(
+            f"fn is not pure: a traced value outlives its transformation. {_short(error)}"
+        ) from error
+    except Exception as error:
+        raise ProofError(
+            f"JAX: fn called with {len(_arrays(inputs))} inputs raised "
+            f"{type(error).__name__}{_where(error)}: {_short(error)}"
+        ) from error
+
+
+def _where(error: BaseException) -> str:
+    """The innermost line of the user's in a traceback."""
+    import traceback
+
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in f.filename and "/jaxgrad/" not in f.filename
+    ]
+    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+def _short(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:300]
+
+
+def check_outputs(run: TorchRun, made: JaxProgram, ours: list[np.ndarray]) -> None:
+    """Both sides give the same number of outputs, of the same shapes."""
+    theirs = run.outputs
+    if len(theirs) != len(made.out_paths):
+        raise ProofError(
+            f"torch gives {len(theirs)} outputs ({_shown(theirs)}), JAX gives "
+            f"{len(made.out_paths)} ({', '.join(n or 'output' for n in made.out_paths)}); say which "
+            "are compared with outputs=(torch_pick, jax_pick)"
+        )
+    for (name, x), path, y in zip(theirs.items(), made.out_paths, ours, strict=False):
+        if x.shape != y.shape and not (name == "loss" and x.size == y.size):
+            raise ProofError(
+                f"output {name or path or '0'!s}: torch gives shape {x.shape}, JAX gives {y.shape}; "
+                "if one is a transpose of the other, say so with outputs=(torch_pick, jax_pick)"
+            )
+
+
+def _shown(outputs: Mapping[str, np.ndarray]) -> str:
+    return ", ".join(f"{name or 'output'}{list(x.shape)}" for name, x in outputs.items())
+
+
+def weight_map(
+    module: nn.Module, twin: nn.Module, fn: Any, params: Any, given: Any
+) -> tuple[Any, WeightMap]:
+    """Where each torch weight is in the JAX parameters; the parameters, if a converter made them."""
+    tensors = {
+        name: to_numpy(x)
+        for name, x in [*twin.named_parameters(), *twin.named_buffers()]
+        if x.is_floating_point() or x.is_complex()
+    }
+    values = tensors
+    if callable(given):
+        params, values = _converted(given, module, tensors, 0)
+    made = front.normalise(fn, params)
+    paths, leaves, _, _ = jax_program.flat(made.params)
+    if not leaves:
+        raise ProofError("params holds no array: give the port's parameters, or weights=")
+    bad = [p for p, x in zip(paths, leaves, strict=True) if _not_finite(x)]
+    if bad:
+        raise ProofError(f"the JAX weights are not finite: {bad[0]!r} has NaN")
+    if isinstance(given, Mapping):
+        try:
+            found = weights.from_mapping(given, tensors, leaves, paths)
+        except weights.WeightsError as error:
+            raise ProofError(str(error)) from error
+        mapped = {p.leaf for p in found.pieces}
+        extra = [paths[i] for i in range(len(leaves)) if i not in mapped and _floating(leaves[i])]
+        missing = [n for n in tensors if not found.leaves_of(n)]
+    else:
+        found, missing, extra = weights.infer(values, leaves, paths)
+    if callable(given) and not extra:
+        again, second = _converted(given, module, tensors, 1)
+        expected = found.to_jax(second)
+        got = jax_program.flat(front.normalise(fn, again).params)[1]
+        off = [p for p, x, y in zip(paths, expected, got, strict=True) if not _near(x, y)]
+        if off:
+            raise ProofError(
+                f"weights= does more than rearrange: leaf {off[0]!r} is no arrangement"
+            )
+        found = dataclasses.replace(found, tensors=tensors)
+    _check_map(module, found, missing, extra, leaves, paths)
+    return params, found
+
+
+def _converted(given: Any, module: nn.Module, tensors: Any, salt: int) -> tuple[Any, Any]:
+    """The converter's params for weights that are all different."""
+    rng = np.random.default_rng([17, salt])
+    values = {
+        n: np.float32(rng.standard_normal(x.shape)).astype(np.float64) for n, x in tensors.items()
+    }
+    random = copy.deepcopy(module).to("cpu").float()
+    for name, x in [*random.named_parameters(), *random.named_buffers()]:
+        if name in values:
+            x.data = torch.tensor(values[name], dtype=torch.float32)
+    state = {name: x.detach() for name, x in random.state_dict().items()}
+    try:
+        return given(state), values
+    except (TypeError, AttributeError):
+        return given({name: x.numpy() for name, x in state.items()}), values
+    except KeyError as error:
+        raise ProofError(f"weights= asks for {error}, the state_dict has {list(state)}") from error
+
+
+def _near(x: Any, y: Any) -> bool:
+    x, y = np.asarray(x), np.asarray(y)
+    return not _floating(x) or (x.shape == y.shape and np.allclose(x, y, rtol=1e-6, atol=1e-6))
+
+
+def _floating(x: Any) -> bool:
+    return np.issubdtype(np.asarray(x).dtype, np.inexact)
+
+
+def _not_finite(x: Any) -> bool:
+    return _floating(x) and bool(np.isnan(x).any())
+
+
+def _check_map(
+    module: nn.Module,
+    found: WeightMap,
+    missing: list[str],
+    extra: list[str],
+    leaves: list[np.ndarray],
+    paths: list[str],
+) -> None:
+    parameters = {name for name, _ in module.named_parameters()}
+    used = {name for name in missing if name in parameters and not _same_elsewhere(found, name)}
+    if not extra:
+        # A weight that torch does not use either needs no leaf; the caller finds out by running.
+        return
+    shapes = dict(zip(paths, leaves, strict=True))
+    lines = []
+    for path in extra[:8]:
+        near = max(missing, key=lambda n: weights.likeness(n, path), default=None)
+        hint = ""
+        if near is not None and found.tensors[near].size == shapes[path].size:
+            hint = f"; torch's {near!r} has as many, but other numbers"
+        lines.append(f"  JAX leaf {path!r} {list(shapes[path].shape)} holds no torch tensor{hint}")
+    lines += [
+        f"  torch's {name!r} {list(found.tensors[name].shape)} is in no JAX leaf"
+        for name in sorted(used)[:8]
+    ]
+    raise ProofError(
+        "the map between the weights is not known:\n"
+        + "\n".join(lines)
+        + "\nConvert the same checkpoint for both sides, or give weights= (the converter, or names)"
+    )
+
+
+def _same_elsewhere(found: WeightMap, name: str) -> str | None:
+    """Another torch tensor with the same numbers that a leaf does hold."""
+    x = found.tensors[name]
+    for other, y in found.tensors.items():
+        same = other != name and y.shape == x.shape and found.leaves_of(other)
+        if same and np.array_equal(x, y) and x.size > 1 and np.any(x != x.flat[0]):
+            return other
+    return None
+
+
+def other_pairings(found: WeightMap, limit: int = 200) -> Iterator[WeightMap]:
+    """The maps in which two constant leaves of one size have changed places."""
+    guessed = [i for i, piece in enumerate(found.pieces) if piece.guessed]
+    pairs = [
+        (i, k)
+        for i, k in itertools.combinations(guessed, 2)
+        if found.pieces[i].index.size == found.pieces[k].index.size
+        and found.tensors[found.pieces[i].name].flat[0]
+        == found.tensors[found.pieces[k].name].flat[0]
+    ]
+    for i, k in pairs[:limit]:
+        pieces = list(found.pieces)
+        one, two = pieces[i], pieces[k]
+        pieces[i] = dataclasses.replace(
+            one, name=two.name, index=two.index.reshape(one.index.shape)
+        )
+        pieces[k] = dataclasses.replace(
+            two, name=one.name, index=one.index.reshape(two.index.shape)
+        )
+        yield dataclasses.replace(found, pieces=tuple(pieces))
+
+
+def surface(proof: Proof) -> Surface:
+    """What trains, what is None, what is tied."""
+    port, run = proof.port, proof.runs[0]
+    found: list[Finding] = []
+
+    def differ(torch_name: str, jax_name: str, text: str, cause: str = "") -> None:
+        found.append(Finding("structure", torch_name, jax_name, text, cause=cause))
+
+    flags = {name: p.requires_grad for name, p in port.module.named_parameters()}
+    live = dict(enumerate(port.live))
+    missing = []
+    for name, trains in flags.items():
+        leaves = port.weights.leaves_of(name)
+        where = port.weights.place_of(name)
+        if not leaves:
+            other = _same_elsewhere(port.weights, name)
+            if other is not None:
+                differ(name, port.weights.place_of(other),
+                       f"two parameters in torch ({other}, {name}), one leaf in JAX: tied there "
+                       "alone")  # fmt: skip
+            elif run.grads[name] is not None and np.any(run.grads[name]):
+                missing.append(name)
+            continue
+        alive = any(live[i] for i in leaves)
+        said = proof.train
+        chosen = alive if said is None else any(said[i] for i in leaves)
+        theirs = run.grads[name]
+        if not trains and chosen and alive:
+            differ(
+                name,
+                where,
+                "frozen in torch (requires_grad is False), it trains in JAX",
+                "stop_gradient missing; or say with trainable= what the optimizer moves",
+            )
+        elif trains and said is not None and not chosen and theirs is not None:
+            differ(name, where, "it trains in torch, trainable= says that it does not in JAX")
+        elif trains and theirs is None and alive and not _all_zero(proof, leaves):
+            differ(
+                name,
+                where,
+                "torch has no gradient (None), JAX has one",
+                "detach missing: a stop_gradient that torch has and JAX has not",
+            )
+        elif trains and theirs is not None:
+            dead = _dead(port, name, theirs)
+            if dead:
+                differ(name, ", ".join(dead),
+                       "torch has a gradient, in JAX no path leads to it (None)",
+                       "an extra stop_gradient, or a weight that is not used")  # fmt: skip
+        copies = _copies(port.weights, name)
+        if copies:
+            differ(name, where, f"one parameter in torch, {len(copies)} leaves in JAX: not tied",
+                   "each copy gets a part of the gradient and they drift apart")  # fmt: skip
+    buffers = {name for name, _ in port.module.named_buffers()}
+    for i, path in enumerate(port.program.param_paths):
+        names = port.weights.names_of(i)
+        held = [name for name in names if name in buffers]
+        if held and proof.train is not None and proof.train[i]:
+            differ(held[0], path, "a buffer in torch, it trains in JAX")
+    for name in missing if proof.forward_fails is None else ():
+        differ(name, "no leaf", "torch trains it, and it is in no JAX leaf",
+               "params lacks a leaf, or holds other numbers; give weights= if they are rearranged "
+               "beyond recognition")  # fmt: skip
+    if missing:
+        proof.notes.append(f"torch trains {', '.join(missing[:4])}, which no JAX leaf holds")
+    none = sum(run.grads[name] is None for name in flags)
+    guessed = len({p.name for p in port.weights.pieces if p.guessed})
+    text = f"{len(flags)} parameters"
+    if none:
+        text += f", {none} without gradient"
+    if guessed:
+        text += f"; {guessed} constant ones paired by name"
+    if found:
+        return Surface("structure", "fail", f"{len(found)} differ of {text}", findings=tuple(found))
+    return Surface("structure", "pass", text)
+
+
+def _dead(port: Port, name: str, grad: np.ndarray) -> list[str]:
+    """The leaves that no derivative reaches, of a torch weight whose gradient is not zero there."""
+    dead = [
+        piece.leaf
+        for piece in port.weights.pieces
+        if piece.name == name and not port.live[piece.leaf] and np.any(grad.ravel()[piece.index])
+    ]
+    return [port.program.param_paths[i] for i in dict.fromkeys(dead)]
+
+
+def _all_zero(proof: Proof, leaves: list[int]) -> bool:
+    if proof.forward_fails is not None:
+        return False
+    grads = proof.differentiated[0].leaves
+    return all(grads[i] is None or not np.any(grads[i]) for i in leaves)
+
+
+def _copies(found: WeightMap, name: str) -> list[int]:
+    """The leaves that hold the same elements of a tensor."""
+    pieces = [p for p in found.pieces if p.name == name and p.index.size]
+    if len({p.leaf for p in pieces}) < 2:
+        return []
+    total = sum(p.index.size for p in pieces)
+    distinct = len(np.unique(np.concatenate([p.index.ravel() for p in pieces])))
+    return [p.leaf for p in pieces] if distinct < total else []
