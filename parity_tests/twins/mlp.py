@@ -247,7 +247,7 @@ def pair(
     weights = functools.partial(convert, scan=scan, merged=merged, untied=untied, square=square)
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((BATCH, FEATURES)) * (np.arange(BATCH) != 1)[:, None]
-    made = dict(
+    made: dict[str, Any] = dict(
         module=module,
         fn=port.apply,
         params=weights(module.state_dict()),
@@ -310,8 +310,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "norm_at_zero",
-        "gradients",
-        "features*",
+        "backward",
+        "unit",
         silent=True,
         length=plain_length,
         about="the norm of an empty row: torch's gradient is zero, JAX's is NaN",
@@ -344,7 +344,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "probe_not_detached",
         "backward",
-        "*",
+        "probe",
         silent=True,
         stop_probe=identity,
         about="a missing detach: the probe trains what it should only watch",
@@ -352,7 +352,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "frozen_trained",
         "structure",
-        "*",
+        "[bcfm]*",
         silent=True,
         frozen=True,
         stop_frozen=identity,
@@ -384,7 +384,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "frozen_decayed",
         "updates",
-        "*",
+        "[bcfm]*",
         silent=True,
         frozen=True,
         tx=ADAMW,
@@ -393,7 +393,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "decay_on_biases",
         "updates",
-        "*",
+        "*[s2]",
         silent=True,
         tx=adamw(lambda path, x: path[0].key != "aux"),
         about="biases and norms decay too",
@@ -401,7 +401,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "coupled_decay",
         "updates",
-        "*",
+        "*[tvg]",
         silent=True,
         tx=adamw(decays, coupled=True),
         about="decay added to the gradient, as in Adam, not AdamW",
