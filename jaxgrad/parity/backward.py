@@ -19,6 +19,24 @@ SAME = 1e-9
 NOTHING = 1e-13  # of the largest cotangent: rounding of what is zero
 
 
+_MOVES = (
+    "getitem",
+    "reshape",
+    "view",
+    "transpose",
+    "permute",
+    "flatten",
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "split",
+    "chunk",
+    "unbind",
+    "result",
+)
+_PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
+
+
 def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]:
     """For each torch value with numbers of its own, the JAX value whose cotangent is compared."""
     found: dict[int, Spot] = {}
@@ -26,9 +44,22 @@ def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]
         spot = seen.spot(i)
         if spot is None or seen.trivial[i] or seen.first[i] != i or value.changed:
             continue
-        if leaf_of(spot.key) is None and spot.path not in made.closed:
+        if leaf_of(spot.key) is None and spot.path not in made.closed and not _shared(run, i):
             found[i] = spot
     return found
+
+
+def _shared(run: TorchRun, number: int) -> bool:
+    """Whether one call made this value and another: a port may take the last state of an LSTM
+    from its outputs, and then the cotangent of one is part of the other's.
+    """
+    value = run.values[number]
+    beside = [
+        k for k in (number - 2, number - 1, number + 1, number + 2) if 0 <= k < len(run.values)
+    ]
+    return value.op not in _MOVES and any(
+        run.values[k].call is not None and run.values[k].call is value.call for k in beside
+    )
 
 
 def wrong(
@@ -126,24 +157,6 @@ def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np
         return run.parts
     rest = total - sum(run.parts.values(), np.zeros_like(total))
     return run.parts | {silent[0]: rest}
-
-
-_MOVES = (
-    "getitem",
-    "reshape",
-    "view",
-    "transpose",
-    "permute",
-    "flatten",
-    "contiguous",
-    "unsqueeze",
-    "squeeze",
-    "split",
-    "chunk",
-    "unbind",
-    "result",
-)
-_PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 
 def _likely(run: TorchRun, readers: list[int]) -> int | None:
