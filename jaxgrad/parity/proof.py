@@ -96,7 +96,7 @@ class Report:
         """Write the report as one offline page."""
         from jaxgrad.parity.proof_page import render
 
-        pathlib.Path(path).write_text(render([self]))
+        pathlib.Path(path).write_text(render([self]), encoding="utf-8")
 
     def __str__(self) -> str:
         lines = [f"{self.verdict.upper()}  {self.name}".rstrip()]
