@@ -34,6 +34,7 @@ def prove(
     steps: int = 0,
     has_state: bool = False,
     seed: int = 0,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compare the gradients of a torch module with those of its JAX port, surface by surface.
 
@@ -54,6 +55,7 @@ def prove(
       steps: How many steps of it to compare.
       has_state: `fn` returns (outputs, new_state); the state is compared with torch's buffers.
       seed: Of the cotangents and of the second draw.
+      progress: Called with the name of each step as it begins.
 
     Returns:
       A `Report`. It never raises for a wrong or unusable port: the verdict says so.
@@ -70,7 +72,7 @@ def prove(
       >>> prove(layer, port, params, (np.ones((4, 3)),)).verdict
       'pass'
     """
-    clock = Clock()
+    clock = Clock(progress)
     name = f"{type(module).__name__} | {front.name_of(fn)}"
     with _scene():
         try:
@@ -106,13 +108,20 @@ def prove(
 
 
 class Clock:
-    """Where the time goes."""
+    """Where the time goes.
 
-    def __init__(self) -> None:
+    Args:
+      progress: Called with the name of each step as it begins.
+    """
+
+    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+        self.progress = progress
         self.seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[None]:
+        if self.progress is not None:
+            self.progress(name)
         start = time.perf_counter()
         try:
             yield
