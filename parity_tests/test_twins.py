@@ -32,10 +32,10 @@ STEPPED = 1e-8  # of the step: Adam divides small gradients by their own size, r
 
 @dataclasses.dataclass
 class Side:
-    """What one side shows; gradients by torch's names."""
+    """What one side shows; gradients by torch's names, None as zeros."""
 
     forward: list[np.ndarray]  # the outputs, the loss, the new state
-    grads: dict[str, np.ndarray]
+    grads: dict[str, np.ndarray]  # of the floating inputs too
     moved: list[np.ndarray]  # by the optimizer, by leaf of the JAX tree
     leaves: int = 0  # of the JAX tree
 
@@ -46,7 +46,8 @@ def is_floating(x: Any) -> bool:
 
 def call(loss: Callable[..., Any], outputs: Any, inputs: Any) -> Any:
     """A loss takes the outputs, or the outputs and the inputs."""
-    alone = len(inspect.signature(loss).parameters) == 1
+    parameters = inspect.signature(loss).parameters.values()
+    alone = sum(p.kind != p.KEYWORD_ONLY for p in parameters) == 1
     return loss(outputs) if alone else loss(outputs, *inputs)
 
 
@@ -67,6 +68,9 @@ def tensors(tree: Any) -> list[Any]:
 def run_torch(pair: dict[str, Any], *, train: bool) -> Side:
     module = copy.deepcopy(pair["module"])
     inputs = to_torch(tuple(pair["inputs"]))
+    floating = {f"input {i}": x for i, x in enumerate(inputs) if x.is_floating_point()}
+    for x in floating.values():
+        x.requires_grad_()
     pick = pair.get("outputs", (lambda x: x, lambda x: x))[0]
     outputs = pick(module(*inputs))
     flat = tensors(outputs)
@@ -82,7 +86,7 @@ def run_torch(pair: dict[str, Any], *, train: bool) -> Side:
         forward += [to_numpy(b) for _, b in sorted(module.named_buffers()) if b.is_floating_point()]
     grads = {
         name: np.zeros(p.shape) if p.grad is None else to_numpy(p.grad)
-        for name, p in module.named_parameters()
+        for name, p in [*module.named_parameters(), *floating.items()]
     }
     return Side(forward, grads, torch_steps(pair) if train else [])
 
@@ -107,10 +111,11 @@ def floats(tree: Any) -> list[Any]:
 def run_jax(pair: dict[str, Any], *, train: bool) -> Side:
     leaves, treedef = jax.tree.flatten(pair["params"])
     floating = [i for i, x in enumerate(leaves) if is_floating(x)]
-    inputs = tuple(map(jnp.array, pair["inputs"]))
+    fixed = tuple(map(jnp.array, pair["inputs"]))
     pick = pair.get("outputs", (lambda x: x, lambda x: x))[1]
 
-    def objective(trained: list[Any]) -> Any:
+    def objective(trained: list[Any], given: dict[int, Any]) -> Any:
+        inputs = tuple(given.get(i, x) for i, x in enumerate(fixed))
         filled = list(leaves)
         for i, x in zip(floating, trained, strict=True):
             filled[i] = x
@@ -126,8 +131,10 @@ def run_jax(pair: dict[str, Any], *, train: bool) -> Side:
         return loss, [*flat, loss, *[state[key] for key in sorted(state)]]
 
     start = [leaves[i] for i in floating]
-    grads, forward = jax.grad(objective, has_aux=True)(start)
-    back = {name: np.asarray(x) for name, x in mapped_back(pair, grads).items()}
+    given = {i: x for i, x in enumerate(fixed) if is_floating(x)}
+    (grads, of_inputs), forward = jax.grad(objective, argnums=(0, 1), has_aux=True)(start, given)
+    back = mapped_back(pair, grads) | {f"input {i}": g for i, g in of_inputs.items()}
+    back = {name: np.asarray(x) for name, x in back.items()}
     moved = jax_steps(pair, objective, start) if train else []
     return Side([np.asarray(x) for x in forward], back, moved, len(floating))
 
@@ -158,7 +165,7 @@ def jax_steps(pair: dict[str, Any], objective: Any, start: list[Any]) -> list[np
 
     @jax.jit
     def step(params: Any, state: Any) -> Any:
-        grads, _ = jax.grad(objective, has_aux=True)(jax.tree.leaves(params))
+        grads, _ = jax.grad(objective, has_aux=True)(jax.tree.leaves(params), {})
         updates, state = tx.update(jax.tree.unflatten(treedef, grads), state, params)
         return optax.apply_updates(params, updates), state, grads
 

@@ -15,6 +15,7 @@ from jaxgrad.parity.torch_run import TorchRun
 from jaxgrad.parity.weights import layout
 
 
+SAME = 1e-9
 NOTHING = 1e-13  # of the largest cotangent: rounding of what is zero
 
 
@@ -81,7 +82,7 @@ def culprit(
     rest = np.asarray(ours - left, np.float64).ravel()
     norm = float(np.linalg.norm(rest)) or 1.0
     best: tuple[float, int, float] | None = None
-    for i, part in run.parts.items():
+    for i, part in _parts(run, readers, theirs).items():
         c = np.asarray(part).ravel()[index].ravel()
         size = float(c @ c)
         if not size:
@@ -102,6 +103,30 @@ def culprit(
     return _likely(run, readers), ""
 
 
+def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np.ndarray]:
+    """The cotangent through each call; what a custom Function took is what the others left."""
+    silent = [i for i in readers if i not in run.parts]
+    if not silent:
+        return run.parts
+    rest = total - sum(run.parts.values(), np.zeros_like(total))
+    return run.parts | {silent[0]: rest}
+
+
+_MOVES = (
+    "getitem",
+    "reshape",
+    "view",
+    "transpose",
+    "permute",
+    "flatten",
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "split",
+    "chunk",
+    "unbind",
+    "result",
+)
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 
@@ -110,14 +135,28 @@ def _likely(run: TorchRun, readers: list[int]) -> int | None:
     return next((i for i in readers if run.values[i].op not in _PLAIN), next(iter(readers), None))
 
 
-def through(run: TorchRun, seen: Alignment, reader: int | None) -> int | None:
-    """The call that does something with what a dropout or a reshape only hands on."""
-    while reader is not None and seen.first[reader] != reader:
-        after = next((i for i, v in enumerate(run.values) if reader in v.inputs), None)
-        if after is None:
-            break
-        reader = after
+def through(run: TorchRun, seen: Alignment, number: int, reader: int | None) -> int | None:
+    """The call that does something with what a dropout or a reshape only hands on.
+
+    Args:
+      run: torch's run with `parts_of=number`.
+      seen: The alignment.
+      number: The value whose cotangent is wrong.
+      reader: A value made of it.
+    """
+    part = run.parts.get(reader) if reader is not None else None
+    arrives = run.values[number].cotangent if part is None else fingerprint(part)
+    while reader is not None and seen.first[reader] == seen.first[number]:
+        leaves = run.values[reader].cotangent
+        if leaves is None or (arrives is not None and apart(leaves, arrives) > SAME):
+            break  # the same numbers forward, others back: a gradient reversal
+        reader = next((i for i, v in enumerate(run.values) if reader in v.inputs), None)
     return reader
+
+
+def moves_only(run: TorchRun, reader: int) -> bool:
+    """Whether a call only picks and rearranges: what is wrong there may as well be before it."""
+    return run.values[reader].op in _MOVES
 
 
 def between(flow: Flow, seen: Alignment, spot: Spot, ahead: int | None) -> Key:

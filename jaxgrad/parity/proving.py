@@ -441,8 +441,9 @@ class Proof:
         passed = self._bent_between(draw, number, value.cotangent)
         both = value.data, self.port.value(self.draws[draw], spot)
         reader, cause = backward.culprit(number, theirs, ours, run, both)
-        reader = None if passed else backward.through(run, self.seen, reader)
-        at = run.values[reader] if reader is not None else value
+        reader = None if passed else backward.through(run, self.seen, number, reader)
+        before = reader is None or backward.moves_only(run, reader)
+        at = value if before else run.values[reader]
         key = passed or backward.between(self.flow, self.seen, spot, reader)
         size = float(np.max(np.abs(ours), initial=0.0))
         worst = np.unravel_index(int(np.argmax(np.abs(ours))), ours.shape) if ours.size else ()

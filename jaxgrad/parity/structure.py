@@ -24,6 +24,7 @@ from jaxgrad.parity.weights import WeightMap
 
 
 if TYPE_CHECKING:
+    from jaxgrad.parity.port import Port
     from jaxgrad.parity.proving import Proof
 
 
@@ -210,7 +211,7 @@ def weight_map(
         missing = [n for n in tensors if not found.leaves_of(n)]
     else:
         found, missing, extra = weights.infer(values, leaves, paths)
-    if callable(given):
+    if callable(given) and not extra:
         again, second = _converted(given, module, tensors, 1)
         expected = found.to_jax(second)
         got = jax_program.flat(front.normalise(fn, again).params)[1]
@@ -363,9 +364,12 @@ def surface(proof: Proof) -> Surface:
                 "torch has no gradient (None), JAX has one",
                 "detach missing: a stop_gradient that torch has and JAX has not",
             )
-        elif trains and theirs is not None and not alive and np.any(theirs):
-            differ(name, where, "torch has a gradient, in JAX no path leads to it (None)",
-                   "an extra stop_gradient, or a weight that is not used")  # fmt: skip
+        elif trains and theirs is not None:
+            dead = _dead(port, name, theirs)
+            if dead:
+                differ(name, ", ".join(dead),
+                       "torch has a gradient, in JAX no path leads to it (None)",
+                       "an extra stop_gradient, or a weight that is not used")  # fmt: skip
         copies = _copies(port.weights, name)
         if copies:
             differ(name, where, f"one parameter in torch, {len(copies)} leaves in JAX: not tied",
@@ -376,12 +380,12 @@ def surface(proof: Proof) -> Surface:
         held = [name for name in names if name in buffers]
         if held and proof.train is not None and proof.train[i]:
             differ(held[0], path, "a buffer in torch, it trains in JAX")
+    for name in missing if proof.forward_fails is None else ():
+        differ(name, "no leaf", "torch trains it, and it is in no JAX leaf",
+               "params lacks a leaf, or holds other numbers; give weights= if they are rearranged "
+               "beyond recognition")  # fmt: skip
     if missing:
-        raise ProofError(
-            f"torch's {missing[0]!r} {list(port.weights.tensors[missing[0]].shape)} has a gradient "
-            f"and is in no JAX leaf ({len(missing)} such): params lacks a leaf, or holds other "
-            "numbers; give weights= if they are rearranged beyond recognition"
-        )
+        proof.notes.append(f"torch trains {', '.join(missing[:4])}, which no JAX leaf holds")
     none = sum(run.grads[name] is None for name in flags)
     guessed = len({p.name for p in port.weights.pieces if p.guessed})
     text = f"{len(flags)} parameters"
@@ -392,6 +396,16 @@ def surface(proof: Proof) -> Surface:
     if found:
         return Surface("structure", "fail", f"{len(found)} differ of {text}", findings=tuple(found))
     return Surface("structure", "pass", text)
+
+
+def _dead(port: Port, name: str, grad: np.ndarray) -> list[str]:
+    """The leaves that no derivative reaches, of a torch weight whose gradient is not zero there."""
+    dead = [
+        piece.leaf
+        for piece in port.weights.pieces
+        if piece.name == name and not port.live[piece.leaf] and np.any(grad.ravel()[piece.index])
+    ]
+    return [port.program.param_paths[i] for i in dict.fromkeys(dead)]
 
 
 def _all_zero(proof: Proof, leaves: list[int]) -> bool:

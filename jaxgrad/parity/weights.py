@@ -219,11 +219,13 @@ class _Search:
             return
         for one, two in itertools.combinations(small, 2):
             total = np.asarray(self.tensors[one], np.float64) + self.tensors[two]
-            if np.allclose(np.sort(total, axis=None), np.sort(x, axis=None), rtol=1e-6, atol=1e-7):
-                index = layout(total.astype(np.float32), x.astype(np.float32), rtol=1e-6)
-                if index is not None:
-                    self.add(leaf, *(Piece(leaf, _all(x), n, index) for n in (one, two)))
-                    return
+            ranks, places = np.argsort(total), np.argsort(x, axis=None)
+            if np.allclose(total[ranks], x.ravel()[places], rtol=1e-6, atol=1e-7):
+                index = np.empty(x.size, np.int64)
+                index[places] = ranks  # gates may stand in another order
+                index = index.reshape(x.shape)
+                self.add(leaf, *(Piece(leaf, _all(x), n, index) for n in (one, two)))
+                return
 
     def lookup(self, leaf: int) -> None:
         """Any arrangement at all, element by element, where values are distinct enough."""
