@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from jaxgrad.parity.align import Alignment
 from jaxgrad.parity.flow import Flow, leaf_of
 from jaxgrad.parity.jax_program import Key
-from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.torch_values import TorchRun
 
 
 def lost(run: TorchRun, seen: Alignment, wrong: Sequence[int]) -> list[int]:

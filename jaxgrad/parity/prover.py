@@ -8,6 +8,8 @@ Nothing in either model is edited: the values inside are recognised by what they
 from __future__ import annotations
 
 import contextlib
+import os
+import pathlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -39,11 +41,13 @@ def prove(
     """Compare the gradients of a torch module with those of its JAX port, surface by surface.
 
     Args:
-      module: A `torch.nn.Module`, in the mode (train or eval) that is meant.
+      module: A `torch.nn.Module`, in the mode (train or eval) that is meant; or the path of a
+        `dump` of one, where torch is not installed.
       fn: `fn(params, *inputs) -> outputs`; or a flax nnx, linen or equinox module.
       params: The port's parameters, any tree; for linen its variables; None for a module that
         holds its own.
-      inputs: A tuple of numpy arrays, given to both sides; a mapping for named arguments.
+      inputs: A tuple of numpy arrays, given to both sides; a mapping for named arguments. A dump
+        holds its own.
       weights: `state_dict -> params`, or torch name -> path, (path, axes) or (path, function),
         where the map cannot be seen from the values.
       outputs: (torch_pick, jax_pick): what of the results is compared.
@@ -73,7 +77,8 @@ def prove(
       'pass'
     """
     clock = Clock(progress)
-    name = f"{type(module).__name__} | {front.name_of(fn)}"
+    side = pathlib.Path(module).name if isinstance(module, str | os.PathLike) else None
+    name = f"{side or type(module).__name__} | {front.name_of(fn)}"
     with _scene():
         try:
             from jaxgrad.parity.proving import Proof
@@ -103,7 +108,7 @@ def prove(
         notes=tuple(proof.notes),
         not_visible=tuple(proof.not_visible),
         seconds=clock.seconds,
-        versions=front.versions(),
+        versions=front.versions() | dict(proof.side.versions),
     )
 
 
