@@ -9,9 +9,11 @@ import sys
 import textwrap
 import tomllib
 
+import jax
+import numpy as np
 import pytest
 
-from jaxgrad.parity import Finding, Report, Surface
+from jaxgrad.parity import Finding, Report, Surface, packing
 from jaxgrad.parity.__main__ import main
 
 
@@ -241,6 +243,205 @@ def test_a_report_survives_json():
     report = dataclasses.replace(report, first=found, notes=("a note",))
 
     assert Report.from_dict(json.loads(report.to_json())) == report
+
+
+# -- dumps
+
+PORT = textwrap.dedent(
+    """
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    import optax
+    from jax import lax
+
+    def net(params, ids, x, *, eps=1e-5, stop=lambda x: x):
+        h = params["emb"][ids] + x @ params["fc"]["kernel"] + params["fc"]["bias"]
+        mean = h.mean(-1, keepdims=True)
+        var = ((h - mean) ** 2).mean(-1, keepdims=True)
+        h = (h - mean) * lax.rsqrt(var + eps) * params["norm"]["scale"] + params["norm"]["bias"]
+        h = h + stop(jnp.tanh(h)) * params["table"]
+        stats = params["stats"]
+        h = (h - stats["mean"][:, None]) / jnp.sqrt(stats["var"][:, None] + 1e-5)
+        return jax.nn.gelu(h, approximate=False) @ params["emb"].T
+
+    def loss(out, ids, x):
+        return jnp.mean(out**2)
+
+    def convert(state):
+        get = lambda name: np.asarray(state[name])
+        return {
+            "emb": get("head.weight"),
+            "fc": {"kernel": get("fc.weight").T, "bias": get("fc.bias")},
+            "norm": {"scale": get("norm.weight"), "bias": get("norm.bias")},
+            "table": get("table"),
+            "stats": {"mean": get("bn.running_mean"), "var": get("bn.running_var")},
+        }
+    """
+)
+
+
+@pytest.fixture(scope="module")
+def dumped(tmp_path_factory) -> pathlib.Path:
+    """Dumps of a small net: embedding, tied head, norms, a rounded table."""
+    import torch
+    from torch import nn
+
+    from jaxgrad.parity import dump
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.emb = nn.Embedding(9, 6)
+            self.fc = nn.Linear(5, 6)
+            self.norm = nn.LayerNorm(6)
+            self.bn = nn.BatchNorm1d(4, affine=False)
+            self.head = nn.Linear(6, 9, bias=False)
+            self.head.weight = self.emb.weight
+            angle = torch.arange(4)[:, None] / 100.0 ** (torch.arange(6) / 6)
+            self.register_buffer("table", torch.cos(angle))
+
+        def forward(self, ids, x):
+            h = self.norm(self.emb(ids) + self.fc(x))
+            h = self.bn(h + torch.tanh(h) * self.table)
+            return self.head(nn.functional.gelu(h))
+
+    folder = tmp_path_factory.mktemp("dumps")
+    rng = np.random.default_rng(0)
+    inputs = (rng.integers(0, 9, (3, 4)), rng.standard_normal((3, 4, 5)))
+    torch.manual_seed(0)
+    net = Net().eval()
+    net.bn.running_mean.normal_()
+    net.bn.running_var.uniform_(0.5, 2)
+    dump(net, inputs, folder / "net.npz")
+    dump(
+        net,
+        inputs,
+        folder / "steps.npz",
+        loss=lambda out, ids, x: (out**2).mean(),
+        optimizer=lambda p: torch.optim.AdamW(p, 1e-3, weight_decay=0.1),
+        steps=2,
+    )
+    np.savez(folder / "other.npz", x=np.zeros(3))
+    (folder / "text.npz").write_text("no zip at all")
+    state = {name: x.numpy() for name, x in net.state_dict().items()}
+    np.savez(folder / "state.npz", **state)
+    (folder / "port.py").write_text(PORT)
+    return folder
+
+
+def test_a_dump_without_torch(dumped):
+    """Where torch cannot be imported: a good port passes, planted bugs are found, each located."""
+    done = _python(
+        """
+import functools, json, os, sys
+sys.modules["torch"] = None
+os.chdir(sys.argv[1])
+sys.path.insert(0, ".")
+from port import *
+from jaxgrad.parity import prove
+
+params = convert(np.load("state.npz"))
+adamw = optax.adamw(1e-3, weight_decay=0.1)
+stopped = functools.partial(net, stop=lax.stop_gradient)
+steps = dict(loss=(None, loss), steps=2, trainable=["emb", "fc/*", "norm/*"])
+reports = [
+    prove("net.npz", net, params),
+    prove("net.npz", net, weights=convert),
+    prove("net.npz", functools.partial(net, eps=1e-6), params),
+    prove("net.npz", stopped, params),
+    prove("steps.npz", net, params, optimizer=(None, adamw), **steps),
+    prove("steps.npz", net, params, optimizer=(None, optax.adam(1e-3)), **steps),
+    prove("net.npz", net, params, (np.zeros(3),)),
+    prove("net.npz", net, params, loss=(None, loss)),
+    prove("net.npz", net, params, outputs=(len, None)),
+    prove("net.npz", net, params, optimizer=(None, adamw)),
+    prove("steps.npz", net, params, optimizer=(None, adamw), **{**steps, "steps": 3}),
+    prove("nowhere.npz", net, params),
+    prove("other.npz", net, params),
+    prove("text.npz", net, params),
+]
+print(json.dumps([report.to_dict() for report in reports]))
+""",
+        str(dumped),
+    )
+    assert done.returncode == 0, done.stderr
+    good, converted, eps, stop, steps, decay, *wrong = json.loads(done.stdout)
+
+    assert good["verdict"] == "pass", good
+    assert good["name"].startswith("net.npz | net (port.py:")
+    assert good["versions"]["torch"]
+    assert any("is read from net.npz" in note for note in good["notes"])
+    assert converted["verdict"] == "pass", converted
+    assert (eps["verdict"], eps["first"]["surface"]) == ("fail", "forward"), eps
+    assert eps["first"]["torch"] == "norm (layer_norm)"
+    assert (stop["verdict"], stop["first"]["surface"]) == ("fail", "backward"), stop
+    assert "(stop_gradient)" in stop["first"]["jax"]
+    assert steps["verdict"] == "pass", steps
+    assert all(surface["verdict"] == "pass" for surface in steps["surfaces"].values()), steps
+    assert (decay["verdict"], decay["first"]["surface"]) == ("fail", "updates"), decay
+    for report, words in zip(
+        wrong,
+        (
+            "the inputs are those in the dump net.npz: leave inputs= out",
+            "loss= is a pair, (torch_loss, jax_loss): torch's is None",
+            "give dump(..., outputs=torch_pick)",
+            "net.npz holds no steps: write it with dump(..., optimizer=, steps=)",
+            "steps=3, and steps.npz holds 2",
+            "there is no dump 'nowhere.npz': write one where torch is, with",
+            "'other.npz' is no dump of jaxgrad",
+            "'text.npz' is no dump of jaxgrad",
+        ),
+        strict=True,
+    ):
+        assert report["verdict"] == "error"
+        assert words in report["text"], f"no {words!r} in {report['text']!r}"
+
+
+def test_a_module_without_torch():
+    """A module cannot be proved without torch; what to install, or to do instead, is said."""
+    code = (
+        "import sys; sys.modules['torch'] = None; from jaxgrad.parity import prove; prove(3, abs)"
+    )
+    done = _python(code)
+
+    assert "torch is not installed; run: pip install torch. Or write a dump" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {
+            "1": (np.arange(6.0).reshape(2, 3), [True, None, "x", 2]),
+            "k": {3: np.zeros((0, 2), int)},
+        },
+        Finding("forward", "fc", "net.py", "off", (0, 1), 1.5, float("inf")),
+    ],
+)
+def test_packing(tmp_path, tree):
+    """What is read is what was written, arrays by dtype, shape and value."""
+    packing.write(tmp_path / "tree.npz", tree)
+    found = packing.read(tmp_path / "tree.npz", Finding)
+    leaves, structure = jax.tree.flatten(tree)
+
+    assert jax.tree.structure(found) == structure
+    for x, y in zip(jax.tree.leaves(found), leaves, strict=True):
+        assert type(x) is type(y)
+        assert np.array_equal(x, y)
+        assert getattr(x, "dtype", None) == getattr(y, "dtype", None)
+
+
+@pytest.mark.parametrize(
+    ("tree", "words"),
+    [
+        ({"x": object()}, "a object cannot be written"),
+        ([np.array(["a"])], "an array of dtype <U1 cannot be written"),
+    ],
+)
+def test_packing_of_something_else(tmp_path, tree, words):
+    """Nothing is pickled."""
+    with pytest.raises(TypeError, match=words):
+        packing.write(tmp_path / "tree.npz", tree)
 
 
 def _python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:

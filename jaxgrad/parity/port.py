@@ -148,8 +148,8 @@ class Port:
         given = list(self.leaves(draw) if leaves is None else leaves)
         moves = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in given]
         cotangents = [
-            self.cotangent(np.zeros(aval.shape)) if jnp.issubdtype(aval.dtype, jnp.inexact) else None
-            for aval in self.program.jaxpr.out_avals[: len(self.program.out_paths)]
+            self.cotangent(np.zeros(x.shape)) if jnp.issubdtype(x.dtype, jnp.inexact) else None
+            for x in self.program.jaxpr.out_avals[: len(self.program.out_paths)]
         ]
         (grads, found), outputs = self._differentiate(
             [None if m else x for x, m in zip(given, moves, strict=True)],

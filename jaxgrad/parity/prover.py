@@ -14,11 +14,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import jax
-import numpy as np
-
 from jaxgrad.parity import front
-from jaxgrad.parity.front import ProofError
+from jaxgrad.parity.front import ProofError, scene
 from jaxgrad.parity.proof import SURFACES, Report, Surface, worst
 
 
@@ -79,7 +76,7 @@ def prove(
     clock = Clock(progress)
     side = pathlib.Path(module).name if isinstance(module, str | os.PathLike) else None
     name = f"{side or type(module).__name__} | {front.name_of(fn)}"
-    with _scene():
+    with scene():
         try:
             from jaxgrad.parity.proving import Proof
 
@@ -132,18 +129,6 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
-@contextlib.contextmanager
-def _scene() -> Iterator[None]:
-    """float64, on the CPU, whatever the user's own settings are."""
-    with (
-        jax.enable_x64(True),
-        jax.default_device(jax.local_devices(backend="cpu")[0]),
-        jax.default_matmul_precision("highest"),
-        np.errstate(all="ignore"),
-    ):
-        yield
 
 
 def _error(text: str, name: str, clock: Clock) -> Report:

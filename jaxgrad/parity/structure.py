@@ -130,7 +130,7 @@ def _shown(outputs: Mapping[str, np.ndarray]) -> str:
 def weight_map(
     side: TorchSide, fn: Any, params: Any, given: Any
 ) -> tuple[Any, WeightMap]:
-    """Where each torch weight is in the JAX parameters; the parameters, if a converter made them."""
+    """Where each torch weight is in params; and params, if a converter made them."""
     tensors = {
         name: np.asarray(x)
         for name, x in side.state.items()

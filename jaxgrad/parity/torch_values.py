@@ -1,4 +1,4 @@
-"""What a run of torch leaves behind: its values, the calls of its modules, outputs and gradients."""
+"""What a run of torch leaves behind: values, calls of modules, outputs and gradients."""
 
 from __future__ import annotations
 
