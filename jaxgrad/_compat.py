@@ -101,11 +101,16 @@ def identity_primitive(name: str) -> jex_core.Primitive:
 
 
 def user_line(eqn: jex_core.JaxprEqn) -> str:
-    """`file:line` of the innermost frame outside of installed packages, that made `eqn`."""
+    """`file:line` of the innermost frame outside of installed packages that made `eqn`, or "".
+
+    What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
+    called: its frames end at that `jit`, and the line is that of the equation around it.
+    """
     traceback = eqn.source_info.traceback
-    frames = traceback.frames if traceback is not None else ()
-    for frame in frames:
-        name = frame.file_name
-        if "site-packages" not in name and not name.startswith(_OWN) and name[:1] != "<":
-            return f"{pathlib.Path(name).name}:{frame.line_num}"
-    return source_line(eqn).split(" (")[0]
+    for frame in traceback.frames if traceback is not None else ():
+        path = frame.file_name
+        if path.endswith("/pjit.py"):
+            return ""
+        if "site-packages" not in path and not path.startswith(_OWN) and path[:1] != "<":
+            return f"{pathlib.Path(path).name}:{frame.line_num}"
+    return ""

@@ -141,7 +141,7 @@ def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) ->
 
     outs = [_detached(o) for o in outs]
     operands = ([*map(_array, args)], [*map(_array, outs)], saved.kept, consts)
-    return merge(attach(only(outs, live), operands, rule), live, outs)
+    return merge(attach(only(outs, live), operands, rule, cls.__name__), live, outs)
 
 
 def _pack(ctx: Context, seen: Values, outs: Values) -> tuple[State, Callable[..., Context]]:

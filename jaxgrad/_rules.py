@@ -1,9 +1,10 @@
 """A value with a derivative of one's own: two primitives that no transformation forgets.
 
-`attach(outs, operands, rule)` is `outs`, bit for bit; `rule` says how they move. `linear(forward,
-transpose, ...)` is a step of such a rule: a linear map that is given by its transpose, which may be
-any function of the cotangents (a hook that clips, somebody's own backward). What both compute is
-ordinary JAX, so that the next derivative goes through it, and meets the rule again.
+`attach(outs, operands, rule, name)` is `outs`, bit for bit; `rule` says how they move.
+`linear(forward, transpose, ...)` is a step of such a rule: a linear map that is given by its
+transpose, which may be any function of the cotangents (a hook that clips, somebody's own backward).
+What both compute is ordinary JAX, so that the next derivative goes through it, and meets the rule
+again.
 
 Why not what jax has: inside a scan, `custom_jvp` loses its rule in the second derivative (jax 0.10
 hoists loop invariants with a partial evaluation that runs the body instead), and `custom_vjp` has
@@ -28,13 +29,14 @@ Forward = Callable[[Any, Values], Values]  # (residuals, tangents) -> tangents o
 Transpose = Callable[[Any, Values], Values]  # (residuals, cotangents) -> cotangents
 
 
-def attach(outs: Values, operands: Any, rule: Rule) -> list[Any]:
+def attach(outs: Values, operands: Any, rule: Rule, name: str) -> list[Any]:
     """`outs`, whose derivative is what `rule` says.
 
     Args:
         outs: Arrays.
         operands: A tree of arrays that the rule uses.
         rule: A tangent that is zero is None, given and answered.
+        name: What a picture of the graph calls it.
     """
     leaves, structure = jax.tree.flatten(operands)
 
@@ -42,7 +44,7 @@ def attach(outs: Values, operands: Any, rule: Rule) -> list[Any]:
         made = rule(outs, structure.unflatten(leaves), moving, structure.unflatten(moved))
         return _cast(made, [o.dtype for o in outs])
 
-    return _attach_p.bind(*outs, *leaves, count=len(outs), rule=flat)
+    return _attach_p.bind(*outs, *leaves, count=len(outs), rule=flat, name=name)
 
 
 def linear(
@@ -124,16 +126,18 @@ def _attach_run(*args: Any, count: int, **_: Any) -> Values:
     return list(args[:count])
 
 
-def _attach_jvp(primals: Values, tangents: Values, *, count: int, rule: Any) -> Any:
-    outs = _attach_p.bind(*primals, count=count, rule=rule)
+def _attach_jvp(primals: Values, tangents: Values, *, count: int, rule: Any, name: str) -> Any:
+    outs = _attach_p.bind(*primals, count=count, rule=rule, name=name)
     moving = [None if type(t) is ad.Zero else t for t in tangents]
     moved = rule(outs, primals[count:], moving[:count], moving[count:])
     return outs, [_zero(o) if t is None else t for o, t in zip(outs, moved, strict=True)]
 
 
-def _attach_batch(axis: Any, args: Values, dims: Values, *, count: int, rule: Any) -> Any:
+def _attach_batch(
+    axis: Any, args: Values, dims: Values, *, count: int, rule: Any, name: str
+) -> Any:
     if all(d is None for d in dims):
-        return _attach_p.bind(*args, count=count, rule=rule), [None] * count
+        return _attach_p.bind(*args, count=count, rule=rule, name=name), [None] * count
     own = tuple(dims[count:])
 
     def mapped(outs: Values, operands: Values, moving: Values, moved: Values) -> Values:
@@ -141,7 +145,8 @@ def _attach_batch(axis: Any, args: Values, dims: Values, *, count: int, rule: An
         return each(list(outs), list(operands), list(moving), list(moved))
 
     wide = _at_front(axis, args[:count], dims[:count])
-    return _attach_p.bind(*wide, *args[count:], count=count, rule=mapped), [0] * count
+    outs = _attach_p.bind(*wide, *args[count:], count=count, rule=mapped, name=name)
+    return outs, [0] * count
 
 
 def _linear_run(*args: Any, count: int, forward: Forward, avals: Values, **_: Any) -> Values:

@@ -41,7 +41,7 @@ def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
 
     leaves, structure = jax.tree.flatten(x)
     live = [_is_inexact(leaf) for leaf in leaves]
-    reversed_leaves = attach(only(leaves, live), scale, rule)
+    reversed_leaves = attach(only(leaves, live), scale, rule, "reverse_gradient")
     return structure.unflatten(merge(reversed_leaves, live, leaves))
 
 
@@ -83,7 +83,9 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
         leaves, structure = jax.tree.flatten(out)
         live = [_is_inexact(leaf) for leaf in leaves]
         sources = only(jax.tree.leaves(x), live)
-        passed = attach(only(leaves, live), sources, lambda _, __, ___, moving: moving)
+        passed = attach(
+            only(leaves, live), sources, lambda _, __, ___, moving: moving, "straight_through"
+        )
         return structure.unflatten(merge(passed, live, leaves))
 
     return through

@@ -193,7 +193,7 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
         return merge(moved, through)
 
     slots = [ad.zeros_like_aval(aval) for aval in avals]
-    out = attach([*values, *slots], consts, enter_rule)
+    out = attach([*values, *slots], consts, enter_rule, "hook")
     return out[:size], out[size:]
 
 
@@ -204,7 +204,7 @@ def _leave(out: Any, slot: Any) -> Any:
         (moving,) = moving
         return [moving if moving is None or sent is None else moving + sent]
 
-    return attach([out], slot, rule)[0]
+    return attach([out], slot, rule, "hook")[0]
 
 
 def _result_types(fun: Callable[..., PyTree], values: list[Any]) -> PyTree:

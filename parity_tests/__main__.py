@@ -96,7 +96,7 @@ def _draw(made: "Case", path: str | None) -> int:
         text = picture(made)
     except CaseError as error:
         print(error, file=sys.stderr)
-        return FAILED
+        return USAGE
     if path is None:
         print(text)
     else:

@@ -8,8 +8,7 @@ written down here is only what the rows of a picture say.
 import contextlib
 import functools
 import types
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
@@ -19,93 +18,14 @@ from jaxgrad.parity import interop
 from jaxgrad.parity.compare import compare, flatten
 from parity_tests.case import Case, CaseError
 from parity_tests.draw import draw
+from parity_tests.pairs import pairs, same_leaves
+from parity_tests.picture_rows import ROWS, Row
 from parity_tests.watched import Call, derivatives_watched, leaf_names
 from parity_tests.witness import run_reference, split
 
 
 SAME = "✓ the same gradients"
 MOST = 6  # rows; of a training loop the first and the last
-
-
-class Row(NamedTuple):
-    """What the row of a setting says: what a user writes in torch and in JAX, and why."""
-
-    torch: str
-    jax: str
-    note: str
-
-
-ROWS: dict[str, dict[str, Row]] = {
-    "grad_modes/recorded": {
-        "nothing": Row(
-            "h = l1(x); out = l2(h)",
-            "h = linear(net['l1'], x); out = linear(net['l2'], h)",
-            "the plain step",
-        ),
-        "detach": Row(
-            "out = l2(h.detach())",
-            "out = linear(net['l2'], lax.stop_gradient(h))",
-            "torch records L1 all the same; the loss does not reach it",
-        ),
-        "no_grad": Row(
-            "with torch.no_grad(): h = l1(x)",
-            "h = jaxgrad.no_grad(linear)(net['l1'], x)",
-            "torch never records L1; in JAX it is the program of detach",
-        ),
-        "inference_mode": Row(
-            "with torch.inference_mode(): h = l1(x)  # then l2(h.clone())",
-            "h = jaxgrad.no_grad(linear)(net['l1'], x)",
-            "as no_grad; only a clone may enter a graph",
-        ),
-        "optimizer": Row(
-            "SGD(l2.parameters(), lr=0.1).step()",
-            "net | {'l2': sgd(net['l2'], grads['l2'])}",
-            "L1's gradient is computed, and not applied",
-        ),
-        "manual": Row(
-            "l1.zero_grad(set_to_none=False)",
-            "grads | {'l1': tree.map(zeros_like, grads['l1'])}",
-            "L1's gradient is computed, then set to zero",
-        ),
-    },
-    "freezing/single_headed": {
-        "both_open": Row("out = a(h) + b(h)", "out = a(h) + b(h)", "two ways into the trunk"),
-        "a_stopped": Row("a(h.detach()) + b(h)", "a(lax.stop_gradient(h)) + b(h)", ""),
-        "b_stopped": Row("a(h) + b(h.detach())", "a(h) + b(lax.stop_gradient(h))", ""),
-        "both_stopped": Row(
-            "a(h.detach()) + b(h.detach())",
-            "a(lax.stop_gradient(h)) + b(lax.stop_gradient(h))",
-            "no way is left",
-        ),
-    },
-    "freezing/multi_headed": {
-        "open": Row("loss_a(a(h)) + loss_b(b(h))", "loss_a(a(h)) + loss_b(b(h))", ""),
-        "b_stopped": Row(
-            "loss_a(a(h)) + loss_b(b(h.detach()))",
-            "loss_a(a(h)) + loss_b(b(lax.stop_gradient(h)))",
-            "the trunk learns from head a alone; head b still learns",
-        ),
-        "a_alone": Row("loss_a(a(h))", "loss_a(a(h))", "the trunk's gradient is the same"),
-    },
-    "freezing/optimizer_subset": {
-        f"step {i}": Row(
-            "SGD(l2.parameters(), lr).step()",
-            'sgd.update(grads["l2"], state)',
-            "L1's gradient is computed" + (", and grows" if i > 1 else ", not applied"),
-        )
-        for i in (1, 2, 3)
-    },
-    "grad_modes/no_grad_part": {
-        "both_outside": Row("y = x**2; z = x**3", "y = x**2; z = x**3", ""),
-        "y_inside": Row("with no_grad(): y = x**2", "y = no_grad(lambda: x**2)()", ""),
-        "z_inside": Row("with no_grad(): z = x**3", "z = no_grad(lambda: x**3)()", ""),
-        "both_inside": Row(
-            "with no_grad(): y, z = ...",
-            "no_grad(lambda: x**2 + x**3)()",
-            'in JAX None, or an error on request: unused="error"',
-        ),
-    },
-}
 
 
 def picture(case: Case, seed: int = 0) -> str:
@@ -131,11 +51,17 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
     inputs = draw(case.inputs, case.id, seed)
     torch_seen, torch_graphs = _torch(case, inputs)
     jax_seen, jax_graphs = _jax(case, inputs, len(torch_graphs))
-    pairs = _pairs(case, torch_graphs, jax_graphs)
-    names = _row_names(case, torch_seen, len(pairs))
+    both = pairs(torch_graphs, jax_graphs)
+    if both is None:
+        raise CaseError(
+            f"{case.id} has no picture: its reference calls backward {len(torch_graphs)} times, "
+            f"its twin differentiates {len(jax_graphs)} functions at numbers, and the two cannot "
+            "be put side by side; those made for it have picture=True"
+        )
+    names = _row_names(case, torch_seen, len(both))
     verdict = _verdict(case, torch_seen, jax_seen)
     found = {}
-    for i, (name, pair) in enumerate(zip(names, pairs, strict=True)):
+    for i, (name, pair) in enumerate(zip(names, both, strict=True)):
         several = Row("", "", "")  # one idiom does not say what each row does
         text = ROWS.get(case.id, {}).get(name, several if len(names) > 1 else Row(*case.idiom, ""))
         torch, jax_ = (
@@ -144,7 +70,7 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
         )
         raised = [graph.framework for graph in (torch, jax_) if graph.failure]
         sign = f"{raised[0]} raises" if raised else verdict
-        if case.deviation and not raised and _same_leaves(torch, jax_):
+        if case.deviation and not raised and same_leaves(torch, jax_):
             sign = SAME  # what is pinned is about something else, or about another row
         found[name] = Setting(torch, jax_, (text.torch, text.jax), text.note, sign)
     if len(found) > MOST:
@@ -202,36 +128,6 @@ def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
         with contextlib.suppress(jax.errors.UnexpectedTracerError):
             graphs.append(backward_graph(fun, *args, constants=constants, **options))
     return interop.to_numpy(seen), graphs
-
-
-def _pairs(case: Case, torch: Sequence[Graph], jax_: Sequence[Graph]) -> list[tuple[Graph, Graph]]:
-    if torch and len(jax_) == 1:
-        jax_ = [*jax_] * len(torch)
-    if jax_ and len(torch) == 1:
-        torch = [*torch] * len(jax_)
-    if not torch or len(torch) != len(jax_):
-        raise CaseError(
-            f"{case.id} has no picture: its reference calls backward {len(torch)} times, its twin "
-            f"differentiates {len(jax_)} functions at numbers, and the two cannot be put side by "
-            "side; those made for it have picture=True"
-        )
-    left = list(jax_)
-    pairs = []
-    for graph in torch:  # they may differentiate in another order
-        other = next((g for g in left if _same_leaves(graph, g)), left[0])
-        left.remove(other)
-        pairs.append((graph, other))
-    return pairs
-
-
-def _same_leaves(a: Graph, b: Graph) -> bool:
-    """Whether the same gradients land."""
-    mine, others = ({leaf.name: leaf.grad for leaf in g.leaves if leaf.slot} for g in (a, b))
-    return mine.keys() == others.keys() and all(
-        (mine[name] is None) == (others[name] is None)
-        and np.isclose(mine[name] or 0.0, others[name] or 0.0)
-        for name in mine
-    )
 
 
 def _row_names(case: Case, seen: Any, count: int) -> list[str]:

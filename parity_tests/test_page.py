@@ -12,6 +12,7 @@ from jaxgrad.parity.compare import Leaf
 from parity_tests import page
 from parity_tests.case import load
 from parity_tests.engine import run
+from parity_tests.pictures import picture
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -46,7 +47,8 @@ def report(tmp_path_factory) -> pathlib.Path:
         ]
     }
     path = tmp_path_factory.mktemp("page") / "report.html"
-    page.write(str(path), [*cases, wrong], [*results, found], VERSIONS, old=old)
+    drawn = {made.id: picture(made) for made in cases if made.picture}
+    page.write(str(path), [*cases, wrong], [*results, found], VERSIONS, old=old, pictures=drawn)
     return path
 
 
@@ -94,6 +96,15 @@ def test_size_and_no_network(report):
 
     assert len(text) < 1_000_000
     assert not re.search(r'(src|href)="?https?:', text)
+
+
+def test_pictures_are_drawn_and_said_in_words(report, tab):
+    """Unpacked by the browser; without JavaScript the same stands there in words."""
+    assert "l1 recorded, not reached" in report.read_text()
+    places = tab.locator(".picture")
+    assert places.count() > 1
+    tab.wait_for_function("document.querySelectorAll('.picture > svg').length > 1")
+    assert tab.locator(".picture > svg").count() == places.count()
 
 
 def test_opens(tab):

@@ -273,3 +273,9 @@ def test_in_a_pipe():
 
     assert "\x1b" not in out.stdout + out.stderr
     assert out.stdout.splitlines()[-1] == "2 passed, 0 failed"
+
+
+def test_a_case_that_cannot_be_drawn_is_a_usage_error(capsys):
+    """`--picture` of such a case says why, and exits with 2."""
+    assert runner.main(["--picture", "graph/saved_tensors"]) == runner.USAGE
+    assert "graph/saved_tensors has no picture: its reference calls" in capsys.readouterr().err

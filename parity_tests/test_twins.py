@@ -34,9 +34,10 @@ STEPPED = 1e-8  # of the step: Adam divides small gradients by their own size, r
 class Side:
     """What one side shows; gradients by torch's names, None as zeros."""
 
-    forward: list[np.ndarray]  # the outputs, the loss, the new state
+    forward: list[np.ndarray]  # the outputs, the loss
     grads: dict[str, np.ndarray]  # of the floating inputs too
     moved: list[np.ndarray]  # by the optimizer, by leaf of the JAX tree
+    state: list[np.ndarray]  # running statistics after the forward pass
     leaves: int = 0  # of the JAX tree
 
 
@@ -82,13 +83,14 @@ def run_torch(pair: dict[str, Any], *, train: bool) -> Side:
         loss = torch.stack(parts).sum()
     loss.backward()
     forward = [*map(to_numpy, flat), to_numpy(loss.detach())]
+    state = []
     if pair.get("has_state"):
-        forward += [to_numpy(b) for _, b in sorted(module.named_buffers()) if b.is_floating_point()]
+        state = [to_numpy(b) for _, b in sorted(module.named_buffers()) if b.is_floating_point()]
     grads = {
         name: np.zeros(p.shape) if p.grad is None else to_numpy(p.grad)
         for name, p in [*module.named_parameters(), *floating.items()]
     }
-    return Side(forward, grads, torch_steps(pair) if train else [])
+    return Side(forward, grads, torch_steps(pair) if train else [], state)
 
 
 def torch_steps(pair: dict[str, Any]) -> list[np.ndarray]:
@@ -128,15 +130,18 @@ def run_jax(pair: dict[str, Any], *, train: bool) -> Side:
         else:
             weights = cotangents(flat)
             loss = sum(jnp.sum(x * w) for x, w in zip(flat, weights, strict=True))
-        return loss, [*flat, loss, *[state[key] for key in sorted(state)]]
+        return loss, ([*flat, loss], tensors(state))
 
     start = [leaves[i] for i in floating]
     given = {i: x for i, x in enumerate(fixed) if is_floating(x)}
-    (grads, of_inputs), forward = jax.grad(objective, argnums=(0, 1), has_aux=True)(start, given)
+    (grads, of_inputs), (forward, state) = jax.grad(objective, argnums=(0, 1), has_aux=True)(
+        start, given
+    )
     back = mapped_back(pair, grads) | {f"input {i}": g for i, g in of_inputs.items()}
     back = {name: np.asarray(x) for name, x in back.items()}
     moved = jax_steps(pair, objective, start) if train else []
-    return Side([np.asarray(x) for x in forward], back, moved, len(floating))
+    forward, state = ([np.asarray(x) for x in part] for part in (forward, state))
+    return Side(forward, back, moved, state, len(floating))
 
 
 def mapped_back(pair: dict[str, Any], grads: list[Any]) -> dict[str, Any]:
@@ -180,6 +185,13 @@ def jax_steps(pair: dict[str, Any], objective: Any, start: list[Any]) -> list[np
     return [np.where(n, np.nan, m) for n, m in zip(noise, moved, strict=True)]
 
 
+def trains(pair: dict[str, Any]) -> list[bool]:
+    """What `trainable=` says of each leaf."""
+    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(pair["params"])]
+    chosen = pair.get("trainable", lambda _: True)
+    return [chosen(jax.tree_util.keystr(path, simple=True, separator="/")) for path in paths]
+
+
 def apart(torch_side: list[Any], jax_side: list[Any]) -> float:
     """The largest difference over the scale of its leaf; infinite where a shape or NaN differs."""
     worst = 0.0
@@ -221,6 +233,7 @@ def test_a_correct_configuration_agrees(twin: str, name: str):
     ours, theirs = run_jax(pair, train=train), run_torch(pair, train=train)
 
     found = apart(theirs.forward, ours.forward), grads_apart(theirs, ours)
+    assert apart(theirs.state, ours.state) < SAME, "the new state differs"
     assert max(found) < SAME, f"outputs {found[0]:.1e} and gradients {found[1]:.1e} of scale apart"
     assert any(np.any(g != 0) for g in theirs.grads.values()), "all gradients are zero"
     stepped = steps_apart(theirs, ours)
@@ -236,7 +249,8 @@ def test_a_bug_is_one(twin: str, name: str):
     ours, theirs = run_jax(pair, train=train), run_torch(pair, train=train)
 
     forward = apart(theirs.forward, ours.forward)
-    grads, stepped = grads_apart(theirs, ours), steps_apart(theirs, ours)
+    grads = grads_apart(theirs, ours)
+    stepped = max(steps_apart(theirs, ours), apart(theirs.state, ours.state))
     if bug.silent:
         assert forward < SAME, f"silent, but the forward pass is {forward:.1e} of scale apart"
     else:
@@ -245,8 +259,9 @@ def test_a_bug_is_one(twin: str, name: str):
         assert grads < SAME or not bug.silent, f"of updates, but gradients are {grads:.1e} apart"
         assert stepped > STEPPED, f"the steps are only {stepped:.1e} of their size apart"
     elif bug.surface == "structure":
-        right = len(floats(TWINS[twin].pair(0)["params"]))
-        assert grads > MOVED or ours.leaves != right, "neither gradients nor leaves differ"
+        right = TWINS[twin].pair(0)
+        same = ours.leaves == len(floats(right["params"])) and trains(pair) == trains(right)
+        assert grads > MOVED or not same, "neither gradients nor leaves nor what trains differ"
     else:
         assert grads > MOVED, f"the gradients are only {grads:.1e} of scale apart"
 

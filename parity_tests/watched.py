@@ -60,6 +60,7 @@ def derivatives_watched(calls: list[Call]) -> Iterator[None]:
         for module, name, watched in (
             (jaxgrad, "value_and_grad", gradient),
             (jaxgrad, "grad", gradient),
+            (jaxgrad, "value_and_retained_grads", gradient),
             (jax, "value_and_grad", gradient),
             (jax, "grad", gradient),
             (jax, "vjp", vjp),

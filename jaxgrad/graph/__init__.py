@@ -7,7 +7,7 @@
 | `_lanes.py` `_runs.py`        | which module an operation belongs to; which lanes there are |
 | `_keys.py` `_fold.py` `_states.py` | graphs of several settings become one diagram         |
 | `_layout.py` `_panels.py`     | where everything is; how much of it there is room for      |
-| `_sheet.py` `_style.py` `_view.py` `_svg.py` | the picture as text                         |
+| `_sheet.py` `_style.py` `_view.py` `_words.py` `_svg.py` | the picture as text              |
 | `_png.py` `_table.py`         | the picture as pixels; the same as rows                    |
 
 torch's side is `jaxgrad.parity.torch_graph.record`: nothing here imports torch.

@@ -18,7 +18,7 @@ from jaxgrad.graph._states import Pill, View, Way, view
 
 
 SHORT = {
-    "broadcast_in_dim": "broadcast",
+    "broadcast_in_dim": "bcast",
     "conv_general_dilated": "conv",
     "convert_element_type": "cast",
     "dot_general": "dot",
@@ -26,6 +26,7 @@ SHORT = {
     "reduce_max": "max",
     "reduce_sum": "sum",
     "select_n": "select",
+    "transpose": "T",
 }
 
 
@@ -153,7 +154,7 @@ def _pills(
             groups = {}
             for name in names:
                 kinds = tuple(each.graph.leaf(name).kind for each in every)
-                groups.setdefault(kinds, []).append(name)
+                groups.setdefault((kinds, "." in name or name), []).append(name)
         for group in groups.values():
             short = group[0].split(".")[depth:] or group[0].split(".")[-1:]
             text = ".".join(short) if len(group) == 1 else f"{len(group)} params"

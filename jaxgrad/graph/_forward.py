@@ -54,6 +54,8 @@ class Forward:
                 outs = [[edge._replace(flows=False, cut=CUT) for edge in of(eqn.invars[0])]]
             else:
                 edges = tuple(dict.fromkeys(edge for atom in eqn.invars for edge in of(atom)))
+                if name == "attach":  # what its value was made of is stopped: it has a rule instead
+                    edges = tuple(edge for edge in edges if not edge.cut)
                 if not edges or not any(map(_jaxpr.is_inexact, eqn.outvars)):
                     continue
                 self.ops[here] = _op(eqn, around, edges)
@@ -105,6 +107,9 @@ def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...])
     """One equation; what holds a program of its own is folded, and named after it."""
     name, kind = eqn.primitive.name, _kind(eqn)
     inside = _jaxpr.inner(eqn)
+    if name == "attach":  # a hook, a class of from_function: see _rules.py
+        named = eqn.params["name"]
+        return Op(f"{name} {named}", kind, scope, edges, folded=named)
     if not inside:
         return Op(name, kind, scope, edges)
     called = _compat.open_jaxpr(inside[0])[0].debug_info.func_name

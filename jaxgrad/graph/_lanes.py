@@ -50,6 +50,7 @@ def place(graph: Graph, leaves: tuple[str, ...]) -> Placed:
     forms = [_same_leaf(ops, i, read) for i in range(len(ops))]
     firsts = {home_of(name)[0] for name in leaves}
     scopes = _without_containers([op.scope for op in ops], firsts)
+    scopes = [_named(scope, leaves) for scope in scopes]
     own = [_own(scope, names) for scope, names in zip(scopes, read, strict=True)]
     leads_on = _leads_on(ops, own)
     homes: list[Home] = []
@@ -103,6 +104,12 @@ def _without_containers(scopes: Sequence[Home], firsts: Collection[str]) -> list
         return strip(scope[1:]) if scope[:1] in outer else scope
 
     return [strip(scope) for scope in scopes]
+
+
+def _named(scope: Home, leaves: Collection[str]) -> Home:
+    """A scope without the number of a module that has no parameters: a relu of an nn.Sequential."""
+    inside = any(home_of(name)[: len(scope)] == scope for name in leaves)
+    return scope[:-1] if scope and scope[-1].isdigit() and not inside else scope
 
 
 def _own(scope: Home, read: Sequence[str]) -> Home | None:

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 from jaxgrad.graph._fold import Diagram
 from jaxgrad.graph._states import Way
+from jaxgrad.graph._words import status_of
 
 
-CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 20.0, 9.0, 11.0, 20.0
+CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 16.0, 9.0, 9.0, 18.0
 HEADER_H, PILL_H, TRACK = 30.0, 24.0, 9.0
 PILL_CHAR = 6.7
 
@@ -34,6 +35,10 @@ class Rect(NamedTuple):
     @property
     def middle(self) -> tuple[float, float]:
         return self.x + self.w / 2, self.y + self.h / 2
+
+    def meets(self, other: Rect) -> bool:
+        across = self.x < other.right and other.x < self.right
+        return across and self.y < other.y + other.h and other.y < self.y + self.h
 
 
 class Layout(NamedTuple):
@@ -56,10 +61,10 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
     """
     columns = _columns(diagram)
     rows = _rows(diagram, columns)
-    widths = {key: len(text) * PILL_CHAR + 18 for key, text in _widest_pills(diagram).items()}
+    widths = {key: len(text) * PILL_CHAR + 15 for key, text in _widest_pills(diagram).items()}
     lanes, across = _across(diagram, columns, widths, places or {})
     tracks, count = _tracks(diagram, rows, across)
-    top = HEADER_H + 14 + count * TRACK
+    top = HEADER_H + 14 + count * TRACK + 5 * bool(count)
     boxes = {
         key: Rect(x, top + rows[key] * (BOX_H + GAP_Y), width, BOX_H)
         for key, (x, width) in across.items()
@@ -70,7 +75,7 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
         own = [key for key, pill in diagram.pills.items() if pill.lane == lane]
         pills |= _place_pills(_by_feeder(own, diagram, boxes), widths, rect, bottom)
     height = bottom + (PILL_H + PAD if pills else 0)
-    lines = {way: HEADER_H + 10 + track * TRACK for way, track in tracks.items()}
+    lines = {way: HEADER_H + 15 + track * TRACK for way, track in tracks.items()}
     return Layout(tuple(lanes), boxes, pills, lines, lanes[-1].right, height)
 
 
@@ -91,7 +96,8 @@ def _across(
             widths[columns[key]] = max(widths[columns[key]], _box_width(diagram.boxes[key].text))
         inside = sum(widths.values()) + GAP_X * max(len(widths) - 1, 0)
         below = [pills[key] + 6 for key, pill in diagram.pills.items() if pill.lane == lane]
-        width = max(inside, sum(below) - 6, len(name) * 7.6 + 20) + 2 * PAD
+        said = max(len(status_of(diagram, view, lane)[0]) for view in diagram.views) * 5.6 - PAD
+        width = max(inside, sum(below) - 6, len(name) * 7.6 + 20, said) + 2 * PAD
         x, width = places.get(name, (x, width))
         right = x + (width + inside) / 2
         for column in sorted(widths):
@@ -107,7 +113,7 @@ def _across(
 
 
 def _box_width(text: str) -> float:
-    return BOX_H if text == "+" else max(34.0, len(text) * CHAR + 14)
+    return BOX_H if text == "+" else max(34.0, len(text) * CHAR + 12)
 
 
 def _columns(diagram: Diagram) -> dict[Any, int]:

@@ -107,6 +107,26 @@ class Graph(NamedTuple):
         ]
         return self._replace(leaves=tuple(leaves))
 
+    def renamed(self, names: Mapping[str, str]) -> Graph:
+        """The same graph with other names of leaves, and of the modules that they are in."""
+        modules = {_module(old): _module(new) for old, new in names.items() if _module(old)}
+        ops = [
+            op._replace(
+                scope=modules.get(op.scope, op.scope),
+                edges=tuple(
+                    e._replace(to=names.get(e.to, e.to)) if isinstance(e.to, str) else e
+                    for e in op.edges
+                ),
+            )
+            for op in self.ops
+        ]
+        leaves = [leaf._replace(name=names.get(leaf.name, leaf.name)) for leaf in self.leaves]
+        return self._replace(ops=tuple(ops), leaves=tuple(leaves))
+
+
+def _module(leaf: str) -> tuple[str, ...]:
+    return tuple(leaf.split(".")[:-1])
+
 
 def distinct(items: Iterable[Any]) -> list[Any]:
     """Each once, in the order of their first coming."""

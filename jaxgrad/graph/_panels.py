@@ -5,17 +5,18 @@ from __future__ import annotations
 import collections
 import itertools
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jaxgrad.graph._fold import Diagram, fold
+from jaxgrad.graph._lanes import Placed
 from jaxgrad.graph._layout import LANE_GAP, Layout, arrange
 from jaxgrad.graph._model import Graph
-from jaxgrad.graph._runs import depth_for, place_all
+from jaxgrad.graph._runs import depths_for, place_all
 from jaxgrad.graph._states import View
 
 
-SIDE_GAP = 44.0
-ROOM, ROOM_ALONE = 1360.0, 1700.0  # for lanes: of two frameworks, of one
+SIDE_GAP = 40.0
+ROOM = 1150.0  # for lanes; a page is some 900 pixels wide
 # At most so many boxes and pills in a lane: the first that fits.
 ALL = (14, 3)
 LESS = ((12, 3), (8, 3), (6, 3), (4, 3), (4, 1), (2, 1), (1, 1))
@@ -56,7 +57,19 @@ def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
         )
         for graphs in sides
     ]
-    depth = min(map(depth_for, placed))
+    depths = depths_for(placed)
+    tried = (_fitted(sides, placed, depth) for depth in depths)
+    return next(filter(None, tried), None) or _fitted(sides, placed, depths[0], anyway=True)
+
+
+def _fitted(
+    sides: Sequence[Mapping[str, Graph]],
+    placed: Sequence[Sequence[Placed]],
+    depth: int,
+    *,
+    anyway: bool = False,
+) -> Any:
+    """The panels with lanes that are named by so much of a module's path; None: no room."""
 
     def draw(level: tuple[int, int], wide: frozenset[str] = frozenset()) -> list[Panel]:
         boxes, pills = level
@@ -69,11 +82,12 @@ def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
     panels = draw(ALL)
     if sum(panel.width for panel in panels) + SIDE_GAP <= ROOM:
         return Panels(panels, stacked=False)
-    panels, level = next(
-        (panels, level)
-        for level in LESS
-        if _fits(panels := _aligned(draw(level))) or level == LESS[-1]
-    )
+    for level in LESS:
+        panels = _aligned(draw(level))
+        if _fits(panels):
+            break
+    else:
+        return Panels(panels, stacked=len(panels) > 1) if anyway else None
     wide: frozenset[str] = frozenset()
     for lane in _fullest(panels) if level[0] < WIDER else ():
         more = _aligned(draw(level, wide | {lane}))
@@ -89,7 +103,7 @@ def _panel(graphs: Mapping[str, Graph], diagram: Diagram) -> Panel:
 
 
 def _fits(panels: Sequence[Panel]) -> bool:
-    return max(panel.width for panel in panels) <= ROOM_ALONE
+    return max(panel.width for panel in panels) <= ROOM
 
 
 def _fullest(panels: Sequence[Panel]) -> list[str]:

@@ -25,11 +25,18 @@ def place_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[Pla
     return [place(graph, names) for graph in graphs]
 
 
-def depth_for(graphs: Sequence[Placed]) -> int:
-    """How much of a module's path names a lane: as much as leaves few lanes, in order of time.
+def depths_for(sides: Sequence[Sequence[Placed]]) -> list[int]:
+    """How much of a module's path may name a lane, the best first, then less and less.
 
-    If they are too many even so, as little as makes enough of them alike.
+    Best is as much as leaves few lanes, in order of time; if they are too many even so, as little
+    as makes enough of them alike.
     """
+    every = [g for graphs in sides for g in graphs]
+    best = min(map(depth_for, sides))
+    return [best, *(d for d in range(best - 1, 0, -1) if all(_in_order(g, d) for g in every))]
+
+
+def depth_for(graphs: Sequence[Placed]) -> int:
     deepest = max((len(home) for g in graphs for home in g.homes), default=1)
     depths = [d for d in range(deepest, 1, -1) if all(_in_order(g, d) for g in graphs)]
     few = [d for d in depths if len(_modules(graphs, d)) <= MAX_LANES]

@@ -7,6 +7,10 @@ from xml.sax.saxutils import escape
 from jaxgrad.graph._layout import Rect
 
 
+# By where they point: left, right, down, up.
+_HEADS = {0: "l6-3.4v6.8z", 180: "l-6 3.4v-6.8z", -90: "l-3.4-6h6.8z", 90: "l3.4 6h-6.8z"}
+
+
 def number(x: float) -> str:
     """Short, and the same on every machine."""
     return f"{x:.1f}".removesuffix(".0")
@@ -38,15 +42,14 @@ class Sheet:
         self.marks.append("</g>")
 
     def arrow(self, d: str, x: float, y: float, turn: int, kind: str = "w") -> None:
-        """A line and its head at (x, y); `turn` in degrees, 0 points to the left.
+        """A line and its head at (x, y); `turn` in degrees, 0 points to the left, 90 up.
 
         Kinds: `w` flows, `rec` is recorded only; `ghost` and `cut` have no head.
         """
         self.path(d, kind)
         if kind in ("w", "rec"):
             head = "ah" if kind == "w" else "rec hollow"
-            where = f"translate({number(x)} {number(y)})" + (f"rotate({turn})" if turn else "")
-            self.marks.append(f'<path class="{head}" transform="{where}" d="M0 0l6 -3.4v6.8z"/>')
+            self.path(f"M{number(x)} {number(y)}{_HEADS[turn]}", head)
 
     def scissors(self, x: float, y: float) -> None:
         self.marks.append(

@@ -45,27 +45,42 @@ def view(each: Keyed, end_of: Mapping[Any, Key], pills: Mapping[Key, Pill]) -> V
     inside: dict[Key, list[str]] = {}
     flows: dict[Way, str] = {}
     cuts: dict[Way, str] = {}
+    hidden: dict[Key, str] = {}  # boxes that hold a cut
+    behind: dict[Key, str] = {}  # operations that stand after it, seen from the loss
     front = _front(graph)
+    reached = {k for op, k in zip(graph.ops, each.keys, strict=True) if op.state == REACHED}
     lands = {key: _pill(pill, graph) for key, pill in pills.items()}
     empty = {key for key, (kind, _) in lands.items() if kind in ("none", "no slot")}
-    for i, (op, key) in enumerate(zip(graph.ops, each.keys, strict=True)):
+    for op, key in zip(graph.ops, each.keys, strict=True):
         if key not in end_of:
             continue
-        box, state = end_of[key], op.state
-        states[box] = min(states.get(box, ABSENT), state, key=_BEST.index)
-        steps = f": {', '.join(op.steps)}" if op.steps and state == REACHED else ""
+        box = end_of[key]
+        states[box] = min(states.get(box, ABSENT), op.state, key=_BEST.index)
+        steps = f": {', '.join(op.steps)}" if op.steps and op.state == REACHED else ""
         inside.setdefault(box, []).append(op.name + steps)
-        for target, flow, cut in each.ways[key]:
-            way = (box, end_of.get(target, box))
-            if way[0] == way[1]:
-                continue
-            if cut and i in front:
-                cuts[way] = cut
-            elif flow and (state == RECORDED or (state == REACHED and way[1] not in empty)):
-                flows[way] = min(flows.get(way, RECORDED), state, key=_BEST.index)
-    cuts = {way: cut for way, cut in cuts.items() if way not in flows}
     at = graph.failure.op if graph.failure else None
     failed = None if at is None else end_of.get(each.keys[at])
+    for i, (op, key) in reversed([*enumerate(zip(graph.ops, each.keys, strict=True))]):
+        for target, flow, stopped in each.ways[key] if key in end_of else ():
+            way = (end_of[key], end_of.get(target, end_of[key]))
+            cut = (stopped if i in front else "") or behind.get(key, "")
+            if way[0] == way[1]:
+                if cut and states[way[0]] == REACHED:
+                    behind |= {target: cut} if target not in reached else {}
+                elif cut:
+                    hidden[way[0]] = cut
+            elif cut:
+                cuts[way] = cut
+            elif flow and (op.state == RECORDED or (op.state == REACHED and way[1] not in empty)):
+                raised = graph.failure is not None and (way[0] == failed or way[1] in pills)
+                state = RECORDED if raised else op.state
+                flows[way] = min(flows.get(way, RECORDED), state, key=_BEST.index)
+    for key, targets in each.ways.items():
+        for target, flow, _ in targets if hidden and key in end_of else ():
+            way = (end_of[key], end_of.get(target, end_of[key]))
+            if way[0] != way[1] and way[1] in hidden and not flow and states[way[0]] == REACHED:
+                cuts[way] = hidden[way[1]]
+    cuts = {way: cut for way, cut in cuts.items() if way not in flows}
     return View(graph, states, flows, cuts, lands, failed, {k: tuple(v) for k, v in inside.items()})
 
 
@@ -89,7 +104,8 @@ def _pill(pill: Pill, graph: Graph) -> tuple[str, str]:
     if kind != "value":
         return kind, {"zero": "0", "none": "None"}.get(kind, kind)
     known = [leaf.grad for leaf in leaves if leaf.grad is not None]
-    return kind, _number(math.hypot(*known)) if known else ""
+    still = "still " if graph.failure and known else ""  # of an earlier backward
+    return kind, still + (_number(math.hypot(*known)) if known else "")
 
 
 def _number(x: float) -> str:

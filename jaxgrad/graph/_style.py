@@ -26,6 +26,7 @@ _PAGE = {
     ".rule{stroke": ("#dcdcd6", "#33373d"),
     ".cut{stroke": ("#c0262d", "#ff7b7f"),
     ".red{fill": ("#b01e25", "#ff8b8f"),
+    ".halo{stroke": ("#fdfdfb", "#16181b"),
     ".err{stroke": ("#c0262d", "#ff7b7f"),
     ".errbg,.errbg.err{fill": ("#fdf0f0", "#301a1c"),
     ".ok{fill": ("#177148", "#6fcf9f"),
@@ -34,7 +35,7 @@ _SHAPES = """
 text{font:12px system-ui,"DejaVu Sans",Verdana,sans-serif}
 .m{font:10.5px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace}
 .c{font-size:11.5px}.b{font-weight:700}.i{font-style:italic}.s{font-size:10.5px}.h{font-size:15px}
-.mid{text-anchor:middle}
+.mid{text-anchor:middle}.halo{paint-order:stroke;stroke-width:3.5;stroke-linejoin:round}
 .w,.rec,.ghost,.cut,.rule,.err{fill:none}
 .w{stroke-width:1.3}.rec{stroke-width:1}.ghost{stroke-width:1;stroke-dasharray:1.5 3}
 .cut{stroke-width:1.6;stroke-dasharray:4 3}.sc{fill:none;stroke-dasharray:none;stroke-width:1.5}

@@ -13,17 +13,18 @@ from jaxgrad.graph._model import ABSENT, RECORDED, Graph
 from jaxgrad.graph._panels import SIDE_GAP, Panel, Panels, fit
 from jaxgrad.graph._sheet import Sheet, number
 from jaxgrad.graph._style import HUES, style
-from jaxgrad.graph._view import ERROR_H, describe, draw
+from jaxgrad.graph._view import ERROR_H, draw
+from jaxgrad.graph._words import describe
 
 
-LABEL_W, MARGIN, CODE_H, CUT_H = 168.0, 22.0, 20.0, 18.0
+MARGIN, LABEL_H, CODE_H, CUT_H = 22.0, 22.0, 20.0, 18.0
 _ABOUT = {"torch": "autograd graph of the loss", "JAX": "jaxpr of the VJP"}
 
 
 class Setting(NamedTuple):
     """One row of a picture: the same program in both frameworks, or in one.
 
-    `code` is what a user writes in each; `note` and `verdict` stand at the left.
+    `code` is what a user writes in each; `note` and `verdict` stand beside the row's name.
     """
 
     torch: Graph | None = None
@@ -92,10 +93,9 @@ class _Picture:
         names = dict.fromkeys(name for panel in self.panels for name in panel.diagram.lanes)
         self.hues = {name: i % HUES for i, name in enumerate(n for n in names if n != "loss")}
         self.hues["loss"] = HUES
-        self.left = MARGIN + (LABEL_W if any(rows) or any(r.note for r in rows.values()) else 0)
         widths = [panel.width for panel in self.panels]
         inner = max(widths) if self.stacked else sum(widths) + SIDE_GAP * (len(widths) - 1)
-        self.width = self.left + max(inner, 640.0) + MARGIN
+        self.width = max(inner, 640.0) + 2 * MARGIN
         self.sheet = Sheet()
 
     def text(self) -> str:
@@ -128,13 +128,13 @@ class _Picture:
 
     def head(self) -> float:
         y = 10.0
-        for line in textwrap.wrap(self.title, int((self.width - 2 * MARGIN) / 9.6)):
+        for line in textwrap.wrap(self.title, int((self.width - 2 * MARGIN) / 9.0)):
             y += 20
             self.sheet.text(MARGIN, y, line, "t b h")
         y = self.legend(y + 22)
         if self.stacked:
             return y
-        x = self.left
+        x = MARGIN
         for panel in self.panels:
             self.panel_title(panel, x, y + 10)
             x += panel.width + SIDE_GAP
@@ -157,7 +157,7 @@ class _Picture:
         marks.append(("solid", "∇ norm of the gradient that lands on a parameter"))
         x = MARGIN
         for mark, words in marks:
-            wide = 34 * bool(mark) + len(words) * 6.1 + 16
+            wide = 34 * bool(mark) + len(words) * 5.5 + (16 if mark else 28)
             if x > MARGIN and x + wide > self.width:
                 x, y = MARGIN, y + 22
             if mark == "cut":
@@ -179,9 +179,9 @@ class _Picture:
 
     def row(self, name: str, row: Setting, y: float) -> float:
         """Draw a row from `y` on; where the next begins."""
+        y = self.label(name, row, y)
         above = (CODE_H if any(row.code) else 0) + CUT_H
-        label = self.label(name, row, y + above + (20 if self.stacked else 0))
-        x, bottom = self.left, y
+        x, bottom = MARGIN, y
         panels = [panel for panel in self.panels if name in panel.views or not self.stacked]
         failed = any(p.views[name].graph.failure for p in panels if name in p.views)
         for panel in panels:
@@ -198,16 +198,20 @@ class _Picture:
                 y += height
             else:
                 x += panel.width + SIDE_GAP
-        return max(bottom, label + 10)
+        return bottom
 
     def label(self, name: str, row: Setting, y: float) -> float:
-        self.sheet.text(MARGIN, y + 14, name, "t b")
-        y += 32
-        for line in textwrap.wrap(row.note, 27):
-            self.sheet.text(MARGIN, y, line, "dim s")
-            y += 15
-        for line in textwrap.wrap(row.verdict, 26):
-            tone = "ok" if row.verdict.startswith("✓") else "red"
-            self.sheet.text(MARGIN, y + 4, line, f"{tone} b s")
-            y += 15
-        return y
+        """The row's name, whether both sides agree, and why; where what is below begins."""
+        tone = "ok" if row.verdict.startswith("✓") else "red"
+        x = MARGIN
+        for words, classes, char in (
+            (name, "t b", 8.0),
+            (row.verdict, f"{tone} b s", 6.9),
+            (row.note, "dim s", 6.2),
+        ):
+            wide = len(words) * char + 16
+            if x > MARGIN and x + wide > self.width:
+                x, y = MARGIN, y + 16
+            self.sheet.text(x, y + 14, words, classes)
+            x += wide if words else 0
+        return y + (LABEL_H if x > MARGIN else 0)

@@ -1,17 +1,17 @@
-"""One setting of one framework, drawn at its place; and the same in words."""
+"""One setting of one framework, drawn at its place."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
 
-from jaxgrad.graph._fold import Diagram
 from jaxgrad.graph._keys import Key
-from jaxgrad.graph._layout import GAP_X, LANE_GAP, Rect
+from jaxgrad.graph._layout import BOX_H, GAP_X, LANE_GAP, Rect
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
 from jaxgrad.graph._panels import Panel
 from jaxgrad.graph._sheet import Sheet, number
 from jaxgrad.graph._states import View, Way
+from jaxgrad.graph._words import status_of
 
 
 ERROR_H = 56.0
@@ -19,39 +19,6 @@ _BOX = {REACHED: "full", RECORDED: "thin hollow", ABSENT: "none"}
 _WAY = {REACHED: "w", RECORDED: "rec"}
 _PILL = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
 _LISTED = 12  # operations of a box when pointed at
-
-
-def describe(diagram: Diagram, view: View) -> str:
-    """A setting in words: the lanes, the cuts, what lands where, the error."""
-    parts = [
-        f"{name} {status_of(diagram, view, lane)[0] or 'is on the path of the loss'}"
-        for lane, name in enumerate(diagram.lanes)
-    ]
-    parts += [f"gradient stopped by {cut}" for cut in sorted(set(view.cuts.values()))]
-    for key, pill in diagram.pills.items():
-        parts.append(f"{diagram.lanes[pill.lane]} {pill.text} {view.pills[key][1]}")
-    if view.graph.failure:
-        parts.append(f"raises {view.graph.failure.text}")
-    return "; ".join(parts)
-
-
-def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
-    """What a reader should know of a lane, and the shape of its header."""
-    keys = [key for key, box in diagram.boxes.items() if box.lane == lane]
-    pills = [key for key, pill in diagram.pills.items() if pill.lane == lane]
-    states = {view.states.get(key, ABSENT) for key in keys}
-    if REACHED in states:
-        leaves = [name for key in pills for name in diagram.pills[key].leaves]
-        notes = {view.graph.leaf(name).note for name in leaves}
-        return ("".join(notes) if len(notes) == 1 else ""), "full"
-    if not keys:
-        constant = all(view.pills[key][0] == "no slot" for key in pills)
-        return ("not differentiated" if constant else "not used"), "none"
-    if RECORDED in states:
-        return "recorded, not reached", "thin hollow"
-    if view.failed is not None and diagram.boxes[view.failed].lane <= lane:
-        return ("raises" if diagram.boxes[view.failed].lane == lane else "never ran"), "none"
-    return ("not recorded" if view.graph.framework == "torch" else "not in the VJP"), "none"
 
 
 def draw(sheet: Sheet, panel: Panel, view: View, hues: Mapping[str, int], x: float, y: float):
@@ -202,30 +169,35 @@ class _Drawing:
     def cuts(self) -> None:
         """A line from top to bottom where nothing passes; else scissors on the way that is cut."""
         lines: dict[int, str] = {}
+        pills: set[Key] = set()  # one pair of scissors for all that would feed it
         for way, cut in self.view.cuts.items():
             lane = self.diagram.boxes[way[0]].lane
             if self.lane_of(way[1]) < lane and not self.crossed(lane):
                 lines[lane] = cut
-            else:
+            elif way[1] not in pills:
                 self.cut_here(way, cut)
+                pills |= {way[1]} & self.pills.keys()
         for lane, cut in lines.items():
             x = self.lanes[lane].x - LANE_GAP / 2
             self.sheet.path(f"M{number(x)} {number(self.y - 2)}v{number(self.height + 2)}", "cut")
             self.sheet.scissors(x, self.y - 8)
-            self.sheet.text(x + 12, self.y - 6, cut, "red b s")
+            self.sheet.text(x + 12, self.y - 6, cut, "red b s halo")
 
     def cut_here(self, way: Way, cut: str) -> None:
         """Scissors where the way would arrive: others may leave from the same box."""
         source = self.boxes[way[0]]
         target = self.pills.get(way[1]) or self.boxes[way[1]]
-        x, y = target.right + 10, target.middle[1]
-        label = y - 15 if target.y <= source.y else y + 16
+        x, y = (target.right + min(source.x, target.right + GAP_X)) / 2, target.middle[1]
+        below = Rect(x + 8, y + BOX_H - 12, 6.6 * len(cut), 15)
+        free = not any(rect.meets(below) for rect in self.boxes.values())
+        label = y + BOX_H if free else y - 15
         if way[1] in self.pills:
             x, y, label = target.middle[0], target.y - 8, target.y - 5
         if way in self.tracks:
             x, y, label = target.right - 8, self.tracks[way] + 12, self.tracks[way] - 3
         self.sheet.scissors(x, y)
-        self.sheet.text(x + 10, label, cut, "red b s")
+        room = self.x + self.width - 6.6 * len(cut)
+        self.sheet.text(min(x + 10, room), label, cut, "red b s halo")
 
     def lane_of(self, key: Key) -> int:
         return (self.diagram.boxes.get(key) or self.diagram.pills[key]).lane

@@ -21,6 +21,7 @@ from jaxgrad.parity.port import load
 
 if TYPE_CHECKING:
     from jaxgrad.parity.proving import Proof
+    from jaxgrad.parity.torch_run import TorchRun
 
 
 SAME = 1e-9  # a guess fits when its fingerprint is found this near
@@ -37,25 +38,67 @@ class Guess(NamedTuple):
 
 def forward(proof: Proof, draw: int, starts: Sequence[int], limit: int = 12) -> Guess | None:
     """Repeat the first lost calls with a mistake in each; the one that JAX has is the guess."""
-    run = proof.runs[draw]
+    run, seen = proof.runs[draw], proof.seen
     load(proof.port.module, proof.draws[draw].state)  # the calls hold the module's own weights
     spots, prints = jax_program.spots(proof.watched[draw][1])
+    known = {k for found in seen.candidates for k in found}
+    new = np.array([k for k in range(len(spots)) if k not in known], np.int64)
     for i in starts[:limit]:
         value = run.values[i]
-        if value.call is None:
+        if value.call is None or value.data is None:
             continue
         for what, x in _variants(value.call, value.op):
-            if value.data is not None and np.array_equal(x, value.data):
-                continue
-            at = _find(x, prints)
-            if at is not None:
-                return Guess(i, spots[at].key, f"{what}: repeated so, torch gives JAX's value")
-        guess = _multiple(value.data, prints)
+            at = _find(x, prints[new])
+            if at is not None and not np.array_equal(x, value.data):
+                text = f"{what}: repeated so, torch gives JAX's value"
+                return Guess(i, spots[int(new[at])].key, text)
+        guess = _multiple(value.data, prints[new])
         if guess is not None:
-            return Guess(
-                i, spots[guess[0]].key, f"JAX's value is torch's times {_number(guess[1])}"
-            )
+            text = f"JAX's value is torch's times {_number(guess[1])}"
+            return Guess(i, spots[int(new[guess[0]])].key, text)
+        at = _skipped(run, i, prints[new])
+        if at is not None:
+            text = f"torch's {value.op} is missing: what follows, without it, gives JAX's value"
+            return Guess(i, spots[int(new[at])].key, text)
     return None
+
+
+def _skipped(run: TorchRun, i: int, prints: np.ndarray) -> int | None:
+    """Whether JAX has what comes after a call made of what came before it."""
+    value = run.values[i]
+    assert value.call is not None and value.data is not None
+    _, args, kwargs = value.call
+    before = [x for x in _tensors((args, kwargs)) if tuple(x.shape) == value.shape]
+    for after in run.values[i + 1 :]:
+        if i not in after.inputs or after.call is None:
+            continue
+        func, args, kwargs = after.call
+        for x in before:
+
+            def swap(y: Any, x: Tensor = x) -> Any:
+                if isinstance(y, list | tuple):
+                    return type(y)(map(swap, y)) if type(y) in (list, tuple) else y
+                same = isinstance(y, Tensor) and y.shape == x.shape and y.is_floating_point()
+                return x if same and np.array_equal(to_numpy(y), value.data) else y
+
+            try:
+                with torch.no_grad():
+                    out = func(*swap(args), **{k: swap(v) for k, v in kwargs.items()})
+            except Exception:  # the call does not take what came before
+                continue
+            if isinstance(out, Tensor) and out.is_floating_point():
+                at = _find(to_numpy(out), prints)
+                if at is not None:
+                    return at
+    return None
+
+
+def _tensors(tree: Any) -> list[Tensor]:
+    if isinstance(tree, dict):
+        tree = tuple(tree.values())
+    if isinstance(tree, list | tuple):
+        return [x for part in tree for x in _tensors(part)]
+    return [tree] if isinstance(tree, Tensor) and tree.is_floating_point() else []
 
 
 def _find(x: np.ndarray, prints: np.ndarray) -> int | None:
@@ -184,10 +227,10 @@ def _calls(func: Any, args: Any, kwargs: Any, op: str) -> Iterator[tuple[str, An
         for shift in (1, -1):
             yield f"indices shifted by {shift}", func, (ids + shift, *args[1:]), kwargs
             yield "rows rolled by one", func, (ids.roll(shift, -1), *args[1:]), kwargs
-    if op in ("mul", "div", "truediv", "rmul", "matmul", "add", "radd", "sub", "masked_fill"):
-        for x in args:
-            if isinstance(x, Tensor) and x.is_floating_point() and x.ndim:
-                yield f"torch's {op} is missing", torch.clone, (x,), {}
+    if op in ("add", "radd") and len(args) == 2 and isinstance(args[1], float):
+        for eps in _EPS:
+            if eps != args[1]:
+                yield f"{eps:g} added where torch adds {args[1]:g}", func, (args[0], eps), {}
     if op in ("add", "radd") and len(args) == 2:
         yield "subtracted, not added", torch.sub, args, {}
     if op in ("mean", "sum"):

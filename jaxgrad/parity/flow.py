@@ -119,5 +119,6 @@ def place(made: JaxProgram, key: Key) -> str:
     around = [made.equations[key[0][:n]] for n in range(1, len(key[0]), 2)]
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
-    line = _compat.user_line(eqn)
+    lines = (_compat.user_line(e) for e in (eqn, *reversed(around)))
+    line = next(filter(None, lines), _compat.source_line(eqn).split(" (")[0])
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from jaxgrad.parity.align import Alignment
-from jaxgrad.parity.flow import Flow, leaf_of
+from jaxgrad.parity.flow import Flow, leaf_key, leaf_of
 from jaxgrad.parity.jax_program import Key
 from jaxgrad.parity.torch_values import TorchRun
+from jaxgrad.parity.weights import WeightMap
 
 
 def lost(run: TorchRun, seen: Alignment, wrong: Sequence[int]) -> list[int]:
@@ -57,21 +61,64 @@ def module_of(run: TorchRun, starts: Sequence[int]) -> str:
     return parent if len(beside) > 1 and parent else first
 
 
-def places(flow: Flow, seen: Alignment, inputs: Sequence[int], wrong: Sequence[Key]) -> list[Key]:
-    """The JAX values in which the same inputs are read and no torch value is recognised.
+class Sides(NamedTuple):
+    """The lost part of the JAX program: what made the wrong outputs and is no torch value."""
 
-    Args:
-      flow: What reads what in the JAX program.
-      seen: The alignment.
-      inputs: The torch values that the origin read.
-      wrong: The JAX outputs that are wrong.
-    """
+    flow: Flow
+    known: set[Key]
+    region: set[Key]
+    matched: Callable[[int], set[Key]]  # torch value -> the JAX values with its numbers
+
+    def first(self, reads: Iterable[Key]) -> list[Key]:
+        """The lost values made of these and of nothing that is lost, in order."""
+        reads = set(reads)
+        found = [k for k in self.region if leaf_of(k) is None and reads & set(self.flow.parents[k])]
+        clean = [k for k in found if not self.region & set(self.flow.parents[k])]
+        return sorted(clean, key=lambda key: self.flow.order[key])
+
+    def any(self) -> list[Key]:
+        """Every lost value, in order."""
+        lost = [key for key in self.region if leaf_of(key) is None]
+        return sorted(lost, key=lambda key: self.flow.order[key])
+
+
+def sides(flow: Flow, seen: Alignment, wrong: Sequence[Key]) -> Sides:
+    """What is lost on the JAX side; `wrong` are its wrong outputs."""
     known = {seen.spots[k].key for found in seen.candidates for k in found}
-    region = flow.back(wrong, known - set(wrong))
-    start = {seen.spots[k].key for i in inputs for k in seen.candidates[i]}
-    first = [key for key in region if leaf_of(key) is None and set(flow.parents[key]) & start]
-    rest = [key for key in region if leaf_of(key) is None]
-    return sorted(first or rest, key=lambda key: flow.order[key])
+
+    def matched(i: int) -> set[Key]:
+        return {seen.spots[k].key for k in seen.candidates[i]}
+
+    region: set[Key] = set()
+    # Indices, masks and other things that no weight and no known value is part of are left out.
+    for key in sorted(flow.back(wrong, known - set(wrong)), key=lambda k: flow.order.get(k, -1)):
+        parents = flow.parents.get(key, ())
+        if any(p in known or p in region or is_weight(flow, p) for p in parents):
+            region.add(key)
+    return Sides(flow, known, region, matched)
+
+
+def is_weight(flow: Flow, key: Key) -> bool:
+    """Whether a key is a floating leaf."""
+    leaf = leaf_of(key)
+    return leaf is not None and np.issubdtype(flow.made.leaves[leaf].dtype, np.inexact)
+
+
+def reads(run: TorchRun, lost: Sides, weights: WeightMap, i: int) -> set[Key]:
+    """The JAX values and leaves that stand for what a torch value was made of."""
+    value = run.values[i]
+    keys = {key for k in value.inputs for key in lost.matched(k)}
+    return keys | {leaf_key(leaf) for name in value.weights for leaf in weights.leaves_of(name)}
+
+
+def likely(run: TorchRun, lost: Sides, weights: WeightMap, starts: Sequence[int]) -> list[int]:
+    """Of several origins those of which the JAX side makes something else, too.
+
+    A port that adds a mask in another place loses a value that is none of its faults; there, all
+    that reads the same inputs reads something lost as well.
+    """
+    both = [i for i in starts if lost.first(reads(run, lost, weights, i))]
+    return both or list(starts)
 
 
 def hidden(run: TorchRun, seen: Alignment) -> list[str]:

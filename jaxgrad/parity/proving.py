@@ -201,7 +201,9 @@ class Proof:
         wrong = [i for i in ends if i is not None]
         outs = [key for n in names for key in self.flow.outputs[positions[n]]]
         region = forward.lost(run, self.seen, wrong)
+        lost = forward.sides(self.flow, self.seen, outs)
         starts = forward.origins(run, self.seen, region)
+        starts = forward.likely(run, lost, self.port.weights, starts)
         start = starts[0] if starts else (wrong[0] if wrong else None)
         if start is None:
             first = place(self.port.program, outs[0]) if outs else "the output"
@@ -213,7 +215,7 @@ class Proof:
         else:
             module = forward.module_of(run, starts)
         value = run.values[start]
-        keys = forward.places(self.flow, self.seen, value.inputs, outs)
+        keys = lost.first(forward.reads(run, lost, self.port.weights, start)) or lost.any()
         key = guess.key if guess is not None and guess.key is not None else None
         key = key or (keys[0] if keys else outs[0])
         text = (

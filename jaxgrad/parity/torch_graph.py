@@ -9,7 +9,6 @@ The program's values live no longer for being watched, and its hooks and errors 
 from __future__ import annotations
 
 import contextlib
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,15 +17,14 @@ from torch import Tensor, nn
 from torch.nn.modules import module as module_hooks
 from torch.overrides import TorchFunctionMode
 
-from jaxgrad.graph import ABSENT, REACHED, RECORDED, Edge, Failure, Graph, Leaf, Op
+from jaxgrad.graph import ABSENT, REACHED, RECORDED, Failure, Graph, Leaf, Op
 from jaxgrad.parity.torch_names import Names, tensors
-from jaxgrad.parity.torch_nodes import behind, counted, is_leaf, kept, norm, storage, walk
-from jaxgrad.parity.torch_steps import Step, before, beside
+from jaxgrad.parity.torch_nodes import counted, kept, norm, storage, walk
+from jaxgrad.parity.torch_steps import before, beside
+from jaxgrad.parity.torch_tape import Tape
 
 
 _BACKWARD = (Tensor.backward, torch.autograd.backward, torch.autograd.grad)
-_CUTS = ("detach", "data")  # the same value, and no way back
-_HANDS_ON = ("clone", "contiguous", "to", "float", "double")  # of a stopped value: stopped as it is
 _VIEWS = ("data", "T", "mT", "H", "mH", "real", "imag")  # properties that make a tensor
 _NO_STEP = ("numpy", "__array__", "item", "tolist", "requires_grad_", "__set__", "__get__")
 
@@ -85,21 +83,18 @@ class _Recorder(TorchFunctionMode):
         self.graphs: list[Graph] = []
         self.raised: Exception | None = None
         self._names = names
-        self._running: list[nn.Module] = []
-        self._steps: list[Step] = []
+        self._tape = Tape(names)
         self._since = 0  # the last backward: what was used up before it is not shown again
-        self._stopped: dict[int, tuple[weakref.ref[Tensor], list[Edge]]] = {}
-        self._mark = f"jaxgrad {id(self)}"  # in a node's metadata: the number of its step
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
         def enter(module: nn.Module, inputs: Any) -> None:
             del inputs
             self._names.module(module)
-            self._running.append(module)
+            self._tape.running.append(module)
 
         def leave(*_: Any) -> None:
-            self._running.pop()
+            self._tape.running.pop()
 
         def register(module: nn.Module, name: str, child: nn.Module | None) -> None:
             del name
@@ -131,78 +126,8 @@ class _Recorder(TorchFunctionMode):
             self._refused(_name(func), ins, error)
             raise
         for made in tensors(out):
-            self._note(_name(func), ins, made)
+            self._tape.note(_name(func), ins, made)
         return out
-
-    # ---- one call
-
-    def _note(self, name: str, ins: list[Tensor], out: Tensor) -> None:
-        if out.grad_fn is not None:
-            new = len(self._steps)
-            step = self._step_of(out.grad_fn, name, ins)
-            self._steps[step].made.append(weakref.ref(out))
-            if step >= new:
-                closed = [edge for x in ins for edge in self._sources(x) if not edge.flows]
-                edges = self._steps[step].edges
-                edges += [edge for edge in dict.fromkeys(closed) if edge not in edges]
-            return
-        is_value = out.is_floating_point() or out.is_complex()
-        if not is_value or isinstance(out, nn.Parameter) or any(out is x for x in ins):
-            return
-        sources = [edge for x in ins for edge in self._sources(x)]
-        if name in _CUTS:
-            self._stop(out, [e._replace(flows=False, cut=e.cut or name) for e in sources])
-        elif name in _HANDS_ON and not any(edge.flows for edge in sources):
-            self._stop(out, sources)
-        elif sources and not (torch.is_grad_enabled() and any(x.requires_grad for x in ins)):
-            self._stop(out, [Edge(self._unrecorded(name, sources), flows=False, cut=_mode())])
-
-    def _sources(self, x: Tensor) -> list[Edge]:
-        """Where a gradient of `x` would go on to."""
-        stopped = self._stopped.get(id(x))
-        if x.grad_fn is not None:
-            return [Edge(self._step_of(x.grad_fn, "", []))]
-        if stopped is not None and stopped[0]() is x:
-            return stopped[1]
-        if x.requires_grad or isinstance(x, nn.Parameter):
-            return [Edge(self._names.leaf(x), x.requires_grad)]
-        return []
-
-    def _stop(self, x: Tensor, edges: list[Edge]) -> None:
-        if edges:
-            self._stopped[id(x)] = weakref.ref(x), edges
-
-    def _unrecorded(self, name: str, sources: list[Edge]) -> int:
-        edges = list(dict.fromkeys(edge._replace(flows=False) for edge in sources))
-        self._steps.append(Step(name, f"{name}.0", self._module(), False, edges))
-        return len(self._steps) - 1
-
-    def _module(self) -> nn.Module | None:
-        return self._running[-1] if self._running else None
-
-    def _step_of(self, node: Any, name: str, ins: list[Tensor]) -> int:
-        """The step of a node; it, and the nodes behind it that nobody has seen, become steps."""
-        new: list[Any] = []
-        todo = [(node, False)]
-        while todo:  # what is behind a node comes before it
-            here, ready = todo.pop()
-            if ready:
-                new.append(here)
-            elif self._mark not in here.metadata:
-                here.metadata[self._mark] = -1
-                todo += [(here, True), *((n, False) for n in behind(here) if not is_leaf(n))]
-        constants = {storage(x) for x in ins if new and not self._sources(x)}
-        for i, here in enumerate(new):
-            edges = [
-                Edge(self._names.leaf(n.variable) if is_leaf(n) else n.metadata[self._mark])
-                for n in behind(here)
-            ]
-            here.metadata[self._mark] = len(self._steps)
-            kind = f"{name or here.name()}.{len(new) - 1 - i}"
-            step = Step(here.name(), kind, self._module(), True, list(dict.fromkeys(edges)))
-            step.kept = list(kept(here, constants))
-            self._steps.append(step)
-        return node.metadata[self._mark]
 
     # ---- a graph
 
@@ -223,13 +148,15 @@ class _Recorder(TorchFunctionMode):
             grads = {id(leaf): leaf.grad for leaf in self._names.leaves.values()}
         named = {name: norm(grads[i]) for i, name in self._shown_leaves.items() if i in grads}
         self.graphs.append(draft.with_leaves(named))
-        self._since = len(self._steps)
+        self._since = len(self._tape.steps)
         return out
 
     def _refused(self, name: str, ins: list[Tensor], error: Exception) -> None:
         wanted = torch.is_grad_enabled() and any(x.requires_grad for x in ins)
         if wanted and name not in _NO_STEP:
-            step = self._unrecorded(name, [edge for x in ins for edge in self._sources(x)])
+            step = self._tape.unrecorded(
+                name, [edge for x in ins for edge in self._tape.sources(x)]
+            )
             self.raised = error
             self.graphs.append(self.graph([], (step, error)))
 
@@ -239,19 +166,19 @@ class _Recorder(TorchFunctionMode):
             try:
                 list(kept(node, set(), strict=True))
             except RuntimeError:
-                return node.metadata[self._mark]
+                return self._tape.number(node)
         return None
 
     def graph(
         self, roots: list[Tensor], failure: tuple[int | None, Exception] | None = None
     ) -> Graph:
         """What there is to see now from these roots; `failure`: the step that raised, and what."""
-        start = {e.to for root in roots for e in self._sources(root) if isinstance(e.to, int)}
+        start = {e.to for root in roots for e in self._tape.sources(root) if isinstance(e.to, int)}
         if failure is not None and failure[0] is not None:
             start.add(failure[0])
-        reached = {node.metadata[self._mark] for node in walk(roots)}
-        shown = sorted(beside(self._steps, before(self._steps, start), self._since))
-        steps = [self._steps[i] for i in shown]
+        reached = {self._tape.number(node) for node in walk(roots)}
+        shown = sorted(beside(self._tape.steps, before(self._tape.steps, start), self._since))
+        steps = [self._tape.steps[i] for i in shown]
         read = {e.to for step in steps for e in step.edges if isinstance(e.to, str)}
         names, paths = self._names.find(read, {id(step.module) for step in steps})
         self._shown_leaves = {int(key): name for key, name in names.items()}
@@ -285,10 +212,3 @@ def _name(func: Any) -> str:
     name = getattr(func, "__name__", type(func).__name__)
     prop = getattr(getattr(func, "__self__", None), "__name__", "")
     return prop if name == "__get__" and prop in _VIEWS else name
-
-
-def _mode() -> str:
-    """What keeps a call from being recorded."""
-    if torch.is_inference_mode_enabled():
-        return "inference_mode"
-    return "" if torch.is_grad_enabled() else "no_grad"

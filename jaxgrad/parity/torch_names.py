@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import inspect
 import sys
 from collections.abc import Collection, Iterator
@@ -51,10 +52,13 @@ class Names:
         roots = self._roots(set(read), set(running))
         names: dict[str, str] = {}
         paths: dict[int, tuple[str, ...]] = {}
+        count: collections.Counter[str] = collections.Counter()
         for root in roots:
             prefix = ()
             if len(roots) > 1:
-                prefix = (_variable(root) or type(root).__name__.lower(),)
+                name = _variable(root) or type(root).__name__.lower()
+                count[name] += 1
+                prefix = (name if count[name] == 1 else f"{name} ({count[name]})",)
             for path, module in root.named_modules():
                 paths[id(module)] = (*prefix, *filter(None, path.split(".")))
             for path, parameter in root.named_parameters():
@@ -96,12 +100,28 @@ def tensors(tree: Any) -> list[Tensor]:
 
 
 def _variable(value: Any) -> str:
-    """What the running program calls it, in whatever function that is."""
+    """What the running program calls it, in whatever function: a variable, or part of one."""
+    held = list(_locals())
+    inside = (pair for _, holder in held for pair in _parts(holder))
+    for name, other in (*held, *inside):
+        if other is value and name != "self":
+            return name
+    return ""
+
+
+def _locals() -> Iterator[tuple[str, Any]]:
+    """The variables of the running program, the innermost function's first."""
     frame = sys._getframe()
     while frame is not None:
-        library = frame.f_globals.get("__name__", "").split(".")[0] in ("torch", "jaxgrad")
-        for name, held in () if library else frame.f_locals.items():
-            if held is value and name != "self":
-                return name
+        if frame.f_globals.get("__name__", "").split(".")[0] not in ("torch", "jaxgrad"):
+            yield from list(frame.f_locals.items())
         frame = frame.f_back
-    return ""
+
+
+def _parts(holder: Any) -> list[tuple[str, Any]]:
+    """What an object or a dict of the program holds, by name; a module's parts have their paths."""
+    if isinstance(holder, dict):
+        return [(key, value) for key, value in list(holder.items()) if isinstance(key, str)]
+    if isinstance(holder, nn.Module | type) or inspect.ismodule(holder):
+        return []
+    return list(getattr(holder, "__dict__", {}).items())

@@ -212,20 +212,23 @@ class _Search:
                             return
 
     def sums(self, leaf: int) -> None:
-        """A leaf that is the sum of two vectors: one bias for two."""
+        """A leaf that is the sum of two vectors, or of the same part of two: one bias for two."""
         x = np.asarray(self.leaves[leaf], np.float64)
-        small = [n for n, t in self.tensors.items() if t.shape == (x.size,)]
-        if x.size > 2**17 or x.size < 2 or not _varies(_key(x)):
+        if not 1 < x.size <= 2**17 or not _varies(_key(x)):
             return
-        for one, two in itertools.combinations(small, 2):
-            total = np.asarray(self.tensors[one], np.float64) + self.tensors[two]
-            ranks, places = np.argsort(total), np.argsort(x, axis=None)
-            if np.allclose(total[ranks], x.ravel()[places], rtol=1e-6, atol=1e-7):
-                index = np.empty(x.size, np.int64)
-                index[places] = ranks  # gates may stand in another order
-                index = index.reshape(x.shape)
-                self.add(leaf, *(Piece(leaf, _all(x), n, index) for n in (one, two)))
-                return
+        places = np.argsort(x, axis=None)
+        vectors = [n for n, t in self.tensors.items() if t.ndim == 1 and t.size % x.size == 0]
+        for one, two in itertools.combinations(vectors, 2):
+            a, b = self.tensors[one], self.tensors[two]
+            for start in range(0, a.size if a.size == b.size else 0, x.size):
+                total = np.asarray(a + b, np.float64)[start : start + x.size]
+                ranks = np.argsort(total)
+                if np.allclose(total[ranks], x.ravel()[places], rtol=1e-6, atol=1e-7):
+                    index = np.empty(x.size, np.int64)
+                    index[places] = start + ranks  # gates may stand in another order
+                    index = index.reshape(x.shape)
+                    self.add(leaf, *(Piece(leaf, _all(x), n, index) for n in (one, two)))
+                    return
 
     def lookup(self, leaf: int) -> None:
         """Any arrangement at all, element by element, where values are distinct enough."""

@@ -70,6 +70,7 @@ def gradients(loss: Any, actor: Any, critic: Any, batch: Any, stop_gradient: Any
     inputs=dict(actor=ACTOR, critic=CRITIC, batch=batch_of()),
     idiom=("critic(s, actor(s).detach())", "critic(s, lax.stop_gradient(actor(s)))"),
     control=dict(stop_gradient=identity),
+    picture=True,
 )
 def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     """The critic's loss, with the action and the target detached, gives the critic a gradient and
@@ -82,6 +83,7 @@ def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     inputs=dict(actor=ACTOR, critic=CRITIC, batch=batch_of()),
     idiom=("critic.requires_grad_(False)", "lax.stop_gradient(critic_params)"),
     control=dict(stop_gradient=identity),
+    picture=True,
 )
 def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     """The actor's loss goes through the critic to the actor; the critic's own parameters get a

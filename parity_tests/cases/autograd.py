@@ -85,6 +85,7 @@ def buffers(weight, scale, steps, x, *, stop_gradient=lax.stop_gradient):
     source="P185",
     inputs={"w": normal(4, 3, scale=0.3), "x": normal(5, 4)},
     idiom=("decoder.weight = encoder.weight", "fun(w, w): one leaf, two uses"),
+    picture=True,
 )
 def tied_weights(w, x):
     """A weight used in two places is one parameter; its gradient is the sum over both places."""

@@ -44,6 +44,7 @@ def grad_of_intermediate(a, b):
     inputs={"a": document(2.0), "b": document(3.0), "d": document(4.0)},
     idiom=("e.backward()", "jax.grad(fun, argnums=(0, 1, 2))"),
     expect={"e": 24.0, "a": 12.0, "b": 8.0, "d": 6.0, "c": None},
+    picture=True,
 )
 def chain_rule(a, b, d):
     """`backward` fills the `.grad` of every leaf by the chain rule, and of no intermediate."""

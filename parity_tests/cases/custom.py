@@ -57,6 +57,7 @@ class Huber:
     inputs=dict(net=NET, x=normal(6, 10), y=normal(6, 1, scale=2)),
     idiom=("Huber.apply(out, y, 1.0)", "from_function(Huber)(out, y, 1.0)"),
     control=dict(from_function=forward_only),
+    picture=True,
 )
 def huber(net, x, y, *, from_function=jaxgrad.from_function):
     """The Huber loss as a custom Function: its own gradient for the output, None for the target."""

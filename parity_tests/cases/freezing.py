@@ -26,6 +26,7 @@ def objective(net: Any, x: jax.Array, y: jax.Array) -> jax.Array:
     inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
     idiom=("SGD(model.l2.parameters(), lr)", 'sgd.update(grads["l2"], state)'),
     control=dict(given=("l1", "l2")),
+    picture=True,
 )
 def optimizer_subset(net, x, y, *, given=("l2",)):
     """An optimizer given only L2's parameters does not move L1 and does not clear its gradient:
@@ -116,6 +117,7 @@ def fine_tune(tx: Any, given: Any, trained: Any, frozen: Any, x: jax.Array, y: j
     inputs=dict(net=PATHS, x=normal(3, 10), y=normal(3, 1)),
     idiom=("a(h.detach()) + b(h)", "a(lax.stop_gradient(h)) + b(h)"),
     control=dict(stop_gradient=identity),
+    picture=True,
 )
 def single_headed(net, x, y, *, stop_gradient=lax.stop_gradient):
     """Where two modules use a trunk and their outputs are added, the trunk's gradient is the sum
@@ -144,6 +146,7 @@ def single_headed(net, x, y, *, stop_gradient=lax.stop_gradient):
     inputs=dict(net=PATHS, x=normal(3, 10), y_a=normal(3, 1), y_b=normal(3, 1)),
     idiom=("loss_a(a(h)) + loss_b(b(h.detach()))", "loss_b(b(lax.stop_gradient(h)))"),
     control=dict(stop_gradient=identity),
+    picture=True,
 )
 def multi_headed(net, x, y_a, y_b, *, stop_gradient=lax.stop_gradient):
     """With a loss a head and one head's gradient stopped, the trunk gets the other head's gradient

@@ -34,6 +34,7 @@ def raised(program: Any) -> Exception | None:
     source="S0-01",
     inputs=INPUTS,
     idiom=("loss.backward()", "jaxgrad.value_and_grad(loss)(net)"),
+    picture=True,
 )
 def nothing_stopped(net, x, y):
     """With nothing stopped, both layers get their gradients."""
@@ -46,6 +47,7 @@ def nothing_stopped(net, x, y):
     inputs=INPUTS,
     idiom=("h.detach()", "lax.stop_gradient(h)"),
     control=dict(stop_gradient=identity),
+    picture=True,
 )
 def detach(net, x, y, *, stop_gradient=lax.stop_gradient):
     """`detach` after L1 leaves L1 without gradients (None, not zero); L2 keeps its own."""
@@ -66,6 +68,7 @@ def detach(net, x, y, *, stop_gradient=lax.stop_gradient):
     inputs=INPUTS,
     idiom=("with torch.no_grad(): h = l1(x)", "h = jaxgrad.no_grad(l1)(params, x)"),
     control=dict(no_grad=identity),
+    picture=True,
 )
 def no_grad(net, x, y, *, no_grad=jaxgrad.no_grad):
     """`no_grad` around L1 gives the gradients of `detach`; L1's output never required grad."""
@@ -91,6 +94,7 @@ def no_grad(net, x, y, *, no_grad=jaxgrad.no_grad):
         "y_inside/grad": np.full(10, 3.0),
         "z_inside/grad": np.full(10, 2.0),
     },
+    picture=True,
 )
 def no_grad_part(x, *, no_grad=jaxgrad.no_grad):
     """Only what is computed outside `no_grad` adds to the gradient of a sum; with nothing outside
@@ -187,6 +191,7 @@ def inference_mode_jax(net, x, y):
         torch_is=inference_mode_torch,
         jax_is=inference_mode_jax,
     ),
+    picture=True,
 )
 def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
     """What `inference_mode` computed cannot enter a graph outside of it, has no version counter and
@@ -210,6 +215,7 @@ def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
     inputs=INPUTS,
     idiom=("l2(torch.clone(h))", "linear(l2, h)"),
     control=dict(no_grad=identity),
+    picture=True,
 )
 def inference_clone(net, x, y, *, no_grad=jaxgrad.no_grad):
     """A clone of an inference tensor may be trained on: L1 has no gradients, L2 has its own; the
@@ -239,6 +245,7 @@ def all_trainable(tree, predicate):
     inputs=INPUTS,
     idiom=("l1.requires_grad_(False)", "jaxgrad.partition(net, is_trainable)"),
     control=dict(partition=all_trainable, no_grad=identity),
+    picture=True,
 )
 def requires_grad(net, x, y, *, partition=jaxgrad.partition, no_grad=jaxgrad.no_grad):
     """`module.requires_grad_(False)` freezes its parameters and lets the gradient through to the
@@ -446,6 +453,7 @@ def detach_shares_storage(w):
         },
         jax_is=lambda x: {"z": x * 6, "grad": None},
     ),
+    picture=True,
 )
 def detach_backward(x, *, stop_gradient=lax.stop_gradient):
     """`backward()` on a result whose graph `detach` cut off entirely raises; the document says the

@@ -136,6 +136,7 @@ def grad_fn(a, b, d):
     source="S2-02",
     inputs=ABD,
     idiom=("t.grad_fn.next_functions", "jax.make_jaxpr(fun)(x).eqns"),
+    picture=True,
 )
 def next_functions(a, b, d):
     """Walked from the loss, the graph leads back to the leaves; None where no gradient is due."""

@@ -29,6 +29,7 @@ def mlp(net, x):
     inputs=dict(net=MLP, x=normal(5, 10), y=normal(5, 1, scale=100)),
     idiom=("w.register_hook(lambda g: g.clamp(-1, 1))", "w = hook(w, lambda g: g.clip(-1, 1))"),
     control=dict(hook=identity),
+    picture=True,
 )
 def register_hook(net, x, y, *, hook=jaxgrad.hook):
     """Hooks on a parameter watch the smallest and largest gradient, then clamp it to [-1, 1]."""
@@ -88,6 +89,7 @@ def register_hook_sum(net, left, right, y, *, uses=once):
     idiom=("h.register_hook(fn); 3 * h + 5 * h", "h = hook(h, fn); 3 * h + 5 * h"),
     control=dict(uses=at_each_use),
     expect={"grad": 2.0},
+    picture=True,
 )
 def tensor_hook(x, *, uses=once):
     """A tensor's hook sees its whole gradient, 8 and not 3 and 5; clamped to 1, x gets 2."""

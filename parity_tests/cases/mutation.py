@@ -32,6 +32,7 @@ def _by_hand(a, b):
         torch_is=lambda a, b: {**_by_hand(a, b), "backward": MODIFIED},
         jax_is=_by_hand,
     ),
+    picture=True,
 )
 def inplace_after_use(a, b):
     """Changing a saved tensor in place after its use makes `backward` raise."""
@@ -70,6 +71,7 @@ def inplace_before_use(a, b):
             "backward": {"a": b * d, "b": a * d, "d": a * b},
         },
     ),
+    picture=True,
 )
 def inplace_saved(a, b, d):
     """`c += 1` after `e = c * d` makes `e.backward()` raise: the product saved c."""

@@ -50,6 +50,7 @@ def _observe(forward, p):
     inputs=LOST,
     idiom=("p.grad is None", "jaxgrad.grad(loss)(p) is None"),
     control=CONTROL,
+    picture=True,
 )
 def none_or_zero(p, x, mask, *, stop_gradient=lax.stop_gradient):
     """Times 0, masked or rounded gives zeros; detached, cast to integer or unused gives None."""

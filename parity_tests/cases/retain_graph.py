@@ -49,6 +49,7 @@ def _second_in_jax(a, b):
         torch_is=_second_in_torch,
         jax_is=_second_in_jax,
     ),
+    picture=True,
 )
 def second_backward(a, b):
     """A second `backward()` raises: the saved values are freed. A `vjp` can be called twice."""

@@ -36,6 +36,7 @@ DOMAINS = {"trunk": draw_linear(6, 4), "label": draw_linear(4, 1), "domain": dra
     inputs=dict(net=DOMAINS, x=normal(5, 6), label=normal(5, 1), domain=normal(5, 1)),
     idiom=("Reverse.apply(h)", "jaxgrad.reverse_gradient(h)"),
     control=dict(reverse_gradient=identity),
+    picture=True,
 )
 def gradient_reversal(net, x, label, domain, *, reverse_gradient=jaxgrad.reverse_gradient):
     """Gradient reversal: the domain head learns, and the trunk learns to defeat it."""
@@ -78,6 +79,7 @@ def gradient_reversal_twice(x, *, reverse_gradient=jaxgrad.reverse_gradient):
     inputs=dict(x=normal(5, scale=3), w=normal(5)),
     idiom=("x + (x.round() - x).detach()", "x + lax.stop_gradient(jnp.round(x) - x)"),
     control=dict(stop_gradient=identity),
+    picture=True,
 )
 def straight_through(x, w, *, stop_gradient=lax.stop_gradient):
     """A straight-through estimator by `detach`: rounded forward, the identity's gradient back."""

@@ -28,6 +28,11 @@ def build(make: Callable[[], Module], seed: int, *, fresh: bool = False) -> Modu
             for p in module.parameters():
                 scale = 0.3 if p.ndim < 2 else 0.3 * p.std().item()
                 p.add_(scale * torch.randn_like(p))
+            for name, b in module.named_buffers():
+                if name.endswith("running_mean"):
+                    b.add_(0.3 * torch.randn_like(b))
+                if name.endswith("running_var"):
+                    b.mul_(torch.exp(0.3 * torch.randn_like(b)))
     return module
 
 

@@ -416,4 +416,24 @@ BUGS: tuple[Bug, ...] = (
         tx=optax.chain(sgd(), optax.stateless(no_padding_row)),
         about="the padding row masked in the update: torch decays it",
     ),
+    Bug(
+        "statistics_stopped_in_scan",
+        "backward",
+        "*LayerNorm",
+        silent=True,
+        scan=True,
+        stop_statistics=lax.stop_gradient,
+        about="mean and variance held constant, layers in a scan",
+    ),
+    Bug(
+        "momentum_averages",
+        "updates",
+        "*",
+        silent=True,
+        train=True,
+        tx=optax.chain(
+            optax.add_decayed_weights(1e-2), optax.ema(0.9, debias=False), optax.scale(-1e-2)
+        ),
+        about="a running mean of gradients for their running sum",
+    ),
 )

@@ -271,4 +271,13 @@ BUGS: tuple[Bug, ...] = (
         norm_of_slope=lambda x: jnp.sqrt(jnp.sum(x**2, axis=1) + 1e-6),
         about="an eps against the NaN",
     ),
+    Bug(
+        "penalty_with_frozen_weights_layer_norm",
+        "backward",
+        "*",
+        silent=True,
+        norm="layer",
+        frozen_slope=True,
+        about="the same with a layer norm",
+    ),
 )

@@ -273,4 +273,13 @@ BUGS: tuple[Bug, ...] = (
         about="a clip of the cotangent between the layers",
     ),
     Bug("loss_sum", "backward", "loss", train=True, mean=jnp.sum, about="sum over time and batch"),
+    Bug(
+        "cell_detached_both_ways",
+        "backward",
+        "lstm",
+        silent=True,
+        bidirectional=True,
+        stop_c=lax.stop_gradient,
+        about="the cell detached at every step, in both directions",
+    ),
 )

@@ -96,6 +96,7 @@ class Choices:
     split: str = "t (h d)"
     token_last: bool = False
     reverse: Callable[[Any], Any] = halved_and_reversed
+    freeze: Callable[[Any], Any] = identity
     stop_patches: Callable[[Any], Any] = identity
     stop_attention: Callable[[Any], Any] = identity
     stop_statistics: Callable[[Any], Any] = identity
@@ -166,7 +167,7 @@ class ViT(eqx.Module):
 
     def __call__(self, image: Any) -> dict[str, Any]:
         c = self.choices
-        x = c.stop_patches(self.patches(image)).reshape(WIDTH, -1).T
+        x = c.stop_patches(c.freeze(self.patches)(image)).reshape(WIDTH, -1).T
         token = self.token[None]
         x = jnp.concatenate([x, token] if c.token_last else [token, x]) + self.positions
         run = jax.checkpoint(Layer.__call__, static_argnums=2) if c.remat else Layer.__call__
@@ -251,7 +252,7 @@ def pair(
     """A ViT against equinox under vmap; `frozen_patches` as in MoCo v3."""
     module = build(lambda: VisionTransformer(frozen_patches), seed, fresh=fresh)
     if frozen_patches:
-        choices = {"stop_patches": lax.stop_gradient} | choices
+        choices = {"freeze": lax.stop_gradient} | choices
     weights = functools.partial(
         convert, choices=Choices(**choices), order=order, output=output, kernel=kernel
     )
@@ -329,7 +330,7 @@ BUGS: tuple[Bug, ...] = (
         "patch_embed*",
         silent=True,
         frozen_patches=True,
-        stop_patches=identity,
+        freeze=identity,
         about="requires_grad_(False) has no counterpart",
     ),
     Bug(
@@ -337,8 +338,18 @@ BUGS: tuple[Bug, ...] = (
         "structure",
         "patch_embed*",
         silent=True,
-        stop_patches=lax.stop_gradient,
+        freeze=lax.stop_gradient,
         about="frozen as in MoCo v3, which this model is not",
+    ),
+    Bug(
+        "frozen_by_output",
+        "backward",
+        "patch_embed",
+        silent=True,
+        frozen_patches=True,
+        freeze=identity,
+        stop_patches=lax.stop_gradient,
+        about="the output detached, not the weights: the image has no gradient",
     ),
     Bug(
         "attention_stopped",
@@ -380,5 +391,15 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         per_image=lambda x: scale_gradient(x, 1 / BATCH),
         about="the gradient divided by the batch once more",
+    ),
+    Bug(
+        "statistics_stopped_in_scan_remat",
+        "backward",
+        "*norm*",
+        silent=True,
+        scan=True,
+        remat=True,
+        stop_statistics=lax.stop_gradient,
+        about="the same in a checkpointed scan",
     ),
 )
