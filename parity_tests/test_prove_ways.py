@@ -290,6 +290,8 @@ def dumped(tmp_path_factory) -> pathlib.Path:
     from jaxgrad.parity import dump
 
     class Net(nn.Module):
+        table: torch.Tensor
+
         def __init__(self):
             super().__init__()
             self.emb = nn.Embedding(9, 6)
@@ -311,8 +313,8 @@ def dumped(tmp_path_factory) -> pathlib.Path:
     inputs = (rng.integers(0, 9, (3, 4)), rng.standard_normal((3, 4, 5)))
     torch.manual_seed(0)
     net = Net().eval()
-    net.bn.running_mean.normal_()
-    net.bn.running_var.uniform_(0.5, 2)
+    net.get_buffer("bn.running_mean").normal_()
+    net.get_buffer("bn.running_var").uniform_(0.5, 2)
     dump(net, inputs, folder / "net.npz")
     dump(
         net,

@@ -146,7 +146,7 @@ def _ends(made: Steps) -> Steps:
 class Dumped:
     """torch's side as a dump holds it."""
 
-    module = None
+    module: Any = None
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = pathlib.Path(path)
@@ -162,15 +162,16 @@ class Dumped:
         except (ValueError, KeyError, TypeError) as error:
             raise ProofError(f"{str(self.path)!r} is no dump of jaxgrad: {error}") from error
         self.held: Dump = held
-        self.seed, self.has_loss, self.flags = held.seed, held.has_loss, held.flags
-        first = held.drawn[0].draw
-        self.inputs, self.state = first.inputs, first.state
-        self.notes = [
+        self.seed, self.has_loss = held.seed, held.has_loss
+        self.flags: Mapping[str, bool] = held.flags
+        self.inputs: Any = held.drawn[0].draw.inputs
+        self.state: State = held.drawn[0].draw.state
+        self.notes: list[str] = [
             *held.notes,
             f"torch's side is read from {self.path.name}: causes that torch would have to be run "
             "for are not tried",
         ]
-        self.versions = {"torch": held.torch}
+        self.versions: Mapping[str, str] = {"torch": held.torch}
         self._fine = True
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:

@@ -127,9 +127,7 @@ def _shown(outputs: Mapping[str, np.ndarray]) -> str:
     return ", ".join(f"{name or 'output'}{list(x.shape)}" for name, x in outputs.items())
 
 
-def weight_map(
-    side: TorchSide, fn: Any, params: Any, given: Any
-) -> tuple[Any, WeightMap]:
+def weight_map(side: TorchSide, fn: Any, params: Any, given: Any) -> tuple[Any, WeightMap]:
     """Where each torch weight is in params; and params, if a converter made them."""
     tensors = {
         name: np.asarray(x)
@@ -174,7 +172,8 @@ def _converted(given: Any, side: TorchSide, tensors: Any, salt: int) -> tuple[An
     """The converter's params for weights that are all different."""
     rng = np.random.default_rng([17, salt])
     values = {
-        n: np.float32(rng.standard_normal(x.shape)).astype(np.float64) for n, x in tensors.items()
+        n: np.asarray(rng.standard_normal(x.shape), np.float32).astype(np.float64)
+        for n, x in tensors.items()
     }
     state = side.state_dict(values)
     try:

@@ -25,12 +25,14 @@ class Live:
         _check_module(module)
         self.given, self.pick, self.loss, self.seed = module, pick, loss, seed
         self.has_loss = loss is not None
-        self.inputs = structure.check_inputs(inputs)
-        self.module = torch_run.twin(module)
+        self.inputs: Any = structure.check_inputs(inputs)
+        self.module: Any = torch_run.twin(module)
         outputs = _check_run(self.module, self.inputs, pick, loss)
         self.outputs = sum(name != "loss" for name in outputs)
         self.state: State = state_of(self.module)
-        self.flags = {name: p.requires_grad for name, p in self.module.named_parameters()}
+        self.flags: Mapping[str, bool] = {
+            name: p.requires_grad for name, p in self.module.named_parameters()
+        }
         self.rough: Sequence[str] = ()
         self.notes: list[str] = []
         self.versions: Mapping[str, str] = {}
@@ -139,9 +141,7 @@ def _check_module(module: Any) -> None:
             )
 
 
-def _check_run(
-    module: nn.Module, inputs: Any, pick: Any, loss: Any
-) -> dict[str, np.ndarray]:
+def _check_run(module: nn.Module, inputs: Any, pick: Any, loss: Any) -> dict[str, np.ndarray]:
     """The outputs: torch runs, and runs the same way twice."""
     state = copy.deepcopy(module.state_dict())
     runs = []
