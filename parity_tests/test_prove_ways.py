@@ -183,10 +183,9 @@ def run_tests(pytester, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("workers", ([], ["-n", "1"]))
-def test_plugin(run_tests, pytester, workers):
+def test_plugin(run_tests, pytester):
     """The fixture proves and checks; the summary has a line a proof; the page has all of them."""
-    result = run_tests(TESTS, "--grad-parity-html", "proofs.html", *workers)
+    result = run_tests(TESTS, "--grad-parity-html", "proofs.html")
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines_random(
         [
@@ -201,6 +200,13 @@ def test_plugin(run_tests, pytester, workers):
 
     assert "2 of 3 ports are not proved." in page
     assert "test_ports.py::test_planted" in page
+
+
+def test_plugin_with_workers(run_tests):
+    """What a worker of pytest-xdist proved is in the summary, too."""
+    result = run_tests(TESTS, "-k", "good", "-n", "1")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["PASS         test_ports.py::test_good  Linear | port (pair_*"])
 
 
 def test_plugin_unused(run_tests, monkeypatch):

@@ -110,7 +110,7 @@ def dump(
         drawn=[Drawn(d.draw, _bare(d.run), [_bare(r) for r in d.again]) for d in drawn],
         fine=[[_bare(run) for run in runs] for runs in fine],
         rough=rough,
-        flags=side.flags,
+        flags=dict(side.flags),
         names={key: known[id(x)] for key, x in state_dict.items() if id(x) in known},
         steps=None if made is None else _ends(made),
         fine_steps=[_marks(states) for states in again],
