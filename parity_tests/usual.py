@@ -18,7 +18,8 @@ import torch
 from jaxgrad.parity import jax_program, structure, torch_run
 from jaxgrad.parity.front import ProofError, normalise
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.updates import made_optimizer
+from jaxgrad.parity.torch_live import made
+from jaxgrad.parity.torch_side import torch_side
 
 
 Arrays = Mapping[str, np.ndarray]
@@ -40,7 +41,7 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     inputs = jax.tree.map(_single, pair["inputs"])
     run = torch_run.run(module, inputs, pick, loss, _ones, watch=False, dtype=torch.float32)
     if "optimizer" in pair:
-        made_optimizer(pair["optimizer"][0], module).step()
+        made(pair["optimizer"][0], module).step()
     after = {n: to_numpy(p) for n, p in module.named_parameters()}
     return {
         "outputs": {k: x for k, x in run.outputs.items() if k != "loss"},
@@ -50,10 +51,8 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
 
 
 def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
-    module = torch_run.twin(pair["module"])
-    _, weights = structure.weight_map(
-        pair["module"], module, pair["fn"], pair["params"], pair.get("weights")
-    )
+    side = torch_side(pair["module"], pair["inputs"], None, None, 0)
+    _, weights = structure.weight_map(side, pair["fn"], pair["params"], pair.get("weights"))
     given = normalise(pair["fn"], pair["params"])
     inputs = jax.tree.map(_single, pair["inputs"])
     (pick, loss) = (pair.get(key, (None, None))[1] for key in ("outputs", "loss"))

@@ -10,7 +10,7 @@ import numpy as np
 from jaxgrad.parity.align import Alignment
 from jaxgrad.parity.flow import Flow, leaf_key, leaf_of
 from jaxgrad.parity.jax_program import Key
-from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.torch_values import TorchRun
 from jaxgrad.parity.weights import WeightMap
 
 

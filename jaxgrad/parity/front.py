@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import importlib.metadata
 import inspect
 import pathlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -120,3 +121,15 @@ def versions() -> dict[str, str]:
         if name in sys.modules:
             found[name] = importlib.metadata.version(name)
     return found
+
+
+@contextlib.contextmanager
+def scene() -> Iterator[None]:
+    """float64, on the CPU, whatever the user's own settings are."""
+    with (
+        jax.enable_x64(True),
+        jax.default_device(jax.local_devices(backend="cpu")[0]),
+        jax.default_matmul_precision("highest"),
+        np.errstate(all="ignore"),
+    ):
+        yield

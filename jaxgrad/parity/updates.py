@@ -10,19 +10,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import torch
-from torch import nn
 
-from jaxgrad.parity import torch_run
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.judge import Judged, judge
-from jaxgrad.parity.port import Draw, load, moved, state_of
 from jaxgrad.parity.proof import Finding, Surface
 from jaxgrad.parity.ulp import scale_of
 from jaxgrad.parity.weights import likeness, natural
 
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from jaxgrad.parity.proving import Proof
 
 PLANT = 1e-9
@@ -131,7 +129,9 @@ def _statistic_cause(proof: Proof, name: str, ours: np.ndarray) -> str:
     module, _, _ = name.rpartition(".")
     before, after = np.asarray(proof.draws[0].state[name]), proof.runs[0].buffers[name]
     ours = ours.reshape(before.shape)
-    momentum = getattr(dict(proof.port.module.named_modules()).get(module), "momentum", None)
+    if proof.side.module is None:
+        return ""
+    momentum = getattr(dict(proof.side.module.named_modules()).get(module), "momentum", None)
     if not momentum:
         return ""
     batch = (after - (1 - momentum) * before) / momentum
@@ -150,12 +150,9 @@ def _statistic_cause(proof: Proof, name: str, ours: np.ndarray) -> str:
 
 def _steps(proof: Proof, optimizer: Any, steps: int) -> Surface:
     factory, tx = optimizer
-    theirs, torch_state = _torch(proof, factory, proof.draws[0], steps)
+    torch_steps = proof.side.steps(factory, steps)
+    theirs, again = torch_steps.states, torch_steps.again
     ours, opt_state = _jax(proof, tx, steps)
-    again = [
-        _torch(proof, factory, moved(proof.draws[0], proof.fixed, salt), steps)[0]
-        for salt in (0, 1)
-    ]
     zero = {j.name for j in proof.judged_gradients(0) if j.verdict == "zero"}
     marks = sorted({1, steps})
     rows: list[Judged] = []
@@ -186,7 +183,7 @@ def _steps(proof: Proof, optimizer: Any, steps: int) -> Surface:
         return Surface("updates", "inconclusive", "no weight moved by more than rounding", table)
     worst = max(compared, key=lambda j: j.share)
     text = f"{steps} steps, largest difference {worst.share:.1g} of the move{excluded}"
-    states = _states(proof, torch_state, opt_state, zero)
+    states = _states(proof, torch_steps.moments, opt_state, zero)
     if states:
         text += f"; {states}"
     control = ""
@@ -231,43 +228,6 @@ def _moves(
             continue
         out.append(judged)
     return out
-
-
-def _torch(proof: Proof, factory: Any, draw: Draw, steps: int) -> tuple[dict[int, State], Any]:
-    module = proof.port.module
-    load(module, draw.state)
-    optimizer = made_optimizer(factory, module)
-    found: dict[int, State] = {}
-    for step in range(1, steps + 1):
-        optimizer.zero_grad()
-        torch_run.run(
-            module, draw.inputs, proof.port.pick, proof.port.loss, proof.port.cotangent, watch=False
-        )
-        optimizer.step()
-        scheduler = getattr(optimizer, "scheduler", None)
-        if scheduler is not None:
-            scheduler.step()
-        found[step] = {n: x for n, x in state_of(module).items() if n in proof.runs[0].grads}
-    names = {id(p): n for n, p in module.named_parameters()}
-    state = {names[id(p)]: s for p, s in optimizer.state.items() if id(p) in names}
-    return found, state
-
-
-def made_optimizer(factory: Any, module: nn.Module) -> Any:
-    """The user's optimizer over the parameters of the copy."""
-    try:
-        made = factory(list(module.parameters()))
-    except (TypeError, AttributeError, ValueError) as error:
-        try:
-            made = factory(module)
-        except Exception:
-            raise ProofError(
-                f"optimizer=: the torch factory raised {type(error).__name__}: {error}. It is "
-                "called with the list of parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
-            ) from error
-    if not hasattr(made, "step") or not hasattr(made, "zero_grad"):
-        raise ProofError(f"optimizer=: the torch factory gave {type(made).__name__}, no optimizer")
-    return made
 
 
 def _jax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
@@ -334,8 +294,8 @@ def _states(proof: Proof, torch_state: Any, opt_state: Any, zero: set[str]) -> s
             if piece.leaf != leaf or piece.name in zero:
                 continue
             theirs = torch_state.get(piece.name, {}).get(_STATES[found[1]])
-            if isinstance(theirs, torch.Tensor):
-                expected = theirs.detach().numpy().ravel()[piece.index]
+            if theirs is not None:
+                expected = theirs.ravel()[piece.index]
                 off = np.max(np.abs(np.asarray(x)[piece.region] - expected), initial=0.0)
                 worst = max(worst, float(off) / (scale_of(expected) or 1.0))
                 count += 1
@@ -353,9 +313,10 @@ def _cause(
     """torch's optimizer again with one setting as ports often have it; the one that fits."""
     names = list(dict.fromkeys(j.name.partition(" after ")[0] for j in bad))
     before = proof.draws[0].state
-    for what, build in _variants(factory):
+    live = proof.side.module is not None
+    for what, build in _variants(factory) if live else ():
         try:
-            moves, _ = _torch(proof, build, proof.draws[0], steps)
+            moves = proof.side.steps(build, steps, reruns=0).states
         except Exception:  # this mistake does not apply to this optimizer
             continue
         if all(_near(moves[steps][n], ours[steps][n], before[n]) for n in names):
@@ -378,6 +339,7 @@ def _near(x: Any, y: Any, before: Any) -> bool:
 
 def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
     """torch's optimizer with one setting changed."""
+    from jaxgrad.parity.torch_live import made as made_optimizer
 
     def changed(what: str, **new: Any) -> tuple[str, Any]:
         def build(module: nn.Module) -> Any:
@@ -418,7 +380,7 @@ def _of_module(build: Callable[[nn.Module], Any]) -> Callable[[Any], Any]:
     """A factory that only takes the module."""
 
     def made(given: Any) -> Any:
-        if not isinstance(given, nn.Module):
+        if not hasattr(given, "parameters"):
             raise TypeError("the module, please")
         return build(given)
 
