@@ -159,6 +159,11 @@ def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np
     return run.parts | {silent[0]: rest}
 
 
+def first_reader(run: TorchRun, number: int) -> int | None:
+    """The first value that was made of another."""
+    return next((i for i, v in enumerate(run.values) if number in v.inputs), None)
+
+
 def _likely(run: TorchRun, readers: list[int]) -> int | None:
     """Of several calls the one that does more than add and rearrange."""
     return next((i for i in readers if run.values[i].op not in _PLAIN), next(iter(readers), None))
@@ -179,7 +184,7 @@ def through(run: TorchRun, seen: Alignment, number: int, reader: int | None) -> 
         leaves = run.values[reader].cotangent
         if leaves is None or (arrives is not None and apart(leaves, arrives) > SAME):
             break  # the same numbers forward, others back: a gradient reversal
-        reader = next((i for i, v in enumerate(run.values) if reader in v.inputs), None)
+        reader = first_reader(run, reader)
     return reader
 
 

@@ -29,7 +29,11 @@ class Given(NamedTuple):
 def normalise(fn: Any, params: Any) -> Given:
     """A plain function and a tree, of whatever was given."""
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
-        fn, params = fn
+        return _single(*fn)
+    return _single(fn, params)
+
+
+def _single(fn: Any, params: Any) -> Given:
     if _is(fn, "flax.linen", "Module"):
         return Given(fn.apply, params)
     if _is(fn, "flax.nnx", "Module") and params is None:

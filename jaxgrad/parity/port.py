@@ -197,7 +197,7 @@ def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
 
 
 def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
-    """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by four of its."""
+    """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by one of its."""
     rng = np.random.default_rng([draw.number, salt, 1])
 
     def leaf(x: Any, eps: float = float(np.finfo(np.float64).eps)) -> Any:
@@ -205,7 +205,7 @@ def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
             return x
         return x * (1 + eps * rng.integers(-1, 2, x.shape))
 
-    rough = 4 * float(np.finfo(np.float32).eps)
+    rough = float(np.finfo(np.float32).eps)
     state = {name: leaf(x, rough) if name in fixed else leaf(x) for name, x in draw.state.items()}
     return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
 

@@ -132,9 +132,8 @@ class Proof:
         out = []
         for (name, theirs), x in zip(run.outputs.items(), ours, strict=False):
             reruns = [r.outputs[name] for r in again]
-            x = np.asarray(x)
-            x = x.reshape(theirs.shape) if x.size == theirs.size else x
-            out.append(judge(name or "output", theirs, x, reruns))
+            mine = np.reshape(x, theirs.shape) if np.size(x) == theirs.size else np.asarray(x)
+            out.append(judge(name or "output", theirs, mine, reruns))
         return out
 
     @functools.cached_property
@@ -454,13 +453,11 @@ class Proof:
             both = value.data, self.port.value(self.draws[draw], spot)
             reader, cause = backward.culprit(number, value.cotangent_data, ours, run, both)
         else:  # of the calls that read it, a dump cannot tell through which it goes wrong
-            reader, cause = (
-                next((i for i, v in enumerate(run.values) if number in v.inputs), None),
-                "",
-            )
+            reader, cause = backward.first_reader(run, number), ""
         reader = None if passed else backward.through(run, self.seen, number, reader)
-        before = reader is None or backward.moves_only(run, reader)
-        at = value if before else run.values[reader]
+        at = value
+        if reader is not None and not backward.moves_only(run, reader):
+            at = run.values[reader]
         key = passed or backward.between(self.flow, self.seen, spot, reader)
         size = float(np.max(np.abs(ours), initial=0.0))
         worst = np.unravel_index(int(np.argmax(np.abs(ours))), ours.shape) if ours.size else ()
@@ -469,8 +466,8 @@ class Proof:
             "backward",
             f"{at.module or '(the module)'} ({at.op})",
             place(self.port.program, key),
-            f"the cotangent of what it reads, torch's {value.name}, differs: its largest element is "
-            f"{'absent' if torch_value is None else f'{torch_value:.6g}'} in torch, {size:.6g} in JAX",
+            f"the cotangent of what it reads, torch's {value.name}, differs: its largest element "
+            f"is {size_of(torch_value)} in torch, {size:.6g} in JAX",
             tuple(int(i) for i in worst),
             torch_value,
             size,
@@ -496,17 +493,22 @@ class Proof:
 
     def plant_cotangent(self) -> str:
         """Bend one cotangent inside the JAX program by 1e-9: it must be found."""
-        self.differentiated
-        if self.bend is None:
+        if not self.differentiated or self.bend is None:
             return ""
         found = self._gradients(self.draws[0], 1 + PLANT)
         if self.wrong_cotangents(0, found) or any(
             j.verdict == "fail" for j in self.judged_gradients(0, found)
         ):
-            return f"{PLANT:g} planted in the cotangent at {place(self.port.program, self.bend)} was found"
+            where = place(self.port.program, self.bend)
+            return f"{PLANT:g} planted in the cotangent at {where} was found"
         return ""
 
 
 def numpy_inputs(inputs: Any) -> Any:
     """Inputs as fresh numpy arrays, floats as float64."""
     return map_leaves(lambda x: jax_program.widened(x) if hasattr(x, "dtype") else x, inputs)
+
+
+def size_of(x: float | None) -> str:
+    """For a person."""
+    return "absent" if x is None else f"{x:.6g}"

@@ -110,15 +110,16 @@ def check_outputs(run: TorchRun, made: JaxProgram, ours: list[np.ndarray]) -> No
     """Both sides give the same number of outputs, of the same shapes."""
     theirs = run.outputs
     if len(theirs) != len(made.out_paths):
+        names = ", ".join(n or "output" for n in made.out_paths)
         raise ProofError(
             f"torch gives {len(theirs)} outputs ({_shown(theirs)}), JAX gives "
-            f"{len(made.out_paths)} ({', '.join(n or 'output' for n in made.out_paths)}); say which "
-            "are compared with outputs=(torch_pick, jax_pick)"
+            f"{len(made.out_paths)} ({names}); say which are compared with "
+            "outputs=(torch_pick, jax_pick)"
         )
     for (name, x), path, y in zip(theirs.items(), made.out_paths, ours, strict=False):
         if x.shape != y.shape and not (name == "loss" and x.size == y.size):
             raise ProofError(
-                f"output {name or path or '0'!s}: torch gives shape {x.shape}, JAX gives {y.shape}; "
+                f"output {name or path or 0}: torch gives shape {x.shape}, JAX gives {y.shape}; "
                 "if one is a transpose of the other, say so with outputs=(torch_pick, jax_pick)"
             )
 

@@ -242,17 +242,18 @@ class _Watcher:
 
     def apart(self, read: tuple[int, ...], args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments of a call, with a copy of its own of the value `parts_of`."""
-        if self.parts_of is None or self.parts_of not in read:
+        number = self.parts_of
+        if number is None or number not in read:
             return args, kwargs
 
         def own(x: Any) -> Any:
             if isinstance(x, list | tuple):
                 return type(x)(own(y) for y in x) if type(x) in (list, tuple) else x
-            known = isinstance(x, Tensor) and self.index.get(id(x)) == self.parts_of
+            known = isinstance(x, Tensor) and self.index.get(id(x)) == number
             if not known or not x.requires_grad or id(x) in self._copies:
                 return x
             copy = x.view_as(x)
-            self.index[id(copy)] = self.parts_of  # a call that hands it back makes no new value
+            self.index[id(copy)] = number  # a call that hands it back makes no new value
             self._held.append(copy)
             reader = self._copies[id(copy)] = []
             copy.register_hook(lambda grad: self._part(reader, grad.detach()))

@@ -248,10 +248,8 @@ def _jax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
     found: dict[int, State] = {}
     for step in range(1, steps + 1):
         got = proof._gradients(proof.draws[0], leaves=leaves)
-        grads = [
-            jnp.zeros_like(leaves[i]) if got.leaves[i] is None else jnp.conj(got.leaves[i])
-            for i in range(count)
-        ]
+        pairs = zip(leaves[:count], got.leaves, strict=False)
+        grads = [jnp.zeros_like(x) if g is None else jnp.conj(g) for x, g in pairs]
         change, state = step_jit(tree(grads), state, tree(leaves[:count]))
         new = jax.tree.leaves(optax.apply_updates(tree(leaves[:count]), change))
         numbers = [i for i in range(count) if moves[i]]

@@ -39,7 +39,7 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class WeightMap:
-    """Every piece; `shapes` are those of the leaves, `fixed` leaves are no weights (step counts)."""
+    """Every piece, with the leaves of the user's params and torch's tensors."""
 
     pieces: tuple[Piece, ...]
     leaves: tuple[np.ndarray, ...]
@@ -470,7 +470,7 @@ _SYNONYMS = {
 def _words(text: str) -> list[str]:
     text = text.replace("running_mean", "mean").replace("running_var", "var")
     text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
-    words = re.findall(r"[a-z]+|\d+", text.lower())
+    words: list[str] = re.findall(r"[a-z]+|\d+", text.lower())
     return [_SYNONYMS.get(w, w) for w in words if w not in ("params", "param", "value")]
 
 
