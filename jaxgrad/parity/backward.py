@@ -56,6 +56,22 @@ def wrong(
     return found
 
 
+def nearest(run: TorchRun, number: int) -> set[str]:
+    """The weights of the calls that a value comes from most directly."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    todo = [number]
+    while todo:
+        i = todo.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        value = run.values[i]
+        found |= set(value.weights) or ({"input"} if value.op == "input" else set())
+        todo += () if value.weights else value.inputs
+    return found
+
+
 def culprit(
     number: int, theirs: np.ndarray | None, ours: np.ndarray, run: TorchRun, values: Any
 ) -> tuple[int | None, str]:

@@ -191,7 +191,7 @@ def _steps(proof: Proof, optimizer: Any, steps: int) -> Surface:
         name = j.name.partition(" after ")[0]
         if j.scale and abs(PLANT) > j.allowed / j.scale and j.torch:
             control = f"{PLANT:g} planted in the update of {name} was found"
-            planted = {step: {n: x for n, x in tree.items()} for step, tree in ours.items()}
+            planted = {step: dict(tree) for step, tree in ours.items()}
             step = marks[0]
             before = np.asarray(proof.draws[0].state[name])
             planted[step][name] = before + (planted[step][name] - before) * (1 + 2 * PLANT)
@@ -259,8 +259,7 @@ def _jax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
             leaves[i] = x
         if port.has_state:
             _thread(made, leaves, got.outputs)
-        back = port.weights
-        found[step] = _torch_values(back, [np.asarray(x) for x in leaves[:count]])
+        found[step] = port.weights.values_of([np.asarray(x) for x in leaves[:count]])
     return found, state
 
 
@@ -270,26 +269,6 @@ def _thread(made: Any, leaves: list[Any], outputs: list[np.ndarray]) -> None:
         for i, other in enumerate(made.param_paths):
             if other == path or other.endswith("/" + path) or path.endswith("/" + other):
                 leaves[i] = jnp.asarray(x)
-
-
-def _torch_values(weights: Any, leaves: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """What the leaves say of each torch weight (of a sum of two biases: nothing)."""
-    shared = {
-        p.leaf: sum(q.leaf == p.leaf and q.region == p.region for q in weights.pieces)
-        for p in weights.pieces
-    }
-    found: dict[str, np.ndarray] = {}
-    for piece in weights.pieces:
-        if shared[piece.leaf] > 1:
-            continue
-        if piece.name not in found:
-            found[piece.name] = np.array(
-                weights.tensors[piece.name], np.result_type(leaves[piece.leaf])
-            ).ravel()
-        found[piece.name][piece.index.ravel()] = (
-            leaves[piece.leaf][piece.region].ravel() - piece.offset
-        )
-    return {name: x.reshape(weights.tensors[name].shape) for name, x in found.items()}
 
 
 _STATES = {
@@ -360,11 +339,11 @@ def _near(x: Any, y: Any, before: Any) -> bool:
 
 def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
     """torch's optimizer with one setting changed."""
-    from jaxgrad.parity.torch_live import made as _made
+    from jaxgrad.parity.torch_live import made_optimizer
 
     def changed(what: str, **new: Any) -> tuple[str, Any]:
         def build(module: nn.Module) -> Any:
-            made = _made(factory, module)
+            made = made_optimizer(factory, module)
             for group in made.param_groups:
                 for key, value in new.items():
                     if key not in group:
@@ -388,7 +367,7 @@ def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
         yield changed(f"a learning rate {factor:g} times torch's", lr=lambda x, f=factor: x * f)
 
     def one_decay(module: nn.Module) -> Any:
-        made = _made(factory, module)
+        made = made_optimizer(factory, module)
         most = max(group.get("weight_decay", 0.0) for group in made.param_groups)
         for group in made.param_groups:
             group["weight_decay"] = most

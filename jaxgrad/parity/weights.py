@@ -71,6 +71,19 @@ class WeightMap:
             for name, g in found.items()
         }
 
+    def values_of(self, leaves: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """The torch tensors that these leaves hold; a sum of two biases says nothing of either."""
+        found: dict[str, np.ndarray] = {}
+        for piece in self.pieces:
+            beside = [p for p in self.pieces if p.leaf == piece.leaf and p.region == piece.region]
+            if len(beside) > 1:
+                continue
+            x = np.asarray(leaves[piece.leaf])
+            if piece.name not in found:
+                found[piece.name] = np.array(self.tensors[piece.name], x.dtype).ravel()
+            found[piece.name][piece.index.ravel()] = x[piece.region].ravel() - piece.offset
+        return {name: x.reshape(self.tensors[name].shape) for name, x in found.items()}
+
     def leaves_of(self, name: str) -> list[int]:
         """Which leaves hold (a part of) a torch tensor."""
         return list(dict.fromkeys(p.leaf for p in self.pieces if p.name == name))
@@ -345,6 +358,8 @@ class _Search:
 
 def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarray | None:
     """The index of each element of `leaf` in the flat `tensor`, or None if no layout fits."""
+    if tensor.size != leaf.size:
+        return None
     numbers = np.arange(tensor.size, dtype=np.int64)
     for shape in _shapes(tensor, leaf):
         view, places = tensor.reshape(shape), numbers.reshape(shape)

@@ -368,7 +368,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "mean_of_means",
-        "backward",
+        "forward",
         "loss",
         micro_batches=(slice(0, 3), slice(3, None)),
         about="the mean over micro-batches of 3 and 2 of their means",
