@@ -18,8 +18,7 @@ import torch
 from jaxgrad.parity import jax_program, structure, torch_run
 from jaxgrad.parity.front import ProofError, normalise
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.torch_live import made
-from jaxgrad.parity.torch_side import torch_side
+from jaxgrad.parity.torch_live import Live, made_optimizer
 
 
 Arrays = Mapping[str, np.ndarray]
@@ -41,7 +40,7 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     inputs = jax.tree.map(_single, pair["inputs"])
     run = torch_run.run(module, inputs, pick, loss, _ones, watch=False, dtype=torch.float32)
     if "optimizer" in pair:
-        made(pair["optimizer"][0], module).step()
+        made_optimizer(pair["optimizer"][0], module).step()
     after = {n: to_numpy(p) for n, p in module.named_parameters()}
     return {
         "outputs": {k: x for k, x in run.outputs.items() if k != "loss"},
@@ -51,7 +50,8 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
 
 
 def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
-    side = torch_side(pair["module"], pair["inputs"], None, None, 0)
+    pick, loss = (pair.get(key, (None, None))[0] for key in ("outputs", "loss"))
+    side = Live(pair["module"], pair["inputs"], pick, loss, 0)
     _, weights = structure.weight_map(side, pair["fn"], pair["params"], pair.get("weights"))
     given = normalise(pair["fn"], pair["params"])
     inputs = jax.tree.map(_single, pair["inputs"])

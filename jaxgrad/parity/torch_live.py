@@ -82,7 +82,7 @@ class Live:
     ) -> tuple[dict[int, State], dict[str, dict[str, np.ndarray]]]:
         """The parameters after each step, and the optimizer's own state after the last."""
         load(self.module, draw.state)
-        optimizer = made(factory, self.module)
+        optimizer = made_optimizer(factory, self.module)
         found: dict[int, State] = {}
         for step in range(1, steps + 1):
             optimizer.zero_grad()
@@ -111,7 +111,7 @@ class Live:
         return {name: x.detach() for name, x in module.state_dict().items()}
 
 
-def made(factory: Any, module: nn.Module) -> Any:
+def made_optimizer(factory: Any, module: nn.Module) -> Any:
     """The user's optimizer over the parameters of the copy."""
     try:
         found = factory(list(module.parameters()))

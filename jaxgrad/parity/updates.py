@@ -337,7 +337,7 @@ def _near(x: Any, y: Any, before: Any) -> bool:
 
 def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
     """torch's optimizer with one setting changed."""
-    from jaxgrad.parity.torch_live import made as made_optimizer
+    from jaxgrad.parity.torch_live import made_optimizer
 
     def changed(what: str, **new: Any) -> tuple[str, Any]:
         def build(module: nn.Module) -> Any:
