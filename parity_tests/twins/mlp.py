@@ -318,8 +318,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "weight_norm_stopped",
-        "gradients",
-        "mix*",
+        "backward",
+        "mix",
         silent=True,
         stop_length=lax.stop_gradient,
         about="the norm of the direction held constant: an update may change its length",
