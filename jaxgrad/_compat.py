@@ -105,6 +105,12 @@ def identity_primitive(name: str) -> jex_core.Primitive:
     return primitive
 
 
+def short_line(eqn: jex_core.JaxprEqn) -> str:
+    """`source_line` without folders, column and function."""
+    path, _, rest = source_line(eqn).partition(" (")[0].rpartition("/")[2].partition(":")
+    return f"{path}:{rest.partition(':')[0]}"
+
+
 def user_line(eqn: jex_core.JaxprEqn) -> str:
     """`file:line` of the innermost frame outside of installed packages that made `eqn`, or "".
 

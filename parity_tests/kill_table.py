@@ -2,7 +2,7 @@
 
 python -m parity_tests.kill_table               every bug of every twin
 python -m parity_tests.kill_table --sample 12   a fixed sample
-python -m parity_tests.kill_table gpt2 --correct --seeds 5
+python -m parity_tests.kill_table gpt2 --correct --seeds 0 1 2 --wraps jit
 """
 
 import argparse
@@ -102,7 +102,7 @@ def planted(patterns: Sequence[str] = ()) -> list[tuple[str, Bug]]:
     ]
 
 
-def correct(patterns: Sequence[str], seeds: int) -> int:
+def correct(patterns: Sequence[str], seeds: Sequence[int], wraps: Sequence[str]) -> int:
     """Prove what is right; returns how many false alarms there were."""
     alarms = count = 0
     for name in names():
@@ -110,14 +110,14 @@ def correct(patterns: Sequence[str], seeds: int) -> int:
             continue
         made = twin(name)
         for label, options in made.CONFIGURATIONS.items():
-            for seed in range(seeds):
-                for wrap in WRAPS:
+            for seed in seeds:
+                for wrap in wraps:
                     report = proved(made.pair(seed, **options), wrap, seed)
                     count += 1
                     if report.verdict != "pass":
                         alarms += 1
                         print(f"ALARM {name}/{label} seed {seed} {wrap}\n{report}", flush=True)
-            print(f"{name}/{label}: {seeds} seeds x {len(WRAPS)} done", flush=True)
+            print(f"{name}/{label}: {len(seeds)} seeds x {len(wraps)}", flush=True)
     print(f"{count - alarms} passed, {alarms} failed")
     return alarms
 
@@ -161,14 +161,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="part of twin/bug")
     parser.add_argument("--sample", type=int, metavar="N", help="a fixed sample of N")
     parser.add_argument("--correct", action="store_true", help="prove what is right instead")
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--wraps", nargs="+", choices=list(WRAPS), default=list(WRAPS))
     parser.add_argument("--no-usual", action="store_true", help="leave the usual rules out")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args(argv)
     configure()
     if options.correct:
-        return 1 if correct(options.patterns, options.seeds) else 0
+        return 1 if correct(options.patterns, options.seeds, options.wraps) else 0
     chosen = planted(options.patterns)
     if options.sample is not None and options.sample < len(chosen):
         chosen = sorted(

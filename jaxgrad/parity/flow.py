@@ -120,5 +120,5 @@ def place(made: JaxProgram, key: Key) -> str:
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
     lines = (_compat.user_line(e) for e in (eqn, *reversed(around)))
-    line = next(filter(None, lines), _compat.source_line(eqn).split(" (")[0])
+    line = next(filter(None, lines), None) or _compat.short_line(eqn)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"

@@ -234,7 +234,7 @@ def watched(
         for k, x in slot.get("slot", {}).items():
             outs[k] = tap(outs[k], x)
         found = {}
-        if path not in made.closed:
+        if path in made.equations and path not in made.closed:  # the derivative's are not
             for k, x in enumerate(outs):
                 if jnp.issubdtype(x.dtype, jnp.inexact) and read((path, k)):
                     found[k] = show((path, k), x)
@@ -294,9 +294,9 @@ def _order(path: Path) -> tuple:
 
 def _enters(made: JaxProgram, path: Path) -> bool:
     """Into everything but a custom rule, whose own derivative stays; into that only to lift."""
-    eqn = made.equations[path]
-    if eqn.primitive.name not in _CUSTOM:
-        return True
+    eqn = made.equations.get(path)
+    if eqn is None or eqn.primitive.name not in _CUSTOM:
+        return True  # None: in the derivative of a custom rule
     return any(_is_low(v) for place in walk(inner(eqn)[0]) for v in place.eqn.outvars)
 
 

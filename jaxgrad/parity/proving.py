@@ -199,6 +199,12 @@ class Proof:
         ends = [run.output_values[positions[n]] for n in names]
         wrong = [i for i in ends if i is not None]
         outs = [key for n in names for key in self.flow.outputs[positions[n]]]
+        if wrong and all(self.seen.candidates[i] for i in wrong):
+            at = run.values[wrong[0]]
+            text = f"the JAX program has what torch's {at.op} makes, and returns something else"
+            return Finding("forward", f"{at.module or '(the module)'} ({at.op})",
+                           place(self.port.program, outs[0]), text, bad.index, bad.torch,
+                           bad.jax)  # fmt: skip
         region = forward.lost(run, self.seen, wrong)
         lost = forward.sides(self.flow, self.seen, outs)
         starts = forward.origins(run, self.seen, region)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad import _compat
@@ -63,7 +64,7 @@ def traced(given: front.Given, inputs: Any, pick: Any, loss: Any, has_state: boo
                 "fn is not pure: a traced value outlives it (kept in a list, a global or an "
                 f"attribute). {_short(error)}"
             ) from error
-    if not any(np.issubdtype(a.dtype, np.inexact) for a in made.jaxpr.out_avals):
+    if not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in made.jaxpr.out_avals):
         raise ProofError("fn's outputs hold no floating values, so nothing has a gradient")
     return made
 
@@ -84,9 +85,9 @@ def guarded(run: Callable[[], Any], inputs: Any = ()) -> Any:
             f"fn is not pure: a traced value outlives its transformation. {_short(error)}"
         ) from error
     except Exception as error:
+        given = f"fn called with {len(_arrays(inputs))} inputs" if inputs else "fn"
         raise ProofError(
-            f"JAX: fn called with {len(_arrays(inputs))} inputs raised "
-            f"{type(error).__name__}{_where(error)}: {_short(error)}"
+            f"JAX: {given} raised {type(error).__name__}{_where(error)}: {_short(error)}"
         ) from error
 
 
