@@ -7,8 +7,8 @@
 # in this order: which parameters have a gradient, the forward pass, the cotangents inside, the
 # gradients, the updates of an optimizer. Where the two part, it names the first place.
 #
-# This notebook is also the answer to three mistakes that are easy to make and hard to see. Two of
-# them leave outputs and loss as they are.
+# First a port that is right, then three mistakes that are easy to make and hard to see. Two of them
+# leave outputs and loss as they are.
 
 # %%
 # On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
