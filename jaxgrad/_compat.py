@@ -71,6 +71,11 @@ def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable
     return jax.shard_map(body, axis_names=set(names), **options)
 
 
+def is_traced(x: Any) -> bool:
+    """Whether a value is a tracer: it has a shape, and no numbers yet."""
+    return isinstance(x, jax.core.Tracer)  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def source_line(eqn: jex_core.JaxprEqn) -> str:
     """`file:line (function)` of the user's line that made `eqn`."""
     return source_info_util.summarize(eqn.source_info)

@@ -184,7 +184,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             else f"  (wanted {bug.surface}: {bug.where})"
         )
         print(
-            f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {row.said.splitlines()[0]}{where} {row.seconds:.1f} s",
+            f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {row.said.splitlines()[0]}{where} "
+            f"{row.seconds:.1f} s",
             flush=True,
         )
         rows.append(row)

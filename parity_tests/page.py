@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jinja2
-
 from jaxgrad.parity.compare import Leaf
+from jaxgrad.parity.proof_page import number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.engine import Result
@@ -65,18 +64,11 @@ def write(
       old: An earlier `--json`, to mark what changed.
       pictures: Case id -> SVG; without JavaScript the page has them in words.
     """
-    environment = jinja2.Environment(
-        autoescape=True,  # a case id or a message with markup in it stays text
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    template = environment.from_string(_TEMPLATE.read_text())
     by_case: dict[str, list[Result]] = collections.defaultdict(list)
     for result in results:
         by_case[result.id].append(result)
     drawn = pictures or {}
-    text = template.render(
+    text = template(_TEMPLATE).render(
         cases=cases,
         by_case=by_case,
         cells={_key(result): result for result in results},
@@ -176,15 +168,6 @@ def _bars(totals: Sequence[int]) -> list[Bar]:
         Bar(label, count, 40 * place, 60 * math.log1p(count) / highest)
         for place, (label, count) in enumerate(zip([*labels, f"{BINS[-1]}+"], totals, strict=True))
     ]
-
-
-def number(value: Any) -> str:
-    """A number in a few characters; NaN and infinities are words."""
-    if value is None:
-        return ""
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
-    return f"{value:.2g}" if isinstance(value, float) else str(value)
 
 
 def anchor(id: str) -> str:

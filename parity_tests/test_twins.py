@@ -167,11 +167,17 @@ def jax_steps(pair: dict[str, Any], objective: Any, start: list[Any]) -> list[np
     params = pair["params"]
     leaves, treedef = jax.tree.flatten(params)
     assert len(start) == len(leaves), "a twin with an optimizer has floating parameters only"
+    moves = trains(pair)
+
+    def only_moving(values: list[Any]) -> Any:
+        kept = [x if m else jnp.zeros_like(x) for x, m in zip(values, moves, strict=True)]
+        return jax.tree.unflatten(treedef, kept)
 
     @jax.jit
     def step(params: Any, state: Any) -> Any:
         grads, _ = jax.grad(objective, has_aux=True)(jax.tree.leaves(params), {})
-        updates, state = tx.update(jax.tree.unflatten(treedef, grads), state, params)
+        updates, state = tx.update(only_moving(grads), state, params)
+        updates = only_moving(jax.tree.leaves(updates))
         return optax.apply_updates(params, updates), state, grads
 
     state, first = tx.init(params), None
@@ -274,7 +280,8 @@ def test_the_bugs_name_what_there_is():
     for twin, module in TWINS.items():
         for bug in module.BUGS:
             made = module.pair(0, **bug.plant)["module"]
-            names = [n for n, _ in made.named_modules()] + [n for n, _ in made.named_parameters()]
+            found = (made.named_modules(), made.named_parameters(), made.named_buffers())
+            names = [name for part in found for name, _ in part]
             if bug.where != "loss" and not fnmatch.filter(names, bug.where):
                 lost.append(f"{twin}/{bug.name}: {bug.where}")
     assert not lost, f"no such module or parameter: {lost}"

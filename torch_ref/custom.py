@@ -124,7 +124,11 @@ def closure(x, w):
 
 
 def needs_input_grad(x, w):
-    needed = {}
+    needed, made = {}, {}
+
+    def make(name, grad):
+        made[name] = True
+        return grad
 
     class Product(Function):
         @staticmethod
@@ -137,8 +141,9 @@ def needs_input_grad(x, w):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
             needed.update(x=needs_x, w=needs_w)
-            grad_x = 2 * grad_output * w if needs_x else None
-            grad_w = 3 * grad_output * x if needs_w else None
+            made.clear()
+            grad_x = make("x", 2 * grad_output * w) if needs_x else None
+            grad_w = make("w", 3 * grad_output * x) if needs_w else None
             return grad_x, grad_w
 
     out = {}
@@ -147,7 +152,7 @@ def needs_input_grad(x, w):
         w.requires_grad_(name != "x")
         loss = Product.apply(x, w).sum()
         found = torch.autograd.grad(loss, leaves)
-        out[name] = {"loss": loss, "grads": found, "needed": dict(needed)}
+        out[name] = {"loss": loss, "grads": found, "needed": dict(needed), "made": sorted(made)}
     return out
 
 

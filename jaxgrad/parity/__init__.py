@@ -5,6 +5,8 @@ from jaxgrad.parity.compare import Leaf as Leaf
 from jaxgrad.parity.compare import Raises as Raises
 from jaxgrad.parity.compare import Tolerance as Tolerance
 from jaxgrad.parity.compare import compare as compare
+from jaxgrad.parity.dumping import dump as dump
+from jaxgrad.parity.front import ProofError as ProofError
 from jaxgrad.parity.proof import Finding as Finding
 from jaxgrad.parity.proof import Report as Report
 from jaxgrad.parity.proof import Surface as Surface

@@ -11,12 +11,30 @@ from jaxgrad.parity.align import NOISY, Alignment
 from jaxgrad.parity.fingerprint import SIZE, apart, fingerprint, magnitude
 from jaxgrad.parity.flow import Flow, leaf_of
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
-from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.torch_values import TorchRun
 from jaxgrad.parity.weights import layout
 
 
 SAME = 1e-9
 NOTHING = 1e-13  # of the largest cotangent: rounding of what is zero
+
+
+_MOVES = (
+    "getitem",
+    "reshape",
+    "view",
+    "transpose",
+    "permute",
+    "flatten",
+    "contiguous",
+    "unsqueeze",
+    "squeeze",
+    "split",
+    "chunk",
+    "unbind",
+    "result",
+)
+_PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 
 def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]:
@@ -26,9 +44,22 @@ def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]
         spot = seen.spot(i)
         if spot is None or seen.trivial[i] or seen.first[i] != i or value.changed:
             continue
-        if leaf_of(spot.key) is None and spot.path not in made.closed:
+        if leaf_of(spot.key) is None and spot.path not in made.closed and not _shared(run, i):
             found[i] = spot
     return found
+
+
+def _shared(run: TorchRun, number: int) -> bool:
+    """Whether one call made this value and another: a port may take the last state of an LSTM
+    from its outputs, and then the cotangent of one is part of the other's.
+    """
+    value = run.values[number]
+    beside = [
+        k for k in (number - 2, number - 1, number + 1, number + 2) if 0 <= k < len(run.values)
+    ]
+    return value.op not in _MOVES and any(
+        run.values[k].call is not None and run.values[k].call is value.call for k in beside
+    )
 
 
 def wrong(
@@ -53,6 +84,22 @@ def wrong(
             continue
         if run.values[i].cotangent is None or float(apart(ours, theirs)) > bound:
             found.append(i)
+    return found
+
+
+def nearest(run: TorchRun, number: int) -> set[str]:
+    """The weights of the calls that a value comes from most directly."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    todo = [number]
+    while todo:
+        i = todo.pop()
+        if i in seen:
+            continue
+        seen.add(i)
+        value = run.values[i]
+        found |= set(value.weights) or ({"input"} if value.op == "input" else set())
+        todo += () if value.weights else value.inputs
     return found
 
 
@@ -112,22 +159,9 @@ def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np
     return run.parts | {silent[0]: rest}
 
 
-_MOVES = (
-    "getitem",
-    "reshape",
-    "view",
-    "transpose",
-    "permute",
-    "flatten",
-    "contiguous",
-    "unsqueeze",
-    "squeeze",
-    "split",
-    "chunk",
-    "unbind",
-    "result",
-)
-_PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
+def first_reader(run: TorchRun, number: int) -> int | None:
+    """The first value that was made of another."""
+    return next((i for i, v in enumerate(run.values) if number in v.inputs), None)
 
 
 def _likely(run: TorchRun, readers: list[int]) -> int | None:
@@ -150,7 +184,7 @@ def through(run: TorchRun, seen: Alignment, number: int, reader: int | None) -> 
         leaves = run.values[reader].cotangent
         if leaves is None or (arrives is not None and apart(leaves, arrives) > SAME):
             break  # the same numbers forward, others back: a gradient reversal
-        reader = next((i for i, v in enumerate(run.values) if reader in v.inputs), None)
+        reader = first_reader(run, reader)
     return reader
 
 

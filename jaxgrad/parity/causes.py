@@ -67,6 +67,7 @@ def _skipped(run: TorchRun, i: int, prints: np.ndarray) -> int | None:
     """Whether JAX has what comes after a call made of what came before it."""
     value = run.values[i]
     assert value.call is not None and value.data is not None
+    data = value.data
     _, args, kwargs = value.call
     before = [x for x in _tensors((args, kwargs)) if tuple(x.shape) == value.shape]
     for after in run.values[i + 1 :]:
@@ -79,7 +80,7 @@ def _skipped(run: TorchRun, i: int, prints: np.ndarray) -> int | None:
                 if isinstance(y, list | tuple):
                     return type(y)(map(swap, y)) if type(y) in (list, tuple) else y
                 same = isinstance(y, Tensor) and y.shape == x.shape and y.is_floating_point()
-                return x if same and np.array_equal(to_numpy(y), value.data) else y
+                return x if same and np.array_equal(to_numpy(y), data) else y
 
             try:
                 with torch.no_grad():

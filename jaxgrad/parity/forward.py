@@ -10,7 +10,7 @@ import numpy as np
 from jaxgrad.parity.align import Alignment
 from jaxgrad.parity.flow import Flow, leaf_key, leaf_of
 from jaxgrad.parity.jax_program import Key
-from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.torch_values import TorchRun
 from jaxgrad.parity.weights import WeightMap
 
 
@@ -43,7 +43,9 @@ def origins(run: TorchRun, seen: Alignment, region: Sequence[int]) -> list[int]:
     for i in region:
         value = run.values[i]
         reads = [k for k in value.inputs if k != i]
-        if value.weights or any(k in fed or k not in inside and not seen.trivial[k] for k in reads):
+        if value.weights or any(
+            k in fed or (k not in inside and not seen.trivial[k]) for k in reads
+        ):
             fed.add(i)
     return _sources(run, fed, fed) or _sources(run, inside, inside)
 

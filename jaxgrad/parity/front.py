@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import importlib.metadata
 import inspect
 import pathlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -28,7 +29,11 @@ class Given(NamedTuple):
 def normalise(fn: Any, params: Any) -> Given:
     """A plain function and a tree, of whatever was given."""
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
-        fn, params = fn
+        return _single(*fn)
+    return _single(fn, params)
+
+
+def _single(fn: Any, params: Any) -> Given:
     if _is(fn, "flax.linen", "Module"):
         return Given(fn.apply, params)
     if _is(fn, "flax.nnx", "Module") and params is None:
@@ -120,3 +125,15 @@ def versions() -> dict[str, str]:
         if name in sys.modules:
             found[name] = importlib.metadata.version(name)
     return found
+
+
+@contextlib.contextmanager
+def scene() -> Iterator[None]:
+    """float64, on the CPU, whatever the user's own settings are."""
+    with (
+        jax.enable_x64(True),
+        jax.default_device(jax.local_devices(backend="cpu")[0]),
+        jax.default_matmul_precision("highest"),
+        np.errstate(all="ignore"),
+    ):
+        yield

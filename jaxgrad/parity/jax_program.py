@@ -18,7 +18,17 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from jaxgrad import _compat
-from jaxgrad._jaxpr import Path, evaluate, inner, is_inexact, live_inputs, plain, tap, walk
+from jaxgrad._jaxpr import (
+    Path,
+    abstract,
+    evaluate,
+    inner,
+    is_inexact,
+    live_inputs,
+    plain,
+    tap,
+    walk,
+)
 from jaxgrad.parity.fingerprint import SIZE, fingerprint
 
 
@@ -84,7 +94,7 @@ def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any], li
 
 def widened(x: Any) -> np.ndarray:
     """A numpy copy; floats as float64, complex numbers as complex128."""
-    if isinstance(x, jax.Array) and jax.dtypes.issubdtype(x.dtype, jax.dtypes.prng_key):
+    if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
         return x  # pyright: ignore[reportReturnType]
     x = np.array(x)
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
@@ -214,6 +224,7 @@ def watched(
             given.setdefault(path, {}).setdefault(kind, {})[output] = x
 
     def after(eqn: Any, path: Path, outs: list[Any], slot: Any) -> Any:
+        del eqn
         outs = list(outs)
         slot = slot or {}
         for k, scale in slot.get("scale", {}).items():
@@ -258,7 +269,7 @@ _bent.defvjp(
 
 def slot(made: JaxProgram, key: Key) -> jax.Array:
     """Zeros for one value, with a leading axis for each scan around it."""
-    aval = made.equations[key[0]].outvars[key[1]].aval
+    aval = abstract(made.equations[key[0]].outvars[key[1]])
     dtype = jnp.complex128 if jnp.issubdtype(aval.dtype, jnp.complexfloating) else jnp.float64
     return jnp.zeros((*made.lengths[key[0]], *aval.shape), dtype)
 

@@ -5,20 +5,21 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import torch
-from torch import nn
 
-from jaxgrad.parity import jax_program, torch_run
+from jaxgrad.parity import jax_program
 from jaxgrad.parity.fingerprint import fingerprint
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
-from jaxgrad.parity.torch_run import TorchRun
 from jaxgrad.parity.weights import WeightMap
+
+
+if TYPE_CHECKING:
+    from torch import nn
 
 
 # Compiling is most of the time, and the results are judged by float64 rules either way.
@@ -43,27 +44,16 @@ class Gradients:
 
 @dataclasses.dataclass
 class Port:
-    module: nn.Module  # a float64 copy
+    module: Any  # torch's, a float64 copy; None where a dump stands for it
     program: JaxProgram
     weights: WeightMap
-    pick: Callable[[Any], Any] | None
-    loss: Callable[..., Any] | None
+    has_loss: bool
     has_state: bool
     seed: int
 
-    def torch(self, draw: Draw, **options: Any) -> TorchRun:
-        """Run torch on a draw, forward and back."""
-        load(self.module, draw.state)
-        return torch_run.run(
-            self.module, draw.inputs, self.pick, self.loss, self.cotangent, **options
-        )
-
-    def cotangent(self, name: str, output: np.ndarray) -> np.ndarray:
-        """What comes back into an output: standard normal, the same on both sides."""
-        names = [n for n in self.program.out_paths if n != "loss"]
-        del name
-        rng = np.random.default_rng([self.seed, output.size, len(names)])
-        return rng.standard_normal(output.shape)
+    def cotangent(self, output: np.ndarray) -> np.ndarray:
+        """What comes back into an output."""
+        return cotangent(self.seed, sum(n != "loss" for n in self.program.out_paths), output)
 
     def leaves(self, draw: Draw) -> list[Any]:
         """The JAX leaves of a draw: params, then inputs."""
@@ -119,7 +109,7 @@ class Port:
 
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
-        made, has_loss = self.program, self.loss is not None
+        made, has_loss = self.program, self.has_loss
         count = len(made.out_paths)
 
         def run(fixed: Any, moving: Any, cotangents: Any, slots: Any, scales: Any, bends: Any):
@@ -158,10 +148,9 @@ class Port:
         given = list(self.leaves(draw) if leaves is None else leaves)
         moves = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in given]
         cotangents = [
-            self.cotangent(name, np.zeros(aval.shape)) if jnp.issubdtype(aval.dtype, jnp.inexact)
-            else None
-            for name, aval in zip(self.program.out_paths, self.program.jaxpr.out_avals, strict=False)
-        ]  # fmt: skip
+            self.cotangent(np.zeros(x.shape)) if jnp.issubdtype(x.dtype, jnp.inexact) else None
+            for x in self.program.jaxpr.out_avals[: len(self.program.out_paths)]
+        ]
         (grads, found), outputs = self._differentiate(
             [None if m else x for x, m in zip(given, moves, strict=True)],
             [x if m else None for x, m in zip(given, moves, strict=True)],
@@ -181,6 +170,17 @@ class Port:
         )
 
 
+def cotangent(seed: int, outputs: int, output: np.ndarray) -> np.ndarray:
+    """Standard normal, the same on both sides.
+
+    Args:
+      seed: Of the proof.
+      outputs: How many there are.
+      output: The one that it comes back into.
+    """
+    return np.random.default_rng([seed, output.size, outputs]).standard_normal(output.shape)
+
+
 def state_of(module: nn.Module) -> dict[str, np.ndarray]:
     """Every parameter and buffer of a module; tied ones under their first name."""
     named = [*module.named_parameters(), *module.named_buffers()]
@@ -189,13 +189,15 @@ def state_of(module: nn.Module) -> dict[str, np.ndarray]:
 
 def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
     """Put weights into a module, in place."""
+    import torch
+
     with torch.no_grad():
         for name, x in [*module.named_parameters(), *module.named_buffers()]:
             x.copy_(to_torch(np.asarray(state[name])).reshape(x.shape))
 
 
 def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
-    """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by four of its."""
+    """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by one of its."""
     rng = np.random.default_rng([draw.number, salt, 1])
 
     def leaf(x: Any, eps: float = float(np.finfo(np.float64).eps)) -> Any:
@@ -203,7 +205,7 @@ def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
             return x
         return x * (1 + eps * rng.integers(-1, 2, x.shape))
 
-    rough = 4 * float(np.finfo(np.float32).eps)
+    rough = float(np.finfo(np.float32).eps)
     state = {name: leaf(x, rough) if name in fixed else leaf(x) for name, x in draw.state.items()}
     return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
 

@@ -77,6 +77,7 @@ class Report:
         Raises:
           AssertionError: It does not; the text is the whole report.
         """
+        __tracebackhide__ = True  # pytest shows the test's own line
         if self.verdict != "pass":
             raise AssertionError(str(self))
         return self
@@ -84,6 +85,27 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Plain lists, dicts, strings and numbers."""
         return _plain(dataclasses.asdict(self))
+
+    @classmethod
+    def from_dict(cls, made: Mapping[str, Any]) -> Report:
+        """What `to_dict` gave, as a report again."""
+
+        def finding(found: Mapping[str, Any]) -> Finding:
+            return Finding(**{**found, "index": tuple(found["index"])})
+
+        surfaces = {
+            name: Surface(
+                **{
+                    **surface,
+                    "rows": tuple(surface["rows"]),
+                    "findings": tuple(finding(f) for f in surface["findings"]),
+                }
+            )
+            for name, surface in made["surfaces"].items()
+        }
+        first = made["first"] and finding(made["first"])
+        lists = {name: tuple(made[name]) for name in ("notes", "not_visible")}
+        return cls(**{**made, **lists, "surfaces": surfaces, "first": first})
 
     def to_json(self, path: str | pathlib.Path | None = None) -> str:
         """The report as JSON; also written to `path` if one is given."""
@@ -96,7 +118,7 @@ class Report:
         """Write the report as one offline page."""
         from jaxgrad.parity.proof_page import render
 
-        pathlib.Path(path).write_text(render([self]))
+        pathlib.Path(path).write_text(render([self]), encoding="utf-8")
 
     def __str__(self) -> str:
         lines = [f"{self.verdict.upper()}  {self.name}".rstrip()]

@@ -8,15 +8,14 @@ Nothing in either model is edited: the values inside are recognised by what they
 from __future__ import annotations
 
 import contextlib
+import os
+import pathlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import jax
-import numpy as np
-
 from jaxgrad.parity import front
-from jaxgrad.parity.front import ProofError
+from jaxgrad.parity.front import ProofError, scene
 from jaxgrad.parity.proof import SURFACES, Report, Surface, worst
 
 
@@ -34,15 +33,18 @@ def prove(
     steps: int = 0,
     has_state: bool = False,
     seed: int = 0,
+    progress: Callable[[str], None] | None = None,
 ) -> Report:
     """Compare the gradients of a torch module with those of its JAX port, surface by surface.
 
     Args:
-      module: A `torch.nn.Module`, in the mode (train or eval) that is meant.
+      module: A `torch.nn.Module`, in the mode (train or eval) that is meant; or the path of a
+        `dump` of one, where torch is not installed.
       fn: `fn(params, *inputs) -> outputs`; or a flax nnx, linen or equinox module.
       params: The port's parameters, any tree; for linen its variables; None for a module that
         holds its own.
-      inputs: A tuple of numpy arrays, given to both sides; a mapping for named arguments.
+      inputs: A tuple of numpy arrays, given to both sides; a mapping for named arguments. A dump
+        holds its own.
       weights: `state_dict -> params`, or torch name -> path, (path, axes) or (path, function),
         where the map cannot be seen from the values.
       outputs: (torch_pick, jax_pick): what of the results is compared.
@@ -54,6 +56,7 @@ def prove(
       steps: How many steps of it to compare.
       has_state: `fn` returns (outputs, new_state); the state is compared with torch's buffers.
       seed: Of the cotangents and of the second draw.
+      progress: Called with the name of each step as it begins.
 
     Returns:
       A `Report`. It never raises for a wrong or unusable port: the verdict says so.
@@ -70,9 +73,10 @@ def prove(
       >>> prove(layer, port, params, (np.ones((4, 3)),)).verdict
       'pass'
     """
-    clock = Clock()
-    name = f"{type(module).__name__} | {front.name_of(fn)}"
-    with _scene():
+    clock = Clock(progress)
+    side = pathlib.Path(module).name if isinstance(module, str | os.PathLike) else None
+    name = f"{side or type(module).__name__} | {front.name_of(fn)}"
+    with scene():
         try:
             from jaxgrad.parity.proving import Proof
 
@@ -101,35 +105,30 @@ def prove(
         notes=tuple(proof.notes),
         not_visible=tuple(proof.not_visible),
         seconds=clock.seconds,
-        versions=front.versions(),
+        versions=front.versions() | dict(proof.side.versions),
     )
 
 
 class Clock:
-    """Where the time goes."""
+    """Where the time goes.
 
-    def __init__(self) -> None:
+    Args:
+      progress: Called with the name of each step as it begins.
+    """
+
+    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+        self.progress = progress
         self.seconds: dict[str, float] = {}
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[None]:
+        if self.progress is not None:
+            self.progress(name)
         start = time.perf_counter()
         try:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
-@contextlib.contextmanager
-def _scene() -> Iterator[None]:
-    """float64, on the CPU, whatever the user's own settings are."""
-    with (
-        jax.enable_x64(True),
-        jax.default_device(jax.local_devices(backend="cpu")[0]),
-        jax.default_matmul_precision("highest"),
-        np.errstate(all="ignore"),
-    ):
-        yield
 
 
 def _error(text: str, name: str, clock: Clock) -> Report:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -10,42 +9,28 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
-import torch
-from torch import nn
 
 from jaxgrad import _compat
-from jaxgrad.parity import front, jax_program, torch_run, weights
+from jaxgrad.parity import front, jax_program, weights
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.interop import map_leaves, to_numpy
 from jaxgrad.parity.jax_program import JaxProgram
 from jaxgrad.parity.proof import Finding, Surface
-from jaxgrad.parity.torch_run import TorchRun
+from jaxgrad.parity.torch_values import TorchRun
 from jaxgrad.parity.weights import WeightMap
 
 
 if TYPE_CHECKING:
     from jaxgrad.parity.port import Port
     from jaxgrad.parity.proving import Proof
-
-
-def check_module(module: Any) -> None:
-    """What must hold of the torch module before it runs."""
-    if not isinstance(module, nn.Module):
-        raise ProofError(f"the first argument is {type(module).__name__}, not a torch.nn.Module")
-    for name, x in [*module.named_parameters(), *module.named_buffers()]:
-        bad = int((~torch.isfinite(x)).sum()) if x.is_floating_point() else 0
-        if bad and isinstance(x, nn.Parameter):
-            raise ProofError(
-                f"the weights are not finite: {name!r} of shape {tuple(x.shape)} has {bad} NaN or "
-                "infinities"
-            )
+    from jaxgrad.parity.torch_side import TorchSide
 
 
 def check_inputs(inputs: Any) -> Any:
     """The inputs as numpy arrays, floats as float64."""
     if inputs is None:
         raise ProofError("no inputs were given: a tuple of numpy arrays, one for each argument")
-    if isinstance(inputs, np.ndarray | jax.Array | torch.Tensor):
+    if hasattr(inputs, "__array__"):
         inputs = (inputs,)
     if isinstance(inputs, list):
         inputs = tuple(inputs)
@@ -56,46 +41,6 @@ def check_inputs(inputs: Any) -> Any:
         if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).any():
             raise ProofError(f"input {path} of shape {x.shape} has {int(np.isnan(x).sum())} NaN")
     return inputs
-
-
-def check_run(module: nn.Module, inputs: Any, pick: Any, loss: Any) -> None:
-    """torch runs, and runs the same way twice."""
-    state = copy.deepcopy(module.state_dict())
-    runs = []
-    for number in range(2):
-        try:
-            runs.append(torch_run.run(module, inputs, pick, loss, watch=False, salt=number))
-        except Exception as error:
-            kinds = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in _arrays(inputs))
-            raise ProofError(
-                f"torch: {type(module).__name__} called with {len(_arrays(inputs))} inputs "
-                f"({kinds}) raised {type(error).__name__}: {error}"
-            ) from error
-        module.load_state_dict(state)
-    one, two = runs
-    same = all(np.array_equal(one.outputs[k], two.outputs[k], equal_nan=True) for k in one.outputs)
-    if not same:
-        on = [
-            name
-            for name, part in module.named_modules()
-            if part.training and "dropout" in type(part).__name__.lower() and getattr(part, "p", 1)
-        ]
-        named = f": {', '.join(on[:4])} drop values in train mode" if on else ""
-        raise ProofError(
-            f"the torch module is not deterministic{named}. Call module.eval(), or make what is "
-            "random an input of both sides"
-        )
-    if not one.outputs:
-        raise ProofError("the torch module gives no tensor; pick one with outputs=(torch_pick, ..)")
-    if not any(np.issubdtype(x.dtype, np.inexact) for x in one.outputs.values()):
-        kinds = ", ".join(sorted({str(x.dtype) for x in one.outputs.values()}))
-        raise ProofError(
-            f"the outputs hold no floating values ({kinds}), so nothing has a gradient; pick the "
-            "logits, not the labels, with outputs=(torch_pick, jax_pick)"
-        )
-    for name, x in one.outputs.items():
-        if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).all() and x.size:
-            raise ProofError(f"torch's output {name!r} is NaN throughout: nothing can be compared")
 
 
 def _arrays(inputs: Any) -> list[np.ndarray]:
@@ -165,15 +110,16 @@ def check_outputs(run: TorchRun, made: JaxProgram, ours: list[np.ndarray]) -> No
     """Both sides give the same number of outputs, of the same shapes."""
     theirs = run.outputs
     if len(theirs) != len(made.out_paths):
+        names = ", ".join(n or "output" for n in made.out_paths)
         raise ProofError(
             f"torch gives {len(theirs)} outputs ({_shown(theirs)}), JAX gives "
-            f"{len(made.out_paths)} ({', '.join(n or 'output' for n in made.out_paths)}); say which "
-            "are compared with outputs=(torch_pick, jax_pick)"
+            f"{len(made.out_paths)} ({names}); say which are compared with "
+            "outputs=(torch_pick, jax_pick)"
         )
     for (name, x), path, y in zip(theirs.items(), made.out_paths, ours, strict=False):
         if x.shape != y.shape and not (name == "loss" and x.size == y.size):
             raise ProofError(
-                f"output {name or path or '0'!s}: torch gives shape {x.shape}, JAX gives {y.shape}; "
+                f"output {name or path or 0}: torch gives shape {x.shape}, JAX gives {y.shape}; "
                 "if one is a transpose of the other, say so with outputs=(torch_pick, jax_pick)"
             )
 
@@ -182,18 +128,16 @@ def _shown(outputs: Mapping[str, np.ndarray]) -> str:
     return ", ".join(f"{name or 'output'}{list(x.shape)}" for name, x in outputs.items())
 
 
-def weight_map(
-    module: nn.Module, twin: nn.Module, fn: Any, params: Any, given: Any
-) -> tuple[Any, WeightMap]:
-    """Where each torch weight is in the JAX parameters; the parameters, if a converter made them."""
+def weight_map(side: TorchSide, fn: Any, params: Any, given: Any) -> tuple[Any, WeightMap]:
+    """Where each torch weight is in params; and params, if a converter made them."""
     tensors = {
-        name: to_numpy(x)
-        for name, x in [*twin.named_parameters(), *twin.named_buffers()]
-        if x.is_floating_point() or x.is_complex()
+        name: np.asarray(x)
+        for name, x in side.state.items()
+        if np.issubdtype(np.asarray(x).dtype, np.inexact)
     }
     values = tensors
     if callable(given):
-        params, values = _converted(given, module, tensors, 0)
+        params, values = _converted(given, side, tensors, 0)
     made = front.normalise(fn, params)
     paths, leaves, _, _ = jax_program.flat(made.params)
     if not leaves:
@@ -212,7 +156,7 @@ def weight_map(
     else:
         found, missing, extra = weights.infer(values, leaves, paths)
     if callable(given) and not extra:
-        again, second = _converted(given, module, tensors, 1)
+        again, second = _converted(given, side, tensors, 1)
         expected = found.to_jax(second)
         got = jax_program.flat(front.normalise(fn, again).params)[1]
         off = [p for p, x, y in zip(paths, expected, got, strict=True) if not _near(x, y)]
@@ -221,25 +165,22 @@ def weight_map(
                 f"weights= does more than rearrange: leaf {off[0]!r} is no arrangement"
             )
         found = dataclasses.replace(found, tensors=tensors)
-    _check_map(module, found, missing, extra, leaves, paths)
+    _check_map(side, found, missing, extra, leaves, paths)
     return params, found
 
 
-def _converted(given: Any, module: nn.Module, tensors: Any, salt: int) -> tuple[Any, Any]:
+def _converted(given: Any, side: TorchSide, tensors: Any, salt: int) -> tuple[Any, Any]:
     """The converter's params for weights that are all different."""
     rng = np.random.default_rng([17, salt])
     values = {
-        n: np.float32(rng.standard_normal(x.shape)).astype(np.float64) for n, x in tensors.items()
+        n: np.asarray(rng.standard_normal(x.shape), np.float32).astype(np.float64)
+        for n, x in tensors.items()
     }
-    random = copy.deepcopy(module).to("cpu").float()
-    for name, x in [*random.named_parameters(), *random.named_buffers()]:
-        if name in values:
-            x.data = torch.tensor(values[name], dtype=torch.float32)
-    state = {name: x.detach() for name, x in random.state_dict().items()}
+    state = side.state_dict(values)
     try:
         return given(state), values
     except (TypeError, AttributeError):
-        return given({name: x.numpy() for name, x in state.items()}), values
+        return given({name: to_numpy(x) for name, x in state.items()}), values
     except KeyError as error:
         raise ProofError(f"weights= asks for {error}, the state_dict has {list(state)}") from error
 
@@ -258,14 +199,14 @@ def _not_finite(x: Any) -> bool:
 
 
 def _check_map(
-    module: nn.Module,
+    side: TorchSide,
     found: WeightMap,
     missing: list[str],
     extra: list[str],
     leaves: list[np.ndarray],
     paths: list[str],
 ) -> None:
-    parameters = {name for name, _ in module.named_parameters()}
+    parameters = set(side.flags)
     used = {name for name in missing if name in parameters and not _same_elsewhere(found, name)}
     if not extra:
         # A weight that torch does not use either needs no leaf; the caller finds out by running.
@@ -329,7 +270,7 @@ def surface(proof: Proof) -> Surface:
     def differ(torch_name: str, jax_name: str, text: str, cause: str = "") -> None:
         found.append(Finding("structure", torch_name, jax_name, text, cause=cause))
 
-    flags = {name: p.requires_grad for name, p in port.module.named_parameters()}
+    flags = proof.side.flags
     live = dict(enumerate(port.live))
     missing = []
     for name, trains in flags.items():
@@ -374,7 +315,7 @@ def surface(proof: Proof) -> Surface:
         if copies:
             differ(name, where, f"one parameter in torch, {len(copies)} leaves in JAX: not tied",
                    "each copy gets a part of the gradient and they drift apart")  # fmt: skip
-    buffers = {name for name, _ in port.module.named_buffers()}
+    buffers = set(proof.side.state) - set(flags)
     for i, path in enumerate(port.program.param_paths):
         names = port.weights.names_of(i)
         held = [name for name in names if name in buffers]

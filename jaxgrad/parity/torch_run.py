@@ -16,58 +16,13 @@ from torch.overrides import TorchFunctionMode
 from jaxgrad.parity.fingerprint import fingerprint
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.jax_program import call_loss
+from jaxgrad.parity.torch_values import Call, TorchRun, Value
 
 
 _LOW = (torch.float32, torch.float16, torch.bfloat16)
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to them
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
 _KEPT = 2**30  # bytes of values held for the report; beyond, only fingerprints
-
-
-@dataclasses.dataclass
-class Value:
-    """A floating value of the run: an input, or what one call of torch gave."""
-
-    module: str  # dotted path of the innermost module that was running
-    op: str  # torch's name of the function; "input" for an input
-    inputs: tuple[int, ...]  # the values it read
-    shape: tuple[int, ...]
-    print: np.ndarray
-    weights: tuple[str, ...] = ()  # the parameters and buffers it read
-    data: np.ndarray | None = None
-    cotangent: np.ndarray | None = None  # fingerprint of the total cotangent, None where none came
-    cotangent_data: np.ndarray | None = None
-    call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, where values are kept
-    changed: bool = False  # in place, later on: nobody saw its own cotangent
-
-    @property
-    def name(self) -> str:
-        return f"{self.module} ({self.op})" if self.module else f"({self.op})"
-
-
-@dataclasses.dataclass
-class Call:
-    """One call of a module."""
-
-    module: str
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    first: int  # the values made while it ran: values[first:last]
-    last: int
-
-
-@dataclasses.dataclass
-class TorchRun:
-    values: list[Value]
-    calls: list[Call]
-    outputs: dict[str, np.ndarray]
-    output_values: list[int | None]  # where the outputs are among the values
-    grads: dict[str, np.ndarray | None]
-    input_grads: list[np.ndarray | None]
-    buffers: dict[str, np.ndarray]
-    loss: float | None
-    pins: list[str]  # where the module itself cast to less than float64
-    parts: dict[int, np.ndarray]  # see `parts_of`: first value made -> cotangent through that call
 
 
 Pick = Callable[[Any], Any]
@@ -287,17 +242,18 @@ class _Watcher:
 
     def apart(self, read: tuple[int, ...], args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments of a call, with a copy of its own of the value `parts_of`."""
-        if self.parts_of is None or self.parts_of not in read:
+        number = self.parts_of
+        if number is None or number not in read:
             return args, kwargs
 
         def own(x: Any) -> Any:
             if isinstance(x, list | tuple):
                 return type(x)(own(y) for y in x) if type(x) in (list, tuple) else x
-            known = isinstance(x, Tensor) and self.index.get(id(x)) == self.parts_of
+            known = isinstance(x, Tensor) and self.index.get(id(x)) == number
             if not known or not x.requires_grad or id(x) in self._copies:
                 return x
             copy = x.view_as(x)
-            self.index[id(copy)] = self.parts_of  # a call that hands it back makes no new value
+            self.index[id(copy)] = number  # a call that hands it back makes no new value
             self._held.append(copy)
             reader = self._copies[id(copy)] = []
             copy.register_hook(lambda grad: self._part(reader, grad.detach()))

@@ -10,18 +10,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-import torch
-from torch import nn
 
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.judge import Judged, judge
-from jaxgrad.parity.port import Draw, load, moved, state_of
 from jaxgrad.parity.proof import Finding, Surface
 from jaxgrad.parity.ulp import scale_of
 from jaxgrad.parity.weights import likeness, natural
 
 
 if TYPE_CHECKING:
+    from torch import nn
+
     from jaxgrad.parity.proving import Proof
 
 PLANT = 1e-9
@@ -130,7 +129,9 @@ def _statistic_cause(proof: Proof, name: str, ours: np.ndarray) -> str:
     module, _, _ = name.rpartition(".")
     before, after = np.asarray(proof.draws[0].state[name]), proof.runs[0].buffers[name]
     ours = ours.reshape(before.shape)
-    momentum = getattr(dict(proof.port.module.named_modules()).get(module), "momentum", None)
+    if proof.side.module is None:
+        return ""
+    momentum = getattr(dict(proof.side.module.named_modules()).get(module), "momentum", None)
     if not momentum:
         return ""
     batch = (after - (1 - momentum) * before) / momentum
@@ -149,12 +150,9 @@ def _statistic_cause(proof: Proof, name: str, ours: np.ndarray) -> str:
 
 def _steps(proof: Proof, optimizer: Any, steps: int) -> Surface:
     factory, tx = optimizer
-    theirs, torch_state = _torch(proof, factory, proof.draws[0], steps)
+    torch_steps = proof.side.steps(factory, steps)
+    theirs, again = torch_steps.states, torch_steps.again
     ours, opt_state = _jax(proof, tx, steps)
-    again = [
-        _torch(proof, factory, moved(proof.draws[0], proof.fixed, salt), steps)[0]
-        for salt in (0, 1)
-    ]
     zero = {j.name for j in proof.judged_gradients(0) if j.verdict == "zero"}
     marks = sorted({1, steps})
     rows: list[Judged] = []
@@ -185,7 +183,7 @@ def _steps(proof: Proof, optimizer: Any, steps: int) -> Surface:
         return Surface("updates", "inconclusive", "no weight moved by more than rounding", table)
     worst = max(compared, key=lambda j: j.share)
     text = f"{steps} steps, largest difference {worst.share:.1g} of the move{excluded}"
-    states = _states(proof, torch_state, opt_state, zero)
+    states = _states(proof, torch_steps.moments, opt_state, zero)
     if states:
         text += f"; {states}"
     control = ""
@@ -193,7 +191,7 @@ def _steps(proof: Proof, optimizer: Any, steps: int) -> Surface:
         name = j.name.partition(" after ")[0]
         if j.scale and abs(PLANT) > j.allowed / j.scale and j.torch:
             control = f"{PLANT:g} planted in the update of {name} was found"
-            planted = {step: {n: x for n, x in tree.items()} for step, tree in ours.items()}
+            planted = {step: dict(tree) for step, tree in ours.items()}
             step = marks[0]
             before = np.asarray(proof.draws[0].state[name])
             planted[step][name] = before + (planted[step][name] - before) * (1 + 2 * PLANT)
@@ -232,45 +230,6 @@ def _moves(
     return out
 
 
-def _torch(proof: Proof, factory: Any, draw: Draw, steps: int) -> tuple[dict[int, State], Any]:
-    module = proof.port.module
-    load(module, draw.state)
-    optimizer = _made(factory, module)
-    found: dict[int, State] = {}
-    for step in range(1, steps + 1):
-        optimizer.zero_grad()
-        from jaxgrad.parity import torch_run
-
-        torch_run.run(
-            module, draw.inputs, proof.port.pick, proof.port.loss, proof.port.cotangent, watch=False
-        )
-        optimizer.step()
-        scheduler = getattr(optimizer, "scheduler", None)
-        if scheduler is not None:
-            scheduler.step()
-        found[step] = {n: x for n, x in state_of(module).items() if n in proof.runs[0].grads}
-    names = {id(p): n for n, p in module.named_parameters()}
-    state = {names[id(p)]: s for p, s in optimizer.state.items() if id(p) in names}
-    return found, state
-
-
-def _made(factory: Any, module: nn.Module) -> Any:
-    """The user's optimizer over the parameters of the copy."""
-    try:
-        made = factory(list(module.parameters()))
-    except (TypeError, AttributeError, ValueError) as error:
-        try:
-            made = factory(module)
-        except Exception:
-            raise ProofError(
-                f"optimizer=: the torch factory raised {type(error).__name__}: {error}. It is "
-                "called with the list of parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
-            ) from error
-    if not hasattr(made, "step") or not hasattr(made, "zero_grad"):
-        raise ProofError(f"optimizer=: the torch factory gave {type(made).__name__}, no optimizer")
-    return made
-
-
 def _jax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
     """The optax loop that a user writes: `jax.grad`, update, apply."""
     if not hasattr(tx, "init") or not hasattr(tx, "update"):
@@ -289,10 +248,8 @@ def _jax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
     found: dict[int, State] = {}
     for step in range(1, steps + 1):
         got = proof._gradients(proof.draws[0], leaves=leaves)
-        grads = [
-            jnp.zeros_like(leaves[i]) if got.leaves[i] is None else jnp.conj(got.leaves[i])
-            for i in range(count)
-        ]
+        pairs = zip(leaves[:count], got.leaves, strict=False)
+        grads = [jnp.zeros_like(x) if g is None else jnp.conj(g) for x, g in pairs]
         change, state = step_jit(tree(grads), state, tree(leaves[:count]))
         new = jax.tree.leaves(optax.apply_updates(tree(leaves[:count]), change))
         numbers = [i for i in range(count) if moves[i]]
@@ -300,8 +257,7 @@ def _jax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
             leaves[i] = x
         if port.has_state:
             _thread(made, leaves, got.outputs)
-        back = port.weights
-        found[step] = _torch_values(back, [np.asarray(x) for x in leaves[:count]])
+        found[step] = port.weights.values_of([np.asarray(x) for x in leaves[:count]])
     return found, state
 
 
@@ -311,26 +267,6 @@ def _thread(made: Any, leaves: list[Any], outputs: list[np.ndarray]) -> None:
         for i, other in enumerate(made.param_paths):
             if other == path or other.endswith("/" + path) or path.endswith("/" + other):
                 leaves[i] = jnp.asarray(x)
-
-
-def _torch_values(weights: Any, leaves: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """What the leaves say of each torch weight (of a sum of two biases: nothing)."""
-    shared = {
-        p.leaf: sum(q.leaf == p.leaf and q.region == p.region for q in weights.pieces)
-        for p in weights.pieces
-    }
-    found: dict[str, np.ndarray] = {}
-    for piece in weights.pieces:
-        if shared[piece.leaf] > 1:
-            continue
-        if piece.name not in found:
-            found[piece.name] = np.array(
-                weights.tensors[piece.name], np.result_type(leaves[piece.leaf])
-            ).ravel()
-        found[piece.name][piece.index.ravel()] = (
-            leaves[piece.leaf][piece.region].ravel() - piece.offset
-        )
-    return {name: x.reshape(weights.tensors[name].shape) for name, x in found.items()}
 
 
 _STATES = {
@@ -356,8 +292,8 @@ def _states(proof: Proof, torch_state: Any, opt_state: Any, zero: set[str]) -> s
             if piece.leaf != leaf or piece.name in zero:
                 continue
             theirs = torch_state.get(piece.name, {}).get(_STATES[found[1]])
-            if isinstance(theirs, torch.Tensor):
-                expected = theirs.detach().numpy().ravel()[piece.index]
+            if theirs is not None:
+                expected = theirs.ravel()[piece.index]
                 off = np.max(np.abs(np.asarray(x)[piece.region] - expected), initial=0.0)
                 worst = max(worst, float(off) / (scale_of(expected) or 1.0))
                 count += 1
@@ -375,9 +311,10 @@ def _cause(
     """torch's optimizer again with one setting as ports often have it; the one that fits."""
     names = list(dict.fromkeys(j.name.partition(" after ")[0] for j in bad))
     before = proof.draws[0].state
-    for what, build in _variants(factory):
+    live = proof.side.module is not None
+    for what, build in _variants(factory) if live else ():
         try:
-            moves, _ = _torch(proof, build, proof.draws[0], steps)
+            moves = proof.side.steps(build, steps, reruns=0).states
         except Exception:  # this mistake does not apply to this optimizer
             continue
         if all(_near(moves[steps][n], ours[steps][n], before[n]) for n in names):
@@ -400,10 +337,11 @@ def _near(x: Any, y: Any, before: Any) -> bool:
 
 def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
     """torch's optimizer with one setting changed."""
+    from jaxgrad.parity.torch_live import made_optimizer
 
     def changed(what: str, **new: Any) -> tuple[str, Any]:
         def build(module: nn.Module) -> Any:
-            made = _made(factory, module)
+            made = made_optimizer(factory, module)
             for group in made.param_groups:
                 for key, value in new.items():
                     if key not in group:
@@ -427,7 +365,7 @@ def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
         yield changed(f"a learning rate {factor:g} times torch's", lr=lambda x, f=factor: x * f)
 
     def one_decay(module: nn.Module) -> Any:
-        made = _made(factory, module)
+        made = made_optimizer(factory, module)
         most = max(group.get("weight_decay", 0.0) for group in made.param_groups)
         for group in made.param_groups:
             group["weight_decay"] = most
@@ -440,7 +378,7 @@ def _of_module(build: Callable[[nn.Module], Any]) -> Callable[[Any], Any]:
     """A factory that only takes the module."""
 
     def made(given: Any) -> Any:
-        if not isinstance(given, nn.Module):
+        if not hasattr(given, "parameters"):
             raise TypeError("the module, please")
         return build(given)
 

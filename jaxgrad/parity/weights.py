@@ -39,7 +39,7 @@ class Piece:
 
 @dataclasses.dataclass(frozen=True)
 class WeightMap:
-    """Every piece; `shapes` are those of the leaves, `fixed` leaves are no weights (step counts)."""
+    """Every piece, with the leaves of the user's params and torch's tensors."""
 
     pieces: tuple[Piece, ...]
     leaves: tuple[np.ndarray, ...]
@@ -70,6 +70,19 @@ class WeightMap:
             name: None if g is None else g.reshape(self.tensors[name].shape)
             for name, g in found.items()
         }
+
+    def values_of(self, leaves: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """The torch tensors that these leaves hold; a sum of two biases says nothing of either."""
+        found: dict[str, np.ndarray] = {}
+        for piece in self.pieces:
+            beside = [p for p in self.pieces if p.leaf == piece.leaf and p.region == piece.region]
+            if len(beside) > 1:
+                continue
+            x = np.asarray(leaves[piece.leaf])
+            if piece.name not in found:
+                found[piece.name] = np.array(self.tensors[piece.name], x.dtype).ravel()
+            found[piece.name][piece.index.ravel()] = x[piece.region].ravel() - piece.offset
+        return {name: x.reshape(self.tensors[name].shape) for name, x in found.items()}
 
     def leaves_of(self, name: str) -> list[int]:
         """Which leaves hold (a part of) a torch tensor."""
@@ -345,6 +358,8 @@ class _Search:
 
 def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarray | None:
     """The index of each element of `leaf` in the flat `tensor`, or None if no layout fits."""
+    if tensor.size != leaf.size:
+        return None
     numbers = np.arange(tensor.size, dtype=np.int64)
     for shape in _shapes(tensor, leaf):
         view, places = tensor.reshape(shape), numbers.reshape(shape)
@@ -455,7 +470,7 @@ _SYNONYMS = {
 def _words(text: str) -> list[str]:
     text = text.replace("running_mean", "mean").replace("running_var", "var")
     text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
-    words = re.findall(r"[a-z]+|\d+", text.lower())
+    words: list[str] = re.findall(r"[a-z]+|\d+", text.lower())
     return [_SYNONYMS.get(w, w) for w in words if w not in ("params", "param", "value")]
 
 

@@ -54,7 +54,7 @@ class Huber:
 
 @case(
     source=("S4-12", "P160"),
-    inputs=dict(net=NET, x=normal(6, 10), y=normal(6, 1, scale=2)),
+    inputs=dict(net=NET, x=normal(6, 10), y=normal(6, 1)),
     idiom=("Huber.apply(out, y, 1.0)", "from_function(Huber)(out, y, 1.0)"),
     control=dict(from_function=forward_only),
     picture=True,
@@ -198,7 +198,11 @@ def closure(x, w, *, from_function=jaxgrad.from_function):
 )
 def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
     """`ctx.needs_input_grad` says which gradients are asked for; the others need no work."""
-    needed = {}
+    needed, made = {}, {}
+
+    def make(name, grad):
+        made[name] = True
+        return grad
 
     class Product:
         @staticmethod
@@ -211,8 +215,9 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
             needed.update(x=needs_x, w=needs_w)
-            grad_x = 2 * grad_output * w if needs_x else None
-            grad_w = 3 * grad_output * x if needs_w else None
+            made.clear()
+            grad_x = make("x", 2 * grad_output * w) if needs_x else None
+            grad_w = make("w", 3 * grad_output * x) if needs_w else None
             return grad_x, grad_w
 
     def loss(x, w):
@@ -221,7 +226,7 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
     out = {}
     for name, argnums in {"x": (0,), "w": (1,), "both": (0, 1)}.items():
         value, found = jaxgrad.value_and_grad(loss, argnums)(x, w)
-        out[name] = {"loss": value, "grads": found, "needed": dict(needed)}
+        out[name] = {"loss": value, "grads": found, "needed": dict(needed), "made": sorted(made)}
     return out
 
 

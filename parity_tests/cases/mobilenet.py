@@ -166,7 +166,7 @@ def _network() -> tuple[dict[str, np.ndarray], np.ndarray]:
     def best(x: jax.Array) -> jax.Array:
         def gap(shift: jax.Array) -> jax.Array:
             y = x + shift
-            return jnp.min(jnp.minimum(abs(y), abs(y - 6)), (0, 2, 3))
+            return jnp.min(jnp.stack([abs(y), abs(y - 6)]), (0, 1, 3, 4))
 
         return jnp.argmax(lax.map(gap, jnp.asarray(shifts)), axis=0)
 

@@ -383,7 +383,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "loss_over_padding",
-        "backward",
+        "forward",
         "loss",
         train=True,
         loss=loss_over_padding,

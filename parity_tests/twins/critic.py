@@ -257,7 +257,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "norm_at_zero",
-        "backward",
+        "forward",
         "loss",
         silent=True,
         absent=True,
@@ -266,7 +266,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "norm_with_eps",
-        "backward",
+        "forward",
         "loss",
         norm_of_slope=lambda x: jnp.sqrt(jnp.sum(x**2, axis=1) + 1e-6),
         about="an eps against the NaN",

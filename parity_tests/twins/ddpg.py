@@ -264,14 +264,14 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "half_of_the_square",
-        "backward",
+        "forward",
         "loss",
         error=optax.l2_loss,
         about="optax.l2_loss has a half in it",
     ),
     Bug(
         "error_broadcasts",
-        "backward",
+        "forward",
         "loss",
         error=lambda q, target: (q[:, 0] - target) ** 2,
         about="(batch,) minus (batch, 1) is (batch, batch)",

@@ -356,7 +356,7 @@ BUGS: tuple[Bug, ...] = (
         tied=False,
         about="the head has its own copy of the embedding",
     ),
-    Bug("loss_sum", "backward", "loss", mean=jnp.sum, about="sum over tokens for their mean"),
+    Bug("loss_sum", "forward", "loss", mean=jnp.sum, about="sum over tokens for their mean"),
     Bug(
         "eps_in_sqrt",
         "updates",

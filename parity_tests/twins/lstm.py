@@ -272,7 +272,7 @@ BUGS: tuple[Bug, ...] = (
         between=clip_gradient,
         about="a clip of the cotangent between the layers",
     ),
-    Bug("loss_sum", "backward", "loss", train=True, mean=jnp.sum, about="sum over time and batch"),
+    Bug("loss_sum", "forward", "loss", train=True, mean=jnp.sum, about="sum over time and batch"),
     Bug(
         "cell_detached_both_ways",
         "backward",

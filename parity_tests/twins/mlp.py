@@ -247,7 +247,7 @@ def pair(
     weights = functools.partial(convert, scan=scan, merged=merged, untied=untied, square=square)
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((BATCH, FEATURES)) * (np.arange(BATCH) != 1)[:, None]
-    made = dict(
+    made: dict[str, Any] = dict(
         module=module,
         fn=port.apply,
         params=weights(module.state_dict()),
@@ -310,16 +310,16 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "norm_at_zero",
-        "gradients",
-        "features*",
+        "backward",
+        "unit",
         silent=True,
         length=plain_length,
         about="the norm of an empty row: torch's gradient is zero, JAX's is NaN",
     ),
     Bug(
         "weight_norm_stopped",
-        "gradients",
-        "mix*",
+        "backward",
+        "mix",
         silent=True,
         stop_length=lax.stop_gradient,
         about="the norm of the direction held constant: an update may change its length",
@@ -344,7 +344,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "probe_not_detached",
         "backward",
-        "*",
+        "probe",
         silent=True,
         stop_probe=identity,
         about="a missing detach: the probe trains what it should only watch",
@@ -352,7 +352,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "frozen_trained",
         "structure",
-        "*",
+        "[bcfm]*",
         silent=True,
         frozen=True,
         stop_frozen=identity,
@@ -368,7 +368,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "mean_of_means",
-        "backward",
+        "forward",
         "loss",
         micro_batches=(slice(0, 3), slice(3, None)),
         about="the mean over micro-batches of 3 and 2 of their means",
@@ -384,7 +384,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "frozen_decayed",
         "updates",
-        "*",
+        "[bcfm]*",
         silent=True,
         frozen=True,
         tx=ADAMW,
@@ -393,7 +393,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "decay_on_biases",
         "updates",
-        "*",
+        "*[s2]",
         silent=True,
         tx=adamw(lambda path, x: path[0].key != "aux"),
         about="biases and norms decay too",
@@ -401,7 +401,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "coupled_decay",
         "updates",
-        "*",
+        "*[tvg]",
         silent=True,
         tx=adamw(decays, coupled=True),
         about="decay added to the gradient, as in Adam, not AdamW",

@@ -403,7 +403,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "padding_counted",
-        "backward",
+        "forward",
         "loss",
         train=True,
         counted=lambda t: t >= 0,

@@ -1,0 +1,121 @@
+"""Prove ports from the command line.
+
+    python -m jaxgrad.parity pair.py::name      what name() gives: the arguments of `prove`
+    python -m jaxgrad.parity pair.py            every function whose name starts with `pair`
+
+Exit status: 0 pass, 1 fail or error, 2 usage, 3 internal error or torch missing, 4 inconclusive,
+130 interrupted; of several proofs the worst.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import importlib.util
+import json
+import pathlib
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+
+from jaxgrad.parity.pairs import UsageError, load, run
+from jaxgrad.parity.proof import Report
+
+
+OK, FAILED, USAGE, INTERNAL, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+STEPS = ("torch", "weights", "trace", "jax forward", "align", "jax backward", "updates")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        return _run(options)
+    except UsageError as error:
+        print(error, file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            print("torch is not installed; run: pip install torch", file=sys.stderr)
+        else:
+            traceback.print_exc()
+        return INTERNAL
+
+
+def _run(options: argparse.Namespace) -> int:
+    for path in filter(None, (options.html, options.json)):
+        folder = pathlib.Path(path).absolute().parent
+        if not folder.is_dir():
+            raise UsageError(f"{path} cannot be written: there is no folder {folder}")
+    pairs = [pair for target in options.targets for pair in load(target)]
+    reports: list[Report] = []
+    for number, pair in enumerate(pairs, 1):
+        with _bar(f"[{number}/{len(pairs)}] {pair.name}") as step:
+            reports.append(run(pair, options.seed, step))
+        print(f"{reports[-1]}\n", flush=True)
+    if options.json:
+        document = {"proofs": [report.to_dict() for report in reports]}
+        pathlib.Path(options.json).write_text(json.dumps(document, indent=1), encoding="utf-8")
+    if options.html:
+        from jaxgrad.parity.proof_page import render
+
+        pathlib.Path(options.html).write_text(render(reports), encoding="utf-8")
+    verdicts = [report.verdict for report in reports]
+    passed, undecided = verdicts.count("pass"), verdicts.count("inconclusive")
+    failed = len(reports) - passed - undecided
+    tail = f", {undecided} inconclusive" if undecided else ""
+    print(f"{passed} passed, {failed} failed{tail}")
+    return FAILED if failed else UNDECIDED if undecided else OK
+
+
+@contextlib.contextmanager
+def _bar(title: str) -> Iterator[Callable[[str], None]]:
+    """Where a proof is: a bar on a terminal, else a line a step; both on stderr."""
+    shown: list[str] = []
+
+    def line(name: str) -> None:
+        if name not in shown:
+            shown.append(name)
+            print(f"{title}: {name}", file=sys.stderr, flush=True)
+
+    if not sys.stderr.isatty() or importlib.util.find_spec("rich") is None:
+        yield line
+        return
+    from rich import progress
+    from rich.console import Console
+
+    columns = (
+        progress.TextColumn("{task.description:<48.48}"),
+        progress.BarColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    # Gone before the report is printed, which it would otherwise wrap.
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=len(STEPS))
+
+        def step(name: str) -> None:
+            done = STEPS.index(name) if name in STEPS else 0
+            at = max(bar.tasks[task].completed, done)
+            bar.update(task, completed=at, description=f"{title}: {name}")
+
+        yield step
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m jaxgrad.parity",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add = parser.add_argument
+    add("targets", nargs="+", metavar="FILE[::NAME]", help="a file of pairs, or one of them")
+    add("--html", metavar="FILE", help="one offline page of all proofs")
+    add("--json", metavar="FILE")
+    add("--seed", type=int, metavar="N", help="of the cotangents and of the second draw")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+"""What a run of torch leaves behind: values, calls of modules, outputs and gradients."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+
+@dataclasses.dataclass
+class Value:
+    """A floating value of the run: an input, or what one call of torch gave."""
+
+    module: str  # dotted path of the innermost module that was running
+    op: str  # torch's name of the function; "input" for an input
+    inputs: tuple[int, ...]  # the values it read
+    shape: tuple[int, ...]
+    print: np.ndarray
+    weights: tuple[str, ...] = ()  # the parameters and buffers it read
+    data: np.ndarray | None = None
+    cotangent: np.ndarray | None = None  # fingerprint of the total cotangent, None where none came
+    cotangent_data: np.ndarray | None = None
+    call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, where values are kept
+    changed: bool = False  # in place, later on: nobody saw its own cotangent
+
+    @property
+    def name(self) -> str:
+        return f"{self.module} ({self.op})" if self.module else f"({self.op})"
+
+
+@dataclasses.dataclass
+class Call:
+    """One call of a module."""
+
+    module: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    first: int  # the values made while it ran: values[first:last]
+    last: int
+
+
+@dataclasses.dataclass
+class TorchRun:
+    values: list[Value]
+    calls: list[Call]
+    outputs: dict[str, np.ndarray]
+    output_values: list[int | None]  # where the outputs are among the values
+    grads: dict[str, np.ndarray | None]
+    input_grads: list[np.ndarray | None]
+    buffers: dict[str, np.ndarray]
+    loss: float | None
+    pins: list[str]  # where the module itself cast to less than float64
+    parts: dict[int, np.ndarray]  # see `parts_of`: first value made -> cotangent through that call

@@ -1,0 +1,91 @@
+"""pytest plugin: prove ports in tests, one line each at the end, and a page of all of them.
+
+    def test_my_port(grad_parity):
+        grad_parity(torch_module, fn, params, inputs)
+
+A module of its own beside `jaxgrad`, because pytest loads it in every run: it must not import jax.
+"""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+
+if TYPE_CHECKING:
+    from jaxgrad.parity import Report
+
+_PROOFS = pytest.StashKey[list[dict[str, Any]]]()
+_COLOURS = {"pass": "green", "inconclusive": "yellow"}
+_WORKER = "jaxgrad_proofs"  # where a worker of pytest-xdist leaves its own
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("jaxgrad", "gradient parity")
+    group.addoption(
+        "--grad-parity-html", metavar="FILE", help="write one offline page of every proof"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_PROOFS] = []
+    page = config.getoption("--grad-parity-html")
+    if page and not (config.invocation_params.dir / page).parent.is_dir():
+        raise pytest.UsageError(f"--grad-parity-html {page}: there is no such folder")
+
+
+@pytest.fixture
+def grad_parity(request: pytest.FixtureRequest) -> Callable[..., Report]:
+    """`jaxgrad.parity.prove`, remembered for the summary and checked: the test fails with it."""
+
+    def proved(*args: Any, **options: Any) -> Report:
+        __tracebackhide__ = True
+        from jaxgrad.parity import prove
+
+        report = prove(*args, **options)
+        made = report.to_dict()
+        made["name"] = f"{request.node.nodeid}  {report.name}"
+        request.config.stash[_PROOFS].append(made)
+        return report.check()
+
+    return proved
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    proofs, page = config.stash[_PROOFS], config.getoption("--grad-parity-html")
+    if proofs or page:
+        terminalreporter.write_sep("=", "gradient parity")
+    for made in proofs:
+        line = f"{made['verdict'].upper():<12} {made['name']}"
+        if made["first"]:
+            first = made["first"]
+            line += f"  {first['surface']}: torch {first['torch']} | jax {first['jax']}"
+        elif made["text"]:
+            line += "  " + made["text"].split("\n")[0]
+        terminalreporter.write_line(line, **{_COLOURS.get(made["verdict"], "red"): True})
+    if page:
+        from jaxgrad.parity import Report
+        from jaxgrad.parity.proof_page import render
+
+        path = pathlib.Path(config.invocation_params.dir, page)
+        text = render([Report.from_dict(made) for made in proofs])
+        path.write_text(text, encoding="utf-8")
+        terminalreporter.write_line(f"{len(proofs)} proofs in {path}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist sends its proofs to the process that prints."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[_WORKER] = session.config.stash[_PROOFS]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    del error
+    node.config.stash[_PROOFS] += getattr(node, "workeroutput", {}).get(_WORKER, [])
