@@ -8,6 +8,7 @@ the copy, once `pyproject.toml` names a repository.
 """
 
 import argparse
+import os
 import pathlib
 import re
 import sys
@@ -91,7 +92,7 @@ def build(script: pathlib.Path) -> None:
         resources={"metadata": {"path": str(HERE)}},
         record_timing=False,  # the same bytes every time
         extra_arguments=["--log-level=ERROR"],
-    ).execute()
+    ).execute(env=os.environ | {"IPYKERNEL_CELL_NAME": "cell"})  # not a temporary file's
     book.metadata = metadata  # without the version of the Python that ran it
     nbformat.validate(book)
     nbformat.write(book, script.with_suffix(".ipynb"))

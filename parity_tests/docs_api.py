@@ -72,6 +72,8 @@ def pages() -> dict[str, str]:
     themes: dict[str, list[Entry]] = {}
     for entry in entries():
         themes.setdefault(entry.theme, []).append(entry)
+    for of in themes.values():  # what one calls, then what it returns
+        of.sort(key=lambda entry: inspect.isclass(entry.value))
     made = {f"api/{theme}.md": _page(theme, of) for theme, of in themes.items()}
     return {"api/index.md": _index(themes), **made}
 
@@ -103,10 +105,11 @@ def toctree(names: Iterable[str]) -> str:
 
 
 def _modules() -> Iterator[types.ModuleType]:
+    """The surface, its files and its packages; of a package only what it lists itself."""
     yield jaxgrad
-    for info in pkgutil.walk_packages(jaxgrad.__path__, "jaxgrad."):
-        if not any(part.startswith("_") for part in info.name.split(".")):
-            yield importlib.import_module(info.name)
+    for info in pkgutil.iter_modules(jaxgrad.__path__):
+        if not info.name.startswith("_"):
+            yield importlib.import_module(f"jaxgrad.{info.name}")
 
 
 def _is_public(module: types.ModuleType, name: str, value: Any) -> bool:

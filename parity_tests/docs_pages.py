@@ -8,7 +8,7 @@
 | `conventions.md`   | the cases of `none_or_zero`, what docstrings number, the bounds of compare |
 | `notebooks/`       | the executed notebooks, in the order of their README                       |
 | `ten_lines.md`     | the first block of Python in the README                                    |
-| `*.svg`            | the cases that have a picture, and the first page's                        |
+| `*.svg`            | the cases that have a picture                                              |
 """
 
 import functools
@@ -30,7 +30,6 @@ from parity_tests.report import markdown
 from parity_tests.settings import ROOT, configure
 
 
-FRONT = "grad_modes/detach"  # what the first page shows
 SETUP = "# On Colab"  # how the first cell of a notebook begins
 LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # to a file of the checkout
 
@@ -56,9 +55,8 @@ def pages() -> dict[str, str]:
 def pictures() -> dict[str, str]:
     """The backward graphs on the pages, as SVG, by their path in docs/."""
     configure()
-    cases = load()
-    shown = {f"behaviours/{_image(made)}": made for made in cases.values() if made.picture}
-    return {name: picture(made) for name, made in {"front.svg": cases[FRONT], **shown}.items()}
+    drawn = [made for made in load().values() if made.picture]
+    return {f"behaviours/{_image(made)}": picture(made) for made in drawn}
 
 
 def write(folder: pathlib.Path) -> None:

@@ -87,6 +87,8 @@ def write(
         drawn=packed(drawn),
         source=source,
         number=number,
+        alike=alike,
+        command=command,
         shown_leaves=shown_leaves,
         histogram=histogram,
         axis=_bars([0] * len(BINS)),
@@ -127,6 +129,21 @@ def columns(cases: Iterable[Case], results: Iterable[Result]) -> list[Column]:
         for mode in MODES
         if (dtype, mode) in wanted
     ]
+
+
+def alike(results: Iterable[Result]) -> list[list[Result]]:
+    """Cells that would show the same, most often eager and jit of a dtype: they share a table."""
+    groups: dict[tuple[str, ...], list[Result]] = {}
+    for result in results:
+        told = (result.verdict, result.text, repr(result.leaves), repr(result.shown))
+        groups.setdefault((result.dtype, result.device, *told), []).append(result)
+    return list(groups.values())
+
+
+def command(results: Sequence[Result]) -> str:
+    """What runs these cells, which differ in their mode alone, and no other."""
+    modes = ",".join(result.mode for result in results)
+    return results[0].command.replace(f"--mode {results[0].mode}", f"--mode {modes}")
 
 
 def shown_leaves(result: Result) -> list[Leaf]:

@@ -161,19 +161,36 @@ def against(results: Sequence[Result], old: Mapping[str, Any]) -> str:
 
 
 def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
-    """The idiom table of the README: torch, JAX, verdict; the same text on every machine."""
+    """The idiom tables of the README, folded by theme: the same text on every machine."""
     verdicts: dict[str, set[str]] = collections.defaultdict(set)
     for result in results:
         verdicts[result.id].add(result.verdict)
-    lines = ["| behaviour | torch | JAX | verdict | source |", "|---|---|---|---|---|"]
+    themes: dict[str, list[Case]] = collections.defaultdict(list)
     for made in cases:
-        found = verdicts[made.id]
-        word = "not run"
-        if found:
-            word = "identical" if found <= {"bitwise", "close"} else "/".join(sorted(found))
-        torch, jax = (f"`` {_escape(text)} ``" for text in made.idiom)
-        lines.append(f"| {made.id} | {torch} | {jax} | {word} | {', '.join(made.source)} |")
-    return "\n".join(lines)
+        themes[made.theme].append(made)
+    words = {made.id: _word(verdicts[made.id]) for of in themes.values() for made in of}
+    parts = [f"{_counted(words.values())}. A click on a theme opens its behaviours."]
+    for theme, of in themes.items():
+        lines = ["| behaviour | torch | JAX | verdict | source |", "|---|---|---|---|---|"]
+        for made in of:
+            torch, jax = (f"`` {_escape(text)} ``" for text in made.idiom)
+            source = ", ".join(made.source)
+            lines.append(f"| {made.id} | {torch} | {jax} | {words[made.id]} | {source} |")
+        head = f"<b>{theme}</b>: {_counted(words[made.id] for made in of)}"
+        table = "\n".join(lines)
+        parts.append(f"<details><summary>{head}</summary>\n\n{table}\n\n</details>")
+    return "\n\n".join(parts)
+
+
+def _word(verdicts: set[str]) -> str:
+    """One word for all cells of a case."""
+    if not verdicts:
+        return "not run"
+    return "identical" if verdicts <= {"bitwise", "close"} else "/".join(sorted(verdicts))
+
+
+def _counted(words: Iterable[str]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in collections.Counter(words).most_common())
 
 
 def write_markdown(path: str, table: str) -> None:

@@ -88,11 +88,29 @@ def test_every_link_within_the_site_has_a_target():
     assert links and links <= targets, f"no target for {links - targets}"
 
 
+def test_a_package_says_what_is_public():
+    """What a package does not list is for who works on it, and is on no page."""
+    listed = {"jaxgrad.parity.prove", "jaxgrad.parity.Report", "jaxgrad.graph.side_by_side"}
+    paths = {entry.path for entry in docs_api.entries()}
+
+    assert listed <= paths
+    assert not {path for path in paths if path.startswith("jaxgrad.parity.weights")}
+    assert PAGES["api/parity.md"].index("prove") < PAGES["api/parity.md"].index("Report\n")
+
+
+def test_the_picture_of_the_first_page_is_there():
+    """The start page shows the picture that README shows."""
+    (image,) = re.findall(r"^!\[.+?\]\((\S+)\)$", (ROOT / "docs/index.md").read_text(), re.M)
+
+    assert (ROOT / "docs" / image).is_file()
+    assert f"](docs/{image})" in (ROOT / "README.md").read_text()
+
+
 def test_every_picture_on_a_page_is_drawn():
-    """An SVG that a page shows is one of the pictures, and each of them is shown."""
+    """An SVG that a generated page shows is one of the pictures, and each of them is shown."""
     shown = {
         f"{name.rpartition('/')[0]}/{image}".lstrip("/")
-        for name, text in {**PAGES, "index.md": (ROOT / "docs" / "index.md").read_text()}.items()
+        for name, text in PAGES.items()
         for image in re.findall(r"^!\[.+?\]\((\S+)\)$", text, re.MULTILINE)
     }
     drawn = docs_pages.pictures()

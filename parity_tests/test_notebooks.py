@@ -132,10 +132,10 @@ def test_a_notebook_begins_with_the_set_up(script):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
 def test_what_a_notebook_shows_is_a_case(script):
-    """Every id is that of a case, in full."""
+    """Every id is that of a case, in full; only what is proved needs none."""
     found = displayed(script)
 
-    assert found
+    assert found or "prove(" in script.read_text()
     assert not {id for _, id in found} - set(load())
 
 

@@ -107,6 +107,20 @@ def test_pictures_are_drawn_and_said_in_words(report, tab):
     assert tab.locator(".picture > svg").count() == places.count()
 
 
+def test_cells_that_show_the_same_share_a_table():
+    """Eager and jit of a dtype stand together where verdict, text and leaves are the same."""
+    leaf = Leaf("x", "close", "", "1.0", (0,), 1.0, float("nan"))
+    eager = dataclasses.replace(
+        run(load()["grad_modes/detach"], "float64", "eager"), leaves=(leaf,), verdict="close"
+    )
+    jit, wider = (dataclasses.replace(eager, mode="jit", dtype=d) for d in ("float64", "float32"))
+    other = dataclasses.replace(jit, leaves=(dataclasses.replace(leaf, ulp_at_scale=2.0),))
+
+    assert page.alike([eager, jit, wider]) == [[eager, jit], [wider]]
+    assert page.alike([eager, other]) == [[eager], [other]]
+    assert page.command([eager, jit]).endswith("grad_modes/detach --dtype float64 --mode eager,jit")
+
+
 def test_opens(tab):
     """The verdict is one sentence; what did not run is never green."""
     assert "1 of 13 cells are wrong" in tab.inner_text(".verdict")
