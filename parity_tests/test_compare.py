@@ -14,6 +14,7 @@ import torch
 
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import Raises, Tolerance, compare, flatten, spacing
+from jaxgrad.parity.ulp import BINS, histogram
 
 
 FLOATS = (np.float64, np.float32, np.float16, ml_dtypes.bfloat16)
@@ -325,3 +326,17 @@ def test_cast_touches_floating_leaves_only():
 
     assert [out[k].dtype.name for k in "xnz"] == ["float32", "int64", "complex64"]
     assert (out["s"], out["none"]) == ("a", None)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_neighbours_are_one_ulp_apart(dtype):
+    x = np.array([1.0, -1.0, 0.0, 3e-7, -2.0], dtype)
+    near = x
+    for apart in range(1, 5):
+        near = np.nextafter(near, np.array(np.inf, dtype))
+        found = histogram(x, near)
+        # -0.0 and 0.0 are neighbours like any others.
+        expected = [0] * len(BINS)
+        expected[max(i for i, edge in enumerate(BINS) if edge <= apart)] = len(x)
+        assert list(found) == expected
+    assert sum(histogram(np.array([-np.inf]), np.array([np.inf]))) == 1

@@ -73,13 +73,15 @@ def histogram(torch: np.ndarray, jax: np.ndarray) -> tuple[int, ...]:
     if torch.dtype.kind == "c":
         torch = np.stack([np.real(torch), np.imag(torch)])
         jax = np.stack([np.real(jax), np.imag(jax)])
-    apart = np.abs(_ordinal(torch) - _ordinal(jax)).ravel()
+    left, right = _ordinal(torch).ravel(), _ordinal(jax).ravel()
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    apart = high.astype(np.uint64) - low.astype(np.uint64)  # from end to end int64 would overflow
     edges = [*BINS, math.inf]
-    return tuple(int(n) for n in np.histogram(apart, edges)[0])
+    return tuple(int(n) for n in np.histogram(apart.astype(np.float64), edges)[0])
 
 
 def _ordinal(array: np.ndarray) -> np.ndarray:
-    """The floats numbered in order, so that neighbours differ by one (as float64: a detail)."""
-    signed = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").astype(np.float64)
-    lowest = -math.ldexp(1.0, 8 * array.dtype.itemsize - 1)
-    return np.where(signed < 0, lowest - signed, signed)
+    """The floats numbered in order, so that neighbours differ by one."""
+    bits = array.dtype.itemsize * 8
+    signed = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").astype(np.int64)
+    return np.where(signed < 0, -(2 ** (bits - 1)) - signed, signed)
