@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test mutants mutants-sample lint notebooks docs clean
+.PHONY: help parity test mutants mutants-sample kill-table kill-sample lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -33,6 +33,12 @@ mutants: $(STAMP) ## take every piece away, one at a time: the suite must go red
 # Of the cases: a helper's mutant may need the whole suite, which is what `make mutants` is for.
 mutants-sample: $(STAMP) ## the same for a fixed sample of 20
 	@"$(BIN)" -m parity_tests.mutants --sample 20 $(SAMPLED)
+
+kill-table: $(STAMP) ## planted porting bugs: what `prove` finds, and the checks that people use
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.kill_table --markdown docs/kill_table.md $(ARGS)
+
+kill-sample: $(STAMP) ## the same for a fixed sample of 12
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.kill_table --sample 12 --no-usual
 
 lint: $(STAMP) ## ruff and pyright
 	@"$(BIN)" -m ruff check

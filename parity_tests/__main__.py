@@ -44,6 +44,11 @@ def _run(options: argparse.Namespace) -> int:
     from parity_tests.settings import configure
 
     configure()
+    if options.kill_table:
+        from parity_tests import kill_table
+
+        written = ["--json", options.json] if options.json else []
+        return kill_table.main([*options.patterns, *written])
     cases = load()
     try:
         alone = [id for id in (options.explain, options.picture) if id]
@@ -230,6 +235,7 @@ def _parser() -> argparse.ArgumentParser:
     add("-o", "--output", metavar="FILE", help="where --picture writes; else to the terminal")
     add("--json", metavar="FILE")
     add("--html", metavar="FILE", help="one offline page")
+    add("--kill-table", action="store_true", help="planted porting bugs: what `prove` finds")
     add("--junit-xml", metavar="FILE")
     add("--markdown", metavar="FILE", help="rewrite the idiom table between its markers")
     add("--against", metavar="OLD.json", help="what changed since that --json")

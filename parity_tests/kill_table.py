@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxgrad.parity import Report, prove
+from jaxgrad.parity import Report, front, prove
 from parity_tests import usual
 from parity_tests.settings import configure
 from parity_tests.twins.bug import Bug
@@ -192,7 +192,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         rows.append(row)
     print("\n".join(summary(rows)))
     if options.json:
-        options.json.write_text(json.dumps([row._asdict() for row in rows], indent=1))
+        found = {"summary": summary(rows), "bugs": [row._asdict() for row in rows]}
+        content = {"versions": front.versions(), "results": [], "kill_table": found}
+        options.json.write_text(json.dumps(content, indent=1))
     if options.markdown:
         options.markdown.write_text("\n\n".join(["\n".join(summary(rows)), table(rows)]) + "\n")
     missed = [row for row in rows if not row.found]
