@@ -98,7 +98,7 @@ def dump(
         made = side.steps(optimizer, max(1, steps)) if optimizer is not None else None
         rough = rounded_buffers(side.module, mapped)
         side.rough = ()
-        fine = [side.again(d.draw) for d in drawn] if rough else []
+        fine = [side.again(d.draw, d.run) for d in drawn] if rough else []
         again = side.steps(optimizer, max(1, steps)).again if rough and optimizer else []
     known = {id(x): name for name, x in [*module.named_parameters(), *module.named_buffers()]}
     state_dict = module.state_dict(keep_vars=True)

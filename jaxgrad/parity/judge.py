@@ -52,7 +52,7 @@ def judge(
     name: str,
     torch: np.ndarray,
     jax: np.ndarray,
-    reruns: Sequence[np.ndarray] = (),
+    reruns: Sequence[np.ndarray | float] = (),
     *,
     tree_scale: float = 0.0,
     scale: float | None = None,
@@ -63,7 +63,8 @@ def judge(
       name: Of the leaf.
       torch: torch's value.
       jax: JAX's.
-      reruns: Either side's value with the inputs moved by an ULP: what rounding does.
+      reruns: torch's value with the inputs moved by an ULP, or how far that moves it: what
+        rounding does.
       tree_scale: The largest magnitude of the leaves beside it; 0 if zeros mean something.
       scale: What differences are measured against; the leaf's own magnitude if not given.
     """
@@ -77,14 +78,15 @@ def judge(
     own = scale_of(torch)
     if scale is None:
         scale = own
-    noise = max((_noise(torch, again) for again in reruns), default=0.0)
+    moves = [noise(torch, x) if isinstance(x, np.ndarray) else x for x in reruns]
+    moved = max(moves, default=0.0)
     if (
         tree_scale
         and own <= max(NOTHING * tree_scale, 0.0)
-        and scale_of(jax) <= max(NOTHING * tree_scale, NOISE * noise)
+        and scale_of(jax) <= max(NOTHING * tree_scale, NOISE * moved)
     ):
         return Judged(name, "zero", 0.0, NOTHING * tree_scale, tree_scale)
-    allowed = max(RTOL * scale, NOISE * noise)
+    allowed = max(RTOL * scale, NOISE * moved)
     apart = distance(jax, torch)
     difference = float(np.max(apart, initial=0.0))
     flat = int(np.argmax(apart)) if apart.size else 0
@@ -96,6 +98,7 @@ def judge(
     return Judged(name, verdict, difference, allowed, scale, at, *values)
 
 
-def _noise(torch: np.ndarray, again: np.ndarray) -> float:
+def noise(torch: np.ndarray, again: np.ndarray) -> float:
+    """How far the second array is from the first, where both are finite."""
     apart = distance(np.asarray(again), torch)
     return float(np.max(apart, where=np.isfinite(apart), initial=0.0))

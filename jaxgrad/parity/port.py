@@ -203,7 +203,7 @@ def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
     def leaf(x: Any, eps: float = float(np.finfo(np.float64).eps)) -> Any:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             return x
-        return x * (1 + eps * rng.integers(-1, 2, x.shape))
+        return x * (1 + eps * rng.integers(-1, 2, x.shape, np.int8))
 
     rough = float(np.finfo(np.float32).eps)
     state = {name: leaf(x, rough) if name in fixed else leaf(x) for name, x in draw.state.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from torch import nn
 from jaxgrad.parity import jax_program, structure, torch_run
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.judge import noise
 from jaxgrad.parity.port import Draw, cotangent, load, moved, redrawn, rounded_buffers, state_of
 from jaxgrad.parity.torch_side import Drawn, State, Steps
 from jaxgrad.parity.torch_values import TorchRun
@@ -53,11 +55,12 @@ class Live:
         return found
 
     def _drawn(self, draw: Draw) -> Drawn:
-        return Drawn(draw, self.run(draw, keep=True), self.again(draw))
+        run = self.run(draw, keep=True)
+        return Drawn(draw, run, self.again(draw, run))
 
-    def again(self, draw: Draw) -> list[TorchRun]:
-        """Runs that differ by rounding alone."""
-        return [self.run(moved(draw, self.rough, salt)) for salt in (0, 1)]
+    def again(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
+        """Runs that differ from this one by rounding alone; of their gradients, by how much."""
+        return [_apart(run, self.run(moved(draw, self.rough, salt))) for salt in (0, 1)]
 
     def run(self, draw: Draw, **options: Any) -> TorchRun:
         """torch on a draw, forward and back."""
@@ -109,6 +112,20 @@ class Live:
             if name in values:
                 x.data = torch.tensor(values[name], dtype=torch.float32)
         return {name: x.detach() for name, x in module.state_dict().items()}
+
+
+def _apart(run: TorchRun, again: TorchRun) -> TorchRun:
+    """The second run with how far its gradients are from the first's: a number, not an array."""
+
+    def off(x: Any, y: Any) -> float | None:
+        return None if x is None or y is None else noise(x, y)
+
+    pairs = zip(run.input_grads, again.input_grads, strict=True)
+    return dataclasses.replace(
+        again,
+        grads={name: off(x, again.grads[name]) for name, x in run.grads.items()},
+        input_grads=[off(x, y) for x, y in pairs],
+    )
 
 
 def made_optimizer(factory: Any, module: nn.Module) -> Any:

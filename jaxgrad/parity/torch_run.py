@@ -22,7 +22,7 @@ from jaxgrad.parity.torch_values import Call, TorchRun, Value
 _LOW = (torch.float32, torch.float16, torch.bfloat16)
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to them
 _IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
-_KEPT = 2**30  # bytes of values held for the report; beyond, only fingerprints
+_KEPT = 2**29  # bytes of values held for the report; beyond, only fingerprints
 
 
 Pick = Callable[[Any], Any]
@@ -348,8 +348,9 @@ class _Watcher:
         for number, grad in self._cotangents.items():
             data = to_numpy(grad)
             self.values[number].cotangent = np.asarray(fingerprint(data))
-            if self.keep:
+            if self.keep and self._budget > data.nbytes:
                 self.values[number].cotangent_data = data
+                self._budget -= data.nbytes
         self._held.clear()
         return self.values
 

@@ -46,8 +46,8 @@ class TorchRun:
     calls: list[Call]
     outputs: dict[str, np.ndarray]
     output_values: list[int | None]  # where the outputs are among the values
-    grads: dict[str, np.ndarray | None]
-    input_grads: list[np.ndarray | None]
+    grads: dict[str, Any]  # arrays, None; in a rerun the largest difference
+    input_grads: list[Any]
     buffers: dict[str, np.ndarray]
     loss: float | None
     pins: list[str]  # where the module itself cast to less than float64

@@ -360,7 +360,7 @@ def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarra
     """The index of each element of `leaf` in the flat `tensor`, or None if no layout fits."""
     if tensor.size != leaf.size:
         return None
-    numbers = np.arange(tensor.size, dtype=np.int64)
+    numbers = np.arange(tensor.size, dtype=np.int32 if tensor.size < 2**31 else np.int64)
     for shape in _shapes(tensor, leaf):
         view, places = tensor.reshape(shape), numbers.reshape(shape)
         for order in itertools.permutations(range(len(shape))):
