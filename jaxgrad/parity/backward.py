@@ -40,10 +40,18 @@ _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "drop
 def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]:
     """For each torch value with numbers of its own, the JAX value whose cotangent is compared."""
     found: dict[int, Spot] = {}
+    served: set[int] = set()
     for i, value in enumerate(run.values):
-        spot = seen.spot(i)
-        if spot is None or seen.trivial[i] or seen.first[i] != i or value.changed:
+        spot, first = seen.spot(i), seen.first[i]
+        if spot is None or seen.trivial[i] or value.changed or first in served:
             continue
+        if run.values[first].cotangent is None and value.cotangent is not None:
+            # The first was detached (a straight-through estimator): the last carries the gradient.
+            spot = seen.spots[seen.candidates[i][-1]]
+        elif first != i:
+            continue
+        if value.cotangent is not None:
+            served.add(first)
         if leaf_of(spot.key) is None and spot.path not in made.closed and not _shared(run, i):
             found[i] = spot
     return found
