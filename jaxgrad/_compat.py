@@ -108,7 +108,7 @@ def identity_primitive(name: str) -> jex_core.Primitive:
 def short_line(eqn: jex_core.JaxprEqn) -> str:
     """`source_line` without folders, column and function."""
     path, _, rest = source_line(eqn).partition(" (")[0].rpartition("/")[2].partition(":")
-    return f"{path}:{rest.partition(':')[0]}"
+    return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
 
 
 def user_line(eqn: jex_core.JaxprEqn) -> str:
@@ -120,7 +120,7 @@ def user_line(eqn: jex_core.JaxprEqn) -> str:
     traceback = eqn.source_info.traceback
     for frame in traceback.frames if traceback is not None else ():
         path = frame.file_name
-        if path.endswith("/pjit.py"):
+        if path.endswith("/pjit.py") and eqn.primitive.name not in JIT:
             return ""
         if "site-packages" not in path and not path.startswith(_OWN) and path[:1] != "<":
             return f"{pathlib.Path(path).name}:{frame.line_num}"

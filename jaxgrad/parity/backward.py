@@ -27,6 +27,8 @@ _MOVES = (
     "permute",
     "flatten",
     "contiguous",
+    "clone",
+    "to",
     "unsqueeze",
     "squeeze",
     "split",
@@ -43,8 +45,10 @@ def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]
     served: set[int] = set()
     for i, value in enumerate(run.values):
         spot, first = seen.spot(i), seen.first[i]
-        if spot is None or seen.trivial[i] or value.changed or first in served:
+        if spot is None or seen.trivial[i] or first in served:
             continue
+        if not value.requires_grad:
+            continue  # made of data alone, where torch asks for no gradient
         if run.values[first].cotangent is None and value.cotangent is not None:
             # The first was detached (a straight-through estimator): the last carries the gradient.
             spot = seen.spots[seen.candidates[i][-1]]
@@ -107,7 +111,8 @@ def nearest(run: TorchRun, number: int) -> set[str]:
         seen.add(i)
         value = run.values[i]
         found |= set(value.weights) or ({"input"} if value.op == "input" else set())
-        todo += () if value.weights else value.inputs
+        if not value.weights:
+            todo += [k for k in value.inputs if run.values[k].cotangent is not None or k == number]
     return found
 
 
@@ -189,6 +194,8 @@ def through(run: TorchRun, seen: Alignment, number: int, reader: int | None) -> 
     part = run.parts.get(reader) if reader is not None else None
     arrives = run.values[number].cotangent if part is None else fingerprint(part)
     while reader is not None and seen.first[reader] == seen.first[number]:
+        if not moves_only(run, reader) and "dropout" not in run.values[reader].op:
+            break  # it happened to change nothing: a relu of what is positive
         leaves = run.values[reader].cotangent
         if leaves is None or (arrives is not None and apart(leaves, arrives) > SAME):
             break  # the same numbers forward, others back: a gradient reversal

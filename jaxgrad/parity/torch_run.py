@@ -21,7 +21,6 @@ from jaxgrad.parity.torch_values import Call, TorchRun, Value
 
 _LOW = (torch.float32, torch.float16, torch.bfloat16)
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to them
-_IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor")
 _KEPT = 2**29  # bytes of values held for the report; beyond, only fingerprints
 
 
@@ -180,11 +179,8 @@ class _Lifting(TorchFunctionMode):
             args, kwargs = self.watcher.apart(read, args, kwargs)
         out = func(*args, **kwargs)
         if self.watcher and self.watcher.on:
-            changed = args[0] if _is_change(name) and args else kwargs.get("out")
             first = len(self.watcher.values)
-            self.watcher.record(
-                name, (args, kwargs), read, changed if out is None else out, (func, args, kwargs)
-            )
+            self.watcher.record(name, (args, kwargs), read, out, (func, args, kwargs))
             self.watcher.attribute((args, kwargs), first)
         return out
 
@@ -205,6 +201,7 @@ class _Watcher:
         self.values: list[Value] = []
         self.calls: list[Call] = []
         self.index: dict[int, int] = {}
+        self._versions: dict[int, int] = {}
         self._held: list[Tensor] = []  # so that an id stays its tensor's
         self._stack: list[tuple[str, int, tuple[int, ...]]] = []
         self._cotangents: dict[int, Tensor] = {}
@@ -254,6 +251,7 @@ class _Watcher:
                 return x
             copy = x.view_as(x)
             self.index[id(copy)] = number  # a call that hands it back makes no new value
+            self._versions[id(copy)] = copy._version
             self._held.append(copy)
             reader = self._copies[id(copy)] = []
             copy.register_hook(lambda grad: self._part(reader, grad.detach()))
@@ -285,17 +283,17 @@ class _Watcher:
         out: Any,
         call: tuple[Any, Any, Any] | None = None,
     ) -> None:
-        """The floating tensors in `out` are new values."""
+        """The floating tensors in `out` are new values, and those that were changed in place."""
         inside = self.on
         self.on = False
         try:
             weights = tuple(self.weights[id(x)] for x in _each(args) if id(x) in self.weights)
-            for x in _each(out):
-                known = self.index.get(id(x)) if isinstance(x, Tensor) else None
+            given = [x for x in _each(args) if id(x) in self.index]
+            for x in (*_each(out), *given):
                 if not isinstance(x, Tensor) or not _moves(x) or id(x) in self.weights:
                     continue
-                if known is not None and not _is_change(op):
-                    continue  # the same tensor handed back
+                if self._versions.get(id(x)) == x._version:
+                    continue  # known, and as it was
                 self._add(op, weights, read, x, call if self.keep else None)
         finally:
             self.on = inside
@@ -312,21 +310,32 @@ class _Watcher:
             print=np.asarray(fingerprint(data)),
             weights=weights,
             call=call,
+            requires_grad=x.requires_grad,
         )
         if self.keep and self._budget > data.nbytes:
             value.data = data
             self._budget -= data.nbytes
         number = len(self.values)
-        if id(x) in self.index:
-            self.values[self.index[id(x)]].changed = True
         self.values.append(value)
         self.index[id(x)] = number
+        self._versions[id(x)] = x._version
         self._held.append(x)
         if x.requires_grad:
-            x.register_hook(lambda grad, number=number: self._back(number, grad))
+            self._listen(number, x)
 
-    def _back(self, number: int, grad: Tensor) -> None:
-        self._cotangents[number] = grad.detach()
+    def _listen(self, number: int, x: Tensor) -> None:
+        """Ask for the total cotangent: of the node, which stays when `x` is changed in place."""
+        node, place = x.grad_fn, x.output_nr
+
+        def seen(grads: Any) -> None:
+            grad = grads if isinstance(grads, Tensor) else grads[place]
+            if grad is not None:
+                self._cotangents[number] = grad.detach()
+
+        if node is None:
+            x.register_hook(seen)
+        else:
+            node.register_prehook(seen)
 
     def begin(self, name: str) -> None:
         """What is called from now on belongs to this, outside of every module."""
@@ -353,13 +362,6 @@ class _Watcher:
                 self._budget -= data.nbytes
         self._held.clear()
         return self.values
-
-
-def _is_change(op: str) -> bool:
-    """Whether a function of this name changes its first argument in place."""
-    if op.startswith("__"):
-        return op in ("__setitem__", *(f"__i{name}__" for name in _IN_PLACE))
-    return op.endswith("_")
 
 
 def _moves(x: Tensor) -> bool:

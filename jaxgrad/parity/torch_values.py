@@ -22,7 +22,7 @@ class Value:
     cotangent: np.ndarray | None = None  # fingerprint of the total cotangent, None where none came
     cotangent_data: np.ndarray | None = None
     call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, where values are kept
-    changed: bool = False  # in place, later on: nobody saw its own cotangent
+    requires_grad: bool = True
 
     @property
     def name(self) -> str:
