@@ -35,7 +35,7 @@ mutants-sample: $(STAMP) ## the same for a fixed sample of 20
 	@"$(BIN)" -m parity_tests.mutants --sample 20 $(SAMPLED)
 
 kill-table: $(STAMP) ## planted porting bugs: what `prove` finds, and the checks that people use
-	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.kill_table --markdown docs/kill_table.md $(ARGS)
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.kill_table --markdown benchmarks/KILL_TABLE.md $(ARGS)
 
 kill-sample: $(STAMP) ## the same for a fixed sample of 12
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.kill_table --sample 12 --no-usual

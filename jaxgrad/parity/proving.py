@@ -323,12 +323,14 @@ class Proof:
         reruns = [self.theirs(r) for r in self.noise[number]]
         tree_scale = max((scale_of(g) for g in theirs.values() if g is not None), default=0.0)
         out = []
-        for name, grad in theirs.items():
-            mine = ours.get(name)
-            if grad is None and mine is not None and not np.any(mine):
-                continue
+        for name in theirs:
+            grad, mine = theirs[name], ours.get(name)
+            if name.startswith("input ") and (grad is None) != (mine is None):
+                # Of a parameter the structure surface says so; an input has nobody else.
+                grad = np.zeros_like(mine) if grad is None else grad
+                mine = np.zeros_like(grad) if mine is None else mine
             if grad is None or mine is None:
-                continue  # the structure surface has said so
+                continue
             again = [r[name] for r in reruns if r[name] is not None]
             out.append(
                 judge(name, grad, mine, [a for a in again if a is not None], tree_scale=tree_scale)
