@@ -144,7 +144,7 @@ def run_jax(pair: dict[str, Any], *, train: bool) -> Side:
     return Side(forward, back, moved, state, len(floating))
 
 
-def mapped_back(pair: dict[str, Any], grads: list[Any]) -> dict[str, Any]:
+def mapped_back(pair: dict[str, Any], grads: list[Any], *, buffers: bool = False) -> dict[str, Any]:
     """The gradients by torch's names: the converter is linear, and this is its transpose."""
     state = {name: jnp.array(to_numpy(x)) for name, x in pair["module"].state_dict().items()}
     fixed = {name: x for name, x in state.items() if not is_floating(x)}
@@ -156,7 +156,8 @@ def mapped_back(pair: dict[str, Any], grads: list[Any]) -> dict[str, Any]:
     _, pullback = jax.vjp(convert, [state[name] for name in names])
     found = dict(zip(names, pullback(grads)[0], strict=True))
     same = dict(pair["module"].named_parameters(remove_duplicate=False))
-    return {
+    kept = {name: found[name] for name, _ in pair["module"].named_buffers() if name in found}
+    return (kept if buffers else {}) | {
         name: sum(found[other] for other in same if same[other] is p)
         for name, p in pair["module"].named_parameters()
     }

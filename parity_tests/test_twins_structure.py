@@ -20,14 +20,15 @@ def path_name(path: Any) -> str:
 
 
 def trained_by_torch(pair: dict[str, Any]) -> dict[str, bool]:
-    """Whether each parameter has a gradient that is not None."""
+    """Whether each parameter has a gradient that is not None; a buffer has none."""
     module, inputs = copy.deepcopy(pair["module"]), to_torch(tuple(pair["inputs"]))
     outputs = pair["outputs"][0](module(*inputs)) if "outputs" in pair else module(*inputs)
     if "loss" in pair:
         twins.call(pair["loss"][0], outputs, inputs).backward()
     else:
         torch.stack([x.sum() for x in twins.tensors(outputs)]).sum().backward()
-    return {name: p.grad is not None for name, p in module.named_parameters()}
+    found = {name: p.grad is not None for name, p in module.named_parameters()}
+    return found | {name: False for name, _ in module.named_buffers()}
 
 
 def trained_by_jax(pair: dict[str, Any]) -> list[bool]:
@@ -64,7 +65,8 @@ def differing(pair: dict[str, Any]) -> list[str]:
     marks = [
         jnp.full(x.shape, float(hit)) for x, hit in zip(leaves, trained_by_jax(pair), strict=True)
     ]
-    counts = twins.mapped_back(pair, marks)
+    # Without trainable= nothing says that what holds the buffers is trained.
+    counts = twins.mapped_back(pair, marks, buffers="trainable" in pair)
     trained = trained_by_torch(pair)
     return [name for name, count in counts.items() if np.any(np.asarray(count) != trained[name])]
 
