@@ -64,8 +64,7 @@ def proved(pair: dict[str, Any], wrap: str = "eager", seed: int = 0) -> Report:
 
 def matches(said: str, where: str) -> bool:
     """Whether a name in a report is the module or parameter of a bug, or stands inside it."""
-    name = said.partition(" (")[0]
-    return any(fnmatch.fnmatch(name, p) for p in (where, f"{where}.*", f"{where}*"))
+    return any(fnmatch.fnmatch(said, p) for p in (where, f"{where}.*", f"{where}*"))
 
 
 def judge(name: str, bug: Bug, *, by_usual: bool = True) -> Row:
@@ -75,7 +74,7 @@ def judge(name: str, bug: Bug, *, by_usual: bool = True) -> Row:
     report = proved(pair)
     seconds = time.perf_counter() - start
     first = report.first
-    said = f"{first.surface}: {first.torch}" if first else report.verdict
+    said = f"{first.surface}: {first.where}" if first else report.verdict
     return Row(
         twin=name,
         bug=bug.name,

@@ -86,7 +86,7 @@ def test_a_planted_bug(given, surface, where, cause, changes):
     report = proved(given, fn=functools.partial(port, **changes))
     assert report.verdict == "fail"
     assert report.first.surface == surface
-    assert report.first.torch.startswith(where)
+    assert report.first.torch == where
     assert cause in report.first.cause
     with pytest.raises(AssertionError, match="first divergence"):
         report.check()
@@ -359,6 +359,6 @@ def test_judge():
 
 def test_the_kill_table_says_where():
     bug = Bug("b", "forward", "layers.*.norm")
-    assert kill_table.matches("layers.0.norm (layer_norm)", bug.where)
+    assert kill_table.matches("layers.0.norm", bug.where)
     assert kill_table.matches("layers.0.norm.weight", bug.where)
-    assert not kill_table.matches("layers.0.mlp (linear)", bug.where)
+    assert not kill_table.matches("layers.0.mlp", bug.where)

@@ -382,7 +382,7 @@ print(json.dumps([report.to_dict() for report in reports]))
     assert any("is read from net.npz" in note for note in good["notes"])
     assert converted["verdict"] == "pass", converted
     assert (eps["verdict"], eps["first"]["surface"]) == ("fail", "forward"), eps
-    assert eps["first"]["torch"] == "norm (layer_norm)"
+    assert eps["first"]["torch"] == "norm"
     assert (stop["verdict"], stop["first"]["surface"]) == ("fail", "backward"), stop
     assert "(stop_gradient)" in stop["first"]["jax"]
     assert steps["verdict"] == "pass", steps

@@ -63,6 +63,9 @@ def module_of(run: TorchRun, starts: Sequence[int]) -> str:
     return parent if len(beside) > 1 and parent else first
 
 
+ROOT = "(the module)"  # the name of the outermost
+
+
 class Sides(NamedTuple):
     """The lost part of the JAX program: what made the wrong outputs and is no torch value."""
 
@@ -127,7 +130,7 @@ def hidden(run: TorchRun, seen: Alignment) -> list[str]:
     """The module calls whose outputs the JAX program does not have."""
     return list(
         dict.fromkeys(
-            call.module or "(the module)"
+            call.module or ROOT
             for call in run.calls
             if call.outputs and not any(seen.visible(i) for i in call.outputs)
         )

@@ -29,12 +29,18 @@ class Finding:
     jax_value: Any = None
     originates: bool = True  # false: what it was made of differs already
     cause: str = ""  # a guess, tried where it can be
+    op: str = ""  # which of the module's calls
+
+    @property
+    def where(self) -> str:
+        """The module or parameter, and the call in it."""
+        return f"{self.torch} ({self.op})" if self.op else self.torch
 
     def __str__(self) -> str:
         how = "originates here" if self.originates else "inherited"
         lines = [
             f"first divergence: {self.surface}, {how}",
-            f"  torch: {self.torch} | jax: {self.jax}",
+            f"  torch: {self.where} | jax: {self.jax}",
             f"  {self.text}",
         ]
         if self.torch_value is not None or self.jax_value is not None:

@@ -87,7 +87,7 @@ def sentence(report: Report) -> str:
         return f"{name}: nothing was proved."
     if report.first is None:
         return f"{name}: the gradients are not torch's."
-    return f"{name}: the sides part on the {report.first.surface} surface, at {report.first.torch}."
+    return f"{name}: the sides part on the {report.first.surface} surface, at {report.first.where}."
 
 
 def ordered(surface: Surface) -> list[Mapping[str, Any]]:

@@ -202,9 +202,9 @@ class Proof:
         if wrong and all(self.seen.candidates[i] for i in wrong):
             at = run.values[wrong[0]]
             text = f"the JAX program has what torch's {at.op} makes, and returns something else"
-            return Finding("forward", f"{at.module or '(the module)'} ({at.op})",
+            return Finding("forward", at.module or forward.ROOT,
                            place(self.port.program, outs[0]), text, bad.index, bad.torch,
-                           bad.jax)  # fmt: skip
+                           bad.jax, op=at.op)  # fmt: skip
         region = forward.lost(run, self.seen, wrong)
         lost = forward.sides(self.flow, self.seen, outs)
         starts = forward.origins(run, self.seen, region)
@@ -229,7 +229,7 @@ class Proof:
         )
         return Finding(
             "forward",
-            f"{module or '(the module)'} ({value.op})",
+            module or forward.ROOT,
             place(self.port.program, key),
             f"{text}; so {bad.name} is off by {bad.share:.2g} of its scale",
             bad.index,
@@ -237,6 +237,7 @@ class Proof:
             bad.jax,
             bool(starts),
             guess.text if guess is not None else "",
+            value.op,
         )
 
     @property
@@ -472,7 +473,7 @@ class Proof:
         torch_value = None if value.cotangent is None else float(magnitude(value.cotangent))
         return Finding(
             "backward",
-            f"{at.module or '(the module)'} ({at.op})",
+            at.module or forward.ROOT,
             place(self.port.program, key),
             f"the cotangent of what it reads, torch's {value.name}, differs: its largest element "
             f"is {size_of(torch_value)} in torch, {size:.6g} in JAX",
@@ -481,6 +482,7 @@ class Proof:
             size,
             True,
             cause,
+            at.op,
         )
 
     def _bent_between(self, draw: int, number: int, theirs: np.ndarray | None) -> Key | None:
