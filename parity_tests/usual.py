@@ -56,10 +56,9 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     given = normalise(pair["fn"], pair["params"])
     inputs = jax.tree.map(_single, pair["inputs"])
     (pick, loss) = (pair.get(key, (None, None))[1] for key in ("outputs", "loss"))
-    paths, leaves, fill, _ = jax_program.flat(given.params)
+    _, leaves, fill, _ = jax_program.flat(given.params)
     leaves = [_single(x) for x in leaves]
     moves = [np.issubdtype(x.dtype, np.inexact) for x in leaves]
-    outputs: dict[str, Any] = {}
 
     def objective(moving: Any) -> Any:
         full = [m if m is not None else x for m, x in zip(moving, leaves, strict=True)]
@@ -83,10 +82,8 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
             new = iter(jax.tree.leaves(optax.apply_updates(tree, change)))
             full = [np.asarray(next(new)) if m else x for m, x in zip(moves, leaves, strict=True)]
             after = weights.values_of(full)
-    del paths
-    outputs = {str(i): np.asarray(x) for i, x in enumerate(outs)}
     return {
-        "outputs": outputs,
+        "outputs": {str(i): np.asarray(x) for i, x in enumerate(outs)},
         "grads": {
             n: g for n, g in weights.to_torch([_none(g) for g in grads]).items() if g is not None
         },

@@ -265,11 +265,6 @@ class Proof:
         for i in self._plantable():
             spot = self.seen.spot(i)
             assert spot is not None
-            scale = np.ones(self.port.program.lengths[spot.path])
-            scale[spot.turn] += PLANT
-            scale = scale.reshape(scale.shape + (1,) * 0)
-            if scale.ndim:
-                continue  # inside a loop: another value will do
             outs, _ = self.port.watch(self.draws[0], {spot.key: np.float64(1 + PLANT)})
             for (name, theirs), x in zip(self.runs[0].outputs.items(), outs, strict=False):
                 again = [r.outputs[name] for r in self.noise[0]]
@@ -278,7 +273,7 @@ class Proof:
         return ""
 
     def _plantable(self, limit: int = 6) -> list[int]:
-        """Values in the middle of the program, the middle first."""
+        """Values outside of loops in the middle of the program, the middle first."""
         spots = backward.watched(self.runs[0], self.seen, self.port.program)
         numbers = [i for i, s in spots.items() if not s.turn and i not in self._outputs()]
         middle = len(numbers) / 2
