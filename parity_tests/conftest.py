@@ -1,6 +1,11 @@
 """Every test runs under the settings of the runner, and under a mutant when one is named."""
 
+import itertools
 import os
+from collections.abc import Iterator
+
+import jax
+import pytest
 
 from parity_tests import mutants
 from parity_tests.settings import configure
@@ -9,3 +14,14 @@ from parity_tests.settings import configure
 configure()
 if mutants.VARIABLE in os.environ:
     mutants.install(os.environ[mutants.VARIABLE])
+
+_FORGET = 50  # tests; what JAX compiled for a model is of no use to the next, and is kept
+_done = itertools.count(1)
+
+
+@pytest.fixture(autouse=True)
+def _forget_compiled() -> Iterator[None]:
+    """A worker that keeps every program it compiled grows to 7 GiB."""
+    yield
+    if next(_done) % _FORGET == 0:
+        jax.clear_caches()

@@ -16,7 +16,6 @@ from jaxgrad.parity import jax_program
 from jaxgrad.parity.fingerprint import apart, fingerprint, is_constant
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.jax_program import Key
-from jaxgrad.parity.port import load
 
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ class Guess(NamedTuple):
 
 def forward(proof: Proof, draw: int, starts: Sequence[int], limit: int = 12) -> Guess | None:
     """Repeat the first lost calls with a mistake in each; the one that JAX has is the guess."""
-    run, seen = proof.runs[draw], proof.seen
-    load(proof.port.module, proof.draws[draw].state)  # the calls hold the module's own weights
+    seen = proof.seen
+    run = proof.side.run(proof.draws[draw], keep=True)  # the calls hold the module's own weights
     spots, prints = jax_program.spots(proof.watched[draw][1])
     known = {k for found in seen.candidates for k in found}
     new = np.array([k for k in range(len(spots)) if k not in known], np.int64)

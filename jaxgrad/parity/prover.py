@@ -8,6 +8,7 @@ Nothing in either model is edited: the values inside are recognised by what they
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import pathlib
 import time
@@ -129,6 +130,13 @@ class Clock:
             yield
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+            _trim()
+
+
+def _trim() -> None:
+    """Give freed memory back: glibc keeps blocks below 32 MiB, a quarter of a large proof's."""
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 def _error(text: str, name: str, clock: Clock) -> Report:

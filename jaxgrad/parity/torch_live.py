@@ -55,7 +55,7 @@ class Live:
         return found
 
     def _drawn(self, draw: Draw) -> Drawn:
-        run = self.run(draw, keep=True)
+        run = self.run(draw)
         return Drawn(draw, run, self.again(draw, run))
 
     def again(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
@@ -65,9 +65,11 @@ class Live:
     def run(self, draw: Draw, **options: Any) -> TorchRun:
         """torch on a draw, forward and back."""
         load(self.module, draw.state)
-        return torch_run.run(
+        found = torch_run.run(
             self.module, draw.inputs, self.pick, self.loss, self._cotangent, **options
         )
+        self.module.zero_grad()  # a large module's gradients are kept once
+        return found
 
     def _cotangent(self, name: str, output: np.ndarray) -> np.ndarray:
         del name
