@@ -13,9 +13,9 @@ import optax
 
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.judge import Judged, judge
+from jaxgrad.parity.likeness import likeness, natural
 from jaxgrad.parity.proof import Finding, Surface
 from jaxgrad.parity.ulp import scale_of
-from jaxgrad.parity.weights import likeness, natural
 
 
 if TYPE_CHECKING:
