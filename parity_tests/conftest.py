@@ -1,6 +1,9 @@
 """Every test runs under the settings of the runner, and under a mutant when one is named."""
 
 import os
+import shutil
+
+import pytest
 
 from parity_tests import mutants
 from parity_tests.settings import configure
@@ -9,3 +12,20 @@ from parity_tests.settings import configure
 configure()
 if mutants.VARIABLE in os.environ:
     mutants.install(os.environ[mutants.VARIABLE])
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium; its tests are skipped where there is none, but not on CI."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI has no chromium; .ci/run installs it")
+        pytest.skip("no chromium here: install Debian's chromium to test the page in a browser")
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()

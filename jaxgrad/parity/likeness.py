@@ -45,6 +45,11 @@ def _words(text: str) -> list[str]:
     return [_SYNONYMS.get(w, w) for w in words if w not in ("params", "param", "value")]
 
 
+def same_leaf(path: str, other: str) -> bool:
+    """Whether two JAX paths name one leaf, one of them perhaps from further inside the tree."""
+    return other == path or other.endswith("/" + path) or path.endswith("/" + other)
+
+
 def natural(text: str) -> list[Any]:
     """A key that puts layer 10 behind layer 9."""
     return [(int(w), "") if w.isdigit() else (-1, w) for w in re.split(r"(\d+)", text)]
