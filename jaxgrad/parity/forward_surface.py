@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def surface(proof: Proof) -> Surface:
     """Every output in the first draw in which one differs, else in the first."""
     draw = proof.forward_fails
-    judged = proof.judged_outputs[draw or 0]
+    judged = proof.judge_outputs(draw or 0, proof.watched[draw or 0][0])
     rows = tuple(j.row() for j in judged)
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]

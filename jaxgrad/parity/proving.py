@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -123,14 +123,9 @@ class Proof:
         return out
 
     @functools.cached_property
-    def judged_outputs(self) -> list[list[Judged]]:
-        """The outputs of both sides in each draw."""
-        return [self.judge_outputs(k, ours) for k, (ours, _) in enumerate(self.watched)]
-
-    @functools.cached_property
     def forward_fails(self) -> int | None:
         """The first draw whose outputs differ."""
-        return _first_fail(self.judged_outputs)
+        return _first_fail(self.judge_outputs(k, ours) for k, (ours, _) in enumerate(self.watched))
 
     @functools.cached_property
     def flow(self) -> Flow:
@@ -234,6 +229,6 @@ class Proof:
         return self.port.weights.place_of(name)
 
 
-def _first_fail(draws: Sequence[Sequence[Judged]]) -> int | None:
+def _first_fail(draws: Iterable[Sequence[Judged]]) -> int | None:
     failed = (k for k, judged in enumerate(draws) if any(j.verdict == "fail" for j in judged))
     return next(failed, None)
