@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
 
 import jax
@@ -25,3 +26,20 @@ def _forget_compiled() -> Iterator[None]:
     yield
     if next(_done) % _FORGET == 0:
         jax.clear_caches()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium; its tests are skipped where there is none, but not on CI."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser")
+    if path is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI has no chromium; .ci/run installs it")
+        pytest.skip("no chromium here: install Debian's chromium to test the page in a browser")
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        yield browser
+        browser.close()

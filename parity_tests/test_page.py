@@ -1,10 +1,8 @@
 """The report page, in a real browser: it opens offline, filters, is used by keyboard, escapes."""
 
 import dataclasses
-import os
 import pathlib
 import re
-import shutil
 
 import pytest
 
@@ -15,7 +13,6 @@ from parity_tests.engine import run
 from parity_tests.pictures import picture
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 EVIL = '<script>document.title="owned"</script>'
 VERSIONS = {
     "torch": "2.13.0", "jax": "0.10.2", "cpu": EVIL, "date": "today", "commit": "abc", "seed": 0,
@@ -58,21 +55,6 @@ def _with_reference(made, other):
 
     fields = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
     return Planted(**fields)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI has no chromium; .ci/run installs it")
-        pytest.skip("no chromium here: install Debian's chromium to test the page in a browser")
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

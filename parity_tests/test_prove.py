@@ -18,7 +18,8 @@ from jaxgrad.parity.align import align
 from jaxgrad.parity.fingerprint import apart, fingerprint
 from jaxgrad.parity.jax_program import Spot
 from jaxgrad.parity.judge import judge
-from jaxgrad.parity.weights import infer, layout
+from jaxgrad.parity.layout import layout
+from jaxgrad.parity.weights_infer import infer
 from parity_tests import kill_table
 from parity_tests.case import identity
 from parity_tests.twins.bug import Bug

@@ -1,8 +1,6 @@
 """The page of a proof, in text and in a browser: complete, escaped, offline, light and dark."""
 
-import os
 import re
-import shutil
 import sys
 
 import pytest
@@ -11,7 +9,6 @@ from jaxgrad.parity import Finding, Report, Surface
 from jaxgrad.parity.proof_page import headline, render
 
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 EVIL = '<script>document.title="owned"</script>'
 NAN = float("nan")
 
@@ -120,21 +117,6 @@ def test_without_jinja2(monkeypatch):
 
     with pytest.raises(ModuleNotFoundError, match="run: pip install jinja2"):
         render([PASSED])
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("CI has no chromium; .ci/run installs it")
-        pytest.skip("no chromium here: install Debian's chromium to test the page in a browser")
-    from playwright.sync_api import sync_playwright
-
-    arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
 
 
 @pytest.mark.parametrize("scheme", ("light", "dark"))

@@ -11,8 +11,8 @@ from jaxgrad.parity.align import NOISY, Alignment
 from jaxgrad.parity.fingerprint import SIZE, apart, fingerprint, magnitude
 from jaxgrad.parity.flow import Flow, leaf_of
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
+from jaxgrad.parity.layout import layout
 from jaxgrad.parity.torch_values import TorchRun
-from jaxgrad.parity.weights import layout
 
 
 SAME = 1e-9

@@ -14,6 +14,7 @@ from jaxgrad.parity.ulp import distance, scale_of
 RTOL = 1e-12  # of the leaf's scale, in float64
 NOISE = 10.0  # times what the same numbers moved by 1 ULP make of it
 HOPELESS = 1e-4  # of the scale: where rounding does more, nothing can be said
+PLANT = 1e-9  # of the value: what a control moves, and the proof must find
 NOTHING = 1e-13  # of the tree's scale: a structural zero (a bias before a norm)
 
 

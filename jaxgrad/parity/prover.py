@@ -13,11 +13,15 @@ import os
 import pathlib
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jaxgrad.parity import front
 from jaxgrad.parity.front import ProofError, scene
 from jaxgrad.parity.proof import SURFACES, Report, Surface, worst
+
+
+if TYPE_CHECKING:
+    from jaxgrad.parity.proving import Proof
 
 
 def prove(
@@ -94,7 +98,7 @@ def prove(
                 seed,
                 clock,
             )
-            surfaces = proof.surfaces(optimizer, steps)
+            surfaces = _judged(proof, optimizer, steps)
         except ProofError as error:
             return _error(str(error), name, clock)
     first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
@@ -108,6 +112,31 @@ def prove(
         seconds=clock.seconds,
         versions=front.versions() | dict(proof.side.versions),
     )
+
+
+def _judged(proof: Proof, optimizer: Any, steps: int) -> dict[str, Surface]:
+    """The five answers; where the forward pass differs, nothing behind it is judged."""
+    from jaxgrad.parity import (
+        backward_surface,
+        forward_surface,
+        gradients_surface,
+        structure,
+        updates_surface,
+    )
+
+    made = {"structure": structure.surface(proof), "forward": forward_surface.surface(proof)}
+    if made["forward"].verdict == "fail":
+        text = "the forward pass differs already"
+        made |= {name: Surface(name, "not judged", text) for name in SURFACES[2:]}
+        if optimizer is None and not proof.port.has_state:
+            made["updates"] = Surface("updates", "not judged", "no optimizer= was given")
+        return made
+    gradients = gradients_surface.surface(proof)
+    made["backward"] = backward_surface.surface(proof)
+    made["gradients"] = gradients
+    with proof.clock("updates"):
+        made["updates"] = updates_surface.surface(proof, optimizer, steps)
+    return made
 
 
 class Clock:

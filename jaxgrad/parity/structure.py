@@ -12,13 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad import _compat
-from jaxgrad.parity import front, jax_program, weights
+from jaxgrad.parity import front, jax_program
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.interop import map_leaves, to_numpy
 from jaxgrad.parity.jax_program import JaxProgram
+from jaxgrad.parity.likeness import likeness
 from jaxgrad.parity.proof import Finding, Surface
 from jaxgrad.parity.torch_values import TorchRun
 from jaxgrad.parity.weights import WeightMap
+from jaxgrad.parity.weights_given import WeightsError, from_mapping
+from jaxgrad.parity.weights_infer import infer
 
 
 if TYPE_CHECKING:
@@ -148,14 +151,14 @@ def weight_map(side: TorchSide, fn: Any, params: Any, given: Any) -> tuple[Any, 
         raise ProofError(f"the JAX weights are not finite: {bad[0]!r} has NaN")
     if isinstance(given, Mapping):
         try:
-            found = weights.from_mapping(given, tensors, leaves, paths)
-        except weights.WeightsError as error:
+            found = from_mapping(given, tensors, leaves, paths)
+        except WeightsError as error:
             raise ProofError(str(error)) from error
         mapped = {p.leaf for p in found.pieces}
         extra = [paths[i] for i in range(len(leaves)) if i not in mapped and _floating(leaves[i])]
         missing = [n for n in tensors if not found.leaves_of(n)]
     else:
-        found, missing, extra = weights.infer(values, leaves, paths)
+        found, missing, extra = infer(values, leaves, paths)
     if callable(given) and not extra:
         again, second = _converted(given, side, tensors, 1)
         expected = found.to_jax(second)
@@ -215,7 +218,7 @@ def _check_map(
     shapes = dict(zip(paths, leaves, strict=True))
     lines = []
     for path in extra[:8]:
-        near = max(missing, key=lambda n: weights.likeness(n, path), default=None)
+        near = max(missing, key=lambda n: likeness(n, path), default=None)
         hint = ""
         if near is not None and found.tensors[near].size == shapes[path].size:
             hint = f"; torch's {near!r} has as many, but other numbers"

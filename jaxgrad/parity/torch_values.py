@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+
+from jaxgrad.parity.fingerprint import apart
 
 
 @dataclasses.dataclass
@@ -52,3 +55,25 @@ class TorchRun:
     loss: float | None
     pins: list[str]  # where the module itself cast to less than float64
     parts: dict[int, np.ndarray]  # see `parts_of`: first value made -> cotangent through that call
+
+
+def rounding(
+    run: TorchRun, reruns: Sequence[TorchRun], read: Callable[[Value], np.ndarray | None]
+) -> np.ndarray:
+    """How far rounding alone moves a fingerprint of each of torch's values.
+
+    Args:
+      run: torch's run.
+      reruns: The same with the inputs moved by an ULP.
+      read: The fingerprint of a value: its own, or that of its cotangent.
+
+    Returns:
+      One number a value.
+    """
+    noise = np.zeros(len(run.values))
+    for again in reruns:
+        if len(again.values) == len(run.values):
+            pairs = [(read(v), read(w)) for v, w in zip(run.values, again.values, strict=True)]
+            off = [0.0 if a is None or b is None else float(apart(a, b)) for a, b in pairs]
+            noise = np.maximum(noise, np.nan_to_num(off, posinf=1.0))
+    return noise

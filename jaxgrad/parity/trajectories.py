@@ -1,0 +1,79 @@
+"""The way that the weights go, on both sides, under some steps of an optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from jaxgrad.parity.front import ProofError
+from jaxgrad.parity.jax_program import JaxProgram
+from jaxgrad.parity.likeness import same_leaf
+from jaxgrad.parity.torch_side import State
+
+
+if TYPE_CHECKING:
+    from jaxgrad.parity.proving import Proof
+
+
+class Trajectories(NamedTuple):
+    """The weights by torch's names after each step, and the optimizers' states after the last."""
+
+    before: State
+    theirs: Mapping[int, State]
+    ours: Mapping[int, State]
+    again: Sequence[Mapping[int, State]]  # torch's with every number moved by an ULP
+    moments: Mapping[str, Mapping[str, np.ndarray]]  # torch's, by parameter
+    opt_state: Any  # optax's
+
+
+def run(proof: Proof, optimizer: tuple[Any, Any], steps: int) -> Trajectories:
+    """Both optimizers on the first draw."""
+    factory, tx = optimizer
+    theirs = proof.side.steps(factory, steps)
+    ours, opt_state = _optax(proof, tx, steps)
+    before = proof.draws[0].state
+    return Trajectories(before, theirs.states, ours, theirs.again, theirs.moments, opt_state)
+
+
+def _optax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
+    """The optax loop that a user writes: `jax.grad`, update, apply."""
+    if not hasattr(tx, "init") or not hasattr(tx, "update"):
+        raise ProofError(f"optimizer=: {type(tx).__name__} is no optax transformation")
+    made, port = proof.port.program, proof.port
+    count = len(made.param_paths)
+    leaves = [jnp.asarray(x) for x in port.leaves(proof.draws[0])]
+    trains = proof.train or [True] * count
+    moves = [trains[i] and jnp.issubdtype(leaves[i].dtype, jnp.inexact) for i in range(count)]
+
+    def tree(values: list[Any]) -> Any:
+        return made.fill([x if m else None for x, m in zip(values, moves, strict=True)])
+
+    state = tx.init(tree(leaves[:count]))
+    step_jit = jax.jit(tx.update)
+    found: dict[int, State] = {}
+    for step in range(1, steps + 1):
+        got = proof.gradients(proof.draws[0], leaves=leaves)
+        pairs = zip(leaves[:count], got.leaves, strict=False)
+        grads = [jnp.zeros_like(x) if g is None else jnp.conj(g) for x, g in pairs]
+        change, state = step_jit(tree(grads), state, tree(leaves[:count]))
+        new = jax.tree.leaves(optax.apply_updates(tree(leaves[:count]), change))
+        numbers = [i for i in range(count) if moves[i]]
+        for i, x in zip(numbers, new, strict=True):
+            leaves[i] = x
+        if port.has_state:
+            _thread(made, leaves, got.outputs)
+        found[step] = port.weights.values_of([np.asarray(x) for x in leaves[:count]])
+    return found, state
+
+
+def _thread(made: JaxProgram, leaves: list[Any], outputs: list[np.ndarray]) -> None:
+    """The new state goes back, in place, to where params hold it, if they do."""
+    for path, x in zip(made.state_paths, outputs[len(made.out_paths) :], strict=True):
+        for i, other in enumerate(made.param_paths):
+            if same_leaf(path, other):
+                leaves[i] = jnp.asarray(x)
