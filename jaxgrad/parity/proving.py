@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -52,6 +53,7 @@ class Proof:
         given = front.normalise(fn, params)
         with clock("trace"):
             program = structure.traced(given, self.side.inputs, pick_jax, loss_jax, has_state)
+        found = dataclasses.replace(found, leaves=tuple(program.params))  # one copy of them
         self.port = Port(
             self.side.module, program, found, self.side.has_loss, has_state, self.side.seed
         )
@@ -175,10 +177,27 @@ class Proof:
         )
 
     @functools.cached_property
+    def _differentiated(self) -> list[tuple[Gradients, list[Judged]]]:
+        """Each draw; of a later one that agrees the gradients, as large as the model, are let go."""
+        done = []
+        for number, draw in enumerate(self.draws):
+            with self.clock("jax backward"):
+                found = self.gradients(draw)
+                judged = self.judge_gradients(number, found)
+            if number and _first_fail([judged]) is None:
+                found = dataclasses.replace(found, leaves=[])
+            done.append((found, judged))
+        return done
+
+    @property
     def differentiated(self) -> list[Gradients]:
         """The JAX side's gradients and cotangents in each draw."""
-        with self.clock("jax backward"):
-            return [self.gradients(draw) for draw in self.draws]
+        return [found for found, _ in self._differentiated]
+
+    @property
+    def judged_gradients(self) -> list[list[Judged]]:
+        """The gradients of both sides in each draw."""
+        return [judged for _, judged in self._differentiated]
 
     def named(self, found: Gradients) -> dict[str, np.ndarray | None]:
         """The JAX gradients by torch's names, inputs too."""
@@ -211,11 +230,6 @@ class Proof:
                 judge(name, grad, mine, [a for a in again if a is not None], tree_scale=tree_scale)
             )
         return out
-
-    @functools.cached_property
-    def judged_gradients(self) -> list[list[Judged]]:
-        """The gradients of both sides in each draw."""
-        return [self.judge_gradients(k, found) for k, found in enumerate(self.differentiated)]
 
     @functools.cached_property
     def gradients_fail(self) -> int | None:
