@@ -108,6 +108,34 @@ def test_an_optimizer_that_is_not_torchs(given, cause, tx):
     assert cause in report.first.cause
 
 
+def scheduled(parameters: Any) -> Any:
+    optimizer: Any = torch.optim.SGD(parameters, 1e-3)
+    optimizer.scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    return optimizer
+
+
+@pytest.mark.parametrize("rate", [0.9, 0.901])
+def test_a_schedule_in_float32_is_lifted(given, rate):
+    """optax computes the rate in float32, 2e-8 off; a rate that is another one still shows."""
+    tx = optax.sgd(optax.exponential_decay(1e-3, 1, rate))
+    report = proved(given, optimizer=(scheduled, tx), steps=3)
+    assert (report.verdict == "pass") == (rate == 0.9), report
+
+
+def test_a_schedule_that_float32_spoils_is_judged_as_it_is(given):
+    def spoilt(step):
+        return 1e-3 * (jnp.float32(1) + jnp.float32(1e-9) * step - 1)  # float32 has no 1 + 1e-9
+
+    def factory(parameters):
+        optimizer: Any = torch.optim.SGD(parameters, 1e-3)
+        rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1e-9 * step)
+        optimizer.scheduler = rate
+        return optimizer
+
+    report = proved(given, optimizer=(factory, optax.sgd(spoilt)), steps=3)
+    assert report.first.surface == "updates"
+
+
 def test_a_loss_of_the_users(given):
     loss = (lambda y: (y**2).mean(), lambda y: jnp.mean(y**2))
     assert proved(given, loss=loss).verdict == "pass"

@@ -112,8 +112,8 @@ def dump(
         rough=rough,
         flags=dict(side.flags),
         names={key: known[id(x)] for key, x in state_dict.items() if id(x) in known},
-        steps=None if made is None else _ends(made),
-        fine_steps=[_marks(states) for states in again],
+        steps=made,
+        fine_steps=again,
         count=max(1, steps) if optimizer is not None else 0,
         notes=side.notes,
     )
@@ -132,15 +132,6 @@ def _bare(run: TorchRun) -> TorchRun:
         for value in run.values
     ]
     return dataclasses.replace(run, values=values, parts={})
-
-
-def _marks(states: Mapping[int, State]) -> dict[int, State]:
-    return {step: states[step] for step in sorted({1, max(states)})}
-
-
-def _ends(made: Steps) -> Steps:
-    """The first step and the last, which are what is compared."""
-    return Steps(_marks(made.states), made.moments, [_marks(states) for states in made.again])
 
 
 class Dumped:

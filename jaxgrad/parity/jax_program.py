@@ -334,6 +334,22 @@ def _widened(jaxpr: Any) -> Any:
     return jex_core.ClosedJaxpr(opened, [_wide(x) for x in consts])
 
 
+def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun` of trees of arrays, in float64 throughout: the casts to less that it makes are none."""
+
+    def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
+        del path, slot
+        return _lifted(eqn, ins), None
+
+    def lifted_fun(*args: Any) -> Any:
+        jaxpr, shapes = jax.make_jaxpr(fun, return_shape=True)(*args)
+        leaves = [jnp.asarray(x) for x in jax.tree.leaves(args)]
+        outs, _ = evaluate(_widened(jaxpr), leaves, rule)
+        return jax.tree.unflatten(jax.tree.structure(shapes), outs)
+
+    return lifted_fun
+
+
 def constants(made: JaxProgram) -> list[int]:
     """Which constants of the program are float32 or less: numbers that someone rounded."""
     _, consts = _compat.open_jaxpr(made.jaxpr)

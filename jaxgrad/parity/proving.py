@@ -178,7 +178,7 @@ class Proof:
 
     @functools.cached_property
     def _differentiated(self) -> list[tuple[Gradients, list[Judged]]]:
-        """Each draw; of a later one that agrees the gradients, as large as the model, are let go."""
+        """Each draw; of a later one that agrees the gradients are let go: large as the model."""
         done = []
         for number, draw in enumerate(self.draws):
             with self.clock("jax backward"):

@@ -16,7 +16,7 @@ from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.judge import noise
 from jaxgrad.parity.port import Draw, cotangent, load, moved, redrawn, rounded_buffers, state_of
-from jaxgrad.parity.torch_side import Drawn, State, Steps
+from jaxgrad.parity.torch_side import Drawn, State, Steps, marks
 from jaxgrad.parity.torch_values import TorchRun
 
 
@@ -85,7 +85,7 @@ class Live:
     def _trajectory(
         self, factory: Any, draw: Draw, steps: int
     ) -> tuple[dict[int, State], dict[str, dict[str, np.ndarray]]]:
-        """The parameters after each step, and the optimizer's own state after the last."""
+        """The parameters after the marked steps, and the optimizer's own state after the last."""
         load(self.module, draw.state)
         optimizer = made_optimizer(factory, self.module)
         found: dict[int, State] = {}
@@ -98,7 +98,8 @@ class Live:
             scheduler = getattr(optimizer, "scheduler", None)
             if scheduler is not None:
                 scheduler.step()
-            found[step] = {n: x for n, x in state_of(self.module).items() if n in self.flags}
+            if step in marks(steps):
+                found[step] = {n: x for n, x in state_of(self.module).items() if n in self.flags}
         names = {id(p): n for n, p in self.module.named_parameters()}
         moments = {
             names[id(p)]: {k: to_numpy(x) for k, x in s.items() if isinstance(x, torch.Tensor)}

@@ -35,6 +35,11 @@ class Steps:
     again: list[dict[int, State]]  # with every number moved by an ULP
 
 
+def marks(steps: int) -> tuple[int, ...]:
+    """After which of the steps the weights are compared: each takes as much as the model."""
+    return tuple(sorted({1, steps}))
+
+
 class TorchSide(Protocol):
     """What a proof asks of torch."""
 

@@ -12,6 +12,7 @@ import numpy as np
 from jaxgrad.parity import buffer_updates, trajectories, update_causes
 from jaxgrad.parity.judge import PLANT, Judged, judge
 from jaxgrad.parity.proof import Finding, Surface
+from jaxgrad.parity.torch_side import marks
 from jaxgrad.parity.trajectories import Trajectories
 from jaxgrad.parity.ulp import scale_of
 
@@ -53,7 +54,7 @@ def _steps(proof: Proof, optimizer: tuple[Any, Any], steps: int) -> Surface:
     """The weights after the first step and after the last."""
     paths = trajectories.run(proof, optimizer, steps)
     zero = {j.name for j in proof.judged_gradients[0] if j.verdict == "zero"}
-    moves = [move for step in sorted({1, steps}) for move in _moves(paths, step, zero)]
+    moves = [move for step in marks(steps) for move in _moves(paths, step, zero)]
     rows = tuple(move.judged.row() for move in moves)
     wrong = [move for move in moves if move.judged.verdict == "fail"]
     if wrong:
