@@ -124,11 +124,11 @@ def test_a_schedule_in_float32_is_lifted(given, rate):
 
 def test_a_schedule_that_float32_spoils_is_judged_as_it_is(given):
     def spoilt(step):
-        return 1e-3 * (jnp.float32(1) + jnp.float32(1e-9) * step - 1)  # float32 has no 1 + 1e-9
+        return jnp.float32(1) + jnp.float32(1e-8) * step - 1  # float32 has no 1 + 1e-8
 
     def factory(parameters):
-        optimizer: Any = torch.optim.SGD(parameters, 1e-3)
-        rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1e-9 * step)
+        optimizer: Any = torch.optim.SGD(parameters, 1.0)
+        rate = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1e-8 * step)
         optimizer.scheduler = rate
         return optimizer
 
