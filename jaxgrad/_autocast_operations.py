@@ -1,0 +1,263 @@
+"""Which equations are one operation of torch's: `mean` is two in a jaxpr, `layer_norm` a dozen.
+
+torch computes such an operation in float32 and rounds once, at its end. A pattern looks at one
+equation, as the end of an operation, and answers with the whole of it or with None.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from jax.extend import core as jex_core
+
+from jaxgrad import _compat, _jaxpr
+from jaxgrad._autocast_lists import NAMED, PRODUCTS
+from jaxgrad._autocast_program import PART, SHAPE, Program, contracts
+
+
+class Operation(NamedTuple):
+    name: str  # torch's
+    data: tuple[Any, ...]  # what decides on the dtype of the result
+    inside: tuple[jex_core.JaxprEqn, ...]
+    end: jex_core.JaxprEqn
+
+
+def operations(program: Program) -> dict[Any, Operation]:
+    """The operation that an equation is part of, by the first output of the equation."""
+    found: dict[Any, Operation] = {}
+    for pattern in (named, mean, loss, softmax, logsumexp, gate, linear, norm):
+        for eqn in program.eqns:
+            made = pattern(program, eqn)
+            if made is not None:
+                found |= {part.outvars[0]: made for part in (*made.inside, made.end)}
+    return found
+
+
+def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """A function of JAX's own that is a `jit`: its name says what it is."""
+    name = NAMED.get(eqn.params.get("name", ""))
+    arrays = [v for v in eqn.invars if _jaxpr.is_inexact(v) and _jaxpr.abstract(v).shape]
+    if name is None or len(arrays) != 1 or len(eqn.outvars) != 1 or not _jaxpr.inner(eqn):
+        return None
+    inside = [place.eqn.primitive.name for place in _jaxpr.walk(_jaxpr.inner(eqn)[0])]
+    if PRODUCTS & set(inside) or {"scan", "while", "cond"} & set(inside):
+        return None
+    if name == "log_softmax" and _is_picked(program, eqn):
+        name = "cross_entropy_loss"
+    return Operation(name, tuple(arrays), (), eqn)
+
+
+def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """A sum that is divided by how many there were; in windows, average pooling."""
+    if eqn.primitive.name not in ("div", "mul") or _number(eqn.invars[1]) is None:
+        return None
+    total = program.maker(eqn.invars[0], "reduce_sum", "reduce_window_sum")
+    if total is None or not program.only_for(total, eqn):
+        return None
+    if total.primitive.name == "reduce_sum":
+        name, count = "mean", _size(total.invars[0]) / max(1, _size(total.outvars[0]))
+    else:
+        sizes = [n for n in total.params["window_dimensions"] if n > 1]
+        name, count = f"avg_pool{len(sizes)}d", math.prod(sizes)
+    number = _number(eqn.invars[1]) or math.nan
+    divisor = number if eqn.primitive.name == "div" else 1 / number
+    same = math.isclose(divisor, count, rel_tol=1e-3)
+    return Operation(name, (total.invars[0],), (total,), eqn) if same else None
+
+
+def loss(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """The sum or mean, to one number, of the squares or sizes of differences."""
+    if eqn.primitive.name != "reduce_sum" or _jaxpr.abstract(eqn.outvars[0]).shape:
+        return None
+    power = program.maker(eqn.invars[0], "integer_pow", "square", "abs", "mul")
+    square = power is not None and power.params.get("y", 2) == 2 and all(v is power.invars[0] for v in power.invars)
+    difference = program.maker(power.invars[0], "sub") if power is not None and square else None
+    if power is None or difference is None or not program.only_for(power, eqn):
+        return None
+    arrays = len({_jaxpr.abstract(v).shape for v in (*difference.invars, eqn.invars[0])}) == 1
+    broadcast = any(program.maker(v, "broadcast_in_dim") for v in difference.invars)
+    if not arrays or broadcast or not program.only_for(difference, power):
+        return None
+    user = program.sole_user(eqn, "div", "mul")
+    end = user if user is not None and mean(program, user) else eqn
+    return Operation("mse_loss", tuple(difference.invars), (difference, power, eqn), end)
+
+
+def softmax(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`exp(x - max) / sum(exp(x - max))`."""
+    if eqn.primitive.name != "div":
+        return None
+    power = program.made(eqn.invars[0])
+    total = program.maker(eqn.invars[1], "reduce_sum")
+    if power is None or power.primitive.name != "exp" or total is None:
+        return None
+    if total.invars[0] is not eqn.invars[0] or not program.only_for(total, eqn):
+        return None
+    x, shift = _shift(program, power, power)
+    return Operation("softmax", (x,), (*shift, power, total), eqn)
+
+
+def logsumexp(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`log(sum(exp(x - max))) + max`; minus one of `x`, the cross entropy."""
+    size = program.maker(eqn.invars[0], "abs") if eqn.primitive.name == "log" else None
+    argument = size.invars[0] if size is not None else eqn.invars[0] if eqn.invars else None
+    total = program.maker(argument, "reduce_sum") if eqn.primitive.name == "log" else None
+    power = program.maker(total.invars[0], "exp") if total is not None else None
+    if total is None or power is None:
+        return None
+    end = program.sole_user(eqn, "add", "sub")
+    if end is None:
+        x, shift = _shift(program, power, power)
+        return Operation("logsumexp", (x,), (*shift, power, total), eqn)
+    x, shift = _shift(program, power, power, end)
+    inside = (*shift, power, total, *([size] if size is not None else []), eqn)
+    if end.primitive.name == "sub":
+        log_softmax = end.invars[0] is power.invars[0]
+        return Operation("log_softmax", (x,), inside, end) if log_softmax else None
+    difference = program.sole_user(end, "sub")
+    if difference is not None:
+        label = program.origin(difference.invars[1], PART | {"gather"})
+        if label is program.origin(x) and program.maker(difference.invars[0], "add") is end:
+            return Operation("cross_entropy_loss", (x,), (*inside, end), difference)
+    return Operation("logsumexp", (x,), inside, end)
+
+
+def gate(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`x` times a gate that is made of `x`: gelu, silu."""
+    if eqn.primitive.name != "mul":
+        return None
+    inside: list[jex_core.JaxprEqn] = []
+    sides = [_made_of(program, atom, inside) for atom in eqn.invars]
+    names = {part.primitive.name for part in inside}
+    if not all(sides) or len(set().union(*sides)) != 1 or not names & _GATES:
+        return None
+    if not all(program.only_for(part, *inside, eqn) for part in inside):
+        return None
+    return Operation("gelu", tuple(sides[0]), tuple(inside), eqn)
+
+
+_GATES = {"tanh", "erf", "erfc", "logistic"}
+_ELEMENTWISE = _GATES | {"mul", "add", "sub", "neg", "div", "integer_pow", "square", "copy"}
+
+
+def _made_of(program: Program, atom: Any, inside: list[Any]) -> set[Any]:
+    """The arrays of which `atom` is made by elementwise equations, which `inside` collects."""
+    if isinstance(atom, jex_core.Literal):
+        return set()
+    eqn = program.made(atom)
+    if eqn is None or eqn.primitive.name not in _ELEMENTWISE:
+        return {atom}
+    inputs = [_made_of(program, v, inside) for v in eqn.invars]
+    inside.append(eqn)
+    return set().union(*inputs)
+
+
+def linear(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """A product plus a bias."""
+    if eqn.primitive.name != "add":
+        return None
+    for atom, bias in (eqn.invars, eqn.invars[::-1]):
+        if program.is_linear(atom) and program.is_vector(bias):
+            product = program.maker(atom, *PRODUCTS)
+            once = product is not None and contracts(product) and program.only_for(product, eqn)
+            return Operation("linear", (atom,), (product,) if product and once else (), eqn)
+    return None
+
+
+def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`(x - mean) / sqrt(var + eps)`, in any order, with its scale and bias."""
+    argument = eqn.invars[0] if eqn.primitive.name in ("rsqrt", "sqrt") else None
+    shifted = program.maker(argument, "add") if argument is not None else None
+    if shifted is None or _number(shifted.invars[1]) is None:
+        return None
+    variance, inverse, scales = shifted.invars[0], eqn, []
+    while (user := program.sole_user(inverse, "mul")) and _has_vector(program, user):
+        inverse, scales = user, [*scales, user]
+    core = program.sole_user(inverse, "mul", "div")
+    if core is None or (core.primitive.name == "div") != (eqn.primitive.name == "sqrt"):
+        return None
+    others = [v for v in core.invars if program.maker(v, inverse.primitive.name) is not inverse]
+    if len(others) != 1 or (core.primitive.name == "div" and core.invars[0] is not others[0]):
+        return None
+    centred = program.maker(others[0], "sub")
+    x = others[0] if centred is None else centred.invars[0]
+    if _number(x) is not None:
+        return None
+    inside: list[jex_core.JaxprEqn] = []
+    origin = program.origin(x, SHAPE)
+    means = [] if centred is None else [centred.invars[1]]
+    leaves = set().union(*(_statistics(program, v, origin, inside) for v in (variance, *means)))
+    if not leaves or not all(v is origin or program.is_given(v) for v in leaves):
+        return None
+    end = core
+    while (user := program.sole_user(end, "mul", "add")) and _has_vector(program, user):
+        end, scales = user, [*scales, user]
+    over_batch = origin not in leaves or any(_over_batch(part) for part in inside)
+    parts = [*inside, shifted, eqn, *([centred] if centred is not None else []), core, *scales]
+    parts = tuple(part for part in parts if part is not end)
+    return Operation("batch_norm" if over_batch else "layer_norm", (x,), parts, end)
+
+
+def _statistics(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
+    """What a mean or a variance is made of; `x` is not looked into."""
+    if isinstance(atom, jex_core.Literal) or not _jaxpr.is_inexact(atom):
+        return set()
+    if atom is x or program.origin(atom, SHAPE) is x:
+        return {x}
+    eqn = program.made(atom)
+    if eqn is None or eqn.primitive.name not in _STATISTICS:
+        return {atom}
+    inside.append(eqn)
+    return set().union(*(_statistics(program, v, x, inside) for v in eqn.invars))
+
+
+_STATISTICS = SHAPE | {"reduce_sum", "div", "mul", "sub", "add", "square", "integer_pow", "abs"}
+_STATISTICS |= {"max", "stop_gradient", *_compat.JIT}
+
+
+def _over_batch(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a mean is taken over the first axis, and not over all."""
+    sums = [eqn] if eqn.primitive.name == "reduce_sum" else []
+    sums += [p.eqn for s in _jaxpr.inner(eqn) for p in _jaxpr.walk(s)]
+    return any(
+        e.primitive.name == "reduce_sum"
+        and 0 in e.params["axes"]
+        and len(e.params["axes"]) < len(_jaxpr.abstract(e.invars[0]).shape)
+        for e in sums
+    )
+
+
+def _has_vector(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+    return any(program.is_vector(v) for v in eqn.invars)
+
+
+def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, ...]]:
+    """`x` of `exp(x - max)`, and the subtraction if it serves this alone."""
+    made = program.maker(power.invars[0], "sub")
+    if made is None or not program.only_for(made, *users):
+        return power.invars[0], ()
+    return made.invars[0], (made,)
+
+
+def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+    """Whether only some entries are used, by index: the log probability of a label."""
+    negated = program.sole_user(eqn, "neg")
+    users = program.users(negated if negated is not None else eqn)
+    names = {"take_along_axis", "_take", "take"}
+    return len(users) > 0 and all(
+        user is not None
+        and (user.primitive.name == "gather" or user.params.get("name") in names)
+        for user in users
+    )
+
+
+def _number(atom: Any) -> float | None:
+    """The value of a number that is written in the program."""
+    if not isinstance(atom, jex_core.Literal):
+        return None
+    return float(atom.val) if _jaxpr.is_inexact(atom) else None
+
+
+def _size(atom: Any) -> int:
+    return math.prod(_jaxpr.abstract(atom).shape)
