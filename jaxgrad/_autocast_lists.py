@@ -21,11 +21,11 @@ FLOAT32_PRIMITIVES = {
 }
 
 # float32, as torch's names of what is several primitives in a jaxpr.
-_LOSSES = {"cross_entropy_loss", "mse_loss"}
+_BOTH = {"cross_entropy_loss", "mse_loss", "quantile"}
 FLOAT32_OPERATIONS = {
-    "cpu": _LOSSES | {"avg_pool3d"},
-    "cuda": _LOSSES
-    | {"softmax", "log_softmax", "logsumexp", "softplus", "layer_norm", "norm", "reciprocal"},
+    "cpu": _BOTH | {"avg_pool3d", "trace"},
+    "cuda": _BOTH
+    | {"softmax", "log_softmax", "logsumexp", "softplus", "layer_norm", "norm", "reciprocal", "upsample"},
 }
 
 # A `jit` or custom rule of this name, with one array in and no product in it, is that operation.
@@ -33,6 +33,7 @@ FLOAT32_OPERATIONS = {
 NAMED = {
     "_mean": "mean", "mean": "mean", "_var": "var", "var": "var", "_std": "std", "std": "std",
     "norm": "norm", "logsumexp": "logsumexp", "standardize": "layer_norm",
+    "quantile": "quantile", "trace": "trace", "_resize": "upsample",
     "softmax": "softmax", "_softmax": "softmax", "log_softmax": "log_softmax",
     "celu": "celu", "elu": "elu", "gelu": "gelu", "glu": "glu", "hard_sigmoid": "hardsigmoid",
     "hard_silu": "hardswish", "log_sigmoid": "logsigmoid", "mish": "mish", "selu": "selu",

@@ -41,7 +41,7 @@ def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     if name is None or len(arrays) != 1 or len(eqn.outvars) != 1 or not _jaxpr.inner(eqn):
         return None
     inside = [place.eqn.primitive.name for place in _jaxpr.walk(_jaxpr.inner(eqn)[0])]
-    if PRODUCTS & set(inside) or {"scan", "while", "cond"} & set(inside):
+    if (PRODUCTS & set(inside) and name != "upsample") or {"scan", "while", "cond"} & set(inside):
         return None
     if name == "log_softmax" and _is_picked(program, eqn):
         name = "cross_entropy_loss"
