@@ -23,7 +23,7 @@ FLOAT32_PRIMITIVES = {
 # float32, as torch's names of what is several primitives in a jaxpr.
 _BOTH = {"cross_entropy_loss", "mse_loss", "quantile"}
 FLOAT32_OPERATIONS = {
-    "cpu": _BOTH | {"avg_pool3d", "trace"},
+    "cpu": _BOTH | {"avg_pool3d", "max_pool3d", "trace"},
     "cuda": _BOTH
     | {"softmax", "log_softmax", "logsumexp", "softplus", "layer_norm", "norm", "reciprocal", "upsample"},
 }
@@ -40,6 +40,8 @@ NAMED = {
     "sigmoid": "sigmoid", "silu": "silu", "soft_sign": "softsign", "softplus": "softplus",
 }  # fmt: skip
 
-# Computed in float32 and rounded once, as torch's kernels do.
-ACCUMULATES = {"reduce_sum", "reduce_prod", "reduce_window_sum", "cumsum", "cumprod"}
-ACCUMULATES |= {"cumlogsumexp"}
+# Computed in float32 and rounded once, as torch's kernels do: sums, and what XLA expands into
+# several operations of low precision.
+ROUNDED_ONCE = {"reduce_sum", "reduce_prod", "reduce_window_sum", "cumsum", "cumprod"}
+ROUNDED_ONCE |= {"cumlogsumexp", "logistic", "exp2", "expm1", "integer_pow"}
+ROUNDED_ONCE |= {"asin", "acos", "asinh", "acosh", "atanh"}

@@ -26,7 +26,7 @@ class Operation(NamedTuple):
 def operations(program: Program) -> dict[Any, Operation]:
     """The operation that an equation is part of, by the first output of the equation."""
     found: dict[Any, Operation] = {}
-    for pattern in (named, mean, loss, softmax, logsumexp, gate, linear, norm):
+    for pattern in (named, mean, pool, loss, softmax, logsumexp, gate, linear, norm):
         for eqn in program.eqns:
             made = pattern(program, eqn)
             if made is not None:
@@ -64,6 +64,15 @@ def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     divisor = number if eqn.primitive.name == "div" else 1 / number
     same = math.isclose(divisor, count, rel_tol=1e-3)
     return Operation(name, (total.invars[0],), (total,), eqn) if same else None
+
+
+def pool(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """The largest of each window."""
+    del program
+    if eqn.primitive.name != "reduce_window_max":
+        return None
+    sizes = [n for n in eqn.params["window_dimensions"] if n > 1]
+    return Operation(f"max_pool{len(sizes)}d", (eqn.invars[0],), (), eqn)
 
 
 def loss(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:

@@ -176,7 +176,7 @@ class _Autocast(NamedTuple):
             return _in_float32(eqn, args), None
 
         dtype = self.widest(args, eqn.invars)
-        if name in lists.ACCUMULATES or list(jex_core.jaxprs_in_params(eqn.params)):
+        if name in lists.ROUNDED_ONCE or list(jex_core.jaxprs_in_params(eqn.params)):
             return _each(eqn.outvars, _in_float32(eqn, args), dtype), None
         if dtype == jnp.float32:
             return _in_float32(eqn, args), None
@@ -266,7 +266,7 @@ def _product(eqn: jex_core.JaxprEqn, low: Any, *operands: Any) -> Any:
 
     @jax.custom_jvp
     def product(a: Any, b: Any) -> Any:
-        return run(jnp.float32, a, b)
+        return run(jnp.dtype(jnp.float32), a, b)
 
     @functools.partial(product.defjvp, symbolic_zeros=True)
     def _(primals: Any, tangents: Any) -> Any:
