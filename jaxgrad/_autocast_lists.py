@@ -24,9 +24,9 @@ FLOAT32_PRIMITIVES = {
 _BOTH = {"cross_entropy_loss", "mse_loss", "quantile"}
 FLOAT32_OPERATIONS = {
     "cpu": _BOTH | {"avg_pool3d", "max_pool3d", "trace"},
-    "cuda": _BOTH
-    | {"softmax", "log_softmax", "logsumexp", "softplus", "layer_norm", "norm", "reciprocal", "upsample"},
+    "cuda": _BOTH | {"softmax", "log_softmax", "logsumexp", "layer_norm"},
 }
+FLOAT32_OPERATIONS["cuda"] |= {"softplus", "norm", "reciprocal", "upsample"}
 
 # A `jit` or custom rule of this name, with one array in and no product in it, is that operation.
 # Some are a jit only in some versions of JAX; `operations` recognises those by their equations.

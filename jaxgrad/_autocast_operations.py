@@ -80,13 +80,12 @@ def loss(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     if eqn.primitive.name != "reduce_sum" or _jaxpr.abstract(eqn.outvars[0]).shape:
         return None
     power = program.maker(eqn.invars[0], "integer_pow", "square", "abs", "mul")
-    square = power is not None and power.params.get("y", 2) == 2 and all(v is power.invars[0] for v in power.invars)
-    difference = program.maker(power.invars[0], "sub") if power is not None and square else None
-    if power is None or difference is None or not program.only_for(power, eqn):
+    if power is None or power.params.get("y", 2) != 2 or not program.only_for(power, eqn):
         return None
-    arrays = len({_jaxpr.abstract(v).shape for v in (*difference.invars, eqn.invars[0])}) == 1
-    broadcast = any(program.maker(v, "broadcast_in_dim") for v in difference.invars)
-    if not arrays or broadcast or not program.only_for(difference, power):
+    difference = program.maker(power.invars[0], "sub")
+    if difference is None or any(v is not power.invars[0] for v in power.invars):
+        return None
+    if not program.only_for(difference, power) or not _same_shapes(program, difference):
         return None
     user = program.sole_user(eqn, "div", "mul")
     end = user if user is not None and mean(program, user) else eqn
@@ -255,10 +254,16 @@ def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
     users = program.users(negated if negated is not None else eqn)
     names = {"take_along_axis", "_take", "take"}
     return len(users) > 0 and all(
-        user is not None
-        and (user.primitive.name == "gather" or user.params.get("name") in names)
+        user is not None and (user.primitive.name == "gather" or user.params.get("name") in names)
         for user in users
     )
+
+
+def _same_shapes(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+    """Whether the inputs of an equation are whole arrays: a mean was broadcast."""
+    made = [program.maker(v, "broadcast_in_dim") for v in eqn.invars]
+    stretched = [m for m in made if m is not None and not program.is_number(m.invars[0])]
+    return not stretched and len({_jaxpr.abstract(v).shape for v in eqn.invars}) == 1
 
 
 def _number(atom: Any) -> float | None:

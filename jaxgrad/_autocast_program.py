@@ -66,8 +66,8 @@ class Program:
         """The equations that use what `eqn` made, each once; None: it is an output."""
         found: list[Any] = []
         for user in self.uses.get(eqn.outvars[0], []):
-            through = user is not None and user.primitive.name in SHAPE
-            for last in self.users(user) if through else [user]:
+            view = user is not None and user.primitive.name in SHAPE
+            for last in self.users(user) if user is not None and view else [user]:
                 if not any(last is other for other in found):
                     found.append(last)
         return found

@@ -136,7 +136,8 @@ class _Autocast(NamedTuple):
     def of(cls, jaxpr: Any, region: _Region, args: list[Any]) -> _Autocast:
         program = Program(jaxpr)
         parts = operations(program)
-        regions, whole = {(): region}, set()
+        regions: dict[_jaxpr.Path, _Region] = {(): region}
+        whole: set[_jaxpr.Path] = set()
         for path, eqn, *_ in _jaxpr.walk(jaxpr):
             regions[path] = _region(eqn) or regions[path[:-2]]
             if _jaxpr.inner(eqn) and _is_end(parts, eqn):
@@ -273,7 +274,7 @@ def _product(eqn: jex_core.JaxprEqn, low: Any, *operands: Any) -> Any:
         (a, b), (da, db) = primals, tangents
         moved = [run(low, da, b)] if not isinstance(da, SymbolicZero) else []
         moved += [run(low, a, db)] if not isinstance(db, SymbolicZero) else []
-        return product(a, b), sum(moved[1:], moved[0]).astype(jnp.float32)
+        return product(a, b), functools.reduce(jnp.add, moved).astype(jnp.float32)
 
     return product(*operands)
 

@@ -19,8 +19,10 @@ from jaxgrad.parity.interop import cast, to_numpy
 
 F = torch.nn.functional
 SAME = {torch.bfloat16: jnp.bfloat16, torch.float16: jnp.float16}
-# Of the trace: what moves or casts values, and the half of cross_entropy that has no name outside.
-UNSEEN = "view _unsafe_view t transpose permute unsqueeze squeeze _to_copy detach empty expand clone"
+# Of the trace: what moves or casts values, and the half of cross_entropy that nobody sees.
+UNSEEN = (
+    "view _unsafe_view t transpose permute unsqueeze squeeze _to_copy detach empty expand clone"
+)
 UNSEEN += " select split slice stack alias zeros _log_softmax unsafe_split unbind add_ reshape"
 
 
@@ -156,17 +158,17 @@ def jax_gru(p: Any, x: Any, y: Any) -> Any:
     h, seen = lax.scan(cell, jnp.zeros((x.shape[1], 8), x.dtype), x)
     out = h @ p["o"].T + p["bo"]
     loss = jnp.mean((out - y) ** 2)
-    turns = [[one[i] for one in seen] for i in range(x.shape[0])]
-    return loss, [*sum(turns, []), out, loss]
+    return loss, [*(one[i] for i in range(x.shape[0]) for one in seen), out, loss]
 
 
 GRU = {"i": draw(24, 5), "bi": draw(24), "h": draw(24, 8), "bh": draw(24)}
 GRU |= {"o": draw(2, 8), "bo": draw(2)}
 
+LABELS = np.arange(12).reshape(2, 6) % 5
 MODELS: dict[str, Any] = {
     "mlp": (torch_mlp, jax_mlp, MLP, draw(7, 8), np.arange(7) % 5),
     "conv net": (torch_conv, jax_conv, CONV, draw(4, 3, 8, 8), draw(4, 2)),
-    "transformer block": (torch_block, jax_block, BLOCK, draw(2, 6, 8), np.arange(12).reshape(2, 6) % 5),
+    "transformer block": (torch_block, jax_block, BLOCK, draw(2, 6, 8), LABELS),
     "gru in scan": (torch_gru, jax_gru, GRU, draw(4, 3, 5), draw(3, 2)),
 }  # fmt: skip
 
@@ -176,9 +178,9 @@ def run_torch(program: Any, p: Any, x: Any, y: Any, low: Any) -> Any:
     as_tensor = lambda a: torch.tensor(a, dtype=torch.float64 if low is None else None)  # noqa: E731
     p = {k: as_tensor(v).requires_grad_() for k, v in p.items()}
     x, y = as_tensor(x), torch.tensor(y) if y.dtype.kind == "i" else as_tensor(y)
-    with torch.autocast("cpu", dtype=low or torch.bfloat16, enabled=low is not None):
-        with Trace() as trace:
-            loss = program(p, x, y)
+    on = torch.autocast("cpu", dtype=low or torch.bfloat16, enabled=low is not None)
+    with on, Trace() as trace:
+        loss = program(p, x, y)
     loss.backward()
     return trace.ops, {k: v.grad for k, v in p.items()}
 
@@ -204,16 +206,14 @@ def test_every_operation_and_gradient(model: str, low: Any, jit: bool) -> None:
     # torch's dispatcher sees a batch of matrices as one matrix.
     seen = [v.reshape(t.shape) for v, (_, t) in zip(seen, ops, strict=True)]
 
+    def tree(ops: list[Any], grads: Any) -> Any:
+        return to_numpy({"ops": dict(zip(names, ops, strict=True)), "grads": grads})
+
     def values(ops: list[Any], grads: Any) -> Any:
         """In low precision: what is float32 is made of it, too."""
-        tree = {"ops": dict(zip(names, ops, strict=True)), "grads": grads}
-        return cast(to_numpy(tree), str(low)[6:])
+        return cast(tree(ops, grads), str(low)[6:])
 
-    theirs_seen = [values([v for _, v in ops], grads) for ops, grads in ((ops, grads), *nudged)]
-    result = compare(
-        theirs_seen[0],
-        values(seen, found),
-        oracle=to_numpy({"ops": dict(zip(names, [v for _, v in exact], strict=True)), "grads": exact_grads}),
-        reruns=theirs_seen[1:],
-    )
+    first, *reruns = (values([v for _, v in o], g) for o, g in ((ops, grads), *nudged))
+    oracle = tree([v for _, v in exact], exact_grads)
+    result = compare(first, values(seen, found), oracle=oracle, reruns=reruns)
     assert result.verdict in ("bitwise", "close"), result.text

@@ -25,6 +25,7 @@ U = RNG.uniform(0.1, 0.9, size=(4, 6)).astype("f")
 Y = np.arange(4)
 G, C = (RNG.normal(size=6).astype("f") for _ in range(2))
 EYE = np.eye(6, dtype="f")
+NCH = ("NCH", "OIH", "NCH")
 tensor = torch.tensor
 
 
@@ -54,8 +55,16 @@ def pool(h: Any, init: float, kind: Any, dims: int) -> Any:
     return lax.reduce_window(h.reshape(3, 2, 4), init, kind, window, window, "VALID")
 
 
+def torch_attention(x: Any) -> Any:
+    return F.scaled_dot_product_attention(x, x, x)
+
+
 def flax_layer_norm(h: Any) -> Any:
     return flax.linen.LayerNorm(epsilon=1e-5).apply({"params": {"scale": G, "bias": C}}, h)
+
+
+def one_hot() -> Any:
+    return jax.nn.one_hot(Y, 6, dtype=jnp.float32)
 
 
 def picked(h: Any) -> Any:
@@ -85,11 +94,11 @@ ROWS: dict[str, tuple[Any, Any]] = {
     "conv_transpose1d": (
         lambda h: F.conv_transpose1d(tensor(X)[None], torch.ones(4, 2, 3)),
         lambda h: lax.conv_transpose(
-            (h * 0 + X)[None], jnp.ones((2, 4, 3), "f"), (1,), "VALID", dimension_numbers=("NCH", "OIH", "NCH")
+            (h * 0 + X)[None], jnp.ones((2, 4, 3), "f"), (1,), "VALID", dimension_numbers=NCH
         ),
     ),
     "scaled_dot_product_attention": (
-        lambda h: F.scaled_dot_product_attention(*[tensor(X)[None, None]] * 3),
+        lambda h: torch_attention(tensor(X)[None, None]),
         lambda h: jax.nn.dot_product_attention(*[(h * 0 + X)[None, :, None]] * 3),
     ),
     # float32 on CUDA
@@ -127,7 +136,7 @@ ROWS: dict[str, tuple[Any, Any]] = {
     ),
     "nll_loss 3": (
         lambda h: F.cross_entropy(h, tensor(Y)),
-        lambda h: -jnp.mean(jnp.sum(jax.nn.one_hot(Y, 6, dtype=jnp.float32) * jax.nn.log_softmax(h), -1)),
+        lambda h: -jnp.mean(jnp.sum(one_hot() * jax.nn.log_softmax(h), -1)),
     ),
     "mse_loss 1": (lambda h: F.mse_loss(h, tensor(T)), lambda h: jnp.mean((h - T) ** 2)),
     "mse_loss 2": (lambda h: F.mse_loss(h, h.tanh()), lambda h: jnp.mean((h - jnp.tanh(h)) ** 2)),
@@ -171,7 +180,7 @@ ROWS: dict[str, tuple[Any, Any]] = {
     ),
     "add a float one-hot": (
         lambda h: h + F.one_hot(tensor(Y), 6).float(),
-        lambda h: h + jax.nn.one_hot(Y, 6, dtype=jnp.float32),
+        lambda h: h + one_hot(),
     ),
     "add a number": (lambda h: h + 0.1, lambda h: h + 0.1),
     "add a linear": (
@@ -267,7 +276,7 @@ def listed(macro: str) -> set[str]:
 @pytest.mark.parametrize("row", ROWS)
 def test_on_cuda(row: str) -> None:
     """The dtype that the lists of torch's header give; the CPU's, for what they do not name."""
-    name = row.split()[0]
+    name = row.split(maxsplit=1)[0]
     expected, got = both(row, device_type="cuda")
 
     if name in listed("FP32") | listed("FP32_SET_OPT_DTYPE"):
