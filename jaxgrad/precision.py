@@ -126,7 +126,7 @@ class _Autocast(NamedTuple):
 
     program: Program
     parts: dict[Any, Operation]  # by the first output of an equation
-    whole: set[_jaxpr.Path]  # operations that are one equation with a jaxpr in it
+    whole: set[_jaxpr.Path]  # parts of operations that have a jaxpr in them
     regions: dict[_jaxpr.Path, _Region]
     seen: dict[Any, Any]  # the dtypes that variables have had so far
     leaves: set[int]  # the arguments of the program, by identity
@@ -140,7 +140,7 @@ class _Autocast(NamedTuple):
         whole: set[_jaxpr.Path] = set()
         for path, eqn, *_ in _jaxpr.walk(jaxpr):
             regions[path] = _region(eqn) or regions[path[:-2]]
-            if _jaxpr.inner(eqn) and _is_end(parts, eqn):
+            if _jaxpr.inner(eqn) and eqn.outvars and eqn.outvars[0] in parts:
                 whole.add(path)
         return cls(program, parts, whole, regions, {}, {id(x) for x in args}, {})
 
@@ -290,11 +290,6 @@ def _region(eqn: jex_core.JaxprEqn) -> _Region | None:
         return None
     dtype, device_type = found[-1]
     return _Region(None if dtype == "off" else jnp.dtype(dtype), device_type)
-
-
-def _is_end(parts: dict[Any, Operation], eqn: jex_core.JaxprEqn) -> bool:
-    part = parts.get(eqn.outvars[0]) if eqn.outvars else None
-    return part is not None and part.end is eqn
 
 
 def _as_traced(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
