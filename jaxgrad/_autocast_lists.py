@@ -45,3 +45,6 @@ NAMED = {
 ROUNDED_ONCE = {"reduce_sum", "reduce_prod", "reduce_window_sum", "cumsum", "cumprod"}
 ROUNDED_ONCE |= {"cumlogsumexp", "logistic", "exp2", "expm1", "integer_pow"}
 ROUNDED_ONCE |= {"asin", "acos", "asinh", "acosh", "atanh"}
+
+# Their parameters, or somebody's Python function, say which dtype they take.
+AS_TRACED = {"bitcast_convert_type", "pure_callback", "io_callback", "ffi_call"}

@@ -7,20 +7,14 @@ equation, as the end of an operation, and answers with the whole of it or with N
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 from jax.extend import core as jex_core
 
-from jaxgrad import _compat, _jaxpr
+from jaxgrad import _jaxpr
 from jaxgrad._autocast_lists import NAMED, PRODUCTS
-from jaxgrad._autocast_program import PART, SHAPE, Program, contracts
-
-
-class Operation(NamedTuple):
-    name: str  # torch's
-    data: tuple[Any, ...]  # what decides on the dtype of the result
-    inside: tuple[jex_core.JaxprEqn, ...]
-    end: jex_core.JaxprEqn
+from jaxgrad._autocast_norm import norm
+from jaxgrad._autocast_program import PART, Operation, Program, contracts, number
 
 
 def operations(program: Program) -> dict[Any, Operation]:
@@ -50,7 +44,7 @@ def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
 
 def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     """A sum that is divided by how many there were; in windows, average pooling."""
-    if eqn.primitive.name not in ("div", "mul") or _number(eqn.invars[1]) is None:
+    if eqn.primitive.name not in ("div", "mul") or number(eqn.invars[1]) is None:
         return None
     total = program.maker(eqn.invars[0], "reduce_sum", "reduce_window_sum")
     if total is None or not program.only_for(total, eqn):
@@ -60,8 +54,8 @@ def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     else:
         sizes = [n for n in total.params["window_dimensions"] if n > 1]
         name, count = f"avg_pool{len(sizes)}d", math.prod(sizes)
-    number = _number(eqn.invars[1]) or math.nan
-    divisor = number if eqn.primitive.name == "div" else 1 / number
+    factor = number(eqn.invars[1]) or math.nan
+    divisor = factor if eqn.primitive.name == "div" else 1 / factor
     same = math.isclose(divisor, count, rel_tol=1e-3)
     return Operation(name, (total.invars[0],), (total,), eqn) if same else None
 
@@ -166,78 +160,11 @@ def linear(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     if eqn.primitive.name != "add":
         return None
     for atom, bias in (eqn.invars, eqn.invars[::-1]):
-        if program.is_linear(atom) and program.is_vector(bias):
+        if program.is_linear(atom) and program.is_bias(bias):
             product = program.maker(atom, *PRODUCTS)
             once = product is not None and contracts(product) and program.only_for(product, eqn)
             return Operation("linear", (atom,), (product,) if product and once else (), eqn)
     return None
-
-
-def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """`(x - mean) / sqrt(var + eps)`, in any order, with its scale and bias."""
-    argument = eqn.invars[0] if eqn.primitive.name in ("rsqrt", "sqrt") else None
-    shifted = program.maker(argument, "add") if argument is not None else None
-    if shifted is None or _number(shifted.invars[1]) is None:
-        return None
-    variance, inverse, scales = shifted.invars[0], eqn, []
-    while (user := program.sole_user(inverse, "mul")) and _has_vector(program, user):
-        inverse, scales = user, [*scales, user]
-    core = program.sole_user(inverse, "mul", "div")
-    if core is None or (core.primitive.name == "div") != (eqn.primitive.name == "sqrt"):
-        return None
-    others = [v for v in core.invars if program.maker(v, inverse.primitive.name) is not inverse]
-    if len(others) != 1 or (core.primitive.name == "div" and core.invars[0] is not others[0]):
-        return None
-    centred = program.maker(others[0], "sub")
-    x = others[0] if centred is None else centred.invars[0]
-    if _number(x) is not None:
-        return None
-    inside: list[jex_core.JaxprEqn] = []
-    origin = program.origin(x, SHAPE)
-    means = [] if centred is None else [centred.invars[1]]
-    leaves = set().union(*(_statistics(program, v, origin, inside) for v in (variance, *means)))
-    if not leaves or not all(v is origin or program.is_given(v) for v in leaves):
-        return None
-    end = core
-    while (user := program.sole_user(end, "mul", "add")) and _has_vector(program, user):
-        end, scales = user, [*scales, user]
-    over_batch = origin not in leaves or any(_over_batch(part) for part in inside)
-    parts = [*inside, shifted, eqn, *([centred] if centred is not None else []), core, *scales]
-    parts = tuple(part for part in parts if part is not end)
-    return Operation("batch_norm" if over_batch else "layer_norm", (x,), parts, end)
-
-
-def _statistics(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
-    """What a mean or a variance is made of; `x` is not looked into."""
-    if isinstance(atom, jex_core.Literal) or not _jaxpr.is_inexact(atom):
-        return set()
-    if atom is x or program.origin(atom, SHAPE) is x:
-        return {x}
-    eqn = program.made(atom)
-    if eqn is None or eqn.primitive.name not in _STATISTICS:
-        return {atom}
-    inside.append(eqn)
-    return set().union(*(_statistics(program, v, x, inside) for v in eqn.invars))
-
-
-_STATISTICS = SHAPE | {"reduce_sum", "div", "mul", "sub", "add", "square", "integer_pow", "abs"}
-_STATISTICS |= {"max", "stop_gradient", *_compat.JIT}
-
-
-def _over_batch(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether a mean is taken over the first axis, and not over all."""
-    sums = [eqn] if eqn.primitive.name == "reduce_sum" else []
-    sums += [p.eqn for s in _jaxpr.inner(eqn) for p in _jaxpr.walk(s)]
-    return any(
-        e.primitive.name == "reduce_sum"
-        and 0 in e.params["axes"]
-        and len(e.params["axes"]) < len(_jaxpr.abstract(e.invars[0]).shape)
-        for e in sums
-    )
-
-
-def _has_vector(program: Program, eqn: jex_core.JaxprEqn) -> bool:
-    return any(program.is_vector(v) for v in eqn.invars)
 
 
 def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -264,13 +191,6 @@ def _same_shapes(program: Program, eqn: jex_core.JaxprEqn) -> bool:
     made = [program.maker(v, "broadcast_in_dim") for v in eqn.invars]
     stretched = [m for m in made if m is not None and not program.is_number(m.invars[0])]
     return not stretched and len({_jaxpr.abstract(v).shape for v in eqn.invars}) == 1
-
-
-def _number(atom: Any) -> float | None:
-    """The value of a number that is written in the program."""
-    if not isinstance(atom, jex_core.Literal):
-        return None
-    return float(atom.val) if _jaxpr.is_inexact(atom) else None
 
 
 def _size(atom: Any) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax.extend import core as jex_core
 
@@ -14,6 +14,13 @@ from jaxgrad._autocast_lists import PRODUCTS
 SHAPE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "copy"}
 VIEW = SHAPE | {"convert_element_type", "stop_gradient"}
 PART = VIEW | {"slice", "dynamic_slice", "rev"}
+
+
+class Operation(NamedTuple):
+    name: str  # torch's
+    data: tuple[Any, ...]  # what decides on the dtype of the result
+    inside: tuple[jex_core.JaxprEqn, ...]
+    end: jex_core.JaxprEqn
 
 
 class Program:
@@ -64,12 +71,15 @@ class Program:
 
     def users(self, eqn: jex_core.JaxprEqn) -> list[Any]:
         """The equations that use what `eqn` made, each once; None: it is an output."""
+        return self.readers(eqn.outvars[0], SHAPE)
+
+    def readers(self, var: Any, through: set[str]) -> list[Any]:
+        """The equations that use a variable or a view of it, each once."""
         found: list[Any] = []
-        for user in self.uses.get(eqn.outvars[0], []):
-            view = user is not None and user.primitive.name in SHAPE
-            for last in self.users(user) if user is not None and view else [user]:
-                if not any(last is other for other in found):
-                    found.append(last)
+        for user in self.uses.get(var, []):
+            view = user is not None and user.primitive.name in through
+            last = self.readers(user.outvars[0], through) if user is not None and view else [user]
+            found.extend(one for one in last if not any(one is other for other in found))
         return found
 
     def only_for(self, eqn: jex_core.JaxprEqn, *users: Any) -> bool:
@@ -141,15 +151,29 @@ class Program:
         flat = any(shape and sum(n != 1 for n in shape) <= 1 for shape in shapes)
         return flat and self.is_given(atom)
 
+    def is_bias(self, atom: Any) -> bool:
+        """A vector that is only added or scaled: data would be multiplied, or looked at, too."""
+        return self.is_vector(atom) and all(
+            user is None or user.primitive.name in {"add", "mul", "square", "integer_pow"}
+            for user in self.readers(self.origin(atom, PART), PART)
+        )
+
     def is_linear(self, atom: Any) -> bool:
         """A product, or a sum of products and biases."""
         eqn = self.made(self.origin(atom))
         if eqn is None:
             return False
         if eqn.primitive.name == "add":
-            sides = [self.is_linear(v) or self.is_vector(v) for v in eqn.invars]
+            sides = [self.is_linear(v) or self.is_bias(v) for v in eqn.invars]
             return all(sides) and any(self.is_linear(v) for v in eqn.invars)
         return eqn.primitive.name in PRODUCTS and contracts(eqn)
+
+
+def number(atom: Any) -> float | None:
+    """The value of a number that is written in the program."""
+    if not isinstance(atom, jex_core.Literal):
+        return None
+    return float(atom.val) if _jaxpr.is_inexact(atom) else None
 
 
 def contracts(eqn: jex_core.JaxprEqn) -> bool:

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax.custom_derivatives import SymbolicZero
 from jax.extend import core as jex_core
 
+from jaxgrad import _autocast_binding as binding
 from jaxgrad import _autocast_lists as lists
 from jaxgrad import _compat, _jaxpr, _tree
-from jaxgrad._autocast_operations import Operation, operations
-from jaxgrad._autocast_program import SHAPE, Program, contracts
+from jaxgrad._autocast_operations import operations
+from jaxgrad._autocast_program import Operation, Program, contracts
+from jaxgrad._autocast_weights import only_low
 
 
 # A region writes its setting into the name stack, where a region around it reads it.
@@ -69,7 +70,8 @@ def autocast(
            the square root of their variance, are `layer_norm`.
         3. `x.astype(jnp.float32)` leaves no trace where `x` is float32 without autocast: use a
            region with `enabled=False`, whose inputs are cast up as by torch's `x.float()`.
-        4. 8-bit and integer products, and torch's in-place operations, do not exist here.
+        4. padding by reflection or replication, which torch's CPU list has in float32, keeps its
+           dtype.
     """
     low = jnp.dtype(dtype)
     if low not in (jnp.dtype(jnp.bfloat16), jnp.dtype(jnp.float16)):
@@ -95,7 +97,11 @@ def autocast(
         with jax.named_scope(region.name):
             traced = _jaxpr.trace(flat, *moving)
             rule = _Autocast.of(traced.jaxpr, region, moving)
-            moving = rule.cast_weights(traced.jaxpr, moving)
+            flags = only_low(traced.jaxpr, rule.program, rule.parts, rule.elsewhere())
+            moving = [
+                binding.to(x, low) if flag and x.dtype == jnp.float32 else x
+                for x, flag in zip(moving, flags, strict=True)
+            ]
             outs, _ = _jaxpr.evaluate(
                 traced.jaxpr, moving, rule, enters=lambda path: path not in rule.whole
             )
@@ -155,93 +161,59 @@ class _Autocast(NamedTuple):
         name, region = eqn.primitive.name, self.region(path, eqn)
         pairs = list(zip(args, eqn.invars, strict=True))
         self.seen.update((v, jnp.result_type(x)) for x, v in pairs if _is_var(v))
-        given = [jnp.result_type(x) for x, v in pairs if _float(v)]
-        if region.low is None or not given or not all(_eligible(dtype) for dtype in given):
-            return _as_traced(eqn, args), None
+        given = [jnp.result_type(x) for x, v in pairs if binding.is_float(v)]
+        inert = region.low is None or name in lists.AS_TRACED
+        if inert or not given or not all(binding.is_eligible(dtype) for dtype in given):
+            return binding.as_traced(eqn, args), None
         if name == "convert_element_type":
             same = _jaxpr.abstract(eqn.invars[0]).dtype == eqn.params["new_dtype"]
-            return (args if same else _as_traced(eqn, args)), None  # same: its weak type changes
+            return (
+                args if same else binding.as_traced(eqn, args)
+            ), None  # same: its weak type changes
 
         part = self.parts.get(eqn.outvars[0])
         if name in lists.PRODUCTS and contracts(eqn):
-            low = [self.cast(x, path, region.low) if _float(v) else x for x, v in pairs]
+            low = [self.cast(x, path, region.low) if binding.is_float(v) else x for x, v in pairs]
             if part is not None:
-                return [_product(eqn, region.low, *low)], None
-            return _compat.bind(eqn, low, **_accumulator(eqn, region.low)), None
+                return [binding.product(eqn, region.low, *low)], None
+            return _compat.bind(eqn, low, **binding.accumulator(eqn, region.low)), None
         if part is not None and part.name == "linear":
-            args = [_to(x, region.low) if self.program.is_vector(v) else x for x, v in pairs]
+            args = [binding.to(x, region.low) if self.program.is_bias(v) else x for x, v in pairs]
         if part is not None:
-            outs = _in_float32(eqn, args)
+            outs = binding.in_float32(eqn, args)
             return (outs if part.end is not eqn else self.rounded(outs, eqn, part, region)), None
         if name in region.primitives or self.is_reciprocal(eqn, region):
-            return _in_float32(eqn, args), None
+            return binding.in_float32(eqn, args), None
 
         dtype = self.widest(args, eqn.invars)
         if name in lists.ROUNDED_ONCE or list(jex_core.jaxprs_in_params(eqn.params)):
-            return _each(eqn.outvars, _in_float32(eqn, args), dtype), None
+            return binding.each(eqn.outvars, binding.in_float32(eqn, args), dtype), None
         if dtype == jnp.float32:
-            return _in_float32(eqn, args), None
-        params = _accumulator(eqn, dtype)
-        return _compat.bind(eqn, _each(eqn.invars, args, dtype), **params), None
+            return binding.in_float32(eqn, args), None
+        params = binding.accumulator(eqn, dtype)
+        return _compat.bind(eqn, binding.each(eqn.invars, args, dtype), **params), None
+
+    def elsewhere(self) -> set[_jaxpr.Path]:
+        """The equations in a region with another setting."""
+        return {path for path, region in self.regions.items() if region != self.regions[()]}
 
     def rounded(self, outs: list[Any], eqn: Any, part: Operation, region: _Region) -> list[Any]:
         """The result of a whole operation."""
         if part.name in region.operations:
             return outs
         if part.name == "linear":
-            return _each(eqn.outvars, outs, region.low)
+            return binding.each(eqn.outvars, outs, region.low)
         known = [v for v in part.data if v in self.seen]
         dtypes = [jax.ShapeDtypeStruct((), self.seen[v]) for v in known]
-        return _each(eqn.outvars, outs, self.widest(dtypes, known))
+        return binding.each(eqn.outvars, outs, self.widest(dtypes, known))
 
     def cast(self, x: Any, path: Any, low: Any) -> Any:
         """In low precision; an argument once, so that its uses add up before they are cast back."""
         if len(path) > 1 or id(x) not in self.leaves:
-            return _to(x, low)
+            return binding.to(x, low)
         if (id(x), low) not in self.casts:
-            self.casts[id(x), low] = _to(x, low)
+            self.casts[id(x), low] = binding.to(x, low)
         return self.casts[id(x), low]
-
-    def cast_weights(self, jaxpr: Any, args: list[Any]) -> list[Any]:
-        """The arguments, those that only products use in low precision."""
-        low = self.regions[()].low
-        flags = self.only_low(jaxpr, ())
-        return [
-            _to(x, low) if flag and x.dtype == jnp.float32 else x
-            for x, flag in zip(args, flags, strict=True)
-        ]
-
-    def only_low(self, jaxpr: Any, path: _jaxpr.Path) -> list[bool]:
-        """For each input of a jaxpr: is it used, and by nothing but products, as weight or bias?"""
-        jaxpr, _ = _compat.open_jaxpr(jaxpr)
-        uses: dict[Any, list[bool]] = {v: [False] for v in jaxpr.outvars if _is_var(v)}
-        for i, eqn in reversed(list(enumerate(jaxpr.eqns))):
-            for atom, flag in zip(eqn.invars, self.low_uses(eqn, (*path, i), uses), strict=True):
-                if _is_var(atom) and flag is not None:
-                    uses.setdefault(atom, []).append(flag)
-        return [v in uses and all(uses[v]) for v in jaxpr.invars]
-
-    def low_uses(self, eqn: Any, path: Any, uses: dict[Any, list[bool]]) -> list[bool | None]:
-        """How one equation uses each of its inputs; None: it does not."""
-        name, n = eqn.primitive.name, len(eqn.invars)
-        part = self.parts.get(eqn.outvars[0]) if eqn.outvars else None
-        if self.regions[path] != self.regions[()] or not all(map(_narrow, eqn.invars)):
-            return [False] * n
-        if name in SHAPE and eqn.outvars[0] in uses:
-            return [all(uses[eqn.outvars[0]]), *[False] * (n - 1)]
-        if name in lists.PRODUCTS and contracts(eqn):
-            return [True] * n
-        if part is not None and part.name == "linear":
-            return [self.program.is_vector(v) for v in eqn.invars]
-        subs = [self.only_low(sub, (*path, k)) for k, sub in enumerate(_jaxpr.inner(eqn))]
-        if name in (*_compat.JIT, *_compat.REMAT, "closed_call") and path not in self.whole:
-            return list(subs[0])
-        if name == "scan":
-            a, carried = _compat.scan_counts(eqn)
-            return [*subs[0][:a], *[False] * carried, *subs[0][a + carried :]]
-        if name == "cond":
-            return [False, *(all(flags) for flags in zip(*subs, strict=True))]
-        return [False] * n
 
     def is_reciprocal(self, eqn: jex_core.JaxprEqn, region: _Region) -> bool:
         """`1 / x` is `reciprocal` in torch."""
@@ -253,34 +225,10 @@ class _Autocast(NamedTuple):
         ranked = [
             (jnp.result_type(x), self.program.rank(v))
             for x, v in zip(args, atoms, strict=True)
-            if _float(v)
+            if binding.is_float(v)
         ]
         top = max(rank for _, rank in ranked)
         return functools.reduce(jnp.promote_types, [dtype for dtype, r in ranked if r == top])
-
-
-def _product(eqn: jex_core.JaxprEqn, low: Any, *operands: Any) -> Any:
-    """A product of low precision with a float32 result; its derivative is one of low precision."""
-
-    def run(dtype: Any, *operands: Any) -> Any:
-        return _compat.bind(eqn, operands, **_accumulator(eqn, dtype))[0]
-
-    @jax.custom_jvp
-    def product(a: Any, b: Any) -> Any:
-        return run(jnp.dtype(jnp.float32), a, b)
-
-    @functools.partial(product.defjvp, symbolic_zeros=True)
-    def _(primals: Any, tangents: Any) -> Any:
-        (a, b), (da, db) = primals, tangents
-        moved = [run(low, da, b)] if not isinstance(da, SymbolicZero) else []
-        moved += [run(low, a, db)] if not isinstance(db, SymbolicZero) else []
-        return product(a, b), functools.reduce(jnp.add, moved).astype(jnp.float32)
-
-    return product(*operands)
-
-
-def _accumulator(eqn: jex_core.JaxprEqn, dtype: Any) -> dict[str, Any]:
-    return {k: dtype for k in ("preferred_element_type",) if k in eqn.params}
 
 
 def _region(eqn: jex_core.JaxprEqn) -> _Region | None:
@@ -292,40 +240,5 @@ def _region(eqn: jex_core.JaxprEqn) -> _Region | None:
     return _Region(None if dtype == "off" else jnp.dtype(dtype), device_type)
 
 
-def _as_traced(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
-    pairs = zip(args, eqn.invars, strict=True)
-    ins = [_to(x, _jaxpr.abstract(v).dtype) if _float(v) else x for x, v in pairs]
-    return _compat.bind(eqn, ins)
-
-
-def _in_float32(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
-    if list(jex_core.jaxprs_in_params(eqn.params)):
-        return _as_traced(eqn, args)
-    ins = _each(eqn.invars, args, jnp.float32)
-    return _compat.bind(eqn, ins, **_accumulator(eqn, jnp.float32))
-
-
-def _each(atoms: list[Any], values: list[Any], dtype: Any) -> list[Any]:
-    pairs = zip(values, atoms, strict=True)
-    return [_to(x, dtype) if _float(v) else x for x, v in pairs]
-
-
 def _is_var(atom: Any) -> bool:
     return isinstance(atom, jex_core.Var)
-
-
-def _float(atom: Any) -> bool:
-    return _jaxpr.is_inexact(atom)
-
-
-def _narrow(atom: Any) -> bool:
-    return not _float(atom) or _eligible(_jaxpr.abstract(atom).dtype)
-
-
-def _eligible(dtype: Any) -> bool:
-    return dtype in (jnp.float32, jnp.bfloat16, jnp.float16)
-
-
-def _to(x: Any, dtype: Any) -> Any:
-    x = jnp.asarray(x)
-    return x if x.dtype == dtype else x.astype(dtype)

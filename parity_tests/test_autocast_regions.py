@@ -175,6 +175,20 @@ def test_what_is_saved_for_backward_is_low() -> None:
     assert kept <= wide / 2
 
 
+def test_a_bias_is_told_from_data() -> None:
+    """A vector that is data, as one example under vmap is, is no bias; one that is decayed is."""
+    x, w, b = torch.tensor(X), torch.tensor(W), torch.tensor(B)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        theirs = x + F.layer_norm(x, (4,)) @ w, F.linear(x, w.T, b)
+
+    def program(x: Any, w: Any, b: Any) -> Any:
+        normed = (x - x.mean()) * lax.rsqrt(x.var() + 1e-5)
+        return x + normed @ w, x @ w + b, jnp.sum(b**2)
+
+    ours = jax.vmap(auto(program), (0, None, None))(jnp.asarray(X), jnp.asarray(W), jnp.asarray(B))
+    assert [str(v.dtype)[6:] for v in theirs] == [str(v.dtype) for v in ours[:2]]
+
+
 # --- Differs from torch in -----------------------------------------------------------------------
 
 
@@ -196,15 +210,15 @@ def test_1_a_carry_has_one_dtype() -> None:
 
 
 def test_2_what_is_taken_for_an_operation() -> None:
-    """A vector added by hand, `dot` and a mean square have these dtypes here and those in torch."""
+    """A vector added by hand, `dot` and a mean square have other dtypes in torch."""
     x, w, b = torch.tensor(X), torch.tensor(W), torch.tensor(B)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         h = x @ w
-        theirs = [h + b, torch.dot(b, b), ((h - h.tanh()) ** 2).mean()]
+        theirs = [h + b, torch.dot(x[0], x[0]), ((h - h.tanh()) ** 2).mean()]
 
     def program(x: Any, w: Any, b: Any) -> Any:
         h = x @ w
-        return x @ w + b, jnp.dot(b, b), jnp.mean((h - jnp.tanh(h)) ** 2)
+        return x @ w + b, jnp.dot(x[0], x[0]), jnp.mean((h - jnp.tanh(h)) ** 2)
 
     ours = auto(program)(X, W, B)
     assert [str(v.dtype)[6:] for v in theirs] == ["float32", "float32", "bfloat16"]
