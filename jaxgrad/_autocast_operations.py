@@ -129,28 +129,30 @@ def gate(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     """`x` times a gate that is made of `x`: gelu, silu."""
     if eqn.primitive.name != "mul":
         return None
-    inside: list[jex_core.JaxprEqn] = []
-    sides = [_made_of(program, atom, inside) for atom in eqn.invars]
-    names = {part.primitive.name for part in inside}
-    if not all(sides) or len(set().union(*sides)) != 1 or not names & _GATES:
-        return None
-    if not all(program.only_for(part, *inside, eqn) for part in inside):
-        return None
-    return Operation("gelu", tuple(sides[0]), tuple(inside), eqn)
+    halves = [program.maker(v, "mul") for v in eqn.invars]  # `0.5 * x`
+    candidates = [*eqn.invars, *(v for half in halves if half is not None for v in half.invars)]
+    for x in [v for v in candidates if isinstance(v, jex_core.Var)]:
+        inside: list[jex_core.JaxprEqn] = []
+        sides = [_made_of(program, atom, x, inside) for atom in eqn.invars]
+        gates = _GATES & {part.primitive.name for part in inside}
+        private = all(program.only_for(part, *inside, eqn) for part in inside)
+        if gates and private and sides == [{x}, {x}]:
+            return Operation("gelu", (x,), tuple(inside), eqn)
+    return None
 
 
 _GATES = {"tanh", "erf", "erfc", "logistic"}
 _ELEMENTWISE = _GATES | {"mul", "add", "sub", "neg", "div", "integer_pow", "square", "copy"}
 
 
-def _made_of(program: Program, atom: Any, inside: list[Any]) -> set[Any]:
-    """The arrays of which `atom` is made by elementwise equations, which `inside` collects."""
+def _made_of(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
+    """What `atom` is made of by elementwise equations, which `inside` collects, down to `x`."""
     if isinstance(atom, jex_core.Literal):
         return set()
     eqn = program.made(atom)
-    if eqn is None or eqn.primitive.name not in _ELEMENTWISE:
+    if atom is x or eqn is None or eqn.primitive.name not in _ELEMENTWISE:
         return {atom}
-    inputs = [_made_of(program, v, inside) for v in eqn.invars]
+    inputs = [_made_of(program, v, x, inside) for v in eqn.invars]
     inside.append(eqn)
     return set().union(*inputs)
 

@@ -221,6 +221,11 @@ ROWS: dict[str, tuple[Any, Any]] = {
     "trace": (torch.trace, jnp.trace),
     "gelu 1": (F.gelu, lambda h: jax.nn.gelu(h, approximate=False)),
     "gelu 2": (lambda h: F.gelu(h, approximate="tanh"), jax.nn.gelu),
+    "gelu 3": (lambda h: F.gelu(h * 2 + 1, approximate="tanh"), lambda h: jax.nn.gelu(h * 2 + 1)),
+    "gelu 4": (
+        lambda h: F.gelu(F.linear(h, tensor(EYE), tensor(C)), approximate="tanh"),
+        lambda h: jax.nn.gelu(h @ EYE + C),
+    ),
     "silu": (F.silu, jax.nn.silu),
     "mish": (F.mish, jax.nn.mish),
     "elu": (F.elu, jax.nn.elu),
