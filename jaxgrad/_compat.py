@@ -105,6 +105,13 @@ def identity_primitive(name: str) -> jex_core.Primitive:
     return primitive
 
 
+def is_written(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a program asks for this conversion (`astype`); else JAX promoted by itself."""
+    traceback = eqn.source_info.traceback
+    names = {frame.function_name for frame in traceback.frames} if traceback is not None else set()
+    return bool(names & {"astype", "asarray", "convert_element_type"})
+
+
 def short_line(eqn: jex_core.JaxprEqn) -> str:
     """`source_line` without folders, column and function."""
     path, _, rest = source_line(eqn).partition(" (")[0].rpartition("/")[2].partition(":")

@@ -3,48 +3,51 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
+from jaxgrad import _autocast_binding as binding
+from jaxgrad import _autocast_lists as lists
 from jaxgrad import _compat, _jaxpr, _tree
+from jaxgrad._autocast_operations import operations
+from jaxgrad._autocast_program import Operation, Program, contracts
+from jaxgrad._autocast_weights import only_low
 
 
-# The three kinds of aten/src/ATen/autocast_mode.h, in JAX's primitives: low precision, float32,
-# and, for all others, the widest of the inputs.
-_LOW = {"dot_general", "conv_general_dilated", "ragged_dot_general"}
-_LINALG = {"cholesky", "lu", "qr", "geqrf", "householder_product", "eig", "eigh", "svd", "schur"}
-_LINALG |= {"hessenberg", "tridiagonal", "tridiagonal_solve", "triangular_solve", "fft"}
-_FLOAT32 = {
-    "cpu": _LINALG | {"reduce_prod"},
-    "cuda": _LINALG
-    | {"exp", "exp2", "expm1", "log", "log1p", "pow", "integer_pow", "square", "rsqrt"}
-    | {"acos", "asin", "cosh", "sinh", "tan", "erf_inv"}
-    | {"reduce_sum", "reduce_prod", "cumsum", "cumprod", "cumlogsumexp"},
-}
-# Computed in float32 and rounded once, as torch's kernels do.
-_ACCUMULATE = {"reduce_sum", "reduce_prod", "cumsum", "cumprod", "cumlogsumexp"}
-_SHAPE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "copy"}
-_SHAPE |= {"convert_element_type", "stop_gradient"}
+# A region writes its setting into the name stack, where a region around it reads it.
+_REGION = re.compile(r"autocast_(off|bfloat16|float16)_(cpu|cuda)")
 
 
 def autocast(
-    fun: Callable[..., Any], dtype: Any = jnp.bfloat16, *, device_type: str = "cpu"
+    fun: Callable[..., Any],
+    dtype: Any = jnp.bfloat16,
+    *,
+    device_type: str = "cpu",
+    enabled: bool = True,
 ) -> Callable[..., Any]:
     """`fun` with the dtypes that torch's autocast would give its operations.
 
-    Matrix products and convolutions (a bias that is added to one included) run in `dtype`; some
-    operations run in float32; the others in the widest dtype of their inputs, in which numbers and
-    0-d arrays do not count. float64 and complex values are left alone, as torch does. Parameters
-    stay as they are and get gradients of their own dtype; each is cast once.
+    Matrix products and convolutions, with their biases, run in `dtype`; some operations run in
+    float32; the others in the widest dtype of their inputs, in which numbers and 0-d arrays do not
+    count. What is one operation in torch and several equations in JAX is computed in float32 and
+    rounded once: linear, mean, var, norm, softmax, logsumexp, layer, group and batch norm, average
+    pooling, cross entropy, mean squares and sizes of differences, gelu and what else `jax.nn` has.
+    float64 and complex values are left alone, as torch does. Parameters stay as they are and get
+    gradients of their own dtype; one that only products use is cast once, outside of any loop.
+
+    Inside `fun` another `autocast` is a region of its own: its dtype and lists hold in it.
 
     Args:
         fun: any function of trees of arrays that can be traced, as under `jax.jit`.
         dtype: `jnp.bfloat16` or `jnp.float16`.
         device_type: whose lists of operations: "cpu" or "cuda".
+        enabled: if False, `fun` as it is; inside another `autocast` everything in it, its inputs
+            too, has the dtype that it has without.
 
     Returns:
         A function with the arguments of `fun`; its results have the dtypes autocast gives.
@@ -58,22 +61,30 @@ def autocast(
         >>> autocast(lambda x, w: jnp.tanh(x @ w))(x, w).dtype
         dtype(bfloat16)
 
-    Torch: `torch.autocast(device_type, dtype)`.
+    Torch: `torch.autocast(device_type, dtype, enabled)`.
 
     Differs from torch in:
-        1. the carry of a `scan` or `while_loop` has one dtype, the widest it ever has.
-        2. the parts of an operation are seen, not the operation: a loss is not float32 as such,
-           and a product plus an array of one dimension that is given is taken for `linear`.
-        3. a jaxpr does not say who turned integers into float32: they never widen a result.
+        1. inside a `scan` or `while_loop` a carry has one dtype, the widest it ever has.
+        2. a product plus a vector that is given is `linear`; `jnp.dot` of two vectors is `matmul`;
+           the mean square of a difference is `mse_loss`; means over all axes but the first, and
+           the square root of their variance, are `layer_norm`.
+        3. `x.astype(jnp.float32)` leaves no trace where `x` is float32 without autocast: use a
+           region with `enabled=False`, whose inputs are cast up as by torch's `x.float()`.
+        4. padding by reflection or replication, which torch's CPU list has in float32, keeps its
+           dtype.
     """
     low = jnp.dtype(dtype)
     if low not in (jnp.dtype(jnp.bfloat16), jnp.dtype(jnp.float16)):
         raise ValueError(f"autocast: dtype must be bfloat16 or float16, got {low}")
-    if device_type not in _FLOAT32:
+    if device_type not in lists.FLOAT32_PRIMITIVES:
         raise ValueError(f'autocast: device_type must be "cpu" or "cuda", got {device_type!r}')
+    region = _Region(low if enabled else None, device_type)
 
     @functools.wraps(fun)
     def autocast_fun(*args: Any, **kwargs: Any) -> Any:
+        if not enabled:
+            with jax.named_scope(region.name):
+                return fun(*args, **kwargs)
         leaves, tree = jax.tree.flatten((args, kwargs))
         arrays = [_tree.is_array(x) for x in leaves]
         moving, still = _tree.partition(arrays, leaves)
@@ -83,150 +94,151 @@ def autocast(
             args, kwargs = jax.tree.unflatten(tree, _tree.merge(arrays, moving, still))
             return fun(*args, **kwargs)
 
-        traced = _jaxpr.trace(flat, *moving)
-        leaf_ids = {id(x) for x in moving}
-        rule = _Autocast(low, _FLOAT32[device_type], _Makers(traced.jaxpr), leaf_ids, {})
-        outs, _ = _jaxpr.evaluate(traced.jaxpr, moving, rule)
+        with jax.named_scope(region.name):
+            traced = _jaxpr.trace(flat, *moving)
+            rule = _Autocast.of(traced.jaxpr, region, moving)
+            flags = only_low(traced.jaxpr, rule.program, rule.parts, rule.elsewhere())
+            moving = [
+                binding.to(x, low) if flag and x.dtype == jnp.float32 else x
+                for x, flag in zip(moving, flags, strict=True)
+            ]
+            outs, _ = _jaxpr.evaluate(
+                traced.jaxpr, moving, rule, enters=lambda path: path not in rule.whole
+            )
         return jax.tree.unflatten(traced.out_tree, outs)
 
     return autocast_fun
 
 
+class _Region(NamedTuple):
+    low: Any  # None: disabled
+    device_type: str
+
+    @property
+    def name(self) -> str:
+        return f"autocast_{'off' if self.low is None else self.low}_{self.device_type}"
+
+    @property
+    def primitives(self) -> set[str]:
+        return lists.FLOAT32_PRIMITIVES[self.device_type]
+
+    @property
+    def operations(self) -> set[str]:
+        return lists.FLOAT32_OPERATIONS[self.device_type]
+
+
 class _Autocast(NamedTuple):
     """The rule for one equation."""
 
-    low: Any
-    float32: set[str]
-    makers: _Makers
+    program: Program
+    parts: dict[Any, Operation]  # by the first output of an equation
+    whole: set[_jaxpr.Path]  # parts of operations that have a jaxpr in them
+    regions: dict[_jaxpr.Path, _Region]
+    seen: dict[Any, Any]  # the dtypes that variables have had so far
     leaves: set[int]  # the arguments of the program, by identity
-    casts: dict[int, Any]  # each of them in low precision, once
+    casts: dict[Any, Any]  # each of them in low precision, once
+
+    @classmethod
+    def of(cls, jaxpr: Any, region: _Region, args: list[Any]) -> _Autocast:
+        program = Program(jaxpr)
+        parts = operations(program)
+        regions: dict[_jaxpr.Path, _Region] = {(): region}
+        whole: set[_jaxpr.Path] = set()
+        for path, eqn, *_ in _jaxpr.walk(jaxpr):
+            regions[path] = _region(eqn) or regions[path[:-2]]
+            if _jaxpr.inner(eqn) and eqn.outvars and eqn.outvars[0] in parts:
+                whole.add(path)
+        return cls(program, parts, whole, regions, {}, {id(x) for x in args}, {})
+
+    def region(self, path: _jaxpr.Path, eqn: jex_core.JaxprEqn) -> _Region:
+        """The innermost region around an equation; those of a derivative's rule have no entry."""
+        while path not in self.regions:
+            path = path[:-2]
+        return _region(eqn) or self.regions[path]
 
     def __call__(self, eqn: jex_core.JaxprEqn, path: Any, args: list[Any], slot: Any) -> Any:
         del slot
-        name = eqn.primitive.name
+        name, region = eqn.primitive.name, self.region(path, eqn)
         pairs = list(zip(args, eqn.invars, strict=True))
-        given = [jnp.result_type(x) for x, v in pairs if _float(v)]
-        if not given or not all(_eligible(dtype) for dtype in given):
-            return self.as_traced(eqn, args), None
-        if (
-            name == "convert_element_type"
-            and _jaxpr.abstract(eqn.invars[0]).dtype == eqn.params["new_dtype"]
-        ):
-            return args, None  # a change of weak type only
-        if name in _LOW:
-            return self.lowered(eqn, path, args), None
-        if name in self.float32 or name == "convert_element_type":
-            return self.as_traced(eqn, args), None
+        self.seen.update((v, jnp.result_type(x)) for x, v in pairs if _is_var(v))
+        given = [jnp.result_type(x) for x, v in pairs if binding.is_float(v)]
+        inert = region.low is None or name in lists.AS_TRACED
+        if inert or not given or not all(binding.is_eligible(dtype) for dtype in given):
+            return binding.as_traced(eqn, args), None
+        if name == "convert_element_type":
+            same = _jaxpr.abstract(eqn.invars[0]).dtype == eqn.params["new_dtype"]
+            return (
+                args if same else binding.as_traced(eqn, args)
+            ), None  # same: its weak type changes
 
-        dtype = self.low if self.makers.is_bias_add(eqn) else self.widest(eqn, args)
+        part = self.parts.get(eqn.outvars[0])
+        if name in lists.PRODUCTS and contracts(eqn):
+            low = [self.cast(x, path, region.low) if binding.is_float(v) else x for x, v in pairs]
+            if part is not None:
+                return [binding.product(eqn, region.low, *low)], None
+            return _compat.bind(eqn, low, **binding.accumulator(eqn, region.low)), None
+        if part is not None and part.name == "linear":
+            args = [binding.to(x, region.low) if self.program.is_bias(v) else x for x, v in pairs]
+        if part is not None:
+            outs = binding.in_float32(eqn, args)
+            return (outs if part.end is not eqn else self.rounded(outs, eqn, part, region)), None
+        if name in region.primitives or self.is_reciprocal(eqn, region):
+            return binding.in_float32(eqn, args), None
+
+        dtype = self.widest(args, eqn.invars)
+        if name in lists.ROUNDED_ONCE or list(jex_core.jaxprs_in_params(eqn.params)):
+            return binding.each(eqn.outvars, binding.in_float32(eqn, args), dtype), None
         if dtype == jnp.float32:
-            return self.as_traced(eqn, args), None
-        if name in _ACCUMULATE or list(jex_core.jaxprs_in_params(eqn.params)):
-            return _each(eqn.outvars, self.as_traced(eqn, args), dtype), None
-        return _compat.bind(eqn, _each(eqn.invars, args, dtype)), None
+            return binding.in_float32(eqn, args), None
+        params = binding.accumulator(eqn, dtype)
+        return _compat.bind(eqn, binding.each(eqn.invars, args, dtype), **params), None
 
-    def as_traced(self, eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
-        pairs = zip(args, eqn.invars, strict=True)
-        ins = [_to(x, _jaxpr.abstract(v).dtype) if _float(v) else x for x, v in pairs]
-        return _compat.bind(eqn, ins)
+    def elsewhere(self) -> set[_jaxpr.Path]:
+        """The equations in a region with another setting."""
+        return {path for path, region in self.regions.items() if region != self.regions[()]}
 
-    def lowered(self, eqn: jex_core.JaxprEqn, path: Any, args: list[Any]) -> list[Any]:
-        pairs = zip(args, eqn.invars, strict=True)
-        ins = [self.cast(x, path) if _float(v) else x for x, v in pairs]
-        wanted = {k: self.low for k in ("preferred_element_type",) if k in eqn.params}
-        return _compat.bind(eqn, ins, **wanted)
+    def rounded(self, outs: list[Any], eqn: Any, part: Operation, region: _Region) -> list[Any]:
+        """The result of a whole operation."""
+        if part.name in region.operations:
+            return outs
+        if part.name == "linear":
+            return binding.each(eqn.outvars, outs, region.low)
+        known = [v for v in part.data if v in self.seen]
+        dtypes = [jax.ShapeDtypeStruct((), self.seen[v]) for v in known]
+        return binding.each(eqn.outvars, outs, self.widest(dtypes, known))
 
-    def cast(self, x: Any, path: Any) -> Any:
-        """In low precision; a parameter once, so that its uses add up before they are cast back."""
+    def cast(self, x: Any, path: Any, low: Any) -> Any:
+        """In low precision; an argument once, so that its uses add up before they are cast back."""
         if len(path) > 1 or id(x) not in self.leaves:
-            return _to(x, self.low)
-        if id(x) not in self.casts:
-            self.casts[id(x)] = _to(x, self.low)
-        return self.casts[id(x)]
+            return binding.to(x, low)
+        if (id(x), low) not in self.casts:
+            self.casts[id(x), low] = binding.to(x, low)
+        return self.casts[id(x), low]
 
-    def widest(self, eqn: jex_core.JaxprEqn, args: list[Any]) -> Any:
+    def is_reciprocal(self, eqn: jex_core.JaxprEqn, region: _Region) -> bool:
+        """`1 / x` is `reciprocal` in torch."""
+        listed = eqn.primitive.name == "div" and "reciprocal" in region.operations
+        return listed and self.program.rank(eqn.invars[0]) == 0
+
+    def widest(self, args: list[Any], atoms: list[Any]) -> Any:
         """torch's promotion: arrays count before 0-d arrays, and those before numbers."""
-        pairs = [
-            (x, self.makers.rank(v)) for x, v in zip(args, eqn.invars, strict=True) if _float(v)
+        ranked = [
+            (jnp.result_type(x), self.program.rank(v))
+            for x, v in zip(args, atoms, strict=True)
+            if binding.is_float(v)
         ]
-        top = max(rank for _, rank in pairs)
-        return functools.reduce(
-            jnp.promote_types, [jnp.result_type(x) for x, r in pairs if r == top]
-        )
+        top = max(rank for _, rank in ranked)
+        return functools.reduce(jnp.promote_types, [dtype for dtype, r in ranked if r == top])
 
 
-class _Makers:
-    """Which equation made a variable: what torch sees in an operation, a jaxpr shows in several."""
-
-    def __init__(self, jaxpr: Any) -> None:
-        eqns = [place.eqn for place in _jaxpr.walk(jaxpr)]
-        self.eqns = {v: eqn for eqn in eqns for v in eqn.outvars}
-        self.given: dict[Any, list[Any]] = {}  # to an input of a jit, by each of its callers
-        for eqn in eqns:
-            if eqn.primitive.name in _compat.JIT:
-                body, _ = _compat.open_jaxpr(eqn.params["jaxpr"])
-                for inside, outside in zip(body.invars, eqn.invars, strict=True):
-                    self.given.setdefault(inside, []).append(outside)
-
-    def views(self, atom: Any) -> Iterator[Any]:
-        """`atom`, and what it is a view of: through changes of shape, and out of a jit."""
-        yield atom
-        eqn = self.eqns.get(atom) if isinstance(atom, jex_core.Var) else None
-        if eqn is not None and eqn.primitive.name in _SHAPE:
-            yield from self.views(eqn.invars[0])
-        elif eqn is not None and eqn.primitive.name in _compat.JIT:
-            body, _ = _compat.open_jaxpr(eqn.params["jaxpr"])
-            yield from self.views(body.outvars[eqn.outvars.index(atom)])
-
-    def rank(self, atom: Any) -> int:
-        """0 for a number (or integers), 1 for a 0-d array, 2 for an array."""
-        views = list(self.views(atom))
-        if atom.aval.weak_type or not all(map(_float, views)) or self.is_constant(views[-1]):
-            return 0
-        return 2 if all(_jaxpr.abstract(view).shape for view in views) else 1
-
-    def is_constant(self, atom: Any) -> bool:
-        """A number that is written in the program, or made of such numbers."""
-        if isinstance(atom, jex_core.Literal):
-            return True
-        if atom not in self.eqns:
-            return atom in self.given and all(map(self.is_constant, self.given[atom]))
-        made_of = self.eqns[atom].invars if not _jaxpr.abstract(atom).shape else []
-        return len(made_of) > 0 and all(map(self.is_constant, made_of))
-
-    def is_bias_add(self, eqn: jex_core.JaxprEqn) -> bool:
-        """The second half of torch's `linear` and `conv`: a product plus a vector, not computed."""
-        if eqn.primitive.name != "add":
-            return False
-        a, b = (list(self.views(v))[-1] for v in eqn.invars)
-        return (self.is_product(a) and self.is_vector(b)) or (
-            self.is_product(b) and self.is_vector(a)
-        )
-
-    def is_product(self, atom: Any) -> bool:
-        return isinstance(atom, jex_core.Var) and (
-            atom in self.eqns and self.eqns[atom].primitive.name in _LOW
-        )
-
-    def is_vector(self, atom: Any) -> bool:
-        given = isinstance(atom, jex_core.Var) and atom not in self.eqns
-        shape = _jaxpr.abstract(atom).shape if given else ()
-        return len(shape) > 0 and sum(n != 1 for n in shape) <= 1
+def _region(eqn: jex_core.JaxprEqn) -> _Region | None:
+    """The innermost region that the name stack of an equation tells of."""
+    found = _REGION.findall(str(eqn.source_info.name_stack))
+    if not found:
+        return None
+    dtype, device_type = found[-1]
+    return _Region(None if dtype == "off" else jnp.dtype(dtype), device_type)
 
 
-def _float(atom: Any) -> bool:
-    return _jaxpr.is_inexact(atom)
-
-
-def _each(atoms: list[Any], values: list[Any], dtype: Any) -> list[Any]:
-    pairs = zip(values, atoms, strict=True)
-    return [_to(x, dtype) if _float(v) else x for x, v in pairs]
-
-
-def _eligible(dtype: Any) -> bool:
-    return dtype in (jnp.float32, jnp.bfloat16, jnp.float16)
-
-
-def _to(x: Any, dtype: Any) -> Any:
-    x = jnp.asarray(x)
-    return x if x.dtype == dtype else x.astype(dtype)
+def _is_var(atom: Any) -> bool:
+    return isinstance(atom, jex_core.Var)

@@ -102,6 +102,26 @@ show("clipping/clip_grad_value")
 show("precision/autocast")
 
 # %% [markdown]
+# **What is one operation.** torch's lists name operations; in a JAX program a norm or a softmax is
+# several equations. `autocast` finds them in the program, computes them in float32 and rounds once.
+
+# %%
+show("precision/autocast_operations", only="normed softmax loss grads/weight")
+
+# %% [markdown]
+# **Regions.** Inside an autocast function another `autocast` has its own dtype, or is off: there
+# everything is as wide as without, which in torch takes a `.float()`.
+
+# %%
+show("precision/autocast_regions", only="h off half")
+
+# %% [markdown]
+# **Loops.** torch keeps a weight's cast for the next turn; here it is made once, outside the scan.
+
+# %%
+show("precision/autocast_scan", only="last loss grads/fc2/bias")
+
+# %% [markdown]
 # **The scaler (S4-08).** Five steps, the third with an infinite gradient: that step is skipped and
 # the scale halves. After two good steps it doubles. Clipping comes after `unscale_`, so that it
 # sees the true gradient. In JAX the scaler's state goes in and comes out, and the step is skipped

@@ -56,6 +56,61 @@ def autocast(net, x, y):
     }
 
 
+def autocast_regions(net, x):
+    fc1, fc2 = linear(net["fc1"]), linear(net["fc2"])
+    device = x.device.type
+    with torch.autocast(device, dtype=torch.bfloat16):
+        h = fc1(x)
+        with torch.autocast(device, enabled=False):
+            off = fc2(h.float())
+        with torch.autocast(device, dtype=torch.float16):
+            half = fc2(h)
+        loss = off.sum()
+    loss.backward()
+    return {"h": h, "off": off, "half": half, "fc1": grads(fc1), "fc2": grads(fc2)}
+
+
+def autocast_operations(net, x):
+    fc = linear(net["fc"])
+    weight, bias = net["weight"].requires_grad_(), net["bias"].requires_grad_()
+    with torch.autocast(x.device.type, dtype=torch.bfloat16):
+        h = fc(x)
+        normed = nn.functional.layer_norm(h, (6,), weight, bias)
+        loss = nn.functional.cross_entropy(normed, torch.arange(5, device=x.device))
+        seen = {
+            "h": h,
+            "normed": normed,
+            "gelu": nn.functional.gelu(h, approximate="tanh"),
+            "softmax": h.softmax(-1),
+            "logsumexp": h.logsumexp(-1),
+            "mean": h.mean(0),
+            "std": h.std(0),
+        }
+    loss.backward()
+    return {
+        **seen,
+        "loss": loss,
+        "grads": {"fc": grads(fc), "weight": weight.grad, "bias": bias.grad},
+    }
+
+
+def autocast_scan(net, x):
+    fc1, fc2 = linear(net["fc1"]), linear(net["fc2"])
+    h, seen = torch.zeros(2, 4, dtype=x.dtype, device=x.device), []
+    with torch.autocast(x.device.type, dtype=torch.bfloat16):
+        for row in x:
+            h = torch.tanh(fc1(row) + fc2(h))
+            seen.append(h)
+        loss = mse(h, torch.ones_like(h))
+    loss.backward()
+    return {
+        "last": h,
+        "seen": torch.stack(seen),
+        "loss": loss,
+        "grads": {"fc1": grads(fc1), "fc2": grads(fc2)},
+    }
+
+
 def autocast_float64(net, x, y):
     fc1, fc2 = linear(net["fc1"]), linear(net["fc2"])
     with torch.autocast(x.device.type, dtype=torch.bfloat16):

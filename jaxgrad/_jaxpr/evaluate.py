@@ -151,10 +151,10 @@ class _Evaluator(NamedTuple):
                 0
             ]
 
-        carry = _settle(turn, args[a:b], xs) if params["length"] else args[a:b]
+        carry, last = _settle(turn, args[a:b], xs) if params["length"] else (args[a:b], args[a:b])
         options = {k: params[k] for k in ("length", "reverse", "unroll")}
         carry, (ys, reads) = lax.scan(settled, carry, xs, **options)
-        return [*carry, *ys], reads
+        return [*_like(carry, last), *ys], reads  # what the last turn made, as it made it
 
     def while_loop(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
         params = eqn.params
@@ -166,7 +166,7 @@ class _Evaluator(NamedTuple):
         def body(carry: list[Any]) -> list[Any]:
             return self.run(params["body_jaxpr"], [*args[a:b], *carry], (*path, 1), {})[0]
 
-        carry = _settle(body, args[b:])
+        carry, _ = _settle(body, args[b:])
         return lax.while_loop(proceed, lambda carry: _like(body(carry), carry), carry), {}
 
     def cond(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
@@ -250,12 +250,16 @@ class _Evaluator(NamedTuple):
         return fun(*partition(moved, args)), {}
 
 
-def _settle(body: Callable[..., Any], carry: Sequence[Any], *rest: Any) -> list[Any]:
-    """A loop's first carry in the dtypes that its body keeps: the wider of what goes in and out."""
+def _settle(body: Callable[..., Any], carry: Sequence[Any], *rest: Any) -> tuple[Any, Any]:
+    """A loop's first carry in the dtypes that its body keeps, and what the body makes of that.
+
+    The wider of what goes in and out: a body may make less of it.
+    """
     while True:
-        wider = list(map(_wider, carry, jax.eval_shape(body, list(carry), *rest)))
+        made = jax.eval_shape(body, list(carry), *rest)
+        wider = list(map(_wider, carry, made))
         if all(w.dtype == jnp.result_type(x) for w, x in zip(wider, carry, strict=True)):
-            return list(carry)
+            return list(carry), made
         carry = _like(carry, wider)
 
 

@@ -99,6 +99,91 @@ def autocast(net, x, y, *, autocast=jaxgrad.autocast):
     return {"h": h, "out": out, "loss": loss, **grads}
 
 
+def device_type():
+    """Whose lists of operations: the reference runs on the device of its inputs."""
+    return "cuda" if jax.default_backend() == "gpu" else "cpu"
+
+
+@case(
+    source="S4-08",
+    inputs=dict(net=EXACT, x=halves(4, 4)),
+    idiom=("with torch.autocast(.., enabled=False):", "autocast(fun, enabled=False)"),
+    control=dict(region=identity),
+    dtypes=("float32",),
+)
+def autocast_regions(net, x, *, region=jaxgrad.autocast):
+    """A region in an autocast function has its own setting: off (after `.float()`), or float16."""
+
+    @functools.partial(jaxgrad.autocast, device_type=device_type())
+    def program(net):
+        second = functools.partial(linear, net["fc2"])
+        h = linear(net["fc1"], x)
+        off = region(second, enabled=False)(h)
+        half = region(second, jnp.float16, device_type=device_type())(h)
+        return jnp.sum(off), {"h": h, "off": off, "half": half}
+
+    (_, seen), grads = jaxgrad.value_and_grad(program, has_aux=True)(net)
+    return {**seen, **grads}
+
+
+BLOCK = {"fc": draw_linear(6, 6), "weight": uniform(6, low=0.5, high=1.5), "bias": normal(6)}
+
+
+@case(
+    source="S4-08",
+    inputs=dict(net=BLOCK, x=normal(5, 6)),
+    idiom=("F.layer_norm(fc(x)); softmax(..)", "the same equations, in autocast(fun)"),
+    control=dict(autocast=identity),
+    dtypes=("float32",),
+)
+def autocast_operations(net, x, *, autocast=jaxgrad.autocast):
+    """Norms, softmax, gelu, means and losses have the dtype of torch's operation, and its value."""
+
+    def program(net):
+        h = linear(net["fc"], x)
+        mean, var = h.mean(-1, keepdims=True), h.var(-1, keepdims=True)
+        normed = (h - mean) / jnp.sqrt(var + 1e-5) * net["weight"] + net["bias"]
+        log_probs = jax.nn.log_softmax(normed)
+        loss = -jnp.mean(log_probs[jnp.arange(5), jnp.arange(5)])
+        return loss, {
+            "h": h,
+            "normed": normed,
+            "gelu": jax.nn.gelu(h),
+            "softmax": jax.nn.softmax(h),
+            "logsumexp": jax.nn.logsumexp(h, -1),
+            "mean": h.mean(0),
+            "std": h.std(0, ddof=1),
+        }
+
+    run = autocast(program, jnp.bfloat16, device_type=device_type())
+    (loss, seen), grads = jaxgrad.value_and_grad(run, has_aux=True)(net)
+    return {**seen, "loss": loss, "grads": grads}
+
+
+@case(
+    source="S4-08",
+    inputs=dict(net={"fc1": draw_linear(3, 4), "fc2": draw_linear(4, 4)}, x=normal(6, 2, 3)),
+    idiom=("for row in x: h = cell(row, h)", "autocast(lambda ..: lax.scan(cell, h, x))"),
+    control=dict(autocast=identity),
+    dtypes=("float32",),
+)
+def autocast_scan(net, x, *, autocast=jaxgrad.autocast):
+    """A loop under autocast is a scan under autocast: its weights are cast once, outside."""
+
+    def cell(h, row, net):
+        h = jnp.tanh(linear(net["fc1"], row) + linear(net["fc2"], h))
+        return h, h
+
+    def program(net):
+        h = jnp.zeros((2, 4), x.dtype)
+        last, seen = lax.scan(lambda h, row: cell(h, row, net), h, x)
+        return jnp.mean((last - jnp.ones_like(last)) ** 2), {"last": last, "seen": seen}
+
+    run = autocast(program, jnp.bfloat16, device_type=device_type())
+    (loss, seen), grads = jaxgrad.value_and_grad(run, has_aux=True)(net)
+    return {**seen, "loss": loss, "grads": grads}
+
+
 def cast_all(fun, dtype):
     """What one writes first: everything in low precision."""
 
