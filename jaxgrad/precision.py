@@ -11,12 +11,11 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
-from jaxgrad import _autocast_binding as binding
-from jaxgrad import _autocast_lists as lists
 from jaxgrad import _compat, _jaxpr, _tree
-from jaxgrad._autocast_operations import operations
-from jaxgrad._autocast_program import Operation, Program, contracts
-from jaxgrad._autocast_weights import only_low
+from jaxgrad._autocast import binding, lists
+from jaxgrad._autocast.operations import operations
+from jaxgrad._autocast.program import Operation, Program, contracts
+from jaxgrad._autocast.weights import only_low
 
 
 # A region writes its setting into the name stack, where a region around it reads it.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jax.extend import core as jex_core
 
 from jaxgrad import _compat, _jaxpr
-from jaxgrad._autocast_lists import PRODUCTS
+from jaxgrad._autocast.lists import PRODUCTS
 
 
 SHAPE = {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose", "copy"}

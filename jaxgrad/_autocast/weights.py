@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax.extend import core as jex_core
 
 from jaxgrad import _compat, _jaxpr
-from jaxgrad._autocast_lists import PRODUCTS
-from jaxgrad._autocast_program import SHAPE, Operation, Program, contracts
+from jaxgrad._autocast.lists import PRODUCTS
+from jaxgrad._autocast.program import SHAPE, Operation, Program, contracts
 
 
 Flags = list[bool | None]  # None: not used at all

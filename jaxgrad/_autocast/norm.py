@@ -7,7 +7,7 @@ from typing import Any
 from jax.extend import core as jex_core
 
 from jaxgrad import _compat, _jaxpr
-from jaxgrad._autocast_program import SHAPE, Operation, Program, number
+from jaxgrad._autocast.program import SHAPE, Operation, Program, number
 
 
 # What a mean and a variance are made with.

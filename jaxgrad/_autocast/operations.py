@@ -12,9 +12,9 @@ from typing import Any
 from jax.extend import core as jex_core
 
 from jaxgrad import _jaxpr
-from jaxgrad._autocast_lists import NAMED, PRODUCTS
-from jaxgrad._autocast_norm import norm
-from jaxgrad._autocast_program import PART, Operation, Program, contracts, number
+from jaxgrad._autocast.lists import NAMED, PRODUCTS
+from jaxgrad._autocast.norm import norm
+from jaxgrad._autocast.program import PART, Operation, Program, contracts, number
 
 
 def operations(program: Program) -> dict[Any, Operation]:
