@@ -1,4 +1,9 @@
-"""Activations: `torch.nn.functional`'s, with its gradients at kinks, in tails and at NaN."""
+"""Activations: `torch.nn.functional`'s, with its gradients at kinks, in tails and at NaN.
+
+Where torch's gradient at NaN depends on the element's place in the array (its vectorised loop and
+the loop for the rest differ: `hardtanh`, `relu6`, `elu`, `selu`, `celu`, the shrinks), it is that
+of a single element.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ._arguments import array, canonical_dim, floating, in_opmath, result_type
 from ._rule import derivative
@@ -197,7 +203,7 @@ def rrelu(
 
 def _elu_derivative(t: Any, _: Any, x: Any, negative: float, scale: float, rate: float) -> Any:
     # At 0 torch has the left branch, and no second derivative there.
-    left = jnp.where(x < 0, negative * rate * jnp.exp(x * rate), negative * rate)
+    left = negative * rate * jnp.exp(jnp.where(x * rate < 0, x * rate, 0))
     return t * jnp.where(x <= 0, left, scale)
 
 
@@ -240,8 +246,14 @@ def selu(input: jax.Array) -> jax.Array:
     return in_opmath(_elu, array(input), negative=negative, scale=_SELU_SCALE, rate=1.0)
 
 
-def celu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
+def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) -> jax.Array:
     """Exponential linear unit, continuously differentiable for every alpha.
+
+    Args:
+        input: Of any shape.
+        alpha: The bound of the negative side, and its width.
+        torch_gradient: torch's gradient has alpha rounded to float32, which is wrong in the
+            ninth digit. True: that one.
 
     Raises:
         RuntimeError: `alpha` is 0.
@@ -258,7 +270,20 @@ def celu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
     """
     if alpha == 0:
         raise RuntimeError(f"alpha cannot be 0 for celu, but it is {alpha}")
-    return in_opmath(_elu, array(input), negative=alpha, scale=1.0, rate=1.0 / alpha)
+    rate = 1.0 / alpha
+    rounded = 1.0 / float(np.float32(alpha)) if torch_gradient else rate
+    return in_opmath(_celu, array(input), alpha=alpha, rate=rate, slope=rounded)
+
+
+def _celu_derivative(t: Any, out: Any, x: Any, alpha: float, rate: float, slope: float) -> Any:
+    del rate
+    return _elu_derivative(t, out, x, alpha, 1.0, slope)
+
+
+@derivative(_celu_derivative)
+def _celu(x: jax.Array, *, alpha: float, rate: float, slope: float) -> jax.Array:
+    del slope
+    return jnp.where(x < 0, jnp.expm1(x * rate) * alpha, x)
 
 
 def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
@@ -299,9 +324,16 @@ def _gelu(x: jax.Array) -> jax.Array:
     return 0.5 * x * (1 + jax.lax.erf(x * math.sqrt(0.5)))
 
 
+def _gelu_tanh_derivative(t: Any, _: Any, x: Any) -> Any:
+    y = tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))
+    slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * (x * x))
+    return t * (0.5 * (1 + y) + 0.5 * x * (1 - y * y) * slope)
+
+
+@derivative(_gelu_tanh_derivative)
 def _gelu_tanh(x: jax.Array) -> jax.Array:
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
-    return 0.5 * x * (1 + tanh(inner))
+    return 0.5 * x * (1 + jnp.tanh(inner))
 
 
 def silu(input: jax.Array) -> jax.Array:
@@ -367,9 +399,9 @@ def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> ja
 
 
 def _softplus_derivative(t: Any, _: Any, x: Any, beta: float, threshold: float) -> Any:
-    linear = x * beta > threshold
-    z = jnp.exp(jnp.where(linear, 0, x * beta))
-    return t * jnp.where(linear, 1, z / (z + 1))
+    # At the threshold itself torch has the curve, and no second derivative.
+    z = jnp.exp(jnp.where(x * beta >= threshold, threshold, x * beta))
+    return t * jnp.where(x * beta > threshold, 1, z / (z + 1))
 
 
 @derivative(_softplus_derivative)
@@ -432,7 +464,7 @@ def hardsigmoid(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
 
 
 def _hardsigmoid_derivative(t: Any, _: Any, x: Any, rounded: bool) -> Any:
-    slope = float(jnp.float32(1 / 6)) if rounded else 1 / 6
+    slope = float(np.float32(1 / 6)) if rounded else 1 / 6
     return t * jnp.where((x > -3) & (x < 3), slope, 0)
 
 

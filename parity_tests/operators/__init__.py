@@ -62,13 +62,19 @@ class Raises:
 class Deviation:
     """A call on which the sides disagree: what each has at these paths, and why that is right.
 
-    `at` maps a path (`gradient/input`, `second/input`, `forward`, `tangent`) to the pair
-    (torch's value, ours). All other paths of the call must agree.
+    `at` maps a path to the pair (torch's value, ours), numbers or arrays. Paths are `forward/0`
+    (an output), `gradient/0` and `gradient/weight` (an argument, by position or keyword),
+    `second/0`, `tangent/0` (an output), `transpose/0` (a cotangent). All others must agree; second
+    derivatives and forward mode are looked at where one of them is pinned.
     """
 
     sample: Sample
     at: Mapping[str, tuple[Any, Any]]
     why: str
+
+    @property
+    def second_order(self) -> bool:
+        return any(path.split("/")[0] not in ("forward", "gradient") for path in self.at)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -173,11 +173,11 @@ def _close(torch: np.ndarray, jax: np.ndarray) -> np.ndarray:
 
 
 def _same(pin: np.ndarray, value: np.ndarray) -> bool:
-    """Whether a value is what was pinned, to the digits that a person writes."""
+    """Whether a value is what was pinned: to ten digits, element by element."""
     if pin.shape not in ((), value.shape):
         return False
     scale = np.abs(wide(np.asarray(pin)))
-    bound = np.where(np.isfinite(scale), 1e-6 * scale, 0.0) + FLOOR
+    bound = np.where(np.isfinite(scale), 1e-10 * scale, 0.0) + FLOOR
     return bool(np.all(distance(np.broadcast_to(pin, value.shape), value) <= bound))
 
 

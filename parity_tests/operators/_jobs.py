@@ -51,7 +51,9 @@ def jobs(made: Operator) -> list[Job]:
     option = (("torch_gradient", True),) if made.torch_gradient else ()
     found = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
     found += [job(f"point {s}", s, None, point=True, options=option) for s in made.points]
-    found += [job(f"deviation {d.sample}", d.sample, None, point=True) for d in made.deviations]
+    for pinned in made.deviations:
+        at = job(f"deviation {pinned.sample}", pinned.sample, None, point=True)
+        found.append(dataclasses.replace(at, full=pinned.second_order))
     largest = sorted(calls, key=lambda s: -sum(x.size for x in _arrays(s)))[:MORE_DTYPES]
     found += [
         job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in largest
@@ -89,17 +91,15 @@ def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
     return x.astype(getattr(ml_dtypes, dtype, dtype))
 
 
-def directions(label: str, like: list[np.ndarray]) -> list[np.ndarray]:
-    """A direction for each array, derived from the label; in the arrays' dtypes."""
-    rng = np.random.default_rng(zlib.crc32(label.encode()))
+def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> list[np.ndarray]:
+    """Cotangents of outputs, tangents of inputs: random ones, derived from the job's label.
+
+    At a point they are ones or 1, 2, 3, ..., so that a table and a pin can be read.
+    """
+    if job.point:
+        return [_counted(x, ones) for x in like]
+    rng = np.random.default_rng(zlib.crc32(f"{what} {job.label}".encode()))
     return [_normal(rng, x) for x in like]
-
-
-def cotangents(job: Job, outs: list[np.ndarray], *, ones: bool) -> list[np.ndarray]:
-    """Ones or 1, 2, 3, ... at a point, so that a table can be read; random ones elsewhere."""
-    if not job.point:
-        return directions(f"cotangent {job.label}", outs)
-    return [_counted(out, ones) for out in outs]
 
 
 def _counted(out: np.ndarray, ones: bool) -> np.ndarray:

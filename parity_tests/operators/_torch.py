@@ -9,7 +9,7 @@ import torch
 from torch.autograd import forward_ad
 
 from jaxgrad.parity.interop import to_numpy, to_torch
-from parity_tests.operators._jobs import Job, cotangents, directions
+from parity_tests.operators._jobs import Job, directions
 
 
 class Truth(NamedTuple):
@@ -30,8 +30,8 @@ def observe(fun: Callable[..., Any], job: Job, *, ones: bool = False) -> Truth:
     outs = flat(fun(*args, **kwargs))
     observed: dict[str, Any] = {"forward": to_numpy(outs)}
     smooth = [out for out in outs if out.is_floating_point() or out.is_complex()]
-    given = cotangents(job, to_numpy([out.detach() for out in smooth]), ones=ones)
-    along = directions(f"direction {job.label}", [job.arrays[i] for i in wanted])
+    given = directions(job, "cotangent", to_numpy(smooth), ones=ones)
+    along = directions(job, "tangent", [job.arrays[i] for i in wanted], ones=ones)
     live = [out.requires_grad for out in smooth]
     back = [c.requires_grad_(job.full) for c in to_torch(given)]
     if not any(live) or not inputs:
