@@ -94,7 +94,7 @@ class Operator:
     torch_gradient: bool
     jit: bool
     drawn: int
-    tolerance: Tolerance | None
+    tolerance: Mapping[str, Tolerance]
     source: tuple[str, ...]
 
 
@@ -113,8 +113,8 @@ def operator(
     torch: Callable[..., Any] | None = None,
     torch_gradient: bool = False,
     jit: bool = True,
-    drawn: int = 12,
-    tolerance: Tolerance | None = None,
+    drawn: int = 10,
+    tolerance: Mapping[str, Tolerance] | None = None,
     source: str = "",
 ) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
     """Register a strategy `fun(draw) -> Sample` as the record of an operator.
@@ -134,7 +134,7 @@ def operator(
       torch_gradient: Ours is called with `torch_gradient=True`, except for `deviations`.
       jit: False for what cannot be traced (a shape that depends on values).
       drawn: How many calls are drawn; at least ten.
-      tolerance: A bound of its own, with its reason.
+      tolerance: A bound of its own for a dtype, with its reason.
       source: Rows of the catalogue, `P003 P052`.
     """
 
@@ -157,7 +157,7 @@ def operator(
             torch_gradient=torch_gradient,
             jit=jit,
             drawn=drawn,
-            tolerance=tolerance,
+            tolerance=dict(tolerance or {}),
             source=tuple(source.split()),
         )
         return fun

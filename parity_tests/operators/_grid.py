@@ -106,9 +106,8 @@ def _disagreements(
         texts += [text for path in left for text in _elements(path, left[path], right.get(path))]
         return texts, len(left)
     oracle, reruns = (None, []) if job.full else _judges(theirs, job, left)
-    result = compare(
-        left, right, oracle=oracle, reruns=reruns, tolerance=made.tolerance, zeros=True
-    )
+    tolerance = made.tolerance.get(job.dtype)
+    result = compare(left, right, oracle=oracle, reruns=reruns, tolerance=tolerance, zeros=True)
     if result.verdict not in ("bitwise", "close"):
         texts += [f"{leaf.path}: {leaf.text}" for leaf in result.leaves if leaf.verdict == "fail"]
     return texts, len(left)

@@ -12,7 +12,11 @@ from parity_tests.operators._jobs import Job
 
 
 # Thousands of small programs that run once: compiling them well costs more than running them.
-QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
 
 
 def run(

@@ -13,7 +13,7 @@ from parity_tests.operators import Operator, Sample
 from parity_tests.operators._draw import drawn
 
 
-MORE_DTYPES = 3  # calls that also run in each of the other dtypes
+MORE_DTYPES = 2  # calls that also run in each of the other dtypes
 WIDE = ("float64", "complex128")
 
 
@@ -26,6 +26,7 @@ class Job:
     names: list[str]
     static: Any  # the call with holes where its arrays were
     full: bool
+    dtype: str
     point: bool = False
     options: tuple[tuple[str, Any], ...] = ()
 
@@ -75,7 +76,7 @@ def job(
             names.append(".".join(str(getattr(key, "idx", getattr(key, "key", key))) for key in path[1:]))
         leaves.append(_HOLE if isinstance(leaf, np.ndarray) else leaf)
     full = dtype in (None, *WIDE)
-    return Job(label, arrays, names, (leaves, treedef), full, point, options)
+    return Job(label, arrays, names, (leaves, treedef), full, dtype or "", point, options)
 
 
 def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
