@@ -163,9 +163,7 @@ def reduce(loss: jax.Array, reduction: str) -> jax.Array:
         return jnp.sum(loss)
     if reduction == "none":
         return loss
-    raise ValueError(
-        f"{reduction} is not a valid value for reduction; use 'none', 'mean' or 'sum'"
-    )
+    raise ValueError(f"{reduction} is not a valid value for reduction; use 'none', 'mean' or 'sum'")
 
 
 def require(holds: Any, error: Exception) -> None:

@@ -82,7 +82,10 @@ def not_differentiable(name: str) -> Formula:
 
 def _is_zero(tangent: Any) -> bool:
     leaves = jax.tree.leaves(tangent, is_leaf=lambda x: isinstance(x, SymbolicZero))
-    return all(isinstance(leaf, SymbolicZero) or getattr(leaf, "dtype", None) == _NO_TANGENT for leaf in leaves)
+    return all(
+        isinstance(leaf, SymbolicZero) or getattr(leaf, "dtype", None) == _NO_TANGENT
+        for leaf in leaves
+    )
 
 
 def _is_none(x: Any) -> bool:

@@ -39,9 +39,7 @@ class Sample:
 
 def call(*args: Any, **kwargs: Any) -> Sample:
     """A call. A list that holds floats is an array of float64; other lists and numbers are not."""
-    return Sample(
-        tuple(_array(x) for x in args), {name: _array(x) for name, x in kwargs.items()}
-    )
+    return Sample(tuple(_array(x) for x in args), {name: _array(x) for name, x in kwargs.items()})
 
 
 @dataclasses.dataclass(frozen=True)

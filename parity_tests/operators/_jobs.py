@@ -56,9 +56,7 @@ def jobs(made: Operator) -> list[Job]:
         at = job(f"deviation {pinned.sample}", pinned.sample, None, point=True)
         found.append(dataclasses.replace(at, full=pinned.second_order))
     largest = sorted(calls, key=lambda s: -sum(x.size for x in _arrays(s)))[:MORE_DTYPES]
-    found += [
-        job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in largest
-    ]
+    found += [job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in largest]
     return found
 
 
@@ -73,7 +71,9 @@ def job(
     for path, leaf in paths:
         if isinstance(leaf, np.ndarray):
             arrays.append(as_dtype(leaf, dtype))
-            names.append(".".join(str(getattr(key, "idx", getattr(key, "key", key))) for key in path[1:]))
+            names.append(
+                ".".join(str(getattr(key, "idx", getattr(key, "key", key))) for key in path[1:])
+            )
         leaves.append(_HOLE if isinstance(leaf, np.ndarray) else leaf)
     full = dtype in (None, *WIDE)
     return Job(label, arrays, names, (leaves, treedef), full, dtype or "", point, options)

@@ -92,7 +92,8 @@ def _tangent(fun: Callable[..., Any], job: Job, along: list[np.ndarray]) -> list
                 return None
             raise
         smooth = [out for out in outs if out.is_floating_point() or out.is_complex()]
-        return to_numpy([forward_ad.unpack_dual(out).tangent for out in smooth])
+        tangents = [forward_ad.unpack_dual(out).tangent for out in smooth]
+        return to_numpy([None if t is None or t._is_zerotensor() else t for t in tangents])
 
 
 def flat(out: Any) -> list[Any]:

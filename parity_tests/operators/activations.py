@@ -121,7 +121,9 @@ def elu(draw):
     return call(draw(floats()), draw(st.floats(0.1, 2)))
 
 
-@operator("selu", elementwise=True, points=[NAN, call(TAILS)], natural={"jax.nn.selu(x)": jax.nn.selu})
+@operator(
+    "selu", elementwise=True, points=[NAN, call(TAILS)], natural={"jax.nn.selu(x)": jax.nn.selu}
+)
 def selu(draw):
     return call(draw(floats()))
 
@@ -149,7 +151,9 @@ def celu(draw):
     "gelu",
     elementwise=True,
     points=[NAN, call(SMOOTH), call(SMOOTH, approximate="tanh"), call(EMPTY)],
-    raises=[Raises(call(np.ones(2), approximate="erf"), RuntimeError, "approximate", "approximate")],
+    raises=[
+        Raises(call(np.ones(2), approximate="erf"), RuntimeError, "approximate", "approximate")
+    ],
     natural={"jax.nn.gelu(x)": lambda x, approximate=None: jax.nn.gelu(x)},
     tolerance={"float32": Tolerance(1e-6, "XLA's float32 tanh is 2 ULP off, times a slope of 5")},
     source="P015",
@@ -236,9 +240,7 @@ def hardswish(draw):
     "hardshrink",
     elementwise=True,
     points=[NAN, call([*SPECIAL, 0.5, -0.5]), call([0.0, -0.0, 1.0], 0.0)],
-    natural={
-        "jnp.where(abs(x) > 0.5, x, 0)": lambda x, d=0.5: jnp.where(jnp.abs(x) > d, x, 0)
-    },
+    natural={"jnp.where(abs(x) > 0.5, x, 0)": lambda x, d=0.5: jnp.where(jnp.abs(x) > d, x, 0)},
 )
 def hardshrink(draw):
     return call(draw(floats()), draw(st.floats(0, 1)))
@@ -285,7 +287,12 @@ def logsigmoid(draw):
     points=[call([[1.0, inf], [nan, -inf]]), call(np.zeros((0, 2)))],
     raises=[
         Raises(call(np.ones((2, 3))), RuntimeError, "must be even", "must be even"),
-        Raises(call(np.array(1.0)), RuntimeError, "does not support scalars", "does not support scalars"),
+        Raises(
+            call(np.array(1.0)),
+            RuntimeError,
+            "does not support scalars",
+            "does not support scalars",
+        ),
         Raises(call(np.ones((2, 2)), 2), IndexError, "out of range", "out of range"),
     ],
     natural={"jax.nn.glu(x)": jax.nn.glu},
@@ -297,12 +304,24 @@ def glu(draw):
     return call(draw(floats(tuple(shape))), dim)
 
 
-@operator("sigmoid", elementwise=True, points=[NAN, call(SMOOTH)], dtypes=("float64", "float32", "bfloat16", "float16", "complex128"), natural={"jax.nn.sigmoid(x)": jax.nn.sigmoid})
+@operator(
+    "sigmoid",
+    elementwise=True,
+    points=[NAN, call(SMOOTH)],
+    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
+    natural={"jax.nn.sigmoid(x)": jax.nn.sigmoid},
+)
 def sigmoid(draw):
     return call(draw(floats()))
 
 
-@operator("tanh", elementwise=True, points=[NAN, call([*SMOOTH, 19.5])], dtypes=("float64", "float32", "bfloat16", "float16", "complex128"), natural={"jnp.tanh(x)": jnp.tanh})
+@operator(
+    "tanh",
+    elementwise=True,
+    points=[NAN, call([*SMOOTH, 19.5])],
+    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
+    natural={"jnp.tanh(x)": jnp.tanh},
+)
 def tanh(draw):
     return call(draw(floats()))
 
@@ -315,7 +334,13 @@ ROWS = [
 NO_DIM = Raises(call(np.ones((2, 2)), 2), IndexError, "out of range", "out of range")
 
 
-@operator("softmax", points=ROWS, raises=[NO_DIM], natural={"jax.nn.softmax(x, dim)": jax.nn.softmax}, source="P043")
+@operator(
+    "softmax",
+    points=ROWS,
+    raises=[NO_DIM],
+    natural={"jax.nn.softmax(x, dim)": jax.nn.softmax},
+    source="P043",
+)
 def softmax(draw):
     x = draw(floats())
     return call(x, draw(dims(x.ndim)))
@@ -327,7 +352,12 @@ def softmin(draw):
     return call(x, draw(dims(x.ndim)))
 
 
-@operator("log_softmax", points=ROWS, raises=[NO_DIM], natural={"jax.nn.log_softmax(x, dim)": jax.nn.log_softmax})
+@operator(
+    "log_softmax",
+    points=ROWS,
+    raises=[NO_DIM],
+    natural={"jax.nn.log_softmax(x, dim)": jax.nn.log_softmax},
+)
 def log_softmax(draw):
     x = draw(floats())
     return call(x, draw(dims(x.ndim)))
