@@ -335,9 +335,14 @@ def copysign(input: jax.Array, other: Value) -> jax.Array:
     return in_opmath(_copysign, array(input), other)
 
 
-@derivative(lambda t, y, x, _: t * jnp.where(x == 0, 0, jax.lax.stop_gradient(y / x)), None)
+@derivative(lambda t, y, x, _: t * jnp.where(x == 0, 0, _divide(y, x)), None)
 def _copysign(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.copysign(x, y)
+
+
+@derivative(lambda t, _, a, b: t / b, lambda t, _, a, b: t * -((a / b) / b))  # noqa: ARG005
+def _divide(a: jax.Array, b: jax.Array) -> jax.Array:
+    return a / b
 
 
 def fmod(input: jax.Array, other: Value) -> jax.Array:
@@ -443,7 +448,7 @@ def _by_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where(y == 0, 0, y * _pow(x, y - 1)),
+    lambda t, _, x, y: jnp.where(y == 0, 0, t) * jnp.where(y == 0, 0, y * _pow(x, y - 1)),
     _by_exponent,
 )
 def _pow(x: jax.Array, y: jax.Array) -> jax.Array:

@@ -93,6 +93,7 @@ class Operator:
     jit: bool
     drawn: int
     tolerance: Mapping[str, Tolerance]
+    forward_mode: str
     source: tuple[str, ...]
 
 
@@ -113,6 +114,7 @@ def operator(
     jit: bool = True,
     drawn: int = 10,
     tolerance: Mapping[str, Tolerance] | None = None,
+    forward_mode: str = "",
     source: str = "",
 ) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
     """Register a strategy `fun(draw) -> Sample` as the record of an operator.
@@ -133,6 +135,8 @@ def operator(
       jit: False for what cannot be traced (a shape that depends on values).
       drawn: How many calls are drawn; at least ten.
       tolerance: A bound of its own for a dtype, with its reason.
+      forward_mode: Why torch's forward mode contradicts its own gradient somewhere. Ours is then
+        compared with the gradient's transpose, and torch's must still contradict it.
       source: Rows of the catalogue, `P003 P052`.
     """
 
@@ -156,6 +160,7 @@ def operator(
             jit=jit,
             drawn=drawn,
             tolerance=dict(tolerance or {}),
+            forward_mode=forward_mode,
             source=tuple(source.split()),
         )
         return fun

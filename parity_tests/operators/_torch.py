@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch.autograd import forward_ad
 
-from jaxgrad.parity.interop import to_numpy, to_torch
+from jaxgrad.parity import interop
+from jaxgrad.parity.interop import to_torch
 from parity_tests.operators._jobs import Job, directions
 
 
@@ -93,7 +94,17 @@ def _tangent(fun: Callable[..., Any], job: Job, along: list[np.ndarray]) -> list
             raise
         smooth = [out for out in outs if out.is_floating_point() or out.is_complex()]
         tangents = [forward_ad.unpack_dual(out).tangent for out in smooth]
-        return to_numpy([None if t is None or t._is_zerotensor() else t for t in tangents])
+        return to_numpy(tangents)
+
+
+def to_numpy(tensors: Any) -> list[Any]:
+    """Copies; a zero tensor of torch's, which has no storage, becomes zeros."""
+    return [
+        torch.zeros(x.shape, dtype=x.dtype).numpy()
+        if x is not None and x._is_zerotensor()
+        else interop.to_numpy(x if x is None else x.resolve_conj())
+        for x in tensors
+    ]
 
 
 def flat(out: Any) -> list[Any]:
