@@ -46,9 +46,9 @@ from jaxgrad.functional.elementary import exp as exp
 from jaxgrad.functional.elementary import exp2 as exp2
 from jaxgrad.functional.elementary import expm1 as expm1
 from jaxgrad.functional.elementary import log as log
-from jaxgrad.functional.elementary import log10 as log10
 from jaxgrad.functional.elementary import log1p as log1p
 from jaxgrad.functional.elementary import log2 as log2
+from jaxgrad.functional.elementary import log10 as log10
 from jaxgrad.functional.elementary import reciprocal as reciprocal
 from jaxgrad.functional.elementary import rsqrt as rsqrt
 from jaxgrad.functional.elementary import sin as sin

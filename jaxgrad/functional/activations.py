@@ -159,7 +159,7 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
 # torch's second derivatives have a zero at 0, where its first one has the slope.
 @derivative(
     lambda t, _, x, w: t * jnp.where(x > 0, 1, jnp.where(x == 0, jax.lax.stop_gradient(w), w)),
-    lambda t, _, x, w: t * jnp.where(x >= 0, 0, x),
+    lambda t, _, x, __: t * jnp.where(x >= 0, 0, x),
 )
 def _prelu(x: jax.Array, w: jax.Array) -> jax.Array:
     return jnp.where(x > 0, x, w * x)
@@ -557,7 +557,7 @@ def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
     return _threshold(array(input), bound=threshold, value=value)
 
 
-@derivative(lambda t, _, x, bound, value: t * jnp.where(x <= bound, 0, 1))
+@derivative(lambda t, _, x, bound, **__: t * jnp.where(x <= bound, 0, 1))
 def _threshold(x: jax.Array, *, bound: float, value: float) -> jax.Array:
     return jnp.where(x <= bound, jnp.asarray(value, x.dtype), x)
 

@@ -129,7 +129,7 @@ def frac(input: jax.Array) -> jax.Array:
     return _frac(array(input))
 
 
-@derivative(lambda t, _, x: t)  # noqa: ARG005
+@derivative(lambda t, *_: t)
 def _frac(x: jax.Array) -> jax.Array:
     return x - jnp.trunc(x)
 
@@ -340,7 +340,7 @@ def _copysign(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.copysign(x, y)
 
 
-@derivative(lambda t, _, a, b: t / b, lambda t, _, a, b: t * -((a / b) / b))  # noqa: ARG005
+@derivative(lambda t, *rest: t / rest[-1], lambda t, _, a, b: t * -((a / b) / b))
 def _divide(a: jax.Array, b: jax.Array) -> jax.Array:
     return a / b
 
@@ -447,10 +447,12 @@ def _by_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
     return t * jnp.where((x == 0) & (y >= 0), 0, out * jnp.log(x))
 
 
-@derivative(
-    lambda t, _, x, y: jnp.where(y == 0, 0, t) * jnp.where(y == 0, 0, y * _pow(x, y - 1)),
-    _by_exponent,
-)
+def _by_base(t: Any, _: Any, x: Any, y: Any) -> Any:
+    # The tangent is masked too: where the exponent is 0 it may be NaN in a second derivative.
+    return jnp.where(y == 0, 0, t) * jnp.where(y == 0, 0, y * _pow(x, y - 1))
+
+
+@derivative(_by_base, _by_exponent)
 def _pow(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.power(x, y)
 
@@ -612,9 +614,9 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, end, w: t * (1 - w),  # noqa: ARG005
-    lambda t, _, x, end, w: t * w,  # noqa: ARG005
-    lambda t, _, x, end, w: t * (end - x),  # noqa: ARG005
+    lambda t, *rest: t * (1 - rest[-1]),
+    lambda t, *rest: t * rest[-1],
+    lambda t, _, x, end, __: t * (end - x),
 )
 def _lerp(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
     apart = end - x
@@ -663,7 +665,7 @@ def addcdiv(
     return in_opmath(lambda x, a, b: x + _quotient(value * a, b), array(input), a, b)
 
 
-@derivative(lambda t, _, a, b: t / b, lambda t, _, a, b: t * -(a / (b * b)))  # noqa: ARG005
+@derivative(lambda t, *rest: t / rest[-1], lambda t, _, a, b: t * -(a / (b * b)))
 def _quotient(a: jax.Array, b: jax.Array) -> jax.Array:
     return a / b
 

@@ -80,7 +80,8 @@ def as_html(rows: Sequence[Row]) -> str:
     body = "\n".join(
         "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells(row)) + "</tr>" for row in rows
     )
-    return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>jaxgrad: operators</title>
+    return f"""<!doctype html><html lang="en"><meta charset="utf-8">
+<title>jaxgrad: operators</title>
 <style>body{{font:15px system-ui;margin:2em}}td,th{{padding:.2em .6em;text-align:left;
 border-bottom:1px solid #8884;font-family:ui-monospace,monospace}}</style>
 <h1>{TITLE[2:]}</h1><input id="find" placeholder="operator" autofocus>

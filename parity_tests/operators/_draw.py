@@ -19,7 +19,7 @@ def shapes(low: int = 0, high: int = 3, side: int = 4, least: int = 1) -> st.Sea
 def floats(
     draw: Any, shape: Any = None, low: float = -3.0, high: float = 3.0, dims: int = 0
 ) -> np.ndarray:
-    """A float64 array, uniform in [low, high): of this shape, or of a drawn one of `dims` dims up."""
+    """A float64 array, uniform in [low, high), of this shape or of a drawn one."""
     shape = draw(shapes(low=dims)) if shape is None else shape
     return np.asarray(_generator(draw).uniform(low, high, shape))
 
@@ -76,7 +76,7 @@ def drawn(made: Operator) -> list[Sample]:
         database=None,
         deadline=None,
         phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
     @given(st.composite(made.strategy)())
     def collect(sample: Sample) -> None:

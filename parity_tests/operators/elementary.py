@@ -47,7 +47,7 @@ for name, low, high, natural in (
     ("reciprocal", 0.1, 5, jnp.reciprocal),
     ("square", -3, 3, jnp.square),
 ):
-    edges = [x for x in EDGES if name not in ("sin", "cos", "tan") or abs(x) < 1e9 or x != x]
+    edges = [x for x in EDGES if name not in ("sin", "cos", "tan") or abs(x) < 1e9 or np.isnan(x)]
     operator(
         name,
         elementwise=True,

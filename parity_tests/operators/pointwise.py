@@ -52,7 +52,7 @@ def absolute(draw):
 
 
 for name in ("sign", "floor", "ceil", "trunc", "frac"):
-    operator(name, elementwise=True, points=[call(EDGES)])(lambda draw: one(draw))
+    operator(name, elementwise=True, points=[call(EDGES)])(one)
 
 
 @operator("round", elementwise=True, points=[call(EDGES), call([0.5, 1.5, -2.5])])
@@ -128,7 +128,7 @@ for name, natural in (
         if name == "fmin"
         else "at ties or NaN torch's tangent is not its own gradient's",
         source="P020" if name[0] == "f" else "P038",
-    )(lambda draw: ties(draw))
+    )(ties)
 
 
 @operator(
