@@ -65,10 +65,13 @@ def result_type(*args: Any) -> Any:
             )  # fmt: skip
             found[2].append(dtype)
         elif getattr(x, "weak_type", False) and x.ndim == 0:
-            kind = x.dtype.kind
-            found[2].append({"f": DEFAULT, "c": jnp.complex64}.get(kind, x.dtype))
+            found[2].append(x.dtype)
         else:
             found[0 if x.ndim else 1].append(x.dtype)
+    if found[0] or found[1]:
+        # A number of a wider kind than every array has the default dtype of its kind.
+        number = {np.dtype("f8"): DEFAULT, np.dtype("c16"): jnp.complex64}
+        found[2] = [number.get(np.dtype(dtype), dtype) for dtype in found[2]]
     dtypes = [functools.reduce(jnp.promote_types, group) for group in found if group]
     return np.dtype(functools.reduce(_before, dtypes))
 

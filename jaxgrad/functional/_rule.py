@@ -55,7 +55,8 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
             return rule(*args)
 
         def jvp(options: dict[str, Any], args: Any, tangents: Any) -> tuple[Any, Any]:
-            out = call(*args, **options)  # itself, so that its second derivative is the rule's too
+            # Itself, so that its second derivative is the rule's too.
+            out = jax.tree.map(jnp.asarray, call(*args, **options))
             parts = [
                 formula(tangent, out, *args, **options)
                 for formula, tangent in zip(formulas, tangents, strict=False)

@@ -16,8 +16,8 @@ def exp(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(exp)(0.0))
-        1.0
+        >>> print(f"{jax.grad(exp)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.exp`.
     """
@@ -34,8 +34,8 @@ def exp2(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(exp2)(1.0))
-        1.3862944
+        >>> print(f"{jax.grad(exp2)(1.0):.4f}")
+        1.3863
 
     Torch: `torch.exp2`.
     """
@@ -52,8 +52,8 @@ def expm1(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(expm1)(0.0))
-        1.0
+        >>> print(f"{jax.grad(expm1)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.expm1`.
 
@@ -73,8 +73,8 @@ def log(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(log)(2.0))
-        0.5
+        >>> print(f"{jax.grad(log)(2.0):.4f}")
+        0.5000
 
     Torch: `torch.log`.
     """
@@ -91,8 +91,8 @@ def log2(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(log2)(1.0))
-        1.442695
+        >>> print(f"{jax.grad(log2)(1.0):.4f}")
+        1.4427
 
     Torch: `torch.log2`.
     """
@@ -109,8 +109,8 @@ def log10(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(log10)(1.0))
-        0.43429446
+        >>> print(f"{jax.grad(log10)(1.0):.4f}")
+        0.4343
 
     Torch: `torch.log10`.
     """
@@ -127,8 +127,8 @@ def log1p(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(log1p)(1.0))
-        0.5
+        >>> print(f"{jax.grad(log1p)(1.0):.4f}")
+        0.5000
 
     Torch: `torch.log1p`.
     """
@@ -145,8 +145,8 @@ def sin(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(sin)(0.0))
-        1.0
+        >>> print(f"{jax.grad(sin)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.sin`.
     """
@@ -163,8 +163,8 @@ def cos(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(cos)(0.0))
-        -0.0
+        >>> print(f"{jax.grad(cos)(0.0):.4f}")
+        -0.0000
 
     Torch: `torch.cos`.
     """
@@ -181,8 +181,8 @@ def tan(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(tan)(0.0))
-        1.0
+        >>> print(f"{jax.grad(tan)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.tan`.
     """
@@ -199,8 +199,8 @@ def asin(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(asin)(0.0))
-        1.0
+        >>> print(f"{jax.grad(asin)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.asin`.
     """
@@ -217,8 +217,8 @@ def acos(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(acos)(0.0))
-        -1.0
+        >>> print(f"{jax.grad(acos)(0.0):.4f}")
+        -1.0000
 
     Torch: `torch.acos`.
     """
@@ -235,8 +235,8 @@ def atan(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(atan)(0.0))
-        1.0
+        >>> print(f"{jax.grad(atan)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.atan`.
     """
@@ -253,8 +253,8 @@ def sinh(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(sinh)(0.0))
-        1.0
+        >>> print(f"{jax.grad(sinh)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.sinh`.
     """
@@ -271,8 +271,8 @@ def cosh(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(cosh)(0.0))
-        0.0
+        >>> print(f"{jax.grad(cosh)(0.0):.4f}")
+        0.0000
 
     Torch: `torch.cosh`.
     """
@@ -289,8 +289,8 @@ def asinh(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(asinh)(0.0))
-        1.0
+        >>> print(f"{jax.grad(asinh)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.asinh`.
     """
@@ -307,8 +307,8 @@ def acosh(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(acosh)(2.0))
-        0.57735026
+        >>> print(f"{jax.grad(acosh)(2.0):.4f}")
+        0.5774
 
     Torch: `torch.acosh`.
     """
@@ -325,8 +325,8 @@ def atanh(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(atanh)(0.0))
-        1.0
+        >>> print(f"{jax.grad(atanh)(0.0):.4f}")
+        1.0000
 
     Torch: `torch.atanh`.
     """
@@ -343,8 +343,8 @@ def sqrt(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(sqrt)(4.0))
-        0.25
+        >>> print(f"{jax.grad(sqrt)(4.0):.4f}")
+        0.2500
 
     Torch: `torch.sqrt`.
     """
@@ -361,7 +361,7 @@ def rsqrt(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(rsqrt)(4.0))
+        >>> print(f"{jax.grad(rsqrt)(4.0):.4f}")
         -0.0625
 
     Torch: `torch.rsqrt`.
@@ -382,8 +382,8 @@ def reciprocal(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(reciprocal)(2.0))
-        -0.25
+        >>> print(f"{jax.grad(reciprocal)(2.0):.4f}")
+        -0.2500
 
     Torch: `torch.reciprocal`.
     """
@@ -400,8 +400,8 @@ def square(input: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(square)(3.0))
-        6.0
+        >>> print(f"{jax.grad(square)(3.0):.4f}")
+        6.0000
 
     Torch: `torch.square`.
     """

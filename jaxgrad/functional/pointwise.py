@@ -227,8 +227,8 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
     """The larger of two; a tie shares the gradient, NaN wins.
 
     Example:
-        >>> import jax
-        >>> print(jax.grad(maximum)(1.0, 1.0))
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(maximum)(1.0, jnp.ones(())))
         0.5
 
     Torch: `torch.maximum`.
@@ -251,8 +251,8 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
     """The smaller of two; a tie shares the gradient, NaN wins.
 
     Example:
-        >>> import jax
-        >>> print(jax.grad(minimum)(1.0, 1.0))
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(minimum)(1.0, jnp.ones(())))
         0.5
 
     Torch: `torch.minimum`.
@@ -276,7 +276,7 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(fmax)(1.0, 1.0), jax.grad(jnp.fmax)(1.0, 1.0))
+        >>> print(jax.grad(fmax)(1.0, jnp.ones(())), jax.grad(jnp.fmax)(1.0, 1.0))
         1.0 0.0
 
     Torch: `torch.fmax`.
@@ -300,7 +300,7 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(fmin)(1.0, 1.0), jax.grad(jnp.fmin)(1.0, 1.0))
+        >>> print(jax.grad(fmin)(1.0, jnp.ones(())), jax.grad(jnp.fmin)(1.0, 1.0))
         1.0 0.0
 
     Torch: `torch.fmin`.
@@ -462,7 +462,7 @@ def atan2(input: jax.Array, other: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(atan2)(0.0, 0.0), jax.grad(jnp.arctan2)(0.0, 0.0))
+        >>> print(jax.grad(atan2)(0.0, jnp.zeros(())), jax.grad(jnp.arctan2)(0.0, 0.0))
         0.0 nan
 
     Torch: `torch.atan2`.
@@ -491,7 +491,7 @@ def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(hypot)(0.0, 0.0), jax.grad(jnp.hypot)(0.0, 0.0))
+        >>> print(jax.grad(hypot)(0.0, jnp.zeros(())), jax.grad(jnp.hypot)(0.0, 0.0))
         nan 0.5
 
     Torch: `torch.hypot`.
@@ -537,7 +537,7 @@ def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(logaddexp)(0.0, 0.0))
+        >>> print(jax.grad(logaddexp)(0.0, jnp.zeros(())))
         0.5
 
     Torch: `torch.logaddexp`.
@@ -567,8 +567,8 @@ def sinc(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
 
     Example:
         >>> import jax
-        >>> print(jax.grad(jax.grad(sinc))(0.0))
-        -3.289868
+        >>> print(f"{jax.grad(jax.grad(sinc))(0.0):.4f}")
+        -3.2899
 
     Torch: `torch.sinc`.
 
