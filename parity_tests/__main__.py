@@ -49,6 +49,10 @@ def _run(options: argparse.Namespace) -> int:
 
         written = ["--json", options.json] if options.json else []
         return kill_table.main([*options.patterns, *written])
+    if options.conventions:
+        from parity_tests.operators import _conventions
+
+        return _conventions.main(options.patterns, options.markdown, options.html)
     cases = load()
     try:
         alone = [id for id in (options.explain, options.picture) if id]
@@ -236,6 +240,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", metavar="FILE")
     add("--html", metavar="FILE", help="one offline page")
     add("--kill-table", action="store_true", help="planted porting bugs: what `prove` finds")
+    add("--conventions", action="store_true", help="operators: where natural JAX forms differ")
     add("--junit-xml", metavar="FILE")
     add("--markdown", metavar="FILE", help="rewrite the idiom table between its markers")
     add("--against", metavar="OLD.json", help="what changed since that --json")

@@ -1,0 +1,1 @@
+"""`torch.fft`, name by name."""

@@ -1,0 +1,1 @@
+"""`torch.linalg`, name by name."""

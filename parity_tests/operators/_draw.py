@@ -1,0 +1,86 @@
+"""Strategies that the families share, and the fixed list of calls that a strategy stands for."""
+
+import zlib
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from parity_tests.operators import Operator, Sample
+
+
+def shapes(low: int = 0, high: int = 3, side: int = 4, least: int = 1) -> st.SearchStrategy[Any]:
+    """Shapes of `low` to `high` dims, each of `least` to `side` elements."""
+    return st.lists(st.integers(least, side), min_size=low, max_size=high).map(tuple)
+
+
+@st.composite
+def floats(
+    draw: Any, shape: Any = None, low: float = -3.0, high: float = 3.0, dims: int = 0
+) -> np.ndarray:
+    """A float64 array, uniform in [low, high), of this shape or of a drawn one."""
+    shape = draw(shapes(low=dims)) if shape is None else shape
+    return np.asarray(_generator(draw).uniform(low, high, shape))
+
+
+@st.composite
+def integers(draw: Any, shape: Any, low: int, high: int) -> np.ndarray:
+    """An int64 array in [low, high): indices, labels."""
+    return np.asarray(_generator(draw).integers(low, high, shape))
+
+
+@st.composite
+def masks(draw: Any, shape: Any) -> np.ndarray:
+    """A boolean array."""
+    return np.asarray(_generator(draw).random(shape) < 0.5)
+
+
+@st.composite
+def broadcast(draw: Any, count: int = 2) -> list[tuple[int, ...]]:
+    """Shapes that broadcast together, in every way that they may."""
+    full = draw(shapes())
+    made = []
+    for _ in range(count):
+        kept = tuple(draw(st.sampled_from([n, n, 1])) for n in full)
+        made.append(kept[draw(st.sampled_from([0, 0, len(kept) // 2])) :])
+    return made
+
+
+def dims(ndim: int) -> st.SearchStrategy[int]:
+    """One dim of an array, from either end; 0 and -1 of a 0-d array."""
+    return st.integers(-max(ndim, 1), max(ndim, 1) - 1)
+
+
+@st.composite
+def dim_sets(draw: Any, ndim: int) -> Any:
+    """None, one dim, or several different ones from either end."""
+    if not ndim:
+        return draw(st.sampled_from([None, -1]))
+    several = st.lists(st.integers(0, ndim - 1), min_size=1, max_size=ndim, unique=True)
+    chosen = [d - ndim if draw(st.booleans()) else d for d in draw(several)]
+    return draw(st.sampled_from([None, chosen[0], tuple(chosen)]))
+
+
+def _generator(draw: Any) -> np.random.Generator:
+    return np.random.default_rng(draw(st.integers(0, 2**16)))
+
+
+def drawn(made: Operator) -> list[Sample]:
+    """The calls that a record's strategy gives: the same ones in every run."""
+    found: list[Sample] = []
+
+    @seed(zlib.crc32(made.name.encode()))
+    @settings(
+        max_examples=made.drawn,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
+    )
+    @given(st.composite(made.strategy)())
+    def collect(sample: Sample) -> None:
+        found.append(sample)
+
+    collect()
+    return found

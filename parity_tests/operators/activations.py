@@ -1,0 +1,363 @@
+"""Records of `jaxgrad.functional.activations`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from jaxgrad.parity.compare import Tolerance
+from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators._draw import dims, floats, shapes
+
+
+inf, nan = np.inf, np.nan
+SPECIAL = [0.0, -0.0, inf, -inf, 1e-300, -1e-300, 1e-8, -1e-8, 1e155, -1e155]
+SMOOTH = [0.0, -0.0, inf, -inf, 1e-300, -1e-8, 1.0, -1.0, 3.0, -3.0, 10.0, -10.0, 30.0, -30.0]
+TAILS = [*SMOOTH, -20.0, -37.0, -40.0, -100.0, 100.0, 709.0, -709.0, 1e4, -1e4, 1e155, -1e155]
+NAN = call([nan])  # alone: what torch has at NaN may depend on the place in an array
+ROUNDED = 1 / float(np.float32(0.7))
+EMPTY = np.zeros((0, 3))
+
+
+@operator(
+    "relu",
+    elementwise=True,
+    points=[NAN, call(SPECIAL), call(EMPTY)],
+    raises=[Raises(call(1.0), TypeError, "must be Tensor", "must be an array")],
+    natural={
+        "jax.nn.relu(x)": jax.nn.relu,
+        "jnp.maximum(x, 0)": lambda x: jnp.maximum(x, 0),
+        "jnp.clip(x, 0)": lambda x: jnp.clip(x, 0),
+    },
+    source="P001 P002 P038",
+)
+def relu(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "relu6",
+    elementwise=True,
+    points=[NAN, call([*SPECIAL, 6.0]), call(EMPTY)],
+    natural={"jax.nn.relu6(x)": jax.nn.relu6, "jnp.clip(x, 0, 6)": lambda x: jnp.clip(x, 0, 6)},
+)
+def relu6(draw):
+    return call(draw(floats(low=-3, high=9)))
+
+
+@operator(
+    "hardtanh",
+    elementwise=True,
+    points=[NAN, call([*SPECIAL, 1.0, -1.0]), call([2.0, -0.5, 1.0, nan], -0.5, 2.0)],
+    raises=[Raises(call(np.ones(2), 2.0, 1.0), ValueError, "min_val", "min_val")],
+    natural={
+        "jax.nn.hard_tanh(x)": lambda x, low=-1, high=1: jax.nn.hard_tanh(x),
+        "jnp.clip(x, -1, 1)": lambda x, low=-1, high=1: jnp.clip(x, low, high),
+        "lax.clamp(-1, x, 1)": lambda x, low=-1.0, high=1.0: jax.lax.clamp(low, x, high),
+    },
+    source="P007",
+)
+def hardtanh(draw):
+    low = draw(st.floats(-2, 0))
+    return call(draw(floats()), low, max_val=low + draw(st.floats(0, 2)))
+
+
+@operator(
+    "leaky_relu",
+    elementwise=True,
+    points=[NAN, call(SPECIAL), call(SPECIAL, -0.1)],
+    natural={"jax.nn.leaky_relu(x)": jax.nn.leaky_relu},
+    source="P008",
+)
+def leaky_relu(draw):
+    return call(draw(floats()), draw(st.floats(-1, 1)))
+
+
+@operator(
+    "prelu",
+    points=[
+        call([1.0, -1.0, nan], np.array(0.5)),
+        call([1.0, 2.0], [inf]),
+        call([inf, -inf], [0.5]),
+        call(EMPTY, [0.1, 0.2, 0.3]),
+    ],
+    raises=[
+        Raises(call(np.ones((2, 3)), np.ones(2)), RuntimeError, "Mismatch", "Mismatch"),
+        Raises(call(np.ones((2, 3)), np.ones((1, 3))), RuntimeError, "ndim = 2", "ndim = 2"),
+    ],
+    deviations=[
+        Deviation(
+            call([[0.0], [-0.0], [1.0], [-1.0]], [0.25]),
+            {
+                "tangent/0": ([[1], [2], [3], [0]], [[0.25], [0.5], [3], [0]]),
+                "transpose/0": ([[1], [2], [3], [0]], [[0.25], [0.5], [3], [0]]),
+            },
+            "at 0 torch's forward mode has slope 1, its own gradient the weight; ours has the "
+            "gradient's in both",
+        )
+    ],
+    natural={"jnp.where(x >= 0, x, w * x)": lambda x, w: jnp.where(x >= 0, x, w * x)},
+    source="P008",
+)
+def prelu(draw):
+    shape = draw(shapes())
+    channels = shape[1] if len(shape) > 1 else 1
+    weights = draw(st.sampled_from([(), (1,), (channels,)]))
+    return call(draw(floats(shape)), draw(floats(weights)))
+
+
+@operator("rrelu", elementwise=True, points=[NAN, call(SPECIAL)])
+def rrelu(draw):
+    return call(draw(floats()), draw(st.floats(0, 0.3)), upper=draw(st.floats(0.3, 1)))
+
+
+@operator(
+    "elu",
+    elementwise=True,
+    points=[NAN, call(TAILS), call(TAILS, -0.7), call(EMPTY)],
+    natural={"jax.nn.elu(x)": jax.nn.elu},
+)
+def elu(draw):
+    return call(draw(floats()), draw(st.floats(0.1, 2)))
+
+
+@operator(
+    "selu", elementwise=True, points=[NAN, call(TAILS)], natural={"jax.nn.selu(x)": jax.nn.selu}
+)
+def selu(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "celu",
+    elementwise=True,
+    points=[NAN, call(TAILS), call(TAILS, 2.0)],
+    raises=[Raises(call(np.ones(2), 0.0), RuntimeError, "alpha", "alpha")],
+    torch_gradient=True,
+    deviations=[
+        Deviation(
+            call([-0.3], 0.7),
+            {"gradient/0": (np.exp(-0.3 * ROUNDED) * 0.7 * ROUNDED, np.exp(-0.3 / 0.7))},
+            "torch rounds alpha to float32 in the gradient of a float64 input",
+        )
+    ],
+    natural={"jax.nn.celu(x)": jax.nn.celu},
+)
+def celu(draw):
+    return call(draw(floats()), draw(st.floats(0.1, 2)))
+
+
+@operator(
+    "gelu",
+    elementwise=True,
+    points=[NAN, call(SMOOTH), call(SMOOTH, approximate="tanh"), call(EMPTY)],
+    raises=[
+        Raises(call(np.ones(2), approximate="erf"), RuntimeError, "approximate", "approximate")
+    ],
+    natural={"jax.nn.gelu(x)": lambda x, approximate=None: jax.nn.gelu(x)},
+    tolerance={"float32": Tolerance(1e-6, "XLA's float32 tanh is 2 ULP off, times a slope of 5")},
+    source="P015",
+)
+def gelu(draw):
+    return call(draw(floats()), approximate=draw(st.sampled_from(["none", "tanh"])))
+
+
+@operator(
+    "silu", elementwise=True, points=[NAN, call(SMOOTH)], natural={"jax.nn.silu(x)": jax.nn.silu}
+)
+def silu(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "mish", elementwise=True, points=[NAN, call(SMOOTH)], natural={"jax.nn.mish(x)": jax.nn.mish}
+)
+def mish(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "softplus",
+    elementwise=True,
+    points=[call([*SMOOTH, 20.0, 25.0]), call([2.0, 2.1, 1.9, nan], 10.0)],
+    natural={"jax.nn.softplus(x)": lambda x, beta=1: jax.nn.softplus(beta * x) / beta},
+    source="P016",
+)
+def softplus(draw):
+    beta, threshold = draw(st.floats(0.2, 8)), draw(st.floats(0, 30))
+    return call(draw(floats(low=-4, high=4)), beta, threshold=threshold)
+
+
+@operator(
+    "softsign",
+    elementwise=True,
+    points=[NAN, call([*SPECIAL, 1e160, 1e300])],
+    natural={"jax.nn.soft_sign(x)": jax.nn.soft_sign},
+)
+def softsign(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "tanhshrink",
+    elementwise=True,
+    points=[NAN, call(SMOOTH)],
+    natural={"x - jnp.tanh(x)": lambda x: x - jnp.tanh(x)},
+)
+def tanhshrink(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "hardsigmoid",
+    elementwise=True,
+    points=[NAN, call([*SPECIAL, 3.0, -3.0])],
+    torch_gradient=True,
+    deviations=[
+        Deviation(
+            call([0.5]),
+            {"gradient/0": (float(np.float32(1 / 6)), 1 / 6)},
+            "torch rounds 1 / 6 to float32 in the gradient of a float64 input",
+        )
+    ],
+    natural={"jax.nn.hard_sigmoid(x)": jax.nn.hard_sigmoid},
+)
+def hardsigmoid(draw):
+    return call(draw(floats(low=-5, high=5)))
+
+
+@operator(
+    "hardswish",
+    elementwise=True,
+    points=[NAN, call([*SPECIAL, 3.0, -3.0])],
+    natural={"jax.nn.hard_swish(x)": jax.nn.hard_swish},
+)
+def hardswish(draw):
+    return call(draw(floats(low=-5, high=5)))
+
+
+@operator(
+    "hardshrink",
+    elementwise=True,
+    points=[NAN, call([*SPECIAL, 0.5, -0.5]), call([0.0, -0.0, 1.0], 0.0)],
+    natural={"jnp.where(abs(x) > 0.5, x, 0)": lambda x, d=0.5: jnp.where(jnp.abs(x) > d, x, 0)},
+)
+def hardshrink(draw):
+    return call(draw(floats()), draw(st.floats(0, 1)))
+
+
+@operator(
+    "softshrink",
+    elementwise=True,
+    points=[NAN, call([*SPECIAL, 0.5, -0.5]), call([0.0, -0.0, 1.0], 0.0)],
+    raises=[Raises(call(np.ones(2), -1.0), RuntimeError, "lambd", "lambda")],
+    natural={
+        "sign(x) * jnp.maximum(abs(x) - 0.5, 0)": lambda x, d=0.5: (
+            jnp.sign(x) * jnp.maximum(jnp.abs(x) - d, 0)
+        )
+    },
+    source="P009",
+)
+def softshrink(draw):
+    return call(draw(floats()), draw(st.floats(0, 1)))
+
+
+@operator(
+    "threshold",
+    elementwise=True,
+    points=[call([nan], 0.5, 9.0), call([*SPECIAL, 0.5], 0.5, 9.0)],
+    natural={"jnp.where(x > t, x, v)": lambda x, t, v: jnp.where(x > t, x, v)},
+)
+def threshold(draw):
+    return call(draw(floats()), draw(st.floats(-1, 1)), draw(st.floats(-1, 1)))
+
+
+@operator(
+    "logsigmoid",
+    elementwise=True,
+    points=[NAN, call(SMOOTH)],
+    natural={"jax.nn.log_sigmoid(x)": jax.nn.log_sigmoid},
+)
+def logsigmoid(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "glu",
+    points=[call([[1.0, inf], [nan, -inf]]), call(np.zeros((0, 2)))],
+    raises=[
+        Raises(call(np.ones((2, 3))), RuntimeError, "must be even", "must be even"),
+        Raises(
+            call(np.array(1.0)),
+            RuntimeError,
+            "does not support scalars",
+            "does not support scalars",
+        ),
+        Raises(call(np.ones((2, 2)), 2), IndexError, "out of range", "out of range"),
+    ],
+    natural={"jax.nn.glu(x)": jax.nn.glu},
+)
+def glu(draw):
+    shape = list(draw(shapes(low=1)))
+    dim = draw(dims(len(shape)))
+    shape[dim] *= 2
+    return call(draw(floats(tuple(shape))), dim)
+
+
+@operator(
+    "sigmoid",
+    elementwise=True,
+    points=[NAN, call(SMOOTH)],
+    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
+    natural={"jax.nn.sigmoid(x)": jax.nn.sigmoid},
+)
+def sigmoid(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "tanh",
+    elementwise=True,
+    points=[NAN, call([*SMOOTH, 19.5])],
+    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
+    natural={"jnp.tanh(x)": jnp.tanh},
+)
+def tanh(draw):
+    return call(draw(floats()))
+
+
+ROWS = [
+    call([[-inf, -inf], [-inf, 1.0], [inf, 1.0], [nan, 1.0], [1e308, -1e308]], 1),
+    call(np.zeros((0, 3)), 0),
+    call(np.array(2.0), 0),
+]
+NO_DIM = Raises(call(np.ones((2, 2)), 2), IndexError, "out of range", "out of range")
+
+
+@operator(
+    "softmax",
+    points=ROWS,
+    raises=[NO_DIM],
+    natural={"jax.nn.softmax(x, dim)": jax.nn.softmax},
+    source="P043",
+)
+def softmax(draw):
+    x = draw(floats())
+    return call(x, draw(dims(x.ndim)))
+
+
+@operator("softmin", points=ROWS, raises=[NO_DIM])
+def softmin(draw):
+    x = draw(floats())
+    return call(x, draw(dims(x.ndim)))
+
+
+@operator(
+    "log_softmax",
+    points=ROWS,
+    raises=[NO_DIM],
+    natural={"jax.nn.log_softmax(x, dim)": jax.nn.log_softmax},
+)
+def log_softmax(draw):
+    x = draw(floats())
+    return call(x, draw(dims(x.ndim)))

@@ -1,0 +1,143 @@
+"""Every operator of `jaxgrad.functional` against torch: one test a record, and the contract."""
+
+import doctest
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from jaxgrad import functional
+from jaxgrad.functional._arguments import result_type
+from jaxgrad.functional._rule import derivative, not_differentiable
+from jaxgrad.parity.interop import to_torch
+from parity_tests.operators import load
+from parity_tests.operators._conventions import PAGE, line
+from parity_tests.operators._grid import check
+
+
+OPERATORS = load()
+TABLE = PAGE.read_text(encoding="utf-8").splitlines()
+NAMESPACES = ("fft", "linalg", "special")
+
+
+def _public() -> dict[str, object]:
+    """The public functions by the name of their record."""
+    places = [("", functional), *((f"{n}.", getattr(functional, n)) for n in NAMESPACES)]
+    return {
+        prefix + name: value
+        for prefix, place in places
+        for name, value in vars(place).items()
+        if not name.startswith("_") and callable(value) and not inspect.isclass(value)
+    }
+
+
+PUBLIC = _public()
+
+
+@pytest.mark.parametrize("made", OPERATORS.values(), ids=OPERATORS)
+def test_operator(made):
+    """An operator has torch's values, gradients, second derivatives, tangents and errors."""
+    outcome = check(made)
+
+    assert not outcome.problems, "\n" + "\n".join(outcome.problems)
+    assert outcome.leaves > made.drawn
+    written = [text for text in TABLE if text.startswith(f"| `{made.name}` ")]
+    assert sorted(line(row) for row in outcome.rows) == sorted(written), (
+        "a row of the conventions table moved; look at it, then write it anew: "
+        "python -m parity_tests --conventions --markdown docs/operators.md"
+    )
+
+
+def test_every_function_has_its_record():
+    """A public function and a record of the grid are the same name."""
+    assert set(PUBLIC) == set(OPERATORS), (
+        f"without a record: {sorted(set(PUBLIC) - set(OPERATORS))}; "
+        f"records of nothing: {sorted(set(OPERATORS) - set(PUBLIC))}"
+    )
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_function_is_documented(name):
+    """A sentence, an example that runs, torch's name."""
+    doc = inspect.getdoc(PUBLIC[name]) or ""
+
+    assert doctest.DocTestParser().get_examples(doc), f"functional.{name} has no example that runs"
+    assert "Torch:" in doc, f"the docstring of functional.{name} has no line 'Torch:'"
+    assert doc.splitlines()[0].endswith("."), f"functional.{name} begins without a sentence"
+
+
+def test_a_record_can_fail():
+    """A function with another convention than torch's is found, at its kink and not elsewhere."""
+    from parity_tests.operators import _grid
+
+    made = OPERATORS["abs"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_grid, "jax_side", lambda _: jnp.abs)
+        problems = _grid.check(made).problems
+
+    assert any("point" in text and "gradient/0" in text for text in problems)
+    assert not any("drawn" in text for text in problems)
+
+
+@derivative(lambda t, _, x: t * jnp.where(x > 0, 1, 7) * x)
+def _ruled(x):
+    return jnp.sin(x)
+
+
+@derivative(lambda t, out, _, scale: t * out * scale, None)
+def _product(x, scale):
+    return x * scale
+
+
+def test_a_rule_is_its_own_second_derivative():
+    """The derivative of the formula, also in a scan and outside of one, and in forward mode."""
+    twice = jax.grad(jax.grad(_ruled))
+
+    def scanned(x):
+        return jax.lax.scan(lambda c, _: (_ruled(c), None), x, None, length=1)[0]
+
+    assert jax.grad(_ruled)(-2.0) == -14.0
+    assert twice(-2.0) == jax.jit(twice)(-2.0) == jax.grad(jax.grad(scanned))(-2.0) == 7.0
+    assert jax.jvp(jax.grad(_ruled), (-2.0,), (1.0,))[1] == 7.0
+    assert jax.vmap(twice)(jnp.array([-2.0, 3.0])).tolist() == [7.0, 1.0]
+
+
+def test_an_argument_without_a_formula_has_no_gradient():
+    """None in the place of a formula: zero, and the other arguments are as they were."""
+    assert jax.grad(_product, (0, 1))(2.0, 3.0) == (18.0, 0.0)
+
+
+def test_a_formula_of_nothing_raises():
+    """What torch has no derivative of says so when it is differentiated, and only then."""
+    step = derivative(not_differentiable("step"))(lambda x: jnp.where(x > 0, 1.0, 0.0))
+
+    assert step(2.0) == 1.0
+    with pytest.raises(RuntimeError, match="derivative for step is not implemented"):
+        jax.grad(step)(2.0)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("f4[2]", "f8[]"), ("f8[]", "f4[]"), ("i4[2]", "f8[]"), ("i8[2]", 2.5), ("f2[2]", 2.5),
+        ("f4[2]", 1j), ("i4[2]", 3), ("u1[2]", -3), ("?[2]", 3), ("f2[]", "i8[2]"), ("f8[2]", 1j),
+        ("bf[2]", "f2[2]"), ("?[]", True), ("c8[]", "f8[2]"), ("i4[]", "u1[2]"),
+    ],
+)  # fmt: skip
+def test_result_type_is_torchs(args):
+    """Arrays before 0-d arrays before numbers, for each pair of dtypes and dims."""
+
+    def array(text):
+        if not isinstance(text, str):
+            return text
+        code, shape = text[:-1].split("[")
+        dtype = jnp.bfloat16 if code == "bf" else code
+        return jnp.ones((2,) if shape else (), dtype)
+
+    ours = [array(a) for a in args]
+    theirs = [to_torch(np.asarray(x)) if isinstance(x, jax.Array) else x for x in ours]
+
+    assert str(torch.result_type(*theirs)) == f"torch.{result_type(*ours)}"
