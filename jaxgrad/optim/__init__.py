@@ -1,0 +1,3 @@
+"""torch.optim as pure functions."""
+
+from jaxgrad.optim import lr_scheduler as lr_scheduler
