@@ -69,7 +69,7 @@ def chained_scheduler(schedulers: Sequence[Schedule], lr: Any = None) -> Schedul
     """All schedules at once: at each step one after the other changes the learning rate.
 
     Where only factors meet, or one sets the learning rate outright, a step costs what its parts
-    cost; a cosine with `eta_min` above 0 beside factors that go on for ever is a loop over steps.
+    cost; a cosine or SWALR beside factors that go on for ever is a loop over the steps so far.
 
     Args:
       schedulers: Schedules of this module, in the order in which they act.

@@ -289,7 +289,8 @@ def linear_lr(
         def run(x: Any, s: Any, t: Any) -> Any:
             x = x * jnp.where((s < 0) & (t >= 0), start_factor, 1.0)
             s, t = jnp.clip(s, 0, end), jnp.clip(t, 0, end)
-            before, after = (total_iters * start_factor + e * slope for e in (s, t))
+            before, last = (total_iters * start_factor + e * slope for e in (s, t - 1))
+            after = last * (1.0 + slope / last)  # so that what is left of 0 is what torch leaves
             return x * jnp.where(s == t, 1.0, after / jnp.where(s == t, 1.0, before))
 
         return scaling(
