@@ -208,5 +208,3 @@ def _check(name: str, lr: Any, schedulers: Sequence[Any]) -> None:
                 f"{name} expects all schedulers to belong to the same optimizer, but got one at "
                 f"index {i} with lr={one.lr}, which is different from lr={lr}."
             )
-
-

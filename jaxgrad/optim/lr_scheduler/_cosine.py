@@ -12,9 +12,9 @@ from jaxgrad.optim.lr_scheduler._schedule import (
     Maps,
     Schedule,
     absolute,
-    as_float64,
     base_lr,
     leaf,
+    per_group,
     quotient,
 )
 
@@ -72,7 +72,9 @@ def cosine_annealing_lr(
         def run(x: Any, s: Any, t: Any) -> Any:
             if not turns:
                 return jnp.where(s == t, x, scaled(x, s, t))
-            bottom = half + 2 * half * ((t - half) // (2 * half))  # the last one; before `half`: < 0
+            bottom = half + 2 * half * (
+                (t - half) // (2 * half)
+            )  # the last one; before `half`: < 0
             passed = bottom > s
             x, s = jnp.where(passed, eta_min, x), jnp.where(passed, bottom, s)
             here, lifted = s == t, s == bottom
@@ -181,12 +183,11 @@ def swalr(
     """
     if anneal_strategy not in ("cos", "linear"):
         raise ValueError(
-            "anneal_strategy must be one of 'cos' or 'linear', "
-            f"instead got {anneal_strategy}"
+            f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
         )
     if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
         raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
-    final = as_float64(swa_lr)
+    final = per_group("swa_lr", swa_lr, lr)
 
     def alpha(t: Any) -> Any:
         part = quotient(jnp.clip(t, 0, anneal_epochs) * 1.0, max(1, anneal_epochs))
@@ -218,5 +219,3 @@ def swalr(
         )
 
     return Schedule(lr, leaf(make), last_epoch)
-
-

@@ -16,15 +16,15 @@ from jaxgrad.optim.lr_scheduler._schedule import (
     Schedule,
     Scheduler,
     absolute,
-    as_float64,
     leaf,
+    per_group,
     quotient,
     traceable,
 )
 
 
 class CyclicSchedule(Schedule):
-    """A schedule with `.momentum`: momentum, or the first beta, goes down where the rate goes up."""
+    """A schedule with `.momentum`, or the first beta: down where the learning rate goes up."""
 
     takes_lr = False
 
@@ -136,8 +136,9 @@ def one_cycle_lr(
             f"the first phase ends at step pct_start * total_steps - 1 = {pct_start} * {steps} - 1 "
             "= 0, where it starts; choose another pct_start"
         )
-    top = as_float64(max_lr)
-    settings = dict(base_momentum=as_float64(base_momentum), max_momentum=as_float64(max_momentum))
+    top = per_group("max_lr", max_lr, lr)
+    most = per_group("max_momentum", max_momentum, lr)
+    settings = dict(base_momentum=per_group("base_momentum", base_momentum, lr), max_momentum=most)
 
     def cycle(values: list[Any], t: Any) -> Any:
         """From each of the values to the next, while the phases pass."""
@@ -237,8 +238,9 @@ def cyclic_lr(
         raise ValueError(f"mode is invalid and scale_fn is None, got mode={mode!r}")
     by_cycle = scale_mode == "cycle" if scale_fn is not None else mode != "exp_range"
     ratio = up / total
-    low, high = as_float64(base_lr), as_float64(max_lr)
-    most, least = as_float64(max_momentum), as_float64(base_momentum)
+    low, high = per_group("base_lr", base_lr, lr), per_group("max_lr", max_lr, lr)
+    least = per_group("base_momentum", base_momentum, lr)
+    most = per_group("max_momentum", max_momentum, lr)
 
     def height(x: Any) -> Any:
         if scale_fn is not None:

@@ -211,8 +211,7 @@ def constant_lr(
     """
     if factor > 1.0 or factor < 0:
         raise ValueError(
-            "Constant multiplicative factor expected to be between 0 and 1. "
-            f"Got factor={factor}"
+            f"Constant multiplicative factor expected to be between 0 and 1. Got factor={factor}"
         )
     returns = total_iters >= 1 and total_iters == int(total_iters)
     inverse = 1.0 / factor if factor else 0.0
@@ -229,7 +228,7 @@ def constant_lr(
         return scaling(
             run,
             first=lambda x: x * factor,
-            reset=lambda: base * (factor + (0 >= total_iters) * (1 - factor)),
+            reset=lambda: base * (factor + (total_iters <= 0) * (1 - factor)),
             end=total_iters if returns else 0,
             limit=total_iters - 1 if returns and factor == 0 else math.inf,
             error=lambda _: ZeroDivisionError(

@@ -58,7 +58,7 @@ def absolute(value: Callable[[Epoch], Lr], **kwargs: Any) -> Maps:
     """A scheduler that does not look at the last learning rate."""
     return Maps(
         step=lambda _, t: value(t),
-        run=lambda _, s, t: value(t),
+        run=lambda *args: value(args[-1]),
         first=lambda _: value(0),
         reset=lambda _: value(0),
         kind="absolute",
@@ -274,6 +274,16 @@ def as_float64(x: Any) -> Any:
         with _compat.enable_x64():
             return x.astype(jnp.float64)
     return np.asarray(x, np.float64)
+
+
+def per_group(name: str, x: Any, lr: Any) -> Any:
+    """A setting that may be a list, as long as that of the learning rates."""
+    if np.ndim(x) and np.ndim(lr) and np.size(x) != np.size(lr):
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. "
+            f"{name} has {np.size(x)} values, param_groups has {np.size(lr)}."
+        )
+    return as_float64(x)
 
 
 def quotient(x: Any, y: Any) -> Any:
