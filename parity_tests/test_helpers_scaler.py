@@ -337,7 +337,7 @@ def test_vmap():
     np.testing.assert_array_equal(states.scale, [2.0**17, 2.0**15])
 
 
-# --- two thousand steps, and the state over and back -----------------------------------------------
+# --- two thousand steps, and the state over and back ----------------------------------------------
 
 
 LONG = {
@@ -391,7 +391,7 @@ def test_two_thousand_random_steps(name, x64):
     scales, trackers = zip(*expected, strict=True)
     tiny = float(np.finfo("float32").tiny)  # what is smaller is zero to XLA
     scales = [0.0 if scale < tiny else scale for scale in scales]
-    np.testing.assert_array_equal(np.asarray(states.scale), np.float32(scales))
+    np.testing.assert_array_equal(np.asarray(states.scale), np.array(scales, np.float32))
     np.testing.assert_array_equal(np.asarray(states.growth_tracker), trackers)
     assert len(set(scales)) > 1, f"the scale never changed from {scales[0]}"
 

@@ -71,18 +71,19 @@ def torch_run(spec: Spec, lr: Any, steps: int = STEPS) -> tuple[np.ndarray, np.n
     optimizer = torch.optim.SGD(groups, momentum=0.9)
     rates: list[Any] = []
     momenta: list[Any] = []
-    try:
-        scheduler = torch_scheduler(spec, optimizer)
-        for _ in range(steps):
-            rates.append([group["lr"] for group in optimizer.param_groups])
-            momenta.append([group["momentum"] for group in optimizer.param_groups])
-            optimizer.step()
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # torch's own call of a deprecated one
+    stopped = None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # SequentialLR steps before the optimizer does
+        try:
+            scheduler = torch_scheduler(spec, optimizer)
+            for _ in range(steps):
+                rates.append([group["lr"] for group in optimizer.param_groups])
+                momenta.append([group["momentum"] for group in optimizer.param_groups])
+                optimizer.step()
                 scheduler.step()
-    except (NotImplementedError, ValueError, ZeroDivisionError) as error:
-        return np.array(rates), np.array(momenta), error
-    return np.array(rates), np.array(momenta), None
+        except (NotImplementedError, ValueError, ZeroDivisionError) as error:
+            stopped = error
+    return np.array(rates), np.array(momenta), stopped
 
 
 def columns(values: Any, like: np.ndarray) -> np.ndarray:
@@ -218,16 +219,16 @@ def initial_lr(rng: np.random.Generator) -> tuple[Any, int]:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_scheduler(name):
     """Random settings, one to three parameter groups: torch's learning rate and momentum."""
-    for seed in range(10):
+    for seed in range(5):
         rng = np.random.default_rng([seed, *name.encode()])
         lr, groups = initial_lr(rng)
         assert_same(draw(rng, name, groups), lr)
 
 
-@pytest.mark.parametrize("block", range(6))
+@pytest.mark.parametrize("block", range(4))
 def test_schedulers_of_schedulers(block):
     """Random trees of sequential and chained schedulers, torch's odd ones included."""
-    for seed in range(10 * block, 10 * block + 10):
+    for seed in range(8 * block, 8 * block + 8):
         rng = np.random.default_rng(seed)
         lr, groups = initial_lr(rng)
         assert_same(compose(rng, groups), lr)
@@ -339,9 +340,9 @@ def test_odd_settings(name):
 
 
 def test_staircases_fall_at_their_steps():
-    """At all of 400 step sizes: a floor of a float quotient is late at 51 of them, optax's too."""
+    """At exact multiples too, where the floor of a float quotient, and so optax's, is late."""
     late = 0
-    for size in range(1, 401):
+    for size in (1, 3, 7, 41, 47, 55, 82, 83, 94, 110, 249, 400):
         steps = np.array([size - 1, size, 3 * size - 1, 3 * size])
         found = ours.step_lr(1.0, step_size=size, gamma=0.5)(steps)
         np.testing.assert_array_equal(found, [1.0, 0.5, 0.25, 0.125], err_msg=f"size {size}")
@@ -398,12 +399,12 @@ def test_with_x64_off(name):
         np.testing.assert_array_max_ulp(np.asarray(found), expected, maxulp=1)
 
 
-@pytest.mark.parametrize("name", [name for name in FIXED if name != "MultiplicativeLR"])
+@pytest.mark.parametrize("name", sorted(set(NAMES) - {"MultiplicativeLR"}))
 def test_no_step_costs_more_than_another(name):
     """No loop over the steps, but for MultiplicativeLR, whose factors are anyone's."""
     made = schedule(FIXED[name], 0.3)
     program = str(jax.make_jaxpr(made)(0))
-    assert "while" not in program or "Multiplicative" in str(FIXED[name]), program
+    assert "while" not in program, program
 
 
 def test_a_traced_learning_rate():
@@ -598,7 +599,11 @@ def test_a_plateau_that_torch_refuses():
 def test_what_cannot_be_put_together():
     """A plateau, something else, another learning rate, a schedule that starts later."""
     one, plateau = ours.step_lr(0.1, 3), ours.reduce_lr_on_plateau(0.1)
-    for make in (ours.chained_scheduler, lambda parts: ours.sequential_lr(0.1, parts, [5])):
+    makes: list[Callable[[Any], Any]] = [
+        ours.chained_scheduler,
+        lambda parts: ours.sequential_lr(0.1, parts, [5]),
+    ]
+    for make in makes:
         with pytest.raises(ValueError, match="does not support `ReduceLROnPlateau`.* index 1"):
             make([one, plateau])
         with pytest.raises(TypeError, match="index 1 should be a schedule .*, but got function"):
@@ -660,5 +665,6 @@ def test_functions_must_be_traceable(name):
 def test_the_learning_rate_comes_first():
     """In a chain too, if one likes."""
     parts = [ours.constant_lr(0.1), ours.step_lr(0.1, 3)]
-    both = ours.chained_scheduler(0.1, parts), ours.chained_scheduler(parts, 0.1)
-    np.testing.assert_array_equal(*(made(np.arange(9)) for made in both))
+    chain: Any = ours.chained_scheduler
+    first, last = (chain(*args)(np.arange(9)) for args in ((0.1, parts), (parts, 0.1)))
+    np.testing.assert_array_equal(first, last)

@@ -193,8 +193,9 @@ def update_bn(loader: Iterable[Any], statistics: Callable[[Any], PyTree]) -> PyT
     Example:
       >>> import jax.numpy as jnp
       >>> batches = [jnp.array([0.0, 2.0]), jnp.array([4.0, 4.0])]
-      >>> print(update_bn(batches, lambda x: {"mean": x.mean(), "var": x.var(ddof=1)}))
-      {'mean': Array(2.5, dtype=float32), 'var': Array(1., dtype=float32)}
+      >>> mean, var = update_bn(batches, lambda x: (x.mean(), x.var(ddof=1)))
+      >>> print(mean, var)
+      2.5 1.0
 
     Torch: `torch.optim.swa_utils.update_bn`.
     """

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from jaxgrad import _compat
+from jaxgrad.optim.lr_scheduler._plan import Group, Lr, Maps
 from jaxgrad.optim.lr_scheduler._plateau import ReduceLROnPlateau
-from jaxgrad.optim.lr_scheduler._schedule import Group, Lr, Maps, Schedule
+from jaxgrad.optim.lr_scheduler._schedule import Schedule
 
 
 def sequential_lr(
@@ -36,6 +37,7 @@ def sequential_lr(
         has that only in the first place.
 
     Example:
+      >>> from jaxgrad.optim.lr_scheduler import constant_lr, exponential_lr
       >>> warmup = constant_lr(1.0, factor=0.5, total_iters=4)
       >>> schedule = sequential_lr(1.0, [warmup, exponential_lr(1.0, gamma=0.5)], milestones=[4])
       >>> print(schedule(3), schedule(4), schedule(6))
@@ -84,6 +86,7 @@ def chained_scheduler(schedulers: Sequence[Schedule], lr: Any = None) -> Schedul
         learning rate.
 
     Example:
+      >>> from jaxgrad.optim.lr_scheduler import constant_lr, exponential_lr
       >>> warmup = constant_lr(1.0, factor=0.5, total_iters=4)
       >>> schedule = chained_scheduler([warmup, exponential_lr(1.0, gamma=0.5)])
       >>> print(schedule(0), schedule(1), schedule(4))
@@ -203,7 +206,7 @@ def _check(name: str, lr: Any, schedulers: Sequence[Any]) -> None:
             )
         if _compat.is_traced(lr) or _compat.is_traced(one.lr) or not one.takes_lr:
             continue
-        if not np.array_equal(*np.broadcast_arrays(one.lr, np.asarray(lr, np.float64))):
+        if np.any(one.lr != np.asarray(lr, np.float64)):
             raise ValueError(
                 f"{name} expects all schedulers to belong to the same optimizer, but got one at "
                 f"index {i} with lr={one.lr}, which is different from lr={lr}."

@@ -7,16 +7,8 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
-from jaxgrad.optim.lr_scheduler._schedule import (
-    Group,
-    Maps,
-    Schedule,
-    absolute,
-    base_lr,
-    leaf,
-    per_group,
-    quotient,
-)
+from jaxgrad.optim.lr_scheduler._plan import Group, Maps, absolute, base_lr, leaf
+from jaxgrad.optim.lr_scheduler._schedule import Schedule, per_group, quotient
 
 
 def cosine_annealing_lr(
