@@ -89,7 +89,7 @@ def sequential_lr(w, target):
 def chained_scheduler(w, target):
     def scheduler_of(o):
         warmup = schedulers.LinearLR(o, total_iters=10)
-        cosine = schedulers.CosineAnnealingLR(o, T_max=60, eta_min=0.02)
+        cosine = schedulers.CosineAnnealingLR(o, T_max=30, eta_min=0.05)
         return schedulers.ChainedScheduler([warmup, cosine])
 
     return _train(w, target, scheduler_of)

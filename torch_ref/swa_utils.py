@@ -23,7 +23,8 @@ def _train(w, running, x, **kwargs):
         optimizer.zero_grad()
         (batch @ net.w).square().mean().backward()
         optimizer.step()
-        net.running = 0.9 * net.running + 0.1 * batch.mean(0)
+        running = 0.9 * running + 0.1 * batch.mean(0)
+        net.running = running
         averaged.update_parameters(net)
         state = {name: value.clone() for name, value in averaged.module.state_dict().items()}
         path.append(nested(state.items()))

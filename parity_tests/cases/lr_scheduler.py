@@ -1,5 +1,7 @@
 """Learning rate schedules: torch's schedulers as functions of the step."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -180,7 +182,7 @@ class OptaxCycle(Constant):
         self.rate = optax.cosine_onecycle_schedule(total_steps, max_lr)
 
     def __call__(self, step):
-        return self.rate(step)
+        return jnp.asarray(self.rate(step))
 
 
 @case(
@@ -238,7 +240,7 @@ def product(schedules):
 def chained_scheduler(w, target, *, chained=lr_scheduler.chained_scheduler):
     """In a chain a cosine scales the distance to its `eta_min`, so the factors do not multiply."""
     warmup = lr_scheduler.linear_lr(0.1, total_iters=10)
-    cosine = lr_scheduler.cosine_annealing_lr(0.1, T_max=60, eta_min=0.02)
+    cosine = lr_scheduler.cosine_annealing_lr(0.1, T_max=30, eta_min=0.05)
     return train(w, target, chained([warmup, cosine]))
 
 
@@ -264,7 +266,7 @@ class OptaxPlateau:
         return jnp.asarray(self.lr), self.tx.init(jnp.ones(()))
 
     def update(self, state, loss):
-        _, inner = self.tx.update(jnp.ones(()), state[1], value=loss)
+        inner: Any = self.tx.update(jnp.ones(()), state[1], value=loss)[1]
         return self.lr * inner.scale, inner
 
 

@@ -1,6 +1,7 @@
 """Mixed precision: autocast, the gradient scaler, and TF32."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -118,7 +119,7 @@ def scaler_state(w, x, factors, *, scaler=jaxgrad.GradScaler):
         state = scaler.update(state, [found_inf for _, found_inf in stepped])
         return ([new for new, _ in stepped], state), state
 
-    start = [(one, tx.init(one)) for one in w], scaler.init()
+    start: Any = [(one, tx.init(one)) for one in w], scaler.init()
     (trained, _), states = lax.scan(step, start, (x, factors))
     return {
         "scale": states.scale,
