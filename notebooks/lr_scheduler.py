@@ -39,7 +39,6 @@ def plot(names, key="lr"):
         axis.tick_params(labelsize=6)
     axes.flat[0].legend(fontsize=6)
     plt.tight_layout()
-    plt.show()
 
 
 # %% [markdown]
@@ -69,6 +68,7 @@ plot(
         "reduce_lr_on_plateau",
     ]
 )
+plt.show()
 
 # %% [markdown]
 # ## A cosine goes up again

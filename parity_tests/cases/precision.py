@@ -115,9 +115,10 @@ def scaler_state(w, x, factors, *, scaler=jaxgrad.GradScaler):
             grad, found_inf = scaler.unscale(state, jaxgrad.grad(loss)(w))
             return scaler.step(found_inf, tx, grad, opt_state, w), found_inf
 
-        stepped = [one(*own, factor) for own, factor in zip(trained, pair, strict=True)]
+        stepped = [one(w, own, factor) for (w, own), factor in zip(trained, pair, strict=True)]
         state = scaler.update(state, [found_inf for _, found_inf in stepped])
-        return ([new for new, _ in stepped], state), state
+        carry = [new for new, _ in stepped], state
+        return carry, state
 
     start: Any = [(one, tx.init(one)) for one in w], scaler.init()
     (trained, _), states = lax.scan(step, start, (x, factors))
