@@ -22,19 +22,14 @@ import matplotlib.pyplot as plt
 from parity_tests.show import show, without
 
 
-def plot(names, key="lr"):
+def plot(names):
     """What torch had at each step, what JAX has, and what is there without the tool."""
-    _, axes = plt.subplots(
-        len(names) // 4 or 1, min(len(names), 4), figsize=(10, 1.8 * len(names) / 3.5), dpi=80
-    )
+    _, axes = plt.subplots(len(names) // 4, 4, figsize=(10, len(names) / 2), dpi=80)
     for name, axis in zip(names, axes.flat, strict=True):
-        (torch_s, jax_s, *other) = (
-            side[key] for side in show(f"lr_scheduler/{name}").values.values()
-        )
-        axis.plot(torch_s, color="#d95f02", linewidth=3, alpha=0.6, label="torch")
-        axis.plot(jax_s, color="#1b6ca8", linewidth=1, label="JAX")
-        if other:
-            axis.plot(other[0], "--", color="gray", linewidth=0.8, label="the usual")
+        torch_s, jax_s, usual = show(f"lr_scheduler/{name}").values.values()
+        axis.plot(torch_s["lr"], color="#d95f02", linewidth=3, alpha=0.6, label="torch")
+        axis.plot(jax_s["lr"], color="#1b6ca8", linewidth=1, label="JAX")
+        axis.plot(usual["lr"], "--", color="gray", linewidth=0.8, label="the usual")
         axis.set_title(name, fontsize=8)
         axis.tick_params(labelsize=6)
     axes.flat[0].legend(fontsize=6)

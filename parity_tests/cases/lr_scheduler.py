@@ -86,7 +86,8 @@ def step_lr(w, target, *, schedule=lr_scheduler.step_lr):
 
 def once_each(lr, milestones, gamma):
     """optax's boundaries are the keys of a dict: a repeated one counts once."""
-    return optax.piecewise_constant_schedule(lr, dict.fromkeys(milestones, gamma))
+    boundaries: Any = dict.fromkeys(milestones, gamma)
+    return optax.piecewise_constant_schedule(lr, boundaries)
 
 
 @case(
