@@ -17,6 +17,7 @@ from torch.optim import lr_scheduler as torch_lr
 from torch.optim.swa_utils import SWALR
 
 from jaxgrad.optim import lr_scheduler as ours
+from jaxgrad.optim.lr_scheduler._schedule import quotient
 
 
 STEPS = 300
@@ -321,6 +322,31 @@ ODD: dict[str, Spec] = {
             milestones=[31],
         ),
     ),
+    "a chain as the first": (
+        "SequentialLR",
+        dict(
+            schedulers=[
+                (
+                    "ChainedScheduler",
+                    dict(
+                        schedulers=[
+                            ("StepLR", dict(step_size=3, gamma=0.9)),
+                            ("MultiStepLR", dict(milestones=[0, 5], gamma=0.8)),
+                            ("ConstantLR", dict(factor=0.7, total_iters=4)),
+                            ("LinearLR", dict(total_iters=6)),
+                            ("PolynomialLR", dict(total_iters=40)),
+                            ("ExponentialLR", dict(gamma=0.99)),
+                            ("MultiplicativeLR", dict(lr_lambda=lambda epoch: 0.98)),
+                            ("CosineAnnealingLR", dict(T_max=1, eta_min=0.01)),
+                            ("SWALR", dict(swa_lr=0.2, anneal_epochs=50)),
+                        ]
+                    ),
+                ),
+                ("CosineAnnealingWarmRestarts", dict(T_0=7, T_mult=2)),
+            ],
+            milestones=[31],
+        ),
+    ),
     "warmup times cosine": (
         "ChainedScheduler",
         dict(
@@ -397,6 +423,27 @@ def test_with_x64_off(name):
     for way, found in ways.items():
         assert found.dtype == jnp.float32, way
         np.testing.assert_array_max_ulp(np.asarray(found), expected, maxulp=1)
+
+
+def test_division_is_ieee_s():
+    """XLA multiplies by the reciprocal of a constant, which is another number for one in three."""
+    epochs = np.arange(1000.0)
+    for period in (7, 97, 299):
+
+        def exact(t, period=period):
+            return quotient(np.pi * t, period)
+
+        expected = np.pi * epochs / period
+        np.testing.assert_array_equal(jax.jit(jax.vmap(exact))(epochs), expected)
+        np.testing.assert_array_equal([jax.jit(exact)(t) for t in epochs[:100]], expected[:100])
+        usual = jax.jit(lambda t, period=period: np.pi * t / period)(epochs)
+        assert (np.asarray(usual) != expected).any(), "XLA divides now: quotient may go"
+
+
+def test_before_the_first_step():
+    """A negative step is the first one; torch has none."""
+    made = ours.exponential_lr(0.5, 0.9)
+    assert made(-3) == made(0) == jax.jit(made)(-1) == 0.5
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"MultiplicativeLR"}))
@@ -635,6 +682,15 @@ def test_after_the_last_step():
             made(step)
     with pytest.raises(ValueError, match=re.escape(words)):
         ours.sequential_lr(0.1, [ours.constant_lr(0.1), made], [5])(16)
+    parts = [ours.constant_lr(0.1), ours.chained_scheduler([ours.constant_lr(0.1)])]
+    with pytest.raises(NotImplementedError, match="ChainedScheduler at a milestone; put it first"):
+        ours.sequential_lr(0.1, parts, [5])(5)
+    with pytest.raises(ZeroDivisionError, match="divided by factor=0.0"):
+        ours.constant_lr(0.1, factor=0.0)(5)
+    with pytest.raises(ZeroDivisionError, match="pct_start \\* total_steps - 1 = 0.1 \\* 10 - 1"):
+        ours.one_cycle_lr(0.1, max_lr=1.0, total_steps=10, pct_start=0.1)
+    with pytest.raises(ZeroDivisionError, match="got step_size_up=0, step_size_down=3"):
+        ours.cyclic_lr(0.1, 0.1, 1.0, step_size_up=0, step_size_down=3)
     with pytest.raises(ValueError, match="cycle_momentum=False was given"):
         made.momentum(3)
 

@@ -131,9 +131,10 @@ class _Sequence:
     first = step  # torch's `_initial_step` is a step, and its own epoch is not undone
 
     def reset(self, x: Lr) -> Lr:
+        del x
         raise NotImplementedError(
-            "torch's SequentialLR cannot start a SequentialLR or a ChainedScheduler at a "
-            f"milestone, only as the first of its schedulers; the learning rate there is {x}"
+            "torch's SequentialLR cannot start a SequentialLR or a ChainedScheduler at a milestone; "
+            "put it first, or its schedulers in its place"
         )
 
     def undo(self) -> None:

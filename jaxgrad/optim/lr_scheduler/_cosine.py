@@ -135,7 +135,7 @@ def cosine_annealing_warm_restarts(
         base = base_lr(group)
 
         def value(t: Any) -> Any:
-            t_cur, t_i = since(jnp.maximum(t, 0))
+            t_cur, t_i = since(t)
             angle = quotient(math.pi * jnp.asarray(t_cur, jnp.float64), t_i)
             return eta_min + (base - eta_min) * (1 + jnp.cos(angle)) / 2
 
