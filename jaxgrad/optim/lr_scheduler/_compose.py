@@ -133,8 +133,8 @@ class _Sequence:
     def reset(self, x: Lr) -> Lr:
         del x
         raise NotImplementedError(
-            "torch's SequentialLR cannot start a SequentialLR or a ChainedScheduler at a milestone; "
-            "put it first, or its schedulers in its place"
+            "torch's SequentialLR cannot start a SequentialLR or a ChainedScheduler at a "
+            "milestone; put it first, or its schedulers in its place"
         )
 
     def undo(self) -> None:
