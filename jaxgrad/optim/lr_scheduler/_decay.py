@@ -108,6 +108,8 @@ def linear_lr(
         )
     end = max(math.floor(total_iters), 0)
     slope = end_factor - start_factor
+    # torch's last step, in Python: where the end is 0, what it leaves is rounding and nothing else
+    arrival = 1.0 + slope / (total_iters * start_factor + (end - 1) * slope) if end else 1.0
 
     def make(group: Group) -> Maps:
         base = base_lr(group)
@@ -116,7 +118,7 @@ def linear_lr(
             x = x * jnp.where((s < 0) & (t >= 0), start_factor, 1.0)
             s, t = jnp.clip(s, 0, end), jnp.clip(t, 0, end)
             before, last = (total_iters * start_factor + e * slope for e in (s, t - 1))
-            after = last * (1.0 + slope / last)  # so that what is left of 0 is what torch leaves
+            after = last * jnp.where(t == end, arrival, 1.0 + slope / last)
             return x * jnp.where(s == t, 1.0, after / jnp.where(s == t, 1.0, before))
 
         return scaling(
