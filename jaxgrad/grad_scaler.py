@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import optax
+
+from jaxgrad import _compat
 
 
 PyTree = Any
@@ -51,9 +54,7 @@ class GradScaler:
            anyway; here it is never applied (torch/amp/grad_scaler.py).
 
     Differs from torch in:
-        1. With x64 off a factor that float32 cannot hold (1.1) is rounded before it is applied, so
-           that the scale may differ in its last bit.
-        2. XLA takes subnormal numbers for zero: a scale below 1.2e-38 is 0 at once.
+        1. XLA takes subnormal numbers for zero: a scale below 1.2e-38 is 0 at once.
     """
 
     def __init__(
@@ -175,6 +176,52 @@ class GradScaler:
             jnp.where(bad | grow, 0, good_steps),
         )
 
+    def state_dict(self, state: GradScalerState) -> dict[str, Any]:
+        """What torch's `scaler.state_dict()` gives, to be loaded there or by `load_state_dict`.
+
+        Args:
+            state: The state of this step; numbers, not traced.
+
+        Returns:
+            `scale`, `growth_factor`, `backoff_factor`, `growth_interval` and `_growth_tracker` as
+            Python numbers; nothing if the scaler is disabled.
+        """
+        if not self.enabled:
+            return {}
+        return {
+            "scale": float(state.scale),
+            "growth_factor": self.growth_factor,
+            "backoff_factor": self.backoff_factor,
+            "growth_interval": self.growth_interval,
+            "_growth_tracker": int(state.growth_tracker),
+        }
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> tuple[GradScaler, GradScalerState]:
+        """Go on where a scaler was, of torch or of this module.
+
+        Args:
+            state_dict: From torch's `scaler.state_dict()`, or from `state_dict`.
+
+        Returns:
+            A scaler with the settings in it, as torch takes them over too, and its state. A
+            disabled scaler stays as it is.
+
+        Raises:
+            RuntimeError: The dict is empty.
+        """
+        if not self.enabled:
+            return self, self.init()
+        if not state_dict:
+            raise RuntimeError(
+                "The source state dict is empty, possibly because it was saved from a disabled "
+                "instance of GradScaler."
+            )
+        names = ("growth_factor", "backoff_factor", "growth_interval")
+        scaler = GradScaler(state_dict["scale"], *(state_dict[name] for name in names))
+        tracker = jnp.int32(state_dict["_growth_tracker"])
+        return scaler, scaler.init()._replace(growth_tracker=tracker)
+
 
 def _times(scale: jax.Array, factor: float) -> jax.Array:
-    return (scale * jnp.asarray(factor, jnp.result_type(float))).astype(jnp.float32)
+    with _compat.enable_x64():  # torch's factors are doubles, and its product is rounded once
+        return (scale.astype(jnp.float64) * factor).astype(jnp.float32)

@@ -86,6 +86,14 @@ show("clipping/clip_grad_norm_types", only="*/before */fc2/bias")
 show("clipping/clip_grad_norm_none")
 
 # %% [markdown]
+# **By group**, as when torch's function is called for each of `optimizer.param_groups`: in
+# `optax.partition` the transformation `jaxgrad.optim.clip_grad_norm` sees its own group only. The
+# last column has one norm for all.
+
+# %%
+show("clipping/clip_grad_norm_by_group", only="grads/*/bias")
+
+# %% [markdown]
 # ## By value
 #
 # Each element on its own; this changes the direction.

@@ -158,14 +158,14 @@ def test_update(scale, factors, tracker, found, mode):
 
 
 def test_update_with_x64_off():
-    """Powers of two are exact there too, and every dtype is what it was."""
+    """The scale has torch's bits there too, and every dtype is what it was."""
     with jax.enable_x64(False):
         scaler = jaxgrad.GradScaler(growth_interval=1)
         state = jax.jit(scaler.update)(scaler.init(), jnp.float32(0.0))
         assert (state.scale.dtype, state.growth_tracker.dtype) == (jnp.float32, jnp.int32)
         assert float(state.scale) == 2.0**17
         state = jaxgrad.GradScaler(1000.0, 1.1, growth_interval=1).update(state, jnp.float32(0.0))
-        np.testing.assert_allclose(state.scale, 2.0**17 * 1.1, rtol=2e-7)
+        assert state.scale == np.float32(2.0**17 * 1.1) and state.scale.dtype == jnp.float32
 
 
 def test_the_scale_reaches_zero():
@@ -335,3 +335,97 @@ def test_vmap():
     np.testing.assert_array_equal(found, [0.0, 1.0])
     states = jax.vmap(scaler.update)(states, found)
     np.testing.assert_array_equal(states.scale, [2.0**17, 2.0**15])
+
+
+# --- two thousand steps, and the state over and back ----------------------------------------------
+
+
+LONG = {
+    "defaults": ({}, 0.01),
+    "a growth every third step": ({"growth_interval": 3}, 0.1),
+    "factors that no float holds": (
+        {"growth_factor": 1.1, "backoff_factor": 0.9, "growth_interval": 2},
+        0.3,
+    ),
+    "up to the largest float": (
+        {"init_scale": 2.0**120, "growth_factor": 3.0, "growth_interval": 1},
+        0.02,
+    ),
+    "down to zero": ({"init_scale": 1.0, "growth_interval": 50, "backoff_factor": 0.1}, 0.5),
+    "almost every step bad": ({"init_scale": 2.0**24, "growth_interval": 2}, 0.7),
+    "a backoff that grows nothing": ({"backoff_factor": 0.0, "growth_interval": 5}, 0.001),
+}
+
+
+@pytest.mark.parametrize("x64", (True, False))
+@pytest.mark.parametrize("name", LONG)
+def test_two_thousand_random_steps(name, x64):
+    """Scale and growth tracker of two optimizers' gradients, some with NaN or infinity, bit by bit.
+
+    Each optimizer has its own found_inf, and one update takes both.
+    """
+    settings, often = LONG[name]
+    rng = np.random.default_rng(list(LONG).index(name))
+    grads = rng.standard_normal((2000, 2, 3)).astype("float32")
+    places = rng.random(grads.shape) < often / 6
+    grads[places] = rng.choice([NAN, INF, -INF], places.sum())
+    params = [torch.nn.Parameter(torch.zeros(3)) for _ in range(2)]
+    optimizers = [torch.optim.SGD([p], lr=0.0) for p in params]
+    theirs, expected = torch_scaler(**settings), []
+    for pair in grads:
+        for p, optimizer, grad in zip(params, optimizers, pair, strict=True):
+            p.grad = torch.from_numpy(grad.copy())
+            theirs.step(optimizer)
+        theirs.update()
+        expected.append((theirs.get_scale(), theirs._get_growth_tracker()))
+
+    scaler = jaxgrad.GradScaler(**settings)
+
+    def step(state, pair):
+        found = [scaler.unscale(state, grad)[1] for grad in pair]
+        state = scaler.update(state, found)
+        return state, state
+
+    with jax.enable_x64(x64):
+        _, states = jax.jit(lambda s, g: jax.lax.scan(step, s, g))(scaler.init(), grads)
+    scales, trackers = zip(*expected, strict=True)
+    tiny = float(np.finfo("float32").tiny)  # what is smaller is zero to XLA
+    scales = [0.0 if scale < tiny else scale for scale in scales]
+    np.testing.assert_array_equal(np.asarray(states.scale), np.array(scales, np.float32))
+    np.testing.assert_array_equal(np.asarray(states.growth_tracker), trackers)
+    assert len(set(scales)) > 1, f"the scale never changed from {scales[0]}"
+
+
+def test_the_state_goes_to_torch_and_back():
+    """In the middle of a training, in both directions, it goes on as if nothing had been."""
+    bad = [False, False, True, False, False, False, False]
+    theirs, ours = torch_scaler(**SETTINGS), jaxgrad.GradScaler(**SETTINGS)
+    state = ours.init()
+    for b in bad:
+        update_scale(theirs._scale, theirs._growth_tracker, torch.tensor(float(b)), 3.0, 0.25, 3)
+        state = ours.update(state, jnp.float32(b))
+    assert ours.state_dict(state) == theirs.state_dict()
+    assert [type(x) for x in ours.state_dict(state).values()] == [
+        type(x) for x in theirs.state_dict().values()
+    ]
+
+    fresh = torch_scaler()
+    fresh.load_state_dict(ours.state_dict(state))
+    assert fresh.state_dict() == theirs.state_dict()
+    loaded, state = jaxgrad.GradScaler().load_state_dict(theirs.state_dict())
+    assert loaded.state_dict(state) == theirs.state_dict()
+    for b in bad:
+        update_scale(theirs._scale, theirs._growth_tracker, torch.tensor(float(b)), 3.0, 0.25, 3)
+        state = loaded.update(state, jnp.float32(b))
+    assert loaded.state_dict(state) == theirs.state_dict()
+
+
+def test_the_state_of_a_disabled_scaler():
+    """Is empty, and cannot be loaded; a disabled scaler loads nothing."""
+    off, on = jaxgrad.GradScaler(enabled=False), jaxgrad.GradScaler()
+    assert off.state_dict(off.init()) == torch.amp.GradScaler("cpu", enabled=False).state_dict()
+    for load in (torch_scaler().load_state_dict, on.load_state_dict):
+        with pytest.raises(RuntimeError, match="The source state dict is empty, possibly because"):
+            load({})
+    same, state = off.load_state_dict(on.state_dict(on.init()))
+    assert same is off and state.scale == 1.0

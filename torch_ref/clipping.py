@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn.utils import clip_grad_norm_, clip_grad_value_, get_total_norm
 
-from torch_ref._net import grads, linear, mse
+from torch_ref._net import grads, linear, mse, params
 
 
 class Mlp(nn.Module):
@@ -76,3 +76,17 @@ def clip_grad_value(net, x, y):
     loss.backward()
     clip_grad_value_(model.parameters(), clip_value=0.5)
     return {"loss": loss, "grads": grads(model)}
+
+
+def clip_grad_norm_by_group(net, x, y):
+    model = Mlp(net)
+    optimizer = torch.optim.SGD(
+        [{"params": model.fc1.parameters()}, {"params": model.fc2.parameters()}], lr=0.1
+    )
+    loss = mse(model(x), y)
+    loss.backward()
+    for group in optimizer.param_groups:
+        clip_grad_norm_(group["params"], max_norm=1.0)
+    clipped = grads(model)
+    optimizer.step()
+    return {"loss": loss, "grads": clipped, "params": params(model)}

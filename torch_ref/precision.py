@@ -40,6 +40,28 @@ def amp(net, x, overflow):
     return steps
 
 
+def scaler_state(w, x, factors):
+    """Two parameters with an optimizer each; a factor of a loss may be infinite or NaN."""
+    device = x.device.type
+    ws = [nn.Parameter(one.clone()) for one in w]
+    optimizers = [optim.SGD([p], lr=0.01, momentum=0.9) for p in ws]
+    scaler = torch.amp.GradScaler(device, init_scale=1000.0, growth_factor=1.5, growth_interval=3)
+    scales, trackers = [], []
+    for batch, pair in zip(x, factors, strict=True):
+        for p, optimizer, factor in zip(ws, optimizers, pair, strict=True):
+            optimizer.zero_grad()
+            scaler.scale((p * batch).square().sum() * factor).backward()
+            scaler.step(optimizer)
+        scaler.update()
+        scales.append(scaler.get_scale())
+        trackers.append(scaler.state_dict()["_growth_tracker"])
+    return {
+        "scale": torch.tensor(scales, dtype=torch.float32),
+        "growth_tracker": torch.tensor(trackers, dtype=torch.int32),
+        "w": [p.detach() for p in ws],
+    }
+
+
 def autocast(net, x, y):
     fc1, fc2 = linear(net["fc1"]), linear(net["fc2"])
     with torch.autocast(x.device.type, dtype=torch.bfloat16):

@@ -8,6 +8,7 @@ import optax
 from jax import lax
 
 import jaxgrad
+from jaxgrad import optim
 from parity_tests.case import case, identity
 from parity_tests.cases._net import linear, mse
 from parity_tests.draw import linear as draw_linear
@@ -130,3 +131,29 @@ def clip_grad_value(net, x, y, *, clip_grad_value=jaxgrad.clip_grad_value):
     """Every element of every gradient is clamped to [-clip_value, clip_value] on its own."""
     loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
     return {"loss": loss, "grads": clip_grad_value(grads, 0.5)}
+
+
+def all_together(transforms, labels):
+    """One norm over both groups."""
+    del labels
+    return transforms["fc1"]
+
+
+@case(
+    source=("S4-07", "P140"),
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1, scale=100)),
+    idiom=(
+        'clip_grad_norm_(group["params"], 1.0)',
+        "partition({name: clip_grad_norm(1.0)}, labels)",
+    ),
+    control=dict(partition=all_together),
+)
+def clip_grad_norm_by_group(net, x, y, *, partition=optax.partition):
+    """Each parameter group is clipped by its own norm where torch clips group by group."""
+    loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
+    clip = partition(
+        {name: optim.clip_grad_norm(1.0) for name in net}, {name: name for name in net}
+    )
+    clipped, _ = clip.update(grads, clip.init(net))
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, net, clipped)
+    return {"loss": loss, "grads": clipped, "params": params}

@@ -1,6 +1,7 @@
 """Mixed precision: autocast, the gradient scaler, and TF32."""
 
 import functools
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -77,6 +78,55 @@ def amp(net, x, overflow, *, scaler=jaxgrad.GradScaler):
         net, opt_state, state, seen = step(net, opt_state, state, batch, factor)
         steps.append(seen)
     return steps
+
+
+def now_and_then(rng):
+    """Factors of two losses over 40 steps: mostly 1, sometimes NaN or infinite."""
+    factors = np.ones((40, 2))
+    bad = rng.random(factors.shape) < 0.08
+    factors[bad] = rng.choice([np.nan, np.inf, -np.inf], bad.sum())
+    return factors
+
+
+@case(
+    source=("S4-08", "P144"),
+    inputs=dict(
+        w=normal(2, 3), x=normal(40, 3), factors=fixed(now_and_then(np.random.default_rng(0)))
+    ),
+    idiom=("scaler.step(a); scaler.step(b); scaler.update()", "scaler.update(state, [a, b])"),
+    control=dict(scaler=functools.partial(jaxgrad.GradScaler, enabled=False)),
+)
+def scaler_state(w, x, factors, *, scaler=jaxgrad.GradScaler):
+    """Of two optimizers each skips by its own gradients; one bad one halves the scale, once.
+
+    Three good steps make it grow; a skip and a growth set the tracker to 0.
+    """
+    scaler = scaler(init_scale=1000.0, growth_factor=1.5, growth_interval=3)
+    tx = optax.sgd(0.01, momentum=0.9)
+
+    def step(carry, batch_and_factors):
+        trained, state = carry
+        batch, pair = batch_and_factors
+
+        def one(w, opt_state, factor):
+            def loss(w):
+                return scaler.scale(state, jnp.sum((w * batch) ** 2) * factor)
+
+            grad, found_inf = scaler.unscale(state, jaxgrad.grad(loss)(w))
+            return scaler.step(found_inf, tx, grad, opt_state, w), found_inf
+
+        stepped = [one(w, own, factor) for (w, own), factor in zip(trained, pair, strict=True)]
+        state = scaler.update(state, [found_inf for _, found_inf in stepped])
+        carry = [new for new, _ in stepped], state
+        return carry, state
+
+    start: Any = [(one, tx.init(one)) for one in w], scaler.init()
+    (trained, _), states = lax.scan(step, start, (x, factors))
+    return {
+        "scale": states.scale,
+        "growth_tracker": states.growth_tracker,
+        "w": [one for one, _ in trained],
+    }
 
 
 def mlp(net, x, y):

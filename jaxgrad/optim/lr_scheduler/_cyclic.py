@@ -1,0 +1,149 @@
+"""Cycles of learning rate and momentum, again and again."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.optim.lr_scheduler._plan import Group, Scheduler, absolute
+from jaxgrad.optim.lr_scheduler._schedule import Schedule, per_group, quotient, traceable
+
+
+class CyclicSchedule(Schedule):
+    """A schedule with `.momentum`, or the first beta: down where the learning rate goes up."""
+
+    takes_lr = False
+
+    def __init__(self, lr: Any, build: Any, momentum: Any, last_epoch: int) -> None:
+        super().__init__(lr, build, last_epoch)
+        self._momentum_at = momentum
+
+    def momentum(self, step: Any) -> jax.Array:
+        """The momentum (SGD, RMSprop) or the first beta (Adam) of a step.
+
+        Args:
+          step: As for the schedule itself.
+
+        Returns:
+          A float of shape (), or of the number of parameter groups.
+
+        Raises:
+          ValueError: The schedule was made with `cycle_momentum=False`.
+        """
+        if self._momentum_at is None:
+            raise ValueError("there is no momentum to cycle: cycle_momentum=False was given")
+        self._refuse(step)
+        return self._rounded(step, self._compiled_momentum)
+
+    @functools.cached_property
+    def _compiled_momentum(self) -> Callable[..., jax.Array]:
+        limit = self._plan.limit
+
+        def at(step: jax.Array, dtype: Any) -> jax.Array:
+            step = jnp.maximum(step.astype(jnp.int64), 0) + (self.last_epoch + 1)
+            momentum = self._momentum_at(step)
+            inside = step < limit if limit < math.inf else True
+            return jnp.where(inside, momentum, jnp.nan).astype(dtype)
+
+        return jax.jit(at, static_argnums=1)
+
+
+def cyclic_lr(
+    lr: Any,
+    base_lr: Any,
+    max_lr: Any,
+    step_size_up: int = 2000,
+    step_size_down: int | None = None,
+    mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
+    gamma: float = 1.0,
+    scale_fn: Callable[[Any], Any] | None = None,
+    scale_mode: Literal["cycle", "iterations"] = "cycle",
+    cycle_momentum: bool = True,
+    base_momentum: Any = 0.8,
+    max_momentum: Any = 0.9,
+    last_epoch: int = -1,
+) -> CyclicSchedule:
+    """Up and down in lines between two learning rates, again and again.
+
+    Args:
+      lr: Not used, as in torch; the schedule starts at `base_lr`.
+      base_lr: The smallest learning rate, or a list with one for each parameter group.
+      max_lr: The largest learning rate, or a list.
+      step_size_up: How many steps up.
+      step_size_down: How many steps down; None is as many.
+      mode: "triangular", "triangular2" (half as high in each cycle) or "exp_range" (`gamma**step`).
+      gamma: For "exp_range".
+      scale_fn: The height instead of `mode`: a function of an int64 of shape () that JAX can trace.
+      scale_mode: Whether `scale_fn` gets the number of the cycle, from 1 on, or of the step.
+      cycle_momentum: Whether there is a `.momentum`.
+      base_momentum: The momentum at the largest learning rate, or a list.
+      max_momentum: The momentum at the smallest learning rate, or a list.
+      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+
+    Returns:
+      A schedule, step -> learning rate, with `.momentum(step)`.
+
+    Raises:
+      ValueError: The mode is unknown.
+      ZeroDivisionError: `step_size_up` is 0.
+      TypeError: `scale_fn` is not traceable.
+
+    Example:
+      >>> schedule = cyclic_lr(0.1, base_lr=0.0, max_lr=1.0, step_size_up=4)
+      >>> print(schedule(0), schedule(2), schedule(4), schedule(6))
+      0.0 0.5 1.0 0.5
+
+    Torch: `torch.optim.lr_scheduler.CyclicLR`.
+    """
+    up = float(step_size_up)
+    down = up if step_size_down is None else float(step_size_down)
+    total = up + down
+    if up == 0 or total == 0:
+        raise ZeroDivisionError(
+            "the way up must take a step, got "
+            f"step_size_up={step_size_up}, step_size_down={step_size_down}"
+        )
+    if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+        raise ValueError(f"mode is invalid and scale_fn is None, got mode={mode!r}")
+    by_cycle = scale_mode == "cycle" if scale_fn is not None else mode != "exp_range"
+    ratio = up / total
+    low, high = per_group("base_lr", base_lr, lr), per_group("max_lr", max_lr, lr)
+    least = per_group("base_momentum", base_momentum, lr)
+    most = per_group("max_momentum", max_momentum, lr)
+
+    def height(x: Any) -> Any:
+        if scale_fn is not None:
+            return traceable("scale_fn", scale_fn, x)
+        if mode == "triangular":
+            return 1.0
+        x = jnp.asarray(x, jnp.float64)
+        return 1 / 2.0 ** (x - 1) if mode == "triangular2" else jnp.power(jnp.float64(gamma), x)
+
+    def scale(t: Any) -> tuple[Any, Any]:
+        """How far up it is, between 0 and 1, and the height of this cycle."""
+        t = jnp.asarray(t)
+        turns = quotient(t.astype(jnp.float64), total)
+        whole = t // int(total) if total == int(total) else jnp.floor(turns).astype(jnp.int64)
+        cycle = 1 + whole
+        x = 1.0 + turns - cycle
+        rising, falling = quotient(x, ratio), quotient(x - 1, (ratio - 1) or 1.0)
+        return jnp.where(x <= ratio, rising, falling), height(cycle if by_cycle else t)
+
+    def value(t: Any) -> Any:
+        part, size = scale(t)
+        return low + (high - low) * part * size
+
+    def momentum(t: Any) -> Any:
+        part, size = scale(t)
+        return most - (most - least) * part * size
+
+    def build(group: Group) -> Scheduler:
+        group["lr"] = group.setdefault("initial_lr", low)  # of an earlier scheduler, as in torch
+        return Scheduler(absolute(value))
+
+    return CyclicSchedule(lr, build, momentum if cycle_momentum else None, last_epoch)

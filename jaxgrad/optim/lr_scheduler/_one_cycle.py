@@ -1,0 +1,146 @@
+"""One cycle of learning rate and momentum for the whole training."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import jax.numpy as jnp
+
+from jaxgrad.optim.lr_scheduler._cyclic import CyclicSchedule
+from jaxgrad.optim.lr_scheduler._plan import Group, Maps, absolute, leaf
+from jaxgrad.optim.lr_scheduler._schedule import per_group, quotient
+
+
+def one_cycle_lr(
+    lr: Any,
+    max_lr: Any,
+    total_steps: int | None = None,
+    epochs: int | None = None,
+    steps_per_epoch: int | None = None,
+    pct_start: float = 0.3,
+    anneal_strategy: Literal["cos", "linear"] = "cos",
+    cycle_momentum: bool = True,
+    base_momentum: Any = 0.85,
+    max_momentum: Any = 0.95,
+    div_factor: float = 25.0,
+    final_div_factor: float = 1e4,
+    three_phase: bool = False,
+    last_epoch: int = -1,
+) -> CyclicSchedule:
+    """Up to `max_lr`, and down to far below the start: one cycle for the whole training.
+
+    Args:
+      lr: Not used, as in torch; the schedule starts at `max_lr / div_factor`.
+      max_lr: The largest learning rate, or a list with one for each parameter group.
+      total_steps: The length of the cycle.
+      epochs: With `steps_per_epoch` another way to say it.
+      steps_per_epoch: See there.
+      pct_start: Which part of the cycle goes up; a float.
+      anneal_strategy: "cos" or "linear".
+      cycle_momentum: Whether there is a `.momentum`.
+      base_momentum: The momentum at the largest learning rate, or a list.
+      max_momentum: The momentum at the ends, or a list.
+      div_factor: `max_lr` over the first learning rate.
+      final_div_factor: The first learning rate over the last.
+      three_phase: Up, symmetrically down, and then on to the end.
+      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+
+    Returns:
+      A schedule, step -> learning rate, with `.momentum(step)`.
+
+    Raises:
+      ValueError: A setting is out of its range; or the step is after `total_steps` (under `jit`
+        the learning rate is NaN then).
+      ZeroDivisionError: The first phase has no length: `pct_start * total_steps` is 1.
+
+    Example:
+      >>> schedule = one_cycle_lr(0.1, max_lr=1.0, total_steps=10, div_factor=4.0)
+      >>> print(schedule(0), schedule(2), schedule.momentum(2).round(6))
+      0.25 1.0 0.85
+
+    Torch: `torch.optim.lr_scheduler.OneCycleLR`.
+
+    Differs from optax in:
+      1. `optax.cosine_onecycle_schedule` has its peak at `pct_start * total_steps`, torch one step
+         before, and its end at `total_steps - 1`.
+    """
+    steps = _total_steps(total_steps, epochs, steps_per_epoch)
+    if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+        raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+    if anneal_strategy not in ("cos", "linear"):
+        raise ValueError(
+            f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+        )
+    ends = [float(pct_start * steps) - 1]
+    lrs, momenta = ["initial_lr", "max_lr"], ["max_momentum", "base_momentum"]
+    if three_phase:
+        ends.append(float(2 * pct_start * steps) - 2)
+        lrs.append("initial_lr")
+        momenta.append("max_momentum")
+    ends.append(steps - 1)
+    lrs.append("min_lr")
+    momenta.append("max_momentum")
+    if ends[0] == 0:
+        raise ZeroDivisionError(
+            f"the first phase ends at step pct_start * total_steps - 1 = {pct_start} * {steps} - 1 "
+            "= 0, where it starts; choose another pct_start"
+        )
+    top = per_group("max_lr", max_lr, lr)
+    most = per_group("max_momentum", max_momentum, lr)
+    settings = dict(base_momentum=per_group("base_momentum", base_momentum, lr), max_momentum=most)
+
+    def cycle(values: list[Any], t: Any) -> Any:
+        """From each of the values to the next, while the phases pass."""
+        t = jnp.asarray(t, jnp.float64)
+        phases = list(zip([0.0, *ends], ends, values, values[1:], strict=False))
+
+        def anneal(start: float, end: float, a: Any, b: Any) -> Any:
+            part = quotient(t - start, end - start)
+            if anneal_strategy == "linear":
+                return (b - a) * part + a
+            return b + (a - b) / 2.0 * (jnp.cos(math.pi * part) + 1)
+
+        result = anneal(*phases[-1])
+        for phase in reversed(phases[:-1]):
+            result = jnp.where(t <= phase[1], anneal(*phase), result)
+        return result
+
+    def past(t: int) -> Exception:
+        if t <= steps:
+            return ZeroDivisionError(f"the last phase has no length: pct_start={pct_start}")
+        return ValueError(
+            f"Tried to step {t} times. The specified number of total steps is {steps}"
+        )
+
+    def make(group: Group) -> Maps:
+        group["initial_lr"] = top / div_factor
+        group["max_lr"] = top
+        group["min_lr"] = group["initial_lr"] / final_div_factor
+        return absolute(
+            lambda t: cycle([group[name] for name in lrs], t),
+            limit=steps if ends[-1] != ends[-2] else steps - 1,
+            error=past,
+        )
+
+    def momentum(t: Any) -> Any:
+        return cycle([settings[name] for name in momenta], t)
+
+    return CyclicSchedule(lr, leaf(make), momentum if cycle_momentum else None, last_epoch)
+
+
+def _total_steps(total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
+    if total_steps is not None:
+        if total_steps <= 0 or not isinstance(total_steps, int):
+            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+        return total_steps
+    if epochs is None or steps_per_epoch is None:
+        raise ValueError(
+            "You must define either total_steps OR (epochs AND steps_per_epoch), "
+            f"got epochs={epochs}, steps_per_epoch={steps_per_epoch}"
+        )
+    if not isinstance(epochs, int) or epochs <= 0:
+        raise ValueError(f"Expected positive integer epochs, but got {epochs}")
+    if not isinstance(steps_per_epoch, int) or steps_per_epoch <= 0:
+        raise ValueError(f"Expected positive integer steps_per_epoch, but got {steps_per_epoch}")
+    return epochs * steps_per_epoch

@@ -1,0 +1,113 @@
+"""`jaxgrad.optim.clip_grad_norm` and `clip_grad_value`, as links of an optax chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import torch
+from torch.nn.utils import clip_grad_norm_, clip_grad_value_
+
+import jaxgrad
+from jaxgrad import optim
+
+
+INF = float("inf")
+START = {"a": np.array([1.0, -2.0]), "b": np.array([[3.0], [0.5]]), "c": np.array([0.25])}
+GROUPS = {"a": "slow", "b": "fast", "c": "slow"}
+RATES = {"slow": 0.01, "fast": 0.1}
+
+
+def loss(w: Any) -> Any:
+    return (w["a"] ** 4).sum() + (w["a"].sum() * w["b"]).sum() ** 2 + w["b"].sum()  # not of c
+
+
+def torch_train(clip: Any) -> dict[str, np.ndarray]:
+    """Ten steps of SGD with momentum over two parameter groups; `clip` sees the optimizer."""
+    w = {name: torch.nn.Parameter(torch.tensor(x)) for name, x in START.items()}
+    groups = [
+        {"params": [w[name] for name in w if GROUPS[name] == group], "lr": rate}
+        for group, rate in RATES.items()
+    ]
+    optimizer = torch.optim.SGD(groups, momentum=0.9)
+    for _ in range(10):
+        optimizer.zero_grad()
+        loss(w).backward()
+        clip(optimizer)
+        optimizer.step()
+    return {name: p.detach().numpy() for name, p in w.items()}
+
+
+def jax_train(tx: optax.GradientTransformation) -> Any:
+    w = jax.tree.map(jnp.asarray, START)
+    state = tx.init(w)
+
+    @jax.jit
+    def step(w, state):
+        grads = jaxgrad.grad(loss)(w)
+        assert grads["c"] is None
+        updates, state = tx.update(grads | {"c": jnp.zeros(1)}, state, w)
+        return optax.apply_updates(w, updates), state
+
+    for _ in range(10):
+        w, state = step(w, state)
+    return w
+
+
+def every(optimizer: Any) -> list[Any]:
+    return [p for group in optimizer.param_groups for p in group["params"]]
+
+
+@pytest.mark.parametrize("norm_type", (2.0, 1.0, 3.0, INF))
+def test_all_groups_together(norm_type):
+    """Before the partition: one norm over all parameters."""
+    expected = torch_train(lambda optimizer: clip_grad_norm_(every(optimizer), 0.7, norm_type))
+    groups = optax.partition({k: optax.sgd(lr, 0.9) for k, lr in RATES.items()}, GROUPS)
+    found = jax_train(optax.chain(optim.clip_grad_norm(0.7, norm_type), groups))
+    for name, x in expected.items():
+        np.testing.assert_allclose(found[name], x, rtol=1e-13)
+
+
+@pytest.mark.parametrize("norm_type", (2.0, 1.0, 3.0, INF))
+def test_each_group_by_its_own_norm(norm_type):
+    """Inside the partition: torch's loop over `optimizer.param_groups`, a maximum for each."""
+    maxima = {"slow": 0.7, "fast": 0.2}
+
+    def clip(optimizer):
+        for group, maximum in zip(optimizer.param_groups, maxima.values(), strict=True):
+            clip_grad_norm_(group["params"], maximum, norm_type)
+
+    expected = torch_train(clip)
+    chains: Any = {
+        k: optax.chain(optim.clip_grad_norm(maxima[k], norm_type), optax.sgd(lr, 0.9))
+        for k, lr in RATES.items()
+    }
+    found = jax_train(optax.partition(chains, GROUPS))
+    for name, x in expected.items():
+        np.testing.assert_allclose(found[name], x, rtol=1e-13)
+
+
+def test_by_value():
+    """Every element on its own."""
+    expected = torch_train(lambda optimizer: clip_grad_value_(every(optimizer), 0.3))
+    groups = optax.partition({k: optax.sgd(lr, 0.9) for k, lr in RATES.items()}, GROUPS)
+    found = jax_train(optax.chain(optim.clip_grad_value(0.3), groups))
+    for name, x in expected.items():
+        np.testing.assert_allclose(found[name], x, rtol=1e-13)
+
+
+@pytest.mark.parametrize("make", (optim.clip_grad_norm, optim.clip_grad_value))
+def test_none_and_dtypes(make):
+    """A None stays None; each gradient keeps its dtype; a maximum may be traced or scheduled."""
+    grads = {"w": jnp.array([3.0, -4.0], "bfloat16"), "b": None, "v": jnp.array([2.0], "float32")}
+    tx = make(1.0)
+    clipped, state = jax.jit(tx.update)(grads, tx.init(grads))
+    assert clipped["b"] is None and jax.tree.leaves(state) == []
+    assert (clipped["w"].dtype, clipped["v"].dtype) == (jnp.bfloat16, jnp.float32)
+    scheduled: Any = optax.inject_hyperparams(make)(lambda step: 1.0 + step)
+    same, _ = scheduled.update(grads, scheduled.init(grads))
+    np.testing.assert_array_equal(same["v"], clipped["v"])
