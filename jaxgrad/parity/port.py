@@ -15,6 +15,7 @@ from jaxgrad.parity import jax_program
 from jaxgrad.parity.fingerprint import fingerprint
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
+from jaxgrad.parity.judge import rounded
 from jaxgrad.parity.weights import WeightMap
 
 
@@ -200,13 +201,12 @@ def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
     """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by one of its."""
     rng = np.random.default_rng([draw.number, salt, 1])
 
-    def leaf(x: Any, eps: float = float(np.finfo(np.float64).eps)) -> Any:
+    def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             return x
-        return x * (1 + eps * rng.integers(-1, 2, x.shape, np.int8))
+        return x * (1 + float(np.finfo(np.float64).eps) * rng.integers(-1, 2, x.shape, np.int8))
 
-    rough = float(np.finfo(np.float32).eps)
-    state = {name: leaf(x, rough) if name in fixed else leaf(x) for name, x in draw.state.items()}
+    state = {name: rounded(x, rng) if name in fixed else leaf(x) for name, x in draw.state.items()}
     return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
 
 
@@ -234,10 +234,10 @@ def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int)
     def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray) or not x.size or x.dtype.kind == "b":
             return x
-        if x.dtype.kind in "iu":
-            return np.roll(x, 1, -1) if x.ndim else x
         if np.all((x == 0) | (x == 1)):
             return x  # a mask
+        if x.dtype.kind in "iu":
+            return np.roll(x, 1, -1) if x.ndim else x
         return x * (1 + 0.2 * rng.standard_normal(x.shape))
 
     inputs = map_leaves(leaf, draw.inputs)
@@ -245,10 +245,11 @@ def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int)
 
 
 def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
-    """Buffers that only torch has and that float32 rounded: rotary tables, relative positions."""
+    """Constants that only torch has and that float32 rounded: rotary tables, sinusoids."""
+    frozen = [(name, x) for name, x in module.named_parameters() if not x.requires_grad]
     return [
         name
-        for name, x in module.named_buffers()
+        for name, x in [*module.named_buffers(), *frozen]
         if name not in mapped and x.is_floating_point() and _is_rounded(to_numpy(x))
     ]
 

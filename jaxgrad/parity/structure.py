@@ -315,7 +315,7 @@ def surface(proof: Proof) -> Surface:
                 differ(name, ", ".join(dead),
                        "torch has a gradient, in JAX no path leads to it (None)",
                        "an extra stop_gradient, or a weight that is not used")  # fmt: skip
-        copies = _copies(port.weights, name)
+        copies = _copies(port, name)
         if copies:
             differ(name, where, f"one parameter in torch, {len(copies)} leaves in JAX: not tied",
                    "each copy gets a part of the gradient and they drift apart")  # fmt: skip
@@ -344,12 +344,16 @@ def surface(proof: Proof) -> Surface:
 
 
 def _dead(port: Port, name: str, grad: np.ndarray) -> list[str]:
-    """The leaves that no derivative reaches, of a torch weight whose gradient is not zero there."""
-    dead = [
-        piece.leaf
-        for piece in port.weights.pieces
-        if piece.name == name and not port.live[piece.leaf] and np.any(grad.ravel()[piece.index])
-    ]
+    """The leaves that no derivative reaches, of a torch weight whose gradient is not zero there.
+
+    A converter may write a tied weight twice and the port use one copy: the other is no fault.
+    """
+    pieces = [piece for piece in port.weights.pieces if piece.name == name]
+    left = np.array(grad.ravel())
+    for piece in pieces:
+        if port.live[piece.leaf]:
+            left[piece.index] = 0
+    dead = [p.leaf for p in pieces if not port.live[p.leaf] and np.any(left[p.index])]
     return [port.program.param_paths[i] for i in dict.fromkeys(dead)]
 
 
@@ -360,9 +364,10 @@ def _all_zero(proof: Proof, leaves: list[int]) -> bool:
     return all(grads[i] is None or not np.any(grads[i]) for i in leaves)
 
 
-def _copies(found: WeightMap, name: str) -> list[int]:
-    """The leaves that hold the same elements of a tensor."""
-    pieces = [p for p in found.pieces if p.name == name and p.index.size]
+def _copies(port: Port, name: str) -> list[int]:
+    """The leaves that hold the same elements of a tensor, and are used."""
+    pieces = [p for p in port.weights.pieces if p.name == name and p.index.size]
+    pieces = [p for p in pieces if port.live[p.leaf]]
     if len({p.leaf for p in pieces}) < 2:
         return []
     total = sum(p.index.size for p in pieces)

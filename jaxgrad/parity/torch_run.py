@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 from jaxgrad.parity.fingerprint import fingerprint
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.jax_program import call_loss
+from jaxgrad.parity.judge import rounded
 from jaxgrad.parity.torch_values import Call, TorchRun, Value
 
 
@@ -63,6 +64,7 @@ def run(
     keep: bool = False,
     parts_of: int | None = None,
     salt: int = 0,
+    rough: int | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> TorchRun:
     """Run `module` (already a copy in `dtype`) forward and back.
@@ -77,6 +79,7 @@ def run(
       keep: Whether to hold the values, not only their fingerprints.
       parts_of: A value whose cotangent is wanted separately for each call that reads it.
       salt: Seeds torch's own generator.
+      rough: Seeds noise of float32's size in the constants that the module holds in float32.
       dtype: Of the run; float64 lifts the casts that the module itself makes.
     """
     args = to_torch(inputs)
@@ -89,7 +92,7 @@ def run(
     watcher = _Watcher(module, leaves, keep, parts_of) if watch else None
     with (
         _settings(dtype, salt),
-        _Lifting(watcher, dtype) as lifting,
+        _Lifting(watcher, dtype, rough) as lifting,
         watcher or contextlib.nullcontext(),
     ):
         result = module(**args) if isinstance(args, Mapping) else module(*args)
@@ -130,6 +133,7 @@ def run(
         buffers={name: to_numpy(b) for name, b in module.named_buffers()},
         loss=float(total.detach()) if total is not None else None,
         pins=lifting.pins,
+        numbers=sorted(lifting.numbers),
         parts={k: to_numpy(g) for k, g in watcher.parts.items()} if watcher else {},
     )
 
@@ -156,9 +160,12 @@ def _settings(dtype: torch.dtype, salt: int) -> Iterator[None]:
 class _Lifting(TorchFunctionMode):
     """Sees every call of torch; in float64 a cast to less becomes none."""
 
-    def __init__(self, watcher: _Watcher | None, dtype: torch.dtype):
+    def __init__(self, watcher: _Watcher | None, dtype: torch.dtype, rough: int | None):
         super().__init__()
         self.watcher, self.lifts, self.pins = watcher, dtype == torch.float64, []
+        self.numbers: set[float] = set()
+        self.wide: dict[int, tuple[Tensor, Tensor]] = {}
+        self.rough = None if rough is None else np.random.default_rng(rough)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
@@ -173,6 +180,9 @@ class _Lifting(TorchFunctionMode):
             kwargs = {key: _lifted(x) for key, x in kwargs.items()}
             if named:
                 func = Tensor.double
+        self.numbers |= {x for x in (*args, *kwargs.values()) if isinstance(x, float)}
+        if self.lifts:
+            args, kwargs = self._wide(args), {key: self._wide(x) for key, x in kwargs.items()}
         read: tuple[int, ...] = ()
         if self.watcher and self.watcher.on:
             read = self.watcher.seen((args, kwargs))
@@ -183,6 +193,20 @@ class _Lifting(TorchFunctionMode):
             self.watcher.record(name, (args, kwargs), read, out, (func, args, kwargs))
             self.watcher.attribute((args, kwargs), first)
         return out
+
+
+    def _wide(self, x: Any) -> Any:
+        """A tensor of less than float64 that the module keeps as an attribute is a constant."""
+        if isinstance(x, list | tuple):
+            return type(x)(self._wide(y) for y in x) if type(x) in (list, tuple) else x
+        if not isinstance(x, Tensor) or x.dtype not in _LOW:
+            return x
+        if id(x) not in self.wide:
+            made = x.detach().double()
+            if self.rough is not None:
+                made = torch.as_tensor(rounded(made.numpy(), self.rough))
+            self.wide[id(x)] = x, made
+        return self.wide[id(x)][1]
 
 
 def _lifted(x: Any) -> Any:
@@ -370,8 +394,8 @@ def _moves(x: Tensor) -> bool:
 
 def _each(tree: Any) -> Iterator[Any]:
     if isinstance(tree, Mapping):
-        for value in tree.values():
-            yield from _each(value)
+        for key in sorted(tree, key=str):  # as JAX does: inputs by name are in the same order
+            yield from _each(tree[key])
     elif isinstance(tree, list | tuple):
         for value in tree:
             yield from _each(value)
