@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,9 @@ def culprit(
         if abs(factor + 1) < 1e-6:
             return i, "JAX lets no gradient through this call: an extra stop_gradient?"
         return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
+    several = _several(run, readers, theirs, rest, index)
+    if several:
+        return max(several), "JAX's gradients through several calls of this value are not torch's"
     silent = [i for i in readers if i not in run.parts]
     cut = [i for i in silent if run.values[i].op in ("detach", "data")]
     if cut:
@@ -170,6 +173,29 @@ def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np
         return run.parts
     rest = total - sum(run.parts.values(), np.zeros_like(total))
     return run.parts | {silent[0]: rest}
+
+
+def _several(
+    run: TorchRun, readers: list[int], total: np.ndarray, rest: np.ndarray, index: np.ndarray
+) -> list[int]:
+    """Some calls of one kind (the layers of a decoder) through all of which it goes wrong alike."""
+    parts = {i: x.ravel()[index].ravel() for i, x in _parts(run, readers, total).items()}
+    ops = {run.values[i].op for i in parts}
+    norm = float(np.linalg.norm(rest)) or 1.0
+    for op in ops:
+        chosen = [i for i in parts if run.values[i].op == op]
+        together = np.sum([parts[i] for i in chosen], 0)
+        size = float(together @ together)
+        factor = float(rest @ together) / size if size else 0.0
+        if len(chosen) > 1 and np.linalg.norm(rest - factor * together) < 1e-6 * norm:
+            return chosen
+    if 1 < len(parts) <= 64:
+        columns = np.stack(list(parts.values()), 1)
+        if len(columns) > 2 * len(parts):
+            factors = np.linalg.lstsq(columns, rest, rcond=None)[0]
+            if np.linalg.norm(rest - columns @ factors) < 1e-6 * norm:
+                return [i for i, f in zip(parts, factors, strict=True) if abs(f) > 1e-6]
+    return []
 
 
 def first_reader(run: TorchRun, number: int) -> int | None:
@@ -208,14 +234,29 @@ def moves_only(run: TorchRun, reader: int) -> bool:
     return run.values[reader].op in _MOVES
 
 
-def between(flow: Flow, seen: Alignment, spot: Spot, ahead: int | None) -> Key:
-    """The first equation that reads a JAX value on its way to what torch's call made."""
-    known = {seen.spots[k].key for found in seen.candidates for k in found}
+def between(
+    flow: Flow, seen: Alignment, spot: Spot, ahead: int | None, same: Set[Key] = frozenset()
+) -> Key:
+    """The first equation that reads a JAX value on its way to what torch's call made.
+
+    Args:
+      flow: The JAX program.
+      seen: The alignment.
+      spot: The JAX value.
+      ahead: What torch's call made.
+      same: Other JAX values with the same numbers: casts and stop_gradients on the way.
+
+    Returns:
+      A stop_gradient on the way, if there is one, else the first equation.
+    """
     readers = flow.children.get(spot.key, [])
     if ahead is None or not readers:
         return spot.key
     goal = {seen.spots[k].key for k in seen.candidates[ahead]}
+    stops = flow.between([spot.key], goal, seen.known - same, "stop_gradient")
+    if stops:
+        return stops[0]
     for key in sorted(readers, key=lambda key: flow.order[key]):
-        if key in goal or flow.ahead([key], known) & goal:
+        if key in goal or flow.ahead([key], seen.known - same) & goal:
             return key
     return min(readers, key=lambda key: flow.order[key])

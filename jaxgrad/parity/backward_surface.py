@@ -74,7 +74,8 @@ def _locate(proof: Proof, draw: int, number: int) -> Finding:
     at = value
     if reader is not None and not backward.moves_only(run, reader):
         at = run.values[reader]
-    key = passed or backward.between(proof.flow, seen, spot, reader)
+    same = {seen.spots[k].key for k in seen.candidates[number]}
+    key = passed or backward.between(proof.flow, seen, spot, reader, same)
     size = float(np.max(np.abs(ours), initial=0.0))
     worst = np.unravel_index(int(np.argmax(np.abs(ours))), ours.shape) if ours.size else ()
     torch_value = None if value.cotangent is None else float(magnitude(value.cotangent))
