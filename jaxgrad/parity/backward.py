@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.parity.align import NOISY, Alignment
-from jaxgrad.parity.fingerprint import SIZE, apart, fingerprint, magnitude
+from jaxgrad.parity.fingerprint import SIZE, apart, fingerprint, is_constant, magnitude
 from jaxgrad.parity.flow import Flow, leaf_of
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
 from jaxgrad.parity.layout import layout
@@ -45,7 +45,7 @@ def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]
     served: set[int] = set()
     for i, value in enumerate(run.values):
         spot, first = seen.spot(i), seen.first[i]
-        if spot is None or seen.trivial[i] or first in served:
+        if spot is None or seen.trivial[i] or is_constant(value.print) or first in served:
             continue
         if not value.requires_grad:
             continue  # made of data alone, where torch asks for no gradient
@@ -196,6 +196,17 @@ def _several(
             if np.linalg.norm(rest - columns @ factors) < 1e-6 * norm:
                 return [i for i, f in zip(parts, factors, strict=True) if abs(f) > 1e-6]
     return []
+
+
+def handed_on(run: TorchRun, seen: Alignment, number: int) -> int:
+    """The value itself, or what a reshape or a transpose that alone reads it hands on."""
+    while True:
+        readers = [i for i, v in enumerate(run.values) if number in v.inputs]
+        if len(readers) != 1 or not moves_only(run, readers[0]):
+            return number
+        if seen.first[readers[0]] != seen.first[number]:
+            return number
+        number = readers[0]
 
 
 def first_reader(run: TorchRun, number: int) -> int | None:

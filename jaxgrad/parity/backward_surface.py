@@ -27,7 +27,9 @@ def surface(proof: Proof) -> Surface:
         text = f"{count} cotangents inside"
         return Surface("backward", "pass", text, control=_planted(proof))
     wrong = _wrong(proof, draw, proof.differentiated[draw])
-    inside = [i for i in wrong if i not in proof.ends and _matters(proof, draw, i)]
+    read = {k for value in proof.runs[draw].values for k in value.inputs}
+    last = proof.ends - read  # nothing comes back into these but what the proof puts in
+    inside = [i for i in wrong if i not in last and _matters(proof, draw, i)]
     if not inside:
         text = f"{count} cotangents inside agree"
         return Surface("backward", "pass", text, control=_planted(proof))
@@ -59,10 +61,12 @@ def _matters(proof: Proof, draw: int, number: int) -> bool:
 def _locate(proof: Proof, draw: int, number: int) -> Finding:
     """The call through which the cotangent of a torch value goes wrong."""
     run, seen = proof.runs[draw], proof.seen
+    spot = seen.spot(number)
+    assert spot is not None
+    number = backward.handed_on(run, seen, number)
     if proof.live:
         run = proof.side.run(proof.draws[draw], keep=True, parts_of=number)
-    value, spot = run.values[number], seen.spot(number)
-    assert spot is not None
+    value = run.values[number]
     ours = np.asarray(proof.differentiated[draw].cotangents[spot.key])[spot.turn]
     passed = _passed(proof, draw, number, value.cotangent)
     if proof.live or value.cotangent is None:

@@ -189,6 +189,7 @@ class _Lifting(TorchFunctionMode):
             args, kwargs = self._wide(args), {key: self._wide(x) for key, x in kwargs.items()}
         read: tuple[int, ...] = ()
         if self.watcher and self.watcher.on:
+            self.watcher.adopt((args, kwargs))
             read = self.watcher.seen((args, kwargs))
             args, kwargs = self.watcher.apart(read, args, kwargs)
         out = func(*args, **kwargs)
@@ -240,6 +241,7 @@ class _Watcher:
         self.calls: list[Call] = []
         self.index: dict[int, int] = {}
         self._versions: dict[int, int] = {}
+        self._nodes: dict[Any, int] = {}  # (node of autograd, which output) -> value
         self._held: list[Tensor] = []  # so that an id stays its tensor's
         self._stack: list[tuple[str, int, tuple[int, ...]]] = []
         self._cotangents: dict[int, Tensor] = {}
@@ -274,6 +276,39 @@ class _Watcher:
         """The known values in a tree of arguments."""
         found = (self.index.get(id(x)) for x in _each(tree) if isinstance(x, Tensor))
         return tuple(dict.fromkeys(i for i in found if i is not None))
+
+    def adopt(self, tree: Any) -> None:
+        """Take up what a call made that Python does not see, a scripted function: autograd knows
+        what it was made of.
+        """
+        inside, self.on = self.on, False
+        try:
+            for x in _each(tree):
+                known = not isinstance(x, Tensor) or id(x) in self.index or id(x) in self.weights
+                if not known and _moves(x) and x.grad_fn is not None:
+                    read, weights = self._sources(x.grad_fn)
+                    self._add(x.grad_fn.name(), weights, read, x, None)
+        finally:
+            self.on = inside
+
+    def _sources(self, node: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """The known values and the weights nearest to a node of autograd."""
+        read: list[int] = []
+        weights: list[str] = []
+        seen, todo = {node}, [node]
+        while todo:
+            for before in todo.pop().next_functions:
+                variable = getattr(before[0], "variable", None)
+                if before in self._nodes:
+                    read.append(self._nodes[before])
+                elif variable is not None and id(variable) in self.weights:
+                    weights.append(self.weights[id(variable)])
+                elif variable is not None and id(variable) in self.index:
+                    read.append(self.index[id(variable)])
+                elif before[0] is not None and before[0] not in seen:
+                    seen.add(before[0])
+                    todo.append(before[0])
+        return tuple(dict.fromkeys(read)), tuple(dict.fromkeys(weights))
 
     def apart(self, read: tuple[int, ...], args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments of a call, with a copy of its own of the value `parts_of`."""
@@ -358,6 +393,8 @@ class _Watcher:
         self.index[id(x)] = number
         self._versions[id(x)] = x._version
         self._held.append(x)
+        if x.grad_fn is not None:
+            self._nodes[x.grad_fn, x.output_nr] = number
         if x.requires_grad:
             self._listen(number, x)
 
@@ -384,6 +421,7 @@ class _Watcher:
 
     def _leave(self, out: Any) -> None:
         name, first, read = self._stack[-1]
+        self.adopt([x for _, x in flat_outputs(out)])
         self.record("result", (), read, [x for _, x in flat_outputs(out)])
         self._stack.pop()
         made = tuple(
