@@ -69,7 +69,9 @@ def align(
     for i in range(len(rows[0])):
         bound = max(SAME, 20 * float(noise[i]))
         plain = all(bool(is_constant(draw[i]) or not magnitude(draw[i])) for draw in rows)
-        if plain and len(rows) > 1:  # a number that moves with the draw (a term of a loss) says much
+        if (
+            plain and len(rows) > 1
+        ):  # a number that moves with the draw (a term of a loss) says much
             plain = not magnitude(rows[1][i]) or bool(apart(rows[0][i], rows[1][i]) < 1e-6)
         trivial.append(plain)
         first.append(_first(rows, i, bound))

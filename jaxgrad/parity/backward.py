@@ -36,6 +36,7 @@ _MOVES = (
     "unbind",
     "result",
 )
+_VIEWS = ("get", "t", "float", "double", "type")  # `get` is that of a property, as `.T`
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 
@@ -43,16 +44,19 @@ def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]
     """For each torch value with numbers of its own, the JAX value whose cotangent is compared."""
     found: dict[int, Spot] = {}
     served: set[int] = set()
+    carried = {seen.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
     for i, value in enumerate(run.values):
         spot, first = seen.spot(i), seen.first[i]
         if spot is None or seen.trivial[i] or is_constant(value.print) or first in served:
             continue
         if not value.requires_grad:
             continue  # made of data alone, where torch asks for no gradient
+        if not value.inputs and value.op in (*_MOVES, *_VIEWS):
+            continue  # a weight seen another way: its parts are for the gradients
         if run.values[first].cotangent is None and value.cotangent is not None:
             # The first was detached (a straight-through estimator): the last carries the gradient.
             spot = seen.spots[seen.candidates[i][-1]]
-        elif first != i:
+        elif first != i or (value.cotangent is None and i in carried):
             continue
         if value.cotangent is not None:
             served.add(first)
@@ -117,7 +121,12 @@ def nearest(run: TorchRun, number: int) -> set[str]:
 
 
 def culprit(
-    number: int, theirs: np.ndarray | None, ours: np.ndarray, run: TorchRun, values: Any
+    number: int,
+    theirs: np.ndarray | None,
+    ours: np.ndarray,
+    run: TorchRun,
+    values: Any,
+    noise: float = 0.0,
 ) -> tuple[int | None, str]:
     """Through which of the calls that read a value its cotangent goes wrong.
 
@@ -127,6 +136,7 @@ def culprit(
       ours: JAX's.
       run: torch's run with `parts_of=number`.
       values: The value itself on both sides, from which the order of the axes is known.
+      noise: What rounding does to the cotangent, as a share.
 
     Returns:
       The first value that the call made, and what JAX does with torch's part of the cotangent.
@@ -141,6 +151,7 @@ def culprit(
     left = theirs.ravel()[index] if theirs.size == index.size else theirs
     rest = np.asarray(ours - left, np.float64).ravel()
     norm = float(np.linalg.norm(rest)) or 1.0
+    near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(left)) / norm))
     best: tuple[float, int, float] | None = None
     for i, part in _parts(run, readers, theirs).items():
         c = np.asarray(part).ravel()[index].ravel()
@@ -151,9 +162,9 @@ def culprit(
         miss = float(np.linalg.norm(rest - factor * c)) / norm
         if best is None or miss < best[0]:
             best = miss, i, factor
-    if best is not None and best[0] < 1e-6:
+    if best is not None and best[0] < near:
         _, i, factor = best
-        if abs(factor + 1) < 1e-6:
+        if abs(factor + 1) < near:
             return i, "JAX lets no gradient through this call: an extra stop_gradient?"
         return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
     several = _several(run, readers, theirs, rest, index)

@@ -42,8 +42,12 @@ def surface(proof: Proof) -> Surface:
 def _wrong(proof: Proof, draw: int, found: Gradients) -> list[int]:
     """The torch values whose cotangents differ in one draw."""
     run = proof.runs[draw]
-    noise = rounding(run, proof.noise[draw], lambda value: value.cotangent)
-    return backward.wrong(run, proof.spots(draw), found.cotangents, dict(enumerate(noise)))
+    noise = dict(enumerate(_noise(proof, draw)))
+    return backward.wrong(run, proof.spots(draw), found.cotangents, noise)
+
+
+def _noise(proof: Proof, draw: int) -> np.ndarray:
+    return rounding(proof.runs[draw], proof.noise[draw], lambda value: value.cotangent)
 
 
 def _matters(proof: Proof, draw: int, number: int) -> bool:
@@ -71,7 +75,9 @@ def _locate(proof: Proof, draw: int, number: int) -> Finding:
     passed = _passed(proof, draw, number, value.cotangent)
     if proof.live or value.cotangent is None:
         both = value.data, proof.port.value(proof.draws[draw], spot)
-        reader, cause = backward.culprit(number, value.cotangent_data, ours, run, both)
+        reader, cause = backward.culprit(
+            number, value.cotangent_data, ours, run, both, _noise(proof, draw)[number]
+        )
     else:  # of the calls that read it, a dump cannot tell through which it goes wrong
         reader, cause = backward.first_reader(run, number), ""
     reader = None if passed else backward.through(run, seen, number, reader)
