@@ -5,15 +5,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import flax.linen as linen
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from flax import linen
 from jax import lax
 from torch import Tensor, nn
-from torch.nn import functional
 
 from jaxgrad.parity import Report, prove
 from parity_tests.case import identity
@@ -31,6 +30,8 @@ def draw(*shape: int) -> np.ndarray:
 
 
 class Rotary(nn.Module):
+    inv_freq: Tensor
+
     def __init__(self, size: int):
         super().__init__()
         steps = torch.arange(0, size, 2, dtype=torch.float32) / size

@@ -216,12 +216,13 @@ class _Lifting(TorchFunctionMode):
 @contextlib.contextmanager
 def _opened() -> Iterator[None]:
     """Functions written in Python do not hand themselves over: what they call is seen instead."""
-    before = functional.has_torch_function
-    functional.has_torch_function = lambda _: False
+    names = functional.__dict__
+    before = names["has_torch_function"]
+    names["has_torch_function"] = lambda _: False
     try:
         yield
     finally:
-        functional.has_torch_function = before
+        names["has_torch_function"] = before
 
 
 def _lifted(x: Any) -> Any:
