@@ -118,8 +118,19 @@ def short_line(eqn: jex_core.JaxprEqn) -> str:
     return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
 
 
+_STDLIB = str(pathlib.Path(pathlib.__file__).parent)
+_FRAMEWORKS = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "chex", "jaxtyping", "numpy")
+
+
+def _is_framework(path: str) -> bool:
+    package = path.rpartition("site-packages/")[2].partition("/")[0]
+    return "site-packages/" in path and package in _FRAMEWORKS
+
+
 def user_line(eqn: jex_core.JaxprEqn) -> str:
-    """`file:line` of the innermost frame outside of installed packages that made `eqn`, or "".
+    """`file:line` of the innermost frame outside of the frameworks that made `eqn`, or "".
+
+    A model may be an installed package itself; what it calls of JAX's libraries is not its line.
 
     What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
     called: its frames end at that `jit`, and the line is that of the equation around it.
@@ -129,7 +140,7 @@ def user_line(eqn: jex_core.JaxprEqn) -> str:
         path = frame.file_name
         if path.endswith("/pjit.py") and eqn.primitive.name not in JIT:
             return ""
-        if "site-packages" not in path and not path.startswith(_OWN) and path[:1] != "<":
+        if not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path):
             return f"{pathlib.Path(path).name}:{frame.line_num}"
     return ""
 

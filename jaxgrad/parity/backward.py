@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
 
 from jaxgrad.parity.align import NOISY, Alignment
-from jaxgrad.parity.fingerprint import SIZE, apart, fingerprint, magnitude
+from jaxgrad.parity.fingerprint import SIZE, apart, fingerprint, is_constant, magnitude
 from jaxgrad.parity.flow import Flow, leaf_of
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
 from jaxgrad.parity.layout import layout
@@ -36,6 +36,7 @@ _MOVES = (
     "unbind",
     "result",
 )
+_VIEWS = ("get", "t", "float", "double", "type")  # `get` is that of a property, as `.T`
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 
@@ -43,16 +44,19 @@ def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]
     """For each torch value with numbers of its own, the JAX value whose cotangent is compared."""
     found: dict[int, Spot] = {}
     served: set[int] = set()
+    carried = {seen.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
     for i, value in enumerate(run.values):
         spot, first = seen.spot(i), seen.first[i]
-        if spot is None or seen.trivial[i] or first in served:
+        if spot is None or seen.trivial[i] or is_constant(value.print) or first in served:
             continue
         if not value.requires_grad:
             continue  # made of data alone, where torch asks for no gradient
+        if not value.inputs and value.op in (*_MOVES, *_VIEWS):
+            continue  # a weight seen another way: its parts are for the gradients
         if run.values[first].cotangent is None and value.cotangent is not None:
             # The first was detached (a straight-through estimator): the last carries the gradient.
             spot = seen.spots[seen.candidates[i][-1]]
-        elif first != i:
+        elif first != i or (value.cotangent is None and i in carried):
             continue
         if value.cotangent is not None:
             served.add(first)
@@ -117,7 +121,12 @@ def nearest(run: TorchRun, number: int) -> set[str]:
 
 
 def culprit(
-    number: int, theirs: np.ndarray | None, ours: np.ndarray, run: TorchRun, values: Any
+    number: int,
+    theirs: np.ndarray | None,
+    ours: np.ndarray,
+    run: TorchRun,
+    values: Any,
+    noise: float = 0.0,
 ) -> tuple[int | None, str]:
     """Through which of the calls that read a value its cotangent goes wrong.
 
@@ -127,6 +136,7 @@ def culprit(
       ours: JAX's.
       run: torch's run with `parts_of=number`.
       values: The value itself on both sides, from which the order of the axes is known.
+      noise: What rounding does to the cotangent, as a share.
 
     Returns:
       The first value that the call made, and what JAX does with torch's part of the cotangent.
@@ -141,6 +151,7 @@ def culprit(
     left = theirs.ravel()[index] if theirs.size == index.size else theirs
     rest = np.asarray(ours - left, np.float64).ravel()
     norm = float(np.linalg.norm(rest)) or 1.0
+    near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(left)) / norm))
     best: tuple[float, int, float] | None = None
     for i, part in _parts(run, readers, theirs).items():
         c = np.asarray(part).ravel()[index].ravel()
@@ -151,11 +162,14 @@ def culprit(
         miss = float(np.linalg.norm(rest - factor * c)) / norm
         if best is None or miss < best[0]:
             best = miss, i, factor
-    if best is not None and best[0] < 1e-6:
+    if best is not None and best[0] < near:
         _, i, factor = best
-        if abs(factor + 1) < 1e-6:
+        if abs(factor + 1) < near:
             return i, "JAX lets no gradient through this call: an extra stop_gradient?"
         return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
+    several = _several(run, readers, theirs, rest, index)
+    if several:
+        return max(several), "JAX's gradients through several calls of this value are not torch's"
     silent = [i for i in readers if i not in run.parts]
     cut = [i for i in silent if run.values[i].op in ("detach", "data")]
     if cut:
@@ -170,6 +184,40 @@ def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np
         return run.parts
     rest = total - sum(run.parts.values(), np.zeros_like(total))
     return run.parts | {silent[0]: rest}
+
+
+def _several(
+    run: TorchRun, readers: list[int], total: np.ndarray, rest: np.ndarray, index: np.ndarray
+) -> list[int]:
+    """Some calls of one kind (the layers of a decoder) through all of which it goes wrong alike."""
+    parts = {i: x.ravel()[index].ravel() for i, x in _parts(run, readers, total).items()}
+    ops = {run.values[i].op for i in parts}
+    norm = float(np.linalg.norm(rest)) or 1.0
+    for op in ops:
+        chosen = [i for i in parts if run.values[i].op == op]
+        together = np.sum([parts[i] for i in chosen], 0)
+        size = float(together @ together)
+        factor = float(rest @ together) / size if size else 0.0
+        if len(chosen) > 1 and np.linalg.norm(rest - factor * together) < 1e-6 * norm:
+            return chosen
+    if 1 < len(parts) <= 64:
+        columns = np.stack(list(parts.values()), 1)
+        if len(columns) > 2 * len(parts):
+            factors = np.linalg.lstsq(columns, rest, rcond=None)[0]
+            if np.linalg.norm(rest - columns @ factors) < 1e-6 * norm:
+                return [i for i, f in zip(parts, factors, strict=True) if abs(f) > 1e-6]
+    return []
+
+
+def handed_on(run: TorchRun, seen: Alignment, number: int) -> int:
+    """The value itself, or what a reshape or a transpose that alone reads it hands on."""
+    while True:
+        readers = [i for i, v in enumerate(run.values) if number in v.inputs]
+        if len(readers) != 1 or not moves_only(run, readers[0]):
+            return number
+        if seen.first[readers[0]] != seen.first[number]:
+            return number
+        number = readers[0]
 
 
 def first_reader(run: TorchRun, number: int) -> int | None:
@@ -208,14 +256,29 @@ def moves_only(run: TorchRun, reader: int) -> bool:
     return run.values[reader].op in _MOVES
 
 
-def between(flow: Flow, seen: Alignment, spot: Spot, ahead: int | None) -> Key:
-    """The first equation that reads a JAX value on its way to what torch's call made."""
-    known = {seen.spots[k].key for found in seen.candidates for k in found}
+def between(
+    flow: Flow, seen: Alignment, spot: Spot, ahead: int | None, same: Set[Key] = frozenset()
+) -> Key:
+    """The first equation that reads a JAX value on its way to what torch's call made.
+
+    Args:
+      flow: The JAX program.
+      seen: The alignment.
+      spot: The JAX value.
+      ahead: What torch's call made.
+      same: Other JAX values with the same numbers: casts and stop_gradients on the way.
+
+    Returns:
+      A stop_gradient on the way, if there is one, else the first equation.
+    """
     readers = flow.children.get(spot.key, [])
     if ahead is None or not readers:
         return spot.key
     goal = {seen.spots[k].key for k in seen.candidates[ahead]}
+    stops = flow.between([spot.key], goal, seen.known - same, "stop_gradient")
+    if stops:
+        return stops[0]
     for key in sorted(readers, key=lambda key: flow.order[key]):
-        if key in goal or flow.ahead([key], known) & goal:
+        if key in goal or flow.ahead([key], seen.known - same) & goal:
             return key
     return min(readers, key=lambda key: flow.order[key])

@@ -27,7 +27,9 @@ def surface(proof: Proof) -> Surface:
         text = f"{count} cotangents inside"
         return Surface("backward", "pass", text, control=_planted(proof))
     wrong = _wrong(proof, draw, proof.differentiated[draw])
-    inside = [i for i in wrong if i not in proof.ends and _matters(proof, draw, i)]
+    read = {k for value in proof.runs[draw].values for k in value.inputs}
+    last = proof.ends - read  # nothing comes back into these but what the proof puts in
+    inside = [i for i in wrong if i not in last and _matters(proof, draw, i)]
     if not inside:
         text = f"{count} cotangents inside agree"
         return Surface("backward", "pass", text, control=_planted(proof))
@@ -40,8 +42,12 @@ def surface(proof: Proof) -> Surface:
 def _wrong(proof: Proof, draw: int, found: Gradients) -> list[int]:
     """The torch values whose cotangents differ in one draw."""
     run = proof.runs[draw]
-    noise = rounding(run, proof.noise[draw], lambda value: value.cotangent)
-    return backward.wrong(run, proof.spots(draw), found.cotangents, dict(enumerate(noise)))
+    noise = dict(enumerate(_noise(proof, draw)))
+    return backward.wrong(run, proof.spots(draw), found.cotangents, noise)
+
+
+def _noise(proof: Proof, draw: int) -> np.ndarray:
+    return rounding(proof.runs[draw], proof.noise[draw], lambda value: value.cotangent)
 
 
 def _matters(proof: Proof, draw: int, number: int) -> bool:
@@ -59,22 +65,27 @@ def _matters(proof: Proof, draw: int, number: int) -> bool:
 def _locate(proof: Proof, draw: int, number: int) -> Finding:
     """The call through which the cotangent of a torch value goes wrong."""
     run, seen = proof.runs[draw], proof.seen
+    spot = seen.spot(number)
+    assert spot is not None
+    number = backward.handed_on(run, seen, number)
     if proof.live:
         run = proof.side.run(proof.draws[draw], keep=True, parts_of=number)
-    value, spot = run.values[number], seen.spot(number)
-    assert spot is not None
+    value = run.values[number]
     ours = np.asarray(proof.differentiated[draw].cotangents[spot.key])[spot.turn]
     passed = _passed(proof, draw, number, value.cotangent)
     if proof.live or value.cotangent is None:
         both = value.data, proof.port.value(proof.draws[draw], spot)
-        reader, cause = backward.culprit(number, value.cotangent_data, ours, run, both)
+        reader, cause = backward.culprit(
+            number, value.cotangent_data, ours, run, both, _noise(proof, draw)[number]
+        )
     else:  # of the calls that read it, a dump cannot tell through which it goes wrong
         reader, cause = backward.first_reader(run, number), ""
     reader = None if passed else backward.through(run, seen, number, reader)
     at = value
     if reader is not None and not backward.moves_only(run, reader):
         at = run.values[reader]
-    key = passed or backward.between(proof.flow, seen, spot, reader)
+    same = {seen.spots[k].key for k in seen.candidates[number]}
+    key = passed or backward.between(proof.flow, seen, spot, reader, same)
     size = float(np.max(np.abs(ours), initial=0.0))
     worst = np.unravel_index(int(np.argmax(np.abs(ours))), ours.shape) if ours.size else ()
     torch_value = None if value.cotangent is None else float(magnitude(value.cotangent))

@@ -40,7 +40,7 @@ def forward(proof: Proof, draw: int, starts: Sequence[int], limit: int = 12) -> 
     seen = proof.seen
     run = proof.side.run(proof.draws[draw], keep=True)  # the calls hold the module's own weights
     spots, prints = jax_program.spots(proof.watched[draw][1])
-    known = {k for found in seen.candidates for k in found}
+    known = {k for i in range(len(seen.first)) for k in seen.matches(i)}
     new = np.array([k for k in range(len(spots)) if k not in known], np.int64)
     for i in starts[:limit]:
         value = run.values[i]

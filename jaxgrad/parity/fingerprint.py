@@ -73,6 +73,13 @@ def _scales(prints: np.ndarray) -> np.ndarray:
     return np.abs(scales)
 
 
+def times(print_: np.ndarray, number: np.ndarray) -> np.ndarray:
+    """The fingerprints of an array that is repeated so often: only the counts are others."""
+    found = np.broadcast_to(print_, (len(number), SIZE)).copy()
+    found[:, :_COUNTS] *= number
+    return found
+
+
 def stack(prints: Sequence[Any]) -> np.ndarray:
     """Several fingerprints as one (n, SIZE) array."""
     return np.stack([np.asarray(p) for p in prints]) if len(prints) else np.zeros((0, SIZE))

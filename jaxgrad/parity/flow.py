@@ -95,6 +95,16 @@ class Flow:
                     todo += self.children.get(key, ())
         return found
 
+    def between(self, start: Iterable[Key], goal: set[Key], stop: set[Key], name: str) -> list[Key]:
+        """The equations called `name` on the ways from some values to others, in order."""
+        found = [
+            key
+            for key in self.ahead(start, stop)
+            if leaf_of(key) is None and self.made.equations[key[0]].primitive.name == name
+        ]
+        found = [key for key in found if key in goal or self.ahead([key], stop) & goal]
+        return sorted(found, key=lambda key: self.order[key])
+
 
 def leaf_key(number: int) -> Key:
     return (-1 - number,), 0
@@ -120,5 +130,24 @@ def place(made: JaxProgram, key: Key) -> str:
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
     lines = (_compat.user_line(e) for e in (eqn, *reversed(around)))
-    line = next(filter(None, lines), None) or _compat.short_line(eqn)
+    line = next(filter(None, lines), None) or _beside(made, key[0], stacks[-1])
+    line = line or _compat.short_line(eqn)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
+
+
+def _beside(made: JaxProgram, path: Path, stack: str) -> str:
+    """The user's line of the nearest equation of the same module.
+
+    What a jitted function of JAX's own puts inline remembers where it was first traced, which may
+    be another module.
+    """
+    for away in range(1, 12):
+        for number in (path[-1] + away, path[-1] - away):
+            eqn = made.equations.get((*path[:-1], number))
+            other = None if eqn is None else str(eqn.source_info.name_stack)
+            if eqn is None or not other or not (stack.startswith(other) or other == stack):
+                continue
+            line = _compat.user_line(eqn)
+            if line:
+                return line
+    return ""

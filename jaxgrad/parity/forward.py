@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -33,21 +33,37 @@ def lost(run: TorchRun, seen: Alignment, wrong: Sequence[int]) -> list[int]:
     return sorted(found)
 
 
-def origins(run: TorchRun, seen: Alignment, region: Sequence[int]) -> list[int]:
+def origins(run: TorchRun, seen: Alignment, region: Sequence[int], mapped: Set[str]) -> list[int]:
     """Of these, the values whose own inputs were all found: here it goes wrong.
 
-    What is made of integers alone (a mask) says little: a port makes it in its own way.
+    What is made of integers or of constants alone (a mask, a rotary table) says little: a port
+    makes it in its own way.
     """
     inside = set(region)
+    moving = _moving(run, mapped)
     fed: set[int] = set()
     for i in region:
         value = run.values[i]
         reads = [k for k in value.inputs if k != i]
-        if value.weights or any(
-            k in fed or (k not in inside and not seen.trivial[k]) for k in reads
+        if i in moving and (
+            set(value.weights) & mapped
+            or any(k in fed or (k not in inside and not seen.trivial[k]) for k in reads)
         ):
             fed.add(i)
     return _sources(run, fed, fed) or _sources(run, inside, inside)
+
+
+def _moving(run: TorchRun, mapped: Container[str]) -> set[int]:
+    """The values that depend on an input or on a weight of the port; the rest are constants."""
+    found: set[int] = set()
+    for i, value in enumerate(run.values):
+        if (
+            value.op == "input"
+            or any(name in mapped for name in value.weights)
+            or any(k in found for k in value.inputs if k != i)
+        ):
+            found.add(i)
+    return found
 
 
 def _sources(run: TorchRun, chosen: set[int], inside: set[int]) -> list[int]:
@@ -89,10 +105,10 @@ class Sides(NamedTuple):
 
 def sides(flow: Flow, seen: Alignment, wrong: Sequence[Key]) -> Sides:
     """What is lost on the JAX side; `wrong` are its wrong outputs."""
-    known = {seen.spots[k].key for found in seen.candidates for k in found}
+    known = seen.known
 
     def matched(i: int) -> set[Key]:
-        return {seen.spots[k].key for k in seen.candidates[i]}
+        return {seen.spots[k].key for k in seen.matches(i)}
 
     region: set[Key] = set()
     # Indices, masks and other things that no weight and no known value is part of are left out.

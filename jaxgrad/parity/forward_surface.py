@@ -62,9 +62,12 @@ def _locate(proof: Proof, draw: int, wrong: Sequence[Judged]) -> Finding:
         return Finding("forward", "(the outputs)", first, f"{bad.name} differs", bad.index,
                        bad.torch, bad.jax, True)  # fmt: skip
     lost = forward.sides(proof.flow, seen, outs)
-    starts = forward.origins(run, seen, forward.lost(run, seen, ends))
+    mapped = {piece.name for piece in weights.pieces}
+    starts = forward.origins(run, seen, forward.lost(run, seen, ends), mapped)
     starts = forward.likely(run, lost, weights, starts) or ends[:1]
-    guess = _guess(proof, draw, starts)
+    # Constants that are alike in the user's weights (zeros of a bias) are not in the redrawn ones.
+    last = max(k for k, judged in enumerate(proof.judged_outputs) if _fails(judged))
+    guess = _guess(proof, last if len(proof.runs[last].values) == len(run.values) else draw, starts)
     start = starts[0] if guess is None else guess.value
     value = run.values[start]
     module = forward.module_of(run, starts) if guess is None else value.module
@@ -85,6 +88,10 @@ def _locate(proof: Proof, draw: int, wrong: Sequence[Judged]) -> Finding:
     )
 
 
+def _fails(judged: Sequence[Judged]) -> bool:
+    return any(j.verdict == "fail" for j in judged)
+
+
 def _guess(proof: Proof, draw: int, starts: Sequence[int]) -> Guess | None:
     """The usual mistake with which torch makes JAX's value."""
     if not proof.live:
@@ -99,7 +106,7 @@ def _planted(proof: Proof) -> str:
     for i in proof.plantable:
         spot = proof.seen.spot(i)
         assert spot is not None
-        outs, _ = proof.port.watch(proof.draws[0], {spot.key: np.float64(1 + PLANT)})
+        outs = proof.port.outputs(proof.draws[0], {spot.key: np.float64(1 + PLANT)})
         if any(j.verdict == "fail" for j in proof.judge_outputs(0, outs)):
             return f"{PLANT:g} planted at {place(proof.port.program, spot.key)} was found"
     return ""

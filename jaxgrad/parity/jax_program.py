@@ -30,6 +30,7 @@ from jaxgrad._jaxpr import (
     walk,
 )
 from jaxgrad.parity.fingerprint import SIZE, fingerprint
+from jaxgrad.parity.rounded import meant
 
 
 _LOW = tuple(np.dtype(d) for d in (jnp.float32, jnp.float16, jnp.bfloat16))
@@ -66,6 +67,7 @@ class JaxProgram:
     lengths: dict[Path, tuple[int, ...]] = dataclasses.field(default_factory=dict)
     closed: set[Path] = dataclasses.field(default_factory=set)
     pins: list[str] = dataclasses.field(default_factory=list)
+    numbers: list[float] = dataclasses.field(default_factory=list)  # that torch works with
 
     @property
     def params(self) -> list[np.ndarray]:
@@ -241,10 +243,10 @@ def watched(
         return outs, found or None
 
     def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
-        return after(eqn, path, _lifted(eqn, ins), slot)
+        return after(eqn, path, _lifted(eqn, ins, made.numbers), slot)
 
     outs, reads = evaluate(
-        _widened(made.jaxpr),
+        _widened(made),
         [jnp.asarray(x) for x in leaves],
         rule,
         slots=given,
@@ -300,7 +302,7 @@ def _enters(made: JaxProgram, path: Path) -> bool:
     return any(_is_low(v) for place in walk(inner(eqn)[0]) for v in place.eqn.outvars)
 
 
-def _lifted(eqn: Any, ins: list[Any]) -> list[Any]:
+def _lifted(eqn: Any, ins: list[Any], numbers: Sequence[float]) -> list[Any]:
     """Run one equation; what would round to less than float64 does not."""
     floats = [x for x in ins if hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)]
     if not any(_is_low(v) for v in (*eqn.invars, *eqn.outvars)):
@@ -314,24 +316,25 @@ def _lifted(eqn: Any, ins: list[Any]) -> list[Any]:
         for key, value in eqn.params.items()
         if isinstance(value, np.dtype) and value in _LOW
     }
-    return _compat.bind(eqn, [_wide(x) for x in ins], **params)
+    return _compat.bind(eqn, [_wide(x, numbers) for x in ins], **params)
 
 
-def _wide(x: Any) -> Any:
-    """A float64 copy of a lower value; a literal as the decimal number that someone wrote."""
+def _wide(x: Any, numbers: Sequence[float]) -> Any:
+    """A float64 copy of a lower value; a constant as the number that someone meant by it."""
     dtype = getattr(x, "dtype", None)
     if dtype not in _LOW:
         return x
-    if isinstance(x, jax.Array):
+    if _compat.is_traced(x):
         return x.astype(jnp.float64)
     x = np.asarray(x)
-    return np.float64(str(x[()])) if x.ndim == 0 else x.astype(np.float64)
+    number = meant(x, numbers) if x.ndim == 0 else None
+    return x.astype(np.float64) if number is None else np.float64(number)
 
 
-def _widened(jaxpr: Any) -> Any:
+def _widened(made: JaxProgram) -> Any:
     """The same jaxpr with the constants it holds as float64."""
-    opened, consts = _compat.open_jaxpr(jaxpr)
-    return jex_core.ClosedJaxpr(opened, [_wide(x) for x in consts])
+    opened, consts = _compat.open_jaxpr(made.jaxpr)
+    return jex_core.ClosedJaxpr(opened, [_wide(x, made.numbers) for x in consts])
 
 
 def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:

@@ -103,3 +103,13 @@ def noise(torch: np.ndarray, again: np.ndarray) -> float:
     """How far the second array is from the first, where both are finite."""
     apart = distance(np.asarray(again), torch)
     return float(np.max(apart, where=np.isfinite(apart), initial=0.0))
+
+
+def rounded(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The array with every number moved by what float32 may have rounded away.
+
+    Of the largest element: the sine of a rounded angle is as far off where it is small.
+    """
+    size = float(np.max(np.abs(x), where=np.isfinite(x), initial=0.0))
+    eps = float(np.finfo(np.float32).eps) * (size if size < 1e4 else np.abs(x))
+    return x + eps * rng.integers(-1, 2, x.shape, np.int8)

@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._jaxpr import abstract
 from jaxgrad.parity import jax_program
 from jaxgrad.parity.fingerprint import fingerprint
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.jax_program import JaxProgram, Key, Spot
+from jaxgrad.parity.judge import rounded
 from jaxgrad.parity.weights import WeightMap
 
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 # Compiling is most of the time, and the results are judged by float64 rules either way.
 _FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
+_KEPT = 2**28  # bytes; the fingerprints of more are made inside the loops, which compiles slowly
 
 
 @dataclasses.dataclass(frozen=True)
@@ -64,19 +69,37 @@ class Port:
     def watch(self, draw: Draw, scales: Any = None) -> tuple[list[np.ndarray], dict[Key, Any]]:
         """The outputs, and the fingerprint of every value."""
         outputs, found = self._watch(self.leaves(draw), scales or {})
-        looped = self.program.lengths
-        prints = {
-            key: np.asarray(x) if looped[key[0]] else self._print(x) for key, x in found.items()
-        }
+        prints = {key: self._print(key, x) for key, x in found.items()}
         return [np.asarray(x) for x in outputs], prints
 
-    @staticmethod
-    def _print(x: Any) -> np.ndarray:
-        return x if isinstance(x, np.ndarray) else fingerprint(np.asarray(x))
+    def outputs(self, draw: Draw, scales: Any) -> list[np.ndarray]:
+        """The outputs alone, with some values scaled."""
+        seen = jax_program.watched(self.program, self.leaves(draw), scales=scales)
+        return [np.asarray(x) for x in seen.outputs]
+
+    def _print(self, key: Key, x: Any) -> np.ndarray:
+        """The fingerprint of a value, of one in a loop that of each turn."""
+        x, turns = np.asarray(x), self.program.lengths[key[0]]
+        if turns and not self._keeps:
+            return x
+        each = x.reshape(-1, *x.shape[len(turns) :])
+        return np.stack([fingerprint(part) for part in each]).reshape(*turns, -1)
+
+    @functools.cached_property
+    def _keeps(self) -> bool:
+        """Whether the values in loops are few enough to be handed out whole."""
+        made = self.program
+        sizes = (
+            abstract(v).size * int(np.prod(made.lengths[path]))
+            for path, eqn in made.equations.items()
+            if made.lengths[path]
+            for v in eqn.outvars
+        )
+        return 8 * sum(sizes) <= _KEPT
 
     @functools.cached_property
     def _watch(self) -> Callable[..., Any]:
-        """Values outside of loops, fingerprints inside.
+        """Values outside of loops and of small ones; inside of large ones fingerprints.
 
         Equation by equation nothing large is kept and little is compiled; a loop's body would be
         compiled anew in every run, so a program that has one is compiled once and whole.
@@ -85,7 +108,7 @@ class Port:
 
         def run(leaves: Any, scales: Any) -> Any:
             def shown(key: Key, x: Any) -> Any:
-                return fingerprint(x) if made.lengths[key[0]] or not loops else x
+                return fingerprint(x) if made.lengths[key[0]] and not self._keeps else x
 
             seen = jax_program.watched(made, leaves, scales=scales, read=lambda _: True, show=shown)
             return seen.outputs, seen.prints
@@ -200,13 +223,12 @@ def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
     """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by one of its."""
     rng = np.random.default_rng([draw.number, salt, 1])
 
-    def leaf(x: Any, eps: float = float(np.finfo(np.float64).eps)) -> Any:
+    def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             return x
-        return x * (1 + eps * rng.integers(-1, 2, x.shape, np.int8))
+        return x * (1 + float(np.finfo(np.float64).eps) * rng.integers(-1, 2, x.shape, np.int8))
 
-    rough = float(np.finfo(np.float32).eps)
-    state = {name: leaf(x, rough) if name in fixed else leaf(x) for name, x in draw.state.items()}
+    state = {name: rounded(x, rng) if name in fixed else leaf(x) for name, x in draw.state.items()}
     return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
 
 
@@ -234,10 +256,10 @@ def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int)
     def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray) or not x.size or x.dtype.kind == "b":
             return x
-        if x.dtype.kind in "iu":
-            return np.roll(x, 1, -1) if x.ndim else x
         if np.all((x == 0) | (x == 1)):
             return x  # a mask
+        if x.dtype.kind in "iu":
+            return np.roll(x, 1, -1) if x.ndim else x
         return x * (1 + 0.2 * rng.standard_normal(x.shape))
 
     inputs = map_leaves(leaf, draw.inputs)
@@ -245,10 +267,11 @@ def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int)
 
 
 def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
-    """Buffers that only torch has and that float32 rounded: rotary tables, relative positions."""
+    """Constants that only torch has and that float32 rounded: rotary tables, sinusoids."""
+    frozen = [(name, x) for name, x in module.named_parameters() if not x.requires_grad]
     return [
         name
-        for name, x in module.named_buffers()
+        for name, x in [*module.named_buffers(), *frozen]
         if name not in mapped and x.is_floating_point() and _is_rounded(to_numpy(x))
     ]
 

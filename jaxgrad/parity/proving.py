@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxgrad.parity import backward, forward, front, jax_program, structure
 from jaxgrad.parity.align import Alignment, align
-from jaxgrad.parity.flow import Flow
+from jaxgrad.parity.flow import Flow, leaf_of
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.jax_program import Key, Spot
 from jaxgrad.parity.judge import Judged, judge
@@ -59,10 +59,11 @@ class Proof:
         )
         self.train = front.trains(trainable, program.param_paths, params)
         with clock("torch"):
-            drawn = self.side.drawn([name for name in found.tensors if found.leaves_of(name)])
+            drawn = self.side.drawn(self._mapped())
         self.draws = [d.draw for d in drawn]
         self.runs: list[TorchRun] = [d.run for d in drawn]
         self.noise: list[list[TorchRun]] = [d.again for d in drawn]
+        program.numbers = self.runs[0].numbers
         self.notes = list(self.side.notes)
         if program.pins:
             self.notes.append(
@@ -77,6 +78,19 @@ class Proof:
         with clock("align"):
             self.seen = self._align()
 
+    def _mapped(self) -> list[str]:
+        """The weights that the port takes from its params; a constant that it holds there and
+        makes itself all the same (a table of positions) is not one.
+        """
+        ends = {key for keys in self.flow.outputs for key in keys}
+        used = {leaf_of(key) for key in self.flow.back(ends, set())}
+        weights, flags = self.port.weights, self.side.flags
+        return [
+            name
+            for name in weights.tensors
+            if (leaves := weights.leaves_of(name)) and (flags.get(name) or used & set(leaves))
+        ]
+
     def _watch(self, draw: Draw) -> tuple[list[np.ndarray], dict[Key, Any]]:
         with self.clock("jax forward"):
             return structure.guarded(lambda: self.port.watch(draw))
@@ -90,6 +104,8 @@ class Proof:
         kept = self.port.weights
         if not any(piece.guessed for piece in kept.pieces) or agree(self.watched[1][0]):
             return
+        if any(j.verdict == "fail" for j in self.judge_outputs(0, self.watched[0][0])):
+            return  # constants that changed places are equal there: something else is wrong
         for weights in structure.other_pairings(kept):
             self.port.weights = weights
             seen = self._watch(self.draws[1])

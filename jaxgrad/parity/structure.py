@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxgrad import _compat
 from jaxgrad.parity import front, jax_program
+from jaxgrad.parity.flow import leaf_key, place
 from jaxgrad.parity.front import ProofError
 from jaxgrad.parity.interop import map_leaves, to_numpy
 from jaxgrad.parity.jax_program import JaxProgram
@@ -312,10 +313,12 @@ def surface(proof: Proof) -> Surface:
         elif trains and theirs is not None:
             dead = _dead(port, name, theirs)
             if dead:
-                differ(name, ", ".join(dead),
-                       "torch has a gradient, in JAX no path leads to it (None)",
-                       "an extra stop_gradient, or a weight that is not used")  # fmt: skip
-        copies = _copies(port.weights, name)
+                where = ", ".join(port.program.param_paths[i] for i in dead)
+                stop = _stop(proof, dead)
+                cause = f"an extra stop_gradient at {stop}" if stop else "a weight that is not used"
+                differ(name, where, "torch has a gradient, in JAX no path leads to it (None)",
+                       cause)  # fmt: skip
+        copies = _copies(port, name)
         if copies:
             differ(name, where, f"one parameter in torch, {len(copies)} leaves in JAX: not tied",
                    "each copy gets a part of the gradient and they drift apart")  # fmt: skip
@@ -343,14 +346,26 @@ def surface(proof: Proof) -> Surface:
     return Surface("structure", "pass", text)
 
 
-def _dead(port: Port, name: str, grad: np.ndarray) -> list[str]:
-    """The leaves that no derivative reaches, of a torch weight whose gradient is not zero there."""
-    dead = [
-        piece.leaf
-        for piece in port.weights.pieces
-        if piece.name == name and not port.live[piece.leaf] and np.any(grad.ravel()[piece.index])
-    ]
-    return [port.program.param_paths[i] for i in dict.fromkeys(dead)]
+def _stop(proof: Proof, leaves: Sequence[int]) -> str:
+    """Where the JAX program stops the gradient of some leaves last, if it does."""
+    made, flow = proof.port.program, proof.flow
+    goal = {key for keys in flow.outputs for key in keys}
+    stops = flow.between([leaf_key(i) for i in leaves], goal, set(), "stop_gradient")
+    return place(made, stops[0]) if stops else ""
+
+
+def _dead(port: Port, name: str, grad: np.ndarray) -> list[int]:
+    """The leaves that no derivative reaches, of a torch weight whose gradient is not zero there.
+
+    A converter may write a tied weight twice and the port use one copy: the other is no fault.
+    """
+    pieces = [piece for piece in port.weights.pieces if piece.name == name]
+    left = np.array(grad.ravel())
+    for piece in pieces:
+        if port.live[piece.leaf]:
+            left[piece.index] = 0
+    dead = [p.leaf for p in pieces if not port.live[p.leaf] and np.any(left[p.index])]
+    return list(dict.fromkeys(dead))
 
 
 def _all_zero(proof: Proof, leaves: list[int]) -> bool:
@@ -360,9 +375,10 @@ def _all_zero(proof: Proof, leaves: list[int]) -> bool:
     return all(grads[i] is None or not np.any(grads[i]) for i in leaves)
 
 
-def _copies(found: WeightMap, name: str) -> list[int]:
-    """The leaves that hold the same elements of a tensor."""
-    pieces = [p for p in found.pieces if p.name == name and p.index.size]
+def _copies(port: Port, name: str) -> list[int]:
+    """The leaves that hold the same elements of a tensor, and are used."""
+    pieces = [p for p in port.weights.pieces if p.name == name and p.index.size]
+    pieces = [p for p in pieces if port.live[p.leaf]]
     if len({p.leaf for p in pieces}) < 2:
         return []
     total = sum(p.index.size for p in pieces)

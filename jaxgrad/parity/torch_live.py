@@ -60,7 +60,7 @@ class Live:
 
     def again(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
         """Runs that differ from this one by rounding alone; of their gradients, by how much."""
-        return [_apart(run, self.run(moved(draw, self.rough, salt))) for salt in (0, 1)]
+        return [_apart(run, self.run(moved(draw, self.rough, salt), rough=salt)) for salt in (0, 1)]
 
     def run(self, draw: Draw, **options: Any) -> TorchRun:
         """torch on a draw, forward and back."""

@@ -11,11 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from jaxgrad.parity.fingerprint import fingerprint
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.jax_program import call_loss
+from jaxgrad.parity.judge import rounded
 from jaxgrad.parity.torch_values import Call, TorchRun, Value
 
 
@@ -63,6 +65,7 @@ def run(
     keep: bool = False,
     parts_of: int | None = None,
     salt: int = 0,
+    rough: int | None = None,
     dtype: torch.dtype = torch.float64,
 ) -> TorchRun:
     """Run `module` (already a copy in `dtype`) forward and back.
@@ -77,6 +80,7 @@ def run(
       keep: Whether to hold the values, not only their fingerprints.
       parts_of: A value whose cotangent is wanted separately for each call that reads it.
       salt: Seeds torch's own generator.
+      rough: Seeds noise of float32's size in the constants that the module holds in float32.
       dtype: Of the run; float64 lifts the casts that the module itself makes.
     """
     args = to_torch(inputs)
@@ -89,7 +93,7 @@ def run(
     watcher = _Watcher(module, leaves, keep, parts_of) if watch else None
     with (
         _settings(dtype, salt),
-        _Lifting(watcher, dtype) as lifting,
+        _Lifting(watcher, dtype, rough) as lifting,
         watcher or contextlib.nullcontext(),
     ):
         result = module(**args) if isinstance(args, Mapping) else module(*args)
@@ -130,6 +134,7 @@ def run(
         buffers={name: to_numpy(b) for name, b in module.named_buffers()},
         loss=float(total.detach()) if total is not None else None,
         pins=lifting.pins,
+        numbers=sorted(lifting.numbers),
         parts={k: to_numpy(g) for k, g in watcher.parts.items()} if watcher else {},
     )
 
@@ -156,13 +161,19 @@ def _settings(dtype: torch.dtype, salt: int) -> Iterator[None]:
 class _Lifting(TorchFunctionMode):
     """Sees every call of torch; in float64 a cast to less becomes none."""
 
-    def __init__(self, watcher: _Watcher | None, dtype: torch.dtype):
+    def __init__(self, watcher: _Watcher | None, dtype: torch.dtype, rough: int | None):
         super().__init__()
         self.watcher, self.lifts, self.pins = watcher, dtype == torch.float64, []
+        self.numbers: set[float] = set()
+        self.wide: dict[int, tuple[Tensor, Tensor]] = {}
+        self.rough = None if rough is None else np.random.default_rng(rough)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         kwargs = dict(kwargs or {})
+        if func is functional.multi_head_attention_forward and self.watcher and self.watcher.on:
+            with _opened(), self:
+                return func(*args, **kwargs)
         name = getattr(func, "__name__", str(func))
         low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _LOW]
         named = name in _LOWER and args and isinstance(args[0], Tensor)
@@ -173,8 +184,12 @@ class _Lifting(TorchFunctionMode):
             kwargs = {key: _lifted(x) for key, x in kwargs.items()}
             if named:
                 func = Tensor.double
+        self.numbers |= {x for x in (*args, *kwargs.values()) if isinstance(x, float)}
+        if self.lifts:
+            args, kwargs = self._wide(args), {key: self._wide(x) for key, x in kwargs.items()}
         read: tuple[int, ...] = ()
         if self.watcher and self.watcher.on:
+            self.watcher.adopt((args, kwargs))
             read = self.watcher.seen((args, kwargs))
             args, kwargs = self.watcher.apart(read, args, kwargs)
         out = func(*args, **kwargs)
@@ -183,6 +198,31 @@ class _Lifting(TorchFunctionMode):
             self.watcher.record(name, (args, kwargs), read, out, (func, args, kwargs))
             self.watcher.attribute((args, kwargs), first)
         return out
+
+    def _wide(self, x: Any) -> Any:
+        """A tensor of less than float64 that the module keeps as an attribute is a constant."""
+        if isinstance(x, list | tuple):
+            return type(x)(self._wide(y) for y in x) if type(x) in (list, tuple) else x
+        if not isinstance(x, Tensor) or x.dtype not in _LOW:
+            return x
+        if id(x) not in self.wide:
+            made = x.detach().double()
+            if self.rough is not None:
+                made = torch.as_tensor(rounded(made.numpy(), self.rough))
+            self.wide[id(x)] = x, made
+        return self.wide[id(x)][1]
+
+
+@contextlib.contextmanager
+def _opened() -> Iterator[None]:
+    """Functions written in Python do not hand themselves over: what they call is seen instead."""
+    names = functional.__dict__
+    before = names["has_torch_function"]
+    names["has_torch_function"] = lambda _: False
+    try:
+        yield
+    finally:
+        names["has_torch_function"] = before
 
 
 def _lifted(x: Any) -> Any:
@@ -202,6 +242,7 @@ class _Watcher:
         self.calls: list[Call] = []
         self.index: dict[int, int] = {}
         self._versions: dict[int, int] = {}
+        self._nodes: dict[Any, int] = {}  # (node of autograd, which output) -> value
         self._held: list[Tensor] = []  # so that an id stays its tensor's
         self._stack: list[tuple[str, int, tuple[int, ...]]] = []
         self._cotangents: dict[int, Tensor] = {}
@@ -236,6 +277,39 @@ class _Watcher:
         """The known values in a tree of arguments."""
         found = (self.index.get(id(x)) for x in _each(tree) if isinstance(x, Tensor))
         return tuple(dict.fromkeys(i for i in found if i is not None))
+
+    def adopt(self, tree: Any) -> None:
+        """Take up what a call made that Python does not see, a scripted function: autograd knows
+        what it was made of.
+        """
+        inside, self.on = self.on, False
+        try:
+            for x in _each(tree):
+                known = not isinstance(x, Tensor) or id(x) in self.index or id(x) in self.weights
+                if not known and _moves(x) and x.grad_fn is not None:
+                    read, weights = self._sources(x.grad_fn)
+                    self._add(x.grad_fn.name(), weights, read, x, None)
+        finally:
+            self.on = inside
+
+    def _sources(self, node: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
+        """The known values and the weights nearest to a node of autograd."""
+        read: list[int] = []
+        weights: list[str] = []
+        seen, todo = {node}, [node]
+        while todo:
+            for before in todo.pop().next_functions:
+                variable = getattr(before[0], "variable", None)
+                if before in self._nodes:
+                    read.append(self._nodes[before])
+                elif variable is not None and id(variable) in self.weights:
+                    weights.append(self.weights[id(variable)])
+                elif variable is not None and id(variable) in self.index:
+                    read.append(self.index[id(variable)])
+                elif before[0] is not None and before[0] not in seen:
+                    seen.add(before[0])
+                    todo.append(before[0])
+        return tuple(dict.fromkeys(read)), tuple(dict.fromkeys(weights))
 
     def apart(self, read: tuple[int, ...], args: Any, kwargs: Any) -> tuple[Any, Any]:
         """The arguments of a call, with a copy of its own of the value `parts_of`."""
@@ -320,6 +394,8 @@ class _Watcher:
         self.index[id(x)] = number
         self._versions[id(x)] = x._version
         self._held.append(x)
+        if x.grad_fn is not None:
+            self._nodes[x.grad_fn, x.output_nr] = number
         if x.requires_grad:
             self._listen(number, x)
 
@@ -346,6 +422,7 @@ class _Watcher:
 
     def _leave(self, out: Any) -> None:
         name, first, read = self._stack[-1]
+        self.adopt([x for _, x in flat_outputs(out)])
         self.record("result", (), read, [x for _, x in flat_outputs(out)])
         self._stack.pop()
         made = tuple(
@@ -370,8 +447,8 @@ def _moves(x: Tensor) -> bool:
 
 def _each(tree: Any) -> Iterator[Any]:
     if isinstance(tree, Mapping):
-        for value in tree.values():
-            yield from _each(value)
+        for key in sorted(tree, key=str):  # as JAX does: inputs by name are in the same order
+            yield from _each(tree[key])
     elif isinstance(tree, list | tuple):
         for value in tree:
             yield from _each(value)

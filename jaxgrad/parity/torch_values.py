@@ -54,6 +54,7 @@ class TorchRun:
     buffers: dict[str, np.ndarray]
     loss: float | None
     pins: list[str]  # where the module itself cast to less than float64
+    numbers: list[float]  # the floats among the arguments of the calls
     parts: dict[int, np.ndarray]  # see `parts_of`: first value made -> cotangent through that call
 
 
