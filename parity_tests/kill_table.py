@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxgrad.parity import Report, front, prove
+from jaxgrad.parity import Report, prove
+from jaxgrad.parity.proof import front
 from parity_tests import usual
 from parity_tests.settings import configure
 from parity_tests.twins.bug import Bug

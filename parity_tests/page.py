@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxgrad.parity.compare import Leaf
-from jaxgrad.parity.proof_page import number, template
+from jaxgrad.parity.proof.page import number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.engine import Result

@@ -13,13 +13,14 @@ from jax import lax
 from torch import nn
 
 from jaxgrad._jaxpr import is_inexact
-from jaxgrad.parity import jax_program, prove
-from jaxgrad.parity.align import align
-from jaxgrad.parity.fingerprint import apart, fingerprint
-from jaxgrad.parity.jax_program import Spot
-from jaxgrad.parity.judge import judge
-from jaxgrad.parity.layout import layout
-from jaxgrad.parity.weights_infer import infer
+from jaxgrad.parity import prove
+from jaxgrad.parity.proof.align import align
+from jaxgrad.parity.proof.fingerprint import apart, fingerprint
+from jaxgrad.parity.proof.judge import judge
+from jaxgrad.parity.proof.sides import jax_program
+from jaxgrad.parity.proof.sides.jax_program import Spot
+from jaxgrad.parity.proof.weights.infer import infer
+from jaxgrad.parity.proof.weights.layout import layout
 from parity_tests import kill_table
 from parity_tests.case import identity
 from parity_tests.twins.bug import Bug

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from jaxgrad.parity import Finding, Report, Surface
-from jaxgrad.parity.proof_page import headline, render
+from jaxgrad.parity.proof.page import headline, render
 
 
 EVIL = '<script>document.title="owned"</script>'

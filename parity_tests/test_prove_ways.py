@@ -13,8 +13,9 @@ import jax
 import numpy as np
 import pytest
 
-from jaxgrad.parity import Finding, Report, Surface, packing
+from jaxgrad.parity import Finding, Report, Surface
 from jaxgrad.parity.__main__ import main
+from jaxgrad.parity.proof.sides import packing
 
 
 pytest_plugins = "pytester"

@@ -15,10 +15,11 @@ import numpy as np
 import optax
 import torch
 
-from jaxgrad.parity import jax_program, structure, torch_run
-from jaxgrad.parity.front import ProofError, normalise
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.torch_live import Live, made_optimizer
+from jaxgrad.parity.proof.front import ProofError, normalise
+from jaxgrad.parity.proof.sides import jax_program, torch_run
+from jaxgrad.parity.proof.sides.torch_live import Live, made_optimizer
+from jaxgrad.parity.proof.surfaces import structure
 
 
 Arrays = Mapping[str, np.ndarray]

@@ -5,9 +5,9 @@ from jaxgrad.parity.compare import Leaf as Leaf
 from jaxgrad.parity.compare import Raises as Raises
 from jaxgrad.parity.compare import Tolerance as Tolerance
 from jaxgrad.parity.compare import compare as compare
-from jaxgrad.parity.dumping import dump as dump
-from jaxgrad.parity.front import ProofError as ProofError
-from jaxgrad.parity.proof import Finding as Finding
-from jaxgrad.parity.proof import Report as Report
-from jaxgrad.parity.proof import Surface as Surface
-from jaxgrad.parity.prover import prove as prove
+from jaxgrad.parity.proof.front import ProofError as ProofError
+from jaxgrad.parity.proof.prover import prove as prove
+from jaxgrad.parity.proof.report import Finding as Finding
+from jaxgrad.parity.proof.report import Report as Report
+from jaxgrad.parity.proof.report import Surface as Surface
+from jaxgrad.parity.proof.sides.dumping import dump as dump

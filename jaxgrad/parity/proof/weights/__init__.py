@@ -1,0 +1,1 @@
+"""Which element of which torch tensor stands in which element of which JAX leaf."""
