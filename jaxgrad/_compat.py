@@ -145,8 +145,8 @@ def user_line(eqn: jex_core.JaxprEqn) -> str:
     return ""
 
 
-def enable_x64() -> Any:
-    """A context in which float64 is float64, also inside `jit` where x64 is off."""
+def enable_x64(on: bool = True) -> Any:
+    """A context in which float64 is float64, or is not, also inside `jit`."""
     if hasattr(jax, "enable_x64"):
-        return jax.enable_x64(True)
-    return getattr(jax, "experimental").enable_x64()  # noqa: B009  # before 0.8
+        return jax.enable_x64(on)
+    return getattr(jax, "experimental").enable_x64(on)  # noqa: B009  # before 0.8

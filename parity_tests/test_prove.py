@@ -156,6 +156,25 @@ def test_low_precision_inside_is_lifted_and_named(given):
     assert found.verdict == "fail" and found.first.torch.startswith("norm")
 
 
+@pytest.mark.parametrize("fast", [True, False])
+def test_digits_that_float32_loses_are_told(fast):
+    """E[x^2] - E[x]^2 is the variance: right in float64, and no good in float32."""
+
+    def norm(params, x):
+        mean = jnp.mean(x, -1, keepdims=True)
+        square = jnp.mean(x**2, -1, keepdims=True) - mean**2
+        var = square if fast else jnp.var(x, -1, keepdims=True)
+        return (x - mean) * lax.rsqrt(var + 1e-5) * params["weight"] + params["bias"]
+
+    module = nn.LayerNorm(16)
+    params = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+    x = (5 + 0.1 * np.random.default_rng(0).standard_normal((4, 16))).astype(np.float32)
+    report = prove(module, norm, params, (x,))
+    assert report.verdict == "pass", report
+    assert any("loses digits" in note for note in report.notes) == fast, report.notes
+    assert "times torch's own error" in report.surfaces["gradients"].text
+
+
 def test_constant_weights_are_paired_and_redrawn(given):
     module = nn.Sequential(nn.LayerNorm(6), nn.LayerNorm(6))
     params = [{"scale": np.ones(6), "shift": np.zeros(6)} for _ in range(2)]

@@ -179,6 +179,11 @@ class Dumped:
         del draw, options
         raise ProofError(f"{self.path.name} is a dump: torch cannot be run again")
 
+    def single(self, draw: Draw) -> list[TorchRun]:
+        """Nothing: a dump holds float64 alone."""
+        del draw
+        return []
+
     def steps(self, factory: Any, steps: int, *, reruns: int = 2) -> Steps:
         """The steps that were dumped."""
         del factory, reruns

@@ -53,6 +53,7 @@ class Spot(NamedTuple):
 class JaxProgram:
     """A traced program: leaves of params, then leaves of the inputs, to leaves of the outputs."""
 
+    fun: Callable[..., list[Any]]  # the user's, of leaves
     jaxpr: Any
     leaves: list[np.ndarray]  # of params and inputs, float64
     param_paths: list[str]
@@ -150,6 +151,7 @@ def program(
 
     jaxpr = jax.make_jaxpr(flat_fun)(*param_leaves, *input_leaves)
     made = JaxProgram(
+        fun=flat_fun,
         jaxpr=jaxpr,
         leaves=[*param_leaves, *input_leaves],
         param_paths=param_paths,

@@ -130,22 +130,33 @@ class Port:
     def live(self) -> list[bool]:
         return jax_program.live(self.program)
 
+    def cotangents(self) -> list[np.ndarray | None]:
+        """What comes back into each output."""
+        return [
+            self.cotangent(np.zeros(x.shape)) if jnp.issubdtype(x.dtype, jnp.inexact) else None
+            for x in self.program.jaxpr.out_avals[: len(self.program.out_paths)]
+        ]
+
+    def objective(self, outputs: Sequence[Any], cotangents: Sequence[Any]) -> Any:
+        """The number whose gradients are compared: the loss, or the outputs by their cotangents."""
+        count = len(self.program.out_paths)
+        if self.has_loss:
+            return jnp.sum(jnp.real(outputs[count - 1]))
+        total = jnp.zeros(())
+        for x, g in zip(outputs[:count], cotangents, strict=True):
+            if g is not None:
+                total = total + jnp.sum(jnp.real(x * g.reshape(x.shape)))
+        return total
+
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
-        made, has_loss = self.program, self.has_loss
-        count = len(made.out_paths)
+        made = self.program
 
         def run(fixed: Any, moving: Any, cotangents: Any, slots: Any, scales: Any, bends: Any):
             def objective(moving: Any, slots: Any) -> Any:
                 leaves = [m if m is not None else f for m, f in zip(moving, fixed, strict=True)]
                 seen = jax_program.watched(made, leaves, slots=slots, scales=scales, bends=bends)
-                if has_loss:
-                    return jnp.sum(jnp.real(seen.outputs[count - 1])), seen.outputs
-                total = jnp.zeros(())
-                for x, g in zip(seen.outputs[:count], cotangents, strict=True):
-                    if g is not None:
-                        total = total + jnp.sum(jnp.real(x * g.reshape(x.shape)))
-                return total, seen.outputs
+                return self.objective(seen.outputs, cotangents), seen.outputs
 
             return jax.grad(objective, (0, 1), has_aux=True)(moving, slots)
 
@@ -170,14 +181,10 @@ class Port:
         """
         given = list(self.leaves(draw) if leaves is None else leaves)
         moves = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in given]
-        cotangents = [
-            self.cotangent(np.zeros(x.shape)) if jnp.issubdtype(x.dtype, jnp.inexact) else None
-            for x in self.program.jaxpr.out_avals[: len(self.program.out_paths)]
-        ]
         (grads, found), outputs = self._differentiate(
             [None if m else x for x, m in zip(given, moves, strict=True)],
             [x if m else None for x, m in zip(given, moves, strict=True)],
-            cotangents,
+            self.cotangents(),
             {key: jax_program.slot(self.program, key) for key in slots},
             {key: jnp.asarray(x) for key, x in (scales or {}).items()},
             {key: jnp.asarray(x) for key, x in (bends or {}).items()},

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.interop import cast, to_numpy
 from jaxgrad.parity.proof.front import ProofError
 from jaxgrad.parity.proof.judge import noise
 from jaxgrad.parity.proof.sides import jax_program, torch_run
@@ -79,6 +79,17 @@ class Live:
         )
         self.module.zero_grad()  # a large module's gradients are kept once
         return found
+
+    def single(self, draw: Draw) -> list[TorchRun]:
+        """torch in float32: on the draw, and with every weight moved by an ULP of float32."""
+        module = torch_run.twin(self.given, torch.float32)
+        runs = []
+        for near in (draw, *(moved(draw, list(draw.state), salt) for salt in (0, 1))):
+            load(module, near.state)
+            given = cast(near.inputs, np.float32)
+            runs.append(torch_run.run(module, given, self.pick, self.loss, self._cotangent,
+                                      watch=False, dtype=torch.float32))  # fmt: skip
+        return runs
 
     def _cotangent(self, name: str, output: np.ndarray) -> np.ndarray:
         del name

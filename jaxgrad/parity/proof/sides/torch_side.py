@@ -60,6 +60,10 @@ class TorchSide(Protocol):
         """torch on a draw, forward and back."""
         ...
 
+    def single(self, draw: Draw) -> list[TorchRun]:
+        """torch in float32, and how far rounding moves it there."""
+        ...
+
     def steps(self, factory: Any, steps: int, *, reruns: int = 2) -> Steps:
         """An optimizer on the first draw."""
         ...

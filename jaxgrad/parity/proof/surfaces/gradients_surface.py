@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jaxgrad.parity.proof.front import ProofError
 from jaxgrad.parity.proof.judge import PLANT, Judged, judge
 from jaxgrad.parity.proof.report import Finding, Surface
+from jaxgrad.parity.proof.surfaces import single_precision
 
 
 if TYPE_CHECKING:
@@ -43,6 +44,12 @@ def surface(proof: Proof) -> Surface:
     zeros = sum(j.verdict == "zero" for j in judged)
     if zeros:
         text += f"; {zeros} are zero but for rounding on both sides"
+    with proof.clock("float32"):
+        loss = single_precision.loss_of_digits(proof)
+    if loss is not None:
+        clause, note = single_precision.said(loss)
+        text += f"; {clause}"
+        proof.notes += [note] if note else []
     return Surface("gradients", "pass", text, rows, control=_planted(proof))
 
 
