@@ -154,6 +154,12 @@ def summary(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def _usual_of(path: pathlib.Path) -> dict[tuple[str, str], dict[str, bool]]:
+    """What the usual rules said of each bug in an earlier run."""
+    bugs = json.loads(path.read_text())["kill_table"]["bugs"]
+    return {(row["twin"], row["bug"]): row["usual"] for row in bugs if row["usual"]}
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -164,6 +170,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--wraps", nargs="+", choices=list(WRAPS), default=list(WRAPS))
     parser.add_argument("--no-usual", action="store_true", help="leave the usual rules out")
+    parser.add_argument("--usual-from", type=pathlib.Path, metavar="JSON",
+                        help="of an earlier run: the usual rules do not change with prove")  # fmt: skip
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args(argv)
@@ -175,9 +183,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         chosen = sorted(
             random.Random(0).sample(chosen, options.sample), key=lambda c: (c[0], c[1].name)
         )
+    known = _usual_of(options.usual_from) if options.usual_from else {}
     rows = []
     for k, (name, bug) in enumerate(chosen, 1):
-        row = judge(name, bug, by_usual=not options.no_usual)
+        before = known.get((name, bug.name))
+        row = judge(name, bug, by_usual=not options.no_usual and before is None)
+        row = row._replace(usual=before) if before is not None else row
         mark = "found" if row.found else "MISSED"
         where = (
             ""
