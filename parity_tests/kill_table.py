@@ -170,8 +170,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--wraps", nargs="+", choices=list(WRAPS), default=list(WRAPS))
     parser.add_argument("--no-usual", action="store_true", help="leave the usual rules out")
-    parser.add_argument("--usual-from", type=pathlib.Path, metavar="JSON",
-                        help="of an earlier run: the usual rules do not change with prove")  # fmt: skip
+    text = "an earlier run: what the usual rules say does not change with prove"
+    parser.add_argument("--usual-from", type=pathlib.Path, metavar="JSON", help=text)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args(argv)
