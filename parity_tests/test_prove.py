@@ -404,3 +404,14 @@ def test_the_kill_table_says_where():
     assert kill_table.matches("layers.0.norm", bug.where)
     assert kill_table.matches("layers.0.norm.weight", bug.where)
     assert not kill_table.matches("layers.0.mlp", bug.where)
+
+
+def test_a_verdict_stands_where_its_place_is_not_found(given, monkeypatch):
+    def broken(*args):
+        raise KeyError("spot")
+
+    monkeypatch.setattr("jaxgrad.parity.proof.surfaces.forward.origins", broken)
+    report = proved(given, fn=functools.partial(port, eps=1e-3))
+    assert report.verdict == "fail"
+    assert report.notes == ("the first place was not found, a fault of jaxgrad: KeyError: 'spot'",)
+    assert "output differs" in str(report)

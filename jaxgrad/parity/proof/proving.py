@@ -13,6 +13,7 @@ from jaxgrad.parity.proof import front
 from jaxgrad.parity.proof.align import Alignment, align
 from jaxgrad.parity.proof.front import ProofError
 from jaxgrad.parity.proof.judge import Judged, judge
+from jaxgrad.parity.proof.report import Finding
 from jaxgrad.parity.proof.sides import jax_program
 from jaxgrad.parity.proof.sides.flow import Flow, leaf_of
 from jaxgrad.parity.proof.sides.jax_program import Key, Spot
@@ -131,6 +132,16 @@ class Proof:
         """Whether torch can be run again; a dump cannot, and some questions stay open."""
         return self.side.module is not None
 
+    def located(self, find: Callable[[], Finding], otherwise: Finding) -> Finding:
+        """The place of what fails. A verdict stands also where looking for its place goes wrong."""
+        try:
+            with self.clock("locate"):
+                return find()
+        except Exception as error:
+            fault = f"{type(error).__name__}: {error}"
+            self.notes.append(f"the first place was not found, a fault of jaxgrad: {fault}")
+            return otherwise
+
     # -- forward
 
     def judge_outputs(self, number: int, ours: Sequence[np.ndarray]) -> list[Judged]:
@@ -164,8 +175,9 @@ class Proof:
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:
-        """The same in the first draw, each once."""
-        return tuple(dict.fromkeys(s.key for s in self.spots().values()))
+        """The same in every draw, each once."""
+        every = range(len(self.draws))
+        return tuple(dict.fromkeys(s.key for k in every for s in self.spots(k).values()))
 
     @functools.cached_property
     def ends(self) -> set[int]:

@@ -247,6 +247,7 @@ class _Watcher:
         self._stack: list[tuple[str, int, tuple[int, ...]]] = []
         self._cotangents: dict[int, Tensor] = {}
         self._budget = _KEPT
+        self._makers = 0
         named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]
         self.weights = {id(x): name for name, x in reversed(named)}
         for x in leaves:
@@ -361,6 +362,7 @@ class _Watcher:
         inside = self.on
         self.on = False
         try:
+            self._makers += 1
             weights = tuple(self.weights[id(x)] for x in _each(args) if id(x) in self.weights)
             given = [x for x in _each(args) if id(x) in self.index]
             for x in (*_each(out), *given):
@@ -368,7 +370,7 @@ class _Watcher:
                     continue
                 if self._versions.get(id(x)) == x._version:
                     continue  # known, and as it was
-                self._add(op, weights, read, x, call if self.keep else None)
+                self._add(op, weights, read, x, call)
         finally:
             self.on = inside
 
@@ -383,7 +385,8 @@ class _Watcher:
             shape=tuple(x.shape),
             print=np.asarray(fingerprint(data)),
             weights=weights,
-            call=call,
+            call=call if self.keep else None,
+            maker=self._makers if call is not None else -1,
             requires_grad=x.requires_grad,
         )
         if self.keep and self._budget > data.nbytes:

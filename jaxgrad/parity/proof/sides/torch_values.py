@@ -25,6 +25,7 @@ class Value:
     cotangent: np.ndarray | None = None  # fingerprint of the total cotangent, None where none came
     cotangent_data: np.ndarray | None = None
     call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, where values are kept
+    maker: int = -1  # the number of that call: what it made beside this has the same
     requires_grad: bool = True
 
     @property

@@ -73,9 +73,8 @@ def _shared(run: TorchRun, number: int) -> bool:
     beside = [
         k for k in (number - 2, number - 1, number + 1, number + 2) if 0 <= k < len(run.values)
     ]
-    return value.op not in _MOVES and any(
-        run.values[k].call is not None and run.values[k].call is value.call for k in beside
-    )
+    made = value.maker >= 0 and any(run.values[k].maker == value.maker for k in beside)
+    return made and value.op not in _MOVES
 
 
 def wrong(

@@ -33,8 +33,10 @@ def surface(proof: Proof) -> Surface:
     if not inside:
         text = f"{count} cotangents inside agree"
         return Surface("backward", "pass", text, control=_planted(proof))
-    with proof.clock("locate"):
-        finding = _locate(proof, draw, inside[-1])
+    value = proof.runs[draw].values[inside[-1]]
+    text = f"the cotangent of torch's {value.name} differs"
+    plain = Finding("backward", value.module or forward.ROOT, "not found", text, op=value.op)
+    finding = proof.located(lambda: _locate(proof, draw, inside[-1]), plain)
     text = f"{len(inside)} of {count} cotangents inside differ"
     return Surface("backward", "fail", text, (), (finding,))
 
@@ -65,8 +67,7 @@ def _matters(proof: Proof, draw: int, number: int) -> bool:
 def _locate(proof: Proof, draw: int, number: int) -> Finding:
     """The call through which the cotangent of a torch value goes wrong."""
     run, seen = proof.runs[draw], proof.seen
-    spot = seen.spot(number)
-    assert spot is not None
+    spot = proof.spots(draw)[number]
     number = backward.handed_on(run, seen, number)
     if proof.live:
         run = proof.side.run(proof.draws[draw], keep=True, parts_of=number)

@@ -25,8 +25,7 @@ def surface(proof: Proof) -> Surface:
     rows = tuple(j.row() for j in judged)
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        with proof.clock("locate"):
-            finding = _locate(proof, draw, wrong)
+        finding = proof.located(lambda: _locate(proof, draw, wrong), _unplaced(wrong[0]))
         text = f"{wrong[0].name} is off by {wrong[0].share:.2g} of its scale"
         if draw:
             text += " with redrawn weights and inputs (with those given it is not)"
@@ -87,6 +86,11 @@ def _locate(proof: Proof, draw: int, wrong: Sequence[Judged]) -> Finding:
         guess.text if guess is not None else "",
         value.op,
     )
+
+
+def _unplaced(bad: Judged) -> Finding:
+    text = f"{bad.name} differs"
+    return Finding("forward", "(the outputs)", "the output", text, bad.index, bad.torch, bad.jax)
 
 
 def _fails(judged: Sequence[Judged]) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -32,17 +34,41 @@ _SYNONYMS = {
 
 
 def likeness(name: str, path: str) -> float:
-    """How alike a torch name and a JAX path are: words in common, numbers counted double."""
+    """How alike a torch name and a JAX path are: 1 for the same words in order, 0 for none.
+
+    >>> likeness("layers.0.norm.running_mean", "batch_stats/layers/0/norm/mean")
+    0.8333333333333334
+    >>> likeness("layers.0.shortcut.norm.running_mean", "batch_stats/layers/0/norm/mean")
+    0.7692307692307693
+    """
     left, right = _words(name), _words(path)
-    both = sum((2.0 if w.isdigit() else 1.0) for w in left if w in right)
-    return both / (1 + 0.1 * abs(len(left) - len(right)))
+    both = 2 * _in_common(left, right)
+    return both / (sum(map(_weight, left)) + sum(map(_weight, right)) or 1.0)
 
 
-def _words(text: str) -> list[str]:
+def _weight(word: str) -> float:
+    """Which layer it is says more than what it is called."""
+    return 2.0 if word.isdigit() else 1.0
+
+
+def _in_common(left: Sequence[str], right: Sequence[str]) -> float:
+    """The weight of the heaviest sequence of words that is in both, in this order."""
+    above = [0.0] * (len(right) + 1)
+    for word in left:
+        row = [0.0]
+        for k, other in enumerate(right):
+            same = above[k] + _weight(word) if word == other else 0.0
+            row.append(max(same, above[k + 1], row[k]))
+        above = row
+    return above[-1]
+
+
+@functools.cache
+def _words(text: str) -> tuple[str, ...]:
     text = text.replace("running_mean", "mean").replace("running_var", "var")
     text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
     words: list[str] = re.findall(r"[a-z]+|\d+", text.lower())
-    return [_SYNONYMS.get(w, w) for w in words if w not in ("params", "param", "value")]
+    return tuple(_SYNONYMS.get(w, w) for w in words if w not in ("params", "param", "value"))
 
 
 def same_leaf(path: str, other: str) -> bool:
