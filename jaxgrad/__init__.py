@@ -3,6 +3,7 @@
 The surface, one list; names are torch's for behaviours and JAX's for helpers.
 """
 
+from jaxgrad import optim as optim
 from jaxgrad.backward import accumulate as accumulate
 from jaxgrad.backward import depends_on as depends_on
 from jaxgrad.backward import grad as grad

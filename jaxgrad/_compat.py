@@ -125,3 +125,10 @@ def user_line(eqn: jex_core.JaxprEqn) -> str:
         if "site-packages" not in path and not path.startswith(_OWN) and path[:1] != "<":
             return f"{pathlib.Path(path).name}:{frame.line_num}"
     return ""
+
+
+def enable_x64() -> Any:
+    """A context in which float64 is float64, also inside `jit` where x64 is off."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(True)
+    return getattr(jax, "experimental").enable_x64()  # noqa: B009  # before 0.8

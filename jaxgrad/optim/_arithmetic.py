@@ -1,0 +1,236 @@
+"""The element arithmetic of torch's optimizers, twice: what XLA makes fast, and torch's own bits.
+
+torch's CPU kernels round an `add` with alpha, an `addcmul` and a `lerp` once, by a fused
+multiply-add, and everything else after every operation. XLA fuses or not as it sees fit.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxgrad import _compat
+from jaxgrad.optim._scalars import Scalar, is_number, rounded
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Displaced:
+    """A parameter on its way: where it started, and how far it has come, which is optax's update.
+
+    `p + (p_new - p)` would cost two operations an element more than the displacement itself.
+    """
+
+    def __init__(self, start: jax.Array, by: Any = 0.0) -> None:
+        self.start, self.by = start, by
+
+    def __add__(self, other: jax.Array) -> Displaced:
+        return Displaced(self.start, other if is_number(self.by) else self.by + other)
+
+    def scaled(self, factor: Any, less: Any) -> Displaced:
+        """Times `factor`, which is `less` below one."""
+        moved = -(self.start * less)
+        return Displaced(self.start, moved if is_number(self.by) else moved + self.by * factor)
+
+    @property
+    def value(self) -> jax.Array:
+        return self.start if is_number(self.by) else self.start + self.by
+
+
+def _value(x: Any) -> Any:
+    return x.value if isinstance(x, Displaced) else x
+
+
+def _in_float32(method: Method) -> Method:
+    """Half-precision numbers are computed in float32 and rounded after each operation, as torch."""
+
+    @functools.wraps(method)
+    def wrapped(self: Any, x: Any, *args: Any) -> Any:
+        dtype = (x.start if isinstance(x, Displaced) else x).dtype
+        if dtype.itemsize > 2:
+            return method(self, x, *args)
+        if isinstance(x, Displaced):
+            x = Displaced(_wide(x.start), _wide(x.by))
+        out = method(self, x, *map(_wide, args))
+        if isinstance(out, Displaced):
+            return Displaced(out.start.astype(dtype), out.by.astype(dtype))
+        return out.astype(dtype)
+
+    return wrapped  # pyright: ignore[reportReturnType]
+
+
+def _wide(x: Any) -> Any:
+    return x.astype(np.float32) if isinstance(x, jax.Array) else x
+
+
+class Fast:
+    """One operation of torch a method, as XLA computes it best."""
+
+    exact = False
+
+    def seal(self, x: Any) -> Any:
+        """`x`, which the compiler may not look through; here it may."""
+        return x
+
+    def scalar(self, x: Any) -> Any:
+        """A hyperparameter: a Python number stays one, an array is torch's tensor of one element."""
+        return x if is_number(x) else Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.seal)
+
+    def double(self, x: Any) -> Scalar:
+        """What torch has as a Python double and knows at run time only, as `step.item()`."""
+        return Scalar(x, False, self.seal)
+
+    @_in_float32
+    def mul(self, x: Any, factor: Any) -> Any:
+        """`x * factor`."""
+        return self.seal(x * _like(factor, x))
+
+    @_in_float32
+    def decay(self, x: Any, rate: Any) -> Any:
+        """A parameter times `1 - rate`."""
+        if isinstance(x, Displaced):
+            return x.scaled(_like(1 - rate, x), _like(rate, x))
+        return self.mul(x, 1 - rate)
+
+    @_in_float32
+    def add(self, x: Any, y: Any, alpha: Any = 1) -> Any:
+        """`x + alpha * y`, y an array or a number."""
+        y = _like(_value(y), x)
+        return x + y if is_number(alpha) and alpha == 1 else self._fma(_like(alpha, y), y, x)
+
+    def sub(self, x: Any, y: Any) -> Any:
+        """`x - y`."""
+        return self.add(_value(x), _value(y), -1)
+
+    @_in_float32
+    def addcmul(self, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
+        """`x + value * a * b`."""
+        return self._fma(self._times(value, a), b, x)
+
+    @_in_float32
+    def addcdiv(self, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
+        """`x + value * a / b`."""
+        return x + self.seal(self._times(value, a) / b)
+
+    @_in_float32
+    def lerp(self, x: Any, end: Any, weight: Any) -> Any:
+        """`x + weight * (end - x)`, from the end that is nearer."""
+        weight = _like(weight, x)
+        near = abs(weight) < 0.5
+        if isinstance(near, (bool, np.bool_)):
+            coefficient, base = (weight, x) if near else (weight - weight.dtype.type(1), end)
+        else:
+            coefficient = jnp.where(near, weight, weight - 1)
+            base = jnp.where(near, x, end)
+        return self._fma(coefficient, end - x, base)
+
+    @_in_float32
+    def div(self, x: Any, y: Any) -> Any:
+        """`x / y`, y an array or a number."""
+        return self.seal(x / self._divisor(_like(y, x), x))
+
+    @_in_float32
+    def rdiv(self, x: Any, number: Any) -> Any:
+        """`number / x`, which torch computes by the reciprocal."""
+        return self.mul(self.seal(1 / x), number)
+
+    @_in_float32
+    def sqrt(self, x: Any) -> Any:
+        return self.seal(jnp.sqrt(x))
+
+    def _times(self, value: Any, x: Any) -> Any:
+        if is_number(value) and abs(value) == 1:
+            return x if value == 1 else -x
+        return self.seal(_like(value, x) * x)
+
+    def _fma(self, x: Any, y: Any, z: Any) -> Any:
+        return z + x * y
+
+    def _divisor(self, y: Any, x: Any) -> Any:
+        del x
+        return y
+
+
+def _like(y: Any, x: Any) -> Any:
+    """A number in the dtype of the array `x`; an array as it is."""
+    dtype = x.start.dtype if isinstance(x, Displaced) else x.dtype
+    return y if isinstance(y, jax.Array) else rounded(y, dtype)
+
+
+class Exact(Fast):
+    """The same to the last bit of torch's, on any device that rounds as IEEE 754 says.
+
+    Args:
+      witness: Any array that the compiler cannot know, of at least 32 bits an element.
+    """
+
+    exact = True
+
+    def __init__(self, witness: jax.Array) -> None:
+        # A NaN with a payload that no computation makes: zero, and only we know it.
+        bits = lax.bitcast_convert_type(witness.ravel()[:1], _unsigned(witness.dtype))
+        self._zero = jnp.any(bits == jnp.asarray(0x7FC0DEAD, bits.dtype))
+
+    def seal(self, x: Any) -> Any:
+        # An `or` with a zero that the compiler does not know is all that it does not look through.
+        with _compat.enable_x64():
+            bits = lax.bitcast_convert_type(x, _unsigned(x.dtype))
+            return lax.bitcast_convert_type(bits | self._zero.astype(bits.dtype), x.dtype)
+
+    def _divisor(self, y: Any, x: Any) -> Any:
+        # One number for all elements would become a product with its reciprocal.
+        with _compat.enable_x64():
+            unsigned = _unsigned(x.dtype)
+            zeros = lax.bitcast_convert_type(x, unsigned) & self._zero.astype(unsigned)
+            return lax.bitcast_convert_type(lax.bitcast_convert_type(y, unsigned) | zeros, x.dtype)
+
+    def _fma(self, x: Any, y: Any, z: Any) -> Any:
+        with _compat.enable_x64():
+            if z.dtype == np.float64:
+                return self._fma64(x, y, z)
+            x, y, z = (v.astype(np.float64) for v in (x, y, z))
+            return _to_odd(*_two_sum(x * y, z)).astype(np.float32)  # the product is exact
+
+    def _fma64(self, x: Any, y: Any, z: Any) -> Any:
+        """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008."""
+        high, low = self._two_product(x, y)
+        sum_high, sum_low = _two_sum(z, low)
+        high, rest = _two_sum(high, sum_high)
+        return high + _to_odd(*_two_sum(sum_low, rest))
+
+    def _two_product(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Dekker's product: `x * y` rounded, and its error; the other products are exact."""
+        product = self.seal(x * y)
+        (a, b), (c, d) = self._split(x), self._split(y)
+        return product, ((a * c - product) + a * d + b * c) + b * d
+
+    def _split(self, x: Any) -> tuple[Any, Any]:
+        shifted = self.seal(x * np.float64(2**27 + 1))
+        high = shifted - (shifted - x)
+        return high, x - high
+
+
+def _unsigned(dtype: Any) -> Any:
+    return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
+
+
+def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
+    """Knuth's sum: `x + y` rounded, and its error."""
+    total = x + y
+    part = total - x
+    return total, (x - (total - part)) + (y - part)
+
+
+def _to_odd(total: Any, error: Any) -> Any:
+    """The sum of both, its last bit odd where it is inexact: safe to round once more."""
+    bits = lax.bitcast_convert_type(total, np.uint64)
+    away = jnp.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
+    inexact = (error != 0) & (bits % 2 == 0) & jnp.isfinite(total)
+    return lax.bitcast_convert_type(jnp.where(inexact, bits + away, bits), np.float64)
