@@ -25,7 +25,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Displaced:
     """A parameter on its way: where it started, and how far it has come, which is optax's update.
 
-    `p + (p_new - p)` would cost two operations an element more than the displacement itself.
+    The way is summed up before it is added to the start, which rounds less than torch does.
     """
 
     def __init__(self, start: jax.Array, by: Any = 0.0) -> None:
@@ -33,6 +33,9 @@ class Displaced:
 
     def __add__(self, other: jax.Array) -> Displaced:
         return Displaced(self.start, other if is_number(self.by) else self.by + other)
+
+    def __sub__(self, other: jax.Array) -> Displaced:
+        return self + -other
 
     def scaled(self, factor: Any, less: Any) -> Displaced:
         """Times `factor`, which is `less` below one."""
@@ -42,10 +45,6 @@ class Displaced:
     @property
     def value(self) -> jax.Array:
         return self.start if is_number(self.by) else self.start + self.by
-
-
-def _value(x: Any) -> Any:
-    return x.value if isinstance(x, Displaced) else x
 
 
 def _in_float32(method: Method) -> Method:
@@ -79,6 +78,10 @@ class Fast:
         """`x`, which the compiler may not look through; here it may."""
         return x
 
+    def value(self, x: Any) -> Any:
+        """The parameter where it is now."""
+        return x.value if isinstance(x, Displaced) else x
+
     def scalar(self, x: Any) -> Any:
         """A hyperparameter: a Python number stays one, an array is torch's tensor of one element."""
         return x if is_number(x) else Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.seal)
@@ -86,6 +89,12 @@ class Fast:
     def double(self, x: Any) -> Scalar:
         """What torch has as a Python double and knows at run time only, as `step.item()`."""
         return Scalar(x, False, self.seal)
+
+    def select(self, condition: Any, x: Any, y: Any) -> Scalar:
+        """The double `x` where `condition`, else `y`; of shape ()."""
+        with _compat.enable_x64():
+            values = (rounded(v, np.float64) for v in (x, y))
+            return self.double(jnp.where(condition, *values))
 
     @_in_float32
     def mul(self, x: Any, factor: Any) -> Any:
@@ -102,12 +111,14 @@ class Fast:
     @_in_float32
     def add(self, x: Any, y: Any, alpha: Any = 1) -> Any:
         """`x + alpha * y`, y an array or a number."""
-        y = _like(_value(y), x)
-        return x + y if is_number(alpha) and alpha == 1 else self._fma(_like(alpha, y), y, x)
+        y = _like(self.value(y), x)
+        if is_number(alpha) and abs(alpha) == 1:
+            return x + y if alpha == 1 else x - y
+        return self._fma(_like(alpha, y), y, x)
 
     def sub(self, x: Any, y: Any) -> Any:
         """`x - y`."""
-        return self.add(_value(x), _value(y), -1)
+        return self.add(self.value(x), self.value(y), -1)
 
     @_in_float32
     def addcmul(self, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
@@ -138,8 +149,8 @@ class Fast:
 
     @_in_float32
     def rdiv(self, x: Any, number: Any) -> Any:
-        """`number / x`, which torch computes by the reciprocal."""
-        return self.mul(self.seal(1 / x), number)
+        """`number / x`."""
+        return _like(number, x) / x
 
     @_in_float32
     def sqrt(self, x: Any) -> Any:
@@ -190,6 +201,10 @@ class Exact(Fast):
             unsigned = _unsigned(x.dtype)
             zeros = lax.bitcast_convert_type(x, unsigned) & self._zero.astype(unsigned)
             return lax.bitcast_convert_type(lax.bitcast_convert_type(y, unsigned) | zeros, x.dtype)
+
+    @_in_float32
+    def rdiv(self, x: Any, number: Any) -> Any:
+        return self.mul(self.seal(1 / x), number)  # torch takes the reciprocal
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
         with _compat.enable_x64():

@@ -193,10 +193,11 @@ def _leaf(
     grad = _as_real(-grad if maximize else grad, param)
     ops = Exact(grad if grad.dtype.itemsize > 2 else grad.astype(np.float32)) if exact else Fast()
     h = SimpleNamespace(**{name: _known(ops, value) for name, value in settings.items()})
-    moving = Displaced(start) if by and not exact else start
+    moving = start if exact else Displaced(start)
     end, after = rule(ops, h, grad, moving, type(initial)(*before, None))
     if by:
         end = end.by if isinstance(end, Displaced) else end - start
+    end = ops.value(end)
     new = [_as_leaf(x, x_old) for x, x_old in zip((end, *after[:-1]), (param, *old), strict=True)]
     if not isinstance(alive, (bool, np.bool_)):
         stay = [jnp.zeros_like(param) if by else param, *old]

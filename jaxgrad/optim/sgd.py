@@ -23,9 +23,11 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
     if state.momentum_buffer is not None:
-        first, buffer = state.step == 0, ops.mul(state.momentum_buffer, h.momentum)
-        buffer = ops.add(buffer, grad, 1 - h.dampening)
-        if ops.exact or not is_zero(h.dampening):  # the first buffer is the gradient, undampened
+        first, kept = state.step == 0, 1 - h.dampening
+        if not is_zero(h.dampening):  # the first buffer is the gradient, undampened
+            kept = ops.select(first, 1.0, kept)
+        buffer = ops.add(ops.mul(state.momentum_buffer, h.momentum), grad, kept)
+        if ops.exact:  # a sign of zero
             buffer = jnp.where(first, grad, buffer)
         state = state._replace(step=state.step + 1, momentum_buffer=buffer)
         grad = ops.add(grad, buffer, h.momentum) if h.nesterov else buffer
