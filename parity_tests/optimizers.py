@@ -34,10 +34,10 @@ Run = tuple[Arrays, list[dict[str, np.ndarray]]]  # parameters, and the state of
 
 @contextlib.contextmanager
 def ieee_sqrt() -> Iterator[None]:
-    """torch with numpy's square root: its own vectorised one is off in the last bit now and then."""
+    """torch with numpy's square root: its own is off in the last bit now and then."""
     before = torch.Tensor.sqrt, torch.Tensor.sqrt_
-    torch.Tensor.sqrt = lambda x: torch.as_tensor(np.sqrt(x.numpy()))
-    torch.Tensor.sqrt_ = lambda x: x.copy_(x.sqrt())
+    torch.Tensor.sqrt = lambda self: torch.as_tensor(np.sqrt(self.numpy()))
+    torch.Tensor.sqrt_ = lambda self: self.copy_(self.sqrt())
     try:
         yield
     finally:
@@ -59,7 +59,10 @@ def problem(
     scales = 10.0 ** rng.uniform(-3, 2, len(shapes))
     params = [draw(shape).astype(dtype) for shape in shapes]
     grads = [
-        [np.asarray((draw(s) + 0.3) * scale).astype(dtype) for s, scale in zip(shapes, scales)]
+        [
+            np.asarray((draw(s) + 0.3) * scale).astype(dtype)
+            for s, scale in zip(shapes, scales, strict=True)
+        ]
         for _ in range(steps)
     ]
     return params, grads
@@ -112,7 +115,7 @@ def scanned(tx: Any, as_optax: bool = False) -> Any:
         (params, state), (grads, live) = carry, step
         if as_optax:
             updates, state = tx.update(grads, state, params, live=live)
-            return ([p + u for p, u in zip(params, updates)], state), None
+            return ([p + u for p, u in zip(params, updates, strict=True)], state), None
         return tx.step(grads, state, params, live=live), None
 
     return jax.jit(
@@ -134,7 +137,11 @@ def apart(ours: Arrays, theirs: Arrays, start: Arrays) -> float:
 
 def different(ours: Run, theirs: Run) -> list[str]:
     """Parameters and states of torch's that differ in a bit, by name."""
-    out = [f"param {i}" for i, (a, b) in enumerate(zip(ours[0], theirs[0])) if not same(a, b)]
+    out = [
+        f"param {i}"
+        for i, (a, b) in enumerate(zip(ours[0], theirs[0], strict=True))
+        if not same(a, b)
+    ]
     for i, (a, b) in enumerate(zip(ours[1], theirs[1], strict=True)):
         out += [f"{k} {i}" for k in b if k not in a or not same(a[k], b[k])]
     return out

@@ -83,7 +83,7 @@ class Fast:
         return x.value if isinstance(x, Displaced) else x
 
     def scalar(self, x: Any) -> Any:
-        """A hyperparameter: a Python number stays one, an array is torch's tensor of one element."""
+        """A hyperparameter: a Python number stays one, an array is a tensor of one element."""
         return x if is_number(x) else Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.seal)
 
     def double(self, x: Any) -> Scalar:

@@ -45,7 +45,7 @@ class Transformation(optax.GradientTransformationExtraArgs):
 
     def __new__(
         cls,
-        init: Callable[[PyTree], PyTree],
+        init: Callable[..., PyTree],
         update: Callable[..., tuple[PyTree, PyTree]],
         step: Callable[..., tuple[PyTree, PyTree]],
     ) -> Transformation:
@@ -73,10 +73,7 @@ def full(value: Any) -> Callable[[Any], jax.Array]:
 
     def filled(param: Any) -> jax.Array:
         out = jnp.full_like(param, value)
-        return lax_complex(out) if jnp.iscomplexobj(out) else out
-
-    def lax_complex(out: jax.Array) -> jax.Array:
-        return jax.lax.complex(out.real, out.real)
+        return jax.lax.complex(out.real, out.real) if jnp.iscomplexobj(out) else out
 
     return filled
 
@@ -100,11 +97,12 @@ def elementwise(
       maximize: Negate the gradients first.
       exact: torch's bits rather than XLA's speed.
     """
+    make: Any = type(initial)
     schedule = hyperparameters["lr"] if callable(hyperparameters["lr"]) else None
 
     def init(params: PyTree) -> Any:
         fields = [None if f is None else jax.tree.map(f, params) for f in initial[:-1]]
-        return type(initial)(*fields, None if schedule is None else jnp.zeros((), np.int32))
+        return make(*fields, None if schedule is None else jnp.zeros((), np.int32))
 
     def move(grads: PyTree, state: Any, params: PyTree, live: PyTree, *, by: bool) -> Any:
         if params is None:
@@ -116,7 +114,7 @@ def elementwise(
         *fields, count = state
         columns = [[None] * len(leaves) if f is None else treedef.flatten_up_to(f) for f in fields]
         moved = [
-            _leaf(initial, rule, settings(count), grad, param, old, alive, maximize, exact, by)
+            _leaf(make, rule, settings(count), grad, param, old, alive, maximize, exact, by)
             for grad, param, alive, *old in zip(
                 gradients(grads, params), leaves, broadcast(live, params), *columns, strict=True
             )
@@ -127,7 +125,7 @@ def elementwise(
             for i, f in enumerate(fields)
         ]
         count = None if count is None else count + 1
-        return treedef.unflatten(new_leaves), type(initial)(*new_fields, count)
+        return treedef.unflatten(new_leaves), make(*new_fields, count)
 
     def settings(count: Any) -> dict[str, Any]:
         if schedule is None:
@@ -180,7 +178,7 @@ def broadcast(live: PyTree, params: PyTree) -> list[Any]:
 
 
 def _leaf(
-    initial: Any, rule: Rule, settings: Mapping[str, Any],
+    make: Any, rule: Rule, settings: Mapping[str, Any],
     grad: Any, param: Any, old: list[Any], alive: Any, maximize: bool, exact: bool, by: bool,
 ) -> tuple[Any, list[Any]]:  # fmt: skip
     """One parameter, or how far it moves, and its state after the step."""
@@ -194,14 +192,17 @@ def _leaf(
     ops = Exact(grad if grad.dtype.itemsize > 2 else grad.astype(np.float32)) if exact else Fast()
     h = SimpleNamespace(**{name: _known(ops, value) for name, value in settings.items()})
     moving = start if exact else Displaced(start)
-    end, after = rule(ops, h, grad, moving, type(initial)(*before, None))
+    end, after = rule(ops, h, grad, moving, make(*before, None))
     if by:
         end = end.by if isinstance(end, Displaced) else end - start
     end = ops.value(end)
     new = [_as_leaf(x, x_old) for x, x_old in zip((end, *after[:-1]), (param, *old), strict=True)]
     if not isinstance(alive, (bool, np.bool_)):
         stay = [jnp.zeros_like(param) if by else param, *old]
-        new = [None if x is None else jnp.where(alive, x, x_old) for x, x_old in zip(new, stay)]
+        new = [
+            None if x is None else jnp.where(alive, x, x_old)
+            for x, x_old in zip(new, stay, strict=True)
+        ]
     return new[0], new[1:]
 
 

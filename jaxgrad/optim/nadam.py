@@ -91,7 +91,7 @@ def nadam(
       >>> tx, w = jaxgrad.optim.nadam(lr=0.5), jnp.array([1.0, 2.0])
       >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
       >>> print(w.round(4))
-      [0.4675 2.5325]
+      [0.4718 2.5282]
 
     Torch: `torch.optim.NAdam` (torch/optim/nadam.py).
 

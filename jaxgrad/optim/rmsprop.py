@@ -10,7 +10,7 @@ from jaxgrad.optim._transformation import Transformation, counter, elementwise, 
 
 
 class RMSpropState(NamedTuple):
-    """Trees like the parameters; the buffer and the average are None where the options need none."""
+    """Trees like the parameters; None where the options need no such state."""
 
     step: Any
     square_avg: Any

@@ -4,32 +4,38 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from jaxgrad.optim import _checks
 from jaxgrad.optim._scalars import is_zero
-from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._transformation import Transformation, elementwise, zeros
 
 
 class SGDState(NamedTuple):
-    """`step` only tells a first step, and both are None without momentum."""
+    """Trees like the parameters; both are None without momentum."""
 
-    step: Any
+    started: Any  # whether there was a step, after which torch has a buffer
     momentum_buffer: Any
     count: Any = None
+
+
+def _not_started(param: Any) -> jax.Array:
+    del param
+    return jnp.zeros((), bool)
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any, SGDState]:
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
     if state.momentum_buffer is not None:
-        first, kept = state.step == 0, 1 - h.dampening
+        first, kept = ~state.started, 1 - h.dampening
         if not is_zero(h.dampening):  # the first buffer is the gradient, undampened
             kept = ops.select(first, 1.0, kept)
         buffer = ops.add(ops.mul(state.momentum_buffer, h.momentum), grad, kept)
         if ops.exact:  # a sign of zero
             buffer = jnp.where(first, grad, buffer)
-        state = state._replace(step=state.step + 1, momentum_buffer=buffer)
+        state = SGDState(jnp.ones_like(state.started), buffer)
         grad = ops.add(grad, buffer, h.momentum) if h.nesterov else buffer
     return ops.add(param, grad, -h.lr), state
 
@@ -92,5 +98,5 @@ def sgd(
     hyperparameters = dict(
         lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov
     )
-    initial = SGDState(None, None) if is_zero(momentum) else SGDState(counter, zeros)
+    initial = SGDState(None, None) if is_zero(momentum) else SGDState(_not_started, zeros)
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)
