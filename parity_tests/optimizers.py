@@ -151,3 +151,121 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Bit for bit; any NaN is a NaN."""
     nan = np.isnan(a) & np.isnan(b)
     return a.dtype == b.dtype and a.shape == b.shape and bool(np.all(nan | (a == b)))
+
+
+# --- configurations -------------------------------------------------------------------------------
+
+
+CONFIGURATIONS: dict[str, list[dict[str, Any]]] = {
+    "sgd": [
+        {},
+        dict(weight_decay=0.1),
+        dict(maximize=True),
+        dict(momentum=0.9),
+        dict(momentum=0.9, dampening=0.3),
+        dict(momentum=0.9, nesterov=True),
+        dict(momentum=0.5, dampening=-0.2, weight_decay=0.01, maximize=True),
+        dict(momentum=0.8, nesterov=True, weight_decay=0.05, lr=0.3),
+    ],
+    "adam": [
+        {},
+        dict(betas=(0.4, 0.7)),
+        dict(eps=1e-2),
+        dict(weight_decay=0.1),
+        dict(weight_decay=0.1, decoupled_weight_decay=True),
+        dict(amsgrad=True),
+        dict(maximize=True),
+        dict(betas=(0.0, 0.5), eps=0.0, amsgrad=True, weight_decay=0.03, maximize=True),
+    ],
+    "adamw": [{}, dict(amsgrad=True, weight_decay=0.2), dict(betas=(0.8, 0.99), maximize=True)],
+    "adamax": [
+        {},
+        dict(betas=(0.3, 0.6), eps=1e-3),
+        dict(weight_decay=0.1),
+        dict(maximize=True),
+    ],
+    "nadam": [
+        {},
+        dict(betas=(0.5, 0.8), eps=1e-3),
+        dict(momentum_decay=0.1),
+        dict(weight_decay=0.1),
+        dict(weight_decay=0.1, decoupled_weight_decay=True, maximize=True),
+    ],
+    "radam": [
+        {},
+        dict(betas=(0.7, 0.8), eps=1e-3),
+        dict(weight_decay=0.1),
+        dict(weight_decay=0.1, decoupled_weight_decay=True, maximize=True),
+    ],
+    "rmsprop": [
+        {},
+        dict(alpha=0.6, eps=1e-3),
+        dict(momentum=0.9),
+        dict(centered=True),
+        dict(weight_decay=0.1),
+        dict(centered=True, momentum=0.5, weight_decay=0.1, alpha=0.9, maximize=True),
+    ],
+    "adagrad": [
+        {},
+        dict(lr_decay=0.1),
+        dict(initial_accumulator_value=0.3),
+        dict(weight_decay=0.1, eps=1e-2, maximize=True),
+    ],
+    "adadelta": [
+        {},
+        dict(rho=0.5, eps=1e-3),
+        dict(weight_decay=0.1, maximize=True, lr=0.5),
+    ],
+    "rprop": [
+        {},
+        dict(etas=(0.3, 1.5)),
+        dict(step_sizes=(1e-3, 0.05), maximize=True),
+    ],
+    "asgd": [
+        {},
+        dict(lambd=0.1),
+        dict(alpha=0.4, t0=10.0),
+        dict(weight_decay=0.1, t0=0.0, maximize=True),
+    ],
+}
+
+
+def drawn(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
+    """An optimizer with options of any kind together."""
+    name = str(rng.choice(list(TORCH)))
+
+    def one(*choices: Any) -> Any:
+        return choices[rng.integers(len(choices))]
+
+    options: dict[str, Any] = dict(lr=float(10 ** rng.uniform(-4, -0.5)), maximize=one(True, False))
+    if name != "rprop":
+        options["weight_decay"] = one(0, 0.0, float(rng.uniform(0, 0.2)))
+    if name in {"adam", "adamw", "adamax", "nadam", "radam"}:
+        options["betas"] = one(
+            (0.9, 0.999), (0.0, 0.0), (0.5, 0.5), tuple(map(float, rng.uniform(0, 0.999, 2)))
+        )
+    if name in {"adam", "adamw", "adamax", "nadam", "radam", "rmsprop", "adagrad", "adadelta"}:
+        options["eps"] = one(1e-8, 1e-3, 1e-10)
+    if name in {"adam", "adamw"}:
+        options["amsgrad"] = one(True, False)
+    if name in {"adam", "nadam", "radam"}:
+        options["decoupled_weight_decay"] = one(True, False)
+    if name == "nadam":
+        options["momentum_decay"] = one(4e-3, 0.0, float(rng.uniform(0, 0.5)))
+    if name in {"sgd", "rmsprop"}:
+        options["momentum"] = one(0, 0.9, float(rng.uniform(0, 1.0)))
+    if name == "sgd":
+        options["nesterov"] = options["momentum"] > 0 and one(True, False)
+        options["dampening"] = 0 if options["nesterov"] else one(0, 0.5, float(rng.uniform(-1, 1)))
+    if name == "rmsprop":
+        options |= dict(centered=one(True, False), alpha=one(0.99, 0.5, float(rng.uniform(0.3, 1))))
+    if name == "adagrad":
+        options |= dict(lr_decay=one(0, 0.2), initial_accumulator_value=one(0, 0.1, 3.0))
+    if name == "adadelta":
+        options["rho"] = one(0.9, 0.3, float(rng.uniform(0, 1)))
+    if name == "rprop":
+        options["etas"] = (float(rng.uniform(0.05, 0.95)), float(rng.uniform(1.01, 2)))
+        options["step_sizes"] = one((1e-6, 50), (1e-3, 1e-2), (0, 1))
+    if name == "asgd":
+        options |= dict(lambd=one(1e-4, 0.0, 0.3), alpha=one(0.75, 0.3), t0=one(1e6, 0, 7.5))
+    return name, options

@@ -55,9 +55,8 @@ def _in_float32(method: Method) -> Method:
         dtype = (x.start if isinstance(x, Displaced) else x).dtype
         if dtype.itemsize > 2:
             return method(self, x, *args)
-        if isinstance(x, Displaced):
-            x = Displaced(_wide(x.start), _wide(x.by))
-        out = method(self, x, *map(_wide, args))
+        wide = Displaced(_wide(x.start), _wide(x.by)) if isinstance(x, Displaced) else _wide(x)
+        out = method(self, wide, *map(_wide, args))
         if isinstance(out, Displaced):
             return Displaced(out.start.astype(dtype), out.by.astype(dtype))
         return out.astype(dtype)
@@ -69,10 +68,37 @@ def _wide(x: Any) -> Any:
     return x.astype(np.float32) if isinstance(x, jax.Array) else x
 
 
+class Seal:
+    """What a value goes through that the compiler is not to rewrite with its neighbours.
+
+    An `or` with a zero that the compiler does not know is all that it does not look through.
+
+    Args:
+      witness: Any array that the compiler cannot know, float32 or float64.
+    """
+
+    def __init__(self, witness: jax.Array) -> None:
+        # A NaN with a payload that no computation makes: zero, and only we know it.
+        bits = _bits(witness.ravel()[:1])
+        self.zero = jnp.any(bits == jnp.asarray(0x7FC0DEAD, bits.dtype))
+
+    def __call__(self, x: Any) -> Any:
+        with _compat.enable_x64():
+            bits = _bits(x)
+            return lax.bitcast_convert_type(bits | self.zero.astype(bits.dtype), x.dtype)
+
+
 class Fast:
-    """One operation of torch a method, as XLA computes it best."""
+    """One operation of torch a method, as XLA computes it best.
+
+    Args:
+      step: The step count: numbers that depend on it are computed as Python computes them.
+    """
 
     exact = False
+
+    def __init__(self, step: jax.Array | None) -> None:
+        self.seal_scalar = Seal(step) if step is not None else lambda x: x
 
     def seal(self, x: Any) -> Any:
         """`x`, which the compiler may not look through; here it may."""
@@ -84,11 +110,13 @@ class Fast:
 
     def scalar(self, x: Any) -> Any:
         """A hyperparameter: a Python number stays one, an array is a tensor of one element."""
-        return x if is_number(x) else Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.seal)
+        if is_number(x):
+            return x
+        return Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.seal_scalar)
 
     def double(self, x: Any) -> Scalar:
         """What torch has as a Python double and knows at run time only, as `step.item()`."""
-        return Scalar(x, False, self.seal)
+        return Scalar(x, False, self.seal_scalar)
 
     def select(self, condition: Any, x: Any, y: Any) -> Scalar:
         """The double `x` where `condition`, else `y`; of shape ()."""
@@ -179,28 +207,25 @@ class Exact(Fast):
     """The same to the last bit of torch's, on any device that rounds as IEEE 754 says.
 
     Args:
-      witness: Any array that the compiler cannot know, of at least 32 bits an element.
+      step: As for `Fast`.
+      grad: The gradient, which the compiler does not know.
     """
 
     exact = True
 
-    def __init__(self, witness: jax.Array) -> None:
-        # A NaN with a payload that no computation makes: zero, and only we know it.
-        bits = lax.bitcast_convert_type(witness.ravel()[:1], _unsigned(witness.dtype))
-        self._zero = jnp.any(bits == jnp.asarray(0x7FC0DEAD, bits.dtype))
+    def __init__(self, step: jax.Array | None, grad: jax.Array) -> None:
+        super().__init__(step)
+        self._seal = Seal(grad if grad.dtype.itemsize > 2 else _wide(grad))
 
     def seal(self, x: Any) -> Any:
-        # An `or` with a zero that the compiler does not know is all that it does not look through.
-        with _compat.enable_x64():
-            bits = lax.bitcast_convert_type(x, _unsigned(x.dtype))
-            return lax.bitcast_convert_type(bits | self._zero.astype(bits.dtype), x.dtype)
+        return self._seal(x)
 
     def _divisor(self, y: Any, x: Any) -> Any:
         # One number for all elements would become a product with its reciprocal.
         with _compat.enable_x64():
-            unsigned = _unsigned(x.dtype)
-            zeros = lax.bitcast_convert_type(x, unsigned) & self._zero.astype(unsigned)
-            return lax.bitcast_convert_type(lax.bitcast_convert_type(y, unsigned) | zeros, x.dtype)
+            bits = _bits(x)
+            zeros = bits & self._seal.zero.astype(bits.dtype)
+            return lax.bitcast_convert_type(_bits(y) | zeros, x.dtype)
 
     @_in_float32
     def rdiv(self, x: Any, number: Any) -> Any:
@@ -232,8 +257,8 @@ class Exact(Fast):
         return high, x - high
 
 
-def _unsigned(dtype: Any) -> Any:
-    return np.dtype(f"uint{8 * np.dtype(dtype).itemsize}")
+def _bits(x: Any) -> jax.Array:
+    return lax.bitcast_convert_type(x, np.dtype(f"uint{8 * np.dtype(x.dtype).itemsize}"))
 
 
 def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
@@ -245,7 +270,7 @@ def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
 
 def _to_odd(total: Any, error: Any) -> Any:
     """The sum of both, its last bit odd where it is inexact: safe to round once more."""
-    bits = lax.bitcast_convert_type(total, np.uint64)
+    bits = _bits(total)
     away = jnp.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
     inexact = (error != 0) & (bits % 2 == 0) & jnp.isfinite(total)
     return lax.bitcast_convert_type(jnp.where(inexact, bits + away, bits), np.float64)

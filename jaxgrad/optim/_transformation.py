@@ -189,10 +189,12 @@ def _leaf(
     grad = jnp.asarray(grad).astype(param.dtype)
     before, start = [_as_real(x, param) for x in old], _as_real(param, param)
     grad = _as_real(-grad if maximize else grad, param)
-    ops = Exact(grad if grad.dtype.itemsize > 2 else grad.astype(np.float32)) if exact else Fast()
+    leaf_state = make(*before, None)
+    count = getattr(leaf_state, "step", None)
+    ops = Exact(count, grad) if exact else Fast(count)
     h = SimpleNamespace(**{name: _known(ops, value) for name, value in settings.items()})
     moving = start if exact else Displaced(start)
-    end, after = rule(ops, h, grad, moving, make(*before, None))
+    end, after = rule(ops, h, grad, moving, leaf_state)
     if by:
         end = end.by if isinstance(end, Displaced) else end - start
     end = ops.value(end)

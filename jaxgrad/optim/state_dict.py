@@ -54,8 +54,8 @@ def state_from_torch(
       ...     "state": {0: {"momentum_buffer": np.array([0.5, 0.25])}},
       ...     "param_groups": [{"params": [0]}],
       ... }
-      >>> print(jaxgrad.optim.state_from_torch(tx, params, theirs).momentum_buffer)
-      [Array([0.5 , 0.25], dtype=float32)]
+      >>> print(jaxgrad.optim.state_from_torch(tx, params, theirs).momentum_buffer[0])
+      [0.5  0.25]
 
     Torch: `optimizer.load_state_dict(state_dict)`.
     """
@@ -192,13 +192,9 @@ def _counterparts(
         name, axes = name if isinstance(name, tuple) else (name, None)  # noqa: PLW2901
         index = number.get(name) if isinstance(name, str) else name
         if index not in numbers:
-            hint = (
-                f"torch's are {list(number)}"
-                if number
-                else (
-                    "the optimizer knows no names: make it of `named_parameters()`, or pass `order=`"
-                )
-            )
+            hint = f"torch's names are {list(number)}"
+            if not number:
+                hint = "it knows no names: make it of `named_parameters()`, or pass `order=`"
             raise ValueError(
                 f"{jax.tree_util.keystr(path)} is torch's {name!r}, which is not among the "
                 f"optimizer's parameters: {hint}"
