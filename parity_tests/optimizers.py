@@ -27,7 +27,9 @@ TORCH = {
     "rprop": torch.optim.Rprop,
     "asgd": torch.optim.ASGD,
 }
-SHAPES = [(7, 5), (33,), (), (2, 3, 4), (1,), (0, 3), (64,)]
+# Each in both dtypes, in one tree: one program for all.
+SHAPES = [(7, 5), (33,), (), (0, 3)]
+DTYPES = ["float32"] * len(SHAPES) + ["float64"] * len(SHAPES)
 Arrays = list[np.ndarray]
 Run = tuple[Arrays, list[dict[str, np.ndarray]]]  # parameters, and the state of each
 
@@ -44,28 +46,40 @@ def ieee_sqrt() -> Iterator[None]:
         torch.Tensor.sqrt, torch.Tensor.sqrt_ = before
 
 
-def problem(
-    seed: int, steps: int, dtype: str, shapes: Sequence[tuple[int, ...]] = SHAPES
-) -> tuple[Arrays, list[Arrays]]:
-    """First parameters and the gradients of every step, of mixed shapes and magnitudes."""
+def problem(seed: int, steps: int, dtypes: Sequence[str] = DTYPES) -> tuple[Arrays, list[Arrays]]:
+    """First parameters and the gradients of every step, of mixed shapes, dtypes and magnitudes."""
     rng = np.random.default_rng(seed)
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(dtypes))]
+    scales = 10.0 ** rng.uniform(-3, 2, len(shapes))
 
-    def draw(shape: tuple[int, ...]) -> np.ndarray:
-        x = rng.standard_normal(shape)
-        if dtype.startswith("complex"):
-            x = x + 1j * rng.standard_normal(shape)
+    def draw(i: int) -> np.ndarray:
+        x = rng.standard_normal(shapes[i])
+        if dtypes[i].startswith("complex"):
+            x = x + 1j * rng.standard_normal(shapes[i])
         return np.asarray(x)
 
-    scales = 10.0 ** rng.uniform(-3, 2, len(shapes))
-    params = [draw(shape).astype(dtype) for shape in shapes]
-    grads = [
-        [
-            np.asarray((draw(s) + 0.3) * scale).astype(dtype)
-            for s, scale in zip(shapes, scales, strict=True)
-        ]
-        for _ in range(steps)
-    ]
+    def cast(x: np.ndarray, i: int) -> np.ndarray:
+        return np.asarray(x, dtypes[i])
+
+    every = range(len(dtypes))
+    params = [cast(draw(i), i) for i in every]
+    grads = [[cast((draw(i) + 0.3) * scales[i], i) for i in every] for _ in range(steps)]
     return params, grads
+
+
+def in_float64(arrays: Any) -> Any:
+    """The same numbers, computed with in float64."""
+    return jax.tree.map(lambda x: x.astype(np.float64), arrays)
+
+
+def with_none(grads: Sequence[Arrays], live: Any) -> list[list[Any]]:
+    """None in place of the gradients that are not `live`."""
+    if live is None:
+        return [list(step) for step in grads]
+    return [
+        [g if alive else None for g, alive in zip(step, row, strict=True)]
+        for step, row in zip(grads, live, strict=True)
+    ]
 
 
 def run_torch(
@@ -76,18 +90,31 @@ def run_torch(
     schedule: Any = None,
 ) -> Run:
     """Every step in torch; a gradient that is None is None there."""
-    leaves = [torch.tensor(p).requires_grad_() for p in params]
+    leaves = [tensor(p).requires_grad_() for p in params]
     optimizer = TORCH[name](leaves, **options)
     for i, step in enumerate(grads):
         if schedule is not None:
             optimizer.param_groups[0]["lr"] = schedule(i)
         for leaf, grad in zip(leaves, step, strict=True):
-            leaf.grad = None if grad is None else torch.tensor(grad)
+            leaf.grad = None if grad is None else tensor(grad)
         optimizer.step()
     states = [
-        {k: v.numpy() for k, v in optimizer.state[leaf].items() if v is not None} for leaf in leaves
+        {k: array(v) for k, v in optimizer.state[leaf].items() if v is not None} for leaf in leaves
     ]
-    return [leaf.detach().numpy() for leaf in leaves], states
+    return [array(leaf) for leaf in leaves], states
+
+
+def tensor(x: np.ndarray) -> torch.Tensor:
+    """A copy in torch; numpy has no bfloat16 of its own."""
+    if x.dtype == jnp.bfloat16:
+        return torch.tensor(x.astype(np.float32)).bfloat16()
+    return torch.tensor(x)
+
+
+def array(x: torch.Tensor) -> np.ndarray:
+    if x.dtype == torch.bfloat16:
+        return x.detach().float().numpy().astype(jnp.bfloat16)
+    return x.detach().numpy()
 
 
 def run_jax(
@@ -125,14 +152,39 @@ def scanned(tx: Any, as_optax: bool = False) -> Any:
 
 def apart(ours: Arrays, theirs: Arrays, start: Arrays) -> float:
     """The largest difference over the largest displacement."""
-    worst = 0.0
-    for a, b, p in zip(ours, theirs, start, strict=True):
-        if p.size:
-            assert (np.isnan(a) == np.isnan(b)).all(), "NaN on one side only"
-            moved = np.nanmax(np.abs(b - p), initial=0.0)
-            off = np.nanmax(np.abs(a - b), initial=0.0)
-            worst = max(worst, off / moved if moved else float(off > 0))
-    return float(worst)
+    moved = max(_largest(b - p) for b, p in zip(theirs, start, strict=True))
+    off = max(_largest(a - b) for a, b in zip(ours, theirs, strict=True))
+    return off / moved if moved else off
+
+
+def _largest(x: np.ndarray) -> float:
+    return float(np.max(np.abs(x), initial=0.0))
+
+
+def too_far(ours: Run, theirs: Run, other: Run, oracle: Run) -> list[str]:
+    """Parameters and states that are further from the float64 run than rounding explains.
+
+    In float64 by 1e-12 of their scale; below by three times the worse of torch's own two runs, at
+    least by 4 ULP at the scale of the leaf.
+    """
+    out = []
+
+    def check(name: str, x: Any, y: Any, z: Any, truth: Any) -> None:
+        scale, off = _largest(truth), _largest(x - truth)
+        bound = 1e-12 * scale
+        if y.dtype != np.float64:
+            own = max(_largest(y - truth), _largest(z - truth))
+            bound = max(3 * own, 4 * float(np.spacing(y.dtype.type(scale))))
+        if not off <= bound:
+            out.append(f"{name}: {off:.2g} away, {bound:.2g} allowed")
+
+    for i, leaves in enumerate(zip(ours[0], theirs[0], other[0], oracle[0], strict=True)):
+        if leaves[1].dtype != np.float64:  # whose displacement is looked at, all of them together
+            check(f"param {i}", *leaves)
+    for i, states in enumerate(zip(ours[1], theirs[1], other[1], oracle[1], strict=True)):
+        for field in states[1]:
+            check(f"{field} {i}", *(state[field] for state in states))
+    return out
 
 
 def different(ours: Run, theirs: Run) -> list[str]:
