@@ -282,6 +282,22 @@ CONFIGURATIONS: dict[str, list[dict[str, Any]]] = {
 }
 
 
+# Of every optimizer its longest way.
+ONE_EACH: dict[str, dict[str, Any]] = {
+    "sgd": dict(lr=0.1, momentum=0.9, dampening=0.2, weight_decay=0.1),
+    "adam": dict(lr=0.03, amsgrad=True, weight_decay=0.1),
+    "adamw": dict(lr=0.03),
+    "adamax": dict(lr=0.03),
+    "nadam": dict(lr=0.03, weight_decay=0.1, decoupled_weight_decay=True),
+    "radam": dict(lr=0.03, betas=(0.8, 0.9)),
+    "rmsprop": dict(lr=0.03, centered=True, momentum=0.9),
+    "adagrad": dict(lr=0.1, lr_decay=0.1, initial_accumulator_value=0.2),
+    "adadelta": dict(lr=1.0),
+    "rprop": dict(lr=0.03),
+    "asgd": dict(lr=0.03, t0=2.0),
+}
+
+
 def drawn(rng: np.random.Generator) -> tuple[str, dict[str, Any]]:
     """An optimizer with options of any kind together."""
     name = str(rng.choice(list(TORCH)))

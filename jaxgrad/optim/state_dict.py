@@ -215,7 +215,7 @@ def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
 def _numpy(x: Any) -> np.ndarray:
     if hasattr(x, "detach"):
         x = x.detach().cpu()
-        x = x.float() if str(x.dtype) == "torch.bfloat16" else x
+        x = (x.float() if str(x.dtype) == "torch.bfloat16" else x).numpy()
     return np.array(x)
 
 
