@@ -201,8 +201,10 @@ def different(ours: Run, theirs: Run) -> list[str]:
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Bit for bit; any NaN is a NaN."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
     nan = np.isnan(a) & np.isnan(b)
-    return a.dtype == b.dtype and a.shape == b.shape and bool(np.all(nan | (a == b)))
+    return bool(np.all(nan | ((a == b) & (np.signbit(a) == np.signbit(b)))))
 
 
 # --- configurations -------------------------------------------------------------------------------

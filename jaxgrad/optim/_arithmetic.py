@@ -288,10 +288,11 @@ def _fma_jvp(primals: Any, tangents: Any) -> Any:
 
 def _fma64(x: Any, y: Any, z: Any, zero: Any) -> Any:
     """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008."""
-    high, low = _two_product(x, y, zero.astype(np.uint64))
+    product, low = _two_product(x, y, zero.astype(np.uint64))
     sum_high, sum_low = _two_sum(z, low)
-    high, rest = _two_sum(high, sum_high)
-    return high + _to_odd(*_two_sum(sum_low, rest))
+    high, rest = _two_sum(product, sum_high)
+    out = high + _to_odd(*_two_sum(sum_low, rest))
+    return jnp.where(out == 0, product + z, out)  # for the sign of zero
 
 
 def _two_product(x: Any, y: Any, zero: Any) -> tuple[Any, Any]:
