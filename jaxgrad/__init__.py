@@ -4,6 +4,7 @@ The surface, one list; names are torch's for behaviours and JAX's for helpers.
 """
 
 from jaxgrad import functional as functional
+from jaxgrad import optim as optim
 from jaxgrad import parity as parity
 from jaxgrad.backward import accumulate as accumulate
 from jaxgrad.backward import depends_on as depends_on

@@ -1,6 +1,33 @@
-"""torch.optim as pure functions."""
+"""torch's optimizers as optax transformations: torch's names, arguments, defaults and state.
+
+To freeze a parameter give it no gradient, which is what `requires_grad=False` does: None in its
+place, or `live={"trunk": False, "head": True}`, which may change from step to step, or the label
+"frozen" in `param_groups`, which allocates no state. `optax.masked(tx, mask)` does not freeze: it
+passes the raw gradient of what is masked out on, and `apply_updates` adds it.
+
+`exact=True` gives torch's bits, of parameters and state, on a CPU in float32 and float64, eager or
+compiled: those of torch's single-tensor loops (`foreach=False`) with a correctly rounded square
+root. torch's own vectorised root is off by an ULP now and then, and XLA takes subnormal numbers for
+zero.
+"""
 
 from jaxgrad.optim import lr_scheduler as lr_scheduler
 from jaxgrad.optim import swa_utils as swa_utils
+from jaxgrad.optim._transformation import Transformation as Transformation
+from jaxgrad.optim.adadelta import adadelta as adadelta
+from jaxgrad.optim.adagrad import adagrad as adagrad
+from jaxgrad.optim.adam import adam as adam
+from jaxgrad.optim.adam import adamw as adamw
+from jaxgrad.optim.adamax import adamax as adamax
+from jaxgrad.optim.asgd import asgd as asgd
 from jaxgrad.optim.clipping import clip_grad_norm as clip_grad_norm
 from jaxgrad.optim.clipping import clip_grad_value as clip_grad_value
+from jaxgrad.optim.groups import add_param_group as add_param_group
+from jaxgrad.optim.groups import param_groups as param_groups
+from jaxgrad.optim.nadam import nadam as nadam
+from jaxgrad.optim.radam import radam as radam
+from jaxgrad.optim.rmsprop import rmsprop as rmsprop
+from jaxgrad.optim.rprop import rprop as rprop
+from jaxgrad.optim.sgd import sgd as sgd
+from jaxgrad.optim.state_dict import state_from_torch as state_from_torch
+from jaxgrad.optim.state_dict import state_to_torch as state_to_torch

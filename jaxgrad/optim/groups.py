@@ -1,0 +1,186 @@
+"""Parameter groups: one optimizer, other options for some of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import optax
+
+from jaxgrad.optim._transformation import Transformation, broadcast, gradients
+
+
+PyTree = Any
+FROZEN = "frozen"
+
+
+class GroupsState(NamedTuple):
+    """The state of each group, by its label; in its trees the other parameters are masked."""
+
+    groups: dict[Hashable, Any]
+
+
+def param_groups(
+    factory: Callable[..., Transformation],
+    groups: Sequence[Mapping[str, Any]] | Mapping[Hashable, Mapping[str, Any]],
+    labels: PyTree | Callable[[str], Hashable] | Sequence[Callable[[str], bool]],
+    **defaults: Any,
+) -> Transformation:
+    """One transformation for all parameters, with the options of each one's group.
+
+    Args:
+      factory: Makes the transformation of a group, as `jaxgrad.optim.adamw`.
+      groups: The options of each group that differ from `defaults`; `lr` may be a schedule of the
+        group's own. A list, whose labels are 0, 1, ..., or a dict by label.
+      labels: Which parameter is in which group: a tree of labels, like the parameters or a prefix
+        of them; a function from a path such as `"encoder.0.bias"` to a label; or for every group in
+        turn a predicate of the path. A parameter with the label `"frozen"` is in no group: it does
+        not move and has no state.
+      **defaults: Options of all groups.
+
+    Returns:
+      A `Transformation`, whose state holds a state for each group.
+
+    Raises:
+      ValueError: When it meets the parameters: one is in two groups or in none.
+
+    Example:
+      >>> import jax.numpy as jnp, jaxgrad
+      >>> params = {"w": jnp.array([1.0, 2.0]), "bias": jnp.array(1.0)}
+      >>> tx = jaxgrad.optim.param_groups(
+      ...     jaxgrad.optim.sgd,
+      ...     [{"weight_decay": 0.1}, {"lr": 1.0}],
+      ...     lambda path: 1 if path.endswith("bias") else 0,
+      ...     lr=0.5,
+      ... )
+      >>> grads = {"w": jnp.zeros(2), "bias": jnp.array(0.5)}
+      >>> params, state = tx.step(grads, tx.init(params), params)
+      >>> print(params["w"], params["bias"])
+      [0.95 1.9 ] 0.5
+
+    Torch: `torch.optim.AdamW([{"params": ...}, {"params": ..., "lr": ...}], **defaults)`; a frozen
+    parameter has `requires_grad=False`. `add_param_group` adds a group later on.
+
+    Differs from optax in:
+      1. Do not freeze by `optax.masked(tx, mask)`: it hands the raw gradient of what is masked out
+         on, and `apply_updates` adds it. Here "frozen", `live=` and a None gradient all freeze.
+      2. `optax.partition` has neither defaults nor predicates, and no `step`.
+    """
+    named = dict(groups.items() if isinstance(groups, Mapping) else enumerate(groups))
+    inner = {label: factory(**{**defaults, **options}) for label, options in named.items()}
+
+    def init(params: PyTree) -> GroupsState:
+        _, masked = _assign(labels, named, params)
+        leaves = jax.tree.leaves(params)
+        return GroupsState({label: tx.init(masked(leaves, label)) for label, tx in inner.items()})
+
+    def move(
+        method: str, grads: PyTree, state: Any, params: PyTree, live: PyTree, extra: Any
+    ) -> Any:
+        if params is None:
+            raise ValueError("the parameters are missing: call `update(grads, state, params)`")
+        chosen, masked = _assign(labels, named, params)
+        leaves, treedef = jax.tree.flatten(params)
+        found, alive = gradients(grads, params), broadcast(live, params)
+        out = [p if method == "step" else jax.numpy.zeros_like(p) for p in leaves]
+        states = {}
+        for label, tx in inner.items():
+            part, states[label] = getattr(tx, method)(
+                masked(found, label),
+                state.groups[label],
+                masked(leaves, label),
+                live=masked(alive, label),
+                **extra,
+            )
+            mine = treedef.flatten_up_to(part)
+            out = [
+                new if c == label else old for c, new, old in zip(chosen, mine, out, strict=True)
+            ]
+        return treedef.unflatten(out), GroupsState(states)
+
+    def step(
+        grads: PyTree, state: Any, params: PyTree, *, live: PyTree = None, **extra: Any
+    ) -> Any:
+        return move("step", grads, state, params, live, extra)
+
+    def update(
+        grads: PyTree, state: Any, params: PyTree = None, *, live: PyTree = None, **extra: Any
+    ) -> Any:
+        return move("update", grads, state, params, live, extra)
+
+    return Transformation(init, update, step)
+
+
+def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> GroupsState:
+    """The state of `tx`, whose groups are those of `state` and more; that of the old ones is kept.
+
+    Args:
+      tx: The `param_groups` with the group that is new, under a label of its own.
+      params: The parameters, also those of the new group.
+      state: The state so far.
+
+    Returns:
+      The state of `tx`: what `state` has for a parameter in its group, else a first state.
+
+    Example:
+      >>> import jax.numpy as jnp, jaxgrad
+      >>> params = {"head": jnp.array([1.0, 2.0]), "trunk": jnp.array([3.0])}
+      >>> sgd = jaxgrad.optim.sgd
+      >>> groups = [{"lr": 0.1}]
+      >>> tx = jaxgrad.optim.param_groups(
+      ...     sgd, groups, {"head": 0, "trunk": "frozen"}, momentum=0.9
+      ... )
+      >>> params, state = tx.step({"head": jnp.ones(2), "trunk": None}, tx.init(params), params)
+      >>> groups += [{"lr": 0.01}]
+      >>> tx = jaxgrad.optim.param_groups(sgd, groups, {"head": 0, "trunk": 1}, momentum=0.9)
+      >>> state = jaxgrad.optim.add_param_group(tx, params, state)
+      >>> print(state.groups[0].momentum_buffer["head"], state.groups[1].momentum_buffer["trunk"])
+      [1. 1.] [0.]
+
+    Torch: `Optimizer.add_param_group`.
+    """
+    kept = dict(jax.tree_util.tree_leaves_with_path(state))
+    return jax.tree_util.tree_map_with_path(kept.get, tx.init(params))
+
+
+def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tuple[list[Any], Any]:
+    """The label of every parameter, and what masks the leaves of the other groups."""
+    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
+    treedef = jax.tree.structure(params)
+    if isinstance(labels, Sequence) and all(callable(f) for f in labels):
+        if len(labels) != len(groups):
+            raise ValueError(f"there are {len(groups)} groups, and {len(labels)} predicates")
+        chosen = [_by_predicate(path, dict(zip(groups, labels, strict=True))) for path in paths]
+    elif callable(labels):
+        chosen = [labels(dotted(path)) for path in paths]
+    else:
+        chosen = broadcast(labels, params)
+    for path, label in zip(paths, chosen, strict=True):
+        if label is None or (label not in groups and label != FROZEN):
+            raise ValueError(
+                f"the parameter {jax.tree_util.keystr(path)} is in no parameter group: its label "
+                f"is {label!r}, and the groups are {list(groups)}. Label it {FROZEN!r} if it is "
+                "not to move"
+            )
+
+    def masked(leaves: list[Any], label: Hashable) -> PyTree:
+        pairs = zip(leaves, chosen, strict=True)
+        return treedef.unflatten([x if c == label else optax.MaskedNode() for x, c in pairs])
+
+    return chosen, masked
+
+
+def _by_predicate(path: Any, predicates: Mapping[Hashable, Callable[[str], bool]]) -> Hashable:
+    found = [label for label, holds in predicates.items() if holds(dotted(path))]
+    if len(found) > 1:
+        raise ValueError(
+            "some parameters appear in more than one parameter group: "
+            f"{jax.tree_util.keystr(path)} is in {found}"
+        )
+    return found[0] if found else None
+
+
+def dotted(path: Any) -> str:
+    """A path as torch writes it: `encoder.0.bias`."""
+    return jax.tree_util.keystr(path, simple=True, separator=".")

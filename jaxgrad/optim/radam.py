@@ -1,0 +1,106 @@
+"""RAdam: Adam with its variance rectified, as torch has it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from jaxgrad.optim import _checks
+from jaxgrad.optim._scalars import is_zero
+from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
+
+
+class RAdamState(NamedTuple):
+    """Trees like the parameters."""
+
+    step: Any
+    exp_avg: Any
+    exp_avg_sq: Any
+    count: Any = None
+
+
+def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RAdamState) -> tuple[Any, RAdamState]:
+    step = state.step + 1
+    t = ops.double(step)
+    if not is_zero(h.weight_decay):
+        if h.decoupled_weight_decay:
+            param = ops.decay(param, h.lr * h.weight_decay)
+        else:
+            grad = ops.add(grad, param, h.weight_decay)
+
+    exp_avg = ops.lerp(state.exp_avg, grad, 1 - h.beta1)
+    exp_avg_sq = ops.addcmul(ops.mul(state.exp_avg_sq, h.beta2), grad, grad, 1 - h.beta2)
+    bias_correction1 = 1 - h.beta1**t
+    bias_correction2 = 1 - h.beta2**t
+    update = ops.times(ops.div(exp_avg, bias_correction1), -h.lr)
+
+    # the length of the approximated simple moving average, at most and now
+    rho_inf = 2 / (1 - h.beta2) - 1
+    rho_t = rho_inf - 2 * t * h.beta2**t / bias_correction2
+    ratio = (rho_t - 4) * (rho_t - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho_t)
+    rectified = rho_t > 5.0
+    adaptive = ops.rdiv(ops.add(ops.sqrt(exp_avg_sq), h.eps), bias_correction2**0.5)
+    adapted = ops.mul(ops.mul(update, adaptive), ratio**0.5)
+    param = ops.add(param, jnp.where(rectified, adapted, update))
+    return param, RAdamState(step, exp_avg, exp_avg_sq)
+
+
+def radam(
+    lr: Any = 1e-3,
+    betas: tuple[Any, Any] = (0.9, 0.999),
+    eps: Any = 1e-8,
+    weight_decay: Any = 0.0,
+    decoupled_weight_decay: bool = False,
+    *,
+    foreach: bool | None = None,
+    maximize: bool = False,
+    capturable: bool = False,
+    differentiable: bool = False,
+    exact: bool = False,
+) -> Transformation:
+    """Adam that starts as momentum, until its second moment is known well enough.
+
+    Args:
+      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
+      betas: How much of the averages of the gradient and of its square stays, two numbers.
+      eps: Added to the root of the second moment, before its bias is corrected.
+      weight_decay: The factor of the parameters that is added to their gradients, or with
+        `decoupled_weight_decay` times `lr` what they lose.
+      decoupled_weight_decay: Decay the parameters themselves, as AdamW.
+      foreach, capturable, differentiable: Accepted as in torch, without effect.
+      maximize: Ascend rather than descend.
+      exact: torch's bits rather than XLA's speed.
+
+    Returns:
+      A `Transformation`; its state has torch's `step`, `exp_avg` and `exp_avg_sq`, trees like the
+      parameters.
+
+    Raises:
+      ValueError: A hyperparameter is out of bounds.
+
+    Example:
+      >>> import jax.numpy as jnp, jaxgrad
+      >>> tx, w = jaxgrad.optim.radam(lr=0.5), jnp.array([1.0, 2.0])
+      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+      >>> print(w)
+      [-0.5  2.5]
+
+    Torch: `torch.optim.RAdam` (torch/optim/radam.py).
+
+    Differs from optax in:
+      1. `eps` is added before the bias correction; `optax.radam` adds it afterwards.
+      2. Steps are counted for each parameter: a None gradient leaves its state and count alone.
+    """
+    _checks.learning_rate(lr)
+    _checks.not_negative("epsilon", eps)
+    _checks.betas(betas)
+    _checks.not_negative("weight_decay", weight_decay)
+    del foreach, capturable, differentiable
+    beta1, beta2 = betas
+    hyperparameters = dict(
+        lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay,
+        decoupled_weight_decay=decoupled_weight_decay,
+    )  # fmt: skip
+    initial = RAdamState(counter, zeros, zeros)
+    return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

@@ -1,0 +1,144 @@
+"""`jaxgrad.optim` against torch.optim: the same gradients, the same parameters and state."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from jaxgrad import optim
+from parity_tests import optimizers
+from parity_tests.optimizers import CONFIGURATIONS, ONE_EACH, SHAPES, different, problem
+
+
+STEPS = 100
+HALF = len(SHAPES)  # the first half of a problem's leaves are float32, the others float64
+FUZZ = int(os.environ.get("OPTIM_FUZZ", "12"))  # `make fuzz` runs more
+
+
+def make(name: str, **options: Any) -> optim.Transformation:
+    return getattr(optim, name)(**options)
+
+
+def against_torch(name: str, options: Any, seed: int, steps: int, live: Any = None) -> None:
+    """Bit for bit in exact mode, and close in the fast one, both ways of moving."""
+    ours, theirs = options
+    params, grads = problem(seed, steps)
+    given = optimizers.with_none(grads, live)
+    torch_run = functools.partial(
+        optimizers.run_torch, name, theirs["options"], schedule=theirs["schedule"]
+    )
+    with optimizers.ieee_sqrt():
+        ieee = torch_run(params, given)
+    stock = torch_run(params, given)
+    wide = optimizers.in_float64
+    oracle = torch_run(wide(params), wide(given))
+
+    exact = optimizers.run_jax(make(name, **ours, exact=True), params, grads, live)
+    fast = optimizers.run_jax(make(name, **ours), params, grads, live)
+
+    assert not different(exact, ieee)
+    assert optimizers.apart(fast[0][HALF:], stock[0][HALF:], params[HALF:]) < 1e-12
+    assert not optimizers.too_far(fast, stock, ieee, oracle)
+
+
+def plain(options: dict[str, Any]) -> Any:
+    return options, dict(options={**options, "foreach": False}, schedule=None)
+
+
+# --- every option, and options drawn at random ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name, options",
+    [(name, options) for name, listed in CONFIGURATIONS.items() for options in listed],
+    ids=str,
+)
+def test_an_option(name, options):
+    """100 steps: every bit of parameters and state in exact mode, rounding in the fast one."""
+    against_torch(name, plain({"lr": 0.03, **options}), seed=0, steps=STEPS)
+
+
+@pytest.mark.parametrize("seed", range(FUZZ))
+def test_drawn_options(seed):
+    """Options together, the rate a number, a tensor or a schedule, gradients that come and go."""
+    rng = np.random.default_rng(seed)
+    name, options = optimizers.drawn(rng)
+    live = rng.random((30, 2 * HALF)) < 0.8 if rng.random() < 0.5 else None
+    lr, ours, theirs, schedule = options.pop("lr"), None, None, None
+    kind = rng.choice(["number", "float32", "float64", "schedule"])
+    if kind == "number":
+        ours = theirs = lr
+    elif kind == "schedule":
+        rates = lr * rng.uniform(0.5, 1.5, 30)
+        theirs, schedule, ours = lr, rates.tolist().__getitem__, jnp.asarray(rates).__getitem__
+    else:
+        ours, theirs = jnp.asarray(lr, kind), torch.tensor(lr, dtype=getattr(torch, kind))
+    settings = (
+        {**options, "lr": ours},
+        dict(options={**options, "lr": theirs, "foreach": False}, schedule=schedule),
+    )
+    against_torch(name, settings, seed, 30, live)
+
+
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_as_optax(name):
+    """`update` and `apply_updates` go where torch goes."""
+    options = ONE_EACH[name]
+    params, grads = problem(1, 30)
+    ours = optimizers.run_jax(make(name, **options), params, grads, as_optax=True)
+    theirs = optimizers.run_torch(name, options, params, grads)
+
+    assert optimizers.apart(ours[0][HALF:], theirs[0][HALF:], params[HALF:]) < 1e-12
+    assert optimizers.apart(ours[0], theirs[0], params) < 1e-5
+
+
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_complex_parameters(name):
+    """The parts of a complex number are two numbers."""
+    params, grads = problem(2, 20, ["complex128"] * 3)
+    ours = optimizers.run_jax(make(name, **ONE_EACH[name]), params, grads)
+    theirs = optimizers.run_torch(name, ONE_EACH[name], params, grads)
+
+    assert optimizers.apart(ours[0], theirs[0], params) < 1e-12
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_half_precision(name, dtype):
+    """No further from the float64 run than torch's own, three times; the dtype stays."""
+    options = ONE_EACH[name]
+    if "eps" in inspect.signature(getattr(optim, name)).parameters:
+        options = {**options, "eps": 1e-3}  # 1e-8 is zero in float16
+    half = jnp.dtype(dtype)
+    params, grads = problem(3, 20, ["float32"] * 2)
+    params = [p.astype(half) for p in params]
+    grads = [[np.clip(g, -5, 5).astype(half) for g in step] for step in grads]
+    ours = optimizers.run_jax(make(name, **options), params, grads)[0]
+    theirs = optimizers.run_torch(name, {**options, "foreach": False}, params, grads)[0]
+    wide = optimizers.in_float64
+    truth = optimizers.run_torch(name, options, wide(params), wide(grads))[0]
+
+    assert all(a.dtype == half for a in ours)
+    for a, b, c in zip(wide(ours), wide(theirs), truth, strict=True):
+        floor = 4 * float(jnp.finfo(half).eps) * np.max(np.abs(c))
+        assert np.max(np.abs(a - c)) <= max(3 * np.max(np.abs(b - c)), floor)
+
+
+def test_exact_with_x64_off():
+    """The same bits of float32 where float64 is off: the scalars are doubles all the same."""
+    params, grads = problem(4, 20, ["float32"] * 4)
+    for name in ("adam", "nadam", "asgd"):
+        with optimizers.ieee_sqrt():
+            theirs = optimizers.run_torch(name, plain(ONE_EACH[name])[1]["options"], params, grads)
+        with jax.enable_x64(False):
+            ours = optimizers.run_jax(make(name, **ONE_EACH[name], exact=True), params, grads)
+
+        assert not different(ours, theirs), name
