@@ -1,0 +1,108 @@
+"""How many bits `exact=True` shares with the torch that is installed here, and why not all.
+
+    python -m benchmarks.optim_bits [--markdown F] [NAME ...]
+
+Against torch with an IEEE square root every bit is shared (parity_tests/test_optim.py); against the
+stock one its vectorised square root, an ULP off now and then, is what stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import platform
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+
+from jaxgrad import optim
+from jaxgrad.parity.ulp import scale_of, spacing
+from parity_tests import optimizers
+from parity_tests.optimizers import CONFIGURATIONS, SHAPES
+from parity_tests.settings import configure
+
+
+STEPS = (1, 10, 100)
+HALF = len(SHAPES)
+KINDS = {"float32": slice(0, HALF), "float64": slice(HALF, None)}
+
+
+def in_jax(tx: Any, params: Any, grads: Any) -> dict[int, list[np.ndarray]]:
+    """The parameters after some of the steps, by one compiled scan."""
+
+    def body(carry: Any, grad: Any) -> Any:
+        carry = tx.step(grad, carry[1], carry[0])
+        return carry, carry[0]
+
+    first = [jnp.asarray(p) for p in params]
+    stacked = [jnp.stack([jnp.asarray(step[i]) for step in grads]) for i in range(len(first))]
+    _, path = jax.jit(lambda p, g: jax.lax.scan(body, (p, tx.init(p)), g))(first, stacked)
+    return {step: [np.asarray(x[step - 1]) for x in path] for step in STEPS}
+
+
+def in_torch(name: str, options: Any, params: Any, grads: Any) -> dict[int, list[np.ndarray]]:
+    options = {**options, "foreach": False}
+    return {step: optimizers.run_torch(name, options, params, grads[:step])[0] for step in STEPS}
+
+
+def shared(ours: list[np.ndarray], theirs: list[np.ndarray]) -> tuple[float, float]:
+    """The share of numbers with the same bits, and the largest distance in ULP at leaf scale."""
+    same = sum(int(np.sum(a == b)) for a, b in zip(ours, theirs, strict=True))
+    count = sum(b.size for b in theirs)
+    off = [
+        float(np.max(np.abs(a - b), initial=0.0)) / spacing(scale_of(b), b.dtype)
+        for a, b in zip(ours, theirs, strict=True)
+        if b.size
+    ]
+    return same / count, max(off)
+
+
+def row(name: str, options: dict[str, Any]) -> str:
+    """One configuration, in both dtypes."""
+    options = {"lr": 0.03, **options}
+    params, grads = optimizers.problem(0, max(STEPS))
+    ours = in_jax(getattr(optim, name)(**options, exact=True), params, grads)
+    stock = in_torch(name, options, params, grads)
+    with optimizers.ieee_sqrt():
+        ieee = in_torch(name, options, params, grads)
+    cells = []
+    for part in KINDS.values():
+        for step in STEPS:
+            share, ulp = shared(ours[step][part], stock[step][part])
+            cells.append("all" if share == 1 else f"{share:.1%}, {ulp:.2g} ULP")
+    left = any(shared(ours[s], stock[s])[0] < 1 for s in STEPS)
+    other = any(shared(ours[s], ieee[s])[0] < 1 for s in STEPS)
+    cause = "not only the square root" if other else "torch's square root" if left else ""
+    told = ", ".join(f"{k}={v}" for k, v in options.items())
+    return f"| {name} | {told} | {' | '.join(cells)} | {cause} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--markdown", type=pathlib.Path)
+    args = parser.parse_args()
+    configure()
+    heads = [f"{kind}, {step}" for kind in KINDS for step in STEPS]
+    lines = [
+        f"torch {torch.__version__} with {torch.backends.cpu.get_cpu_capability()} on "
+        f"{platform.machine()}, jax {jax.__version__}; numbers with the same bits after 1, 10 and "
+        "100 steps, else their share and the largest distance in ULP at leaf scale",
+        "",
+        f"| optimizer | options | {' | '.join(heads)} | cause |",
+        "|---" * (3 + len(heads)) + "|",
+    ]
+    print("\n".join(lines))
+    for name, listed in CONFIGURATIONS.items():
+        for options in listed if not args.names or name in args.names else ():
+            lines.append(row(name, options))
+            print(lines[-1], flush=True)
+    if args.markdown:
+        args.markdown.write_text("# Bits shared with stock torch\n\n" + "\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
