@@ -2,6 +2,7 @@
 
 from jaxgrad.optim._transformation import Transformation as Transformation
 from jaxgrad.optim.adadelta import adadelta as adadelta
+from jaxgrad.optim.adafactor import adafactor as adafactor
 from jaxgrad.optim.adagrad import adagrad as adagrad
 from jaxgrad.optim.adam import adam as adam
 from jaxgrad.optim.adam import adamw as adamw
@@ -9,10 +10,12 @@ from jaxgrad.optim.adamax import adamax as adamax
 from jaxgrad.optim.asgd import asgd as asgd
 from jaxgrad.optim.groups import add_param_group as add_param_group
 from jaxgrad.optim.groups import param_groups as param_groups
+from jaxgrad.optim.muon import muon as muon
 from jaxgrad.optim.nadam import nadam as nadam
 from jaxgrad.optim.radam import radam as radam
 from jaxgrad.optim.rmsprop import rmsprop as rmsprop
 from jaxgrad.optim.rprop import rprop as rprop
 from jaxgrad.optim.sgd import sgd as sgd
+from jaxgrad.optim.sparse_adam import sparse_adam as sparse_adam
 from jaxgrad.optim.state_dict import state_from_torch as state_from_torch
 from jaxgrad.optim.state_dict import state_to_torch as state_to_torch
