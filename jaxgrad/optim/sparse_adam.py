@@ -79,7 +79,7 @@ def sparse_adam(
 
     Example:
       >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, table = jaxgrad.optim.sparse_adam(lr=0.5), jnp.ones((3, 2))
+      >>> tx, table = jaxgrad.optim.sparse_adam(0.5, (0.5, 0.75)), jnp.ones((3, 2))
       >>> tokens = jnp.array([2, 0, 2])
       >>> grads = jnp.array([[1.0, 1.0], [0.0, 0.0], [-1.0, 0.0]])
       >>> table, state = tx.step(grads, tx.init(table), table, rows=tokens)
