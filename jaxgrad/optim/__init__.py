@@ -10,6 +10,7 @@ from jaxgrad.optim.adamax import adamax as adamax
 from jaxgrad.optim.asgd import asgd as asgd
 from jaxgrad.optim.groups import add_param_group as add_param_group
 from jaxgrad.optim.groups import param_groups as param_groups
+from jaxgrad.optim.lbfgs import lbfgs as lbfgs
 from jaxgrad.optim.muon import muon as muon
 from jaxgrad.optim.nadam import nadam as nadam
 from jaxgrad.optim.radam import radam as radam
