@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test mutants mutants-sample kill-table kill-sample lint notebooks docs clean
+.PHONY: help parity test fuzz mutants mutants-sample kill-table kill-sample lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -26,6 +26,9 @@ parity: $(STAMP) ## does every behaviour hold here? ARGS='hooks --durations' goe
 # One thread of torch a worker: more would only fight over the same cores.
 test: $(STAMP) ## the whole test suite; ARGS='-k clip' goes to pytest
 	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+
+fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, against torch's bits
+	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_optim.py -k drawn $(ARGS)
 
 mutants: $(STAMP) ## take every piece away, one at a time: the suite must go red
 	@"$(BIN)" -m parity_tests.mutants $(ARGS)

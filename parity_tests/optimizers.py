@@ -201,8 +201,10 @@ def different(ours: Run, theirs: Run) -> list[str]:
 
 def same(a: np.ndarray, b: np.ndarray) -> bool:
     """Bit for bit; any NaN is a NaN."""
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
     nan = np.isnan(a) & np.isnan(b)
-    return a.dtype == b.dtype and a.shape == b.shape and bool(np.all(nan | (a == b)))
+    return bool(np.all(nan | ((a == b) & (np.signbit(a) == np.signbit(b)))))
 
 
 # --- configurations -------------------------------------------------------------------------------
@@ -279,6 +281,22 @@ CONFIGURATIONS: dict[str, list[dict[str, Any]]] = {
         dict(alpha=0.4, t0=10.0),
         dict(weight_decay=0.1, t0=0.0, maximize=True),
     ],
+}
+
+
+# Of every optimizer its longest way.
+ONE_EACH: dict[str, dict[str, Any]] = {
+    "sgd": dict(lr=0.1, momentum=0.9, dampening=0.2, weight_decay=0.1),
+    "adam": dict(lr=0.03, amsgrad=True, weight_decay=0.1),
+    "adamw": dict(lr=0.03),
+    "adamax": dict(lr=0.03),
+    "nadam": dict(lr=0.03, weight_decay=0.1, decoupled_weight_decay=True),
+    "radam": dict(lr=0.03, betas=(0.8, 0.9)),
+    "rmsprop": dict(lr=0.03, centered=True, momentum=0.9),
+    "adagrad": dict(lr=0.1, lr_decay=0.1, initial_accumulator_value=0.2),
+    "adadelta": dict(lr=1.0),
+    "rprop": dict(lr=0.03),
+    "asgd": dict(lr=0.03, t0=2.0),
 }
 
 

@@ -7,36 +7,20 @@ import inspect
 import os
 from typing import Any
 
-import flax.serialization
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 import pytest
 import torch
 
-import jaxgrad
 from jaxgrad import optim
 from parity_tests import optimizers
-from parity_tests.optimizers import CONFIGURATIONS, SHAPES, TORCH, different, problem
+from parity_tests.optimizers import CONFIGURATIONS, ONE_EACH, SHAPES, different, problem
 
 
 STEPS = 100
 HALF = len(SHAPES)  # the first half of a problem's leaves are float32, the others float64
 FUZZ = int(os.environ.get("OPTIM_FUZZ", "12"))  # `make fuzz` runs more
-ONE_EACH: dict[str, dict[str, Any]] = {
-    "sgd": dict(lr=0.1, momentum=0.9, dampening=0.2, weight_decay=0.1),
-    "adam": dict(lr=0.03, amsgrad=True, weight_decay=0.1),
-    "adamw": dict(lr=0.03),
-    "adamax": dict(lr=0.03),
-    "nadam": dict(lr=0.03, weight_decay=0.1, decoupled_weight_decay=True),
-    "radam": dict(lr=0.03, betas=(0.8, 0.9)),
-    "rmsprop": dict(lr=0.03, centered=True, momentum=0.9),
-    "adagrad": dict(lr=0.1, lr_decay=0.1, initial_accumulator_value=0.2),
-    "adadelta": dict(lr=1.0),
-    "rprop": dict(lr=0.03),
-    "asgd": dict(lr=0.03, t0=2.0),
-}
 
 
 def make(name: str, **options: Any) -> optim.Transformation:
@@ -78,7 +62,7 @@ def plain(options: dict[str, Any]) -> Any:
     ids=str,
 )
 def test_an_option(name, options):
-    """100 steps: every bit of parameters and state in exact mode, rounding apart in the fast one."""
+    """100 steps: every bit of parameters and state in exact mode, rounding in the fast one."""
     against_torch(name, plain({"lr": 0.03, **options}), seed=0, steps=STEPS)
 
 

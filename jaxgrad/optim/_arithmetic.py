@@ -68,6 +68,18 @@ def _wide(x: Any) -> Any:
     return x.astype(np.float32) if isinstance(x, jax.Array) else x
 
 
+@jax.custom_jvp
+def _or(x: Any, zeros: Any) -> Any:
+    """`x`, whose derivative is one."""
+    return lax.bitcast_convert_type(_bits(x) | zeros, x.dtype)
+
+
+@_or.defjvp
+def _or_jvp(primals: Any, tangents: Any) -> Any:
+    out = _or(*primals)
+    return out, jnp.broadcast_to(tangents[0], out.shape)
+
+
 class Seal:
     """What a value goes through that the compiler is not to rewrite with its neighbours.
 
@@ -84,8 +96,7 @@ class Seal:
 
     def __call__(self, x: Any) -> Any:
         with _compat.enable_x64():
-            bits = _bits(x)
-            return lax.bitcast_convert_type(bits | self.zero.astype(bits.dtype), x.dtype)
+            return _or(x, self.zero.astype(_bits(x).dtype))
 
 
 class Fast:
@@ -129,19 +140,24 @@ class Fast:
         """`x * factor`."""
         return self.seal(x * _like(factor, x))
 
+    def times(self, x: Any, factor: Any) -> Any:
+        """`x * factor`, not in place: of shape () it may be wider."""
+        return self.mul(x, factor)
+
     @_in_float32
     def decay(self, x: Any, rate: Any) -> Any:
         """A parameter times `1 - rate`."""
-        if isinstance(x, Displaced):
-            return x.scaled(_like(1 - rate, x), _like(rate, x))
-        return self.mul(x, 1 - rate)
+        factor = 1 - rate
+        if isinstance(x, Displaced):  # what torch's rounded factor takes away
+            return x.scaled(_like(factor, x), _like(1 - factor, x))
+        return self.mul(x, factor)
 
     @_in_float32
     def add(self, x: Any, y: Any, alpha: Any = 1) -> Any:
         """`x + alpha * y`, y an array or a number."""
         y = _like(self.value(y), x)
         if is_number(alpha) and abs(alpha) == 1:
-            return x + y if alpha == 1 else x - y
+            return self._in_place(x, x + y if alpha == 1 else x - y)
         return self._fma(_like(alpha, y), y, x)
 
     def sub(self, x: Any, y: Any) -> Any:
@@ -184,6 +200,10 @@ class Fast:
     def sqrt(self, x: Any) -> Any:
         return self.seal(jnp.sqrt(x))
 
+    def _in_place(self, x: Any, result: Any) -> Any:
+        del x
+        return result
+
     def _times(self, value: Any, x: Any) -> Any:
         if is_number(value) and abs(value) == 1:
             return x if value == 1 else -x
@@ -220,12 +240,26 @@ class Exact(Fast):
     def seal(self, x: Any) -> Any:
         return self._seal(x)
 
+    def _in_place(self, x: Any, result: Any) -> Any:
+        return result.astype(x.dtype)
+
     def _divisor(self, y: Any, x: Any) -> Any:
         # One number for all elements would become a product with its reciprocal.
         with _compat.enable_x64():
             bits = _bits(x)
-            zeros = bits & self._seal.zero.astype(bits.dtype)
-            return lax.bitcast_convert_type(_bits(y) | zeros, x.dtype)
+            return _or(y, bits & self._seal.zero.astype(bits.dtype))
+
+    @_in_float32
+    def mul(self, x: Any, factor: Any) -> Any:
+        return self.times(x, factor).astype(x.dtype)
+
+    @_in_float32
+    def times(self, x: Any, factor: Any) -> Any:
+        if x.ndim == 0 and isinstance(factor, Scalar) and factor.tensor:
+            with _compat.enable_x64():  # two tensors of shape (): torch takes the wider dtype
+                x = x.astype(np.promote_types(x.dtype, factor.value.dtype))
+                return self.seal(x * factor.value)
+        return self.seal(x * _like(factor, x))
 
     @_in_float32
     def rdiv(self, x: Any, number: Any) -> Any:
@@ -233,28 +267,45 @@ class Exact(Fast):
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
         with _compat.enable_x64():
-            if z.dtype == np.float64:
-                return self._fma64(x, y, z)
-            x, y, z = (v.astype(np.float64) for v in (x, y, z))
-            return _to_odd(*_two_sum(x * y, z)).astype(np.float32)  # the product is exact
+            return _fma(x, y, z, self._seal.zero)
 
-    def _fma64(self, x: Any, y: Any, z: Any) -> Any:
-        """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008."""
-        high, low = self._two_product(x, y)
-        sum_high, sum_low = _two_sum(z, low)
-        high, rest = _two_sum(high, sum_high)
-        return high + _to_odd(*_two_sum(sum_low, rest))
 
-    def _two_product(self, x: Any, y: Any) -> tuple[Any, Any]:
-        """Dekker's product: `x * y` rounded, and its error; the other products are exact."""
-        product = self.seal(x * y)
-        (a, b), (c, d) = self._split(x), self._split(y)
-        return product, ((a * c - product) + a * d + b * c) + b * d
+@jax.custom_jvp
+def _fma(x: Any, y: Any, z: Any, zero: Any) -> Any:
+    """`x * y + z`, rounded once; `zero` is that of a seal."""
+    if z.dtype == np.float64:
+        return _fma64(x, y, z, zero)
+    x, y, z = (v.astype(np.float64) for v in (x, y, z))
+    return _to_odd(*_two_sum(x * y, z)).astype(np.float32)  # the product is exact
 
-    def _split(self, x: Any) -> tuple[Any, Any]:
-        shifted = self.seal(x * np.float64(2**27 + 1))
-        high = shifted - (shifted - x)
-        return high, x - high
+
+@_fma.defjvp
+def _fma_jvp(primals: Any, tangents: Any) -> Any:
+    (x, y, *_), (dx, dy, dz, _) = primals, tangents
+    out = _fma(*primals)
+    return out, jnp.broadcast_to(dx * y + x * dy + dz, out.shape)
+
+
+def _fma64(x: Any, y: Any, z: Any, zero: Any) -> Any:
+    """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008."""
+    product, low = _two_product(x, y, zero.astype(np.uint64))
+    sum_high, sum_low = _two_sum(z, low)
+    high, rest = _two_sum(product, sum_high)
+    out = high + _to_odd(*_two_sum(sum_low, rest))
+    return jnp.where(out == 0, product + z, out)  # for the sign of zero
+
+
+def _two_product(x: Any, y: Any, zero: Any) -> tuple[Any, Any]:
+    """Dekker's product: `x * y` rounded, and its error; the other products are exact."""
+    product = _or(x * y, zero)
+    (a, b), (c, d) = _split(x, zero), _split(y, zero)
+    return product, ((a * c - product) + a * d + b * c) + b * d
+
+
+def _split(x: Any, zero: Any) -> tuple[Any, Any]:
+    shifted = _or(x * np.float64(2**27 + 1), zero)
+    high = shifted - (shifted - x)
+    return high, x - high
 
 
 def _bits(x: Any) -> jax.Array:

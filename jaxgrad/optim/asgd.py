@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import is_zero
+from jaxgrad.optim._scalars import is_number, is_zero
 from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
 
 
@@ -34,7 +34,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: ASGDState) -> tuple[An
         grad = ops.add(grad, param, h.weight_decay)
 
     # torch makes the state at the first step, by the learning rate of then
-    lr = ops.double(h.lr) if isinstance(h.lr, float | int) else h.lr
+    lr = ops.double(h.lr) if is_number(h.lr) else h.lr
     eta = ops.double(jnp.where(state.step == 0, lr.astype(state.eta.dtype), state.eta))
     param = ops.decay(param, h.lambd * eta)
     param = ops.add(param, grad, -eta)

@@ -33,7 +33,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RAdamState) -> tuple[A
     exp_avg_sq = ops.addcmul(ops.mul(state.exp_avg_sq, h.beta2), grad, grad, 1 - h.beta2)
     bias_correction1 = 1 - h.beta1**t
     bias_correction2 = 1 - h.beta2**t
-    update = ops.mul(ops.div(exp_avg, bias_correction1), -h.lr)
+    update = ops.times(ops.div(exp_avg, bias_correction1), -h.lr)
 
     # the length of the approximated simple moving average, at most and now
     rho_inf = 2 / (1 - h.beta2) - 1

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
-from jaxgrad.optim._transformation import Transformation
 from jaxgrad.optim.groups import dotted
 
 
@@ -19,7 +19,7 @@ OURS = ("started", "count")  # what a state here has and torch's has not
 
 
 def state_from_torch(
-    tx: Transformation,
+    tx: optax.GradientTransformation,
     params: PyTree,
     state_dict: Mapping[str, Any],
     names: PyTree = None,
@@ -215,7 +215,7 @@ def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
 def _numpy(x: Any) -> np.ndarray:
     if hasattr(x, "detach"):
         x = x.detach().cpu()
-        x = x.float() if str(x.dtype) == "torch.bfloat16" else x
+        x = (x.float() if str(x.dtype) == "torch.bfloat16" else x).numpy()
     return np.array(x)
 
 
