@@ -1,4 +1,15 @@
-"""torch's optimizers as optax transformations: torch's names, arguments, defaults and state."""
+"""torch's optimizers as optax transformations: torch's names, arguments, defaults and state.
+
+To freeze a parameter give it no gradient, which is what `requires_grad=False` does: None in its
+place, or `live={"trunk": False, "head": True}`, which may change from step to step, or the label
+"frozen" in `param_groups`, which allocates no state. `optax.masked(tx, mask)` does not freeze: it
+passes the raw gradient of what is masked out on, and `apply_updates` adds it.
+
+`exact=True` gives torch's bits, of parameters and state, on a CPU in float32 and float64, eager or
+compiled: those of torch's single-tensor loops (`foreach=False`) with a correctly rounded square
+root. torch's own vectorised root is off by an ULP now and then, and XLA takes subnormal numbers for
+zero.
+"""
 
 from jaxgrad.optim._transformation import Transformation as Transformation
 from jaxgrad.optim.adadelta import adadelta as adadelta

@@ -12,7 +12,8 @@ import numpy as np
 import optax
 
 from jaxgrad import _tree
-from jaxgrad.optim._arithmetic import Displaced, Exact, Fast
+from jaxgrad.optim._arithmetic import Displaced, Fast
+from jaxgrad.optim._exact import Exact
 
 
 PyTree = Any
@@ -113,8 +114,9 @@ def elementwise(
         leaves, treedef = jax.tree.flatten(params)
         *fields, count = state
         columns = [[None] * len(leaves) if f is None else treedef.flatten_up_to(f) for f in fields]
+        h = settings(count)
         moved = [
-            _leaf(make, rule, settings(count), grad, param, old, alive, maximize, exact, by)
+            _leaf(make, rule, h, grad, param, old, alive, maximize, exact, by)
             for grad, param, alive, *old in zip(
                 gradients(grads, params), leaves, broadcast(live, params), *columns, strict=True
             )
@@ -197,7 +199,8 @@ def _leaf(
     end, after = rule(ops, h, grad, moving, leaf_state)
     if by:
         end = end.by if isinstance(end, Displaced) else end - start
-    end = ops.value(end)
+    else:
+        end = ops.value(end)
     new = [_as_leaf(x, x_old) for x, x_old in zip((end, *after[:-1]), (param, *old), strict=True)]
     if not isinstance(alive, (bool, np.bool_)):
         stay = [jnp.zeros_like(param) if by else param, *old]

@@ -182,7 +182,8 @@ def _map_states(fun: Callable[[Any], Any], tree: PyTree) -> PyTree:
     """`fun` of every state of this package's in a state of optax's."""
 
     def is_state(x: Any) -> bool:
-        return isinstance(x, tuple) and getattr(x, "_fields", ())[-1:] == ("count",) and len(x) > 1
+        ours = type(x).__module__.startswith("jaxgrad.optim")
+        return ours and getattr(x, "_fields", ())[-1:] == ("count",)
 
     return jax.tree.map(lambda x: fun(x) if is_state(x) else x, tree, is_leaf=is_state)
 
