@@ -11,7 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from jaxgrad.optim import _flat_state
 from jaxgrad.optim.groups import dotted
+from jaxgrad.optim.lbfgs import LBFGSState
 
 
 PyTree = Any
