@@ -277,7 +277,9 @@ def torch_sparse(options: Any, params: Any, steps: Any, schedule: Any = None) ->
             leaf.grad = None
             if at is not None:
                 ids, values = (torch.tensor(x) for x in at)
-                leaf.grad = torch.sparse_coo_tensor(ids[None], values, leaf.shape)
+                leaf.grad = torch.sparse_coo_tensor(
+                    ids[None], values, leaf.shape, check_invariants=True
+                )
         optimizer.step()
     return leaves, optimizer
 
@@ -391,14 +393,17 @@ def lbfgs_problem(kind: str, seed: int) -> tuple[list[np.ndarray], Callable[...,
     return params, loss
 
 
-def lbfgs_torch(options: Any, params: Any, loss: Any, steps: int, rates: Any = None) -> Any:
-    """The parameters after every step, and the optimizer."""
-    leaves = [torch.tensor(p, requires_grad=True) for p in params]
+def lbfgs_torch(
+    options: Any, params: Any, loss: Any, steps: int, rates: Any = None, noise: Any = None
+) -> Any:
+    """The parameters after every step, and the optimizer; `noise` moves numbers by an ULP."""
+    moved = noise or (lambda x: x)
+    leaves = [torch.tensor(moved(p), requires_grad=True) for p in params]
     optimizer = torch.optim.LBFGS(leaves, **options)
 
     def closure() -> Any:
         optimizer.zero_grad()
-        value = loss(torch, lambda x: torch.tensor(x).to(leaves[0].dtype), *leaves)
+        value = loss(torch, lambda x: torch.tensor(moved(x)).to(leaves[0].dtype), *leaves)
         value.backward()
         return value
 
@@ -438,10 +443,10 @@ def lbfgs_against_torch(kind: str, ours: Any, theirs: Any, seed: int, steps: int
     run, state = lbfgs_jax(optim.lbfgs(**ours), params, loss, steps)
     rng = np.random.default_rng(0)
 
-    def moved() -> list[np.ndarray]:
-        return [np.asarray(np.nextafter(p, p + rng.choice([-1, 1], p.shape))) for p in params]
+    def noise(x: np.ndarray) -> np.ndarray:
+        return np.asarray(np.nextafter(x, x + rng.choice([-1, 1], x.shape)))
 
-    others = [lbfgs_torch(theirs, moved(), loss, steps, rates)[0] for _ in range(4)]
+    others = [lbfgs_torch(theirs, params, loss, steps, rates, noise)[0] for _ in range(4)]
     allowed = 1e-12
     for i, here in enumerate(path):
         allowed = max(allowed, *(3 * apart(other[i], here, params) for other in others))
