@@ -138,7 +138,10 @@ def run_jax(
     alive = None if live is None else list(jnp.asarray(live).T)
     final, state = scanned(tx, as_optax)(first, stacked, alive)
     fields = {k: v for k, v in state._asdict().items() if v is not None and k != "count"}
-    states = [{k: np.asarray(v[i]) for k, v in fields.items() if v[i] is not None} for i in range(len(first))]
+    states = [
+        {k: np.asarray(v[i]) for k, v in fields.items() if v[i] is not None}
+        for i in range(len(first))
+    ]
     return [np.asarray(p) for p in final], states
 
 

@@ -61,7 +61,7 @@ def adafactor_against_torch(ours: Any, theirs: Any, schedule: Any, seed: int, st
     rng = np.random.default_rng(seed)
     dtypes = [str(rng.choice(["float32", "float64"])) for _ in SHAPES * 2]
     params, grads = optimizers.problem(seed, steps, dtypes, SHAPES)
-    live = rng.random((steps, len(params))) < 0.8 if seed % 2 else None
+    live: Any = rng.random((steps, len(params))) < 0.8 if seed % 2 else None
     given, wide = optimizers.with_none(grads, live), optimizers.in_float64
 
     def in_torch(params: Any, grads: Any, **options: Any) -> Any:
@@ -85,7 +85,9 @@ def adafactor_against_torch(ours: Any, theirs: Any, schedule: Any, seed: int, st
         if live is None:
             other = in_torch(params, given, foreach=True)
             low = [i for i, dtype in enumerate(dtypes) if dtype == "float32"]
-            picked = [([r[0][i] for i in low], [{}] * len(low)) for r in (run, stock, other, oracle)]
+            picked = [
+                ([r[0][i] for i in low], [{}] * len(low)) for r in (run, stock, other, oracle)
+            ]
             assert not optimizers.too_far(*picked)
 
 
@@ -167,11 +169,11 @@ def muon_against_torch(
     dtypes = ["float32", "float64"] * len(MATRICES)
     params, grads = optimizers.problem(seed, steps, dtypes, MATRICES)
     rng = np.random.default_rng(seed)
-    live = rng.random((steps, len(params))) < 0.8 if seed % 2 else None
+    live: Any = rng.random((steps, len(params))) < 0.8 if seed % 2 else None
     given, wide = optimizers.with_none(grads, live), optimizers.in_float64
     stock = optimizers.run_torch("muon", theirs, params, given, schedule)
     with monkeypatch.context() as patch:
-        patch.setattr(torch.optim._muon, "_zeropower_via_newtonschulz", zeropower)
+        patch.setattr("torch.optim._muon._zeropower_via_newtonschulz", zeropower)
         truth = optimizers.run_torch("muon", theirs, wide(params), wide(given), schedule)
     run = optimizers.run_jax(optim.muon(**ours), params, grads, live)
 
@@ -215,13 +217,11 @@ def test_muon_drawn(seed, monkeypatch):
 
 def test_muon_takes_matrices_only():
     """torch's error, when it meets the parameters."""
-    with pytest.raises(ValueError) as theirs:
+    text = "Muon only supports 2D parameters whereas we found a parameter with size: "
+    with pytest.raises(ValueError, match=text):
         torch.optim.Muon([torch.zeros(3, requires_grad=True)])
-    with pytest.raises(ValueError) as ours:
+    with pytest.raises(ValueError, match=text + r"\(3,\). Give the others to another optimizer"):
         optim.muon().init({"b": jnp.zeros(3)})
-
-    shared = str(theirs.value).partition(": ")[0]
-    assert str(ours.value).startswith(shared) and "(3,)" in str(ours.value), ours.value
 
 
 def test_muon_for_the_matrices_and_adamw_for_the_rest():
@@ -231,7 +231,7 @@ def test_muon_for_the_matrices_and_adamw_for_the_rest():
     muon, adamw = optim.muon(0.1), optim.adamw(0.01)
     tx = optax.partition({"muon": muon, "adamw": adamw}, {"w": "muon", "b": "adamw"})
     updates, _ = jax.jit(tx.update)(grads, tx.init(params), params)
-    together = optax.apply_updates(params, updates)
+    together: Any = optax.apply_updates(params, updates)
 
     for name, alone in (("w", muon), ("b", adamw)):
         expected, _ = alone.step(grads[name], alone.init(params[name]), params[name])
@@ -304,7 +304,8 @@ def sparse_against_torch(ours: Any, theirs: Any, schedule: Any, seed: int, steps
     for exact in (True, False):
         tx = optim.sparse_adam(**ours, exact=exact)
         now = [jnp.asarray(p) for p in params]
-        state, move = tx.init(now), jax.jit(tx.step)
+        state: Any = tx.init(now)
+        move = jax.jit(tx.step)
         for step in given:
             grads, rows = dense(step, params)
             live = [jnp.asarray(at is not None) for at in step]
@@ -363,7 +364,7 @@ def test_rows_of_a_tree():
     grads["bias"] = jnp.array([1.0, 0.0])
     tx = optax.chain(optim.sparse_adam(0.1))
     rows = {"emb": jnp.array([1]), "bias": None}
-    updates, _ = tx.update(grads, tx.init(params), params, rows=rows)
+    updates: Any = tx.update(grads, tx.init(params), params, rows=rows)[0]
 
     np.testing.assert_allclose(updates["bias"], [-0.1, 0.0], rtol=1e-6)
     with pytest.raises(ValueError, match=r"the rows of \['emb'\]\['a'\] are of dtype bool and sh"):
@@ -436,7 +437,9 @@ def lbfgs_jax(tx: Any, params: Any, loss: Any, steps: int) -> Any:
     return [[np.asarray(x[i]) for x in path] for i in range(steps)], state
 
 
-def lbfgs_against_torch(kind: str, ours: Any, theirs: Any, seed: int, steps: int, rates: Any) -> None:
+def lbfgs_against_torch(
+    kind: str, ours: Any, theirs: Any, seed: int, steps: int, rates: Any
+) -> None:
     """As close as rounding lets two runs be: 1e-12, or three times what torch makes of an ULP."""
     params, loss = lbfgs_problem(kind, seed)
     path, leaves, optimizer = lbfgs_torch(theirs, params, loss, steps, rates)
@@ -480,7 +483,7 @@ def test_lbfgs(kind, options):
 def test_lbfgs_drawn(seed):
     """Options together, and a schedule."""
     rng = np.random.default_rng(seed)
-    options = dict(
+    options: dict[str, Any] = dict(
         max_iter=int(rng.integers(1, 12)),
         history_size=int(rng.integers(1, 8)),
         tolerance_grad=float(10 ** rng.uniform(-9, -3)),
@@ -497,7 +500,7 @@ def test_lbfgs_drawn(seed):
 def test_lbfgs_in_float32():
     """No further from the float64 run than three times torch's own float32."""
     params, loss = lbfgs_problem("network", 1)
-    options = dict(line_search_fn="strong_wolfe", max_iter=3)
+    options: dict[str, Any] = dict(line_search_fn="strong_wolfe", max_iter=3)
     low = [p.astype(np.float32) for p in params]
     truth = lbfgs_torch(options, optimizers.in_float64(low), loss, 3)[0][-1]
     theirs = lbfgs_torch(options, low, loss, 3)[0][-1]
@@ -524,7 +527,8 @@ def test_lbfgs_as_optax():
         grads, chained.init(now), now, value=value, grad=grads, value_fn=fun
     )
 
-    for a, b in zip(expected, optax.apply_updates(now, updates), strict=True):
+    after: Any = optax.apply_updates(now, updates)
+    for a, b in zip(expected, after, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
 
 
@@ -624,7 +628,7 @@ def test_torchs_arguments(name):
 
 @pytest.mark.parametrize("name", ["adafactor", "muon"])
 def test_none_leaves_all_alone(name):
-    """A None gradient: the parameter, its state and its count stay, and weight decay is not done."""
+    """A None gradient: the parameter, its state and its count stay; it does not decay."""
     tx = getattr(optim, name)(lr=0.1, weight_decay=0.1)
     params = {"u": jnp.ones((2, 3)), "w": jnp.ones((2, 3))}
     grads = {"u": None, "w": jnp.ones((2, 3))}
@@ -686,15 +690,16 @@ def test_training_goes_on_in_the_other_framework(name):
     leaves, optimizer = start()
     torch_run(leaves, optimizer, draws[:3])
     b, a = (jnp.asarray(leaf.detach().numpy()) for leaf in leaves)
-    ours, names = {"a": a, "b": b.T}, {"a": "a", "b": ("b", (1, 0))}  # another order, another layout
+    ours, names = (
+        {"a": a, "b": b.T},
+        {"a": "a", "b": ("b", (1, 0))},
+    )  # another order, another layout
     tx = getattr(optim, name)(**options)
     state = optim.state_from_torch(tx, ours, optimizer.state_dict(), names)
     for step in draws[3:6]:
         grads = {"a": jnp.asarray(step[1]), "b": jnp.asarray(step[0]).T}
         if name == "lbfgs":
-            ours, state = tx.step(
-                None, state, ours, value_fn=lambda p: fun([p["b"], p["a"]])
-            )
+            ours, state = tx.step(None, state, ours, value_fn=lambda p: fun([p["b"], p["a"]]))
         elif name == "sparse_adam":
             mask = {"a": jnp.ones(2, bool), "b": jnp.ones((3, 4), bool)}
             ours, state = tx.step(grads, state, ours, rows=mask)

@@ -74,9 +74,7 @@ def strong_wolfe(
 
     first = verdict(start, at(t), jnp.zeros((), np.int32))
     # the conditions of the last point do not count when the iterations are used up
-    search = lax.while_loop(
-        lambda s: (s.iteration < max_ls) & ~s.bracketed, extrapolate, first
-    )
+    search = lax.while_loop(lambda s: (s.iteration < max_ls) & ~s.bracketed, extrapolate, first)
     exhausted = search.iteration >= max_ls
     other = _where(search.found, search.new, search.previous)
     other = _where(exhausted, start, other)

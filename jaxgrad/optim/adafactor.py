@@ -199,7 +199,9 @@ def adafactor(
     if eps1 is not None:
         return with_epsilon(eps1)
 
-    def step(grads: PyTree, state: Any, params: PyTree, *, live: PyTree = None, **extra: Any) -> Any:
+    def step(
+        grads: PyTree, state: Any, params: PyTree, *, live: PyTree = None, **extra: Any
+    ) -> Any:
         tx = with_epsilon(_first_epsilon(grads, params, live))
         return tx.step(grads, state, params, live=live, **extra)
 

@@ -222,9 +222,7 @@ def lbfgs(
 def _flat(leaves: list[Any]) -> jax.Array:
     """All numbers in a row, the two parts of a complex one side by side."""
     parts = [jnp.asarray(x) for x in leaves]
-    parts = [
-        jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x for x in parts
-    ]
+    parts = [jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x for x in parts]
     return jnp.concatenate([x.ravel() for x in parts]) if parts else jnp.zeros(0)
 
 

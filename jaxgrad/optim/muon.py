@@ -154,9 +154,7 @@ def muon(
             f"Coefficients must be a tuple of exactly 3 values, but they are {ns_coefficients}"
         )
     a, b, c = ns_coefficients
-    rule = functools.partial(
-        _rule, nesterov=nesterov, ns_steps=ns_steps, adjust_lr_fn=adjust_lr_fn
-    )
+    rule = functools.partial(_rule, nesterov=nesterov, ns_steps=ns_steps, adjust_lr_fn=adjust_lr_fn)
     hyperparameters = dict(
         lr=lr, weight_decay=weight_decay, momentum=momentum, a=a, b=b, c=c, eps=eps
     )

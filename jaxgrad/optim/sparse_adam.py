@@ -88,7 +88,7 @@ def sparse_adam(
        [1.  1. ]
        [1.5 1. ]]
 
-    Torch: `torch.optim.SparseAdam` (torch/optim/sparse_adam.py), whose gradients are sparse tensors.
+    Torch: `torch.optim.SparseAdam` (torch/optim/sparse_adam.py), which takes sparse gradients.
 
     Differs from optax in:
       1. `optax.adam` moves a row without a gradient by its stale moments.

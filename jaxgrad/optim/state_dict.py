@@ -169,7 +169,7 @@ def state_to_torch(
                 if field in OURS or path not in leaves:
                     continue
                 value, name = np.asarray(leaves[path]), field
-                if field in TRANSPOSED and _swaps_last(axes):
+                if field in TRANSPOSED and axes is not None and _swaps_last(axes):
                     value, name = value.transpose(np.argsort(axes)), TRANSPOSED[field]
                 elif axes is not None and value.shape == shapes[path]:
                     value = value.transpose(np.argsort(axes))
