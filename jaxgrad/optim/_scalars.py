@@ -87,7 +87,8 @@ class Scalar:
         return self._with(other, lambda x, y: y / x)
 
     def __pow__(self, other: Any) -> Scalar:
-        return self._with(other, jnp.power)
+        power = self.item()._with(other, jnp.power)  # of a tensor in double too, then rounded
+        return power.as_tensor(self.value.dtype) if self.tensor else power
 
     def __rpow__(self, other: Any) -> Scalar:
         return self._with(other, lambda x, y: y**x)

@@ -35,13 +35,13 @@ class Seal:
     An `or` with a zero that the compiler does not know is all that it does not look through.
 
     Args:
-      witness: Any array that the compiler cannot know, float32 or float64.
+      witness: What the compiler cannot know, of the shape of what is sealed; float32 or float64.
     """
 
     def __init__(self, witness: jax.Array) -> None:
         # A NaN with a payload that no computation makes: zero, and only we know it.
-        bits = as_bits(witness.ravel()[:1])
-        self.zero = jnp.any(bits == jnp.asarray(0x7FC0DEAD, bits.dtype))
+        bits = as_bits(witness)
+        self.zero = bits == jnp.asarray(0x7FC0DEAD, bits.dtype)
 
     def __call__(self, x: Any) -> Any:
         with _compat.enable_x64():

@@ -39,7 +39,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
     mu = h.beta1 * (1.0 - 0.5 * 0.96 ** (t * h.momentum_decay))
     mu_next = h.beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1) * h.momentum_decay))
-    mu_product = ops.mul(state.mu_product, mu)
+    mu_product = (ops.scalar(state.mu_product) * mu).astype(state.mu_product.dtype)
 
     exp_avg = ops.lerp(state.exp_avg, grad, 1 - h.beta1)
     exp_avg_sq = ops.addcmul(ops.mul(state.exp_avg_sq, h.beta2), grad, grad, 1 - h.beta2)
