@@ -101,7 +101,7 @@ def scale_under_condition(net, x, y):
     }
 
 
-def trained(net, x, y, optimizer, **options):
+def _trained(net, x, y, optimizer, **options):
     """The parameters after each of eight steps of one optimizer."""
     net = Net(net)
     chosen = getattr(optim, optimizer)(net.parameters(), **options)
@@ -115,47 +115,47 @@ def trained(net, x, y, optimizer, **options):
 
 
 def dampening(net, x, y):
-    return trained(net, x, y, "SGD", lr=0.1, momentum=0.9, dampening=0.5)
+    return _trained(net, x, y, "SGD", lr=0.1, momentum=0.9, dampening=0.5)
 
 
 def l2_in_adam(net, x, y):
-    return trained(net, x, y, "Adam", lr=0.1, weight_decay=0.1)
+    return _trained(net, x, y, "Adam", lr=0.1, weight_decay=0.1)
 
 
 def adamw_defaults(net, x, y):
-    return trained(net, x, y, "AdamW", lr=0.1)
+    return _trained(net, x, y, "AdamW", lr=0.1)
 
 
 def amsgrad(net, x, y):
-    return trained(net, x, y, "Adam", lr=0.3, betas=(0.5, 0.6), amsgrad=True)
+    return _trained(net, x, y, "Adam", lr=0.3, betas=(0.5, 0.6), amsgrad=True)
 
 
 def nadam(net, x, y):
-    return trained(net, x, y, "NAdam", lr=0.1)
+    return _trained(net, x, y, "NAdam", lr=0.1)
 
 
 def radam(net, x, y):
-    return trained(net, x, y, "RAdam", lr=0.1, betas=(0.5, 0.9), eps=1e-2)
+    return _trained(net, x, y, "RAdam", lr=0.1, betas=(0.5, 0.9), eps=1e-2)
 
 
 def rmsprop(net, x, y):
-    return trained(net, x, y, "RMSprop", lr=0.01)
+    return _trained(net, x, y, "RMSprop", lr=0.01)
 
 
 def adagrad(net, x, y):
-    return trained(net, x, y, "Adagrad", lr=0.1)
+    return _trained(net, x, y, "Adagrad", lr=0.1)
 
 
 def rprop(net, x, y):
-    return trained(net, x, y, "Rprop", lr=0.01)
+    return _trained(net, x, y, "Rprop", lr=0.01)
 
 
 def asgd(net, x, y):
-    return trained(net, x, y, "ASGD", lr=0.1, lambd=0.1)
+    return _trained(net, x, y, "ASGD", lr=0.1, lambd=0.1)
 
 
 def adafactor(net, x, y):
-    return trained(net, x, y, "Adafactor", lr=0.1)
+    return _trained(net, x, y, "Adafactor", lr=0.1)
 
 
 def muon(weight, x, y):
