@@ -143,7 +143,7 @@ def adafactor(
       weight_decay: Times `lr`, what the parameters lose at each step.
       foreach: Accepted as in torch, without effect.
       maximize: Ascend rather than descend.
-      exact: torch's arithmetic for each element; sums are still XLA's.
+      exact: Accepted as for the other optimizers, without effect: its sums are XLA's.
 
     Returns:
       A `Transformation`; its state has torch's `step`, and `row_var` and `col_var` of parameters
@@ -185,16 +185,15 @@ def adafactor(
         "d", d, lambda x: x >= 1.0, "at least 1.0", "Clipping threshold d should be >= 1 but is: {}"
     )
     _checks.not_negative("weight_decay", weight_decay, text.format("weight_decay"))
-    del foreach
+    del foreach, exact
     hyperparameters = dict(
         lr=lr, beta2_decay=beta2_decay, eps2=eps2, d=d, weight_decay=weight_decay
     )
     initial = AdafactorState(counter, _without(-1), _without(-2), _without())
 
     def with_epsilon(eps1: Any) -> Transformation:
-        return elementwise(
-            _rule, initial, {**hyperparameters, "eps1": eps1}, maximize=maximize, exact=exact
-        )
+        settings = {**hyperparameters, "eps1": eps1}
+        return elementwise(_rule, initial, settings, maximize=maximize)
 
     if eps1 is not None:
         return with_epsilon(eps1)
