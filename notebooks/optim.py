@@ -82,8 +82,8 @@ without("optim/scale_under_condition")
 # %% [markdown]
 # ## torch's optimizers, and optax's of the same name
 #
-# `jaxgrad.optim` has torch's rules, arguments and defaults. In the last column the obvious choice of
-# optax is in its place: it starts elsewhere, or goes elsewhere.
+# `jaxgrad.optim` has torch's rules, arguments and defaults. In the last column the obvious choice
+# of optax is in its place: it starts elsewhere, or goes elsewhere.
 #
 # ### SGD's dampening (P127), decay in Adam and AdamW (P122, P121), AMSGrad (P123)
 
@@ -100,7 +100,9 @@ show("optim/adamw_defaults", only="7/l2/*")
 show("optim/amsgrad", only="7/l2/*")
 
 # %% [markdown]
-# ### NAdam (P124), RAdam (P125), RMSprop (P118, P119), Adagrad (P120), Rprop (P126)
+# ### Second moments and signs
+#
+# NAdam (P124), RAdam (P125), RMSprop (P118, P119), Adagrad (P120) and Rprop (P126).
 
 # %%
 show("optim/nadam", only="7/l2/*")
@@ -118,7 +120,9 @@ show("optim/adagrad", only="7/l2/*")
 show("optim/rprop", only="7/l2/*")
 
 # %% [markdown]
-# ### ASGD, Adafactor, SparseAdam (P128), Muon (P130), L-BFGS (P129)
+# ### Those that optax has not, or has otherwise
+#
+# ASGD, Adafactor and SparseAdam are P128, Muon is P130, L-BFGS is P129.
 
 # %%
 show("optim/asgd", only="7/l2/*")
