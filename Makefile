@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test fuzz mutants mutants-sample kill-table kill-sample lint notebooks docs clean
+.PHONY: help parity test fuzz mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -47,6 +47,9 @@ lint: $(STAMP) ## ruff and pyright
 	@"$(BIN)" -m ruff check
 	@"$(BIN)" -m ruff format --check
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$(BIN)" -m pyright
+
+deltas: $(STAMP) ## how far the obvious optax choice is from each of torch's optimizers
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.deltas --markdown benchmarks/OPTIM_DELTAS.md $(ARGS)
 
 notebooks: $(STAMP) ## run them and write the reading copies; ARGS='hooks' for one
 	@"$(BIN)" notebooks/build.py $(ARGS)

@@ -27,6 +27,8 @@ TORCH = {
     "rprop": torch.optim.Rprop,
     "asgd": torch.optim.ASGD,
 }
+# Whose sums over elements XLA orders in its own way: not bit for bit.
+WITH_SUMS = {"adafactor": torch.optim.Adafactor, "muon": torch.optim.Muon}
 # Each in both dtypes, in one tree: one program for all.
 SHAPES = [(7, 5), (33,), (), (0, 3)]
 DTYPES = ["float32"] * len(SHAPES) + ["float64"] * len(SHAPES)
@@ -46,10 +48,15 @@ def ieee_sqrt() -> Iterator[None]:
         torch.Tensor.sqrt, torch.Tensor.sqrt_ = before
 
 
-def problem(seed: int, steps: int, dtypes: Sequence[str] = DTYPES) -> tuple[Arrays, list[Arrays]]:
+def problem(
+    seed: int,
+    steps: int,
+    dtypes: Sequence[str] = DTYPES,
+    shapes: Sequence[tuple[int, ...]] = SHAPES,
+) -> tuple[Arrays, list[Arrays]]:
     """First parameters and the gradients of every step, of mixed shapes, dtypes and magnitudes."""
     rng = np.random.default_rng(seed)
-    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(dtypes))]
+    shapes = [shapes[i % len(shapes)] for i in range(len(dtypes))]
     scales = 10.0 ** rng.uniform(-3, 2, len(shapes))
 
     def draw(i: int) -> np.ndarray:
@@ -91,7 +98,7 @@ def run_torch(
 ) -> Run:
     """Every step in torch; a gradient that is None is None there."""
     leaves = [tensor(p).requires_grad_() for p in params]
-    optimizer = TORCH[name](leaves, **options)
+    optimizer = (TORCH | WITH_SUMS)[name](leaves, **options)
     for i, step in enumerate(grads):
         if schedule is not None:
             optimizer.param_groups[0]["lr"] = schedule(i)
@@ -131,7 +138,10 @@ def run_jax(
     alive = None if live is None else list(jnp.asarray(live).T)
     final, state = scanned(tx, as_optax)(first, stacked, alive)
     fields = {k: v for k, v in state._asdict().items() if v is not None and k != "count"}
-    states = [{k: np.asarray(v[i]) for k, v in fields.items()} for i in range(len(first))]
+    states = [
+        {k: np.asarray(v[i]) for k, v in fields.items() if v[i] is not None}
+        for i in range(len(first))
+    ]
     return [np.asarray(p) for p in final], states
 
 

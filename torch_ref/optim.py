@@ -3,7 +3,7 @@
 import torch
 from torch import nn, optim
 
-from torch_ref._net import Net, grads, mse, params
+from torch_ref._net import Net, grads, linear, mse, params, raised
 
 
 def param_groups(net, x, y):
@@ -99,3 +99,132 @@ def scale_under_condition(net, x, y):
         "scaled": torch.stack(scaled),
         "params": params(net),
     }
+
+
+def _trained(net, x, y, optimizer, **options):
+    """The parameters after each of eight steps of one optimizer."""
+    net = Net(net)
+    chosen = getattr(optim, optimizer)(net.parameters(), **options)
+    path = []
+    for _ in range(8):
+        chosen.zero_grad()
+        mse(net(x), y).backward()
+        chosen.step()
+        path.append(params(net))
+    return path
+
+
+def dampening(net, x, y):
+    return _trained(net, x, y, "SGD", lr=0.1, momentum=0.9, dampening=0.5)
+
+
+def l2_in_adam(net, x, y):
+    return _trained(net, x, y, "Adam", lr=0.1, weight_decay=0.1)
+
+
+def adamw_defaults(net, x, y):
+    return _trained(net, x, y, "AdamW", lr=0.1)
+
+
+def amsgrad(net, x, y):
+    return _trained(net, x, y, "Adam", lr=0.3, betas=(0.5, 0.6), amsgrad=True)
+
+
+def nadam(net, x, y):
+    return _trained(net, x, y, "NAdam", lr=0.1)
+
+
+def radam(net, x, y):
+    return _trained(net, x, y, "RAdam", lr=0.1, betas=(0.5, 0.9), eps=1e-2)
+
+
+def rmsprop(net, x, y):
+    return _trained(net, x, y, "RMSprop", lr=0.01)
+
+
+def adagrad(net, x, y):
+    return _trained(net, x, y, "Adagrad", lr=0.1)
+
+
+def rprop(net, x, y):
+    return _trained(net, x, y, "Rprop", lr=0.01)
+
+
+def asgd(net, x, y):
+    return _trained(net, x, y, "ASGD", lr=0.1, lambd=0.1)
+
+
+def adafactor(net, x, y):
+    return _trained(net, x, y, "Adafactor", lr=0.1)
+
+
+def muon(weight, x, y):
+    weight = nn.Parameter(weight)
+    optimizer = optim.Muon([weight], lr=0.1)
+    path = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        mse(x @ weight.T, y).backward()
+        optimizer.step()
+        path.append(weight.detach().clone())
+    return path
+
+
+def muon_of_a_vector(bias):
+    return {"refused": isinstance(raised(lambda: optim.Muon([nn.Parameter(bias)])), ValueError)}
+
+
+def sparse_adam(table, y):
+    table = nn.Parameter(table)
+    optimizer = optim.SparseAdam([table], lr=0.1)
+    path = []
+    for tokens in ([0, 2, 2], [1, 2, 3], [3, 3, 3]):
+        optimizer.zero_grad()
+        rows = nn.functional.embedding(torch.tensor(tokens), table, sparse=True)
+        mse(rows, y).backward()
+        optimizer.step()
+        path.append(table.detach().clone())
+    return path
+
+
+def lbfgs(x, y, w):
+    w = nn.Parameter(w)
+    optimizer = optim.LBFGS([w], max_iter=3, line_search_fn="strong_wolfe")
+
+    def closure():
+        optimizer.zero_grad()
+        loss = mse(x @ w, y) + w.square().sum()
+        loss.backward()
+        return loss
+
+    path = []
+    for _ in range(2):
+        optimizer.step(closure)
+        path.append(w.detach().clone())
+    return path
+
+
+def two_heads(net, x, y):
+    heads = {name: linear(net["l1"]) for name in ("a", "b")}
+    leaves = [p for head in heads.values() for p in head.parameters()]
+    optimizer = optim.AdamW(leaves, lr=0.1, weight_decay=0.1)
+    path = []
+    for turn in ("a", "b", "b", "a"):
+        optimizer.zero_grad()
+        heads[turn](x).square().mean().backward()
+        optimizer.step()
+        path.append({name: params(head) for name, head in heads.items()})
+    return path
+
+
+def frozen_layer(net, x, y):
+    net = Net(net)
+    net.l1.requires_grad_(False)
+    optimizer = optim.SGD(net.parameters(), lr=0.1, weight_decay=0.1)
+    path = []
+    for _ in range(3):
+        optimizer.zero_grad()
+        mse(net(x), y).backward()
+        optimizer.step()
+        path.append(params(net))
+    return path

@@ -15,6 +15,7 @@ from jaxgrad.optim import lr_scheduler as lr_scheduler
 from jaxgrad.optim import swa_utils as swa_utils
 from jaxgrad.optim._transformation import Transformation as Transformation
 from jaxgrad.optim.adadelta import adadelta as adadelta
+from jaxgrad.optim.adafactor import adafactor as adafactor
 from jaxgrad.optim.adagrad import adagrad as adagrad
 from jaxgrad.optim.adam import adam as adam
 from jaxgrad.optim.adam import adamw as adamw
@@ -24,10 +25,13 @@ from jaxgrad.optim.clipping import clip_grad_norm as clip_grad_norm
 from jaxgrad.optim.clipping import clip_grad_value as clip_grad_value
 from jaxgrad.optim.groups import add_param_group as add_param_group
 from jaxgrad.optim.groups import param_groups as param_groups
+from jaxgrad.optim.lbfgs import lbfgs as lbfgs
+from jaxgrad.optim.muon import muon as muon
 from jaxgrad.optim.nadam import nadam as nadam
 from jaxgrad.optim.radam import radam as radam
 from jaxgrad.optim.rmsprop import rmsprop as rmsprop
 from jaxgrad.optim.rprop import rprop as rprop
 from jaxgrad.optim.sgd import sgd as sgd
+from jaxgrad.optim.sparse_adam import sparse_adam as sparse_adam
 from jaxgrad.optim.state_dict import state_from_torch as state_from_torch
 from jaxgrad.optim.state_dict import state_to_torch as state_to_torch

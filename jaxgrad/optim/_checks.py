@@ -10,13 +10,18 @@ import numpy as np
 from jaxgrad import _compat
 
 
-def learning_rate(lr: Any) -> None:
+def learning_rate(
+    lr: Any, text: str = "Invalid learning rate: {}", *, positive: bool = False
+) -> None:
     """A learning rate is not negative; a schedule is checked by whoever wrote it."""
     if callable(lr):
         return
     if np.size(lr) != 1:
         raise ValueError(f"Tensor lr must be 1-element, but its shape is {np.shape(lr)}")
-    not_negative("learning rate", lr, "Invalid learning rate: {}")
+    if positive:
+        check("learning rate", lr, lambda x: x > 0.0, "greater than 0.0", text)
+    else:
+        not_negative("learning rate", lr, text)
 
 
 def not_negative(name: str, x: Any, text: str | None = None) -> None:

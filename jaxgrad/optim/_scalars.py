@@ -96,6 +96,10 @@ class Scalar:
     def __neg__(self) -> Scalar:
         return self * -1.0
 
+    def sqrt(self) -> Scalar:
+        with _compat.enable_x64():
+            return Scalar(self.seal(jnp.sqrt(self.value)), self.tensor, self.seal)
+
     def maximum(self, other: Any) -> Scalar:
         return self._with(other, jnp.maximum)
 

@@ -11,11 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from jaxgrad.optim import _flat_state
 from jaxgrad.optim.groups import dotted
+from jaxgrad.optim.lbfgs import LBFGSState
 
 
 PyTree = Any
 OURS = ("started", "count")  # what a state here has and torch's has not
+TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # of a matrix whose axes are swapped
 
 
 def state_from_torch(
@@ -65,8 +68,14 @@ def state_from_torch(
     steps = [float(_numpy(entry["step"])) for entry in entries.values() if "step" in entry]
     if count is None:
         count = int(max(steps, default=0))
+    numbers = _numbers(state_dict)
 
     def load(state: Any) -> Any:
+        if isinstance(state, LBFGSState):
+            state = _flat_state.load(
+                state, entries.get(numbers[0], {}), _places(params, counterpart, numbers), _numpy
+            )
+            return state._replace(count=None if state.count is None else jnp.asarray(count))
         changed = {}
         for field in _fields(state):
 
@@ -77,9 +86,12 @@ def state_from_torch(
                     return jnp.asarray(entry.get("momentum_buffer") is not None)
                 if all(value is None for value in entry.values()):
                     return first
-                value = _value(entry, field, path)
+                swapped = field in TRANSPOSED and _swaps_last(axes)
+                value = _value(entry, TRANSPOSED[field] if swapped else field, path)
                 param = leaves[path]
-                if jnp.shape(first) == jnp.shape(param) and first.dtype == param.dtype:
+                if swapped:
+                    value = value.transpose(axes)
+                elif jnp.shape(first) == jnp.shape(param) and first.dtype == param.dtype:
                     value = (value if axes is None else value.transpose(axes)).astype(first.dtype)
                 if value.shape != jnp.shape(first):
                     raise ValueError(
@@ -138,21 +150,30 @@ def state_to_torch(
     entries: dict[int, dict[str, Any]] = {}
 
     def save(state: Any) -> Any:
+        if isinstance(state, LBFGSState):
+            numbers = _numbers(state_dict)
+            at = _places(params, counterpart, numbers)
+            entries[numbers[0]] = _flat_state.save(state, at, _tensor)
+            return state
         fields = {
             f: dict(jax.tree_util.tree_leaves_with_path(getattr(state, f))) for f in _fields(state)
         }
-        begun = fields.get("started", fields.get("step", {}))
+        # Muon's buffer starts as the zeros that torch makes at the first step
+        always = dict.fromkeys(fields.get("momentum_buffer", ()), True)
+        begun = fields.get("started", fields.get("step", always))
         for path, started in begun.items():
             if not started and "sum" not in fields:  # Adagrad's state is there from the start
                 continue
             index, axes = counterpart[path]
             for field, leaves in fields.items():
-                if field in OURS:
+                if field in OURS or path not in leaves:
                     continue
-                value = np.asarray(leaves[path])
-                if axes is not None and value.shape == shapes[path]:
+                value, name = np.asarray(leaves[path]), field
+                if field in TRANSPOSED and axes is not None and _swaps_last(axes):
+                    value, name = value.transpose(np.argsort(axes)), TRANSPOSED[field]
+                elif axes is not None and value.shape == shapes[path]:
                     value = value.transpose(np.argsort(axes))
-                entries.setdefault(index, {})[field] = _tensor(value)
+                entries.setdefault(index, {})[name] = _tensor(value)
         return state
 
     _map_states(save, state)
@@ -177,8 +198,7 @@ def _counterparts(
     params: PyTree, state_dict: Mapping[str, Any], names: PyTree, order: Sequence[str] | None
 ) -> dict[Any, tuple[int, tuple[int, ...] | None]]:
     """For the path of every parameter its number in torch's optimizer, and the axes."""
-    groups = state_dict["param_groups"]
-    numbers = [i for group in groups for i in group["params"]]
+    groups, numbers = state_dict["param_groups"], _numbers(state_dict)
     known = [name for group in groups for name in group.get("param_names", ())]
     number = dict(zip(order or known, numbers, strict=False))
     paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
@@ -204,6 +224,24 @@ def _counterparts(
     return found
 
 
+def _numbers(state_dict: Mapping[str, Any]) -> list[int]:
+    """torch's numbers of its parameters, in its order."""
+    return [i for group in state_dict["param_groups"] for i in group["params"]]
+
+
+def _places(params: PyTree, counterpart: Mapping[Any, Any], numbers: Sequence[int]) -> np.ndarray:
+    named = jax.tree_util.tree_leaves_with_path(params)
+    return _flat_state.places([x for _, x in named], [counterpart[p] for p, _ in named], numbers)
+
+
+def _swaps_last(axes: Sequence[int] | None) -> bool:
+    """Whether these axes are those of a matrix transposed, or of a stack of them."""
+    if axes is None:
+        return False
+    n = len(axes)
+    return n > 1 and tuple(axes) == (*range(n - 2), n - 1, n - 2)
+
+
 def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
     if entry.get(field) is None:
         raise ValueError(
@@ -222,6 +260,8 @@ def _numpy(x: Any) -> np.ndarray:
 
 def _tensor(x: np.ndarray) -> Any:
     torch: Any = sys.modules.get("torch")  # who has an optimizer of torch's has loaded it
+    if np.issubdtype(x.dtype, np.integer):
+        return int(x)  # SparseAdam counts in Python's integers
     if torch is None:
         return x.copy()
     if x.dtype == jnp.bfloat16:

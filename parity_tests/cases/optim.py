@@ -10,7 +10,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import case, identity
-from parity_tests.cases._net import NET, forward, mse
+from parity_tests.cases._net import NET, forward, linear, mse, raised
 from parity_tests.draw import Draw, normal
 
 
@@ -156,3 +156,286 @@ def scale_under_condition(net, x, y, *, cond=lax.cond):
 
     (net, _), (losses, scaled) = lax.scan(train, (net, tx.init(net)), (x, y))
     return {"losses": losses, "scaled": scaled, "params": net}
+
+
+# --- torch's optimizers, and the obvious optax choice in the place of each ------------------------
+
+TRAINING = dict(net=NET, x=normal(3, 10), y=normal(3, 1))
+
+
+def trained(tx, net, x, y):
+    """The parameters after each of eight steps of one optimizer."""
+    state = tx.init(net)
+    path = []
+    for _ in range(8):
+        net, state = step(tx, jaxgrad.grad(loss_of)(net, x, y), state, net)
+        path.append(net)
+    return path
+
+
+def dampened(lr, momentum, dampening):
+    return optax.chain(optax.scale(1 - dampening), optax.sgd(lr, momentum))
+
+
+@case(
+    source="P127",
+    inputs=TRAINING,
+    idiom=("SGD(.., momentum=.9, dampening=.5)", "optim.sgd(momentum=.9, dampening=.5)"),
+    control=dict(sgd=dampened),
+)
+def dampening(net, x, y, *, sgd=jaxgrad.optim.sgd):
+    """Dampening spares the first gradient: it goes into the momentum as it is."""
+    return trained(sgd(0.1, momentum=0.9, dampening=0.5), net, x, y)
+
+
+@case(
+    source="P122",
+    inputs=TRAINING,
+    idiom=("Adam(.., weight_decay=.1)", "optim.adam(weight_decay=.1)"),
+    control=dict(adam=optax.adamw),
+)
+def l2_in_adam(net, x, y, *, adam=jaxgrad.optim.adam):
+    """Adam's weight decay joins the gradient, and is divided by the second moment as it is."""
+    return trained(adam(0.1, weight_decay=0.1), net, x, y)
+
+
+@case(
+    source="P121",
+    inputs=TRAINING,
+    idiom=("AdamW(..)", "optim.adamw(..)"),
+    control=dict(adamw=optax.adamw),
+)
+def adamw_defaults(net, x, y, *, adamw=jaxgrad.optim.adamw):
+    """AdamW decays by a hundredth of the learning rate unless told otherwise."""
+    return trained(adamw(0.1), net, x, y)
+
+
+def amsgrad_of_optax(lr, betas, amsgrad):
+    return optax.amsgrad(lr, *betas)
+
+
+@case(
+    source="P123",
+    inputs=TRAINING,
+    idiom=("Adam(.., amsgrad=True)", "optim.adam(amsgrad=True)"),
+    control=dict(adam=amsgrad_of_optax),
+)
+def amsgrad(net, x, y, *, adam=jaxgrad.optim.adam):
+    """AMSGrad keeps the largest second moment before it is corrected, not after."""
+    return trained(adam(0.3, betas=(0.5, 0.6), amsgrad=True), net, x, y)
+
+
+@case(
+    source="P124",
+    inputs=TRAINING,
+    idiom=("NAdam(..)", "optim.nadam(..)"),
+    control=dict(nadam=optax.nadam),
+    dtypes=("float32",),  # of which torch's mu_product is, unless its default dtype is another
+)
+def nadam(net, x, y, *, nadam=jaxgrad.optim.nadam):
+    """NAdam's momentum has a schedule, and its product corrects the first moment."""
+    return trained(nadam(0.1), net, x, y)
+
+
+def radam_of_optax(lr, betas, eps):
+    return optax.radam(lr, *betas, eps=eps)
+
+
+@case(
+    source="P125",
+    inputs=TRAINING,
+    idiom=("RAdam(.., eps=1e-2)", "optim.radam(eps=1e-2)"),
+    control=dict(radam=radam_of_optax),
+)
+def radam(net, x, y, *, radam=jaxgrad.optim.radam):
+    """RAdam adds eps before the second moment is corrected."""
+    return trained(radam(0.1, betas=(0.5, 0.9), eps=1e-2), net, x, y)
+
+
+@case(
+    source=("P118", "P119"),
+    inputs=TRAINING,
+    idiom=("RMSprop(..)", "optim.rmsprop(..)"),
+    control=dict(rmsprop=optax.rmsprop),
+)
+def rmsprop(net, x, y, *, rmsprop=jaxgrad.optim.rmsprop):
+    """RMSprop keeps 0.99 of the average, and adds eps outside of the root."""
+    return trained(rmsprop(0.01), net, x, y)
+
+
+@case(
+    source="P120",
+    inputs=TRAINING,
+    idiom=("Adagrad(..)", "optim.adagrad(..)"),
+    control=dict(adagrad=optax.adagrad),
+)
+def adagrad(net, x, y, *, adagrad=jaxgrad.optim.adagrad):
+    """Adagrad's accumulator starts at zero: the first step is the learning rate."""
+    return trained(adagrad(0.1), net, x, y)
+
+
+@case(
+    source="P126",
+    inputs=TRAINING,
+    idiom=("Rprop(..)", "optim.rprop(..)"),
+    control=dict(rprop=optax.rprop),
+)
+def rprop(net, x, y, *, rprop=jaxgrad.optim.rprop):
+    """Rprop moves at the first step already, and by the step size of this step."""
+    return trained(rprop(0.01), net, x, y)
+
+
+def no_schedule(lr, lambd):
+    return optax.chain(optax.add_decayed_weights(lambd), optax.sgd(lr))
+
+
+@case(
+    source="P128",
+    inputs=TRAINING,
+    idiom=("ASGD(.., lambd=.1)", "optim.asgd(lambd=.1)"),
+    control=dict(asgd=no_schedule),
+    dtypes=("float32",),  # of which torch's eta is, unless its default dtype is another
+)
+def asgd(net, x, y, *, asgd=jaxgrad.optim.asgd):
+    """ASGD's learning rate falls from step to step, as `lambd` and `alpha` say."""
+    return trained(asgd(0.1, lambd=0.1), net, x, y)
+
+
+@case(
+    source="P128",
+    inputs=TRAINING,
+    idiom=("Adafactor(..)", "optim.adafactor(..)"),
+    control=dict(adafactor=optax.adafactor),
+)
+def adafactor(net, x, y, *, adafactor=jaxgrad.optim.adafactor):
+    """Adafactor steps by a part of the parameter's own scale, of which `lr` is the largest."""
+    return trained(adafactor(0.1), net, x, y)
+
+
+@case(
+    source="P130",
+    inputs=dict(weight=normal(6, 4), x=normal(8, 4), y=normal(8, 6)),
+    idiom=("Muon([weight], ..)", "optim.muon(..)"),
+    control=dict(muon=optax.contrib.muon),
+)
+def muon(weight, x, y, *, muon=jaxgrad.optim.muon):
+    """Muon makes its step orthogonal in bfloat16, and longer where there are more rows."""
+    tx = muon(0.1)
+    state = tx.init(weight)
+    path = []
+    for _ in range(3):
+        grads = jaxgrad.grad(lambda w: mse(x @ w.T, y))(weight)
+        weight, state = step(tx, grads, state, weight)
+        path.append(weight)
+    return path
+
+
+@case(
+    source="P130",
+    inputs=dict(bias=normal(4)),
+    idiom=("Muon([bias])", "optim.muon().init(bias)"),
+    control=dict(muon=optax.contrib.muon),
+    modes=("eager",),
+)
+def muon_of_a_vector(bias, *, muon=jaxgrad.optim.muon):
+    """Muon is for matrices: a vector is an error, and not quietly somebody else's."""
+    return {"refused": isinstance(raised(lambda: muon(1e-3).init(bias)), ValueError)}
+
+
+def every_row(lr):
+    """Adam that does not know which rows were looked up."""
+    return optax.with_extra_args_support(optax.adam(lr))
+
+
+@case(
+    source="P128",
+    inputs=dict(table=normal(4, 3), y=normal(3, 3)),
+    idiom=("Embedding(sparse=True), SparseAdam", "optim.sparse_adam; update(.., rows=tokens)"),
+    control=dict(sparse_adam=every_row),
+)
+def sparse_adam(table, y, *, sparse_adam=jaxgrad.optim.sparse_adam):
+    """Rows of an embedding that were not looked up stay where they are, with their moments."""
+    tx = sparse_adam(0.1)
+    state = tx.init(table)
+    path = []
+    for tokens in ([0, 2, 2], [1, 2, 3], [3, 3, 3]):
+        rows = jnp.array(tokens)
+        grads = jaxgrad.grad(lambda t, rows=rows: mse(t[rows], y))(table)
+        updates, state = tx.update(grads, state, table, rows=rows)
+        table = optax.apply_updates(table, updates)
+        path.append(table)
+    return path
+
+
+def lbfgs_of_optax(max_iter, line_search_fn):
+    return optax.lbfgs()
+
+
+@case(
+    source="P129",
+    inputs=dict(x=normal(8, 4), y=normal(8), w=normal(4)),
+    idiom=("LBFGS(..).step(closure)", "optim.lbfgs(..).update(.., value_fn=closure)"),
+    control=dict(lbfgs=lbfgs_of_optax),
+)
+def lbfgs(x, y, w, *, lbfgs=jaxgrad.optim.lbfgs):
+    """A step of L-BFGS is several iterations, each with a line search of its own."""
+
+    def closure(w):
+        return mse(x @ w, y) + jnp.sum(w**2)
+
+    tx = lbfgs(max_iter=3, line_search_fn="strong_wolfe")
+    state = tx.init(w)
+    path = []
+    for _ in range(2):
+        value, grad = jaxgrad.value_and_grad(closure)(w)
+        updates, state = tx.update(grad, state, w, value=value, grad=grad, value_fn=closure)
+        w = optax.apply_updates(w, updates)
+        path.append(w)
+    return path
+
+
+@case(
+    source=("P131", "P132", "P133"),
+    inputs=TRAINING,
+    idiom=("loss.backward()  # of one head", 'value_and_grad(fun, unused="none")'),
+    control=dict(adamw=optax.adamw),
+)
+def two_heads(net, x, y, *, adamw=jaxgrad.optim.adamw):
+    """A head that was not used neither decays nor drifts, and its steps are not counted."""
+    heads = {"a": net["l1"], "b": net["l1"]}
+    tx = adamw(0.1, weight_decay=0.1)
+    state = tx.init(heads)
+    path = []
+    for turn in ("a", "b", "b", "a"):
+        grads = jaxgrad.grad(lambda heads, turn=turn: jnp.mean(linear(heads[turn], x) ** 2))(heads)
+        if not isinstance(tx, jaxgrad.optim.Transformation):  # optax knows no None
+            grads = jax.tree.map(lambda p, g: jnp.zeros_like(p) if g is None else g, heads, grads)
+        updates, state = tx.update(grads, state, heads)
+        heads = optax.apply_updates(heads, updates)
+        path.append(heads)
+    return path
+
+
+def masked(factory, groups, labels, **defaults):
+    """What is often taken for freezing."""
+    del groups
+    mask = {"l1": False, "l2": True}
+    del labels
+    return optax.masked(factory(**defaults), mask)
+
+
+@case(
+    source="P134",
+    inputs=TRAINING,
+    idiom=("layer.requires_grad_(False)", 'optim.param_groups(.., {"l1": "frozen", "l2": 0})'),
+    control=dict(param_groups=masked),
+)
+def frozen_layer(net, x, y, *, param_groups=jaxgrad.optim.param_groups):
+    """A frozen layer stays: neither its gradient nor weight decay moves it."""
+    tx = param_groups(jaxgrad.optim.sgd, [{}], {"l1": "frozen", "l2": 0}, lr=0.1, weight_decay=0.1)
+    state = tx.init(net)
+    path = []
+    for _ in range(3):
+        net, state = step(tx, jaxgrad.grad(loss_of)(net, x, y), state, net)
+        path.append(net)
+    return path

@@ -1,0 +1,95 @@
+"""The state of L-BFGS to torch and back: its vectors hold all parameters, in the order of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+
+VECTORS = ("d", "prev_flat_grad")
+HISTORIES = ("old_dirs", "old_stps", "ro")
+NUMBERS = ("t", "H_diag", "prev_loss")
+COUNTS = ("func_evals", "n_iter")
+
+
+def places(
+    leaves: Sequence[Any], where: Sequence[tuple[int, Any]], numbers: Sequence[int]
+) -> np.ndarray:
+    """At which place of torch's vector each number of ours is.
+
+    Args:
+      leaves: The parameters, in our order.
+      where: torch's number of each of them, and the axes that `transpose(theirs, axes)` has.
+      numbers: torch's numbers, in its order.
+    """
+    sizes = {i: (np.size(leaf), leaf) for leaf, (i, _) in zip(leaves, where, strict=True)}
+    if set(numbers) != set(sizes):
+        raise ValueError(
+            f"the state of L-BFGS is of all parameters, torch's {sorted(numbers)}, but only "
+            f"{sorted(sizes)} have a counterpart"
+        )
+    starts, at = {}, 0
+    for i in numbers:
+        size, leaf = sizes[i]
+        starts[i] = at
+        at += size * (2 if jnp.iscomplexobj(leaf) else 1)
+    out = [np.zeros(0, int)]
+    for leaf, (i, axes) in zip(leaves, where, strict=True):
+        order = np.arange(np.size(leaf))
+        if axes is not None:
+            theirs = np.array(np.shape(leaf))[np.argsort(axes)]
+            order = order.reshape(theirs).transpose(axes).ravel()
+        if jnp.iscomplexobj(leaf):
+            order = np.stack([2 * order, 2 * order + 1], -1).ravel()
+        out.append(starts[i] + order)
+    return np.concatenate(out)
+
+
+def load(
+    state: Any, entry: Mapping[str, Any], at: np.ndarray, numpy: Callable[[Any], np.ndarray]
+) -> Any:
+    """The state, with what torch has in `entry`; `numpy` takes a tensor over."""
+    new = {name: numpy(entry.get(name, 0)) for name in COUNTS}
+    if entry.get("d") is not None:
+        new |= {name: numpy(entry[name])[at] for name in VECTORS}
+        new |= {name: numpy(entry[name]) for name in NUMBERS}
+        used = len(entry["ro"])
+        if used > len(state.ro):
+            raise ValueError(
+                f"torch remembers {used} iterations, here history_size is {len(state.ro)}: make it "
+                "as large as torch's"
+            )
+        for name in HISTORIES:
+            history = np.array(getattr(state, name))
+            for i, value in enumerate(entry[name]):
+                history[i] = numpy(value) if name == "ro" else numpy(value)[at]
+            new[name] = history
+        new["num_old"] = np.asarray(used)
+    return state._replace(
+        **{k: jnp.asarray(v, getattr(state, k).dtype).reshape(getattr(state, k).shape)
+           for k, v in new.items()}
+    )  # fmt: skip
+
+
+def save(state: Any, at: np.ndarray, tensor: Callable[[np.ndarray], Any]) -> dict[str, Any]:
+    """torch's entry for the first parameter, which holds the state of all."""
+    entry: dict[str, Any] = {name: int(getattr(state, name)) for name in COUNTS}
+    if not entry["n_iter"]:
+        return entry
+
+    def vector(x: Any) -> Any:
+        theirs = np.empty_like(x)
+        theirs[at] = x
+        return tensor(theirs)
+
+    used = int(state.num_old)
+    entry |= {name: vector(np.asarray(getattr(state, name))) for name in VECTORS}
+    entry |= {name: float(getattr(state, name)) for name in NUMBERS}
+    for name in ("old_dirs", "old_stps"):
+        entry[name] = [vector(row) for row in np.asarray(getattr(state, name))[:used]]
+    entry["ro"] = [tensor(x) for x in np.asarray(state.ro)[:used]]
+    entry["al"] = [None] * len(state.ro)
+    return entry
