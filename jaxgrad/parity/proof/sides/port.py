@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 # Compiling is most of the time, and the results are judged by float64 rules either way.
-_FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 _KEPT = 2**28  # bytes; the fingerprints of more are made inside the loops, which compiles slowly
@@ -114,7 +114,7 @@ class Port:
             return seen.outputs, seen.prints
 
         loops = any(made.lengths.values())
-        return jax.jit(run, compiler_options=_FAST) if loops else run
+        return jax.jit(run, compiler_options=FAST) if loops else run
 
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """One value of the JAX program."""
@@ -160,7 +160,7 @@ class Port:
 
             return jax.grad(objective, (0, 1), has_aux=True)(moving, slots)
 
-        return jax.jit(run, compiler_options=_FAST)
+        return jax.jit(run, compiler_options=FAST)
 
     def gradients(
         self,

@@ -13,6 +13,7 @@ import optax
 from jaxgrad.parity.proof.front import ProofError
 from jaxgrad.parity.proof.sides import lifting
 from jaxgrad.parity.proof.sides.jax_program import JaxProgram
+from jaxgrad.parity.proof.sides.port import FAST
 from jaxgrad.parity.proof.sides.torch_side import State, marks
 from jaxgrad.parity.proof.weights.likeness import same_leaf
 from jaxgrad.parity.ulp import scale_of
@@ -56,7 +57,9 @@ def _optax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
         return made.fill([x if m else None for x, m in zip(values, moves, strict=True)])
 
     state = tx.init(tree(leaves[:count]))
-    given, lifted = jax.jit(tx.update), jax.jit(lifting.lifted(tx.update))
+    given, lifted = (
+        jax.jit(fun, compiler_options=FAST) for fun in (tx.update, lifting.lifted(tx.update))
+    )
     found: dict[int, State] = {}
     for step in range(1, steps + 1):
         got = proof.gradients(proof.draws[0], leaves=leaves)
