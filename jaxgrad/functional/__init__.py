@@ -34,6 +34,17 @@ from jaxgrad.functional.activations import softsign as softsign
 from jaxgrad.functional.activations import tanh as tanh
 from jaxgrad.functional.activations import tanhshrink as tanhshrink
 from jaxgrad.functional.activations import threshold as threshold
+from jaxgrad.functional.arithmetic import add as add
+from jaxgrad.functional.arithmetic import deg2rad as deg2rad
+from jaxgrad.functional.arithmetic import div as div
+from jaxgrad.functional.arithmetic import erf as erf
+from jaxgrad.functional.arithmetic import erfc as erfc
+from jaxgrad.functional.arithmetic import erfinv as erfinv
+from jaxgrad.functional.arithmetic import heaviside as heaviside
+from jaxgrad.functional.arithmetic import logit as logit
+from jaxgrad.functional.arithmetic import mul as mul
+from jaxgrad.functional.arithmetic import rad2deg as rad2deg
+from jaxgrad.functional.arithmetic import sub as sub
 from jaxgrad.functional.classification import cross_entropy as cross_entropy
 from jaxgrad.functional.classification import multi_margin_loss as multi_margin_loss
 from jaxgrad.functional.classification import multilabel_margin_loss as multilabel_margin_loss
