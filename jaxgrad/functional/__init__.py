@@ -34,6 +34,31 @@ from jaxgrad.functional.activations import softsign as softsign
 from jaxgrad.functional.activations import tanh as tanh
 from jaxgrad.functional.activations import tanhshrink as tanhshrink
 from jaxgrad.functional.activations import threshold as threshold
+from jaxgrad.functional.arithmetic import add as add
+from jaxgrad.functional.arithmetic import deg2rad as deg2rad
+from jaxgrad.functional.arithmetic import div as div
+from jaxgrad.functional.arithmetic import erf as erf
+from jaxgrad.functional.arithmetic import erfc as erfc
+from jaxgrad.functional.arithmetic import erfinv as erfinv
+from jaxgrad.functional.arithmetic import heaviside as heaviside
+from jaxgrad.functional.arithmetic import logit as logit
+from jaxgrad.functional.arithmetic import mul as mul
+from jaxgrad.functional.arithmetic import rad2deg as rad2deg
+from jaxgrad.functional.arithmetic import sub as sub
+from jaxgrad.functional.classification import cross_entropy as cross_entropy
+from jaxgrad.functional.classification import multi_margin_loss as multi_margin_loss
+from jaxgrad.functional.classification import multilabel_margin_loss as multilabel_margin_loss
+from jaxgrad.functional.classification import nll_loss as nll_loss
+from jaxgrad.functional.ctc import ctc_loss as ctc_loss
+from jaxgrad.functional.distances import cdist as cdist
+from jaxgrad.functional.distances import cosine_embedding_loss as cosine_embedding_loss
+from jaxgrad.functional.distances import cosine_similarity as cosine_similarity
+from jaxgrad.functional.distances import pairwise_distance as pairwise_distance
+from jaxgrad.functional.distances import pdist as pdist
+from jaxgrad.functional.distances import triplet_margin_loss as triplet_margin_loss
+from jaxgrad.functional.distances import (
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
 from jaxgrad.functional.elementary import acos as acos
 from jaxgrad.functional.elementary import acosh as acosh
 from jaxgrad.functional.elementary import asin as asin
@@ -56,6 +81,37 @@ from jaxgrad.functional.elementary import sinh as sinh
 from jaxgrad.functional.elementary import sqrt as sqrt
 from jaxgrad.functional.elementary import square as square
 from jaxgrad.functional.elementary import tan as tan
+from jaxgrad.functional.losses import binary_cross_entropy as binary_cross_entropy
+from jaxgrad.functional.losses import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
+from jaxgrad.functional.losses import gaussian_nll_loss as gaussian_nll_loss
+from jaxgrad.functional.losses import hinge_embedding_loss as hinge_embedding_loss
+from jaxgrad.functional.losses import huber_loss as huber_loss
+from jaxgrad.functional.losses import kl_div as kl_div
+from jaxgrad.functional.losses import l1_loss as l1_loss
+from jaxgrad.functional.losses import margin_ranking_loss as margin_ranking_loss
+from jaxgrad.functional.losses import mse_loss as mse_loss
+from jaxgrad.functional.losses import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from jaxgrad.functional.losses import poisson_nll_loss as poisson_nll_loss
+from jaxgrad.functional.losses import smooth_l1_loss as smooth_l1_loss
+from jaxgrad.functional.losses import soft_margin_loss as soft_margin_loss
+from jaxgrad.functional.norms import dist as dist
+from jaxgrad.functional.norms import norm as norm
+from jaxgrad.functional.norms import normalize as normalize
+from jaxgrad.functional.norms import renorm as renorm
+from jaxgrad.functional.order import argsort as argsort
+from jaxgrad.functional.order import cummax as cummax
+from jaxgrad.functional.order import cummin as cummin
+from jaxgrad.functional.order import kthvalue as kthvalue
+from jaxgrad.functional.order import median as median
+from jaxgrad.functional.order import mode as mode
+from jaxgrad.functional.order import msort as msort
+from jaxgrad.functional.order import nanmedian as nanmedian
+from jaxgrad.functional.order import nanquantile as nanquantile
+from jaxgrad.functional.order import quantile as quantile
+from jaxgrad.functional.order import sort as sort
+from jaxgrad.functional.order import topk as topk
 from jaxgrad.functional.pointwise import abs as abs
 from jaxgrad.functional.pointwise import addcdiv as addcdiv
 from jaxgrad.functional.pointwise import addcmul as addcmul
@@ -85,3 +141,27 @@ from jaxgrad.functional.pointwise import sinc as sinc
 from jaxgrad.functional.pointwise import trunc as trunc
 from jaxgrad.functional.pointwise import where as where
 from jaxgrad.functional.pointwise import xlogy as xlogy
+from jaxgrad.functional.reductions import all as all
+from jaxgrad.functional.reductions import amax as amax
+from jaxgrad.functional.reductions import amin as amin
+from jaxgrad.functional.reductions import aminmax as aminmax
+from jaxgrad.functional.reductions import any as any
+from jaxgrad.functional.reductions import count_nonzero as count_nonzero
+from jaxgrad.functional.reductions import logsumexp as logsumexp
+from jaxgrad.functional.reductions import max as max
+from jaxgrad.functional.reductions import mean as mean
+from jaxgrad.functional.reductions import min as min
+from jaxgrad.functional.reductions import nanmean as nanmean
+from jaxgrad.functional.reductions import nansum as nansum
+from jaxgrad.functional.reductions import prod as prod
+from jaxgrad.functional.reductions import std as std
+from jaxgrad.functional.reductions import std_mean as std_mean
+from jaxgrad.functional.reductions import sum as sum
+from jaxgrad.functional.reductions import var as var
+from jaxgrad.functional.reductions import var_mean as var_mean
+from jaxgrad.functional.running import cumprod as cumprod
+from jaxgrad.functional.running import cumsum as cumsum
+from jaxgrad.functional.running import cumulative_trapezoid as cumulative_trapezoid
+from jaxgrad.functional.running import diff as diff
+from jaxgrad.functional.running import logcumsumexp as logcumsumexp
+from jaxgrad.functional.running import trapezoid as trapezoid

@@ -1,0 +1,346 @@
+"""Distances between vectors and the losses made of them: torch's gradients at equal points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._arguments import array, canonical_dim, in_opmath, is_floating, promoted, reduce, result_type
+from ._rule import derivative
+from .losses import EPSILON, passing_floor
+from .norms import _sgn, p_norm
+from .pointwise import _clamp_min, _minimum
+
+
+def pairwise_distance(
+    x1: jax.Array, x2: jax.Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> jax.Array:
+    """The p-norm of `x1 - x2 + eps` along the last dim.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(pairwise_distance)(jnp.ones(1), jnp.ones(1)))
+        [1.]
+
+    Torch: `torch.nn.functional.pairwise_distance`.
+
+    Differs from jax in:
+        1. Of equal points the gradient is that at eps (`jnp.linalg.norm(x1 - x2)`: NaN); with
+           `eps=0` it is 0.
+    """
+    options = {"p": p, "eps": eps, "keepdim": keepdim}
+    return in_opmath(_pairwise, array(x1, "x1"), array(x2, "x2"), **options)
+
+
+def _pairwise(x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool = False) -> Any:
+    difference = x - y + eps
+    axes = (difference.ndim - 1,) if difference.ndim else ()
+    return p_norm(difference, p=float(p), axes=axes, keepdim=keepdim)
+
+
+def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1e-8) -> jax.Array:
+    """The product of two vectors, each over its norm, which is not below eps.
+
+    Raises:
+        RuntimeError: Both are of integers.
+        IndexError: There is no such dim.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(cosine_similarity(jnp.array([1.0, 0.0]), jnp.array([1.0, 1.0]), dim=0).round(4))
+        0.7071
+
+    Torch: `torch.nn.functional.cosine_similarity`.
+
+    Differs from jax in:
+        1. A zero vector has gradient `x2 / |x2| / eps` (norms by `jnp.linalg.norm`: NaN;
+           `optax.cosine_similarity`: 1 / sqrt(eps)).
+    """
+    x1, x2 = array(x1, "x1"), array(x2, "x2")
+    common = result_type(x1, x2)
+    if not jnp.issubdtype(common, jnp.floating):
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common}"
+        )
+
+    def similarity(x: jax.Array, y: jax.Array) -> jax.Array:
+        x, y = jnp.broadcast_arrays(x, y)
+        axes = (canonical_dim(dim, x.ndim),) if x.ndim else ()
+        sides = [
+            z / passing_floor(p_norm(z, p=2.0, axes=axes, keepdim=True), eps=eps) for z in (x, y)
+        ]
+        return jnp.sum(sides[0] * sides[1], axes)
+
+    return in_opmath(similarity, x1, x2)
+
+
+def cosine_embedding_loss(
+    input1: jax.Array,
+    input2: jax.Array,
+    target: jax.Array,
+    margin: float = 0,
+    *,
+    reduction: str = "mean",
+) -> jax.Array:
+    """1 minus the cosine where the target is 1; by how much it exceeds the margin where it is -1.
+
+    Args:
+        input1: `(N, D)` or `(D,)`.
+        input2: Of the same shape.
+        target: 1 and -1, `(N,)` or `()`.
+        margin: The margin.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+
+    Raises:
+        RuntimeError: The dims of the target do not fit those of the inputs.
+        ValueError: The reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> x, y = jnp.array([[1.0, 0.0]]), jnp.array([[0.0, 1.0]])
+        >>> print(jax.grad(cosine_embedding_loss)(x, y, jnp.array([-1])))
+        [[0. 1.]]
+
+    Torch: `torch.nn.functional.cosine_embedding_loss`.
+
+    Differs from jax in:
+        1. At the margin the gradient is whole (`jnp.maximum(0, cosine - margin)`: half).
+        2. 1e-12 is added to each squared norm.
+    """
+    x1, x2 = array(input1, "input1"), array(input2, "input2")
+    target = array(target, "target")
+    if target.ndim > 1:
+        raise RuntimeError(
+            "0D or 1D target tensor expected, multi-target not supported; it has "
+            f"{target.ndim} dims"
+        )
+    if {x1.ndim, x2.ndim} != {target.ndim + 1}:
+        raise RuntimeError(
+            f"{target.ndim}D target tensor expects {target.ndim + 1}D input tensors, but found "
+            f"inputs with sizes {list(x1.shape)} and {list(x2.shape)}."
+        )
+
+    def loss(x: jax.Array, y: jax.Array) -> jax.Array:
+        squares = [jnp.sum(z * z, -1) + EPSILON for z in (x, y)]
+        cosine = jnp.sum(x * y, -1) / jnp.sqrt(squares[0] * squares[1])
+        above = _clamp_min(cosine - margin, jnp.asarray(0, cosine.dtype))
+        value = jnp.where(target == 1, 1 - cosine, 0) + jnp.where(target == -1, above, 0)
+        return reduce(value, reduction)
+
+    return in_opmath(loss, x1, x2)
+
+
+def triplet_margin_loss(
+    anchor: jax.Array,
+    positive: jax.Array,
+    negative: jax.Array,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    *,
+    reduction: str = "mean",
+) -> jax.Array:
+    """By how much the positive is not nearer to the anchor than the negative, by a margin.
+
+    Args:
+        anchor: `(N, D)` or `(D,)`.
+        positive: Broadcasting with it.
+        negative: Broadcasting with it.
+        margin: The margin.
+        p: The norm.
+        eps: Added to each difference.
+        swap: Whether the distance from the positive to the negative counts, where it is less.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+
+    Raises:
+        ValueError: The margin is not positive, or the reduction is none of the three.
+        RuntimeError: The numbers of dims differ.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> one = jnp.ones((1, 1))
+        >>> print(triplet_margin_loss(one, one, 1.5 * one).round(4))
+        0.5
+
+    Torch: `torch.nn.functional.triplet_margin_loss`.
+
+    Differs from jax in:
+        1. Of equal points the gradient is that at eps (`optax.losses.triplet_margin_loss`: adds
+           eps to the distance; with `jnp.linalg.norm`: NaN).
+        2. At the margin it is whole (`jnp.maximum(0, ...)`: half).
+    """
+
+    def distance(x: jax.Array, y: jax.Array) -> jax.Array:
+        return _pairwise(x, y, p=p, eps=eps)
+
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: jax.Array,
+    positive: jax.Array,
+    negative: jax.Array,
+    *,
+    distance_function: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> jax.Array:
+    """`triplet_margin_loss` with any distance; None is `pairwise_distance`.
+
+    Raises:
+        ValueError: The margin is not positive, or the reduction is none of the three.
+        RuntimeError: The numbers of dims differ.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> one = jnp.ones((1, 1))
+        >>> print(triplet_margin_with_distance_loss(one, one, 1.5 * one).round(4))
+        0.5
+
+    Torch: `torch.nn.functional.triplet_margin_with_distance_loss`.
+    """
+    chosen = distance_function or pairwise_distance
+    return _triplet(anchor, positive, negative, chosen, margin, swap, reduction)
+
+
+def _triplet(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    distance: Callable[..., jax.Array],
+    margin: float,
+    swap: bool,
+    reduction: str,
+) -> jax.Array:
+    a, b, c = array(anchor, "anchor"), array(positive, "positive"), array(negative, "negative")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    if len({a.ndim, b.ndim, c.ndim}) > 1:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of "
+            f"dimensions, but got: anchor {a.ndim}D, positive {b.ndim}D, and negative {c.ndim}D "
+            "inputs"
+        )
+
+    def loss(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
+        near, far = distance(a, b), distance(a, c)
+        if swap:
+            far = _minimum(far, distance(b, c))
+        return reduce(_clamp_min(margin + near - far, jnp.asarray(0, near.dtype)), reduction)
+
+    return in_opmath(loss, *promoted(a, b, c))
+
+
+def pdist(input: jax.Array, p: float = 2) -> jax.Array:
+    """The distances between all rows, each pair once.
+
+    Args:
+        input: `(N, D)`.
+        p: The norm, not negative.
+
+    Returns:
+        `(N * (N - 1) / 2,)`.
+
+    Raises:
+        RuntimeError: There are not two dims, p is negative, the input is of integers.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(pdist(jnp.array([[0.0], [1.0], [3.0]])))
+        [1. 3. 2.]
+
+    Torch: `torch.nn.functional.pdist`.
+
+    Differs from jax in:
+        1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
+    """
+    input = array(input)
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not is_floating(input):
+        raise RuntimeError(f"pdist only supports floating-point dtypes, not {input.dtype}")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
+    left, right = np.triu_indices(len(input), 1)
+    return in_opmath(lambda x: _distance(x[left] - x[right], p=float(p)), input)
+
+
+def cdist(
+    x1: jax.Array,
+    x2: jax.Array,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> jax.Array:
+    """The distances between each row of the one and each of the other.
+
+    Args:
+        x1: `(..., P, D)`.
+        x2: `(..., R, D)`.
+        p: The norm, not negative.
+        compute_mode: Taken as torch takes it and of no effect: it is always the difference, never
+            a matrix product, which loses half of the digits.
+
+    Returns:
+        `(..., P, R)`.
+
+    Raises:
+        RuntimeError: There are fewer than two dims, p is negative, the last dims differ.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(cdist(jnp.array([[0.0], [1.0]]), jnp.array([[3.0]])))
+        [[3.]
+         [2.]]
+
+    Torch: `torch.cdist`.
+
+    Differs from jax in:
+        1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
+    """
+    del compute_mode
+    x1, x2 = array(x1, "x1"), array(x2, "x2")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not is_floating(x):
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
+    return in_opmath(
+        lambda x, y: _distance(x[..., :, None, :] - y[..., None, :, :], p=float(p)), x1, x2
+    )
+
+
+def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
+    """torch's kernel for pairs: where the distance is 0 there is no gradient, ties all have it."""
+    if p == 0:
+        return None
+    whole = distance[..., None]
+    if p == 1:
+        factor = _sgn(d)
+    elif math.isinf(p):
+        factor = _sgn(d) * jnp.where(jnp.abs(d) == whole, 1, 0)
+    else:
+        zero = (whole == 0) | ((d == 0) & (p < 1))
+        safe = jnp.where(zero, 1, whole)
+        power = d if p == 2 else _sgn(d) * jnp.power(jnp.abs(jnp.where(zero, 1, d)), p - 1)
+        factor = jnp.where(zero, 0, power / (safe if p == 2 else jnp.power(safe, p - 1)))
+    return jnp.sum(t * factor, -1)
+
+
+@derivative(_distance_derivative)
+def _distance(d: jax.Array, *, p: float) -> jax.Array:
+    if not d.size:
+        return jnp.zeros(d.shape[:-1], d.dtype)
+    return p_norm(d, p=p, axes=(d.ndim - 1,))

@@ -1,0 +1,117 @@
+"""Records of `jaxgrad.functional.arithmetic`."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators._draw import broadcast, floats
+
+
+inf, nan = np.inf, np.nan
+SIDES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, inf, -inf, nan]
+PAIRS = [np.array(side) for side in zip(*itertools.product(SIDES, SIDES), strict=True)]
+EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-8, 3.0, -3.0, 30.0, -30.0, inf, -inf, nan]
+
+
+def two(draw, low=-3.0):
+    left, right = draw(broadcast())
+    return draw(floats(left)), draw(st.one_of(floats(right, low=low), st.sampled_from([2, 0.5])))
+
+
+BOOLS = np.array([True])
+
+for name in ("add", "sub"):
+
+    @operator(
+        name,
+        elementwise=True,
+        points=[call(*PAIRS), call(*PAIRS, alpha=2), call(np.arange(3), np.arange(3), alpha=2)],
+        raises=[Raises(call(BOOLS, BOOLS), RuntimeError, "Subtraction", "Subtraction")]
+        * (name == "sub"),
+    )
+    def sum_of(draw):
+        return call(*two(draw), alpha=draw(st.sampled_from([1, 2, 0.5])))
+
+
+@operator("mul", elementwise=True, points=[call(*PAIRS), call(np.arange(3), 2)])
+def mul(draw):
+    return call(*two(draw))
+
+
+@operator(
+    "div",
+    elementwise=True,
+    points=[
+        call(*PAIRS),
+        call(*PAIRS, rounding_mode="trunc"),
+        call(np.arange(-3, 3), 2, rounding_mode="floor"),
+        call(np.arange(-3, 3), 2, rounding_mode="trunc"),
+        call(np.arange(3), 2),
+    ],
+    raises=[Raises(call(np.ones(2), 2.0, rounding_mode="x"), RuntimeError, "rounding", "rounding")],
+    forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf elsewhere",
+    natural={"x / y": lambda x, y, **_: jnp.true_divide(x, y)},
+)
+def div(draw):
+    mode = draw(st.sampled_from([None, "trunc", "floor"]))
+    return call(*two(draw, 0.3), rounding_mode=mode)
+
+
+def inside(draw):
+    return call(draw(floats(low=-0.9, high=0.9)))
+
+
+for name, natural in (
+    ("erf", jax.scipy.special.erf),
+    ("erfc", jax.scipy.special.erfc),
+    ("erfinv", jax.scipy.special.erfinv),
+    ("deg2rad", jnp.deg2rad),
+    ("rad2deg", jnp.rad2deg),
+):
+    operator(
+        name,
+        elementwise=True,
+        points=[call(EDGES)],
+        natural={f"{natural.__name__}(x)": natural},
+    )(inside)
+
+
+@operator(
+    "logit",
+    elementwise=True,
+    points=[call([0.0, -0.0, 1.0, 0.5, 1e-8]), call([nan]), call([0.2, 0.8, 0.1, 0.5], 0.2)],
+    deviations=[
+        Deviation(
+            call([-0.5, 2.0]),
+            {"transpose/0": (0.0, nan)},
+            "torch's gradient there is NaN whatever the cotangent is, ours NaN times it",
+        )
+    ],
+    natural={
+        "jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps))": lambda x, eps=0.0: (
+            jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps) if eps else x)
+        )
+    },
+    source="P018",
+)
+def logit(draw):
+    return call(draw(floats(low=0.05, high=0.95)), draw(st.sampled_from([None, 0.2])))
+
+
+@operator(
+    "heaviside",
+    elementwise=True,
+    points=[call(np.array([-1, 0, 2]), np.array(3))],
+    raises=[
+        Raises(call([0.0], np.array([1])), RuntimeError, "different dtypes", "different dtypes"),
+        Raises(call([0.0], [1.0]), RuntimeError, "heaviside", "heaviside", when="backward"),
+    ],
+    source="P067",
+)
+def heaviside(draw):
+    shape = draw(broadcast(1))[0]
+    return call(np.asarray(np.round(draw(floats(shape)))).astype(int), np.array(3))

@@ -1,0 +1,203 @@
+"""Records of `jaxgrad.functional.classification`."""
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import floats, integers, shapes
+
+
+F = torch.nn.functional
+inf, nan = np.inf, np.nan
+REDUCTIONS = st.sampled_from(["none", "mean", "sum"])
+ROW = [[0.5, -1.0, 2.0]]
+LABEL = np.array([1])
+THREE = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0], [0.0, 1.0, 0.0]]
+
+
+def _weights_of(fun):
+    """torch's function with integer weights in the input's dtype: it has no gradient by them."""
+
+    def called(input, target, *args, weight=None, **kwargs):
+        if weight is not None and not weight.is_floating_point():
+            weight = weight.to(input.dtype)
+        return fun(input, target, *args, weight=weight, **kwargs)
+
+    return called
+
+
+def labelled(draw, ignored=True):
+    """Scores, labels (some of them ignored) and maybe weights."""
+    batch, classes = draw(shapes(0, 3)), draw(st.integers(1, 4))
+    shape = (*batch[:1], classes, *batch[1:])
+    target = draw(integers(batch, 0, classes))
+    if ignored and draw(st.booleans()):
+        target = np.where(draw(integers(batch, 0, 3)) == 0, -100, target)
+    weight = {"weight": draw(integers((classes,), 1, 4))} if draw(st.booleans()) else {}
+    return draw(floats(shape)), np.asarray(target), weight
+
+
+NO_WEIGHT_GRADIENT = Raises(
+    call(ROW, LABEL, weight=[1.0, 2.0, 3.0]),
+    RuntimeError,
+    "not differentiable with respect to argument 'weight'",
+    "derivative for weight is not implemented",
+    when="backward",
+)
+LABEL_ERRORS = [
+    Raises(call(ROW, np.array([5])), IndexError, "out of bounds", "out of bounds"),
+    Raises(call(ROW, np.array([-1])), IndexError, "out of bounds", "out of bounds"),
+    Raises(call(ROW, np.array([1, 2])), ValueError, "batch_size (1)", "batch_size (1)"),
+    Raises(call(ROW, LABEL, weight=[1.0, 2.0]), RuntimeError, "for all 3 classes", "all 3 classes"),
+    Raises(call(ROW, [1.0]), RuntimeError, "target dtype", "target dtype"),
+    NO_WEIGHT_GRADIENT,
+    Raises(call(ROW, LABEL, reduction="x"), ValueError, "x is not", "x is not"),
+]
+
+
+def _mean_over_all(x, y, *_, weight=None, ignore_index=-100, reduction="mean"):
+    loss = -jnp.take_along_axis(x, jnp.where(y == ignore_index, 0, y)[:, None], 1)[:, 0]
+    loss = jnp.where(y == ignore_index, 0, loss)
+    return jnp.mean(loss if weight is None else loss * weight[y])
+
+
+@operator(
+    "nll_loss",
+    torch=_weights_of(F.nll_loss),
+    points=[
+        call(THREE, np.array([0, -100, 2])),
+        call(THREE, np.array([-100, -100, -100])),
+        call(THREE, np.array([0, 1, 2]), weight=np.array([1, 2, 0])),
+        call(THREE, np.array([0, 1, 2]), ignore_index=1, reduction="sum"),
+        call([[-inf, nan, 1.0], [inf, 0.0, 0.0]], np.array([0, 1])),
+        call(np.zeros((0, 3)), np.zeros(0, int)),
+        call(np.zeros((0, 3)), np.zeros(0, int), reduction="sum"),
+    ],
+    raises=LABEL_ERRORS,
+    natural={"jnp.mean(where(y != -100, -x[i, y] * w[y], 0))": _mean_over_all},
+    source="P086 P087 P088 P091",
+)
+def nll_loss(draw):
+    x, y, weight = labelled(draw)
+    return call(x, y, reduction=draw(REDUCTIONS), **weight)
+
+
+def _optax(x, y, *_, reduction="mean", **__):
+    if y.shape == x.shape:
+        return jnp.mean(optax.losses.softmax_cross_entropy(x, y))
+    return jnp.mean(optax.losses.softmax_cross_entropy_with_integer_labels(x, y))
+
+
+@operator(
+    "cross_entropy",
+    torch=_weights_of(F.cross_entropy),
+    points=[
+        call(THREE, np.array([0, -100, 2])),
+        call(THREE, np.array([-100, -100, -100])),
+        call(THREE, np.array([0, 1, 2]), weight=np.array([1, 2, 3])),
+        call(THREE, np.array([0, 1, 2]), weight=np.array([1, 2, 3]), label_smoothing=0.2),
+        call(THREE, np.eye(3), weight=np.array([1, 2, 3])),
+        call([[-inf, 1.0, 2.0], [1e4, -1e4, 0.0]], np.array([1, 0])),
+        call([[-inf, 1.0, 2.0]], [[0.0, 0.5, 0.5]]),
+        call(np.zeros((0, 3)), np.zeros(0, int)),
+        call(np.zeros((0, 3)), np.zeros((0, 3))),
+    ],
+    raises=[
+        *LABEL_ERRORS,
+        Raises(
+            call(ROW, LABEL, label_smoothing=1.5),
+            RuntimeError,
+            "label_smoothing must be",
+            "label_smoothing must be",
+        ),
+        Raises(
+            call(ROW, np.array([[0, 1, 0]])), RuntimeError, "Expected floating", "Expected floating"
+        ),
+        Raises(call(ROW, ROW, ignore_index=1), RuntimeError, "ignore_index is", "ignore_index is"),
+    ],
+    natural={"jnp.mean(optax.losses.softmax_cross_entropy...)": _optax},
+    source="P086 P087 P088 P089 P090 P091",
+)
+def cross_entropy(draw):
+    smoothing = draw(st.sampled_from([0.0, 0.1, 1.0]))
+    options = {"reduction": draw(REDUCTIONS), "label_smoothing": smoothing}
+    x, y, weight = labelled(draw)
+    if draw(st.booleans()):
+        y = np.asarray(draw(floats(x.shape, 0, 1)))
+        if weight:
+            weight = {"weight": weight["weight"] * 0.5}
+    return call(x, y, **options, **weight)
+
+
+def scored(draw):
+    batch, classes = draw(shapes(0, 1)), draw(st.integers(1, 4))
+    return draw(floats((*batch, classes))), batch, classes
+
+
+def _maximum(x, y, p=1, margin=1.0, **_):
+    z = jnp.maximum(0, margin - jnp.take_along_axis(x, y[:, None], 1) + x) ** p
+    return jnp.mean(jnp.where(jnp.arange(x.shape[1]) == y[:, None], 0, z))
+
+
+@operator(
+    "multi_margin_loss",
+    dtypes=("float64", "float32"),
+    torch=_weights_of(F.multi_margin_loss),
+    points=[
+        call([[2.0, 1.0, 1.0, 0.0]], np.array([0])),
+        call([[2.0, 1.5, 1.0, 0.0]], np.array([0]), p=2),
+        call([[nan, 1.0, inf, -inf]], np.array([1])),
+        call([[1.0, 1.0, 0.0], [0.0, 2.0, 0.0]], np.array([1, 0]), weight=np.array([2, 3, 1])),
+        call(np.zeros((0, 2)), np.zeros(0, int), reduction="none"),
+    ],
+    raises=[
+        Raises(call(ROW, np.array([5])), RuntimeError, "target out of range", "out of range"),
+        Raises(call(ROW, np.array([0, 1])), RuntimeError, "multi_margin_loss", "multi_margin_loss"),
+        Raises(call(ROW, LABEL, p=3), ValueError, "only p == 1", "only p == 1"),
+        Raises(call(ROW, LABEL, weight=[[1.0]]), ValueError, "one-dim", "one-dim"),
+        Raises(call(ROW, LABEL, weight=[1.0]), RuntimeError, "inconsistent", "inconsistent"),
+        Raises(call([ROW], LABEL), RuntimeError, "Expected non-empty", "Expected non-empty"),
+        NO_WEIGHT_GRADIENT,
+    ],
+    natural={"jnp.maximum(0, margin - x[y] + x) ** p": _maximum},
+)
+def multi_margin_loss(draw):
+    x, batch, classes = scored(draw)
+    weight = {"weight": draw(integers((classes,), 1, 4))} if draw(st.booleans()) else {}
+    p, margin = draw(st.sampled_from([1, 2])), draw(st.sampled_from([0.5, 1.0]))
+    target = draw(integers(batch, 0, classes))
+    return call(x, target, p, margin, reduction=draw(REDUCTIONS), **weight)
+
+
+@operator(
+    "multilabel_margin_loss",
+    dtypes=("float64", "float32"),
+    points=[
+        call([[2.0, 1.0, 1.0, 0.0]], np.array([[0, -1, -1, -1]])),
+        call([2.0, 1.0, 1.0, 0.5], np.array([0, 0, 3, -1])),
+        call([[nan, 1.0, inf, -inf]], np.array([[1, 2, -1, 0]])),
+        call(np.zeros((0, 2)), np.zeros((0, 2), int), reduction="none"),
+    ],
+    raises=[
+        Raises(call(ROW, np.array([[0, 3, -1]])), RuntimeError, "out of range", "out of range"),
+        Raises(call(ROW, np.array([[0, -2, -1]])), RuntimeError, "out of range", "out of range"),
+        Raises(call(ROW, LABEL), RuntimeError, "inconsistent target", "inconsistent target"),
+        Raises(
+            call([ROW], np.zeros((1, 1, 3), int)),
+            RuntimeError,
+            "Expected non-empty",
+            "Expected non",
+        ),
+    ],
+    natural={
+        "jnp.maximum(0, 1 - x[y] + x)": lambda x, y: _maximum(
+            jnp.atleast_2d(x), jnp.atleast_2d(y)[:, 0]
+        )
+    },
+)
+def multilabel_margin_loss(draw):
+    x, _, classes = scored(draw)
+    return call(x, draw(integers(x.shape, -1, classes)), reduction=draw(REDUCTIONS))

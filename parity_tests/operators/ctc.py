@@ -1,0 +1,80 @@
+"""Record of `jaxgrad.functional.ctc`."""
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+from hypothesis import strategies as st
+
+from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators._draw import floats, integers
+
+
+SCORES = np.asarray(np.sin(np.arange(24.0)).reshape(4, 2, 3))
+LOG_PROBS = SCORES - np.log(np.sum(np.exp(SCORES), -1, keepdims=True))
+LABELS, LENGTHS, SIZES = np.array([[1, 2], [1, 1]]), np.array([4, 3]), np.array([2, 2])
+UNIFORM = np.full((2, 1, 2), -np.log(2))
+NONE = {"reduction": "none"}
+
+
+def _optax(log_probs, targets, input_lengths, target_lengths, **_):
+    steps, longest = np.arange(len(log_probs)), np.arange(targets.shape[1])
+    loss = optax.ctc_loss(
+        jnp.moveaxis(log_probs, 1, 0),
+        jnp.where(steps >= jnp.asarray(input_lengths)[:, None], 1.0, 0.0),
+        targets,
+        jnp.where(longest >= jnp.asarray(target_lengths)[:, None], 1.0, 0.0),
+    )
+    return jnp.mean(loss)
+
+
+@operator(
+    "ctc_loss",
+    dtypes=("float64", "float32"),
+    torch_gradient=True,
+    points=[
+        call(LOG_PROBS, LABELS, LENGTHS, SIZES),
+        call(LOG_PROBS, LABELS, np.array([4, 2]), SIZES, **NONE),
+    ],
+    raises=[
+        Raises(call(LOG_PROBS, LABELS, LENGTHS, SIZES, 5), RuntimeError, "in label", "in label"),
+        Raises(
+            call(LOG_PROBS, LABELS, np.array([5, 3]), SIZES), RuntimeError, "at most", "at most"
+        ),
+        Raises(
+            call(LOG_PROBS, LABELS, LENGTHS[:1], SIZES), RuntimeError, "batch_size", "batch_size"
+        ),
+        Raises(
+            call(LOG_PROBS, LABELS, LENGTHS, np.array([3, 2])), RuntimeError, "size at", "size at"
+        ),
+    ],
+    deviations=[
+        Deviation(
+            call(UNIFORM, np.array([[1]]), np.array([2]), np.array([1]), **NONE),
+            {
+                "gradient/0": (
+                    np.array([[[1 / 6, -1 / 6]], [[1 / 6, -1 / 6]]]),
+                    np.array([[[-1 / 3, -2 / 3]], [[-1 / 3, -2 / 3]]]),
+                )
+            },
+            "torch's is the gradient by logits in front of a log_softmax",
+        )
+    ],
+    natural={"jnp.mean(optax.ctc_loss(...))": _optax},
+    source="P097 P098 P099",
+)
+def ctc_loss(draw):
+    steps, classes, longest = 4, 4, 2
+    batch, zero = draw(st.integers(1, 2)), draw(st.booleans())
+    scores = draw(floats((steps, batch, classes)))
+    log_probs = scores - np.log(np.sum(np.exp(scores), -1, keepdims=True))
+    targets = draw(integers((batch, longest), 1, classes))
+    lengths = [draw(integers((batch,), 2, steps + 1)), draw(integers((batch,), 0, longest + 1))]
+    kind = draw(st.sampled_from(["rows", "flat", "unnormalised", "alone"]))
+    if kind == "flat":
+        targets = np.concatenate([row[:n] for row, n in zip(targets, lengths[1], strict=True)])
+    if kind == "alone":
+        log_probs, targets = log_probs[:, 0], targets[0]
+        lengths = [np.asarray(n[0]) for n in lengths]
+    reduction = draw(st.sampled_from(["none", "mean", "sum"]))
+    x = scores if kind == "unnormalised" else log_probs
+    return call(x, targets, *lengths, reduction=reduction, zero_infinity=zero)

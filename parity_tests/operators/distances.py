@@ -1,0 +1,189 @@
+"""Records of `jaxgrad.functional.distances`."""
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import broadcast, dims, floats, masks, shapes
+
+
+F = torch.nn.functional
+inf = np.inf
+REDUCTIONS = st.sampled_from(["none", "mean", "sum"])
+ORDERS = [0.5, 1.0, 1.5, 2.0, 3.0, inf]
+POWERS = st.sampled_from(ORDERS)
+SAME = [[0.0, 1.0], [2.0, 3.0]]
+ROWS = [[0.0, 1.0], [0.0, 1.0], [5.0, 1.0]]
+TWO = np.ones((2, 2))
+
+
+@operator(
+    "pairwise_distance",
+    points=[
+        *(call(SAME, SAME, p) for p in (1.0, 2.0)),
+        *(call(SAME, SAME, p, eps=0.0) for p in ORDERS),
+    ],
+    natural={"jnp.linalg.norm(x - y)": lambda x, y, p, eps=1e-6: jnp.linalg.norm(x - y, p, -1)},
+    source="P025",
+)
+def pairwise_distance(draw):
+    left, right = draw(broadcast())
+    x, y = draw(floats((*left, 3))), draw(floats((*right, 3), -4.0, 2.0))
+    return call(x, y, draw(POWERS), keepdim=draw(st.booleans()))
+
+
+@operator(
+    "cosine_similarity",
+    points=[
+        call([[0.0, 0.0, 0.0]], [[1.0, 2.0, 3.0]]),
+        call([[0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]),
+        call([[1e-9, 0.0, 0.0]], [[1.0, 2.0, 3.0]]),
+        call([1.0, 2.0], [2.0, 4.0], dim=0),
+    ],
+    raises=[
+        Raises(
+            call(np.arange(2), np.arange(2), dim=0), RuntimeError, "common dtype", "common dtype"
+        )
+    ],
+    natural={
+        "optax.cosine_similarity(x, y, epsilon=eps)": lambda x, y, dim=1: optax.cosine_similarity(
+            x, y, epsilon=1e-8, axis=dim
+        ),
+    },
+    forward_mode="torch's forward mode differentiates the clamp, its gradient does not",
+    source="P029",
+)
+def cosine_similarity(draw):
+    left, right = draw(broadcast())
+    ndim = max(len(left), len(right), 1)
+    x, y = draw(floats(left or (1,))), draw(floats(right or (1,)))
+    return call(x, y, dim=draw(dims(ndim)))
+
+
+def signs(draw, shape):
+    return np.where(draw(masks(shape)), 1, -1)
+
+
+@operator(
+    "cosine_embedding_loss",
+    points=[
+        call([[1.0, 0.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 2.0]], np.array([-1, 1])),
+        call([[1e-4, 0.0]], [[1.0, 2.0]], np.array([1])),
+        call([[1.0, 1.0]], [[2.0, 1.0]], np.array([0])),
+    ],
+    raises=[
+        Raises(call(TWO, TWO, TWO), RuntimeError, "multi-target", "multi-target"),
+        Raises(call(TWO[0], TWO[0], TWO[0]), RuntimeError, "target tensor expects", "expects 2D"),
+    ],
+    natural={
+        "where(y > 0, 1 - cosine, jnp.maximum(0, cosine))": lambda x, y, target: jnp.mean(
+            jnp.where(target > 0, 1 - _cosine(x, y), jnp.maximum(0, _cosine(x, y)))
+        )
+    },
+)
+def cosine_embedding_loss(draw):
+    shape = (*draw(shapes(0, 1)), 3)
+    x, y = draw(floats(shape)), draw(floats(shape, -4.0, 2.0))
+    margin = draw(st.sampled_from([0.0, 0.3]))
+    return call(x, y, signs(draw, shape[:-1]), margin, reduction=draw(REDUCTIONS))
+
+
+def _cosine(x, y):
+    return optax.cosine_similarity(x, y, epsilon=1e-8)
+
+
+def triple(draw):
+    shape = (*draw(shapes(0, 1)), 3)
+    return [draw(floats(shape, low)) for low in (-3.0, -4.0, -2.0)]
+
+
+TRIPLETS = [
+    call([[1.0, 2.0]], [[1.0, 2.0]], [[1.5, 2.0]]),
+    call([[1.0, 2.0]], [[1.2, 2.4]], [[1.5, 2.0]]),
+]
+TRIPLET_ERRORS = [
+    Raises(call(TWO, TWO, TWO, margin=0.0), ValueError, "greater than 0", "greater than 0"),
+    Raises(call(TWO, TWO, TWO[0]), RuntimeError, "same number of", "same number of"),
+]
+
+
+@operator(
+    "triplet_margin_loss",
+    points=[
+        *TRIPLETS,
+        call([[1.0, 2.0]], [[1.0, 2.0]], [[1.5, 2.0]], eps=0.0),
+        call([[0.0, 0.0]], [[1.0, 0.0]], [[2.0, 0.0]], eps=0.0),
+        call([[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 0.0]], swap=True),
+    ],
+    raises=TRIPLET_ERRORS,
+    natural={
+        "optax.losses.triplet_margin_loss": lambda a, p, n, eps=1e-6, swap=False: jnp.mean(
+            optax.losses.triplet_margin_loss(a, p, n, eps=eps)
+        )
+    },
+    source="P101",
+)
+def triplet_margin_loss(draw):
+    a, p, n = triple(draw)
+    power, swap = draw(st.sampled_from([1.0, 2.0, 3.0])), draw(st.booleans())
+    return call(a, p, n, 1.0, power, swap=swap, reduction=draw(REDUCTIONS))
+
+
+@operator(
+    "triplet_margin_with_distance_loss",
+    points=TRIPLETS,
+    raises=TRIPLET_ERRORS,
+    source="P101",
+)
+def triplet_margin_with_distance_loss(draw):
+    a, p, n = triple(draw)
+    return call(a, p, n, swap=draw(st.booleans()), reduction=draw(REDUCTIONS))
+
+
+@operator(
+    "pdist",
+    dtypes=("float64", "float32"),
+    points=[*(call(ROWS, p) for p in (0.0, *ORDERS)), call(np.zeros((1, 2)))],
+    raises=[
+        Raises(call(np.ones(2)), RuntimeError, "only supports 2D", "only supports 2D"),
+        Raises(call(np.ones((2, 2)), -1.0), RuntimeError, "non-negative p", "non-negative p"),
+        Raises(call(np.ones((2, 2), int)), RuntimeError, "floating-point", "floating-point"),
+    ],
+    natural={
+        "jnp.linalg.norm(x[i] - x[j], ord=p)": lambda x, p=2.0: jnp.linalg.norm(
+            x[np.triu_indices(len(x), 1)[0]] - x[np.triu_indices(len(x), 1)[1]], p, -1
+        )
+    },
+    source="P024",
+)
+def pdist(draw):
+    return call(draw(floats(draw(shapes(2, 2)))), draw(POWERS))
+
+
+@operator(
+    "cdist",
+    dtypes=("float64", "float32"),
+    points=[
+        *(call(SAME, [[0.0, 1.0], [5.0, 3.0]], p) for p in (0.0, *ORDERS)),
+        call(np.zeros((0, 2)), np.zeros((3, 2))),
+    ],
+    raises=[
+        Raises(call(np.ones((2, 2)), np.ones((2, 3))), RuntimeError, "same number", "same number"),
+        Raises(call(np.ones((2, 2)), np.ones(2)), RuntimeError, "at least 2D", "at least 2D"),
+        Raises(call(np.ones((2, 2)), np.ones((2, 2)), -1.0), RuntimeError, "non-neg", "non-neg"),
+    ],
+    natural={
+        "jnp.linalg.norm(x[:, None] - y[None], ord=p)": lambda x, y, p=2.0: jnp.linalg.norm(
+            x[:, None] - y[None], p, -1
+        )
+    },
+    source="P024",
+)
+def cdist(draw):
+    rows, others, width = (draw(st.integers(1, 4)) for _ in range(3))
+    left, right = draw(broadcast())
+    x = draw(floats((*left, rows, width)))
+    return call(x, draw(floats((*right, others, width))), draw(POWERS))

@@ -1,0 +1,174 @@
+"""Records of `jaxgrad.functional.norms`."""
+
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from parity_tests.operators import REAL, Raises, call, operator
+from parity_tests.operators._draw import broadcast, dim_sets, dims, floats, shapes
+
+
+inf, nan = np.inf, np.nan
+ORDERS = [0, 0.5, 1, 1.5, 2, 3, 4, inf, -inf, -1, -2]
+VECTORS = [[0.0, 0.0, 0.0], [3.0, 0.0, -4.0], [2.0, -2.0, 1.0], [0.0, 0.0, 1.0]]
+AT_EDGES = [[inf, 1.0, -2.0], [nan, 1.0, 0.0], [1e-200, 2e-200, 0.0]]
+COMPLEX = (*REAL, "complex128")
+EMPTY = np.zeros((0, 2))
+
+
+@operator(
+    "linalg.vector_norm",
+    dtypes=COMPLEX,
+    points=[
+        *(call(VECTORS, p, 1) for p in ORDERS),
+        *(call(AT_EDGES, p, 1) for p in (1, 2, 3)),
+        call(EMPTY),
+        call(EMPTY, inf, 1),
+        call(np.array(0.0)),
+    ],
+    raises=[
+        Raises(call(np.arange(3)), RuntimeError, "Expected a floating", "Expected a floating"),
+        Raises(call(EMPTY, inf), RuntimeError, "does not have an identity", "not have an identity"),
+    ],
+    natural={
+        "jnp.linalg.vector_norm(x, ord=p)": lambda x, p=2, dim=None: jnp.linalg.vector_norm(
+            x, ord=p, axis=dim
+        )
+    },
+    source="P021 P026",
+)
+def vector_norm(draw):
+    x = draw(floats(low=0.2))
+    x = x * np.where(draw(floats(x.shape)) > 0, 1, -1)
+    order = draw(st.sampled_from(ORDERS))
+    return call(np.asarray(x), order, draw(dim_sets(x.ndim)), draw(st.booleans()))
+
+
+@operator(
+    "norm",
+    points=[call([0.0, 0.0, 0.0]), call([1e-200, 2e-200]), call([[0.0, 0.0], [3.0, 4.0]], dim=1)],
+    raises=[
+        Raises(call(np.arange(3)), RuntimeError, "Expected a floating", "Expected a floating"),
+        Raises(call(np.ones(2), 2, (0, 0)), RuntimeError, "multiple times", "multiple times"),
+    ],
+    natural={"jnp.linalg.norm(x)": lambda x, dim=None: jnp.linalg.norm(x, axis=dim)},
+    source="P021",
+)
+def norm(draw):
+    x = draw(floats())
+    p = draw(st.sampled_from(["fro", 2, 1, 3, inf]))
+    dim = draw(dims(x.ndim)) if p == "fro" else draw(dim_sets(x.ndim))
+    return call(x, p, dim, draw(st.booleans()))
+
+
+@operator(
+    "linalg.norm",
+    points=[
+        call(np.array(0.0)),
+        call([0.0, 0.0]),
+        call([[0.0, 0.0], [0.0, 0.0]], "fro"),
+        call([[1.0, 0.0], [0.0, 2.0]], 1),
+    ],
+    raises=[
+        Raises(call(np.ones((1, 1, 1)), 1), RuntimeError, "must be 1D or 2D", "must be 1D or 2D"),
+        Raises(
+            call(np.ones((1, 1, 1)), dim=(0, 1, 2)), RuntimeError, "length 1 or 2", "length 1 or 2"
+        ),
+        Raises(call(np.ones(2), "fro"), RuntimeError, "linalg.matrix_norm", "linalg.matrix_norm"),
+    ],
+    natural={"jnp.linalg.norm(x, ord)": jnp.linalg.norm},
+    source="P021",
+)
+def linalg_norm(draw):
+    ndim = draw(st.integers(1, 2))
+    x = draw(floats(draw(shapes(ndim, ndim))))
+    vector, matrix = [2, 1, 3, inf, -1, 0.5], ["fro", 1, inf, -1, None]
+    order = draw(st.sampled_from(vector if ndim == 1 else matrix))
+    return call(x, order, keepdim=draw(st.booleans()))
+
+
+@operator(
+    "linalg.matrix_norm",
+    points=[
+        call(np.zeros((3, 3))),
+        *(call(np.zeros((3, 3)), p) for p in (1, -1, inf)),
+        *(call(np.diag([1.0, 0.0, 2.0]), p) for p in (1, -1, inf, -inf)),
+        *(call(np.eye(3), p) for p in (1, inf)),
+    ],
+    raises=[
+        Raises(call(np.ones(2)), RuntimeError, "at least 2 dim", "at least 2 dim"),
+        Raises(call(np.ones((2, 2)), 3), RuntimeError, "Order 3 not", "Order 3 not"),
+        Raises(call(np.ones((2, 2)), dim=(0, 0)), RuntimeError, "be different", "be different"),
+    ],
+    natural={"jnp.linalg.norm(x, ord)": lambda x, p="fro": jnp.linalg.norm(x, p)},
+    dtypes=("float64", "float32"),
+    source="P021",
+)
+def matrix_norm(draw):
+    x = draw(floats(draw(shapes(2, 3))))
+    order = draw(st.sampled_from(["fro", "nuc", 1, -1, 2, inf, -inf]))
+    pair = draw(st.permutations(range(x.ndim)))[:2]
+    return call(x, order, tuple(pair), draw(st.booleans()))
+
+
+@operator(
+    "dist",
+    points=[
+        *(call([1.0, 2.0], [1.0, 2.0], p) for p in (0.5, 1, 2, 3, inf)),
+        call([1.0, 2.0], [1.0, 4.0], inf),
+    ],
+    natural={"jnp.linalg.norm(x - y, ord=p)": lambda x, y, p: jnp.linalg.norm(x - y, ord=p)},
+    source="P024",
+)
+def dist(draw):
+    left, right = draw(broadcast())
+    return call(draw(floats(left)), draw(floats(right)), draw(st.sampled_from([0.5, 1, 2, 3, inf])))
+
+
+@operator(
+    "normalize",
+    points=[
+        call([[0.0, 0.0, 0.0], [3.0, 0.0, -4.0]]),
+        call([[3.0, 4.0]], eps=5.0),
+        call([[0.0, 0.0], [1.0, -1.0]], 1.0),
+        call(EMPTY),
+    ],
+    raises=[Raises(call(np.ones(2)), IndexError, "out of range", "out of range")],
+    natural={
+        "x / jnp.maximum(norm, eps)": lambda x, p=2.0, eps=1e-12: (
+            x / jnp.maximum(jnp.linalg.norm(x, p, 1, keepdims=True), eps)
+        )
+    },
+    source="P028",
+)
+def normalize(draw):
+    x = draw(floats(dims=1))
+    return call(x, draw(st.sampled_from([1.0, 2.0, 3.0, inf])), draw(dims(x.ndim)))
+
+
+@operator(
+    "renorm",
+    points=[
+        call([[0.0, 0.0], [4.0, 3.0]], 2, 0, 1.0),
+        call([[3.0, 4.0], [0.3, 0.4]], 2, 0, 5.0),
+        call([[0.0, 2.0], [3.0, -4.0]], 1, 1, 3.0),
+    ],
+    raises=[
+        Raises(call(np.ones(2), 2, 0, 1.0), RuntimeError, "at least 2 dim", "at least 2 dim"),
+        Raises(call(np.ones((2, 2)), 0, 0, 1.0), RuntimeError, "non-positive", "non-positive"),
+        Raises(call(np.ones((2, 2)), 2, 0, -1.0), RuntimeError, "maxnorm to be", "maxnorm to be"),
+    ],
+    natural={
+        "x * where(norm > m, m / norm, 1)": lambda x, p, dim, maxnorm: (
+            x * jnp.where(_norms(x, p, dim) > maxnorm, maxnorm / _norms(x, p, dim), 1)
+        )
+    },
+)
+def renorm(draw):
+    x = draw(floats(draw(shapes(2, 3, least=2))))
+    p, bound = draw(st.sampled_from([1, 2, 3])), draw(st.floats(0.5, 4))
+    return call(x, p, draw(dims(x.ndim)), bound)
+
+
+def _norms(x, p, dim):
+    return jnp.linalg.norm(x, p, 1 - dim, keepdims=True)

@@ -1,0 +1,164 @@
+"""Records of `jaxgrad.functional.order`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import dims, floats
+
+
+inf, nan = np.inf, np.nan
+EMPTY = np.zeros((0, 2))
+TIES = [[2.0, 1.0, 2.0, 1.0, 2.0], [0.0, -0.0, 0.0, -1.0, inf], [3.0, 3.0, 3.0, 3.0, 3.0]]
+WITH_NAN = [[1.0, nan, 2.0, 3.0], [nan, inf, nan, -inf], [nan, nan, nan, nan]]
+EVEN = [[4.0, 1.0, 3.0, 2.0], [1.0, 2.0, 2.0, 3.0]]
+NOT_EMPTY = Raises(call(EMPTY, 0), IndexError, "to have non-zero", "to have non-zero")
+
+
+def along(draw):
+    x = draw(floats())
+    return call(x, dim=draw(dims(x.ndim)))
+
+
+def ordered(draw):
+    sample = along(draw)
+    return call(*sample.args, **sample.kwargs, descending=draw(st.booleans()))
+
+
+@operator(
+    "sort",
+    points=[
+        *(call(x, descending=down) for x in (TIES, WITH_NAN) for down in (False, True)),
+        call(EMPTY),
+        call(np.array(1.0)),
+    ],
+    natural={
+        "jnp.sort(x)[..., ::-1]": lambda x, descending=False: (
+            (jnp.flip(jnp.sort(x, -1), -1) if descending and x.ndim else jnp.sort(x))
+            if x.ndim
+            else x
+        )
+    },
+    source="P065",
+)
+def sort(draw):
+    return ordered(draw)
+
+
+@operator("argsort", points=[call(TIES), call(TIES, descending=True), call(WITH_NAN)])
+def argsort(draw):
+    return ordered(draw)
+
+
+@operator("msort", points=[call(TIES), call(np.array(1.0))])
+def msort(draw):
+    return call(draw(floats()))
+
+
+@operator(
+    "topk",
+    points=[call(EVEN[:1], 2), call(EVEN[:1], 0), call(np.array(1.0), 1), call([1.0, nan, 2.0], 2)],
+    raises=[Raises(call(np.ones(2), 3), RuntimeError, "k out of range", "k out of range")],
+)
+def topk(draw):
+    x = draw(floats())
+    dim = draw(dims(x.ndim))
+    k = draw(st.integers(0, x.shape[dim] if x.ndim else 1))
+    return call(x, k, dim, draw(st.booleans()))
+
+
+@operator(
+    "kthvalue",
+    points=[call(EVEN[:1], 2), call([1.0, nan, 2.0], 3), call(np.array(1.0), 1)],
+    raises=[
+        Raises(call(np.ones(2), 3), RuntimeError, "out of range", "out of range"),
+        Raises(call(EMPTY, 1, 0), IndexError, "to have non-zero", "to have non-zero"),
+    ],
+    source="P066",
+)
+def kthvalue(draw):
+    x = draw(floats())
+    dim = draw(dims(x.ndim))
+    k = draw(st.integers(1, x.shape[dim] if x.ndim else 1))
+    return call(x, k, dim, draw(st.booleans()))
+
+
+def middle(draw):
+    x = draw(floats())
+    return call(x) if draw(st.booleans()) else call(x, draw(dims(x.ndim)), draw(st.booleans()))
+
+
+for name in ("median", "nanmedian"):
+    operator(
+        name,
+        points=[
+            *(call(x) for x in (EVEN, TIES, WITH_NAN)),
+            *(call(x, 1) for x in (EVEN, TIES[1:], WITH_NAN[:2])),
+            call(np.zeros(0)),
+            call(np.array(1.0), 0),
+            call(np.arange(4)),
+        ],
+        raises=[NOT_EMPTY],
+        natural={f"jnp.{name}(x, dim)": getattr(jnp, name)},
+        forward_mode="of NaN torch's forward mode is NaN, its gradient not" * (name == "median"),
+        source="P063 P064",
+    )(middle)
+
+
+def repeated(draw):
+    x = draw(floats())
+    return call(np.asarray(np.round(x)), draw(dims(x.ndim)), draw(st.booleans()))
+
+
+@operator(
+    "mode",
+    points=[call(TIES), call(EVEN, 0), call([2.0, 1.0, 1.0, 3.0, 2.0]), call(np.array(1.0))],
+    raises=[NOT_EMPTY],
+    source="P066",
+)
+def mode(draw):
+    return repeated(draw)
+
+
+for name, natural in (("cummax", jax.lax.cummax), ("cummin", jax.lax.cummin)):
+    operator(
+        name,
+        points=[call(TIES, 1), call(WITH_NAN, 1), call(EMPTY, 0), call(np.array(1.0), 0)],
+        natural={f"lax.{name}(x, dim)": lambda x, dim, f=natural: f(x, dim) if x.ndim else x},
+        source="P014",
+    )(lambda draw: call(*repeated(draw).args[:2]))
+
+
+def at_quantiles(draw):
+    x = draw(floats())
+    q = draw(st.one_of(st.floats(0, 1), floats((2,), 0.05, 0.95)))
+    hows = ["linear", "lower", "higher", "midpoint", "nearest"]
+    dim = draw(st.one_of(st.none(), dims(x.ndim)))
+    return call(x, q, dim, draw(st.booleans()), interpolation=draw(st.sampled_from(hows)))
+
+
+for name in ("quantile", "nanquantile"):
+    operator(
+        name,
+        dtypes=("float64", "float32"),
+        points=[
+            call(EVEN, 0.5, 1),
+            call(TIES[::2], 0.25, 1),
+            call([1.0, 1.0, 2.0, 2.0, 2.0, 5.0, 7.0], 0.25, interpolation="nearest"),
+            call(WITH_NAN[::2], 0.5, 1),
+            call([1.0, 2.0, 4.0], [0.0, 0.5, 1.0]),
+        ],
+        raises=[
+            Raises(call(np.ones(2), 1.5), RuntimeError, "q must be in", "q must be in"),
+            Raises(call(np.ones(2), [1.5]), RuntimeError, "q values must be", "q values must be"),
+            Raises(call(np.arange(2), 0.5), RuntimeError, "input tensor must", "input tensor must"),
+            Raises(call(np.zeros(0), 0.5), RuntimeError, "non-empty", "non-empty"),
+            Raises(call(np.ones(2), np.ones((1, 1))), RuntimeError, "1D tensor", "1D tensor"),
+            Raises(call(np.ones(2), 0.5, interpolation="x"), RuntimeError, "one of", "one of"),
+        ],
+        natural={f"jnp.{name}(x, q, dim)": lambda x, q, dim=None, interpolation="linear", f=name: (
+            getattr(jnp, f)(x, q, dim, method=interpolation)
+        )},
+    )(at_quantiles)  # fmt: skip

@@ -1,0 +1,84 @@
+"""Records of `jaxgrad.functional.running`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import dims, floats
+
+
+inf, nan = np.inf, np.nan
+EMPTY = np.zeros((0, 2))
+ZEROS = [[0.0, 2.0, 3.0], [2.0, 0.0, 3.0], [2.0, 0.0, 0.0], [1.0, 2.0, 0.5]]
+
+
+def along(draw):
+    x = draw(floats())
+    return call(x, draw(dims(x.ndim)))
+
+
+@operator("cumsum", points=[call([1.0, inf, nan, 2.0], 0), call(EMPTY, 0), call(np.arange(3), 0)])
+def cumsum(draw):
+    return along(draw)
+
+
+@operator(
+    "cumprod",
+    points=[call(ZEROS, 1), call(EMPTY, 0), call(np.arange(3), 0)],
+    natural={"jnp.cumprod(x, dim)": jnp.cumprod},
+)
+def cumprod(draw):
+    return along(draw)
+
+
+@operator(
+    "logcumsumexp",
+    points=[call([0.0, 1.0, 2.0], 0)],
+    raises=[Raises(call(np.arange(3), 0), NotImplementedError, "logcumsumexp", "logcumsumexp")],
+    forward_mode="torch's forward mode adds 1e-13 to the denominator",
+    natural={"lax.cumlogsumexp(x, dim)": jax.lax.cumlogsumexp},
+)
+def logcumsumexp(draw):
+    return along(draw)
+
+
+@operator(
+    "diff",
+    points=[call([1.0, inf, nan, 2.0]), call(EMPTY), call([1.0, 2.0], 5), call([1.0, 2.0], 0)],
+    raises=[
+        Raises(call(np.array(1.0)), RuntimeError, "one-dimensional", "one-dimensional"),
+        Raises(call(np.ones(2), -1), RuntimeError, "non-negative", "non-negative"),
+        Raises(call(np.ones((2, 2)), prepend=np.ones(2)), RuntimeError, "same dim", "same dim"),
+    ],
+)
+def diff(draw):
+    x = draw(floats(dims=1))
+    more = {name: x for name in ("prepend", "append") if draw(st.booleans())}
+    return call(x, draw(st.integers(0, 3)), draw(dims(x.ndim)), **more)
+
+
+for name in ("trapezoid", "cumulative_trapezoid"):
+
+    @operator(
+        name,
+        points=[
+            call([1.0, inf, 2.0]),
+            call([[1.0], [2.0]]),
+            call(np.arange(4)),
+            call([1.0], [2.0]),
+        ],
+        raises=[
+            Raises(call(np.array([True])), RuntimeError, "bool input", "bool input"),
+            Raises(call(np.ones(3), np.ones(2)), RuntimeError, "one `x`", "one `x`"),
+            Raises(call(np.array(1.0)), IndexError, "dim", "has no dimensions"),
+        ],
+    )
+    def integral(draw):
+        y = draw(floats(dims=1))
+        dim = draw(dims(y.ndim))
+        how = draw(st.sampled_from(["x", "same", "dx"]))
+        if how == "dx":
+            return call(y, dx=draw(st.sampled_from([1, 0.5])), dim=dim)
+        return call(y, draw(floats(y.shape if how == "same" else (y.shape[dim],))), dim=dim)
