@@ -34,6 +34,29 @@ from jaxgrad.functional.activations import softsign as softsign
 from jaxgrad.functional.activations import tanh as tanh
 from jaxgrad.functional.activations import tanhshrink as tanhshrink
 from jaxgrad.functional.activations import threshold as threshold
+from jaxgrad.functional.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
+from jaxgrad.functional.adaptive import adaptive_avg_pool2d as adaptive_avg_pool2d
+from jaxgrad.functional.adaptive import adaptive_avg_pool3d as adaptive_avg_pool3d
+from jaxgrad.functional.adaptive import adaptive_max_pool1d as adaptive_max_pool1d
+from jaxgrad.functional.adaptive import adaptive_max_pool2d as adaptive_max_pool2d
+from jaxgrad.functional.adaptive import adaptive_max_pool3d as adaptive_max_pool3d
+from jaxgrad.functional.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
+from jaxgrad.functional.convolution import conv1d as conv1d
+from jaxgrad.functional.convolution import conv2d as conv2d
+from jaxgrad.functional.convolution import conv3d as conv3d
+from jaxgrad.functional.convolution import conv_transpose1d as conv_transpose1d
+from jaxgrad.functional.convolution import conv_transpose2d as conv_transpose2d
+from jaxgrad.functional.convolution import conv_transpose3d as conv_transpose3d
+from jaxgrad.functional.convolution import fold as fold
+from jaxgrad.functional.convolution import unfold as unfold
+from jaxgrad.functional.dropout import alpha_dropout as alpha_dropout
+from jaxgrad.functional.dropout import dropout as dropout
+from jaxgrad.functional.dropout import dropout1d as dropout1d
+from jaxgrad.functional.dropout import dropout2d as dropout2d
+from jaxgrad.functional.dropout import dropout3d as dropout3d
+from jaxgrad.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from jaxgrad.functional.elementary import acos as acos
 from jaxgrad.functional.elementary import acosh as acosh
 from jaxgrad.functional.elementary import asin as asin
@@ -56,6 +79,17 @@ from jaxgrad.functional.elementary import sinh as sinh
 from jaxgrad.functional.elementary import sqrt as sqrt
 from jaxgrad.functional.elementary import square as square
 from jaxgrad.functional.elementary import tan as tan
+from jaxgrad.functional.embedding import bilinear as bilinear
+from jaxgrad.functional.embedding import embedding as embedding
+from jaxgrad.functional.embedding import embedding_bag as embedding_bag
+from jaxgrad.functional.embedding import linear as linear
+from jaxgrad.functional.embedding import one_hot as one_hot
+from jaxgrad.functional.normalization import batch_norm as batch_norm
+from jaxgrad.functional.normalization import group_norm as group_norm
+from jaxgrad.functional.normalization import instance_norm as instance_norm
+from jaxgrad.functional.normalization import layer_norm as layer_norm
+from jaxgrad.functional.normalization import local_response_norm as local_response_norm
+from jaxgrad.functional.normalization import rms_norm as rms_norm
 from jaxgrad.functional.pointwise import abs as abs
 from jaxgrad.functional.pointwise import addcdiv as addcdiv
 from jaxgrad.functional.pointwise import addcmul as addcmul
@@ -85,3 +119,15 @@ from jaxgrad.functional.pointwise import sinc as sinc
 from jaxgrad.functional.pointwise import trunc as trunc
 from jaxgrad.functional.pointwise import where as where
 from jaxgrad.functional.pointwise import xlogy as xlogy
+from jaxgrad.functional.pooling import avg_pool1d as avg_pool1d
+from jaxgrad.functional.pooling import avg_pool2d as avg_pool2d
+from jaxgrad.functional.pooling import avg_pool3d as avg_pool3d
+from jaxgrad.functional.pooling import lp_pool1d as lp_pool1d
+from jaxgrad.functional.pooling import lp_pool2d as lp_pool2d
+from jaxgrad.functional.pooling import lp_pool3d as lp_pool3d
+from jaxgrad.functional.pooling import max_pool1d as max_pool1d
+from jaxgrad.functional.pooling import max_pool2d as max_pool2d
+from jaxgrad.functional.pooling import max_pool3d as max_pool3d
+from jaxgrad.functional.pooling import max_unpool1d as max_unpool1d
+from jaxgrad.functional.pooling import max_unpool2d as max_unpool2d
+from jaxgrad.functional.pooling import max_unpool3d as max_unpool3d
