@@ -131,3 +131,15 @@ from jaxgrad.functional.pooling import max_pool3d as max_pool3d
 from jaxgrad.functional.pooling import max_unpool1d as max_unpool1d
 from jaxgrad.functional.pooling import max_unpool2d as max_unpool2d
 from jaxgrad.functional.pooling import max_unpool3d as max_unpool3d
+from jaxgrad.functional.recurrent import gru_cell as gru_cell
+from jaxgrad.functional.recurrent import lstm_cell as lstm_cell
+from jaxgrad.functional.recurrent import rnn_relu_cell as rnn_relu_cell
+from jaxgrad.functional.recurrent import rnn_tanh_cell as rnn_tanh_cell
+from jaxgrad.functional.resize import channel_shuffle as channel_shuffle
+from jaxgrad.functional.resize import interpolate as interpolate
+from jaxgrad.functional.resize import pad as pad
+from jaxgrad.functional.resize import pixel_shuffle as pixel_shuffle
+from jaxgrad.functional.resize import pixel_unshuffle as pixel_unshuffle
+from jaxgrad.functional.resize import upsample as upsample
+from jaxgrad.functional.sampling import affine_grid as affine_grid
+from jaxgrad.functional.sampling import grid_sample as grid_sample

@@ -443,7 +443,7 @@ def _max_pool(
 def _first_of_largest(one: Any, two: Any) -> Any:
     """Of two (value, index): the later NaN, else the larger, else the earlier."""
     (x, i), (y, j) = one, two
-    nan_x, nan_y = x != x, y != y
+    nan_x, nan_y = jnp.isnan(x), jnp.isnan(y)
     both = jnp.where(nan_x & nan_y, j > i, (y > x) | ((y == x) & (j < i)))
     second = jnp.where(nan_x == nan_y, both, nan_y)
     return jnp.where(second, y, x), jnp.where(second, j, i)
