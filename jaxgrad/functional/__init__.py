@@ -40,6 +40,12 @@ from jaxgrad.functional.adaptive import adaptive_avg_pool3d as adaptive_avg_pool
 from jaxgrad.functional.adaptive import adaptive_max_pool1d as adaptive_max_pool1d
 from jaxgrad.functional.adaptive import adaptive_max_pool2d as adaptive_max_pool2d
 from jaxgrad.functional.adaptive import adaptive_max_pool3d as adaptive_max_pool3d
+from jaxgrad.functional.arrange import diag as diag
+from jaxgrad.functional.arrange import flip as flip
+from jaxgrad.functional.arrange import repeat_interleave as repeat_interleave
+from jaxgrad.functional.arrange import roll as roll
+from jaxgrad.functional.arrange import tril as tril
+from jaxgrad.functional.arrange import triu as triu
 from jaxgrad.functional.attention import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
@@ -84,6 +90,18 @@ from jaxgrad.functional.embedding import embedding as embedding
 from jaxgrad.functional.embedding import embedding_bag as embedding_bag
 from jaxgrad.functional.embedding import linear as linear
 from jaxgrad.functional.embedding import one_hot as one_hot
+from jaxgrad.functional.indexing import gather as gather
+from jaxgrad.functional.indexing import index_add as index_add
+from jaxgrad.functional.indexing import index_copy as index_copy
+from jaxgrad.functional.indexing import index_fill as index_fill
+from jaxgrad.functional.indexing import index_select as index_select
+from jaxgrad.functional.indexing import masked_scatter as masked_scatter
+from jaxgrad.functional.indexing import masked_select as masked_select
+from jaxgrad.functional.indexing import put as put
+from jaxgrad.functional.indexing import scatter as scatter
+from jaxgrad.functional.indexing import scatter_add as scatter_add
+from jaxgrad.functional.indexing import take as take
+from jaxgrad.functional.indexing import take_along_dim as take_along_dim
 from jaxgrad.functional.normalization import batch_norm as batch_norm
 from jaxgrad.functional.normalization import group_norm as group_norm
 from jaxgrad.functional.normalization import instance_norm as instance_norm

@@ -67,7 +67,7 @@ def gru_cell(draw):
 
 @operator(
     "lstm_cell",
-    torch=lambda *args: torch.lstm_cell(*args),
+    torch=torch.lstm_cell,
     source="P115",
 )
 def lstm_cell(draw):
