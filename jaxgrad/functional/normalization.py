@@ -238,7 +238,7 @@ def batch_norm(
         mean, var = jax.lax.stop_gradient((running_mean, running_var))
 
         def scale(x: Array, w: Array, b: Array) -> Array:
-            wide = [_on_channels(s.astype(x.dtype), x) for s in (mean, var)]
+            wide = [_on_channels(jnp.asarray(s, x.dtype), x) for s in (mean, var)]
             y = (x - wide[0]) * jax.lax.rsqrt(wide[1] + eps)
             return y * _on_channels(w, x) + _on_channels(b, x)
 

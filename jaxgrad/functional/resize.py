@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -305,7 +306,8 @@ def _out_size(
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        return tuple(operator.index(n) for n in found), [None] * places
+        whole: list[Any] = found
+        return tuple(operator.index(n) for n in whole), [None] * places
     out = tuple(math.floor(n * s) for n, s in zip(input.shape[2:], found, strict=True))
     return out, [None] * places if recompute or mode == "area" else list(found)
 

@@ -1,5 +1,7 @@
 """Records of `jaxgrad.functional.indexing`."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import torch
@@ -16,7 +18,7 @@ LAST_ONLY = "torch's keeps the last tangent of an index, its gradient goes to al
 BOUNDS = "out of bounds"
 
 
-def _bad(*args, torch=BOUNDS, ours=BOUNDS, error=RuntimeError, **kwargs):
+def _bad(*args, torch=BOUNDS, ours=BOUNDS, error: Any = RuntimeError, **kwargs):
     return Raises(call(*args, **kwargs), error, torch, ours)
 
 
@@ -28,10 +30,9 @@ def _indexed(draw, *, distinct=False):
     if not distinct:
         size[dim] = draw(st.integers(1, 4))
         return draw(floats(shape)), dim, draw(integers(size, 0, shape[dim]))
-    order = np.argsort(
-        draw(floats(size[: dim % len(shape)] + [shape[dim]] + size[dim % len(shape) + 1 :])), dim
-    )
-    return draw(floats(shape)), dim, np.take(order, np.arange(size[dim]), dim)
+    count, size[dim] = size[dim], shape[dim]
+    order = np.argsort(draw(floats(size)), dim)
+    return draw(floats(shape)), dim, np.take(order, np.arange(count), dim)
 
 
 @operator(

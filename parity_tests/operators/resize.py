@@ -23,7 +23,8 @@ def _natural(x, size=None, mode="nearest", scale_factor=None, **_):
 
 def _interpolation(draw, *, modes):
     mode = draw(st.sampled_from(modes))
-    places = LAST.get(mode, draw(st.integers(1, 3)))
+    drawn = draw(st.integers(1, 3))
+    places = LAST[mode] if mode in LAST else drawn
     side = 5 if places < 3 else 3
     options = {}
     sizes = st.tuples(*[st.integers(1, side + 3)] * places)
