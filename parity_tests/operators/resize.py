@@ -2,10 +2,12 @@
 
 import jax
 import numpy as np
+import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Raises, call, operator
 from parity_tests.operators._draw import floats, shapes
+from parity_tests.operators._quiet import quiet
 
 
 inf, nan = np.inf, np.nan
@@ -24,7 +26,7 @@ def _natural(x, size=None, mode="nearest", scale_factor=None, **_):
 def _interpolation(draw, *, modes):
     mode = draw(st.sampled_from(modes))
     drawn = draw(st.integers(1, 3))
-    places = LAST[mode] if mode in LAST else drawn
+    places = LAST.get(mode, drawn)
     side = 5 if places < 3 else 3
     options = {}
     sizes = st.tuples(*[st.integers(1, side + 3)] * places)
@@ -80,7 +82,7 @@ def interpolate(draw):
     return call(input, mode=mode, **options)
 
 
-@operator("upsample", source="P077 P080")
+@operator("upsample", torch=quiet(torch.nn.functional.upsample), source="P077 P080")
 def upsample(draw):
     input, mode, options = _interpolation(draw, modes=["nearest", "linear", "bilinear"])
     options.pop("recompute_scale_factor", None)
