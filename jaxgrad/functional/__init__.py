@@ -34,6 +34,12 @@ from jaxgrad.functional.activations import softsign as softsign
 from jaxgrad.functional.activations import tanh as tanh
 from jaxgrad.functional.activations import tanhshrink as tanhshrink
 from jaxgrad.functional.activations import threshold as threshold
+from jaxgrad.functional.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
+from jaxgrad.functional.adaptive import adaptive_avg_pool2d as adaptive_avg_pool2d
+from jaxgrad.functional.adaptive import adaptive_avg_pool3d as adaptive_avg_pool3d
+from jaxgrad.functional.adaptive import adaptive_max_pool1d as adaptive_max_pool1d
+from jaxgrad.functional.adaptive import adaptive_max_pool2d as adaptive_max_pool2d
+from jaxgrad.functional.adaptive import adaptive_max_pool3d as adaptive_max_pool3d
 from jaxgrad.functional.arithmetic import add as add
 from jaxgrad.functional.arithmetic import deg2rad as deg2rad
 from jaxgrad.functional.arithmetic import div as div
@@ -45,20 +51,39 @@ from jaxgrad.functional.arithmetic import logit as logit
 from jaxgrad.functional.arithmetic import mul as mul
 from jaxgrad.functional.arithmetic import rad2deg as rad2deg
 from jaxgrad.functional.arithmetic import sub as sub
+from jaxgrad.functional.arrange import diag as diag
+from jaxgrad.functional.arrange import flip as flip
+from jaxgrad.functional.arrange import repeat_interleave as repeat_interleave
+from jaxgrad.functional.arrange import roll as roll
+from jaxgrad.functional.arrange import tril as tril
+from jaxgrad.functional.arrange import triu as triu
+from jaxgrad.functional.attention import (
 from jaxgrad.functional.classification import cross_entropy as cross_entropy
 from jaxgrad.functional.classification import multi_margin_loss as multi_margin_loss
 from jaxgrad.functional.classification import multilabel_margin_loss as multilabel_margin_loss
 from jaxgrad.functional.classification import nll_loss as nll_loss
+from jaxgrad.functional.convolution import conv1d as conv1d
+from jaxgrad.functional.convolution import conv2d as conv2d
+from jaxgrad.functional.convolution import conv3d as conv3d
+from jaxgrad.functional.convolution import conv_transpose1d as conv_transpose1d
+from jaxgrad.functional.convolution import conv_transpose2d as conv_transpose2d
+from jaxgrad.functional.convolution import conv_transpose3d as conv_transpose3d
+from jaxgrad.functional.convolution import fold as fold
+from jaxgrad.functional.convolution import unfold as unfold
 from jaxgrad.functional.ctc import ctc_loss as ctc_loss
+from jaxgrad.functional.distances import (
 from jaxgrad.functional.distances import cdist as cdist
 from jaxgrad.functional.distances import cosine_embedding_loss as cosine_embedding_loss
 from jaxgrad.functional.distances import cosine_similarity as cosine_similarity
 from jaxgrad.functional.distances import pairwise_distance as pairwise_distance
 from jaxgrad.functional.distances import pdist as pdist
 from jaxgrad.functional.distances import triplet_margin_loss as triplet_margin_loss
-from jaxgrad.functional.distances import (
-    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
-)
+from jaxgrad.functional.dropout import alpha_dropout as alpha_dropout
+from jaxgrad.functional.dropout import dropout as dropout
+from jaxgrad.functional.dropout import dropout1d as dropout1d
+from jaxgrad.functional.dropout import dropout2d as dropout2d
+from jaxgrad.functional.dropout import dropout3d as dropout3d
+from jaxgrad.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
 from jaxgrad.functional.elementary import acos as acos
 from jaxgrad.functional.elementary import acosh as acosh
 from jaxgrad.functional.elementary import asin as asin
@@ -71,9 +96,9 @@ from jaxgrad.functional.elementary import exp as exp
 from jaxgrad.functional.elementary import exp2 as exp2
 from jaxgrad.functional.elementary import expm1 as expm1
 from jaxgrad.functional.elementary import log as log
+from jaxgrad.functional.elementary import log10 as log10
 from jaxgrad.functional.elementary import log1p as log1p
 from jaxgrad.functional.elementary import log2 as log2
-from jaxgrad.functional.elementary import log10 as log10
 from jaxgrad.functional.elementary import reciprocal as reciprocal
 from jaxgrad.functional.elementary import rsqrt as rsqrt
 from jaxgrad.functional.elementary import sin as sin
@@ -81,10 +106,25 @@ from jaxgrad.functional.elementary import sinh as sinh
 from jaxgrad.functional.elementary import sqrt as sqrt
 from jaxgrad.functional.elementary import square as square
 from jaxgrad.functional.elementary import tan as tan
-from jaxgrad.functional.losses import binary_cross_entropy as binary_cross_entropy
+from jaxgrad.functional.embedding import bilinear as bilinear
+from jaxgrad.functional.embedding import embedding as embedding
+from jaxgrad.functional.embedding import embedding_bag as embedding_bag
+from jaxgrad.functional.embedding import linear as linear
+from jaxgrad.functional.embedding import one_hot as one_hot
+from jaxgrad.functional.indexing import gather as gather
+from jaxgrad.functional.indexing import index_add as index_add
+from jaxgrad.functional.indexing import index_copy as index_copy
+from jaxgrad.functional.indexing import index_fill as index_fill
+from jaxgrad.functional.indexing import index_select as index_select
+from jaxgrad.functional.indexing import masked_scatter as masked_scatter
+from jaxgrad.functional.indexing import masked_select as masked_select
+from jaxgrad.functional.indexing import put as put
+from jaxgrad.functional.indexing import scatter as scatter
+from jaxgrad.functional.indexing import scatter_add as scatter_add
+from jaxgrad.functional.indexing import take as take
+from jaxgrad.functional.indexing import take_along_dim as take_along_dim
 from jaxgrad.functional.losses import (
-    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-)
+from jaxgrad.functional.losses import binary_cross_entropy as binary_cross_entropy
 from jaxgrad.functional.losses import gaussian_nll_loss as gaussian_nll_loss
 from jaxgrad.functional.losses import hinge_embedding_loss as hinge_embedding_loss
 from jaxgrad.functional.losses import huber_loss as huber_loss
@@ -96,6 +136,12 @@ from jaxgrad.functional.losses import multilabel_soft_margin_loss as multilabel_
 from jaxgrad.functional.losses import poisson_nll_loss as poisson_nll_loss
 from jaxgrad.functional.losses import smooth_l1_loss as smooth_l1_loss
 from jaxgrad.functional.losses import soft_margin_loss as soft_margin_loss
+from jaxgrad.functional.normalization import batch_norm as batch_norm
+from jaxgrad.functional.normalization import group_norm as group_norm
+from jaxgrad.functional.normalization import instance_norm as instance_norm
+from jaxgrad.functional.normalization import layer_norm as layer_norm
+from jaxgrad.functional.normalization import local_response_norm as local_response_norm
+from jaxgrad.functional.normalization import rms_norm as rms_norm
 from jaxgrad.functional.norms import dist as dist
 from jaxgrad.functional.norms import norm as norm
 from jaxgrad.functional.norms import normalize as normalize
@@ -141,6 +187,22 @@ from jaxgrad.functional.pointwise import sinc as sinc
 from jaxgrad.functional.pointwise import trunc as trunc
 from jaxgrad.functional.pointwise import where as where
 from jaxgrad.functional.pointwise import xlogy as xlogy
+from jaxgrad.functional.pooling import avg_pool1d as avg_pool1d
+from jaxgrad.functional.pooling import avg_pool2d as avg_pool2d
+from jaxgrad.functional.pooling import avg_pool3d as avg_pool3d
+from jaxgrad.functional.pooling import lp_pool1d as lp_pool1d
+from jaxgrad.functional.pooling import lp_pool2d as lp_pool2d
+from jaxgrad.functional.pooling import lp_pool3d as lp_pool3d
+from jaxgrad.functional.pooling import max_pool1d as max_pool1d
+from jaxgrad.functional.pooling import max_pool2d as max_pool2d
+from jaxgrad.functional.pooling import max_pool3d as max_pool3d
+from jaxgrad.functional.pooling import max_unpool1d as max_unpool1d
+from jaxgrad.functional.pooling import max_unpool2d as max_unpool2d
+from jaxgrad.functional.pooling import max_unpool3d as max_unpool3d
+from jaxgrad.functional.recurrent import gru_cell as gru_cell
+from jaxgrad.functional.recurrent import lstm_cell as lstm_cell
+from jaxgrad.functional.recurrent import rnn_relu_cell as rnn_relu_cell
+from jaxgrad.functional.recurrent import rnn_tanh_cell as rnn_tanh_cell
 from jaxgrad.functional.reductions import all as all
 from jaxgrad.functional.reductions import amax as amax
 from jaxgrad.functional.reductions import amin as amin
@@ -159,9 +221,23 @@ from jaxgrad.functional.reductions import std_mean as std_mean
 from jaxgrad.functional.reductions import sum as sum
 from jaxgrad.functional.reductions import var as var
 from jaxgrad.functional.reductions import var_mean as var_mean
+from jaxgrad.functional.resize import channel_shuffle as channel_shuffle
+from jaxgrad.functional.resize import interpolate as interpolate
+from jaxgrad.functional.resize import pad as pad
+from jaxgrad.functional.resize import pixel_shuffle as pixel_shuffle
+from jaxgrad.functional.resize import pixel_unshuffle as pixel_unshuffle
+from jaxgrad.functional.resize import upsample as upsample
 from jaxgrad.functional.running import cumprod as cumprod
 from jaxgrad.functional.running import cumsum as cumsum
 from jaxgrad.functional.running import cumulative_trapezoid as cumulative_trapezoid
 from jaxgrad.functional.running import diff as diff
 from jaxgrad.functional.running import logcumsumexp as logcumsumexp
 from jaxgrad.functional.running import trapezoid as trapezoid
+from jaxgrad.functional.sampling import affine_grid as affine_grid
+from jaxgrad.functional.sampling import grid_sample as grid_sample
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)

@@ -1,0 +1,388 @@
+"""Resizing and rearranging images: torch's pixel centres, kernels and borders."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ._arguments import array, in_opmath
+from .adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+
+Array = jax.Array
+_PLACES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
+_AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
+
+
+def interpolate(
+    input: Array,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Array:
+    """Images, signals and volumes in another size.
+
+    Args:
+        input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        size: Of the output's spatial dims.
+        scale_factor: Instead of `size`; the positions follow the factor, not the sizes' ratio.
+        mode: "nearest" (the element below, as old torch), "nearest-exact", "linear", "bilinear",
+            "bicubic", "trilinear" or "area".
+        align_corners: The corners' centres are kept, not the corners.
+        recompute_scale_factor: Let the positions follow the sizes' ratio.
+        antialias: Widen the kernel of "bilinear" and "bicubic" where the output is smaller.
+
+    Raises:
+        ValueError: The options contradict each other.
+        NotImplementedError: The mode is not one for inputs of so many dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.array([[[0.0, 1.0, 2.0, 3.0]]])
+        >>> print(interpolate(x, 2)[0, 0], interpolate(x, 2, mode="linear")[0, 0])
+        [0. 2.] [0.5 2.5]
+
+    Torch: `torch.nn.functional.interpolate`.
+
+    Differs from jax in:
+        1. There is no antialiasing by default (`jax.image.resize`: there is).
+        2. "nearest" takes `floor(i * scale)` (`jax.image.resize`: the nearest centre, which is
+           "nearest-exact").
+        3. The cubic kernel has a = -0.75 (`jax.image.resize`: -0.5).
+        4. `align_corners` and `scale_factor` exist.
+    """
+    input = array(input)
+    places = input.ndim - 2
+    out, scales = _out_size(input, places, size, scale_factor, mode, recompute_scale_factor)
+    exact = mode in ("nearest", "nearest-exact", "area")
+    if exact and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear "
+            "| bicubic | trilinear"
+        )
+    if antialias and (mode not in ("bilinear", "bicubic") or input.ndim != 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            f"tensor as input, not {mode} with {input.ndim} dims"
+        )
+    if places not in (1, 2, 3) or not (exact or mode in _PLACES):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the "
+            "modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
+            f"(got {mode})"
+        )
+    if not exact and _PLACES[mode] != places:
+        raise NotImplementedError(
+            f"Got {input.ndim}D input, but {mode} mode needs {_PLACES[mode] + 2}D input"
+        )
+    if min(*out, *input.shape[2:]) < 1:
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"{list(input.shape[2:])} and output {list(out)}"
+        )
+    if mode == "area":
+        return _AREA[places](input, out)
+    real = np.float64 if input.dtype == np.float64 else np.float32
+    kernel = _kernel(mode, bool(align_corners), antialias, real)
+    taps = [kernel(n, o, s) for n, o, s in zip(input.shape[2:], out, scales, strict=True)]
+    if exact:
+        for axis, (index, _) in enumerate(taps, start=2):
+            input = jnp.take(input, index[:, 0], axis)
+        return input
+
+    def weighted(x: Array) -> Array:
+        for axis, (index, weights) in enumerate(taps, start=2):
+            factors = jnp.asarray(weights, x.dtype).reshape(
+                *weights.shape, *[1] * (x.ndim - axis - 1)
+            )
+            x = (jnp.take(x, index, axis) * factors).sum(axis + 1)
+        return x
+
+    return in_opmath(weighted, input)
+
+
+def upsample(
+    input: Array,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Array:
+    """`interpolate`, by its old name.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(upsample(jnp.array([[[1.0, 2.0]]]), scale_factor=2))
+        [[[1. 1. 2. 2.]]]
+
+    Torch: `torch.nn.functional.upsample`.
+    """
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
+    """Channels to places: `(*, C r r, H, W)` to `(*, C, H r, W r)`.
+
+    Raises:
+        RuntimeError: The channels do not divide, or there are less than three dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(pixel_shuffle(jnp.arange(4.0).reshape(4, 1, 1), 2)[0])
+        [[0. 1.]
+         [2. 3.]]
+
+    Torch: `torch.nn.functional.pixel_shuffle`.
+    """
+    x, r = _at_least_three("pixel_shuffle", input), upscale_factor
+    *batch, channels, height, width = x.shape
+    if r < 1:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    if channels % (r * r):
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
+            f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
+        )
+    parts = x.reshape(*batch, channels // (r * r), r, r, height, width)
+    n = len(batch)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return parts.transpose(order).reshape(*batch, channels // (r * r), height * r, width * r)
+
+
+def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
+    """Places to channels: `(*, C, H r, W r)` to `(*, C r r, H, W)`.
+
+    Raises:
+        RuntimeError: A size does not divide, or there are less than three dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(pixel_unshuffle(jnp.arange(4.0).reshape(1, 2, 2), 2).ravel())
+        [0. 1. 2. 3.]
+
+    Torch: `torch.nn.functional.pixel_unshuffle`.
+    """
+    x, r = _at_least_three("pixel_unshuffle", input), downscale_factor
+    *batch, channels, height, width = x.shape
+    if r < 1:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    if height % r or width % r:
+        raise RuntimeError(
+            f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
+            f"they are {height} and {width}, and it is {r}"
+        )
+    parts = x.reshape(*batch, channels, height // r, r, width // r, r)
+    n = len(batch)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return parts.transpose(order).reshape(*batch, channels * r * r, height // r, width // r)
+
+
+def channel_shuffle(input: Array, groups: int) -> Array:
+    """Channels of groups taken in turn.
+
+    Raises:
+        RuntimeError: The channels do not divide into the groups, or there are less than three dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(channel_shuffle(jnp.arange(4.0).reshape(1, 4, 1), 2).ravel())
+        [0. 2. 1. 3.]
+
+    Torch: `torch.nn.functional.channel_shuffle`.
+    """
+    x = array(input)
+    if x.ndim < 3:
+        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got {list(x.shape)}")
+    if groups < 1 or x.shape[1] % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {x.shape[1]} channels and "
+            f"{groups} groups."
+        )
+    parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
+    return jnp.swapaxes(parts, 1, 2).reshape(x.shape)
+
+
+def pad(
+    input: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Array:
+    """More elements at the ends of the last dims; less where a number is negative.
+
+    Args:
+        input: For modes other than "constant" `(N, C, ...)` or `(C, ...)`.
+        pad: Before and after the last dim, then those of the dim before it, and so on.
+        mode: "constant", "reflect", "replicate" or "circular".
+        value: Of the constant; None: 0.
+
+    Raises:
+        RuntimeError: There are too many numbers, the padding is too large for the mode, or there
+            is a value with a mode other than "constant".
+        NotImplementedError: The mode is not one for so many dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(pad(jnp.array([[[1.0, 2.0, 3.0]]]), (2, 1), "reflect")[0, 0])
+        [3. 2. 1. 2. 3. 2.]
+
+    Torch: `torch.nn.functional.pad`.
+    """
+    x = array(input)
+    if len(pad) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, it is {len(pad)}")
+    if len(pad) // 2 > x.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {x.ndim}"
+        )
+    ends = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    first = x.ndim - len(ends)
+    if mode == "constant":
+        for (low, high), n in zip(ends, x.shape[first:], strict=True):
+            if n + low + high < 0:
+                raise RuntimeError(
+                    f"The input size {n}, plus negative padding {low} and {high} resulted in a "
+                    "negative output size"
+                )
+        fill = jnp.asarray(0 if value is None else value, x.dtype)
+        return jax.lax.pad(x, fill, [(0, 0, 0)] * first + [(low, high, 0) for low, high in ends])
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if x.ndim - len(ends) not in (1, 2) or not 1 <= len(ends) <= 3:
+        raise NotImplementedError(
+            f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: {mode} "
+            f"of {len(ends)} dims of an input of {x.ndim}"
+        )
+    for axis, (low, high) in enumerate(ends, start=first):
+        n = x.shape[axis]
+        at = np.arange(-low, n + high)
+        if mode == "reflect":
+            if max(low, high) >= n:
+                raise RuntimeError(
+                    "Argument #4: Padding size should be less than the corresponding input "
+                    f"dimension, but got: padding ({low}, {high}) at dimension {axis} of input "
+                    f"{list(x.shape)}"
+                )
+            at = n - 1 - np.abs(n - 1 - np.abs(at))
+        elif mode == "replicate":
+            at = np.clip(at, 0, n - 1)
+        elif max(low, high) > n:
+            raise RuntimeError(
+                f"Padding value causes wrapping around more than once: ({low}, {high}) of {n}"
+            )
+        x = jnp.take(x, at % n, axis)
+    return x
+
+
+def _out_size(
+    input: Array,
+    places: int,
+    size: int | Sequence[int] | None,
+    scale_factor: float | Sequence[float] | None,
+    mode: str,
+    recompute: bool | None,
+) -> tuple[tuple[int, ...], list[float | None]]:
+    """The sizes, and the factors where the positions follow them."""
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    given = size if size is not None else scale_factor
+    found = [given] * places if isinstance(given, int | float) else list(given or ())
+    if len(found) != places:
+        raise ValueError(
+            "Input and output must have the same number of spatial dimensions, but got input with "
+            f"spatial dimensions of {list(input.shape[2:])} and size or scale_factor {found}"
+        )
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        whole: list[Any] = found
+        return tuple(operator.index(n) for n in whole), [None] * places
+    out = tuple(math.floor(n * s) for n, s in zip(input.shape[2:], found, strict=True))
+    return out, [None] * places if recompute or mode == "area" else list(found)
+
+
+def _kernel(
+    mode: str, align: bool, antialias: bool, real: type
+) -> Callable[[int, int, float | None], tuple[np.ndarray, np.ndarray]]:
+    """(input size, output size, factor) to indices and weights, each `(output, taps)`."""
+
+    def ratio(n: int, out: int, factor: float | None, real: type = real) -> np.floating:
+        if align:
+            return real(n - 1) / real(out - 1) if out > 1 else real(0)
+        return real(1 / factor) if factor else real(n) / real(out)
+
+    def nearest(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        shift = np.float32(0.5 if mode == "nearest-exact" else 0)
+        if mode == "nearest" and n == out:
+            return np.arange(n)[:, None], np.ones((out, 1))
+        at = (np.arange(out, dtype=np.float32) + shift) * ratio(n, out, factor, np.float32)
+        return np.minimum(at.astype(np.int64), n - 1)[:, None], np.ones((out, 1))
+
+    def source(n: int, out: int, factor: float | None) -> np.ndarray:
+        scale, at = ratio(n, out, factor), np.arange(out, dtype=real)
+        return at * scale if align else scale * (at + real(0.5)) - real(0.5)
+
+    def linear(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        if n == out:
+            return np.stack([np.arange(n)] * 2, 1), np.stack([np.ones(n), np.zeros(n)], 1)
+        at = np.maximum(source(n, out, factor), real(0))
+        low = np.minimum(at.astype(np.int64), n - 1)
+        high = np.minimum(low + 1, n - 1)
+        part = np.clip(at - low, 0, 1)
+        return np.stack([low, high], 1), np.stack([1 - part, part], 1)
+
+    def cubic(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        at = source(n, out, factor)
+        low = np.floor(at).astype(np.int64)
+        if n == out:
+            at = low = np.arange(n)
+        index = low[:, None] + np.arange(-1, 3)
+        weights = _cubic(np.abs(at[:, None] - index), -0.75)
+        return np.clip(index, 0, n - 1), weights
+
+    def smooth(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        scale = ratio(n, out, factor)
+        wide, taps = max(scale, 1), 2 if mode == "bilinear" else 4
+        centre = scale * (np.arange(out, dtype=real) + real(0.5))
+        reach = taps / 2 * wide
+        begin = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+        end = np.minimum((centre + reach + 0.5).astype(np.int64), n)
+        index = begin[:, None] + np.arange(max(end - begin))
+        far = np.abs((index - centre[:, None] + 0.5) / wide)
+        weights = np.maximum(1 - far, 0) if mode == "bilinear" else _cubic(far, -0.5)
+        weights = np.where(index < end[:, None], weights, 0)
+        return np.minimum(index, n - 1), weights / weights.sum(1, keepdims=True)
+
+    if antialias:
+        return smooth
+    if mode.startswith("nearest"):
+        return nearest
+    return cubic if mode == "bicubic" else linear
+
+
+def _cubic(far: np.ndarray, a: float) -> np.ndarray:
+    """The convolution kernel of Keys at these distances."""
+    near = ((a + 2) * far - (a + 3)) * far * far + 1
+    rest = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
+    return np.where(far <= 1, near, np.where(far < 2, rest, 0))
+
+
+def _at_least_three(name: str, input: Array) -> Array:
+    x = array(input)
+    if x.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {x.ndim} "
+            "dimension(s)"
+        )
+    return x

@@ -1,0 +1,74 @@
+"""Records of `jaxgrad.functional.recurrent`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import floats
+
+
+ONE = np.ones((1, 1))
+THREE = np.array([[1.0], [0.5], [-1.0]])
+MISFIT = Raises(call(np.ones((2, 3)), np.ones((2, 1)), ONE, ONE), RuntimeError, "", "do not fit")
+
+
+def _drawn(draw, count, states=1):
+    n, size, width = (draw(st.integers(1, 3)) for _ in range(3))
+    state = tuple(draw(floats((n, width))) for _ in range(states))
+    rows = count * width
+    biases = [draw(floats((rows,))), draw(floats((rows,)))] if draw(st.booleans()) else []
+    return call(
+        draw(floats((n, size))),
+        state if states > 1 else state[0],
+        draw(floats((rows, size))),
+        draw(floats((rows, width))),
+        *biases,
+    )
+
+
+@operator("rnn_tanh_cell", raises=[MISFIT], source="P115 P116")
+def rnn_tanh_cell(draw):
+    return _drawn(draw, 1)
+
+
+@operator(
+    "rnn_relu_cell",
+    points=[call(ONE, ONE, ONE, -ONE)],
+    natural={
+        "jnp.maximum(x @ w_ih.T + h @ w_hh.T, 0)": lambda x, h, w, u: jnp.maximum(
+            x @ w.T + h @ u.T, 0
+        )
+    },
+    source="P115",
+)
+def rnn_relu_cell(draw):
+    return _drawn(draw, 1)
+
+
+def _one_bias(x, h, w, u, b, _):
+    """`flax.nnx.GRUCell`: nothing is added to the state's part of the new gate."""
+    (r, z, n), (hr, hz, hn) = jnp.split(x @ w.T + b, 3, -1), jnp.split(h @ u.T, 3, -1)
+    z = jax.nn.sigmoid(z + hz)
+    return (1 - z) * jnp.tanh(n + jax.nn.sigmoid(r + hr) * hn) + z * h
+
+
+@operator(
+    "gru_cell",
+    points=[call(ONE, ONE, THREE, THREE, np.ones(3), np.ones(3))],
+    natural={"flax.nnx.GRUCell()(h, x)": _one_bias},
+    source="P115",
+)
+def gru_cell(draw):
+    return _drawn(draw, 3)
+
+
+@operator(
+    "lstm_cell",
+    torch=torch.lstm_cell,
+    source="P115",
+)
+def lstm_cell(draw):
+    return _drawn(draw, 4, states=2)

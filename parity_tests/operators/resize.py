@@ -1,0 +1,161 @@
+"""Records of `jaxgrad.functional.resize`."""
+
+import jax
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import floats, shapes
+from parity_tests.operators._quiet import quiet
+
+
+inf, nan = np.inf, np.nan
+LINE = np.arange(5.0).reshape(1, 1, 5)
+SQUARE = np.random.default_rng(0).normal(size=(1, 1, 4, 4))
+LAST = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
+
+
+def _natural(x, size=None, mode="nearest", scale_factor=None, **_):
+    if size is None:
+        size = int(x.shape[-1] * scale_factor)
+    method = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    return jax.image.resize(x, (*x.shape[:2], *[size] * (x.ndim - 2)), method)
+
+
+def _interpolation(draw, *, modes):
+    mode = draw(st.sampled_from(modes))
+    drawn = draw(st.integers(1, 3))
+    places = LAST.get(mode, drawn)
+    side = 5 if places < 3 else 3
+    options = {}
+    sizes = st.tuples(*[st.integers(1, side + 3)] * places)
+    if draw(st.booleans()):
+        options["size"] = draw(st.one_of(st.integers(1, side + 3), sizes))
+    else:
+        options["scale_factor"] = draw(st.sampled_from([2, 1.7, 0.6, (1.3,) * places]))
+        options["recompute_scale_factor"] = draw(st.sampled_from([None, True]))
+    if mode in LAST:
+        options["align_corners"] = draw(st.sampled_from([None, True, False]))
+    shape = (draw(st.integers(1, 2)), 1, *draw(st.tuples(*[st.integers(2, side)] * places)))
+    return draw(floats(shape)), mode, options
+
+
+@operator(
+    "interpolate",
+    drawn=24,
+    points=[
+        call(LINE, 3),
+        call(LINE, 3, mode="linear"),
+        call(LINE, 3, mode="area"),
+        call(LINE, 8, mode="linear", align_corners=True),
+        call(LINE, mode="linear", scale_factor=1.7),
+        call(SQUARE, 6, mode="bicubic"),
+        call(SQUARE, 2, mode="bilinear"),
+        call(SQUARE, 3, mode="bilinear", antialias=True),
+        call(SQUARE, 3, mode="bicubic", antialias=True),
+        call(SQUARE, 7, mode="bicubic", antialias=True),
+        call([[[inf, 1.0, nan, 0.0, 2.0]]], 5, mode="linear"),
+        call([[[inf, 1.0, nan, 0.0, 2.0]]], 7, mode="linear"),
+    ],
+    raises=[
+        Raises(call(LINE), ValueError, "either size or scale_factor", "either size or scale_fac"),
+        Raises(call(LINE, 3, 2.0), ValueError, "only one of", "only one of"),
+        Raises(call(LINE, 3, align_corners=True), ValueError, "align_corners", "align_corners"),
+        Raises(call(LINE, (3, 3)), ValueError, "same number of spatial", "same number of spatial"),
+        Raises(call(LINE, 3, mode="bilinear"), NotImplementedError, "needs 4D", "needs 4D"),
+        Raises(call(LINE, 3, mode="cubic"), NotImplementedError, "Only 3D", "Only 3D"),
+        Raises(call(LINE, 3, antialias=True), ValueError, "Anti-alias", "Anti-alias"),
+        Raises(
+            call(LINE, 3, recompute_scale_factor=True), ValueError, "not meaningful", "not meaning"
+        ),
+        Raises(call(LINE, 0), RuntimeError, "greater than 0", "greater than 0"),
+    ],
+    natural={"jax.image.resize(x, shape, mode)": _natural},
+    source="P077 P078 P079 P080 P081 P082",
+)
+def interpolate(draw):
+    modes = ["nearest", "nearest-exact", "area", *LAST]
+    input, mode, options = _interpolation(draw, modes=modes)
+    if mode in ("bilinear", "bicubic"):
+        options["antialias"] = draw(st.booleans()) and not options["align_corners"]
+    return call(input, mode=mode, **options)
+
+
+@operator("upsample", torch=quiet(torch.nn.functional.upsample), source="P077 P080")
+def upsample(draw):
+    input, mode, options = _interpolation(draw, modes=["nearest", "linear", "bilinear"])
+    options.pop("recompute_scale_factor", None)
+    return call(input, mode=mode, **options)
+
+
+@operator(
+    "pixel_shuffle",
+    raises=[
+        Raises(call(np.ones((3, 1, 1)), 2), RuntimeError, "divisible", "divisible"),
+        Raises(call(np.ones((4, 1)), 2), RuntimeError, "at least 3", "at least 3"),
+    ],
+)
+def pixel_shuffle(draw):
+    r, (c, h, w) = draw(st.integers(1, 3)), draw(shapes(low=3, high=3, side=3))
+    return call(draw(floats((*draw(shapes(high=2, side=2)), c * r * r, h, w))), r)
+
+
+@operator(
+    "pixel_unshuffle",
+    raises=[
+        Raises(call(np.ones((1, 3, 2)), 2), RuntimeError, "divisible", "divisible"),
+        Raises(call(np.ones((4, 1)), 2), RuntimeError, "at least 3", "at least 3"),
+    ],
+)
+def pixel_unshuffle(draw):
+    r, (c, h, w) = draw(st.integers(1, 3)), draw(shapes(low=3, high=3, side=3))
+    return call(draw(floats((*draw(shapes(high=2, side=2)), c, h * r, w * r))), r)
+
+
+@operator(
+    "channel_shuffle",
+    raises=[Raises(call(np.ones((1, 3, 2)), 2), RuntimeError, "divisible", "divisible")],
+)
+def channel_shuffle(draw):
+    groups = draw(st.integers(1, 3))
+    shape = (draw(st.integers(1, 2)), groups * 2, *draw(shapes(low=1, high=2)))
+    return call(draw(floats(shape)), groups)
+
+
+@operator(
+    "pad",
+    points=[
+        call([1.0, nan, inf], (1, -1)),
+        call([1.0, 2.0], (1, 1), value=inf),
+        call(LINE, (5, 5), "circular"),
+        call(LINE, (-1, 2), "replicate"),
+        call(LINE, (4, -1), "reflect"),
+    ],
+    raises=[
+        Raises(call(LINE, (1,)), RuntimeError, "divisible by 2", "divisible by 2"),
+        Raises(call(LINE, (1,) * 8), RuntimeError, "length 8", "length 8"),
+        Raises(call(LINE, (-3, -3)), RuntimeError, "non-negative", "negative output size"),
+        Raises(call(LINE, (5, 1), "reflect"), RuntimeError, "less than", "less than"),
+        Raises(call(LINE, (6, 1), "circular"), RuntimeError, "more than once", "more than once"),
+        Raises(call(LINE, (1, 1), "edge"), NotImplementedError, "mode edge", "mode edge"),
+        Raises(
+            call(LINE, (1, 1), "reflect", 1.0), RuntimeError, "value argument", "value argument"
+        ),
+        Raises(
+            call(LINE, (1,) * 6, "reflect"), NotImplementedError, "not supported for 3D", "Only 2D"
+        ),
+    ],
+)
+def pad(draw):
+    if draw(st.booleans()):
+        shape = draw(shapes(low=1))
+        count = draw(st.integers(1, len(shape)))
+        ends = draw(st.lists(st.integers(0, 2), min_size=2 * count, max_size=2 * count))
+        return call(draw(floats(shape)), ends, value=draw(st.sampled_from([None, 1.5])))
+    places = draw(st.integers(1, 3))
+    shape = (*draw(shapes(low=1, high=2, side=2)), *[3] * places)
+    ends = draw(st.lists(st.integers(0, 2), min_size=2 * places, max_size=2 * places))
+    return call(
+        draw(floats(shape)), ends, draw(st.sampled_from(["reflect", "replicate", "circular"]))
+    )

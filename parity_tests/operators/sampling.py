@@ -1,0 +1,84 @@
+"""Records of `jaxgrad.functional.sampling`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import floats
+from parity_tests.operators._quiet import quiet
+
+
+IMAGE = np.array([[[[1.0, 2.0, 4.0], [8.0, 16.0, 32.0], [64.0, 128.0, 256.0]]]])
+PLACES = np.array([[[[0.5, -0.5], [1.0, -1.0], [0.0, 0.0], [-1.0, 0.25], [1.5, 0.3], [-3.0, 2.7]]]])
+
+
+def _natural(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+    """`map_coordinates` at the places in elements; its borders by their nearest names."""
+    size = jnp.array(x.shape[:1:-1])
+    at = (grid + 1) / 2 * (size - 1) if align_corners else ((grid + 1) * size - 1) / 2
+    border = {"zeros": "constant", "border": "nearest", "reflection": "reflect"}[padding_mode]
+    order = 0 if mode == "nearest" else 1
+    places = [at[0, ..., i] for i in reversed(range(at.shape[-1]))]
+    return jax.scipy.ndimage.map_coordinates(x[0, 0], places, order, border)[None, None]
+
+
+@operator(
+    "grid_sample",
+    points=[
+        call(IMAGE, PLACES, "bilinear", "zeros", False),
+        call(IMAGE, PLACES, "bilinear", "border", True),
+        call(IMAGE, PLACES, "bilinear", "reflection", False),
+        call(IMAGE, PLACES, "nearest", "zeros", False),
+        call(IMAGE, PLACES, "bicubic", "border", False),
+    ],
+    raises=[
+        Raises(call(IMAGE, PLACES, "linear"), ValueError, "expected mode", "expected mode"),
+        Raises(
+            call(IMAGE, PLACES, padding_mode="x"), ValueError, "expected padding", "expected pa"
+        ),
+        Raises(
+            call(IMAGE, PLACES.astype("f4")), RuntimeError, "expected scalar type", "same dtype"
+        ),
+        Raises(call(IMAGE, PLACES[..., :1]), RuntimeError, "last dimension", "last dimension"),
+        Raises(call(IMAGE[0], PLACES), RuntimeError, "grid_sampler()", "4D or 5D"),
+    ],
+    dtypes=("float64", "float32"),
+    natural={"map_coordinates(x, places, ...)": _natural},
+    source="P085",
+)
+def grid_sample(draw):
+    mode = draw(st.sampled_from(["bilinear", "nearest", "bicubic"]))
+    places = 2 if mode == "bicubic" else draw(st.integers(2, 3))
+    batch = draw(st.integers(1, 2))
+    shape = (batch, draw(st.integers(1, 2)), *draw(st.tuples(*[st.integers(2, 4)] * places)))
+    out = draw(st.tuples(*[st.integers(1, 2)] * places))
+    return call(
+        draw(floats(shape)),
+        draw(floats((batch, *out, places), low=-1.6, high=1.6)),
+        mode,
+        draw(st.sampled_from(["zeros", "border", "reflection"])),
+        draw(st.booleans()),
+    )
+
+
+THETA = np.ones((1, 2, 3))
+
+
+@operator(
+    "affine_grid",
+    torch=quiet(torch.nn.functional.affine_grid),
+    dtypes=("float64", "float32"),
+    raises=[
+        Raises(call(THETA, (1, 1, 2, 2, 2)), ValueError, "3D affine", "3D affine"),
+        Raises(call(THETA, (1, 1, 2)), NotImplementedError, "4D and 5D", "4D and 5D"),
+        Raises(call(THETA.astype(int), (1, 1, 2, 2)), ValueError, "floating point", "floating"),
+        Raises(call(THETA, (1, 1, 0, 2)), ValueError, "non-zero, positive", "non-zero, positive"),
+    ],
+)
+def affine_grid(draw):
+    places, batch = draw(st.integers(2, 3)), draw(st.integers(1, 2))
+    size = (batch, 2, *draw(st.tuples(*[st.integers(1, 3)] * places)))
+    return call(draw(floats((batch, places, places + 1))), size, align_corners=draw(st.booleans()))
