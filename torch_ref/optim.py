@@ -114,46 +114,6 @@ def _trained(net, x, y, optimizer, **options):
     return path
 
 
-def dampening(net, x, y):
-    return _trained(net, x, y, "SGD", lr=0.1, momentum=0.9, dampening=0.5)
-
-
-def l2_in_adam(net, x, y):
-    return _trained(net, x, y, "Adam", lr=0.1, weight_decay=0.1)
-
-
-def adamw_defaults(net, x, y):
-    return _trained(net, x, y, "AdamW", lr=0.1)
-
-
-def amsgrad(net, x, y):
-    return _trained(net, x, y, "Adam", lr=0.3, betas=(0.5, 0.6), amsgrad=True)
-
-
-def nadam(net, x, y):
-    return _trained(net, x, y, "NAdam", lr=0.1)
-
-
-def radam(net, x, y):
-    return _trained(net, x, y, "RAdam", lr=0.1, betas=(0.5, 0.9), eps=1e-2)
-
-
-def rmsprop(net, x, y):
-    return _trained(net, x, y, "RMSprop", lr=0.01)
-
-
-def adagrad(net, x, y):
-    return _trained(net, x, y, "Adagrad", lr=0.1)
-
-
-def rprop(net, x, y):
-    return _trained(net, x, y, "Rprop", lr=0.01)
-
-
-def asgd(net, x, y):
-    return _trained(net, x, y, "ASGD", lr=0.1, lambd=0.1)
-
-
 def adafactor(net, x, y):
     return _trained(net, x, y, "Adafactor", lr=0.1)
 
@@ -204,27 +164,3 @@ def lbfgs(x, y, w):
     return path
 
 
-def two_heads(net, x, y):
-    heads = {name: linear(net["l1"]) for name in ("a", "b")}
-    leaves = [p for head in heads.values() for p in head.parameters()]
-    optimizer = optim.AdamW(leaves, lr=0.1, weight_decay=0.1)
-    path = []
-    for turn in ("a", "b", "b", "a"):
-        optimizer.zero_grad()
-        heads[turn](x).square().mean().backward()
-        optimizer.step()
-        path.append({name: params(head) for name, head in heads.items()})
-    return path
-
-
-def frozen_layer(net, x, y):
-    net = Net(net)
-    net.l1.requires_grad_(False)
-    optimizer = optim.SGD(net.parameters(), lr=0.1, weight_decay=0.1)
-    path = []
-    for _ in range(3):
-        optimizer.zero_grad()
-        mse(net(x), y).backward()
-        optimizer.step()
-        path.append(params(net))
-    return path

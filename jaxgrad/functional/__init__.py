@@ -58,6 +58,8 @@ from jaxgrad.functional.arrange import roll as roll
 from jaxgrad.functional.arrange import tril as tril
 from jaxgrad.functional.arrange import triu as triu
 from jaxgrad.functional.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from jaxgrad.functional.classification import cross_entropy as cross_entropy
 from jaxgrad.functional.classification import multi_margin_loss as multi_margin_loss
 from jaxgrad.functional.classification import multilabel_margin_loss as multilabel_margin_loss
@@ -71,13 +73,15 @@ from jaxgrad.functional.convolution import conv_transpose3d as conv_transpose3d
 from jaxgrad.functional.convolution import fold as fold
 from jaxgrad.functional.convolution import unfold as unfold
 from jaxgrad.functional.ctc import ctc_loss as ctc_loss
-from jaxgrad.functional.distances import (
 from jaxgrad.functional.distances import cdist as cdist
 from jaxgrad.functional.distances import cosine_embedding_loss as cosine_embedding_loss
 from jaxgrad.functional.distances import cosine_similarity as cosine_similarity
 from jaxgrad.functional.distances import pairwise_distance as pairwise_distance
 from jaxgrad.functional.distances import pdist as pdist
 from jaxgrad.functional.distances import triplet_margin_loss as triplet_margin_loss
+from jaxgrad.functional.distances import (
+    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
+)
 from jaxgrad.functional.dropout import alpha_dropout as alpha_dropout
 from jaxgrad.functional.dropout import dropout as dropout
 from jaxgrad.functional.dropout import dropout1d as dropout1d
@@ -96,9 +100,9 @@ from jaxgrad.functional.elementary import exp as exp
 from jaxgrad.functional.elementary import exp2 as exp2
 from jaxgrad.functional.elementary import expm1 as expm1
 from jaxgrad.functional.elementary import log as log
-from jaxgrad.functional.elementary import log10 as log10
 from jaxgrad.functional.elementary import log1p as log1p
 from jaxgrad.functional.elementary import log2 as log2
+from jaxgrad.functional.elementary import log10 as log10
 from jaxgrad.functional.elementary import reciprocal as reciprocal
 from jaxgrad.functional.elementary import rsqrt as rsqrt
 from jaxgrad.functional.elementary import sin as sin
@@ -123,8 +127,10 @@ from jaxgrad.functional.indexing import scatter as scatter
 from jaxgrad.functional.indexing import scatter_add as scatter_add
 from jaxgrad.functional.indexing import take as take
 from jaxgrad.functional.indexing import take_along_dim as take_along_dim
-from jaxgrad.functional.losses import (
 from jaxgrad.functional.losses import binary_cross_entropy as binary_cross_entropy
+from jaxgrad.functional.losses import (
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+)
 from jaxgrad.functional.losses import gaussian_nll_loss as gaussian_nll_loss
 from jaxgrad.functional.losses import hinge_embedding_loss as hinge_embedding_loss
 from jaxgrad.functional.losses import huber_loss as huber_loss
@@ -235,9 +241,3 @@ from jaxgrad.functional.running import logcumsumexp as logcumsumexp
 from jaxgrad.functional.running import trapezoid as trapezoid
 from jaxgrad.functional.sampling import affine_grid as affine_grid
 from jaxgrad.functional.sampling import grid_sample as grid_sample
-    triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
-)
-    scaled_dot_product_attention as scaled_dot_product_attention,
-)
-    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
-)
