@@ -158,7 +158,7 @@ def descends(lr, maximize):
 
 
 @case(
-    source="P105",
+    source="P128",
     inputs=INPUTS,
     idiom=("Adadelta(p, lr=1., maximize=True)", "optim.adadelta(1., maximize=True)"),
     control=dict(adadelta=descends),

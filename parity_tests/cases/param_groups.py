@@ -180,7 +180,7 @@ def forget(tx, params, state_dict):
 
 
 @case(
-    source="S0-08",
+    source="P133",
     inputs=dict(
         net=NET,
         x=normal(3, 10),
@@ -193,11 +193,12 @@ def forget(tx, params, state_dict):
     modes=("eager",),  # a checkpoint is read outside of jit
 )
 def resume(net, x, y, exp_avg, exp_avg_sq, *, state_from_torch=optim.state_from_torch):
-    """Training goes on from the `state_dict` of a torch optimizer without a jump."""
+    """Training goes on from the `state_dict` of a torch optimizer, step counts included."""
     tx = optim.adam(0.1)
+    steps = np.float32([7, 7, 3, 3])  # l2 had no gradient four times
     state = {
-        i: {"step": np.float32(7), "exp_avg": m, "exp_avg_sq": v}
-        for i, (m, v) in enumerate(zip(exp_avg, exp_avg_sq, strict=True))
+        i: {"step": step, "exp_avg": m, "exp_avg_sq": v}
+        for i, (step, m, v) in enumerate(zip(steps, exp_avg, exp_avg_sq, strict=True))
     }
     names = ["l1.weight", "l1.bias", "l2.weight", "l2.bias"]
     group = {"params": [0, 1, 2, 3], "param_names": names}
