@@ -100,7 +100,7 @@ def adamax(net, x, y, *, adamax=optim.adamax):
     control=dict(nadam=optax.nadam),
 )
 def nadam(net, x, y, *, nadam=optim.nadam):
-    """NAdam's momentum grows from step to step by `momentum_decay`; that of optax is constant."""
+    """NAdam's momentum starts at half of beta1 and grows slowly; optax has all of it at once."""
     return train(net, x, y, nadam(0.1))
 
 

@@ -195,7 +195,7 @@ def forget(tx, params, state_dict):
 def resume(net, x, y, exp_avg, exp_avg_sq, *, state_from_torch=optim.state_from_torch):
     """Training goes on from the `state_dict` of a torch optimizer, step counts included."""
     tx = optim.adam(0.1)
-    steps = np.float32([7, 7, 3, 3])  # l2 had no gradient four times
+    steps = np.array([7, 7, 3, 3], np.float32)  # l2 had no gradient four times
     state = {
         i: {"step": step, "exp_avg": m, "exp_avg_sq": v}
         for i, (step, m, v) in enumerate(zip(steps, exp_avg, exp_avg_sq, strict=True))
