@@ -1,0 +1,210 @@
+"""Which parameters an optimizer moves: None gradients, groups, frozen layers, saved states."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+import jaxgrad
+from jaxgrad import optim
+from jaxgrad.optim import lr_scheduler
+from parity_tests.case import case
+from parity_tests.cases._net import NET, forward, mse
+from parity_tests.cases._net import linear as apply
+from parity_tests.draw import linear, normal, uniform
+
+
+SHAPES = ((5, 10), (5,), (1, 5), (1,))  # of the network's parameters, in torch's order
+
+
+def loss_of(net, x, y):
+    return mse(forward(net, x), y)
+
+
+def descend(tx, net, x, y, steps):
+    """Where the parameters go."""
+    state, path = tx.init(net), []
+    for _ in range(steps):
+        updates, state = tx.update(jaxgrad.grad(loss_of)(net, x, y), state, net)
+        net = optax.apply_updates(net, updates)
+        path.append(net)
+    return path
+
+
+def nothing(grad):
+    """None, where a gradient was."""
+    del grad
+
+
+@case(
+    source=("P131", "P132", "P133"),
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("net.l1.zero_grad(); optimizer.step()", 'tx.step(grads | {"l1": None}, state, net)'),
+    control=dict(absent=jnp.zeros_like),
+)
+def none_gradient(net, x, y, *, absent=nothing):
+    """Without a gradient a parameter stays: no weight decay, no momentum, no step counted."""
+    tx = optim.adamw(0.1, weight_decay=0.1)
+    state = tx.init(net)
+    path, moments, counts = [], [], []
+    for i in range(4):
+        grads = jaxgrad.grad(loss_of)(net, x, y)
+        if i in (1, 2):
+            grads = grads | {"l1": jax.tree.map(absent, grads["l1"])}
+        net, state = tx.step(grads, state, net)
+        path.append(net)
+        moments.append(state.exp_avg["l1"]["weight"])
+        counts.append(state.step["l1"]["weight"].astype(jnp.int32))
+    return {"params": path, "exp_avg": moments, "step": counts}
+
+
+def one_head(head):
+    """The trunk always moves, and of the heads the one that is at work."""
+    return {"trunk": True, "a": head == 0, "b": head == 1}
+
+
+def both_heads(head):
+    del head
+    return True
+
+
+@case(
+    source="P132",
+    inputs=dict(
+        net={"trunk": linear(10, 5), "a": linear(5, 1), "b": linear(5, 1)},
+        x=normal(3, 10),
+        y=normal(3, 1),
+    ),
+    idiom=("net[head](..)  # the other's .grad is None", "tx.step(.., live=one_head(head))"),
+    control=dict(turn=both_heads),
+)
+def live(net, x, y, *, turn=one_head):
+    """Of two heads that take turns, the one that is not at work stays where it is."""
+    tx = optim.adam(0.1)
+
+    def loss(net, head):
+        hidden = apply(net["trunk"], x)
+        out = jnp.where(head == 0, apply(net["a"], hidden), apply(net["b"], hidden))
+        return mse(out, y)
+
+    def train(carry, head):
+        net, state = carry
+        grads = jaxgrad.grad(loss)(net, head)
+        net, state = tx.step(grads, state, net, live=turn(head))
+        return (net, state), net
+
+    heads = jnp.array([0, 1, 1, 0, 1, 0])
+    _, path = lax.scan(train, (net, tx.init(net)), heads)
+    return {"params": [jax.tree.map(lambda p, i=i: p[i], path) for i in range(len(heads))]}
+
+
+def one_for_all(factory, groups, labels, **defaults):
+    """One setting for everything: what parameter groups are there to avoid."""
+    del labels
+    return factory(**(defaults | groups["weight"]))
+
+
+@case(
+    source="S0-08",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("LambdaLR(optimizer, [f, g])", 'optim.param_groups(.., {"a": {"lr": f}, ..}, labels)'),
+    control=dict(param_groups=one_for_all),
+)
+def group_schedules(net, x, y, *, param_groups=optim.param_groups):
+    """Biases are not decayed, and their learning rate has a schedule of its own."""
+    tx = param_groups(
+        optim.adamw,
+        {
+            "weight": {"lr": lr_scheduler.lambda_lr(0.1, lambda t: 0.5**t)},
+            "bias": {
+                "lr": lr_scheduler.lambda_lr(0.1, lambda t: 1 / (1 + t)),
+                "weight_decay": 0.0,
+            },
+        },
+        lambda path: path.split(".")[-1],
+        weight_decay=0.1,
+    )
+    return {"params": descend(tx, net, x, y, 4)}
+
+
+def start_again(tx, params, state):
+    del state
+    return tx.init(params)
+
+
+@case(
+    source="S0-08",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("optimizer.add_param_group({..})", "optim.add_param_group(tx, params, state)"),
+    control=dict(add_param_group=start_again),
+)
+def add_param_group(net, x, y, *, add_param_group=optim.add_param_group):
+    """A group that joins during training starts anew; the others keep their momentum."""
+    groups = [{"lr": 0.1}]
+    tx = optim.param_groups(optim.sgd, groups, {"l1": "frozen", "l2": 0}, momentum=0.9)
+    state = tx.init(net)
+    path = []
+    for i in range(5):
+        if i == 2:
+            groups += [{"lr": 0.01}]
+            tx = optim.param_groups(optim.sgd, groups, {"l1": 1, "l2": 0}, momentum=0.9)
+            state = add_param_group(tx, net, state)
+        net, state = tx.step(jaxgrad.grad(loss_of)(net, x, y), state, net)
+        path.append(net)
+    return {"params": path}
+
+
+def masked(factory, groups, labels, **defaults):
+    """`optax.masked` leaves the raw gradient where the mask is False, and it is added."""
+    mask = jax.tree.map(lambda label: label != "frozen", labels)
+    return optax.masked(factory(**(defaults | groups[0])), mask)
+
+
+@case(
+    source="P134",
+    inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
+    idiom=("net.l1.requires_grad_(False)", 'optim.param_groups(.., {"l1": "frozen", "l2": 0})'),
+    control=dict(param_groups=masked),
+)
+def frozen(net, x, y, *, param_groups=optim.param_groups):
+    """A frozen layer stays where it is; with `optax.masked` it would climb its gradient."""
+    labels = {"l1": "frozen", "l2": 0}
+    tx = param_groups(optim.adamw, [{"lr": 0.1}], labels, weight_decay=0.1)
+    return {"params": descend(tx, net, x, y, 3)}
+
+
+def forget(tx, params, state_dict):
+    del state_dict
+    return tx.init(params)
+
+
+@case(
+    source="P133",
+    inputs=dict(
+        net=NET,
+        x=normal(3, 10),
+        y=normal(3, 1),
+        exp_avg=[normal(*shape) for shape in SHAPES],
+        exp_avg_sq=[uniform(*shape, low=0.1) for shape in SHAPES],
+    ),
+    idiom=("optimizer.load_state_dict(saved)", "optim.state_from_torch(tx, params, saved)"),
+    control=dict(state_from_torch=forget),
+    modes=("eager",),  # a checkpoint is read outside of jit
+)
+def resume(net, x, y, exp_avg, exp_avg_sq, *, state_from_torch=optim.state_from_torch):
+    """Training goes on from the `state_dict` of a torch optimizer, step counts included."""
+    tx = optim.adam(0.1)
+    steps = np.array([7, 7, 3, 3], np.float32)  # l2 had no gradient four times
+    state = {
+        i: {"step": step, "exp_avg": m, "exp_avg_sq": v}
+        for i, (step, m, v) in enumerate(zip(steps, exp_avg, exp_avg_sq, strict=True))
+    }
+    names = ["l1.weight", "l1.bias", "l2.weight", "l2.bias"]
+    group = {"params": [0, 1, 2, 3], "param_names": names}
+    state = state_from_torch(tx, net, {"state": state, "param_groups": [group]})
+    path = []
+    for _ in range(3):
+        net, state = tx.step(jaxgrad.grad(loss_of)(net, x, y), state, net)
+        path.append(net)
+    return {"params": path, "step": state.step["l1"]["weight"].astype(jnp.int32)}
