@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test fuzz mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
+.PHONY: help parity test test-all bench fuzz mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -26,6 +26,13 @@ parity: $(STAMP) ## does every behaviour hold here? ARGS='hooks --durations' goe
 # One thread of torch a worker: more would only fight over the same cores.
 test: $(STAMP) ## the whole test suite; ARGS='-k clip' goes to pytest
 	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+
+test-all: $(STAMP) ## the same, with every bug of every twin planted
+	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+
+bench: $(STAMP) ## a step of each optimizer beside optax's and torch's, and the bits it shares with torch
+	@"$(BIN)" -m benchmarks.optimizers --markdown benchmarks/OPTIMIZERS.md
+	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md
 
 fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, against torch's bits
 	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_optim.py -k drawn $(ARGS)

@@ -145,39 +145,27 @@ show("param_groups/resume", only="step params/2/*/bias")
 # `jaxgrad.optim` has torch's rules, arguments and defaults. In the last column the obvious choice
 # of optax is in its place: it starts elsewhere, or goes elsewhere.
 #
-# ### SGD's dampening (P127), decay in Adam and AdamW (P122, P121), AMSGrad (P123)
-
-# %%
-show("optim/dampening", only="7/l2/*")
-
-# %%
-show("optim/l2_in_adam", only="7/l2/*")
-
-# %%
-show("optim/adamw_defaults", only="7/l2/*")
-
-# %%
-show("optim/amsgrad", only="7/l2/*")
-
-# %% [markdown]
-# ### Second moments and signs
+# ### Momentum, second moments and signs
 #
-# NAdam (P124), RAdam (P125), RMSprop (P118, P119), Adagrad (P120) and Rprop (P126).
+# SGD's dampening (P127), AMSGrad (P123), NAdam (P124), RAdam (P125), Adagrad (P120), Rprop (P126).
 
 # %%
-show("optim/nadam", only="7/l2/*")
+show("optimizers/sgd_dampening", only="losses")
 
 # %%
-show("optim/radam", only="7/l2/*")
+show("optimizers/adam_amsgrad", only="losses")
 
 # %%
-show("optim/rmsprop", only="7/l2/*")
+show("optimizers/nadam", only="losses")
 
 # %%
-show("optim/adagrad", only="7/l2/*")
+show("optimizers/radam", only="losses")
 
 # %%
-show("optim/rprop", only="7/l2/*")
+show("optimizers/adagrad", only="losses")
+
+# %%
+show("optimizers/rprop", only="losses")
 
 # %% [markdown]
 # ### Those that optax has not, or has otherwise
@@ -185,7 +173,7 @@ show("optim/rprop", only="7/l2/*")
 # ASGD, Adafactor and SparseAdam are P128, Muon is P130, L-BFGS is P129.
 
 # %%
-show("optim/asgd", only="7/l2/*")
+show("optimizers/asgd", only="losses")
 
 # %%
 show("optim/adafactor", only="7/l2/*")
@@ -201,15 +189,3 @@ show("optim/muon_of_a_vector")
 
 # %%
 show("optim/lbfgs")
-
-# %% [markdown]
-# ## A head that was not used (P131, P132, P133), a layer that is frozen (P134)
-#
-# None is not zero: torch passes over a parameter without a gradient, with its decay, its moments
-# and its step count. `optax.masked` does not freeze: it hands the raw gradient on.
-
-# %%
-show("optim/two_heads", only="3/*/bias")
-
-# %%
-show("optim/frozen_layer", only="2/*/bias")

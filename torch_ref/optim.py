@@ -3,7 +3,7 @@
 import torch
 from torch import nn, optim
 
-from torch_ref._net import Net, grads, linear, mse, params, raised
+from torch_ref._net import Net, grads, mse, params, raised
 
 
 def param_groups(net, x, y):
@@ -162,5 +162,3 @@ def lbfgs(x, y, w):
         optimizer.step(closure)
         path.append(w.detach().clone())
     return path
-
-

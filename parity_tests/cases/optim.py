@@ -10,7 +10,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import case, identity
-from parity_tests.cases._net import NET, forward, linear, mse, raised
+from parity_tests.cases._net import NET, forward, mse, raised
 from parity_tests.draw import Draw, normal
 
 
@@ -264,5 +264,3 @@ def lbfgs(x, y, w, *, lbfgs=jaxgrad.optim.lbfgs):
         w = optax.apply_updates(w, updates)
         path.append(w)
     return path
-
-

@@ -26,7 +26,7 @@ def _natural(x, size=None, mode="nearest", scale_factor=None, **_):
 def _interpolation(draw, *, modes):
     mode = draw(st.sampled_from(modes))
     drawn = draw(st.integers(1, 3))
-    places = LAST.get(mode, drawn)
+    places: int = LAST.get(mode) or drawn
     side = 5 if places < 3 else 3
     options = {}
     sizes = st.tuples(*[st.integers(1, side + 3)] * places)
