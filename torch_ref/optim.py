@@ -131,7 +131,10 @@ def muon(weight, x, y):
 
 
 def muon_of_a_vector(bias):
-    return {"refused": isinstance(raised(lambda: optim.Muon([nn.Parameter(bias)])), ValueError)}
+    bias = nn.Parameter(bias)
+    bias.square().sum().backward()
+    refused = raised(lambda: optim.Muon([bias]).step())
+    return {"grad": bias.grad, "refused": isinstance(refused, ValueError)}
 
 
 def sparse_adam(table, y):

@@ -82,12 +82,12 @@ from jaxgrad.functional.distances import triplet_margin_loss as triplet_margin_l
 from jaxgrad.functional.distances import (
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss,
 )
-from jaxgrad.functional.dropout import alpha_dropout as alpha_dropout
-from jaxgrad.functional.dropout import dropout as dropout
-from jaxgrad.functional.dropout import dropout1d as dropout1d
-from jaxgrad.functional.dropout import dropout2d as dropout2d
-from jaxgrad.functional.dropout import dropout3d as dropout3d
-from jaxgrad.functional.dropout import feature_alpha_dropout as feature_alpha_dropout
+from jaxgrad.functional.dropouts import alpha_dropout as alpha_dropout
+from jaxgrad.functional.dropouts import dropout as dropout
+from jaxgrad.functional.dropouts import dropout1d as dropout1d
+from jaxgrad.functional.dropouts import dropout2d as dropout2d
+from jaxgrad.functional.dropouts import dropout3d as dropout3d
+from jaxgrad.functional.dropouts import feature_alpha_dropout as feature_alpha_dropout
 from jaxgrad.functional.elementary import acos as acos
 from jaxgrad.functional.elementary import acosh as acosh
 from jaxgrad.functional.elementary import asin as asin
@@ -110,11 +110,11 @@ from jaxgrad.functional.elementary import sinh as sinh
 from jaxgrad.functional.elementary import sqrt as sqrt
 from jaxgrad.functional.elementary import square as square
 from jaxgrad.functional.elementary import tan as tan
-from jaxgrad.functional.embedding import bilinear as bilinear
-from jaxgrad.functional.embedding import embedding as embedding
-from jaxgrad.functional.embedding import embedding_bag as embedding_bag
-from jaxgrad.functional.embedding import linear as linear
-from jaxgrad.functional.embedding import one_hot as one_hot
+from jaxgrad.functional.embeddings import bilinear as bilinear
+from jaxgrad.functional.embeddings import embedding as embedding
+from jaxgrad.functional.embeddings import embedding_bag as embedding_bag
+from jaxgrad.functional.embeddings import linear as linear
+from jaxgrad.functional.embeddings import one_hot as one_hot
 from jaxgrad.functional.indexing import gather as gather
 from jaxgrad.functional.indexing import index_add as index_add
 from jaxgrad.functional.indexing import index_copy as index_copy

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
-from .dropout import dropout
+from .dropouts import dropout
 
 
 Array = jax.Array

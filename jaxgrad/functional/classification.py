@@ -251,8 +251,8 @@ def multi_margin_loss(
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(multi_margin_loss)(jnp.array([1.0, 0.5, -1.0]), jnp.array(0)))
-        [-0.33333334  0.33333334  0.        ]
+        >>> print(jax.grad(multi_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), jnp.array(0)))
+        [-0.25  0.25  0.    0.  ]
 
     Torch: `torch.nn.functional.multi_margin_loss`.
 
@@ -312,9 +312,9 @@ def multilabel_margin_loss(
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> labels = jnp.array([0, -1, 1])
-        >>> print(jax.grad(multilabel_margin_loss)(jnp.array([1.0, 0.5, -1.0]), labels))
-        [-0.33333334  0.33333334  0.        ]
+        >>> labels = jnp.array([0, -1, 1, 1])
+        >>> print(jax.grad(multilabel_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), labels))
+        [-0.25  0.25  0.    0.  ]
 
     Torch: `torch.nn.functional.multilabel_margin_loss`.
 

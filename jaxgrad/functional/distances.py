@@ -52,8 +52,8 @@ def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(cosine_similarity(jnp.array([1.0, 0.0]), jnp.array([1.0, 1.0]), dim=0).round(4))
-        0.7071
+        >>> print(cosine_similarity(jnp.eye(4)[0], jnp.ones(4), dim=0))
+        0.5
 
     Torch: `torch.nn.functional.cosine_similarity`.
 

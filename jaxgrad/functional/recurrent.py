@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
 from .activations import relu
-from .embedding import linear
+from .embeddings import linear
 
 
 Array = jax.Array

@@ -12,8 +12,8 @@ import numpy as np
 import optax
 
 from jaxgrad.optim import _flat_state
+from jaxgrad.optim._lbfgs import LBFGSState
 from jaxgrad.optim.groups import dotted
-from jaxgrad.optim.lbfgs import LBFGSState
 
 
 PyTree = Any

@@ -211,7 +211,10 @@ def muon(weight, x, y, *, muon=jaxgrad.optim.muon):
 )
 def muon_of_a_vector(bias, *, muon=jaxgrad.optim.muon):
     """Muon is for matrices: a vector is an error, and not quietly somebody else's."""
-    return {"refused": isinstance(raised(lambda: muon(1e-3).init(bias)), ValueError)}
+    tx = muon(1e-3)
+    grad = jaxgrad.grad(lambda b: jnp.sum(b**2))(bias)
+    refused = raised(lambda: tx.update(grad, tx.init(bias), bias))
+    return {"grad": grad, "refused": isinstance(refused, ValueError)}
 
 
 def every_row(lr):

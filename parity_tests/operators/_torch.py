@@ -1,6 +1,5 @@
 """torch's side of a job: value, gradient, second derivative, forward mode."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -81,8 +80,7 @@ def _second(gradients: Any, by: list[torch.Tensor], along: list[np.ndarray]) -> 
 def _tangent(fun: Callable[..., Any], job: Job, along: list[np.ndarray]) -> list[Any] | None:
     """Forward mode's tangents; None where torch has no forward mode."""
     arrays = to_torch(job.arrays)
-    with forward_ad.dual_level(), warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # some tangents are torch.jit's
+    with forward_ad.dual_level():
         for i, v in zip(job.differentiable, to_torch(along), strict=True):
             arrays[i] = forward_ad.make_dual(arrays[i], v)
         args, kwargs = job.rebuild(arrays)

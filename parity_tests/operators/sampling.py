@@ -3,12 +3,10 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Raises, call, operator
 from parity_tests.operators._draw import floats
-from parity_tests.operators._quiet import quiet
 
 
 IMAGE = np.array([[[[1.0, 2.0, 4.0], [8.0, 16.0, 32.0], [64.0, 128.0, 256.0]]]])
@@ -69,7 +67,6 @@ THETA = np.ones((1, 2, 3))
 
 @operator(
     "affine_grid",
-    torch=quiet(torch.nn.functional.affine_grid),
     dtypes=("float64", "float32"),
     raises=[
         Raises(call(THETA, (1, 1, 2, 2, 2)), ValueError, "3D affine", "3D affine"),

@@ -91,9 +91,9 @@ def lbfgs(
       >>> tx, w = jaxgrad.optim.lbfgs(line_search_fn="strong_wolfe"), jnp.array([3.0, -4.0])
       >>> fun = lambda w: jnp.sum((w - 1) ** 2)
       >>> value, grads = jax.value_and_grad(fun)(w)
-      >>> w, state = jax.jit(lambda w: tx.step(grads, tx.init(w), w, value=value, value_fn=fun))(w)
-      >>> print(w.round(3), state.n_iter)
-      [1. 1.] 3
+      >>> w, _ = jax.jit(lambda w: tx.step(grads, tx.init(w), w, value=value, value_fn=fun))(w)
+      >>> print(w.round(3))
+      [1. 1.]
 
     Torch: `torch.optim.LBFGS` (torch/optim/lbfgs.py).
 

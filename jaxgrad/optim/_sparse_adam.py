@@ -10,8 +10,8 @@ import numpy as np
 
 from jaxgrad import _tree
 from jaxgrad.optim import _checks
+from jaxgrad.optim._adam import AdamState
 from jaxgrad.optim._transformation import Transformation, elementwise, gradients, zeros
-from jaxgrad.optim.adam import AdamState
 
 
 PyTree = Any
@@ -83,10 +83,10 @@ def sparse_adam(
       >>> tokens = jnp.array([2, 0, 2])
       >>> grads = jnp.array([[1.0, 1.0], [0.0, 0.0], [-1.0, 0.0]])
       >>> table, state = tx.step(grads, tx.init(table), table, rows=tokens)
-      >>> print(table)
-      [[0.5 0.5]
-       [1.  1. ]
-       [1.5 1. ]]
+      >>> print((10 * table).round())
+      [[ 5.  5.]
+       [10. 10.]
+       [15. 10.]]
 
     Torch: `torch.optim.SparseAdam` (torch/optim/sparse_adam.py), which takes sparse gradients.
 
