@@ -105,20 +105,18 @@ def run_reference(case: Case, inputs: Any, dtype: str, device: str = "cpu") -> A
 def _torch_settings(dtype: str, device: str) -> Iterator[None]:
     import torch
 
-    before = torch.get_default_dtype(), torch.get_default_device()
+    before = torch.get_default_dtype()
     tf32 = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
     torch.set_default_dtype(getattr(torch, dtype))
-    torch.set_default_device(device)
     if device == "cuda":
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.manual_seed(0)
     try:
-        with torch.enable_grad(), warnings.catch_warnings():
+        with torch.device(device), torch.enable_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns where a program reads a None .grad
             yield
     finally:
-        torch.set_default_dtype(before[0])
-        torch.set_default_device(before[1])
+        torch.set_default_dtype(before)
         if device == "cuda":
             torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = tf32
 
