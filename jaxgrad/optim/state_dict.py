@@ -18,6 +18,7 @@ from jaxgrad.optim.groups import dotted
 
 PyTree = Any
 OURS = ("started", "count")  # what a state here has and torch's has not
+SCALARS = ("step", "mu_product", "eta", "mu")  # whatever the parameter is, of shape ()
 TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # of a matrix whose axes are swapped
 
 
@@ -45,7 +46,8 @@ def state_from_torch(
       count: How many steps a schedule has taken; the largest of torch's step counts if not given.
 
     Returns:
-      The state of `tx`. A parameter of which torch has no state yet has its first state.
+      The state of `tx`. A parameter of which torch has no state yet has its first state. Scalars
+      (`step`, `mu_product`, ...) keep torch's dtype, which is that of its default dtype.
 
     Raises:
       ValueError: A parameter has no counterpart, or its state another shape or other fields.
@@ -91,7 +93,7 @@ def state_from_torch(
                 param = leaves[path]
                 if swapped:
                     value = value.transpose(axes)
-                elif jnp.shape(first) == jnp.shape(param) and first.dtype == param.dtype:
+                elif field not in SCALARS and jnp.shape(first) == jnp.shape(param):
                     value = (value if axes is None else value.transpose(axes)).astype(first.dtype)
                 if value.shape != jnp.shape(first):
                     raise ValueError(
@@ -248,7 +250,9 @@ def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
             f"torch's state of {jax.tree_util.keystr(path)} has no {field!r}, it has "
             f"{list(entry)}: is it of another optimizer, or made with other options?"
         )
-    return _numpy(entry[field])
+    value = entry[field]
+    # torch before 1.12 counted in Python's numbers
+    return np.array(value, np.float32) if isinstance(value, float) else _numpy(value)
 
 
 def _numpy(x: Any) -> np.ndarray:
