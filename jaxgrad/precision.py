@@ -71,6 +71,8 @@ def autocast(
            region with `enabled=False`, whose inputs are cast up as by torch's `x.float()`.
         4. padding by reflection or replication, which torch's CPU list has in float32, keeps its
            dtype.
+        5. compiled, XLA may leave out a rounding to `dtype` between operations that it fuses, as in
+           any program: `XLA_FLAGS=--xla_allow_excess_precision=false` keeps all of them.
     """
     low = jnp.dtype(dtype)
     if low not in (jnp.dtype(jnp.bfloat16), jnp.dtype(jnp.float16)):
