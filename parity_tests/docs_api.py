@@ -124,7 +124,7 @@ def _listed(package: types.ModuleType) -> Iterator[types.ModuleType]:
 
 
 def _is_public(module: types.ModuleType, name: str, value: Any) -> bool:
-    """A documented function or class: any that a package or its part lists, and what a file defines."""
+    """A documented function or class: what a package or a part of it lists, or a file defines."""
     if not (inspect.isfunction(value) or inspect.isclass(value)):
         return False
     if name.startswith("_") or not value.__doc__:

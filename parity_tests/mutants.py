@@ -54,6 +54,8 @@ PACKAGES = {
     "jaxgrad/optim/_arithmetic": ["test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_exact": ["test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_flat_state": ["test_optim_matrix.py -k goes_on"],
+    "jaxgrad/optim/_history": ["test_optim_matrix.py -k lbfgs"],
+    "jaxgrad/optim/_counterparts": ["test_optim_use.py"],
     "jaxgrad/optim/_lbfgs": ["test_optim_matrix.py -k lbfgs"],
     "jaxgrad/optim/_muon": ["test_optim_matrix.py -k muon"],
     "jaxgrad/optim/_sparse_adam": ["test_optim_matrix.py -k sparse", "test_optim_matrix.py"],
