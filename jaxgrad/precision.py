@@ -37,7 +37,8 @@ def autocast(
     rounded once: linear, mean, var, norm, softmax, logsumexp, layer, group and batch norm, average
     pooling, cross entropy, mean squares and sizes of differences, gelu and what else `jax.nn` has.
     float64 and complex values are left alone, as torch does. Parameters stay as they are and get
-    gradients of their own dtype; one that only products use is cast once, outside of any loop.
+    gradients of their own dtype; one that only products use is cast once, outside of any loop. If
+    it has other uses too, a loop's body casts it, and XLA takes that out of the loop.
 
     Inside `fun` another `autocast` is a region of its own: its dtype and lists hold in it.
 

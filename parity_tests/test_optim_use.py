@@ -322,6 +322,14 @@ def test_inject_hyperparams():
         assert "lr" in state.hyperparams
 
 
+@pytest.mark.parametrize("beta", [0.3, 0.5, 0.9])
+def test_betas_that_are_arrays(beta):
+    """As the same numbers, on either side of a half, where `lerp` changes ends."""
+    by_arrays, _ = run(optim.adam(0.1, (jnp.asarray(beta), jnp.asarray(0.9))), GRADS)
+
+    same(by_arrays, run(optim.adam(0.1, (beta, 0.9)), GRADS)[0], 1e-12)
+
+
 def test_partition_and_masked_freeze_what_they_leave_out():
     """With `set_to_zero` for the rest."""
     tx = optax.partition({"a": optim.adamw(0.1), "b": optax.set_to_zero()}, {"u": "b", "w": "a"})
