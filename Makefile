@@ -34,8 +34,8 @@ bench: $(STAMP) ## a step of each optimizer beside optax's and torch's, and the 
 	@"$(BIN)" -m benchmarks.optimizers --markdown benchmarks/OPTIMIZERS.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md
 
-fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, against torch's bits
-	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_optim.py -k drawn $(ARGS)
+fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, and a tenth of it of each larger one
+	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_optim.py parity_tests/test_optim_matrix.py -k drawn $(ARGS)
 
 mutants: $(STAMP) ## take every piece away, one at a time: the suite must go red
 	@"$(BIN)" -m parity_tests.mutants $(ARGS)

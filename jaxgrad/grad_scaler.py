@@ -116,11 +116,13 @@ class GradScaler:
             raise ValueError(
                 "Attempting to unscale FP16 gradients: keep the parameters in float32."
             )
-        inverse = 1.0 / state.scale  # correctly rounded: equal to torch's detour through float64
+        # In two factors: the reciprocal of more than 2**126 is subnormal, which is zero to XLA.
+        part = jnp.where(state.scale > 2.0**126, jnp.float32(2.0**-8), 1.0)
+        inverse = 1.0 / (state.scale * part)  # correctly rounded, as torch's in float64
 
         def one(g: jax.Array) -> jax.Array:
             wide = jnp.promote_types(g.dtype, jnp.float32)
-            return (g.astype(wide) * inverse.astype(wide)).astype(g.dtype)
+            return (g.astype(wide) * inverse.astype(wide) * part.astype(wide)).astype(g.dtype)
 
         bad = [jnp.any(~jnp.isfinite(g)) for g in leaves]
         found_inf = jnp.any(jnp.array(bad)) if bad else jnp.bool_(False)

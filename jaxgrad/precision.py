@@ -37,7 +37,8 @@ def autocast(
     rounded once: linear, mean, var, norm, softmax, logsumexp, layer, group and batch norm, average
     pooling, cross entropy, mean squares and sizes of differences, gelu and what else `jax.nn` has.
     float64 and complex values are left alone, as torch does. Parameters stay as they are and get
-    gradients of their own dtype; one that only products use is cast once, outside of any loop.
+    gradients of their own dtype; one that only products use is cast once, outside of any loop. If
+    it has other uses too, a loop's body casts it, and XLA takes that out of the loop.
 
     Inside `fun` another `autocast` is a region of its own: its dtype and lists hold in it.
 
@@ -71,6 +72,8 @@ def autocast(
            region with `enabled=False`, whose inputs are cast up as by torch's `x.float()`.
         4. padding by reflection or replication, which torch's CPU list has in float32, keeps its
            dtype.
+        5. compiled, XLA may leave out a rounding to `dtype` between operations that it fuses, as in
+           any program: `XLA_FLAGS=--xla_allow_excess_precision=false` keeps all of them.
     """
     low = jnp.dtype(dtype)
     if low not in (jnp.dtype(jnp.bfloat16), jnp.dtype(jnp.float16)):

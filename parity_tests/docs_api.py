@@ -4,6 +4,7 @@ A page is a theme (`jaxgrad/hooks.py`, `jaxgrad/graph/`), so a new helper, file 
 itself. The pages name what there is; sphinx reads the docstrings.
 """
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -109,17 +110,29 @@ def _modules() -> Iterator[types.ModuleType]:
     yield jaxgrad
     for info in pkgutil.iter_modules(jaxgrad.__path__):
         if not info.name.startswith("_"):
-            yield importlib.import_module(f"jaxgrad.{info.name}")
+            module = importlib.import_module(f"jaxgrad.{info.name}")
+            yield module
+            yield from _listed(module)
+
+
+def _listed(package: types.ModuleType) -> Iterator[types.ModuleType]:
+    """The modules that a package has in its list: `from jaxgrad.optim import lr_scheduler`."""
+    for node in ast.walk(ast.parse(inspect.getsource(package))):
+        if isinstance(node, ast.ImportFrom) and node.module == package.__name__:
+            for alias in node.names:
+                yield importlib.import_module(f"{package.__name__}.{alias.name}")
 
 
 def _is_public(module: types.ModuleType, name: str, value: Any) -> bool:
-    """A documented function or class: any that a package lists, and those that a file defines."""
+    """A documented function or class: what a package or a part of it lists, or a file defines."""
     if not (inspect.isfunction(value) or inspect.isclass(value)):
         return False
     if name.startswith("_") or not value.__doc__:
         return False
     home, here = value.__module__, module.__name__
-    return home.startswith(f"{here}.") if hasattr(module, "__path__") else home == here
+    if here.count(".") < 2 and not hasattr(module, "__path__"):
+        return home == here
+    return home.startswith(".".join(here.split(".")[:2]) + ".")
 
 
 def _index(themes: dict[str, list[Entry]]) -> str:

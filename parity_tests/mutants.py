@@ -6,7 +6,8 @@
 
 The pieces are found mechanically in the syntax trees of the cases and the helpers: each
 `stop_gradient`, hook, clip, mask, rule about `None`, and epsilon. A mutant is red when a parity
-cell fails or, if none does, when a test of the helpers fails.
+cell fails or, if none does, when a test of the helpers fails. In a package of many files
+(`PACKAGES`) the tests come first: those that are about the file.
 """
 
 import argparse
@@ -43,7 +44,31 @@ PASS_THROUGH = {
     "stop_gradient",
     "straight_through",
 }
+# For each file of these, by the start of its path, the tests about it; the longest start counts,
+# and {name} is the file's.
+PACKAGES = {
+    "jaxgrad/_autocast/": ["test_autocast*.py"],
+    "jaxgrad/functional/": ["test_functional.py"],
+    "jaxgrad/optim/": ["test_optim.py -k {name}", "test_optim_use.py"],
+    "jaxgrad/optim/_adafactor": ["test_optim_matrix.py -k adafactor"],
+    "jaxgrad/optim/_arithmetic": ["test_optim.py", "test_optim_use.py"],
+    "jaxgrad/optim/_exact": ["test_optim.py", "test_optim_use.py"],
+    "jaxgrad/optim/_flat_state": ["test_optim_matrix.py -k goes_on"],
+    "jaxgrad/optim/_history": ["test_optim_matrix.py -k lbfgs"],
+    "jaxgrad/optim/_counterparts": ["test_optim_use.py"],
+    "jaxgrad/optim/_lbfgs": ["test_optim_matrix.py -k lbfgs"],
+    "jaxgrad/optim/_muon": ["test_optim_matrix.py -k muon"],
+    "jaxgrad/optim/_sparse_adam": ["test_optim_matrix.py -k sparse", "test_optim_matrix.py"],
+    "jaxgrad/optim/_transformation": ["test_optim_use.py", "test_optim.py"],
+    "jaxgrad/optim/_wolfe": ["test_optim_matrix.py -k lbfgs"],
+    "jaxgrad/optim/clipping": ["test_optim_clipping.py"],
+    "jaxgrad/optim/groups": ["test_optim_use.py"],
+    "jaxgrad/optim/lr_scheduler/": ["test_lr_scheduler.py"],
+    "jaxgrad/optim/state_dict": ["test_optim_use.py", "test_optim_matrix.py -k goes_on"],
+    "jaxgrad/optim/swa_utils": ["test_swa_utils.py"],
+}
 EPSILON = 1e-3  # a positive literal up to this is one
+NO_TESTS = 5  # pytest's exit status
 VARIABLE = "JAXGRAD_MUTANT"  # path:number, for the tests that run in a process of their own
 
 
@@ -134,6 +159,8 @@ def mutants() -> list[Mutant]:
     files = sorted((ROOT / "parity_tests" / "cases").glob("*.py"))
     files += sorted((ROOT / "jaxgrad").glob("*.py"))
     files += sorted((ROOT / "jaxgrad" / "_jaxpr").glob("*.py"))
+    for package in sorted({path.rpartition("/")[0] for path in PACKAGES}):
+        files += sorted((ROOT / package).glob("*.py"))
     out = []
     for path in files:
         tree = ast.parse(path.read_text())
@@ -194,6 +221,8 @@ def _forget() -> None:
 
 def killed_by(mutant: Mutant) -> str:
     """The first thing that goes red, or an empty string for a survivor."""
+    if mutant.path.startswith(tuple(PACKAGES)):
+        return _killed_by_test(mutant)
     return _killed_by_cell(mutant) or _killed_by_test(mutant)
 
 
@@ -227,28 +256,29 @@ def _killed_by_cell(mutant: Mutant) -> str:
 
 
 def _killed_by_test(mutant: Mutant) -> str:
-    path = pathlib.Path(mutant.path)
+    environment = os.environ | {VARIABLE: f"{mutant.path}:{mutant.number}"}
+    for mine in tests_of(mutant.path):
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mine]
+        out = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+        failed = [x for x in out.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
+        if failed or out.returncode not in (0, NO_TESTS):
+            return failed[0] if failed else "pytest"
+    return ""
+
+
+def tests_of(mutated: str) -> list[list[str]]:
+    """What pytest is given for a file, one run after the other."""
+    folder, path = ROOT / "parity_tests", pathlib.Path(mutated)
+    start = max((p for p in PACKAGES if mutated.startswith(p)), key=len, default=None)
+    if start is not None:
+        runs = [run.format(name=path.stem.lstrip("_")).split() for run in PACKAGES[start]]
+        return [[*map(str, sorted(folder.glob(files))), *rest] for files, *rest in runs]
     stem = (path.parent.name if path.parent.name != "jaxgrad" else path.stem).lstrip("_")
-    tests = sorted((ROOT / "parity_tests").glob("test_*.py"))
+    tests = sorted(folder.glob("test_*.py"))
     mine = [t for t in tests if stem in t.stem] + [
         t for t in tests if "helpers" in t.stem and stem not in t.stem
     ]
-    if "cases/" in mutant.path or not mine:
-        return ""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-x",
-        "-q",
-        "-p",
-        "no:cacheprovider",
-        *map(str, mine),
-    ]
-    environment = os.environ | {VARIABLE: f"{mutant.path}:{mutant.number}"}
-    out = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    failed = [x for x in out.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
-    return failed[0] if failed else "pytest" if out.returncode else ""
+    return [[*map(str, mine)]] if mine and "cases/" not in mutated else []
 
 
 def main(argv: Sequence[str] | None = None) -> int:

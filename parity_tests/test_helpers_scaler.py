@@ -121,6 +121,15 @@ def test_unscale_multiplies():
     assert differ > 500
 
 
+def test_unscale_by_the_largest_scale():
+    """Where a scale that doubles for long ends: its reciprocal alone would be zero to XLA."""
+    scaler = jaxgrad.GradScaler(init_scale=2.0**127)
+    grads, found_inf = scaler.unscale(scaler.init(), {"w": jnp.float32([2.0**126, -3.0])})
+
+    np.testing.assert_array_equal(grads["w"][:1], [0.5])
+    assert found_inf == 0
+
+
 def test_unscale_several():
     """One bad gradient spoils them all; None stays None; without gradients nothing is found."""
     scaler = jaxgrad.GradScaler(init_scale=4.0)

@@ -132,6 +132,26 @@ def test_half_precision(name, dtype):
         assert np.max(np.abs(a - c)) <= max(3 * np.max(np.abs(b - c)), floor)
 
 
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_gradients_that_are_not_finite(name):
+    """Infinities and NaNs end up where torch's do, and the other elements do not feel them."""
+    options = {**ONE_EACH[name], "weight_decay": 0.0}
+    if name == "rprop":
+        del options["weight_decay"]
+    params, grads = problem(5, 8)
+    for step, value in ((2, np.inf), (4, np.nan), (5, -np.inf)):
+        for grad in grads[step]:
+            grad.reshape(-1)[step : step + 1] = value
+    with optimizers.ieee_sqrt():
+        theirs = optimizers.run_torch(name, plain(options)[1]["options"], params, grads)
+    exact = optimizers.run_jax(make(name, **options, exact=True), params, grads)
+    fast = optimizers.run_jax(make(name, **options), params, grads)
+
+    assert not different(exact, theirs)
+    for a, b in zip(fast[0], theirs[0], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4)
+
+
 def test_exact_with_x64_off():
     """The same bits of float32 where float64 is off: the scalars are doubles all the same."""
     params, grads = problem(4, 20, ["float32"] * 4)

@@ -21,7 +21,7 @@ from parity_tests.optimizers import apart
 
 
 STEPS = 100
-FUZZ = int(os.environ.get("OPTIM_FUZZ", "3"))  # `make fuzz` runs more
+FUZZ = int(os.environ.get("OPTIM_FUZZ", "30")) // 10  # `make fuzz` runs more
 CLASSES = {
     "adafactor": torch.optim.Adafactor,
     "muon": torch.optim.Muon,

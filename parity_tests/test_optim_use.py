@@ -233,6 +233,31 @@ def test_a_parameter_in_two_groups_or_in_none():
         optim.param_groups(optim.sgd, [{}, {}], [lambda path: True]).init(PARAMS)
 
 
+def test_adagrads_first_sum_is_of_all_groups():
+    """torch's constructor reads it, and no group."""
+    group = {"initial_accumulator_value": 3.0, "lr": 0.5}
+    tx = optim.param_groups(optim.adagrad, [group], 0, initial_accumulator_value=0.5)
+    u = torch.tensor(np.asarray(PARAMS["u"]), requires_grad=True)
+    theirs = torch.optim.Adagrad([{"params": [u], **group}], initial_accumulator_value=0.5)
+    u.grad = torch.tensor(np.asarray(GRADS["u"]))
+    theirs.step()
+    out, state = run(tx, GRADS, 1)
+
+    same(out["u"], u.detach().numpy(), 1e-15)
+    same(state.groups[0].sum["u"], theirs.state[u]["sum"].numpy(), 1e-15)
+
+
+def test_lbfgs_has_no_groups():
+    """torch's error, in its words."""
+    u = torch.zeros(1, requires_grad=True)
+    with pytest.raises(ValueError, match="per-parameter options") as theirs:
+        torch.optim.LBFGS([{"params": [u]}, {"params": [u.detach().clone()]}])
+    with pytest.raises(ValueError, match="there are 2 groups: pass one") as ours:
+        optim.param_groups(optim.lbfgs, [{}, {"lr": 0.1}], {"u": 0, "w": 1})
+
+    assert str(ours.value).startswith(str(theirs.value))
+
+
 def test_a_group_added_later():
     """The others keep their state, as after torch's add_param_group."""
 
@@ -295,6 +320,14 @@ def test_inject_hyperparams():
 
         same(ours, run(getattr(optim, name)(**options), GRADS)[0], 1e-6)
         assert "lr" in state.hyperparams
+
+
+@pytest.mark.parametrize("beta", [0.3, 0.5, 0.9])
+def test_betas_that_are_arrays(beta):
+    """As the same numbers, on either side of a half, where `lerp` changes ends."""
+    by_arrays, _ = run(optim.adam(0.1, (jnp.asarray(beta), jnp.asarray(0.9))), GRADS)
+
+    same(by_arrays, run(optim.adam(0.1, (beta, 0.9)), GRADS)[0], 1e-12)
 
 
 def test_partition_and_masked_freeze_what_they_leave_out():
@@ -530,7 +563,7 @@ def test_every_public_name_is_documented(name):
 
 def torch_training(name: str, options: Any, params: Any) -> Any:
     leaves = [torch.tensor(np.asarray(p), requires_grad=True) for p in params]
-    named = list(zip(("u", "w", "unused"), leaves, strict=True))
+    named = list(zip(("u", "w", "unused"), leaves, strict=False))
     return leaves, TORCH[name](named, **options, foreach=False)
 
 
@@ -580,6 +613,51 @@ def test_training_goes_on_in_the_other_framework(name):
 
     for a, b in zip(last, alone, strict=True):
         assert (a == b).all()
+
+
+def in_double(state: Any) -> Any:
+    """Its scalars in float64."""
+    return jax.tree.map(lambda x: x.astype(np.float64) if x.ndim == 0 else x, state)
+
+
+@pytest.mark.parametrize("name", ["nadam", "asgd"])
+def test_scalars_in_torchs_other_default_dtype(name):
+    """Under float64 torch's scalars are doubles: cast, or taken over, ours stay doubles too."""
+    options = optimizers.ONE_EACH[name]
+    rng = np.random.default_rng(0)
+    params = [rng.standard_normal(3).astype(np.float32)]
+    grads = [rng.standard_normal(3).astype(np.float32) for _ in range(6)]
+    torch.set_default_dtype(torch.float64)
+    try:
+        with optimizers.ieee_sqrt():
+            leaves, optimizer = torch_training(name, options, params)
+            torch_steps(leaves, optimizer, [[g] for g in grads[:3]])
+            saved, middle = optimizer.state_dict(), leaves[0].detach().numpy().copy()
+            saved = {**saved, "state": {0: {k: v.clone() for k, v in saved["state"][0].items()}}}
+            torch_steps(leaves, optimizer, [[g] for g in grads[3:]])
+    finally:
+        torch.set_default_dtype(torch.float32)
+    tx = getattr(optim, name)(**options, exact=True)
+    fresh = in_double(tx.init({"u": jnp.asarray(params[0])}))
+    taken = optim.state_from_torch(tx, {"u": jnp.asarray(middle)}, saved)
+
+    for state, p, rest in ((fresh, params[0], grads), (taken, middle, grads[3:])):
+        now = {"u": jnp.asarray(p)}
+        for g in rest:
+            now, state = jax.jit(tx.step)({"u": jnp.asarray(g)}, state, now)  # noqa: PLW2901
+        assert (now["u"] == leaves[0].detach().numpy()).all()
+        for field, value in optimizer.state[leaves[0]].items():
+            ours = np.asarray(getattr(state, field)["u"])
+            assert optimizers.same(ours, value.numpy()), field
+
+
+def test_a_step_count_of_an_old_state_dict():
+    """torch before 1.12 counted in Python's numbers; torch now makes them float32."""
+    entry = {"step": 3.0, "exp_avg": np.ones(2), "exp_avg_sq": np.ones(2)}
+    theirs = {"state": {0: entry}, "param_groups": [{"params": [0]}]}
+    state: Any = optim.state_from_torch(optim.adam(), [jnp.ones(2)], theirs)
+
+    assert state.step[0].dtype == np.float32 and state.step[0] == 3
 
 
 def test_state_of_groups_in_a_chain():

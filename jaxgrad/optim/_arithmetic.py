@@ -39,7 +39,8 @@ class Displaced:
 
     def scaled(self, factor: Any, less: Any) -> Displaced:
         """Times `factor`, which is `less` below one."""
-        moved = -(self.start * less)
+        limit = jnp.finfo(self.start.dtype).max  # an infinity stays one
+        moved = -(jnp.clip(self.start, -limit, limit) * less)
         return Displaced(self.start, moved if is_number(self.by) else moved + self.by * factor)
 
     @property

@@ -75,7 +75,8 @@ def asgd(
 
     Returns:
       A `Transformation`; its state has torch's `step`, `eta`, `mu` and the average `ax`, trees like
-      the parameters.
+      the parameters. `step`, `eta` and `mu` are float32, as in torch unless its default dtype is
+      float64: for that, cast them in the first state; the rule keeps their dtype.
 
     Raises:
       ValueError: A hyperparameter is out of bounds.

@@ -84,7 +84,8 @@ def _fma64(x: Any, y: Any, z: Any, zero: Any) -> Any:
     sum_high, sum_low = _two_sum(z, low)
     high, rest = _two_sum(product, sum_high)
     out = high + _to_odd(*_two_sum(sum_low, rest))
-    return jnp.where(out == 0, product + z, out)  # for the sign of zero
+    plain = (out == 0) | ~jnp.isfinite(out)  # for the sign of zero, and for infinities
+    return jnp.where(plain, product + z, out)
 
 
 def _two_product(x: Any, y: Any, zero: Any) -> tuple[Any, Any]:

@@ -11,28 +11,12 @@ import numpy as np
 from jax import lax
 
 from jaxgrad.optim import _checks
+from jaxgrad.optim._history import LBFGSState, direction, remember
 from jaxgrad.optim._transformation import Transformation, broadcast, gradients
 from jaxgrad.optim._wolfe import Point, strong_wolfe
 
 
 PyTree = Any
-
-
-class LBFGSState(NamedTuple):
-    """torch's state. Vectors are all parameters, one after another; a history's oldest is first."""
-
-    func_evals: Any
-    n_iter: Any
-    d: Any
-    t: Any
-    old_dirs: Any  # (history_size, n), of which `num_old` are in use
-    old_stps: Any
-    ro: Any
-    num_old: Any
-    H_diag: Any
-    prev_flat_grad: Any
-    prev_loss: Any
-    count: Any = None
 
 
 class _Loop(NamedTuple):
@@ -125,8 +109,8 @@ def lbfgs(
         loss, grad = loop.loss, loop.grad
         state = loop.state._replace(n_iter=loop.state.n_iter + 1)
         iteration, first = loop.iteration + 1, state.n_iter == 1
-        state = _remember(state, grad, first)
-        d = _direction(state, grad)
+        state = remember(state, grad, first)
+        d = direction(state, grad)
         t = jnp.where(first, jnp.minimum(1.0, 1.0 / jnp.sum(jnp.abs(grad))) * rate, rate)
         state = state._replace(d=d, t=t, prev_flat_grad=grad, prev_loss=loss)
         gtd = jnp.dot(grad, d)
@@ -238,41 +222,3 @@ def _moved(leaves: list[Any], t: Any, d: jax.Array) -> list[Any]:
         out.append((p + t * by).astype(p.dtype))
         at += size
     return out
-
-
-def _remember(state: LBFGSState, grad: jax.Array, first: Any) -> LBFGSState:
-    """The history with the last iteration in it, if it curves upwards."""
-    y, s = grad - state.prev_flat_grad, state.d * state.t
-    ys = jnp.dot(y, s)
-    keep = ~first & (ys > 1e-10)
-    full = state.num_old == len(state.ro)
-    at = jnp.where(full, len(state.ro) - 1, state.num_old)
-
-    def put(history: jax.Array, new: Any) -> jax.Array:
-        shifted = jnp.where(full, jnp.roll(history, -1, 0), history)
-        return jnp.where(keep, shifted.at[at].set(new), history)
-
-    return state._replace(
-        old_dirs=put(state.old_dirs, y),
-        old_stps=put(state.old_stps, s),
-        ro=put(state.ro, 1.0 / ys),
-        num_old=jnp.where(keep & ~full, state.num_old + 1, state.num_old),
-        H_diag=jnp.where(keep, ys / jnp.dot(y, y), state.H_diag),
-    )
-
-
-def _direction(state: LBFGSState, grad: jax.Array) -> jax.Array:
-    """Downhill, by the approximate inverse Hessian of the history."""
-    n, dirs, stps, ro = state.num_old, state.old_dirs, state.old_stps, state.ro
-
-    def backward(k: Any, carry: Any) -> Any:
-        q, al = carry
-        i = n - 1 - k
-        al_i = jnp.dot(stps[i], q) * ro[i]
-        return q - al_i * dirs[i], al.at[i].set(al_i)
-
-    def forward(i: Any, r: Any) -> Any:
-        return r + (al[i] - jnp.dot(dirs[i], r) * ro[i]) * stps[i]
-
-    q, al = lax.fori_loop(0, n, backward, (-grad, jnp.zeros_like(ro)))
-    return lax.fori_loop(0, n, forward, q * state.H_diag)

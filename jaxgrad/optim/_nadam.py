@@ -81,7 +81,8 @@ def nadam(
 
     Returns:
       A `Transformation`; its state has torch's `step`, `mu_product`, `exp_avg` and `exp_avg_sq`,
-      trees like the parameters.
+      trees like the parameters. `step` and `mu_product` are float32, as in torch unless its default
+      dtype is float64: for that, cast them in the first state; the rule keeps their dtype.
 
     Raises:
       ValueError: A hyperparameter is out of bounds.

@@ -31,10 +31,10 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RpropState) -> tuple[A
     factor = jnp.where(turned, minus, jnp.where(agreement > 0, plus, 1))
     low, high = rounded(h.step_size_min, dtype), rounded(h.step_size_max, dtype)
     step_size = jnp.clip(ops.mul(step_size, factor), low, high)
-    step_size = jnp.where(jnp.isnan(agreement), agreement, step_size)
 
     grad = jnp.where(turned, 0, grad)
-    param = ops.addcmul(param, jnp.sign(grad), step_size, -1)
+    sign = (grad > 0).astype(dtype) - (grad < 0).astype(dtype)  # 0 of a NaN, in torch
+    param = ops.addcmul(param, sign, step_size, -1)
     return param, RpropState(state.step + 1, grad, step_size)
 
 

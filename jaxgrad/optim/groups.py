@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
+from jaxgrad.optim._lbfgs import lbfgs
 from jaxgrad.optim._transformation import Transformation, broadcast, gradients
 
 
 PyTree = Any
 FROZEN = "frozen"
+OF_ALL_GROUPS = {"initial_accumulator_value"}  # Adagrad's constructor reads it, no group does
 
 
 class GroupsState(NamedTuple):
@@ -43,7 +45,8 @@ def param_groups(
       A `Transformation`, whose state holds a state for each group.
 
     Raises:
-      ValueError: When it meets the parameters: one is in two groups or in none.
+      ValueError: `factory` is `lbfgs`, and there is not exactly one group. When it meets the
+        parameters: one is in two groups or in none.
 
     Example:
       >>> import jax.numpy as jnp, jaxgrad
@@ -60,7 +63,9 @@ def param_groups(
       [0.95 1.9 ] 0.5
 
     Torch: `torch.optim.AdamW([{"params": ...}, {"params": ..., "lr": ...}], **defaults)`; a frozen
-    parameter has `requires_grad=False`. `add_param_group` adds a group later on.
+    parameter has `requires_grad=False`. `add_param_group` adds a group later on. As
+    there, Adagrad's `initial_accumulator_value` is that of `defaults`, whatever a group says, and
+    L-BFGS has no groups.
 
     Differs from optax in:
       1. Do not freeze by `optax.masked(tx, mask)`: it hands the raw gradient of what is masked out
@@ -68,7 +73,15 @@ def param_groups(
       2. `optax.partition` has neither defaults nor predicates, and no `step`.
     """
     named = dict(groups.items() if isinstance(groups, Mapping) else enumerate(groups))
-    inner = {label: factory(**{**defaults, **options}) for label, options in named.items()}
+    if factory is lbfgs and len(named) != 1:
+        raise ValueError(
+            "LBFGS doesn't support per-parameter options (parameter groups), and there are "
+            f"{len(named)} groups: pass one"
+        )
+    inner = {
+        label: factory(**{**defaults, **{k: options[k] for k in options if k not in OF_ALL_GROUPS}})
+        for label, options in named.items()
+    }
 
     def init(params: PyTree) -> GroupsState:
         _, masked = _assign(labels, named, params)

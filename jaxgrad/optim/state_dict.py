@@ -12,12 +12,13 @@ import numpy as np
 import optax
 
 from jaxgrad.optim import _flat_state
-from jaxgrad.optim._lbfgs import LBFGSState
-from jaxgrad.optim.groups import dotted
+from jaxgrad.optim._counterparts import counterparts, numbers_of, places, swaps_last
+from jaxgrad.optim._history import LBFGSState
 
 
 PyTree = Any
 OURS = ("started", "count")  # what a state here has and torch's has not
+SCALARS = ("step", "mu_product", "eta", "mu")  # whatever the parameter is, of shape ()
 TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # of a matrix whose axes are swapped
 
 
@@ -45,7 +46,8 @@ def state_from_torch(
       count: How many steps a schedule has taken; the largest of torch's step counts if not given.
 
     Returns:
-      The state of `tx`. A parameter of which torch has no state yet has its first state.
+      The state of `tx`. A parameter of which torch has no state yet has its first state. Scalars
+      (`step`, `mu_product`, ...) keep torch's dtype, which is that of its default dtype.
 
     Raises:
       ValueError: A parameter has no counterpart, or its state another shape or other fields.
@@ -62,18 +64,18 @@ def state_from_torch(
 
     Torch: `optimizer.load_state_dict(state_dict)`.
     """
-    counterpart = _counterparts(params, state_dict, names, order)
+    counterpart = counterparts(params, state_dict, names, order)
     leaves = dict(jax.tree_util.tree_leaves_with_path(params))
     entries = state_dict["state"]
     steps = [float(_numpy(entry["step"])) for entry in entries.values() if "step" in entry]
     if count is None:
         count = int(max(steps, default=0))
-    numbers = _numbers(state_dict)
+    numbers = numbers_of(state_dict)
 
     def load(state: Any) -> Any:
         if isinstance(state, LBFGSState):
             state = _flat_state.load(
-                state, entries.get(numbers[0], {}), _places(params, counterpart, numbers), _numpy
+                state, entries.get(numbers[0], {}), places(params, counterpart, numbers), _numpy
             )
             return state._replace(count=None if state.count is None else jnp.asarray(count))
         changed = {}
@@ -86,12 +88,12 @@ def state_from_torch(
                     return jnp.asarray(entry.get("momentum_buffer") is not None)
                 if all(value is None for value in entry.values()):
                     return first
-                swapped = field in TRANSPOSED and _swaps_last(axes)
+                swapped = field in TRANSPOSED and swaps_last(axes)
                 value = _value(entry, TRANSPOSED[field] if swapped else field, path)
                 param = leaves[path]
                 if swapped:
                     value = value.transpose(axes)
-                elif jnp.shape(first) == jnp.shape(param) and first.dtype == param.dtype:
+                elif field not in SCALARS and jnp.shape(first) == jnp.shape(param):
                     value = (value if axes is None else value.transpose(axes)).astype(first.dtype)
                 if value.shape != jnp.shape(first):
                     raise ValueError(
@@ -145,14 +147,14 @@ def state_to_torch(
 
     Torch: `optimizer.state_dict()`.
     """
-    counterpart = _counterparts(params, state_dict, names, order)
+    counterpart = counterparts(params, state_dict, names, order)
     shapes = {path: jnp.shape(p) for path, p in jax.tree_util.tree_leaves_with_path(params)}
     entries: dict[int, dict[str, Any]] = {}
 
     def save(state: Any) -> Any:
         if isinstance(state, LBFGSState):
-            numbers = _numbers(state_dict)
-            at = _places(params, counterpart, numbers)
+            numbers = numbers_of(state_dict)
+            at = places(params, counterpart, numbers)
             entries[numbers[0]] = _flat_state.save(state, at, _tensor)
             return state
         fields = {
@@ -169,7 +171,7 @@ def state_to_torch(
                 if field in OURS or path not in leaves:
                     continue
                 value, name = np.asarray(leaves[path]), field
-                if field in TRANSPOSED and axes is not None and _swaps_last(axes):
+                if field in TRANSPOSED and axes is not None and swaps_last(axes):
                     value, name = value.transpose(np.argsort(axes)), TRANSPOSED[field]
                 elif axes is not None and value.shape == shapes[path]:
                     value = value.transpose(np.argsort(axes))
@@ -194,61 +196,15 @@ def _fields(state: Any) -> Iterator[str]:
     return (f for f in state._fields if f != "count" and getattr(state, f) is not None)
 
 
-def _counterparts(
-    params: PyTree, state_dict: Mapping[str, Any], names: PyTree, order: Sequence[str] | None
-) -> dict[Any, tuple[int, tuple[int, ...] | None]]:
-    """For the path of every parameter its number in torch's optimizer, and the axes."""
-    groups, numbers = state_dict["param_groups"], _numbers(state_dict)
-    known = [name for group in groups for name in group.get("param_names", ())]
-    number = dict(zip(order or known, numbers, strict=False))
-    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
-    if names is not None:
-        given = jax.tree.structure(params).flatten_up_to(names)
-    elif isinstance(params, list | tuple) and not number:
-        given = list(range(len(paths)))
-    else:
-        given = [dotted(path) for path in paths]
-    found = {}
-    for path, name in zip(paths, given, strict=True):
-        name, axes = name if isinstance(name, tuple) else (name, None)  # noqa: PLW2901
-        index = number.get(name) if isinstance(name, str) else name
-        if index not in numbers:
-            hint = f"torch's names are {list(number)}"
-            if not number:
-                hint = "it knows no names: make it of `named_parameters()`, or pass `order=`"
-            raise ValueError(
-                f"{jax.tree_util.keystr(path)} is torch's {name!r}, which is not among the "
-                f"optimizer's parameters: {hint}"
-            )
-        found[path] = (index, axes)
-    return found
-
-
-def _numbers(state_dict: Mapping[str, Any]) -> list[int]:
-    """torch's numbers of its parameters, in its order."""
-    return [i for group in state_dict["param_groups"] for i in group["params"]]
-
-
-def _places(params: PyTree, counterpart: Mapping[Any, Any], numbers: Sequence[int]) -> np.ndarray:
-    named = jax.tree_util.tree_leaves_with_path(params)
-    return _flat_state.places([x for _, x in named], [counterpart[p] for p, _ in named], numbers)
-
-
-def _swaps_last(axes: Sequence[int] | None) -> bool:
-    """Whether these axes are those of a matrix transposed, or of a stack of them."""
-    if axes is None:
-        return False
-    n = len(axes)
-    return n > 1 and tuple(axes) == (*range(n - 2), n - 1, n - 2)
-
-
 def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
     if entry.get(field) is None:
         raise ValueError(
             f"torch's state of {jax.tree_util.keystr(path)} has no {field!r}, it has "
             f"{list(entry)}: is it of another optimizer, or made with other options?"
         )
-    return _numpy(entry[field])
+    value = entry[field]
+    # torch before 1.12 counted in Python's numbers
+    return np.array(value, np.float32) if isinstance(value, float) else _numpy(value)
 
 
 def _numpy(x: Any) -> np.ndarray:
