@@ -120,9 +120,13 @@ def _disagreements(
     if job.point and made.elementwise:
         texts += [text for path in left for text in _elements(path, left[path], right.get(path))]
         return texts, len(left)
-    oracle, reruns = (None, []) if job.full else _judges(theirs, job, left)
     tolerance = made.tolerance.get(job.dtype)
-    result = compare(left, right, oracle=oracle, reruns=reruns, tolerance=tolerance, zeros=True)
+    judges = {} if job.full else _judges(theirs, job, left)
+    result = compare(left, right, tolerance=tolerance, zeros=True, **judges)
+    if job.full and not job.point and result.verdict == "fail":
+        # Not within 1e-12: what cancels is known no better than torch's own rounding lets it be.
+        judges = _judges(theirs, job, left)
+        result = compare(left, right, tolerance=tolerance, zeros=True, **judges)
     if result.verdict not in ("bitwise", "close"):
         texts += [f"{leaf.path}: {leaf.text}" for leaf in result.leaves if leaf.verdict == "fail"]
     return texts, len(left)
@@ -142,7 +146,7 @@ def _paired(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[dict[str, Any],
 
 def _judges(
     theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]
-) -> tuple[dict[str, Any], list[Any]]:
+) -> dict[str, Any]:
     """torch in float64 on the rounded inputs, and on inputs moved by one ULP in the job's dtype."""
 
     def run(arrays: list[np.ndarray]) -> dict[str, Any]:
@@ -160,7 +164,7 @@ def _judges(
         return np.asarray(np.nextafter(x, (np.inf * step).astype(x.dtype)))
 
     reruns = [run([nudge(x) for x in low.arrays]) for _ in range(MOVED)]
-    return run(upward), reruns
+    return {"oracle": run(upward), "reruns": reruns}
 
 
 def _elements(path: str, torch: Any, jax: Any) -> list[str]:

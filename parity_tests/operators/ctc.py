@@ -73,8 +73,8 @@ def ctc_loss(draw):
     if kind == "flat":
         targets = np.concatenate([row[:n] for row, n in zip(targets, lengths[1], strict=True)])
     if kind == "alone":
-        log_probs, targets = log_probs[:, 0], targets[0]
         lengths = [np.asarray(n[0]) for n in lengths]
+        log_probs, targets = log_probs[:, 0], targets[0, : lengths[1]]
     reduction = draw(st.sampled_from(["none", "mean", "sum"]))
     x = scores if kind == "unnormalised" else log_probs
     return call(x, targets, *lengths, reduction=reduction, zero_infinity=zero)
