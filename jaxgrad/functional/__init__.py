@@ -73,6 +73,10 @@ from jaxgrad.functional.convolution import conv_transpose3d as conv_transpose3d
 from jaxgrad.functional.convolution import fold as fold
 from jaxgrad.functional.convolution import unfold as unfold
 from jaxgrad.functional.ctc import ctc_loss as ctc_loss
+from jaxgrad.functional.diagonals import diag_embed as diag_embed
+from jaxgrad.functional.diagonals import diagflat as diagflat
+from jaxgrad.functional.diagonals import diagonal as diagonal
+from jaxgrad.functional.diagonals import trace as trace
 from jaxgrad.functional.distances import cdist as cdist
 from jaxgrad.functional.distances import cosine_embedding_loss as cosine_embedding_loss
 from jaxgrad.functional.distances import cosine_similarity as cosine_similarity
@@ -115,6 +119,11 @@ from jaxgrad.functional.embeddings import embedding as embedding
 from jaxgrad.functional.embeddings import embedding_bag as embedding_bag
 from jaxgrad.functional.embeddings import linear as linear
 from jaxgrad.functional.embeddings import one_hot as one_hot
+from jaxgrad.functional.exponents import float_power as float_power
+from jaxgrad.functional.exponents import frexp as frexp
+from jaxgrad.functional.exponents import ldexp as ldexp
+from jaxgrad.functional.exponents import logaddexp2 as logaddexp2
+from jaxgrad.functional.exponents import neg as neg
 from jaxgrad.functional.indexing import gather as gather
 from jaxgrad.functional.indexing import index_add as index_add
 from jaxgrad.functional.indexing import index_copy as index_copy
@@ -241,3 +250,9 @@ from jaxgrad.functional.running import logcumsumexp as logcumsumexp
 from jaxgrad.functional.running import trapezoid as trapezoid
 from jaxgrad.functional.sampling import affine_grid as affine_grid
 from jaxgrad.functional.sampling import grid_sample as grid_sample
+from jaxgrad.functional.scatters import diagonal_scatter as diagonal_scatter
+from jaxgrad.functional.scatters import index_put as index_put
+from jaxgrad.functional.scatters import index_reduce as index_reduce
+from jaxgrad.functional.scatters import scatter_reduce as scatter_reduce
+from jaxgrad.functional.scatters import select_scatter as select_scatter
+from jaxgrad.functional.scatters import slice_scatter as slice_scatter
