@@ -134,13 +134,15 @@ def _add(x: Array, y: Array, *, places: Places, kept: bool) -> Array:
     return _emptied(x, places, kept, 0).at[places].add(y)
 
 
-def _hidden(x: Array, places: Places, kept: bool) -> Array:
-    return _emptied(jnp.ones_like(x), places, kept, 0)
+def _seen(x: Array, places: Places, kept: bool) -> Array:
+    """Where the input's own element is in the result."""
+    return _emptied(jnp.ones(x.shape, bool), places, kept, False)
 
 
 def _product_by_input(t: Any, _: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
     whole = jnp.where(x == 0, 1, x)
-    return t * (_hidden(x, places, kept) * (_product(whole, y, places=places, kept=kept) / whole))
+    others = _product(whole, y, places=places, kept=kept)
+    return t * jnp.where(_seen(x, places, kept), others / whole, 0)
 
 
 def _product_by_source(t: Any, out: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
@@ -162,10 +164,10 @@ def _shares(
     """What part of a cell's gradient its own element has, and what part each of the source's."""
     mine = (x == out).astype(x.dtype)
     if not counted:
-        mine = mine * _hidden(x, places, kept)
+        mine = jnp.where(_seen(x, places, kept), mine, 0)
     theirs = (y == out[places]).astype(x.dtype)
     number = mine.at[places].add(theirs)
-    return mine * _hidden(x, places, kept) / number, theirs / number[places]
+    return jnp.where(_seen(x, places, kept), mine / number, 0), theirs / number[places]
 
 
 def _extreme_by_input(

@@ -58,7 +58,7 @@ DEVIATION = Deviation(
     deviations=[DEVIATION],
     points=[
         *_points(["sum", "mean", "prod", "amax", "amin"]),
-        call(np.arange(4), 0, SLOTS, np.array([3, 4, 2]), "mean"),
+        call(np.arange(6), 0, AT, np.arange(7), "mean"),
     ],
     raises=[
         _bad(X, 1, np.array([[3]]), X, "amax", torch="out of bounds"),
