@@ -60,6 +60,7 @@ from jaxgrad.functional.arrange import triu as triu
 from jaxgrad.functional.attention import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
+from jaxgrad.functional.bessel import i0 as i0
 from jaxgrad.functional.classification import cross_entropy as cross_entropy
 from jaxgrad.functional.classification import multi_margin_loss as multi_margin_loss
 from jaxgrad.functional.classification import multilabel_margin_loss as multilabel_margin_loss
@@ -124,6 +125,12 @@ from jaxgrad.functional.exponents import frexp as frexp
 from jaxgrad.functional.exponents import ldexp as ldexp
 from jaxgrad.functional.exponents import logaddexp2 as logaddexp2
 from jaxgrad.functional.exponents import neg as neg
+from jaxgrad.functional.gammas import digamma as digamma
+from jaxgrad.functional.gammas import igamma as igamma
+from jaxgrad.functional.gammas import igammac as igammac
+from jaxgrad.functional.gammas import lgamma as lgamma
+from jaxgrad.functional.gammas import mvlgamma as mvlgamma
+from jaxgrad.functional.gammas import polygamma as polygamma
 from jaxgrad.functional.indexing import gather as gather
 from jaxgrad.functional.indexing import index_add as index_add
 from jaxgrad.functional.indexing import index_copy as index_copy
