@@ -74,6 +74,8 @@ from jaxgrad.functional.convolution import conv_transpose3d as conv_transpose3d
 from jaxgrad.functional.convolution import fold as fold
 from jaxgrad.functional.convolution import unfold as unfold
 from jaxgrad.functional.ctc import ctc_loss as ctc_loss
+from jaxgrad.functional.decompositions import cholesky_inverse as cholesky_inverse
+from jaxgrad.functional.decompositions import cholesky_solve as cholesky_solve
 from jaxgrad.functional.diagonals import diag_embed as diag_embed
 from jaxgrad.functional.diagonals import diagflat as diagflat
 from jaxgrad.functional.diagonals import diagonal as diagonal
@@ -158,6 +160,9 @@ from jaxgrad.functional.losses import multilabel_soft_margin_loss as multilabel_
 from jaxgrad.functional.losses import poisson_nll_loss as poisson_nll_loss
 from jaxgrad.functional.losses import smooth_l1_loss as smooth_l1_loss
 from jaxgrad.functional.losses import soft_margin_loss as soft_margin_loss
+from jaxgrad.functional.matrices import det as det
+from jaxgrad.functional.matrices import logdet as logdet
+from jaxgrad.functional.matrices import slogdet as slogdet
 from jaxgrad.functional.normalization import batch_norm as batch_norm
 from jaxgrad.functional.normalization import group_norm as group_norm
 from jaxgrad.functional.normalization import instance_norm as instance_norm
