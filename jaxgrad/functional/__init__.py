@@ -65,6 +65,15 @@ from jaxgrad.functional.classification import cross_entropy as cross_entropy
 from jaxgrad.functional.classification import multi_margin_loss as multi_margin_loss
 from jaxgrad.functional.classification import multilabel_margin_loss as multilabel_margin_loss
 from jaxgrad.functional.classification import nll_loss as nll_loss
+from jaxgrad.functional.complex_numbers import angle as angle
+from jaxgrad.functional.complex_numbers import complex as complex
+from jaxgrad.functional.complex_numbers import conj as conj
+from jaxgrad.functional.complex_numbers import imag as imag
+from jaxgrad.functional.complex_numbers import polar as polar
+from jaxgrad.functional.complex_numbers import real as real
+from jaxgrad.functional.complex_numbers import sgn as sgn
+from jaxgrad.functional.complex_numbers import view_as_complex as view_as_complex
+from jaxgrad.functional.complex_numbers import view_as_real as view_as_real
 from jaxgrad.functional.convolution import conv1d as conv1d
 from jaxgrad.functional.convolution import conv2d as conv2d
 from jaxgrad.functional.convolution import conv3d as conv3d
