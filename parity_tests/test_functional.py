@@ -23,7 +23,7 @@ from parity_tests.operators._torch import flat
 
 OPERATORS = load()
 TABLE = PAGE.read_text(encoding="utf-8").splitlines()
-NAMESPACES = ("fft", "linalg", "special")
+NAMESPACES = ("distributions", "fft", "linalg", "special")
 
 
 def _public() -> dict[str, object]:

@@ -4,6 +4,7 @@
 `torch.fft.x` are in the namespaces of the same names. `out=` and `inplace=` are left out.
 """
 
+from jaxgrad.functional import distributions as distributions
 from jaxgrad.functional import fft as fft
 from jaxgrad.functional import linalg as linalg
 from jaxgrad.functional import special as special
