@@ -39,7 +39,7 @@ def i0e(input: jax.Array) -> jax.Array:
     Example:
         >>> import jax
         >>> print(f"{jax.grad(i0e)(1.0):.4f}")
-        -0.2579
+        -0.2578
 
     Torch: `torch.special.i0e`.
     """

@@ -262,7 +262,8 @@ def multivariate_normal_kl_divergence(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(f"{multivariate_normal_kl_divergence(jnp.zeros(2), jnp.eye(2), jnp.ones(2), jnp.eye(2)):.4f}")
+        >>> x = jnp.eye(2)
+        >>> print(f"{multivariate_normal_kl_divergence(x[0] * 0, x, x[0] + x[1], x):.4f}")
         1.0000
 
     Torch: `torch.distributions.kl_divergence`.

@@ -157,7 +157,7 @@ def mvlgamma(input: Array, p: int) -> Array:
     Example:
         >>> import jax.numpy as jnp
         >>> print(f"{mvlgamma(jnp.array(3.0), 2):.4f}")
-        1.5501
+        1.5502
 
     Torch: `torch.mvlgamma`, `torch.special.multigammaln`.
     """

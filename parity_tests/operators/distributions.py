@@ -46,9 +46,9 @@ def _divergence(made: Any) -> Callable[..., Any]:
 
 
 for name, made, ranges, points in (
-    ("normal", td.Normal, [ANY, ANY, POSITIVE], [[1.0, 0.0, inf], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0]]),
+    ("normal", td.Normal, [ANY, ANY, POSITIVE], [[1.0, inf], [1.0, 0.0], [1.0, 1.0]]),
     ("log_normal", td.LogNormal, [POSITIVE, ANY, POSITIVE], [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]),
-    ("laplace", td.Laplace, [ANY, ANY, POSITIVE], [[1.0, 0.0, inf], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0]]),
+    ("laplace", td.Laplace, [ANY, ANY, POSITIVE], [[1.0, inf], [1.0, 0.0], [1.0, 1.0]]),
     ("cauchy", td.Cauchy, [ANY, ANY, POSITIVE], [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]),
     ("student_t", td.StudentT, [ANY, POSITIVE, ANY, POSITIVE], [[1.0], [2.0], [1.0], [1.0]]),
     ("gumbel", td.Gumbel, [ANY, ANY, POSITIVE], [[0.0, inf], [0.0, 0.0], [1.0, 1.0]]),
@@ -59,11 +59,13 @@ for name, made, ranges, points in (
     ("exponential", td.Exponential, [POSITIVE, POSITIVE], [[0.0, -1.0, 1.0], [1.0, 1.0, 0.0]]),
     ("gamma", td.Gamma, [POSITIVE, POSITIVE, POSITIVE],
         [[0.0, 0.0, 1.0], [1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]),
-    ("beta", td.Beta, [UNIT, POSITIVE, POSITIVE], [[0.0, 1.0, 0.5], [1.0, 1.0, 2.0], [1.0, 2.0, 1.0]]),
+    ("beta", td.Beta, [UNIT, POSITIVE, POSITIVE],
+        [[0.0, 1.0, 0.5], [1.0, 1.0, 2.0], [1.0, 2.0, 1.0]]),
     ("poisson", td.Poisson, [4, POSITIVE], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     ("geometric", td.Geometric, [4, UNIT], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
     ("bernoulli", td.Bernoulli, [2, UNIT], [[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]),
-    ("binomial", td.Binomial, [4, (4.0, 6.0), UNIT], [[0.0, 2.0, 3.0], [2.0, 2.0, 2.0], [0.0, 1.0, 0.5]]),
+    ("binomial", td.Binomial, [4, (4.0, 6.0), UNIT],
+        [[0.0, 2.0, 3.0], [2.0, 2.0, 2.0], [0.0, 1.0, 0.5]]),
     ("negative_binomial", td.NegativeBinomial, [4, POSITIVE, UNIT],
         [[0.0, 1.0], [0.0, 1.0], [0.5, 0.0]]),
 ):  # fmt: skip
