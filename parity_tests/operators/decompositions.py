@@ -161,7 +161,6 @@ def _invariant(values, v):
     points=[call(ASYMMETRIC), call([[2.0, 0.0], [0.0, 2.0]])],
     raises=[_bad(R, words="batches of square matrices")],
     natural={"jnp.linalg.eigvalsh(x)": jnp.linalg.eigvalsh},
-    forward_mode=UNSYMMETRIC,
     dtypes=WIDE,
     source="P054",
 )
