@@ -84,7 +84,11 @@ def polygamma(n: int, input: Array) -> Array:
     return in_opmath(lambda x: _polygamma(x, n=n), array(input))
 
 
-@derivative(lambda t, _, x, n: t * _polygamma(x, n=n + 1))
+def _next_order(t: Any, _: Any, x: Any, n: int) -> Any:
+    return t * _polygamma(x, n=n + 1)
+
+
+@derivative(_next_order)
 def _polygamma(x: Array, *, n: int) -> Array:
     if n == 0:
         return _digamma(x)
@@ -127,7 +131,11 @@ def zeta(input: Value, other: Value) -> Array:
     return in_opmath(_zeta, input, other)
 
 
-@derivative(not_differentiable("special_zeta: self"), lambda t, _, s, q: t * (-s * _zeta(s + 1, q)))
+def _by_other(t: Any, _: Any, s: Any, q: Any) -> Any:
+    return t * (-s * _zeta(s + 1, q))
+
+
+@derivative(not_differentiable("special_zeta: self"), _by_other)
 def _zeta(s: Array, q: Array) -> Array:
     s, q = jnp.broadcast_arrays(s, q)
     whole = jnp.floor(q) == q
