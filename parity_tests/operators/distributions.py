@@ -17,11 +17,15 @@ Range = tuple[float, float] | int
 WIDE = ("float64", "float32")
 
 
-def _drawn(ranges: Sequence[Range]) -> Callable[..., Sample]:
-    """A value and parameters in these ranges, which broadcast; an int is a bound of counts."""
+def _drawn(ranges: Sequence[Range], *, same: bool = False) -> Callable[..., Sample]:
+    """A value and parameters in these ranges, which broadcast; an int is a bound of counts.
+
+    `same`: of one shape, because torch writes into some of its divergences, without broadcasting.
+    """
 
     def strategy(draw):
         shapes = draw(broadcast(len(ranges)))
+        shapes = [shapes[0] for _ in ranges] if same else shapes
         return call(*(
             draw(integers(shape, 0, r)).astype(float) if isinstance(r, int)
             else draw(floats(shape, *r))
@@ -168,7 +172,7 @@ for name, made, ranges, points in (
         elementwise=True,
         points=[call(*points)],
         dtypes=WIDE,
-    )(_drawn(ranges))
+    )(_drawn(ranges, same=True))
 
 
 @operator("distributions.dirichlet_kl_divergence", torch=_divergence(td.Dirichlet), dtypes=WIDE)
