@@ -4,6 +4,7 @@
 `torch.fft.x` are in the namespaces of the same names. `out=` and `inplace=` are left out.
 """
 
+from jaxgrad.functional import distributions as distributions
 from jaxgrad.functional import fft as fft
 from jaxgrad.functional import linalg as linalg
 from jaxgrad.functional import special as special
@@ -60,10 +61,20 @@ from jaxgrad.functional.arrange import triu as triu
 from jaxgrad.functional.attention import (
     scaled_dot_product_attention as scaled_dot_product_attention,
 )
+from jaxgrad.functional.bessel import i0 as i0
 from jaxgrad.functional.classification import cross_entropy as cross_entropy
 from jaxgrad.functional.classification import multi_margin_loss as multi_margin_loss
 from jaxgrad.functional.classification import multilabel_margin_loss as multilabel_margin_loss
 from jaxgrad.functional.classification import nll_loss as nll_loss
+from jaxgrad.functional.complex_numbers import angle as angle
+from jaxgrad.functional.complex_numbers import complex as complex
+from jaxgrad.functional.complex_numbers import conj as conj
+from jaxgrad.functional.complex_numbers import imag as imag
+from jaxgrad.functional.complex_numbers import polar as polar
+from jaxgrad.functional.complex_numbers import real as real
+from jaxgrad.functional.complex_numbers import sgn as sgn
+from jaxgrad.functional.complex_numbers import view_as_complex as view_as_complex
+from jaxgrad.functional.complex_numbers import view_as_real as view_as_real
 from jaxgrad.functional.convolution import conv1d as conv1d
 from jaxgrad.functional.convolution import conv2d as conv2d
 from jaxgrad.functional.convolution import conv3d as conv3d
@@ -73,6 +84,12 @@ from jaxgrad.functional.convolution import conv_transpose3d as conv_transpose3d
 from jaxgrad.functional.convolution import fold as fold
 from jaxgrad.functional.convolution import unfold as unfold
 from jaxgrad.functional.ctc import ctc_loss as ctc_loss
+from jaxgrad.functional.decompositions import cholesky_inverse as cholesky_inverse
+from jaxgrad.functional.decompositions import cholesky_solve as cholesky_solve
+from jaxgrad.functional.diagonals import diag_embed as diag_embed
+from jaxgrad.functional.diagonals import diagflat as diagflat
+from jaxgrad.functional.diagonals import diagonal as diagonal
+from jaxgrad.functional.diagonals import trace as trace
 from jaxgrad.functional.distances import cdist as cdist
 from jaxgrad.functional.distances import cosine_embedding_loss as cosine_embedding_loss
 from jaxgrad.functional.distances import cosine_similarity as cosine_similarity
@@ -115,6 +132,17 @@ from jaxgrad.functional.embeddings import embedding as embedding
 from jaxgrad.functional.embeddings import embedding_bag as embedding_bag
 from jaxgrad.functional.embeddings import linear as linear
 from jaxgrad.functional.embeddings import one_hot as one_hot
+from jaxgrad.functional.exponents import float_power as float_power
+from jaxgrad.functional.exponents import frexp as frexp
+from jaxgrad.functional.exponents import ldexp as ldexp
+from jaxgrad.functional.exponents import logaddexp2 as logaddexp2
+from jaxgrad.functional.exponents import neg as neg
+from jaxgrad.functional.gammas import digamma as digamma
+from jaxgrad.functional.gammas import igamma as igamma
+from jaxgrad.functional.gammas import igammac as igammac
+from jaxgrad.functional.gammas import lgamma as lgamma
+from jaxgrad.functional.gammas import mvlgamma as mvlgamma
+from jaxgrad.functional.gammas import polygamma as polygamma
 from jaxgrad.functional.indexing import gather as gather
 from jaxgrad.functional.indexing import index_add as index_add
 from jaxgrad.functional.indexing import index_copy as index_copy
@@ -142,6 +170,9 @@ from jaxgrad.functional.losses import multilabel_soft_margin_loss as multilabel_
 from jaxgrad.functional.losses import poisson_nll_loss as poisson_nll_loss
 from jaxgrad.functional.losses import smooth_l1_loss as smooth_l1_loss
 from jaxgrad.functional.losses import soft_margin_loss as soft_margin_loss
+from jaxgrad.functional.matrices import det as det
+from jaxgrad.functional.matrices import logdet as logdet
+from jaxgrad.functional.matrices import slogdet as slogdet
 from jaxgrad.functional.normalization import batch_norm as batch_norm
 from jaxgrad.functional.normalization import group_norm as group_norm
 from jaxgrad.functional.normalization import instance_norm as instance_norm
@@ -205,6 +236,22 @@ from jaxgrad.functional.pooling import max_pool3d as max_pool3d
 from jaxgrad.functional.pooling import max_unpool1d as max_unpool1d
 from jaxgrad.functional.pooling import max_unpool2d as max_unpool2d
 from jaxgrad.functional.pooling import max_unpool3d as max_unpool3d
+from jaxgrad.functional.products import addbmm as addbmm
+from jaxgrad.functional.products import addmm as addmm
+from jaxgrad.functional.products import addmv as addmv
+from jaxgrad.functional.products import addr as addr
+from jaxgrad.functional.products import baddbmm as baddbmm
+from jaxgrad.functional.products import bmm as bmm
+from jaxgrad.functional.products import dot as dot
+from jaxgrad.functional.products import einsum as einsum
+from jaxgrad.functional.products import inner as inner
+from jaxgrad.functional.products import kron as kron
+from jaxgrad.functional.products import matmul as matmul
+from jaxgrad.functional.products import mm as mm
+from jaxgrad.functional.products import mv as mv
+from jaxgrad.functional.products import outer as outer
+from jaxgrad.functional.products import tensordot as tensordot
+from jaxgrad.functional.products import vdot as vdot
 from jaxgrad.functional.recurrent import gru_cell as gru_cell
 from jaxgrad.functional.recurrent import lstm_cell as lstm_cell
 from jaxgrad.functional.recurrent import rnn_relu_cell as rnn_relu_cell
@@ -241,3 +288,13 @@ from jaxgrad.functional.running import logcumsumexp as logcumsumexp
 from jaxgrad.functional.running import trapezoid as trapezoid
 from jaxgrad.functional.sampling import affine_grid as affine_grid
 from jaxgrad.functional.sampling import grid_sample as grid_sample
+from jaxgrad.functional.scatters import diagonal_scatter as diagonal_scatter
+from jaxgrad.functional.scatters import index_put as index_put
+from jaxgrad.functional.scatters import index_reduce as index_reduce
+from jaxgrad.functional.scatters import scatter_reduce as scatter_reduce
+from jaxgrad.functional.scatters import select_scatter as select_scatter
+from jaxgrad.functional.scatters import slice_scatter as slice_scatter
+from jaxgrad.functional.statistics import corrcoef as corrcoef
+from jaxgrad.functional.statistics import cov as cov
+from jaxgrad.functional.statistics import gradient as gradient
+from jaxgrad.functional.statistics import gumbel_softmax as gumbel_softmax

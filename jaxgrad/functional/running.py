@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, floating, in_opmath, is_floating, promoted
+from ._rule import derivative
 from .reductions import exact, widened
 
 
@@ -53,6 +54,10 @@ def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
         [0.     0.6931]
 
     Torch: `torch.logcumsumexp`.
+
+    Differs from jax in:
+        1. At an infinity the gradient is NaN, and elsewhere what it is without it
+           (`lax.cumlogsumexp`: more than the cotangents' sum at +inf, a number at -inf).
     """
     input = array(input)
     if not is_floating(input):
@@ -63,6 +68,19 @@ def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
     return input if not input.ndim else in_opmath(_logcumsumexp, input, axis=axis)
 
 
+def _logcumsumexp_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
+    # Each tangent is the one before it, weighted, and its own: a linear recurrence.
+    before = jnp.roll(out, 1, axis)
+    first = jnp.arange(out.shape[axis]).reshape(-1, *[1] * (out.ndim - axis - 1)) == 0
+    kept = jnp.where(first, 0, jnp.exp(jnp.where(first | (before == out), 0, before - out)))
+
+    def after(left: Any, right: Any) -> Any:
+        return left[0] * right[0], jnp.where(right[0] == 0, 0, left[1]) * right[0] + right[1]
+
+    return jax.lax.associative_scan(after, (kept, t * jnp.exp(x - out)), axis=axis)[1]
+
+
+@derivative(_logcumsumexp_derivative)
 def _logcumsumexp(x: jax.Array, *, axis: int) -> jax.Array:
     return jax.lax.cumlogsumexp(x, axis)
 

@@ -92,6 +92,7 @@ class Operator:
     torch_gradient: bool
     jit: bool
     drawn: int
+    invariant: Callable[..., Any] | None
     tolerance: Mapping[str, Tolerance]
     forward_mode: str
     source: tuple[str, ...]
@@ -113,6 +114,7 @@ def operator(
     torch_gradient: bool = False,
     jit: bool = True,
     drawn: int = 10,
+    invariant: Callable[..., Any] | None = None,
     tolerance: Mapping[str, Tolerance] | None = None,
     forward_mode: str = "",
     source: str = "",
@@ -134,6 +136,8 @@ def operator(
       torch_gradient: Ours is called with `torch_gradient=True`, except for `deviations`.
       jit: False for what cannot be traced (a shape that depends on values).
       drawn: How many calls are drawn; at least ten.
+      invariant: What is compared of several outputs, where each is known up to a sign: a function
+        of them in operators that both sides have.
       tolerance: A bound of its own for a dtype, with its reason.
       forward_mode: Why torch's forward mode contradicts its own gradient somewhere. Ours is then
         compared with the gradient's transpose, and torch's must still contradict it.
@@ -159,6 +163,7 @@ def operator(
             torch_gradient=torch_gradient,
             jit=jit,
             drawn=drawn,
+            invariant=invariant,
             tolerance=dict(tolerance or {}),
             forward_mode=forward_mode,
             source=tuple(source.split()),
@@ -178,6 +183,10 @@ def load() -> dict[str, Operator]:
 
 def torch_side(made: Operator) -> Callable[..., Any]:
     """torch's function of this name."""
+    return _compared(made, _torch_side(made))
+
+
+def _torch_side(made: Operator) -> Callable[..., Any]:
     import torch
 
     if made.torch is not None:
@@ -195,7 +204,14 @@ def jax_side(made: Operator) -> Callable[..., Any]:
     """Our function of this name."""
     from jaxgrad import functional
 
-    return _follow(functional, made.name)
+    return _compared(made, _follow(functional, made.name))
+
+
+def _compared(made: Operator, fun: Callable[..., Any]) -> Callable[..., Any]:
+    invariant = made.invariant
+    if invariant is None:
+        return fun
+    return lambda *args, **kwargs: invariant(*fun(*args, **kwargs))
 
 
 def _follow(place: Any, name: str) -> Any:

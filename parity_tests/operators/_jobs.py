@@ -85,7 +85,7 @@ def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
         return x
     if dtype.startswith("complex"):
         if x.dtype.kind != "c":
-            x = x + 1j * np.roll(x[..., ::-1] if x.ndim else x, 1)
+            x = np.asarray(x + 1j * np.roll(x[..., ::-1] if x.ndim else x, 1))
         return x.astype(dtype)
     if x.dtype.kind == "c":
         return x.astype(np.complex128 if dtype == "float64" else np.complex64)

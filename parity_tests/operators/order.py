@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import dims, floats
 
 
@@ -59,6 +59,16 @@ def msort(draw):
 
 @operator(
     "topk",
+    deviations=[
+        Deviation(
+            call([3.0, 1.0, 3.0, 3.0, 0.0], 2),
+            {
+                "forward/1": (np.array([2, 3]), np.array([0, 2])),
+                "gradient/0": ([0.0, 0.0, 1.0, 2.0, 0.0], [1.0, 0.0, 2.0, 0.0, 0.0]),
+            },
+            "torch leaves ties open: they are as its partial sort left them; ours keep their order",
+        )
+    ],
     points=[call(EVEN[:1], 2), call(EVEN[:1], 0), call(np.array(1.0), 1), call([1.0, nan, 2.0], 2)],
     raises=[Raises(call(np.ones(2), 3), RuntimeError, "k out of range", "k out of range")],
 )
@@ -71,6 +81,16 @@ def topk(draw):
 
 @operator(
     "kthvalue",
+    deviations=[
+        Deviation(
+            call([2.0, 1.0, 1.0, 1.0, 3.0], 2),
+            {
+                "forward/1": (3, 2),
+                "gradient/0": ([0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]),
+            },
+            "torch leaves ties open: they are as its selection left them; ours keep their order",
+        )
+    ],
     points=[call(EVEN[:1], 2), call([1.0, nan, 2.0], 3), call(np.array(1.0), 1)],
     raises=[
         Raises(call(np.ones(2), 3), RuntimeError, "out of range", "out of range"),

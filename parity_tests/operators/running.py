@@ -35,7 +35,10 @@ def cumprod(draw):
 
 @operator(
     "logcumsumexp",
-    points=[call([0.0, 1.0, 2.0], 0)],
+    points=[
+        call([0.0, 1.0, 2.0], 0),
+        *(call(x, 0) for x in ([inf, 1.0, 2.0], [-inf, -inf, 0.0], [1.0, -inf, 2.0], [1.0, nan])),
+    ],
     raises=[Raises(call(np.arange(3), 0), NotImplementedError, "logcumsumexp", "logcumsumexp")],
     forward_mode="torch's forward mode adds 1e-13 to the denominator",
     natural={"lax.cumlogsumexp(x, dim)": jax.lax.cumlogsumexp},

@@ -1,0 +1,88 @@
+"""Records of `jaxgrad.functional.complex_numbers`."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators._draw import broadcast, floats
+
+
+Z = [0j, 1 + 1j, -2 + 0j, 3j, 3 - 4j]
+SIZES, ANGLES = [1.0, 0.5, 2.0, 0.0, -1.0], [0.0, 1.0, -2.0, 1.0, 0.5]
+BOTH = ("complex128", "float64", "complex64")
+
+
+def one(draw):
+    return call(draw(floats()))
+
+
+for name in ("real", "conj"):
+    operator(name, elementwise=True, points=[call(Z)], dtypes=BOTH, source="P046")(one)
+operator(
+    "imag",
+    elementwise=True,
+    points=[call(Z)],
+    raises=[Raises(call([1.0]), RuntimeError, "non-complex", "non-complex")],
+    dtypes=("complex128", "complex64"),
+)(one)
+operator(
+    "angle",
+    elementwise=True,
+    points=[call(Z), call([0.0, -0.0, 1.0, -2.0, np.nan])],
+    natural={"jnp.angle(z)": jnp.angle},
+    dtypes=BOTH,
+)(one)
+operator(
+    "sgn",
+    elementwise=True,
+    points=[call(Z), call([0.0, 1.0, -2.0])],
+    natural={"jnp.sign(z)": jnp.sign},
+    dtypes=BOTH,
+    source="P050",
+)(one)
+operator(
+    "view_as_real",
+    points=[call(Z)],
+    raises=[Raises(call([1.0]), RuntimeError, "for complex", "for complex")],
+    dtypes=("complex128", "complex64"),
+)(one)
+
+
+@operator(
+    "view_as_complex",
+    raises=[
+        Raises(call(np.ones(3)), RuntimeError, "dimension of size 2", "dimension of size 2"),
+        Raises(call(np.ones(2, int)), RuntimeError, "only supported for", "only supported for"),
+    ],
+    dtypes=("float64", "float32"),
+)
+def view_as_complex(draw):
+    shape = draw(broadcast(1))[0]
+    return call(draw(floats((*shape, 2))))
+
+
+def two(draw):
+    left, right = draw(broadcast())
+    return call(draw(floats(left, low=0.1)), draw(floats(right)))
+
+
+DTYPES = Raises(call(np.ones(2), np.ones(2, "f4")), RuntimeError, "scalar type", "scalar type")
+INTEGERS = Raises(call(np.ones(2, int), np.ones(2, int)), RuntimeError, "Half, Fl", "Half, Fl")
+
+operator("complex", raises=[DTYPES, INTEGERS], dtypes=("float64", "float32"))(two)
+operator(
+    "polar",
+    elementwise=True,
+    points=[call(SIZES, ANGLES)],
+    torch_gradient=True,
+    forward_mode="torch's has the direction of the angle, its gradient the sign of the result",
+    deviations=[
+        Deviation(
+            call([-1.0, 0.0], [0.0, 0.0]),
+            {"gradient/0": ([-1.0, 0.0], [1.0, 1.0])},
+            "torch's gradient has the sign of the result and not the direction of the angle",
+        )
+    ],
+    raises=[DTYPES, INTEGERS],
+    dtypes=("float64", "float32"),
+)(two)

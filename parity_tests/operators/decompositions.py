@@ -1,0 +1,199 @@
+"""Records of `jaxgrad.functional.decompositions`: what does not depend on signs is compared."""
+
+import jax.numpy as jnp
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators._draw import floats
+from parity_tests.operators.matrices import _bad, _wide_or_tall, regular
+
+
+WIDE = ("float64", "float32")
+R, V = np.ones((2, 3)), np.ones(3)
+FILLED = "torch's gradient fills the triangle that is not read"
+UNSYMMETRIC = "torch's forward mode takes the tangent as it is, its gradient as if symmetric"
+
+
+def _symmetric(draw):
+    n = draw(st.integers(1, 3))
+    x = draw(floats((n, n), -1, 1))
+    return x + x.T + np.diag(4.0 + 2 * np.arange(n))
+
+
+@operator(
+    "linalg.cholesky",
+    points=[call([[4.0, 9.0], [1.0, 3.0]]), call([[4.0, 1.0], [9.0, 3.0]], upper=True)],
+    raises=[
+        _bad(R, words="batches of square matrices"),
+        _bad([[1.0, 2.0], [2.0, 1.0]], words="not positive-definite"),
+    ],
+    natural={"jnp.linalg.cholesky(x)": jnp.linalg.cholesky},
+    forward_mode=UNSYMMETRIC,
+    dtypes=WIDE,
+    source="P055",
+)
+def cholesky(draw):
+    return call(_symmetric(draw), upper=draw(st.booleans()))
+
+
+def _triangle(draw):
+    n, upper = draw(st.integers(1, 3)), draw(st.booleans())
+    x = regular(draw, n)
+    return np.triu(x) if upper else np.tril(x), upper
+
+
+@operator(
+    "cholesky_inverse",
+    torch_gradient=True,
+    forward_mode="torch's forward mode does not fill the triangle that its gradient fills",
+    deviations=[
+        Deviation(
+            call([[2.0, 0.0], [1.0, 3.0]]),
+            {"gradient/0": (
+                [[-5 / 36, -29 / 108], [-2 / 9, -7 / 54]],
+                [[-5 / 36, 0.0], [-2 / 9, -7 / 54]],
+            )},
+            FILLED,
+        )
+    ],
+    raises=[_bad(R, words="batches of square matrices")],
+    dtypes=WIDE,
+)  # fmt: skip
+def cholesky_inverse(draw):
+    return call(*_triangle(draw))
+
+
+@operator(
+    "cholesky_solve",
+    torch=torch.cholesky_solve,
+    torch_gradient=True,
+    deviations=[
+        Deviation(
+            call([[1.0], [0.0]], [[2.0, 0.0], [1.0, 3.0]]),
+            {
+                "gradient/1": (
+                    [[-2 / 9, -1 / 9], [-1 / 18, 1 / 18]],
+                    [[-2 / 9, 0.0], [-1 / 18, 1 / 18]],
+                )
+            },
+            FILLED,
+        )
+    ],
+    raises=[_bad(np.ones((3, 1)), np.eye(2), words="Incompatible matrix sizes")],
+    dtypes=WIDE,
+)
+def cholesky_solve(draw):
+    x, upper = _triangle(draw)
+    return call(draw(floats((len(x), draw(st.integers(1, 2))))), x, upper)
+
+
+@operator(
+    "linalg.qr",
+    invariant=lambda q, r: (q @ q.swapaxes(-1, -2), r * r, q[..., :1, :] * q),
+    raises=[
+        _bad(R, "x", words="unrecognized mode 'x'"),
+        _bad(V, words="at least 2 dim"),
+        Raises(call(R.T, "complete"), RuntimeError, "not diff", "not diff", when="backward"),
+    ],
+    dtypes=WIDE,
+    source="P056",
+)
+def qr(draw):
+    x = _wide_or_tall(draw)
+    return call(
+        x, draw(st.sampled_from(["reduced", "complete"] if len(x) < x.shape[1] else ["reduced"]))
+    )
+
+
+def _distinct(draw):
+    """Singular values that are far from each other."""
+    x = _wide_or_tall(draw)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    return (u * (s + 2 * np.arange(s.size)[::-1])) @ vh
+
+
+@operator(
+    "linalg.svd",
+    invariant=lambda u, s, vh: (
+        u[..., : s.shape[-1]] ** 2,
+        s,
+        u[..., : s.shape[-1]] @ vh[..., : s.shape[-1], :],
+        vh[..., : s.shape[-1], :] ** 2,
+    ),
+    raises=[_bad(V, words="at least 2 dim")],
+    dtypes=WIDE,
+    source="P056",
+)
+def svd(draw):
+    return call(_distinct(draw), draw(st.booleans()))
+
+
+@operator("linalg.svdvals", raises=[_bad(V, words="at least 2 dim")], dtypes=WIDE)
+def svdvals(draw):
+    return call(_distinct(draw))
+
+
+ASYMMETRIC = [[1.0, 5.0], [2.0, 3.0]]
+
+
+@operator(
+    "linalg.eigh",
+    invariant=lambda values, v: (values, v**2, v[..., :1, :] * v),
+    points=[call(ASYMMETRIC), call(ASYMMETRIC, "U"), call([[2.0, 0.0], [0.0, 2.0]])],
+    raises=[_bad(R, words="batches of square matrices"), _bad(np.eye(2), "X", words="'L' or 'U'")],
+    natural={"jnp.linalg.eigh(x)": lambda x, _="L": _invariant(*jnp.linalg.eigh(x))},
+    forward_mode=UNSYMMETRIC,
+    dtypes=WIDE,
+    source="P053 P054",
+)
+def eigh(draw):
+    return call(_symmetric(draw), draw(st.sampled_from(["L", "U"])))
+
+
+def _invariant(values, v):
+    return values, v**2, v[..., :1, :] * v
+
+
+@operator(
+    "linalg.eigvalsh",
+    points=[call(ASYMMETRIC), call([[2.0, 0.0], [0.0, 2.0]])],
+    raises=[_bad(R, words="batches of square matrices")],
+    natural={"jnp.linalg.eigvalsh(x)": jnp.linalg.eigvalsh},
+    dtypes=WIDE,
+    source="P054",
+)
+def eigvalsh(draw):
+    return call(_symmetric(draw), draw(st.sampled_from(["L", "U"])))
+
+
+def _spread(draw):
+    n = draw(st.integers(1, 3))
+    return draw(floats((n, n), -1, 1)) + np.diag(3.0 * np.arange(1, n + 1))
+
+
+@operator(
+    "linalg.eig",
+    invariant=lambda values, v: (values, (v * v.conj()).real),
+    points=[call([[0.0, 1.0], [-4.0, 0.0]])],
+    raises=[_bad(R, words="batches of square matrices")],
+    dtypes=WIDE,
+)
+def eig(draw):
+    return call(_spread(draw))
+
+
+@operator(
+    "linalg.eigvals",
+    points=[call([[0.0, 1.0], [-4.0, 0.0]])],
+    raises=[_bad(R, words="batches of square matrices")],
+    dtypes=WIDE,
+)
+def eigvals(draw):
+    return call(_spread(draw))
+
+
+@operator("linalg.lu_factor", raises=[_bad(V, words="2")], dtypes=WIDE)
+def lu_factor(draw):
+    return call(_wide_or_tall(draw))

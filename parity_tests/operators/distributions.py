@@ -1,0 +1,206 @@
+"""Records of `jaxgrad.functional.distributions`: torch's objects, without their checks."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch.distributions as td
+from hypothesis import strategies as st
+
+from parity_tests.operators import Sample, call, operator
+from parity_tests.operators._draw import broadcast, floats, integers
+
+
+inf = np.inf
+ANY, POSITIVE, UNIT = (-2.0, 2.0), (0.3, 3.0), (0.1, 0.9)
+Range = tuple[float, float] | int
+WIDE = ("float64", "float32")
+
+
+def _drawn(ranges: Sequence[Range], *, same: bool = False) -> Callable[..., Sample]:
+    """A value and parameters in these ranges, which broadcast; an int is a bound of counts.
+
+    `same`: of one shape, because torch writes into some of its divergences, without broadcasting.
+    """
+
+    def strategy(draw):
+        shapes = draw(broadcast(len(ranges)))
+        shapes = [shapes[0] for _ in ranges] if same else shapes
+        return call(*(
+            draw(integers(shape, 0, r)).astype(float) if isinstance(r, int)
+            else draw(floats(shape, *r))
+            for r, shape in zip(ranges, shapes, strict=True)
+        ))  # fmt: skip
+
+    strategy.__module__ = __name__
+    return strategy
+
+
+def _log_prob(made: Any) -> Callable[..., Any]:
+    return lambda value, *args, **kwargs: made(*args, **kwargs, validate_args=False).log_prob(value)
+
+
+def _divergence(made: Any) -> Callable[..., Any]:
+    def of(*args: Any) -> Any:
+        half = len(args) // 2
+        p, q = (made(*part, validate_args=False) for part in (args[:half], args[half:]))
+        return td.kl_divergence(p, q)
+
+    return of
+
+
+for name, made, ranges, points in (
+    ("normal", td.Normal, [ANY, ANY, POSITIVE], [[1.0, inf], [1.0, 0.0], [1.0, 1.0]]),
+    ("log_normal", td.LogNormal, [POSITIVE, ANY, POSITIVE], [[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]]),
+    ("laplace", td.Laplace, [ANY, ANY, POSITIVE], [[1.0, inf], [1.0, 0.0], [1.0, 1.0]]),
+    ("cauchy", td.Cauchy, [ANY, ANY, POSITIVE], [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]),
+    ("student_t", td.StudentT, [ANY, POSITIVE, ANY, POSITIVE], [[1.0], [2.0], [1.0], [1.0]]),
+    ("gumbel", td.Gumbel, [ANY, ANY, POSITIVE], [[0.0, inf], [0.0, 0.0], [1.0, 1.0]]),
+    ("half_normal", td.HalfNormal, [POSITIVE, POSITIVE], [[0.0, -1.0, 1.0], [1.0, 1.0, 0.0]]),
+    ("half_cauchy", td.HalfCauchy, [POSITIVE, POSITIVE], [[0.0, -1.0, 1.0], [1.0, 1.0, 0.0]]),
+    ("uniform", td.Uniform, [UNIT, (-1.0, 0.1), (0.9, 2.0)],
+        [[0.0, 1.0, -1.0, 0.5], [0.0, 0.0, 0.0, 0.5], [1.0, 1.0, 1.0, 0.5]]),
+    ("exponential", td.Exponential, [POSITIVE, POSITIVE], [[0.0, -1.0, 1.0], [1.0, 1.0, 0.0]]),
+    ("gamma", td.Gamma, [POSITIVE, POSITIVE, POSITIVE],
+        [[0.0, 0.0, 1.0], [1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]),
+    ("beta", td.Beta, [UNIT, POSITIVE, POSITIVE],
+        [[0.0, 1.0, 0.5], [1.0, 1.0, 2.0], [1.0, 2.0, 1.0]]),
+    ("poisson", td.Poisson, [4, POSITIVE], [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+    ("geometric", td.Geometric, [4, UNIT], [[0.0, 1.0, 0.0], [1.0, 1.0, 0.0]]),
+    ("bernoulli", td.Bernoulli, [2, UNIT], [[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]),
+    ("binomial", td.Binomial, [4, (4.0, 6.0), UNIT],
+        [[0.0, 2.0, 3.0], [2.0, 2.0, 2.0], [0.0, 1.0, 0.5]]),
+    ("negative_binomial", td.NegativeBinomial, [4, POSITIVE, UNIT],
+        [[0.0, 1.0], [0.0, 1.0], [0.5, 0.0]]),
+):  # fmt: skip
+    operator(
+        f"distributions.{name}_log_prob",
+        torch=_log_prob(made),
+        elementwise=True,
+        points=[call(*points)],
+        dtypes=WIDE,
+    )(_drawn(ranges))
+
+
+ZERO = [[0.0, 0.5, 0.5], [0.2, 0.3, 0.5]]
+
+
+def _classes(draw):
+    """The word probs or logits, and one of both for 2 or 3 classes."""
+    shape = (*draw(broadcast(1))[0], draw(st.integers(2, 3)))
+    word = draw(st.sampled_from(["probs", "logits"]))
+    return {word: draw(floats(shape, *(UNIT if word == "probs" else ANY)))}
+
+
+@operator(
+    "distributions.categorical_log_prob",
+    torch=_log_prob(td.Categorical),
+    points=[call(np.array([0, 1]), ZERO), call(np.array([0, 1]), logits=[[-inf, 0.0], [0.0, 1.0]])],
+    dtypes=WIDE,
+)
+def categorical(draw):
+    more = _classes(draw)
+    (x,) = more.values()
+    return call(draw(integers(x.shape[:-1], 0, x.shape[-1])), **more)
+
+
+def _multinomial(value, probs=None, logits=None):
+    made = td.Multinomial(1, probs, logits, validate_args=False)
+    return made.log_prob(value)
+
+
+@operator(
+    "distributions.multinomial_log_prob",
+    torch=_multinomial,
+    points=[call([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]], ZERO)],
+    dtypes=WIDE,
+)
+def multinomial(draw):
+    more = _classes(draw)
+    (x,) = more.values()
+    return call(draw(integers(x.shape, 0, 3)).astype(float), **more)
+
+
+@operator(
+    "distributions.dirichlet_log_prob",
+    torch=_log_prob(td.Dirichlet),
+    points=[call([[0.0, 1.0], [0.5, 0.5]], [[1.0, 1.0], [2.0, 1.0]])],
+    dtypes=WIDE,
+)
+def dirichlet(draw):
+    shape = (*draw(broadcast(1))[0], draw(st.integers(2, 3)))
+    return call(draw(floats(shape, *UNIT)), draw(floats(shape, *POSITIVE)))
+
+
+def _factor(draw, n):
+    return np.tril(draw(floats((n, n), -1, 1))) + 2 * np.eye(n)
+
+
+@operator(
+    "distributions.multivariate_normal_log_prob",
+    torch=_log_prob(td.MultivariateNormal),
+    forward_mode="torch's forward mode of cholesky takes the tangent as it is",
+    dtypes=WIDE,
+)
+def multivariate_normal(draw):
+    n = draw(st.integers(1, 3))
+    factor = _factor(draw, n)
+    loc = draw(floats((n,)))
+    x = draw(floats((draw(st.integers(1, 2)), n)))
+    if draw(st.booleans()):
+        return call(x, loc, scale_tril=factor)
+    return call(x, loc, factor @ factor.T)
+
+
+for name, made, ranges, points in (
+    ("normal", td.Normal, [ANY, POSITIVE, ANY, POSITIVE], [[1.0], [0.0], [1.0], [1.0]]),
+    ("laplace", td.Laplace, [ANY, POSITIVE, ANY, POSITIVE], [[1.0], [1.0], [1.0], [1.0]]),
+    ("gumbel", td.Gumbel, [ANY, POSITIVE, ANY, POSITIVE], [[1.0], [1.0], [1.0], [1.0]]),
+    ("cauchy", td.Cauchy, [ANY, POSITIVE, ANY, POSITIVE], [[1.0], [1.0], [1.0], [1.0]]),
+    ("exponential", td.Exponential, [POSITIVE, POSITIVE], [[0.0], [1.0]]),
+    ("poisson", td.Poisson, [POSITIVE, POSITIVE], [[1.0, 1.0], [0.0, 1.0]]),
+    ("gamma", td.Gamma, [POSITIVE] * 4, [[1.0], [1.0], [1.0], [1.0]]),
+    ("beta", td.Beta, [POSITIVE] * 4, [[1.0], [1.0], [1.0], [1.0]]),
+    ("uniform", td.Uniform, [(0.1, 0.4), (0.5, 1.0), (-1.0, 0.1), (1.0, 2.0)],
+        [[0.0, 0.0], [1.0, 1.0], [0.5, 0.0], [2.0, 1.0]]),
+    ("bernoulli", td.Bernoulli, [UNIT, UNIT], [[0.0, 1.0, 0.5, 0.5], [0.5, 0.5, 0.0, 1.0]]),
+    ("geometric", td.Geometric, [UNIT, UNIT], [[0.5], [0.5]]),
+):  # fmt: skip
+    operator(
+        f"distributions.{name}_kl_divergence",
+        torch=_divergence(made),
+        elementwise=True,
+        points=[call(*points)],
+        dtypes=WIDE,
+    )(_drawn(ranges, same=True))
+
+
+@operator("distributions.dirichlet_kl_divergence", torch=_divergence(td.Dirichlet), dtypes=WIDE)
+def dirichlet_divergence(draw):
+    shape = (*draw(broadcast(1))[0], draw(st.integers(2, 3)))
+    return call(draw(floats(shape, *POSITIVE)), draw(floats(shape, *POSITIVE)))
+
+
+@operator(
+    "distributions.categorical_kl_divergence",
+    torch=_divergence(td.Categorical),
+    points=[call(ZERO, ZERO[::-1])],
+    dtypes=WIDE,
+)
+def categorical_divergence(draw):
+    shape = (*draw(broadcast(1))[0], draw(st.integers(2, 3)))
+    return call(draw(floats(shape, *UNIT)), draw(floats(shape, *UNIT)))
+
+
+def _of_factors(p_loc, p_factor, q_loc, q_factor):
+    p, q = (
+        td.MultivariateNormal(loc, scale_tril=factor, validate_args=False)
+        for loc, factor in ((p_loc, p_factor), (q_loc, q_factor))
+    )
+    return td.kl_divergence(p, q)
+
+
+@operator("distributions.multivariate_normal_kl_divergence", torch=_of_factors, dtypes=WIDE)
+def normals_divergence(draw):
+    n = draw(st.integers(1, 3))
+    return call(*(x for _ in "pq" for x in (draw(floats((n,))), _factor(draw, n))))

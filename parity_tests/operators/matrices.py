@@ -1,0 +1,216 @@
+"""Records of `jaxgrad.functional.matrices`."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from jaxgrad.parity.compare import Tolerance
+from parity_tests.operators import Deviation, Raises, Sample, call, operator
+from parity_tests.operators._draw import floats, shapes
+
+
+inf, nan = np.inf, np.nan
+WIDE = ("float64", "float32", "complex128")
+SINGULAR = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
+COFACTORS = [[4.0, 4.0, -4.0], [-2.0, -2.0, 2.0], [0.0, 0.0, 0.0]]
+R, V, EYE = np.ones((2, 3)), np.ones(3), np.eye(2)
+
+
+def _bad(*args: Any, words: str, **kwargs: Any) -> Raises:
+    return Raises(call(*args, **kwargs), RuntimeError, words, words)
+
+
+NOT_SQUARE = _bad(R, words="batches of square matrices")
+NOT_MATRIX = _bad(V, words="at least 2 dim")
+
+
+def regular(draw: Any, n: int, batch: tuple[int, ...] = ()) -> np.ndarray:
+    """Square matrices that are far from singular."""
+    return draw(floats((*batch, n, n), -1, 1)) + 2.5 * np.eye(n)
+
+
+def _square(*options: Any) -> Callable[..., Sample]:
+    def strategy(draw):
+        batch = draw(st.sampled_from([(), (), (2,)]))
+        x = regular(draw, draw(st.integers(1, 3)), batch)
+        return call(x, *([draw(st.sampled_from(options))] if options else []))
+
+    strategy.__module__ = __name__
+    return strategy
+
+
+operator(
+    "linalg.det",
+    points=[call(np.zeros((0, 0))), call([[2.0]])],
+    torch_gradient=True,
+    deviations=[
+        Deviation(
+            call(SINGULAR),
+            {"gradient/0": (0.0, COFACTORS)},
+            "torch's gradient of a singular matrix is 0, and is that of cofactors if one asks for "
+            "a graph of it",
+        )
+    ],
+    raises=[NOT_SQUARE, NOT_MATRIX],
+    dtypes=WIDE,
+    source="P057",
+)(_square())
+operator("linalg.slogdet", raises=[NOT_SQUARE], dtypes=WIDE)(_square())
+operator(
+    "logdet",
+    points=[call([[0.0, 1.0], [1.0, 0.0]])],
+    raises=[_bad(R, words="logdet: A must be batches of square matrices")],
+    natural={"jnp.log(jnp.linalg.det(x))": lambda x: jnp.log(jnp.linalg.det(x))},
+    dtypes=WIDE[:2],
+)(_square())
+operator(
+    "linalg.inv",
+    raises=[NOT_SQUARE, _bad(SINGULAR, words="because the input matrix is singular")],
+    dtypes=WIDE,
+    source="P059",
+)(_square())
+operator("linalg.matrix_power", raises=[_bad(R, 2, words="batches of square matrices")])(
+    _square(0, 1, 2, 3)
+)
+operator(
+    "linalg.matrix_exp",
+    raises=[NOT_SQUARE, _bad(np.ones((2, 2), int), words="Expected a floating point")],
+    tolerance={"float32": Tolerance(4e-6, "the approximants are of other degrees: 28 ULP")},
+    dtypes=WIDE[:2],
+)(_square())
+
+
+def _cond(x, p=None):
+    """torch's; of other norms than 2 without its write into the inverse, which stops a second."""
+    if p in (None, 2, -2):
+        return torch.linalg.cond(x, p)
+    return torch.linalg.matrix_norm(x, p) * torch.linalg.matrix_norm(torch.linalg.inv(x), p)
+
+
+operator("linalg.cond", torch=_cond, raises=[NOT_MATRIX], dtypes=WIDE[:2])(
+    _square(None, 2, -2, "fro", 1, inf)
+)
+
+
+def _wide_or_tall(draw):
+    m, n = draw(st.permutations([1, 2, 3]))[:2]
+    return draw(floats((m, n), -1, 1)) + 2 * np.eye(m, n)
+
+
+@operator(
+    "linalg.pinv",
+    raises=[_bad(V, words="linalg.pinv")],
+    dtypes=WIDE[:2],
+)
+def pinv(draw):
+    return call(_wide_or_tall(draw))
+
+
+@operator(
+    "linalg.solve",
+    raises=[
+        _bad(SINGULAR, V, words="because the input matrix is singular"),
+        _bad(EYE, V, words="Incompatible shapes of A and B"),
+        _bad(R, R, words="batches of square matrices"),
+    ],
+    dtypes=WIDE,
+    source="P059",
+)
+def solve(draw):
+    n, k = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    batch = draw(st.sampled_from([(), (2,)]))
+    x = regular(draw, n, batch)
+    left = draw(st.booleans())
+    one = (n, k) if left else (k, n)
+    shapes = [(2, *one)] if batch else [one, (2, *one)]
+    if left:
+        shapes.append((*batch, n))
+    return call(x, draw(floats(draw(st.sampled_from(shapes)))), left=left)
+
+
+@operator(
+    "linalg.solve_triangular",
+    raises=[_bad(EYE, np.ones((3, 1)), upper=True, words="Incompatible shapes of A and B")],
+    dtypes=WIDE,
+)
+def solve_triangular(draw):
+    n, k = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    left, upper, unit = draw(st.booleans()), draw(st.booleans()), draw(st.booleans())
+    x = regular(draw, n, draw(st.sampled_from([(), (2,)])))
+    x = np.triu(x) if upper else np.tril(x)
+    b = draw(floats((n, k) if left else (k, n)))
+    return call(x, b, upper=upper, left=left, unitriangular=unit)
+
+
+@operator(
+    "linalg.lstsq",
+    raises=[_bad(R, np.ones((3, 1)), words="should match other.size(-2)")],
+    torch=torch.linalg.lstsq,
+    dtypes=WIDE[:2],
+)
+def lstsq(draw):
+    x = _wide_or_tall(draw)
+    return call(x, draw(floats((x.shape[0], draw(st.integers(1, 2))))))
+
+
+@operator(
+    "linalg.multi_dot",
+    torch=torch.linalg.multi_dot,
+    raises=[_bad([V], words="at least 2 tensors"), _bad([EYE, R.T], words="cannot be multiplied")],
+    dtypes=WIDE[:2],
+)
+def multi_dot(draw):
+    sizes = [draw(st.integers(1, 3)) for _ in range(draw(st.integers(3, 5)))]
+    arrays = [draw(floats(pair)) for pair in itertools.pairwise(sizes)]
+    if draw(st.booleans()):
+        arrays[0] = arrays[0][0]
+    return call(arrays)
+
+
+@operator(
+    "linalg.cross",
+    raises=[
+        _bad(EYE, EYE, words="must have length 3"),
+        _bad(V, np.ones((2, 3)), words="same number of dimensions"),
+    ],
+    dtypes=WIDE[:2],
+)
+def cross(draw):
+    shape = list(draw(shapes(low=1, high=2)))
+    dim = draw(st.integers(-len(shape), len(shape) - 1))
+    shape[dim] = 3
+    other = [n if n == 3 else draw(st.sampled_from([n, 1])) for n in shape]
+    return call(draw(floats(shape)), draw(floats(other)), dim=dim)
+
+
+@operator("linalg.vecdot", dtypes=WIDE)
+def vecdot(draw):
+    x = draw(floats(dims=1))
+    return call(x, draw(floats(x.shape)), dim=draw(st.integers(-x.ndim, x.ndim - 1)))
+
+
+@operator(
+    "linalg.vander",
+    points=[call([0.0, 1.0, -2.0])],
+    raises=[_bad(V, N=1, words="N must be greater than 1")],
+    natural={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
+    dtypes=WIDE[:2],
+)
+def vander(draw):
+    return call(draw(floats(draw(shapes(low=1)))), N=draw(st.integers(2, 4)))
+
+
+@operator(
+    "linalg.matrix_rank",
+    points=[call(SINGULAR), call(np.zeros((2, 3))), call(np.zeros((0, 3)))],
+    raises=[NOT_MATRIX],
+    dtypes=WIDE[:2],
+)
+def matrix_rank(draw):
+    x = _wide_or_tall(draw)
+    return call(x) if draw(st.booleans()) else call(x, rtol=draw(st.sampled_from([0.1, 0.5])))

@@ -1,0 +1,155 @@
+"""Records of `jaxgrad.functional.products`."""
+
+from collections.abc import Callable
+
+import numpy as np
+from hypothesis import strategies as st
+
+from parity_tests.operators import REAL, Raises, Sample, call, operator
+from parity_tests.operators._draw import broadcast, floats, shapes
+
+
+nan = np.nan
+ALL = (*REAL, "complex128")
+V, M, B = np.ones(3), np.ones((2, 3)), np.ones((1, 2, 3))
+EQUATIONS = ["ij,jk->ik", "ii->i", "ij->ji", "bij,bjk,k->bi", "...i,...i->...", "i,j", "ij,ij->"]
+SMALL = st.integers(1, 3)
+
+
+def _bad(*args, words: str, **kwargs) -> Raises:
+    return Raises(call(*args, **kwargs), RuntimeError, words, words)
+
+
+@operator(
+    "matmul",
+    points=[call(M, M.T), call(np.zeros((2, 0)), np.zeros((0, 3)))],
+    raises=[
+        _bad(V, np.array(1.0), words="at least 1D"),
+        _bad(V, V[:2], words="inconsistent tensor size"),
+        _bad(M, M, words="cannot be multiplied"),
+        _bad(M, M.T.astype("f4"), words="same dtype"),
+    ],
+    dtypes=ALL,
+)
+def matmul(draw):
+    left, right = draw(broadcast())
+    n, m, k = draw(SMALL), draw(SMALL), draw(SMALL)
+    x, y = (*left, n, m), (*right, m, k)
+    if draw(st.booleans()):
+        x = (m,)
+    elif draw(st.booleans()):
+        y = (m,)
+    return call(draw(floats(x)), draw(floats(y)))
+
+
+def _shaped(*letters: str) -> Callable[..., Sample]:
+    """Arrays of these dims, each letter a size."""
+
+    def strategy(draw):
+        sizes = {c: draw(SMALL) for c in "bijk"}
+        return call(*(draw(floats(tuple(sizes[c] for c in word))) for word in letters))
+
+    strategy.__module__ = __name__
+    return strategy
+
+
+def _added(*letters: str) -> Callable[..., Sample]:
+    def strategy(draw):
+        made = _shaped(*letters)(draw)
+        x = made.args[0]
+        x = draw(st.sampled_from([x, x[..., :1], x[(0,) * (x.ndim - 1)]]))
+        beta, alpha = (draw(st.sampled_from([1, 0, 0.5, -2.0])) for _ in range(2))
+        return call(x, *made.args[1:], beta=beta, alpha=alpha)
+
+    strategy.__module__ = __name__
+    return strategy
+
+
+operator(
+    "mm",
+    raises=[_bad(V, M, words="must be a matrix"), _bad(M, M, words="cannot be multiplied")],
+    dtypes=ALL,
+)(_shaped("ij", "jk"))
+operator(
+    "bmm",
+    raises=[_bad(M, M, words="must be a 3D tensor"), _bad(B, B, words="first two dimensions of")],
+)(_shaped("bij", "bjk"))
+operator(
+    "mv",
+    raises=[_bad(V, V, words="matrix @ vector expected"), _bad(M, V[:2], words="size mismatch")],
+)(_shaped("ij", "j"))
+operator(
+    "dot",
+    points=[call(np.zeros(0), np.zeros(0))],
+    raises=[
+        _bad(V, M, words="1D tensors expected"),
+        _bad(V, V.astype("f4"), words="same dtype"),
+        _bad(V, V[:2], words="inconsistent tensor size"),
+    ],
+    dtypes=ALL,
+)(_shaped("i", "i"))
+operator("vdot", raises=[_bad(V, V[:2], words="inconsistent tensor size")], dtypes=ALL)(
+    _shaped("i", "i")
+)
+operator(
+    "outer", raises=[_bad(M, V, words="Expected 1-D argument self")], points=[call(V, np.arange(2))]
+)(_shaped("i", "j"))
+
+
+@operator("inner", raises=[_bad(M, V[:2], words="last dimension must match")])
+def inner(draw):
+    if draw(st.booleans()):
+        return call(draw(floats()), draw(floats(())))
+    n = draw(SMALL)
+    shape = st.tuples(SMALL, st.just(n))
+    return call(draw(floats(draw(shape))), draw(floats(draw(shape)[draw(st.integers(0, 1)) :])))
+
+
+@operator("kron", points=[call(np.array(2.0), V), call(V, np.arange(2))])
+def kron(draw):
+    return call(*(draw(floats(draw(shapes(high=2, side=3)))) for _ in range(2)))
+
+
+@operator(
+    "tensordot",
+    raises=[
+        _bad(M, M, 1, words="need to match"),
+        _bad(M, M, ([0], [0, 1]), words="same length"),
+    ],
+    dtypes=ALL,
+)
+def tensordot(draw):
+    i, j, k = draw(SMALL), draw(SMALL), draw(SMALL)
+    x = draw(floats((i, j, k)))
+    shape, dims = draw(
+        st.sampled_from([((j, k), 2), ((k, i), 1), ((i, k), ([0, 2], [0, 1])), ((i,), 0)])
+    )
+    return call(x, draw(floats(shape)), dims)
+
+
+@operator(
+    "einsum",
+    raises=[
+        _bad("ij,jk->ik", M, M, words="einsum()"),
+        _bad("ij,jk->ik", M, words="einsum()"),
+    ],
+    dtypes=ALL,
+)
+def einsum(draw):
+    equation = draw(st.sampled_from(EQUATIONS))
+    sizes = {c: draw(SMALL) for c in "bijk"}
+    words = equation.split("->")[0].replace("...", "b").split(",")
+    return call(equation, *(draw(floats(tuple(sizes[c] for c in word))) for word in words))
+
+
+operator(
+    "addmm",
+    points=[call([[nan]], [[1.0]], [[2.0]], beta=0)],
+    raises=[_bad(M, V, M, words="must be a matrix"), _bad(M, M, M, words="cannot be multiplied")],
+)(_added("ik", "ij", "jk"))
+operator("addmv", raises=[_bad(V, V, V, words="matrix @ vector expected")])(_added("i", "ij", "j"))
+operator("addr", raises=[_bad(M, M, V, words="Expected 1-D argument vec1")])(_added("ij", "i", "j"))
+operator("baddbmm", raises=[_bad(B, B, B, words="first two dimensions of")])(
+    _added("bik", "bij", "bjk")
+)
+operator("addbmm", raises=[_bad(M, M, B, words="must be a 3D tensor")])(_added("ik", "bij", "bjk"))

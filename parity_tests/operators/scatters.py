@@ -1,0 +1,174 @@
+"""Records of `jaxgrad.functional.scatters`."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators._draw import dims, floats, integers, shapes
+
+
+nan = np.nan
+X = np.arange(6.0).reshape(2, 3)
+FOUR, SLOTS = np.array([1.0, 5.0, 7.0, 0.0]), np.array([1, 1, 2])
+REDUCES = ["sum", "prod", "mean", "amax", "amin"]
+SIZE = "size equal to the slice"
+SHARED = "torch counts the input's element among equal extremes where it is not reduced"
+
+
+def _bad(*args, torch: str, ours: str = "", error: Any = RuntimeError, **kwargs):
+    return Raises(call(*args, **kwargs), error, torch, ours or torch)
+
+
+def _at(x, _, i, y, how, include_self=True):
+    """What a person writes with `.at`: a neutral element first, where the input is left out."""
+    ways = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "max", "amin": "min"}
+    start = {"prod": 1.0, "amax": -np.inf, "amin": np.inf}.get(how, 0.0)
+    cells = x if include_self else x.at[i].set(start)
+    found = getattr(cells.at[i], ways[how])(y)
+    if how != "mean":
+        return found
+    return found / np.maximum(np.bincount(AT, minlength=x.size) + include_self, 1)
+
+
+CELLS = [1.0, 5.0, 7.0, 0.0, 2.0, 3.0]
+AT, SRC = np.array([1, 1, 2, 3, 3, 4, 4]), [5.0, 5.0, 7.0, 0.0, 2.0, nan, 1.0]
+
+
+def _points(reduces):
+    for how in reduces:
+        yield call(CELLS, 0, AT, SRC, how)
+    yield call(CELLS, 0, AT, SRC, "amax", include_self=False)
+    yield call(CELLS, 0, AT, SRC, "prod", include_self=False)
+
+
+DEVIATION = Deviation(
+    call([1.0, 5.0], 0, np.array([1, 1]), [5.0, 5.0], "amax", include_self=False),
+    {"gradient/3": ([2 / 3, 2 / 3], [1.0, 1.0])},
+    SHARED,
+)
+
+
+@operator(
+    "scatter_reduce",
+    torch=torch.scatter_reduce,
+    torch_gradient=True,
+    deviations=[DEVIATION],
+    points=[
+        *_points(["sum", "mean", "prod", "amax", "amin"]),
+        call(np.arange(6), 0, AT, np.arange(7), "mean"),
+    ],
+    raises=[
+        _bad(X, 1, np.array([[3]]), X, "amax", torch="out of bounds"),
+        _bad(FOUR, 0, SLOTS, FOUR[:3], "foo", torch="must be either sum"),
+        _bad(FOUR, 0, SLOTS, FOUR[:3].astype("f4"), "sum", torch="to be equal to src.dtype"),
+    ],
+    natural={"x.at[i].max(y)": _at},
+    forward_mode="torch's forward mode of a product is 0",
+)
+def scatter_reduce(draw):
+    shape = draw(shapes(low=1))
+    dim = draw(dims(len(shape)))
+    size = [draw(st.integers(1, n)) for n in shape]
+    size[dim] = draw(st.integers(1, 4))
+    index = draw(integers(size, 0, shape[dim]))
+    how = draw(st.sampled_from(REDUCES))
+    x, y = draw(floats(shape)), draw(floats(size))
+    return call(x, dim, index, y, how, include_self=draw(st.booleans()))
+
+
+@operator(
+    "index_reduce",
+    torch=torch.index_reduce,
+    torch_gradient=True,
+    deviations=[DEVIATION],
+    points=[*_points(["prod", "amax"])],
+    raises=[
+        _bad(FOUR, 0, SLOTS, FOUR[:3], "sum", torch="Expected reduce to be one of"),
+        _bad(FOUR, 0, SLOTS[:1], FOUR[:3], "amax", torch="Number of indices"),
+        _bad(FOUR, 0, SLOTS, FOUR[:3].astype("f4"), "amax", torch="same scalar type"),
+        _bad(FOUR, 0, SLOTS + 9, FOUR[:3], "amax", torch="out of", error=IndexError),
+    ],
+    natural={"x.at[i].max(y)": _at},
+)  # fmt: skip
+def index_reduce(draw):
+    x = draw(floats(draw(shapes(low=1))))
+    dim = draw(dims(x.ndim))
+    index = draw(integers((draw(st.integers(1, 4)),), 0, x.shape[dim]))
+    shape = list(x.shape)
+    shape[dim] = index.size
+    how = draw(st.sampled_from(REDUCES[1:]))
+    return call(x, dim, index, draw(floats(shape)), how, include_self=draw(st.booleans()))
+
+
+@operator(
+    "index_put",
+    torch=torch.index_put,
+    points=[
+        call(FOUR, (SLOTS,), [5.0, 6.0, 7.0]),
+        call(FOUR, (SLOTS,), [5.0, 6.0, 7.0], True),
+        call(X, (np.array([[0], [-1]]), np.array([0, 2])), np.array(9.0)),
+    ],
+    raises=[
+        _bad(FOUR, (SLOTS + 3,), FOUR[:3], torch="out of bounds", error=IndexError),
+        _bad(FOUR, (SLOTS,), FOUR[:3].astype("f4"), torch="source and destination dtypes match"),
+    ],
+    natural={"x.at[i].set(y)": lambda x, i, y, add=False: (
+        x.at[i].add(y) if add else x.at[i].set(y))},
+    forward_mode="torch's keeps the last tangent of an index, its gradient goes to all",
+    source="P068",
+)  # fmt: skip
+def index_put(draw):
+    x = draw(floats(draw(shapes(low=2))))
+    first = np.argsort(draw(floats(x.shape[:1])))[: draw(st.integers(1, len(x)))]
+    shape = (first.size, *x.shape[1:])
+    return call(x, (first,), draw(floats(shape[draw(st.integers(0, 1)) :])), draw(st.booleans()))
+
+
+@operator(
+    "select_scatter",
+    raises=[
+        _bad(X, FOUR, 0, 1, torch=SIZE),
+        _bad(X, FOUR[:3], 0, 2, torch="out of range", error=IndexError),
+    ],
+)
+def select_scatter(draw):
+    x = draw(floats(draw(shapes(low=1))))
+    dim = draw(dims(x.ndim))
+    shape = np.delete(x.shape, dim)
+    n = x.shape[dim]
+    return call(x, draw(floats(tuple(shape))), dim, draw(st.integers(-n, n - 1)))
+
+
+@operator(
+    "slice_scatter",
+    points=[call(FOUR, [1.0], 0, -1, 9)],
+    raises=[
+        _bad(FOUR, FOUR[:3], 0, 1, 3, torch=SIZE),
+        _bad(FOUR, FOUR, 0, 0, 3, 0, torch="must be positive"),
+    ],
+)
+def slice_scatter(draw):
+    x = draw(floats(draw(shapes(low=1))))
+    dim = draw(dims(x.ndim))
+    ends = draw(st.integers(0, 2)), draw(st.sampled_from([None, 2, 3])), draw(st.integers(1, 3))
+    places = [slice(None)] * x.ndim
+    places[dim] = slice(*ends)
+    return call(x, draw(floats(x[tuple(places)].shape)), dim, *ends)
+
+
+@operator(
+    "diagonal_scatter",
+    raises=[
+        _bad(X, FOUR, torch=SIZE),
+        _bad(FOUR, FOUR, torch="out of range", error=IndexError),
+    ],
+)
+def diagonal_scatter(draw):
+    x = draw(floats(draw(shapes(low=2, least=2))))
+    rows, columns = draw(st.permutations(range(x.ndim)))[:2]
+    offset = draw(st.integers(-1, 1))
+    shape = np.diagonal(x, offset, rows, columns).shape
+    return call(x, draw(floats(shape)), offset, rows, columns)

@@ -1,0 +1,76 @@
+"""Records of `jaxgrad.functional.statistics`."""
+
+from unittest import mock
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import dims, floats, integers, shapes
+
+
+CUBE, V = np.ones((2, 2, 2)), np.arange(4.0)
+
+
+def _bad(*args, words: str, **kwargs) -> Raises:
+    return Raises(call(*args, **kwargs), RuntimeError, words, words)
+
+
+@operator(
+    "cov",
+    points=[call([1.0, 2.0, 4.0]), call(np.arange(6).reshape(2, 3)), call([[1.0], [2.0]])],
+    raises=[
+        _bad(CUBE, words="two or fewer dimensions"),
+        _bad(V > 1, words="bool dtype"),
+        _bad(V, fweights=V, words="integral dtype"),
+        _bad(V, fweights=np.ones(3, int), words="same numel"),
+        _bad(V, aweights=-V, words="cannot be negative"),
+    ],
+    dtypes=("float64", "float32", "complex128"),
+)
+def cov(draw):
+    x = draw(floats((draw(st.integers(1, 3)), draw(st.integers(2, 4)))))
+    n = x.shape[1]
+    more = {"correction": draw(st.integers(0, 1))}
+    if draw(st.booleans()):
+        more["fweights"] = draw(integers((n,), 1, 4))
+    return call(x, **more)
+
+
+@operator("corrcoef", raises=[_bad(CUBE, words="two or fewer dimensions")])
+def corrcoef(draw):
+    return call(draw(floats((draw(st.integers(1, 3)), draw(st.integers(3, 5))))))
+
+
+@operator(
+    "gradient",
+    torch=torch.gradient,
+    points=[call([1.0, 2.0, 4.0, 8.0], spacing=[np.array([0.0, 1.0, 3.0, 4.0])])],
+    raises=[
+        _bad(V, edge_order=3, words="only supports edge_order=1 and"),
+        _bad(V[:1], words="at least edge_order+1"),
+        _bad(V, spacing=(1.0, 2.0), words="a list of length"),
+    ],
+)
+def gradient(draw):
+    x = draw(floats(draw(shapes(low=1, high=2, least=3))))
+    dim = draw(st.sampled_from([None, draw(dims(x.ndim)), tuple(range(x.ndim))]))
+    spacing = draw(st.sampled_from([1, 0.5, 2]))
+    return call(x, spacing=spacing, dim=dim, edge_order=draw(st.integers(1, 2)))
+
+
+def _gumbel_softmax(logits, tau=1, hard=False, dim=-1, *, noise):
+    """torch's own, with this noise in the place of its random one."""
+    with mock.patch.object(torch.Tensor, "exponential_", return_value=torch.exp(-noise)):
+        return torch.nn.functional.gumbel_softmax(logits, tau, hard, dim=dim)
+
+
+@operator(
+    "gumbel_softmax",
+    torch=_gumbel_softmax,
+)
+def gumbel_softmax(draw):
+    x = draw(floats(draw(shapes(low=1))))
+    tau, hard = draw(st.sampled_from([1, 0.5])), draw(st.booleans())
+    return call(x, tau, hard, dim=draw(dims(x.ndim)), noise=draw(floats(x.shape)))
