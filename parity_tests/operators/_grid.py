@@ -144,9 +144,7 @@ def _paired(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[dict[str, Any],
     return left, right
 
 
-def _judges(
-    theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]
-) -> dict[str, Any]:
+def _judges(theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -> dict[str, Any]:
     """torch in float64 on the rounded inputs, and on inputs moved by one ULP in the job's dtype."""
 
     def run(arrays: list[np.ndarray]) -> dict[str, Any]:
