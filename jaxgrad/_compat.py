@@ -118,6 +118,8 @@ def short_line(eqn: jex_core.JaxprEqn) -> str:
     return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
 
 
+_JAX = str(pathlib.Path(jax.__file__).parent)
+_PROVING = str(pathlib.Path(_OWN, "parity"))  # it runs programs, and is none
 _STDLIB = str(pathlib.Path(pathlib.__file__).parent)
 _FRAMEWORKS = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "chex", "jaxtyping", "numpy")
 
@@ -143,6 +145,37 @@ def user_line(eqn: jex_core.JaxprEqn) -> str:
         if not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path):
             return f"{pathlib.Path(path).name}:{frame.line_num}"
     return ""
+
+
+def own_name(eqn: jex_core.JaxprEqn) -> str:
+    """The name of JAX's own function that a `jit` or a custom rule holds (`clip`), or ""."""
+    inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
+    made = getattr(inner, "debug_info", None)
+    if made is None or not (made.func_filename or "").startswith(_JAX):
+        return ""
+    return made.func_name
+
+
+def is_own(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a function of this package made `eqn` (not one that only called the user's)."""
+    traceback = eqn.source_info.traceback
+    for frame in traceback.frames if traceback is not None else ():
+        if frame.file_name.startswith(_OWN):
+            return not frame.file_name.startswith(_PROVING)
+        if not _is_framework(frame.file_name) and not frame.file_name.startswith(_STDLIB):
+            return False
+    return False
+
+
+def callers(eqn: jex_core.JaxprEqn) -> set[str]:
+    """The functions between an equation and the user's line."""
+    traceback = eqn.source_info.traceback
+    names: set[str] = set()
+    for frame in traceback.frames if traceback is not None else ():
+        if not frame.file_name.startswith((_OWN, _STDLIB)) and not _is_framework(frame.file_name):
+            break
+        names.add(frame.function_name.rpartition(".")[2])
+    return names
 
 
 def enable_x64(on: bool = True) -> Any:
