@@ -17,6 +17,7 @@ from torch.nn.utils import parametrizations
 
 from jaxgrad.parity.compare import compare
 from jaxgrad.parity.interop import to_jax, to_numpy, to_torch
+from parity_tests.operators._jax import QUICK
 
 
 try:
@@ -103,7 +104,8 @@ CELLS = {
     "InstanceNorm3d": cell("InstanceNorm3d", draw(2, 3, 2, 2, 2), 3, drawn=False),
     "Conv1d": cell("Conv1d", X3, 3, 4, 3, padding=1),
     "Conv1d/reflect": cell("Conv1d", X3, 3, 4, 3, padding=2, padding_mode="reflect"),
-    "Conv2d": cell("Conv2d", X4, 2, 4, (3, 2), 2, 1, groups=2),
+    # Not (3, 2): the gradient of that grouped float64 kernel aborts XLA (jaxlib 0.10, on CPU).
+    "Conv2d": cell("Conv2d", X4, 2, 4, 3, 2, 1, groups=2),
     "Conv2d/same": cell("Conv2d", X4, 2, 3, (2, 3), padding="same", dilation=2, bias=False),
     "Conv2d/circular": cell("Conv2d", X4, 2, 3, (2, 3), padding="same", padding_mode="circular"),
     "Conv2d/replicate": cell("Conv2d", X4, 2, 3, 3, padding=(1, 2), padding_mode="replicate"),
@@ -223,32 +225,44 @@ def torch_run(module: Any, inputs: Any, options: Any) -> Any:
     )
 
 
-def jax_run(module: Any, inputs: Any, options: Any, mode: Callable[..., Any]) -> Any:
-    arrays, options = to_jax(inputs), to_jax(options)
-    leaves, treedef = jax.tree.flatten(arrays)
-    floats = [i for i, x in enumerate(leaves) if jnp.issubdtype(x.dtype, jnp.floating)]
-    graph, params, rest = nnx.split(module, nnx.Param, ...)
+def program(graph: Any, inputs: Any, options: Any) -> Callable[..., Any]:
+    """(params, state, floats of the inputs) -> gradients by params and floats, output, state."""
+    leaves, treedef = jax.tree.flatten(inputs)
 
-    @mode
-    def run(params: Any, given: Any) -> Any:
-        def loss(params: Any, given: Any) -> Any:
-            full = list(leaves)
-            for i, x in zip(floats, given, strict=True):
-                full[i] = x
-            model = nnx.merge(graph, params, rest)
+    def run(params: Any, rest: Any, given: list[Any]) -> Any:
+        def loss(params: Any, given: list[Any]) -> Any:
+            left = iter(given)
+            full = [next(left) if _moves(x) else x for x in leaves]
+            model = nnx.merge(graph, params, rest, copy=True)
             out = model(*jax.tree.unflatten(treedef, full), **options)
             state = nnx.split(model, nnx.Param, ...)[2]
             return weighted(out, lambda x: jnp.arange(1.0, x.size + 1)), (out, state)
 
         return jax.grad(loss, (0, 1), has_aux=True)(params, given)
 
-    (grads, moved), (out, state) = run(params, [leaves[i] for i in floats])
+    return run
+
+
+def _moves(x: Any) -> bool:
+    return jnp.issubdtype(x.dtype, jnp.floating)
+
+
+def jax_run(module: Any, inputs: Any, options: Any, compiled: dict[bool, Any], jit: bool) -> Any:
+    """`compiled` is kept from step to step: one program for training, one for evaluation."""
+    inputs, options = to_jax(inputs), to_jax(options)
+    graph, params, rest = nnx.split(module, nnx.Param, ...)
+    training = all(m.training for _, m in nnx.iter_graph(module) if hasattr(m, "training"))
+    if training not in compiled:
+        run = program(graph, inputs, options)
+        compiled[training] = jax.jit(run, compiler_options=QUICK) if jit else run
+    given = [x for x in jax.tree.leaves(inputs) if _moves(x)]
+    (grads, moved), (out, state) = compiled[training](params, rest, given)
     nnx.update(module, state)
     named = layers.state_dict(nnx.merge(graph, grads, rest))
     own = {key for key, _ in _parameters(module)}
     return to_numpy(
         {
-            "out": [x for x in jax.tree.leaves(out)],
+            "out": list(jax.tree.leaves(out)),
             "params": {key: x for key, x in named.items() if key in own},
             "inputs": moved,
             "state": layers.state_dict(module),
@@ -269,26 +283,27 @@ def none_as_zeros(theirs: Any, ours: Any) -> Any:
     return theirs
 
 
-@pytest.mark.parametrize("mode", ("eager", "jit"))
-@pytest.mark.parametrize("name", CELLS)
-def test_layer(name, mode):
+EAGER = ("Linear", "Embedding", "LayerNorm", "BatchNorm1d", "GRUCell", "spectral_norm")
+RUNS = [(name, True) for name in CELLS] + [(name, False) for name in EAGER]
+
+
+@pytest.mark.parametrize("name, jit", RUNS, ids=[f"{n}-{'eager jit'.split()[j]}" for n, j in RUNS])
+def test_layer(name, jit):
     """Three steps of training and one of evaluation: outputs, gradients, running statistics."""
-    if mode == "jit" and "/" in name:
-        pytest.skip("under jit each layer once")
     torch.manual_seed(0)
     theirs, ours = CELLS[name].torch(), CELLS[name].jax()
     with torch.no_grad():  # norms begin with ones and zeros
         for p in theirs.parameters():
             p.add_(torch.linspace(0.1, 0.3, p.numel(), dtype=F64).reshape(p.shape))
     assert layers.load_state_dict(ours, theirs.state_dict()) == ([], [])
-    transform = jax.jit if mode == "jit" else (lambda f: f)
+    compiled: dict[bool, Any] = {}
     for step in range(4):
         if step == 3:
             theirs.eval()
             ours.eval()
         inputs = moved(CELLS[name].inputs, step)
         wanted = torch_run(theirs, inputs, CELLS[name].options)
-        got = jax_run(ours, inputs, CELLS[name].options, transform)
+        got = jax_run(ours, inputs, CELLS[name].options, compiled, jit)
         found = compare(none_as_zeros(wanted, got), got)
         assert found.verdict in ("bitwise", "close"), (step, found.first)
 
@@ -478,7 +493,7 @@ def test_what_is_not_supported_says_so():
 
 def test_an_error_leaves_the_running_statistics():
     norm = layers.BatchNorm1d(3)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="more than 1 value per channel"):
         norm(jnp.ones((1, 3)))
     assert norm.num_batches_tracked[...] == 0 and (norm.running_mean[...] == 0).all()
 
@@ -556,7 +571,7 @@ def test_dropout_by_a_key():
 
 def test_dropout_between_recurrent_layers():
     gru = layers.GRU(3, 4, 2, dropout=0.5, rngs=rngs())
-    x = jnp.ones((5, 2, 3))
+    x = jnp.ones((5, 2, 3), jnp.float32)
     assert (gru(x)[0] != gru(x)[0]).any()
     gru.eval()
     assert (gru(x)[0] == gru(x)[0]).all()
