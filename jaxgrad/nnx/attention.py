@@ -49,6 +49,12 @@ class MultiheadAttention(Layer):
     Torch: `torch.nn.MultiheadAttention`.
     """
 
+    in_proj_weight: Any
+    in_proj_bias: Any
+    bias_k: Any
+    bias_v: Any
+    rngs: Any
+
     def __init__(
         self,
         embed_dim: int,

@@ -32,6 +32,7 @@ class Dropout(Layer):
     """
 
     _fun: Callable[..., Array] = staticmethod(functional.dropout)
+    rngs: Any
 
     def __init__(self, p: float = 0.5, *, rngs: nnx.Rngs | None = None) -> None:
         super().__init__()

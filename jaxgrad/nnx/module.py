@@ -21,6 +21,8 @@ class Layer(nnx.Module):
     """A layer. `train()` and `eval()` of flax set `deterministic`, which is `not training`."""
 
     deterministic: bool
+    weight: Any  # of most layers: a variable, None, or what a parametrization computes
+    bias: Any
 
     def __init__(self) -> None:
         self.deterministic = False

@@ -124,6 +124,9 @@ class _Running(Layer):
     """Running statistics of channels."""
 
     ndims: tuple[int, ...] = ()  # that an input may have
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
 
     def __init__(
         self,
@@ -172,11 +175,10 @@ class _BatchNorm(_Running):
         self.check(input)
         tracked = self.track_running_stats
         moves = self.training and tracked
-        factor: Any = 0.0 if self.momentum is None else self.momentum
-        if moves:
-            count = value(self.num_batches_tracked) + 1
-            if self.momentum is None:  # the mean over all batches
-                factor = 1.0 / count.astype(value(self.running_mean).dtype)
+        count = value(self.num_batches_tracked) + 1 if moves else 0
+        factor: Any = self.momentum
+        if factor is None:  # the mean over all batches
+            factor = 1.0 / count.astype(value(self.running_mean).dtype) if moves else 0.0
         found = functional.batch_norm(
             input,
             value(self.running_mean),

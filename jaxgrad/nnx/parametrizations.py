@@ -146,6 +146,9 @@ class _SpectralNorm(Layer):
 class _Vectors(nnx.Module):
     """The singular vectors, as good as the iterations made them."""
 
+    _u: Any
+    _v: Any
+
     def __init__(self, weight: Array, eps: float, dim: int, key: Array) -> None:
         if weight.ndim == 1:
             return

@@ -152,6 +152,7 @@ class _Recurrent(Layer):
 
     gates = 1
     states = 1  # that a cell has: a hidden one, and a cell's
+    rngs: Any
 
     def __init__(
         self,
