@@ -175,7 +175,7 @@ class _BatchNorm(_Running):
         self.check(input)
         tracked = self.track_running_stats
         moves = self.training and tracked
-        count = value(self.num_batches_tracked) + 1 if moves else 0
+        count: Any = value(self.num_batches_tracked) + 1 if moves else 0
         factor: Any = self.momentum
         if factor is None:  # the mean over all batches
             factor = 1.0 / count.astype(value(self.running_mean).dtype) if moves else 0.0
