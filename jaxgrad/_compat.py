@@ -129,18 +129,19 @@ def _is_framework(path: str) -> bool:
     return "site-packages/" in path and package in _FRAMEWORKS
 
 
-def user_line(eqn: jex_core.JaxprEqn) -> str:
+def user_line(eqn: jex_core.JaxprEqn, *, inlined: bool = False) -> str:
     """`file:line` of the innermost frame outside of the frameworks that made `eqn`, or "".
 
     A model may be an installed package itself; what it calls of JAX's libraries is not its line.
 
     What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
-    called: its frames end at that `jit`, and the line is that of the equation around it.
+    called: its frames end at that `jit`, and the line is that of the equation around it. Not so
+    where it was `inlined` (`jnp.abs`): then the frames are those of this call.
     """
     traceback = eqn.source_info.traceback
     for frame in traceback.frames if traceback is not None else ():
         path = frame.file_name
-        if path.endswith("/pjit.py") and eqn.primitive.name not in JIT:
+        if path.endswith("/pjit.py") and eqn.primitive.name not in JIT and not inlined:
             return ""
         if not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path):
             return f"{pathlib.Path(path).name}:{frame.line_num}"

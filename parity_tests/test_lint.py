@@ -327,6 +327,24 @@ def test_line_stack_and_text():
         report.check()
 
 
+def test_line_of_what_jax_inlines():
+    """`jnp.abs` is a `jit` that dissolves; each call has its own line."""
+
+    def model(x):
+        y = jnp.abs(x)
+        z = jnp.sin(y)
+        return jnp.abs(z) + jnp.max(x, axis=0)
+
+    jax.make_jaxpr(jnp.abs)(jnp.zeros(2))  # traced before, elsewhere
+    first = model.__code__.co_firstlineno
+    lines = [f.line for f in lint(model, jnp.zeros(2)).findings]
+    assert lines == [f"test_lint.py:{first + n}" for n in (1, 3, 3)]
+
+
+def test_nothing_is_no_zero_vector():
+    lint(lambda x: jnp.linalg.norm(x) + jnp.sum(jnp.abs(x)), jnp.ones(0)).check()
+
+
 def test_clean_report(tmp_path):
     report = lint(jnp.sin, jnp.ones(2)).check()
     assert str(report) == "torch's conventions hold at these values (0 equations)"

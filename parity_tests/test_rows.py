@@ -3,6 +3,8 @@ is not."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -188,7 +190,7 @@ def test_steps_of_a_complex_parameter(name, row):
     at = jnp.array([1 + 2j])
     grads = jax.grad(lambda z: jnp.sum(jnp.abs(z) ** 2))(at)
 
-    def stepped(tx, grads):
+    def stepped(tx: Any, grads: Any) -> Any:
         return optax.apply_updates(at, tx.update(grads, tx.init(at), at)[0])
 
     tx = getattr(jaxgrad.optim, name.lower())(lr=0.1)

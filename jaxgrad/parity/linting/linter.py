@@ -24,6 +24,7 @@ def lint(fn: Callable[..., Any], *args: Any) -> LintReport:
     input and a floating point output: what is inside `stop_gradient` is silent, and so is a custom
     rule (`jax.nn.relu`, everything in `jaxgrad.functional`). Only conventions of derivatives are
     looked at; other defaults (`jnp.std` divides by N) change the output, and `prove` finds them.
+    Each equation is judged alone: what follows it may make the difference vanish (a factor of 0).
 
     Args:
       fn: A function of trees of arrays: a loss, a model, a step.

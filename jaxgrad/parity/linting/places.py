@@ -52,7 +52,7 @@ def is_complex(seen: Seen) -> Any:
 
 
 def out_is_zero(seen: Seen) -> Any:
-    return np.asarray(seen.outs[0]) == 0
+    return np.asarray(seen.outs[0]) == 0 if np.size(seen.ins[0]) else None
 
 
 def equal(seen: Seen) -> Any:

@@ -136,7 +136,9 @@ class Walk(NamedTuple):
         rows: list[Any] = [None] * length
         flags = [False] * (len(lives) - n)
         for turn in reversed(turns) if params["reverse"] else turns:
-            xs = [lax.index_in_dim(x, turn, keepdims=False) for x in args[b:]]
+            # By a number that is no constant: one program for all turns.
+            at = jnp.asarray(turn)
+            xs = [lax.dynamic_index_in_dim(x, at, keepdims=False) for x in args[b:]]
             ins, moved = [*args[:a], *carry, *xs], [*moves[:a], *carried, *moves[b:]]
             outs, made = self.run(body, ins, moved, lives, where)
             carry, carried, rows[turn] = outs[:n], made[:n], outs[n:]
@@ -176,7 +178,7 @@ class Where(NamedTuple):
 
     def at(self, i: int, eqn: jex_core.JaxprEqn) -> Where:
         stack = "/".join(filter(None, (self.stack, str(eqn.source_info.name_stack))))
-        line = _compat.user_line(eqn) or self.line
+        line = _compat.user_line(eqn, inlined=not self.library) or self.line
         own = self.own or _compat.is_own(eqn)
         return Where((*self.path, i), line, stack, self.library, own)
 
