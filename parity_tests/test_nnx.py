@@ -692,3 +692,33 @@ def test_importing_jaxgrad_does_not_import_flax():
     program = "import sys, jaxgrad; assert 'flax' not in sys.modules, 'flax'"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_trains_under_flax_transformations():
+    """`nnx.jit` and `nnx.value_and_grad` move the running statistics and the power iteration."""
+
+    class Model(nnx.Module):
+        def __init__(self) -> None:
+            self.first = layers.spectral_norm(layers.Linear(3, 4, rngs=rngs()), rngs=rngs())
+            self.norm = layers.BatchNorm1d(4)
+            self.drop = layers.Dropout(0.5, rngs=rngs())
+            self.second = layers.weight_norm(layers.Linear(4, 1, rngs=rngs()))
+
+        def __call__(self, x: Any) -> Any:
+            return self.second(self.drop(self.norm(self.first(x))))
+
+    @nnx.jit
+    def step(model: Any, x: Any) -> Any:
+        loss, grads = nnx.value_and_grad(lambda m: (m(x) ** 2).mean())(model)
+        params = nnx.state(model, nnx.Param)
+        nnx.update(model, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads))
+        return loss
+
+    model, x = Model(), jnp.asarray(draw(8, 3), jnp.float32)
+    before = layers.state_dict(model)
+    losses = [float(step(model, x)) for _ in range(20)]
+    after = layers.state_dict(model)
+    assert losses[-1] < losses[0]
+    still = [key for key in before if (before[key] == after[key]).all()]
+    assert set(still) <= {"first.bias"}  # before a batch norm a bias has no gradient
+    assert after["norm.num_batches_tracked"] == 20
