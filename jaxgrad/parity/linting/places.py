@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
@@ -41,6 +42,11 @@ def real_zero(seen: Seen) -> Any:
     """At 0 of a real array; of a complex one JAX's is torch's."""
     x = np.asarray(seen.ins[0])
     return None if x.dtype.kind == "c" or "logsumexp" in _compat.callers(seen.eqn) else x == 0
+
+
+def lgamma_at_zero(seen: Seen) -> Any:
+    """Since 0.11 JAX has torch's -inf: ask it."""
+    return np.asarray(seen.ins[0]) == 0 if np.isnan(jax.grad(jax.lax.lgamma)(0.0)) else None
 
 
 def always(seen: Seen) -> Any:

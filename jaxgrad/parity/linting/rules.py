@@ -165,7 +165,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "lgamma": (
         Rule(
-            at.where(at.is_zero),
+            at.lgamma_at_zero,
             "at 0",
             "-inf",
             "nan",
