@@ -118,6 +118,8 @@ def short_line(eqn: jex_core.JaxprEqn) -> str:
     return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
 
 
+_JAX = str(pathlib.Path(jax.__file__).parent)
+_PROVING = str(pathlib.Path(_OWN, "parity"))  # it runs programs, and is none
 _STDLIB = str(pathlib.Path(pathlib.__file__).parent)
 _FRAMEWORKS = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "chex", "jaxtyping", "numpy")
 
@@ -127,22 +129,54 @@ def _is_framework(path: str) -> bool:
     return "site-packages/" in path and package in _FRAMEWORKS
 
 
-def user_line(eqn: jex_core.JaxprEqn) -> str:
+def user_line(eqn: jex_core.JaxprEqn, *, inlined: bool = False) -> str:
     """`file:line` of the innermost frame outside of the frameworks that made `eqn`, or "".
 
     A model may be an installed package itself; what it calls of JAX's libraries is not its line.
 
     What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
-    called: its frames end at that `jit`, and the line is that of the equation around it.
+    called: its frames end at that `jit`, and the line is that of the equation around it. Not so
+    where it was `inlined` (`jnp.abs`): then the frames are those of this call.
     """
     traceback = eqn.source_info.traceback
     for frame in traceback.frames if traceback is not None else ():
         path = frame.file_name
-        if path.endswith("/pjit.py") and eqn.primitive.name not in JIT:
+        if path.endswith("/pjit.py") and eqn.primitive.name not in JIT and not inlined:
             return ""
         if not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path):
             return f"{pathlib.Path(path).name}:{frame.line_num}"
     return ""
+
+
+def own_name(eqn: jex_core.JaxprEqn) -> str:
+    """The name of JAX's own function that a `jit` or a custom rule holds (`clip`), or ""."""
+    inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
+    made = getattr(inner, "debug_info", None)
+    if made is None or not (made.func_filename or "").startswith(_JAX):
+        return ""
+    return made.func_name
+
+
+def is_own(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a function of this package made `eqn` (not one that only called the user's)."""
+    traceback = eqn.source_info.traceback
+    for frame in traceback.frames if traceback is not None else ():
+        if frame.file_name.startswith(_OWN):
+            return not frame.file_name.startswith(_PROVING)
+        if not _is_framework(frame.file_name) and not frame.file_name.startswith(_STDLIB):
+            return False
+    return False
+
+
+def callers(eqn: jex_core.JaxprEqn) -> set[str]:
+    """The functions between an equation and the user's line."""
+    traceback = eqn.source_info.traceback
+    names: set[str] = set()
+    for frame in traceback.frames if traceback is not None else ():
+        if not frame.file_name.startswith((_OWN, _STDLIB)) and not _is_framework(frame.file_name):
+            break
+        names.add(frame.function_name.rpartition(".")[2])
+    return names
 
 
 def enable_x64(on: bool = True) -> Any:

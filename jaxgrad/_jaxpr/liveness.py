@@ -48,6 +48,14 @@ def live_inputs(
     `varied`: the inputs that are asked about (all); only what is made of them is looked at.
     `depth`: how many custom rules this is inside of.
     """
+    live = live_variables(jaxpr, live_out, varied, depth)
+    return [v in live for v in _compat.open_jaxpr(jaxpr)[0].invars]
+
+
+def live_variables(
+    jaxpr: Any, live_out: Sequence[bool], varied: Sequence[bool] | None = None, depth: int = 0
+) -> set[Any]:
+    """The variables of `jaxpr` that `live_inputs` would say yes to, of inner jaxprs none."""
     jaxpr, _ = _compat.open_jaxpr(jaxpr)
     made = _made_of(jaxpr, [True] * len(jaxpr.invars) if varied is None else varied)
     live: set[Any] = set()
@@ -65,7 +73,7 @@ def live_inputs(
             mark(eqn.invars, _through(eqn, outs, [v in made for v in atoms], depth))
         elif any(v in live and _is_ref(v) for v in atoms):
             mark(eqn.invars, [True] * len(atoms))  # a write into a ref that is read later
-    return [v in live for v in jaxpr.invars]
+    return live
 
 
 def _made_of(jaxpr: Any, varied: Sequence[bool]) -> set[Any]:

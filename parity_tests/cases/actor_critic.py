@@ -66,7 +66,7 @@ def gradients(loss: Any, actor: Any, critic: Any, batch: Any, stop_gradient: Any
 
 
 @case(
-    source="S0-16",
+    source=("S0-16", "P210"),
     inputs=dict(actor=ACTOR, critic=CRITIC, batch=batch_of()),
     idiom=("critic(s, actor(s).detach())", "critic(s, lax.stop_gradient(actor(s)))"),
     control=dict(stop_gradient=identity),

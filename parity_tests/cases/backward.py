@@ -231,7 +231,7 @@ def two_inputs(x, y):
 
 
 @case(
-    source="S4-02",
+    source=("S4-02", "P148"),
     inputs={"x": document([1.0])},
     idiom=("loss.backward()  # again", "grads = jaxgrad.accumulate(grads, new)"),
     expect={"none yet": None, "once": [2.0], "twice": [4.0], "zero_()": [0.0], "zero_grad()": None},

@@ -14,7 +14,7 @@ from parity_tests.draw import normal, uniform
 
 
 @case(
-    source="S3-03",
+    source=("S3-03", "P189"),
     inputs=dict(
         net={"fc1": draw_linear(4, 6), "fc2": draw_linear(6, 4)},
         x=normal(8, 4),
@@ -57,7 +57,7 @@ def always(condition, then, otherwise, x):
 
 
 @case(
-    source="S3-03",
+    source=("S3-03", "P188"),
     inputs=dict(w=uniform(4, 4, low=-0.4, high=0.4), x=normal(4)),
     idiom=("while h.norm() > 0.2: h = net(h)", "lax.scan(lambda h, _: lax.cond(..), ..)"),
     control=dict(cond=always),

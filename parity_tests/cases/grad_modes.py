@@ -241,7 +241,7 @@ def all_trainable(tree, predicate):
 
 
 @case(
-    source="S2-11",
+    source=("S2-11", "P135"),
     inputs=INPUTS,
     idiom=("l1.requires_grad_(False)", "jaxgrad.partition(net, is_trainable)"),
     control=dict(partition=all_trainable, no_grad=identity),
@@ -439,7 +439,7 @@ def detach_shares_storage(w):
 
 
 @case(
-    source="S4-04",
+    source=("S4-04", "P137"),
     inputs=dict(x=document(2.0)),
     idiom=("(y.detach() * 2).backward()", "jaxgrad.grad(f)(x)  # None"),
     control=dict(stop_gradient=identity),

@@ -43,7 +43,7 @@ def inplace_after_use(a, b):
 
 
 @case(
-    source="S1-03",
+    source=("S1-03", "P072"),
     inputs=INPUTS,
     idiom=("a[0] = .1  # before use", "a = a.at[0].set(0)"),
     expect={"b": [1.0, 3.0, 4.0]},

@@ -223,7 +223,7 @@ def every_row(lr):
 
 
 @case(
-    source="P128",
+    source=("P128", "P107"),
     inputs=dict(table=normal(4, 3), y=normal(3, 3)),
     idiom=("Embedding(sparse=True), SparseAdam", "optim.sparse_adam; update(.., rows=tokens)"),
     control=dict(sparse_adam=every_row),

@@ -113,6 +113,7 @@ def rrelu(draw):
 
 @operator(
     "elu",
+    source="P169",
     elementwise=True,
     points=[NAN, call(TAILS), call(TAILS, -0.7), call(EMPTY)],
     natural={"jax.nn.elu(x)": jax.nn.elu},
@@ -130,6 +131,7 @@ def selu(draw):
 
 @operator(
     "celu",
+    source="P169",
     elementwise=True,
     points=[NAN, call(TAILS), call(TAILS, 2.0)],
     raises=[Raises(call(np.ones(2), 0.0), RuntimeError, "alpha", "alpha")],

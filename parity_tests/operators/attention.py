@@ -28,6 +28,7 @@ def _natural(q, k, v, attn_mask=None, is_causal=False):
 
 @operator(
     "scaled_dot_product_attention",
+    source="P042",
     points=[
         call(Q, K, V, MASKED),
         call(Q, K, V, np.where(MASKED, 0.0, -inf)),

@@ -54,4 +54,5 @@ for name, low, high, natural in (
         points=[call(edges)],
         dtypes=COMPLEX if name in ("exp", "log", "sin", "cos", "sqrt", "reciprocal") else REAL,
         natural={f"jnp.{natural.__name__}(x)": natural},
+        source="P045" if name in ("acos", "asin", "log", "sqrt") else "",
     )(_within(low, high))

@@ -118,7 +118,7 @@ def mse_loss(draw):
             optax.huber_loss(x, y, delta=beta), reduction
         )
     },
-    source="P093",
+    source="P093 P173",
 )
 def smooth_l1_loss(draw):
     x, y = two(draw)
@@ -142,7 +142,7 @@ def smooth_l1_loss(draw):
             optax.huber_loss(x, y, delta=delta), reduction
         )
     },
-    source="P093",
+    source="P093 P173",
 )
 def huber_loss(draw):
     x, y = two(draw)

@@ -52,7 +52,7 @@ def vector_norm(draw):
         Raises(call(np.ones(2), 2, (0, 0)), RuntimeError, "multiple times", "multiple times"),
     ],
     natural={"jnp.linalg.norm(x)": lambda x, dim=None: jnp.linalg.norm(x, axis=dim)},
-    source="P021",
+    source="P021 P175",
 )
 def norm(draw):
     x = draw(floats())

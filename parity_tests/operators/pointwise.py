@@ -45,7 +45,7 @@ def ties(draw):
     natural={"jnp.abs(x)": jnp.abs},
     dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
     raises=[Raises(call(1.0), TypeError, "must be Tensor", "must be an array")],
-    source="P003 P052",
+    source="P003 P052 P170",
 )
 def absolute(draw):
     return one(draw)
@@ -79,7 +79,7 @@ def rounded(draw):
             jnp.asarray(min, x.dtype), x, jnp.asarray(max, x.dtype)
         ),
     },
-    source="P005 P006",
+    source="P005 P006 P171 P207",
 )
 def clamp(draw):
     x = draw(floats())
@@ -172,7 +172,7 @@ def remainder(draw):
     ],
     raises=[Raises(call(np.arange(3), -1), RuntimeError, "negative integer", "negative integer")],
     natural={"jnp.power(x, y)": jnp.power},
-    source="P034 P035",
+    source="P034 P035 P174",
 )
 def pow(draw):
     left, right = draw(broadcast())
@@ -237,6 +237,7 @@ def logaddexp(draw):
 
 @operator(
     "sinc",
+    source="P172",
     elementwise=True,
     points=[call([0.0, -0.0, 1e-300, 1e-160, 1.0, -2.0, 0.5, nan, inf])],
     torch_gradient=True,

@@ -1,0 +1,59 @@
+"""torch's layers as flax nnx modules: its names, defaults, running statistics, state dicts.
+
+Channels come first, as in torch. `model.train()` and `model.eval()` are flax's own; `rngs=` draws
+the parameters with torch's initialisers and feeds the dropouts. A layer keeps its parameters under
+torch's names, so `load_state_dict(model, torch_model.state_dict())` needs no table.
+This package imports flax; `import jaxgrad` does not.
+
+| file                  | one idea                                                              |
+|-----------------------|-----------------------------------------------------------------------|
+| `module.py`           | what every layer has: training or not, parameters, buffers            |
+| `norms.py`            | normalisation, with running statistics as torch moves them            |
+| `linears.py`          | linear, bilinear, embeddings                                          |
+| `convolutions.py`     | convolutions and their transposes                                     |
+| `dropouts.py`         | dropouts, by a stream of keys                                         |
+| `recurrent.py`        | RNN, GRU, LSTM and their cells, with two biases                       |
+| `attention.py`        | multi-head attention                                                  |
+| `parametrizations.py` | spectral_norm and weight_norm                                         |
+| `init.py`             | torch's initialisers                                                  |
+| `loading.py`          | from and to a torch state dict, strictly                              |
+"""
+
+from jaxgrad.nnx import init as init
+from jaxgrad.nnx.attention import MultiheadAttention as MultiheadAttention
+from jaxgrad.nnx.convolutions import Conv1d as Conv1d
+from jaxgrad.nnx.convolutions import Conv2d as Conv2d
+from jaxgrad.nnx.convolutions import Conv3d as Conv3d
+from jaxgrad.nnx.convolutions import ConvTranspose1d as ConvTranspose1d
+from jaxgrad.nnx.convolutions import ConvTranspose2d as ConvTranspose2d
+from jaxgrad.nnx.convolutions import ConvTranspose3d as ConvTranspose3d
+from jaxgrad.nnx.dropouts import AlphaDropout as AlphaDropout
+from jaxgrad.nnx.dropouts import Dropout as Dropout
+from jaxgrad.nnx.dropouts import Dropout1d as Dropout1d
+from jaxgrad.nnx.dropouts import Dropout2d as Dropout2d
+from jaxgrad.nnx.dropouts import Dropout3d as Dropout3d
+from jaxgrad.nnx.dropouts import FeatureAlphaDropout as FeatureAlphaDropout
+from jaxgrad.nnx.linears import Bilinear as Bilinear
+from jaxgrad.nnx.linears import Embedding as Embedding
+from jaxgrad.nnx.linears import EmbeddingBag as EmbeddingBag
+from jaxgrad.nnx.linears import Linear as Linear
+from jaxgrad.nnx.loading import Incompatible as Incompatible
+from jaxgrad.nnx.loading import load_state_dict as load_state_dict
+from jaxgrad.nnx.loading import state_dict as state_dict
+from jaxgrad.nnx.norms import BatchNorm1d as BatchNorm1d
+from jaxgrad.nnx.norms import BatchNorm2d as BatchNorm2d
+from jaxgrad.nnx.norms import BatchNorm3d as BatchNorm3d
+from jaxgrad.nnx.norms import GroupNorm as GroupNorm
+from jaxgrad.nnx.norms import InstanceNorm1d as InstanceNorm1d
+from jaxgrad.nnx.norms import InstanceNorm2d as InstanceNorm2d
+from jaxgrad.nnx.norms import InstanceNorm3d as InstanceNorm3d
+from jaxgrad.nnx.norms import LayerNorm as LayerNorm
+from jaxgrad.nnx.norms import RMSNorm as RMSNorm
+from jaxgrad.nnx.parametrizations import spectral_norm as spectral_norm
+from jaxgrad.nnx.parametrizations import weight_norm as weight_norm
+from jaxgrad.nnx.recurrent import GRU as GRU
+from jaxgrad.nnx.recurrent import LSTM as LSTM
+from jaxgrad.nnx.recurrent import RNN as RNN
+from jaxgrad.nnx.recurrent import GRUCell as GRUCell
+from jaxgrad.nnx.recurrent import LSTMCell as LSTMCell
+from jaxgrad.nnx.recurrent import RNNCell as RNNCell

@@ -1,0 +1,279 @@
+"""Convolutions and their transposes, channels first."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from flax import nnx
+
+from jaxgrad import functional
+from jaxgrad.nnx import init
+from jaxgrad.nnx.module import Array, Layer, needed, sizes, value
+
+
+Sizes = int | tuple[int, ...]
+
+_CONV = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
+_TRANSPOSE = {
+    1: functional.conv_transpose1d,
+    2: functional.conv_transpose2d,
+    3: functional.conv_transpose3d,
+}
+_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _Conv(Layer):
+    spatial: int  # dims
+    transposed = False
+
+    def _set_up(
+        self, channels: tuple[int, int], kernel: Sizes, groups: int, bias: bool, dtype: Any,
+        rngs: nnx.Rngs | None,
+    ) -> None:  # fmt: skip
+        into, out = channels
+        rngs = needed(rngs, type(self).__name__)
+        if groups <= 0:
+            raise ValueError("groups must be a positive integer")
+        for name, count in (("in_channels", into), ("out_channels", out)):
+            if count % groups:
+                raise ValueError(f"{name} must be divisible by groups: {count} and {groups}")
+        self.in_channels, self.out_channels, self.groups = into, out, groups
+        self.kernel_size = sizes(kernel, self.spatial)
+        first, second = (into, out) if self.transposed else (out, into)
+        shape = (first, second // groups, *self.kernel_size)
+        self.parameter("weight", init.kaiming_uniform(a=math.sqrt(5)), rngs, shape, dtype)
+        self.drawn_bias(bias, rngs, out, math.prod(shape[1:]), dtype)
+
+
+class _Correlation(_Conv):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: str | Sizes = 0,
+        dilation: Sizes = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        super().__init__()
+        if padding_mode not in _MODES:
+            raise ValueError(f"padding_mode must be one of {_MODES}, but got {padding_mode!r}")
+        self._set_up((in_channels, out_channels), kernel_size, groups, bias, dtype, rngs)
+        self.stride = sizes(stride, self.spatial)
+        self.dilation = sizes(dilation, self.spatial)
+        self.padding = padding if isinstance(padding, str) else sizes(padding, self.spatial)
+        self.padding_mode = padding_mode
+
+    def __call__(self, input: Array) -> Array:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = functional.pad(input, self._ends(), mode=self.padding_mode)
+            padding = 0
+        weight, bias = value(self.weight), value(self.bias)
+        rest = (self.stride, padding, self.dilation, self.groups)
+        return _CONV[self.spatial](input, weight, bias, *rest)
+
+    def _ends(self) -> list[int]:
+        """How much to pad at the start and the end of each dim, the last one first."""
+        if self.padding == "valid":
+            return [0, 0] * self.spatial
+        if isinstance(self.padding, str):
+            totals = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            both = [(total // 2, total - total // 2) for total in totals]
+        else:
+            both = [(p, p) for p in self.padding]
+        return [end for pair in reversed(both) for end in pair]
+
+
+class Conv1d(_Correlation):
+    """A convolution of `(N, C, L)` or `(C, L)`.
+
+    Args:
+        in_channels: Of the input.
+        out_channels: Of the output.
+        kernel_size: Of the weight `(out, in / groups, K)`.
+        stride: Steps of the kernel.
+        padding: On both sides; "valid" (none) or "same".
+        dilation: Steps in the kernel.
+        groups: How many groups of channels see only each other.
+        bias: Whether there is a bias.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
+        dtype: Of the parameters; None: float32.
+        rngs: Draws both between `-1 / sqrt(fan_in)` and `1 / sqrt(fan_in)`.
+
+    Raises:
+        ValueError: The channels do not divide into the groups, or there is no such mode.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> print(Conv1d(2, 3, 3, padding=1, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 5))).shape)
+        (1, 3, 5)
+
+    Torch: `torch.nn.Conv1d`.
+    """
+
+    spatial = 1
+
+
+class Conv2d(_Correlation):
+    """A convolution of `(N, C, H, W)` or `(C, H, W)`; arguments as those of `Conv1d`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> print(Conv2d(2, 3, 3, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 5, 5))).shape)
+        (1, 3, 3, 3)
+
+    Torch: `torch.nn.Conv2d`.
+    """
+
+    spatial = 2
+
+
+class Conv3d(_Correlation):
+    """A convolution of `(N, C, D, H, W)` or `(C, D, H, W)`; arguments as those of `Conv1d`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> print(Conv3d(2, 3, 2, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 3, 3, 3))).shape)
+        (1, 3, 2, 2, 2)
+
+    Torch: `torch.nn.Conv3d`.
+    """
+
+    spatial = 3
+
+
+class _Transposed(_Conv):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Sizes,
+        stride: Sizes = 1,
+        padding: Sizes = 0,
+        output_padding: Sizes = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Sizes = 1,
+        padding_mode: str = "zeros",
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        super().__init__()
+        if padding_mode != "zeros":
+            raise ValueError(
+                f'Only "zeros" padding mode is supported for {type(self).__name__}, '
+                f"but got {padding_mode!r}"
+            )
+        self._set_up((in_channels, out_channels), kernel_size, groups, bias, dtype, rngs)
+        self.stride = sizes(stride, self.spatial)
+        self.padding = sizes(padding, self.spatial)
+        self.output_padding = sizes(output_padding, self.spatial)
+        self.dilation = sizes(dilation, self.spatial)
+
+    def __call__(self, input: Array, output_size: tuple[int, ...] | None = None) -> Array:
+        extra = self.output_padding if output_size is None else self._to(input, output_size)
+        weight, bias = value(self.weight), value(self.bias)
+        rest = (self.stride, self.padding, extra, self.groups, self.dilation)
+        return _TRANSPOSE[self.spatial](input, weight, bias, *rest)
+
+    def _to(self, input: Array, output_size: tuple[int, ...]) -> tuple[int, ...]:
+        """The output padding that gives this size."""
+        wanted = tuple(output_size)[-self.spatial :]
+        if len(output_size) not in (self.spatial, input.ndim):
+            raise ValueError(
+                f"{type(self).__name__}: for {input.ndim}D input, output_size must have "
+                f"{self.spatial} or {input.ndim} elements (got {len(output_size)})"
+            )
+        block = zip(
+            input.shape[-self.spatial :],
+            self.stride,
+            self.padding,
+            self.dilation,
+            self.kernel_size,
+            strict=True,
+        )
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in block]
+        most = [low + s - 1 for low, s in zip(least, self.stride, strict=True)]
+        if not all(a <= n <= b for a, n, b in zip(least, wanted, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {wanted}, but valid sizes range from {least} to "
+                f"{most} (for an input of {list(input.shape[-self.spatial :])})"
+            )
+        return tuple(n - low for n, low in zip(wanted, least, strict=True))
+
+
+class ConvTranspose1d(_Transposed):
+    """The transpose of a convolution of `(N, C, L)` or `(C, L)`; the weight is `(in, out, K)`.
+
+    Args:
+        in_channels: Of the input.
+        out_channels: Of the output.
+        kernel_size: Of the weight.
+        stride: Steps between what the input's elements are spread over.
+        padding: How much is cut off the output on both sides.
+        output_padding: How much the output is longer at its end.
+        groups: How many groups of channels see only each other.
+        bias: Whether there is a bias.
+        dilation: Steps in the kernel.
+        padding_mode: "zeros".
+        dtype: Of the parameters; None: float32.
+        rngs: Draws the parameters, with the bounds of torch (whose fan is `out / groups * K`).
+
+    Raises:
+        ValueError: The channels do not divide into the groups, or an output size is impossible.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> layer = ConvTranspose1d(2, 3, 3, stride=2, rngs=nnx.Rngs(0))
+        >>> print(layer(jnp.ones((1, 2, 5))).shape, layer(jnp.ones((1, 2, 5)), (12,)).shape)
+        (1, 3, 11) (1, 3, 12)
+
+    Torch: `torch.nn.ConvTranspose1d`.
+    """
+
+    spatial = 1
+
+
+class ConvTranspose2d(_Transposed):
+    """The same of `(N, C, H, W)`; arguments as those of `ConvTranspose1d`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> print(ConvTranspose2d(2, 3, 2, 2, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 2, 2))).shape)
+        (1, 3, 4, 4)
+
+    Torch: `torch.nn.ConvTranspose2d`.
+    """
+
+    spatial = 2
+
+
+class ConvTranspose3d(_Transposed):
+    """The same of `(N, C, D, H, W)`; arguments as those of `ConvTranspose1d`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> print(ConvTranspose3d(2, 3, 2, 2, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 2, 2, 2))).shape)
+        (1, 3, 4, 4, 4)
+
+    Torch: `torch.nn.ConvTranspose3d`.
+    """
+
+    spatial = 3

@@ -1,0 +1,240 @@
+"""Linear maps and tables of rows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from flax import nnx
+
+from jaxgrad import functional
+from jaxgrad.nnx import init
+from jaxgrad.nnx.module import Array, Layer, needed, value
+
+
+class Linear(Layer):
+    """`input @ weight.T + bias`, with the weight `(out, in)`.
+
+    Args:
+        in_features: The last dim of the input.
+        out_features: The last dim of the output.
+        bias: Whether there is a bias.
+        dtype: Of the parameters; None: float32.
+        rngs: Draws both between `-1 / sqrt(in)` and `1 / sqrt(in)`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> layer = Linear(4, 2, rngs=nnx.Rngs(0))
+        >>> print(layer(jnp.ones((3, 4))).shape, layer.weight.shape)
+        (3, 2) (2, 4)
+
+    Torch: `torch.nn.Linear`.
+
+    Differs from flax in:
+        1. The weight is `(out, in)` (flax: `kernel`, `(in, out)`), and the bias is drawn (flax: 0).
+    """
+
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        bias: bool = True,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        super().__init__()
+        rngs = needed(rngs, "Linear")
+        self.in_features, self.out_features = in_features, out_features
+        shape = (out_features, in_features)
+        self.parameter("weight", init.kaiming_uniform(a=math.sqrt(5)), rngs, shape, dtype)
+        self.drawn_bias(bias, rngs, out_features, in_features, dtype)
+
+    def __call__(self, input: Array) -> Array:
+        return functional.linear(input, value(self.weight), value(self.bias))
+
+
+class Bilinear(Layer):
+    """`input1 @ weight[k] @ input2 + bias[k]` for each k.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> layer = Bilinear(4, 3, 2, rngs=nnx.Rngs(0))
+        >>> print(layer(jnp.ones((5, 4)), jnp.ones((5, 3))).shape)
+        (5, 2)
+
+    Torch: `torch.nn.Bilinear`.
+    """
+
+    def __init__(
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        super().__init__()
+        rngs = needed(rngs, "Bilinear")
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        bound = 1 / math.sqrt(in1_features)
+        shape = (out_features, in1_features, in2_features)
+        self.parameter("weight", init.uniform(-bound, bound), rngs, shape, dtype)
+        self.drawn_bias(bias, rngs, out_features, in1_features, dtype)
+
+    def __call__(self, input1: Array, input2: Array) -> Array:
+        return functional.bilinear(input1, input2, value(self.weight), value(self.bias))
+
+
+class Embedding(Layer):
+    """The rows of a table.
+
+    Args:
+        num_embeddings: Rows.
+        embedding_dim: The length of each.
+        padding_idx: A row that begins as 0 and has no gradient.
+        max_norm: Not supported.
+        norm_type: Not used.
+        scale_grad_by_freq: Divide each row's gradient by how often it is looked up.
+        sparse: Accepted; gradients are dense (`jaxgrad.optim.sparse_adam` finds the rows).
+        dtype: Of the table; None: float32.
+        rngs: Draws it from the standard normal distribution.
+
+    Raises:
+        AssertionError: `padding_idx` is no row.
+        ValueError: `max_norm` is given: torch's forward pass then writes into the weight.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> table = Embedding(5, 2, padding_idx=0, rngs=nnx.Rngs(0))
+        >>> print(table(jnp.array([0])))
+        [[0. 0.]]
+
+    Torch: `torch.nn.Embedding`.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        del sparse, norm_type
+        super().__init__()
+        rngs = needed(rngs, "Embedding")
+        _no_max_norm(max_norm, "embedding")
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.padding_idx = _row(padding_idx, num_embeddings, "Padding_idx")
+        self.scale_grad_by_freq = scale_grad_by_freq
+        shape = (num_embeddings, embedding_dim)
+        self.parameter("weight", _table(self.padding_idx), rngs, shape, dtype)
+
+    def __call__(self, input: Array) -> Array:
+        return functional.embedding(
+            input,
+            value(self.weight),
+            self.padding_idx,
+            scale_grad_by_freq=self.scale_grad_by_freq,
+        )
+
+
+class EmbeddingBag(Layer):
+    """The sum, mean or maximum of rows; arguments as those of `Embedding` and `embedding_bag`.
+
+    Raises:
+        AssertionError: `padding_idx` is no row.
+        ValueError: `max_norm` is given: torch's forward pass then writes into the weight.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> bag = EmbeddingBag(5, 2, rngs=nnx.Rngs(0))
+        >>> print(bag(jnp.array([[0, 1], [2, 3]])).shape)
+        (2, 2)
+
+    Torch: `torch.nn.EmbeddingBag`.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        del sparse, norm_type
+        super().__init__()
+        rngs = needed(rngs, "EmbeddingBag")
+        _no_max_norm(max_norm, "embedding_bag")
+        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
+        self.scale_grad_by_freq, self.mode = scale_grad_by_freq, mode
+        self.include_last_offset = include_last_offset
+        self.padding_idx = _row(padding_idx, num_embeddings, "padding_idx")
+        shape = (num_embeddings, embedding_dim)
+        self.parameter("weight", _table(self.padding_idx), rngs, shape, dtype)
+
+    def __call__(
+        self, input: Array, offsets: Array | None = None, per_sample_weights: Array | None = None
+    ) -> Array:
+        return functional.embedding_bag(
+            input,
+            value(self.weight),
+            offsets,
+            scale_grad_by_freq=self.scale_grad_by_freq,
+            mode=self.mode,
+            per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset,
+            padding_idx=self.padding_idx,
+        )
+
+
+def _table(padding: int | None) -> Any:
+    """Standard normal, the padding row 0."""
+
+    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+        drawn = init.normal()(key, shape, dtype)
+        return drawn if padding is None else drawn.at[padding].set(0)
+
+    return make
+
+
+def _row(index: int | None, rows: int, name: str) -> int | None:
+    if index is None:
+        return None
+    if not -rows <= index < rows:
+        raise AssertionError(
+            f"{name} must be within num_embeddings: {index} is not one of {rows} rows"
+        )
+    return index % rows
+
+
+def _no_max_norm(max_norm: float | None, name: str) -> None:
+    if max_norm is not None:
+        raise ValueError(
+            f"max_norm={max_norm}: torch's forward pass writes the shortened rows into the weight, "
+            f"which a layer here does not; jaxgrad.functional.{name}(max_norm=) gives the same "
+            "output, and jaxgrad.functional.renorm shortens a weight for good"
+        )

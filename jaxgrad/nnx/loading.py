@@ -1,0 +1,133 @@
+"""From and to a torch state dict, key by key and strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+
+from jaxgrad.parity.interop import to_numpy
+
+
+class Incompatible(NamedTuple):
+    """What `load_state_dict` returns."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+def state_dict(module: Any) -> dict[str, np.ndarray]:
+    """The parameters and buffers under torch's keys, as numpy arrays.
+
+    Keys are the names of the attributes joined by dots; what is shared is listed under each of its
+    names. Random states and intermediates are left out.
+
+    Args:
+        module: A flax nnx module. Where its children have torch's names (`nnx.List` is a
+            `ModuleList`), so have the keys.
+
+    Example:
+        >>> from flax import nnx
+        >>> from jaxgrad.nnx import Linear
+        >>> print({k: v.shape for k, v in state_dict(Linear(4, 2, rngs=nnx.Rngs(0))).items()})
+        {'weight': (2, 4), 'bias': (2,)}
+
+    Torch: `torch.nn.Module.state_dict`.
+    """
+    return {name: _saved(variable) for name, variable in _variables(module)}
+
+
+def load_state_dict(
+    module: Any, state_dict: Mapping[str, Any], strict: bool = True
+) -> Incompatible:
+    """Write a torch state dict into a module, in the module's dtypes.
+
+    Args:
+        module: A flax nnx module.
+        state_dict: Tensors or arrays by key: what torch's `state_dict()` or `torch.load` gives.
+        strict: Whether a key too many or too few is an error.
+
+    Returns:
+        The missing and the unexpected keys.
+
+    Raises:
+        RuntimeError: Keys are missing or unexpected, or a shape differs; in torch's words. Nothing
+            has been written then (torch writes what fits).
+
+    Example:
+        >>> import numpy as np
+        >>> from flax import nnx
+        >>> from jaxgrad.nnx import Linear
+        >>> layer = Linear(1, 1, bias=False, rngs=nnx.Rngs(0))
+        >>> load_state_dict(layer, {"weight": np.array([[2.0]])})
+        Incompatible(missing_keys=[], unexpected_keys=[])
+        >>> print(layer.weight[...])
+        [[2.]]
+
+    Torch: `torch.nn.Module.load_state_dict`.
+    """
+    own = dict(_variables(module))
+    given = {key: to_numpy(x) for key, x in state_dict.items() if hasattr(x, "shape")}
+    # Before torch 0.4.1 there was none; a dict without metadata may be that old, in torch too.
+    old = not hasattr(state_dict, "_metadata")
+    missing = [k for k in own if k not in given and not (old and k.endswith("num_batches_tracked"))]
+    unexpected = [k for k in state_dict if k not in own]
+    problems = []
+    if strict and missing:
+        problems.append(f"Missing key(s) in state_dict: {_quoted(missing)}. ")
+    if strict and unexpected:
+        problems.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
+    for key in own:
+        shape = own[key][...].shape
+        if key in given and given[key].shape != shape:
+            problems.append(
+                f"size mismatch for {key}: copying a param with shape {_size(given[key].shape)} "
+                f"from checkpoint, the shape in current model is {_size(shape)}."
+            )
+    if problems:
+        head = f"Error(s) in loading state_dict for {type(module).__name__}:"
+        raise RuntimeError("\n\t".join([head, *problems]))
+    for key, variable in own.items():
+        if key in given:
+            variable[...] = jnp.asarray(given[key], variable[...].dtype)
+    return Incompatible(missing, unexpected)
+
+
+def _variables(module: Any, prefix: str = "") -> Iterator[tuple[str, nnx.Variable]]:
+    """Own parameters, own buffers, then those of the children: torch's order."""
+    items = [(name, x) for name, x in _attributes(module) if not name.startswith("_pytree__")]
+    own = [(name, x) for name, x in items if isinstance(x, nnx.Variable) and not _is_passing(x)]
+    for name, variable in sorted(own, key=lambda item: not isinstance(item[1], nnx.Param)):
+        yield f"{prefix}{name}", variable
+    for name, x in items:
+        if isinstance(x, nnx.Module) and not isinstance(x, nnx.Rngs | nnx.RngStream):
+            yield from _variables(x, f"{prefix}{name}.")
+
+
+def _attributes(module: Any) -> list[tuple[str, Any]]:
+    if isinstance(module, nnx.List):
+        return [(str(i), x) for i, x in enumerate(module)]
+    if isinstance(module, nnx.Sequential):
+        return [(str(i), x) for i, x in enumerate(module.layers)]
+    return list(vars(module).items())
+
+
+def _is_passing(variable: Any) -> bool:
+    return isinstance(variable, nnx.RngState | nnx.Intermediate | nnx.Perturbation)
+
+
+def _saved(variable: nnx.Variable) -> np.ndarray:
+    x = variable[...]
+    # torch counts in int64, also where JAX has 64 bits switched off.
+    return np.array(x, np.int64 if jnp.issubdtype(x.dtype, jnp.integer) else None)
+
+
+def _quoted(keys: list[str]) -> str:
+    return ", ".join(f'"{key}"' for key in keys)
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return f"torch.Size({list(shape)})"

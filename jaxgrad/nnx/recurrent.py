@@ -1,0 +1,428 @@
+"""Recurrent layers and cells, with torch's two biases and order of gates."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import nnx
+
+from jaxgrad import functional
+from jaxgrad.nnx import init
+from jaxgrad.nnx.module import Array, Layer, needed, value
+
+
+Step = Callable[..., Any]  # (input, state, w_ih, w_hh, b_ih, b_hh) -> state
+
+_RNN = {"tanh": functional.rnn_tanh_cell, "relu": functional.rnn_relu_cell}
+
+
+class _Cell(Layer):
+    """One step: the weights of the input and of the state, and two biases."""
+
+    gates = 1
+
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, dtype: Any, rngs: nnx.Rngs | None
+    ) -> None:
+        super().__init__()
+        rngs = needed(rngs, type(self).__name__)
+        self.input_size, self.hidden_size = input_size, hidden_size
+        bound = 1 / math.sqrt(hidden_size) if hidden_size > 0 else 0.0
+        draw, rows = init.uniform(-bound, bound), self.gates * hidden_size
+        self.parameter("weight_ih", draw, rngs, (rows, input_size), dtype)
+        self.parameter("weight_hh", draw, rngs, (rows, hidden_size), dtype)
+        for name in ("bias_ih", "bias_hh"):
+            if bias:
+                self.parameter(name, draw, rngs, (rows,), dtype)
+            else:
+                self.absent(name)
+
+    def weights(self) -> list[Any]:
+        return [value(getattr(self, n)) for n in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+
+    def start(self, input: Array) -> Array:
+        if input.ndim not in (1, 2):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.ndim}D instead"
+            )
+        return jnp.zeros((*input.shape[:-1], self.hidden_size), input.dtype)
+
+
+class RNNCell(_Cell):
+    """`functional.rnn_tanh_cell` or `rnn_relu_cell` with weights and two biases.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> print(RNNCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3))).shape)
+        (4, 2)
+
+    Torch: `torch.nn.RNNCell`.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, dtype, rngs)
+        self.nonlinearity = _known(nonlinearity)
+
+    def __call__(self, input: Array, hx: Array | None = None) -> Array:
+        hx = self.start(input) if hx is None else hx
+        return _RNN[self.nonlinearity](input, hx, *self.weights())
+
+
+class GRUCell(_Cell):
+    """`functional.gru_cell` with weights and two biases.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> print(GRUCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3))).shape)
+        (4, 2)
+
+    Torch: `torch.nn.GRUCell`.
+
+    Differs from flax in:
+        1. There are two biases, also in the new gate, inside of the reset (`nnx.GRUCell`: one).
+    """
+
+    gates = 3
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, dtype, rngs)
+
+    def __call__(self, input: Array, hx: Array | None = None) -> Array:
+        hx = self.start(input) if hx is None else hx
+        return functional.gru_cell(input, hx, *self.weights())
+
+
+class LSTMCell(_Cell):
+    """`functional.lstm_cell` with weights and two biases.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> h, c = LSTMCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3)))
+        >>> print(h.shape, c.shape)
+        (4, 2) (4, 2)
+
+    Torch: `torch.nn.LSTMCell`.
+    """
+
+    gates = 4
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        super().__init__(input_size, hidden_size, bias, dtype, rngs)
+
+    def __call__(self, input: Array, hx: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
+        hx = (self.start(input), self.start(input)) if hx is None else hx
+        return functional.lstm_cell(input, hx, *self.weights())
+
+
+class _Recurrent(Layer):
+    """Layers of cells, each run along the sequence by `lax.scan`."""
+
+    gates = 1
+    states = 1  # that a cell has: a hidden one, and a cell's
+    rngs: Any
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int,
+        bias: bool,
+        batch_first: bool,
+        dropout: float,
+        bidirectional: bool,
+        proj_size: int,
+        dtype: Any,
+        rngs: nnx.Rngs | None,
+    ) -> None:
+        super().__init__()
+        rngs = needed(rngs, type(self).__name__)
+        _check(type(self).__name__, hidden_size, num_layers, dropout, proj_size)
+        self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
+        self.bias, self.batch_first, self.dropout = bias, batch_first, dropout
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        bound = 1 / math.sqrt(hidden_size)
+        out = proj_size or hidden_size
+        rows = self.gates * hidden_size
+        for layer in range(num_layers):
+            into = input_size if layer == 0 else out * len(self.directions)
+            shapes = [(rows, into), (rows, out), (rows,), (rows,), (proj_size, hidden_size)]
+            for direction in self.directions:
+                for kind, shape in zip(_KINDS, shapes, strict=True):
+                    if ("bias" in kind and not bias) or (kind == "weight_hr" and not proj_size):
+                        continue
+                    draw = init.uniform(-bound, bound)
+                    self.parameter(f"{kind}_l{layer}{direction}", draw, rngs, shape, dtype)
+        self.rngs = rngs.dropout.fork() if dropout else nnx.data(None)
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        return ("", "_reverse") if self.bidirectional else ("",)
+
+    def step(self) -> Step:
+        raise NotImplementedError
+
+    def __call__(self, input: Array, hx: Any = None) -> tuple[Array, Any]:
+        x, batched = self._sequence_first(input)
+        states = self._states(x, hx, batched)
+        ends = []
+        for layer in range(self.num_layers):
+            outs = []
+            for k, direction in enumerate(self.directions):
+                index = layer * len(self.directions) + k
+                start = tuple(s[index] for s in states)
+                end, out = self._run(x, start, f"_l{layer}{direction}", direction != "")
+                ends.append(end)
+                outs.append(out)
+            x = jnp.concatenate(outs, -1)
+            if self.dropout and layer < self.num_layers - 1 and self.training:
+                x = functional.dropout(x, self.dropout, key=self.rngs())
+        final = tuple(jnp.stack(parts) for parts in zip(*ends, strict=True))
+        if not batched:
+            x, final = x[:, 0], tuple(s[:, 0] for s in final)
+        elif self.batch_first:
+            x = jnp.swapaxes(x, 0, 1)
+        return x, final if self.states > 1 else final[0]
+
+    def _run(self, x: Array, start: tuple[Array, ...], name: str, reverse: bool) -> Any:
+        weights = [value(getattr(self, f"{kind}{name}", None)) for kind in _KINDS]
+        step = self.step()
+
+        def turn(state: tuple[Array, ...], x: Array) -> Any:
+            new = step(x, state, *weights)
+            return new, new[0]
+
+        return jax.lax.scan(turn, start, x, reverse=reverse)
+
+    def _sequence_first(self, input: Array) -> tuple[Array, bool]:
+        name = type(self).__name__
+        if input.ndim not in (2, 3):
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.ndim}D instead")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, "
+                f"got {input.shape[-1]}"
+            )
+        if input.ndim == 2:
+            return input[:, None], False
+        return (jnp.swapaxes(input, 0, 1) if self.batch_first else input), True
+
+    def _states(self, x: Array, hx: Any, batched: bool) -> tuple[Array, ...]:
+        count = self.num_layers * len(self.directions)
+        widths = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
+        shapes = [(count, x.shape[1], width) for width in widths]
+        if hx is None:
+            return tuple(jnp.zeros(shape, x.dtype) for shape in shapes)
+        given = tuple(hx) if self.states > 1 else (hx,)
+        given = given if batched else tuple(s[:, None] for s in given)
+        for s, shape in zip(given, shapes, strict=True):
+            if s.shape != shape:
+                raise RuntimeError(f"Expected hidden size {shape}, got {list(s.shape)}")
+        return given
+
+
+_KINDS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+
+
+class RNN(_Recurrent):
+    """Layers of `rnn_tanh_cell` or `rnn_relu_cell` along a sequence.
+
+    Args:
+        input_size: The last dim of the input `(L, N, in)` or `(L, in)`.
+        hidden_size: The last dim of the state `(layers * directions, N, H)`.
+        num_layers: Each takes the one before's output.
+        nonlinearity: "tanh" or "relu".
+        bias: Whether there are the two biases.
+        batch_first: The input and the output are `(N, L, ...)`.
+        dropout: Between layers, when training.
+        bidirectional: A second cell in each layer runs from the end.
+        dtype: Of the parameters; None: float32.
+        rngs: Draws them between `-1 / sqrt(H)` and `1 / sqrt(H)`, and feeds the dropout.
+
+    Returns:
+        Of a call: the output of the last layer at every place, and the last state of every layer.
+
+    Raises:
+        ValueError: The input has other dims.
+        RuntimeError: Its last dim or a state's shape does not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> out, h = RNN(3, 2, 2, rngs=nnx.Rngs(0))(jnp.ones((5, 4, 3)))
+        >>> print(out.shape, h.shape)
+        (5, 4, 2) (2, 4, 2)
+
+    Torch: `torch.nn.RNN`.
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        rest = (num_layers, bias, batch_first, dropout, bidirectional, 0, dtype, rngs)
+        super().__init__(input_size, hidden_size, *rest)
+        self.nonlinearity = _known(nonlinearity)
+
+    def step(self) -> Step:
+        cell = _RNN[self.nonlinearity]
+        return lambda x, state, *weights: (cell(x, *state, *weights[:4]),)
+
+
+class GRU(_Recurrent):
+    """Layers of `gru_cell` along a sequence; arguments as those of `RNN`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> out, h = GRU(3, 2, bidirectional=True, rngs=nnx.Rngs(0))(jnp.ones((5, 4, 3)))
+        >>> print(out.shape, h.shape)
+        (5, 4, 4) (2, 4, 2)
+
+    Torch: `torch.nn.GRU`.
+    """
+
+    gates = 3
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        rest = (num_layers, bias, batch_first, dropout, bidirectional, 0, dtype, rngs)
+        super().__init__(input_size, hidden_size, *rest)
+
+    def step(self) -> Step:
+        return lambda x, state, *weights: (functional.gru_cell(x, *state, *weights[:4]),)
+
+
+class LSTM(_Recurrent):
+    """Layers of `lstm_cell` along a sequence; arguments as those of `RNN`.
+
+    A call takes and returns the hidden and the cell state as a pair. With `proj_size` the hidden
+    state is projected to that size.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from flax import nnx
+        >>> out, (h, c) = LSTM(3, 4, proj_size=2, rngs=nnx.Rngs(0))(jnp.ones((5, 1, 3)))
+        >>> print(out.shape, h.shape, c.shape)
+        (5, 1, 2) (1, 1, 2) (1, 1, 4)
+
+    Torch: `torch.nn.LSTM`.
+    """
+
+    gates = 4
+    states = 2
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        dtype: Any = None,
+        *,
+        rngs: nnx.Rngs | None = None,
+    ) -> None:
+        rest = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, dtype, rngs)
+        super().__init__(input_size, hidden_size, *rest)
+
+    def step(self) -> Step:
+        return _projected if self.proj_size else _plain
+
+
+def _plain(x: Array, state: Any, *weights: Any) -> tuple[Array, Array]:
+    return functional.lstm_cell(x, state, *weights[:4])
+
+
+def _projected(
+    x: Array, state: Any, w_ih: Array, w_hh: Array, b_ih: Any, b_hh: Any, w_hr: Array
+) -> tuple[Array, Array]:
+    hidden, cell = state
+    gates = functional.linear(x, w_ih, b_ih) + functional.linear(hidden, w_hh, b_hh)
+    i, f, g, o = jnp.split(gates, 4, -1)
+    cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
+    return functional.linear(jax.nn.sigmoid(o) * jnp.tanh(cell), w_hr), cell
+
+
+def _known(nonlinearity: str) -> str:
+    if nonlinearity not in _RNN:
+        raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+    return nonlinearity
+
+
+def _check(name: str, hidden: int, layers: int, dropout: float, projected: int) -> None:
+    if isinstance(dropout, bool) or not 0 <= dropout <= 1:
+        raise ValueError(
+            "dropout should be a number in range [0, 1] representing the probability of an element "
+            f"being zeroed, not {dropout}"
+        )
+    if dropout and layers == 1:
+        warnings.warn(
+            "dropout option adds dropout after all but last recurrent layer, so non-zero dropout "
+            f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={layers}",
+            stacklevel=4,
+        )
+    for what, size in (("hidden_size", hidden), ("num_layers", layers)):
+        if size <= 0:
+            raise ValueError(f"{what} must be greater than zero, not {size}")
+    if projected < 0 or projected >= hidden:
+        raise ValueError(
+            f"{name}: proj_size has to be a positive integer, smaller than hidden_size, or zero to "
+            f"disable projections; it is {projected}, hidden_size is {hidden}"
+        )
