@@ -1,0 +1,276 @@
+"""What each helper costs: a small program with it, and the same program written by hand.
+
+    @pair
+    def clip_grad_norm():
+        return Pair(ours, by_hand, args)
+
+Both are compiled; XLA counts. `more=` says why a helper may cost something.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+import jaxgrad
+
+
+class Counts(NamedTuple):
+    """What XLA makes of a program."""
+
+    flops: float
+    bytes: float
+    fusions: int
+    calls: int
+    temporary: int  # bytes, at the peak
+    callbacks: int
+
+
+class Pair(NamedTuple):
+    """A program with the helper, the same one without it, and what both are called with."""
+
+    ours: Callable[..., Any]
+    by_hand: Callable[..., Any]
+    args: tuple[Any, ...]
+    more: str = ""
+
+
+PAIRS: dict[str, Callable[[], Pair]] = {}
+
+
+def counts(fun: Callable[..., Any], *args: Any) -> Counts:
+    """Compile a function and count."""
+    compiled = jax.jit(fun).lower(*args).compile()
+    cost: Any = compiled.cost_analysis()
+    text = compiled.as_text() or ""
+    memory = compiled.memory_analysis()
+    return Counts(
+        cost.get("flops", 0.0),
+        cost.get("bytes accessed", 0.0),
+        len(re.findall(r" fusion\(", text)),
+        len(re.findall(r" custom-call\(", text)),
+        memory.temp_size_in_bytes if memory else 0,
+        text.count("callback"),
+    )
+
+
+def pair(made: Callable[[], Pair]) -> Callable[[], Pair]:
+    """A row of the table: the function's name is the helper's."""
+    PAIRS[made.__name__] = made
+    return made
+
+
+def _net() -> tuple[dict[str, Any], jax.Array, jax.Array]:
+    rng = np.random.default_rng(0)
+    shapes = {"l1": (32, 16), "l2": (32, 32), "l3": (1, 32)}
+    params = {n: jnp.asarray(rng.standard_normal(s), jnp.float32) for n, s in shapes.items()}
+    x, y = rng.standard_normal((8, 16)), rng.standard_normal((8, 1))
+    return params, jnp.asarray(x, jnp.float32), jnp.asarray(y, jnp.float32)
+
+
+def _loss(p: Any, x: Any, y: Any, *, mark: Callable[[Any], Any] = lambda h: h) -> Any:
+    h = mark(jnp.tanh(x @ p["l1"].T))
+    return jnp.mean((jnp.tanh(h @ p["l2"].T) @ p["l3"].T - y) ** 2)
+
+
+@pair
+def value_and_grad() -> Pair:
+    return Pair(jaxgrad.value_and_grad(_loss), jax.value_and_grad(_loss), _net())
+
+
+@pair
+def value_and_grad_none() -> Pair:
+    params, x, y = _net()
+    spare = jnp.ones((64, 64), jnp.float32)
+
+    def ours(params: Any, spare: Any, x: Any, y: Any) -> Any:
+        def loss(p: Any) -> Any:
+            return _loss(p["net"], x, y)
+
+        return jaxgrad.value_and_grad(loss)({"net": params, "spare": spare})[1]["net"]
+
+    def by_hand(params: Any, spare: Any, x: Any, y: Any) -> Any:
+        del spare
+        return jax.grad(_loss)(params, x, y)
+
+    return Pair(ours, by_hand, (params, spare, x, y))
+
+
+@pair
+def grad() -> Pair:
+    return Pair(jaxgrad.grad(_loss), jax.grad(_loss), _net())
+
+
+@pair
+def accumulate() -> Pair:
+    grads = _net()[0]
+    return Pair(jaxgrad.accumulate, lambda a, b: jax.tree.map(jnp.add, a, b), (grads, grads))
+
+
+@pair
+def no_grad() -> Pair:
+    def by_hand(p: Any, x: Any, y: Any) -> Any:
+        reached = {"l2": p["l2"], "l3": p["l3"]}  # l1's gradient is None
+        loss = lambda part: _loss({**p, **part}, x, y, mark=lax.stop_gradient)  # noqa: E731
+        return jax.grad(loss)(reached)
+
+    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.no_grad(lambda h: h)))
+    return Pair(ours, by_hand, _net())
+
+
+@pair
+def hook() -> Pair:
+    @jax.custom_vjp
+    def clipped(h: Any) -> Any:
+        return h
+
+    clipped.defvjp(lambda h: (h, None), lambda _, g: (jnp.clip(g, -0.1, 0.1),))
+    ours = jaxgrad.grad(
+        lambda *a: _loss(*a, mark=lambda h: jaxgrad.hook(h, lambda g: jnp.clip(g, -0.1, 0.1)))
+    )
+    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=clipped)), _net())
+
+
+@pair
+def backward_hook() -> Pair:
+    ours = jaxgrad.grad(
+        lambda *a: _loss(*a, mark=jaxgrad.backward_hook(jnp.sin, lambda gi, _: (2 * gi[0],)))
+    )
+
+    @jax.custom_vjp
+    def doubled(h: Any) -> Any:
+        return jnp.sin(h)
+
+    doubled.defvjp(lambda h: (jnp.sin(h), h), lambda h, g: (2 * (g * jnp.cos(h)),))
+    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=doubled)), _net())
+
+
+@pair
+def retain_grad() -> Pair:
+    params, x, y = _net()
+
+    def by_hand(p: Any, x: Any, y: Any) -> Any:
+        zero = jnp.zeros((8, 32), jnp.float32)
+        loss = lambda p, e: _loss(p, x, y, mark=lambda h: h + e)  # noqa: E731
+        value, (grads, kept) = jax.value_and_grad(loss, argnums=(0, 1))(p, zero)
+        return value, grads, {"h": kept}
+
+    def ours(p: Any, x: Any, y: Any) -> Any:
+        marked = lambda *a: _loss(*a, mark=lambda h: jaxgrad.retain_grad(h, "h"))  # noqa: E731
+        return jaxgrad.value_and_retained_grads(marked)(p, x, y)
+
+    return Pair(ours, by_hand, (params, x, y))
+
+
+class _Clamp:
+    """The identity whose gradient is clipped, as an `autograd.Function`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        del ctx
+        return x
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        del ctx
+        return jnp.clip(g, -0.1, 0.1)
+
+
+@pair
+def from_function() -> Pair:
+    clamp = jaxgrad.from_function(_Clamp)
+    return Pair(jaxgrad.grad(lambda *a: _loss(*a, mark=clamp)), hook().by_hand, _net())
+
+
+@pair
+def straight_through() -> Pair:
+    @jax.custom_vjp
+    def rounded(h: Any) -> Any:
+        return jnp.round(h)
+
+    rounded.defvjp(lambda h: (jnp.round(h), None), lambda _, g: (g,))
+    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.straight_through(jnp.round)))
+    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=rounded)), _net())
+
+
+@pair
+def reverse_gradient() -> Pair:
+    @jax.custom_vjp
+    def reversed_(h: Any) -> Any:
+        return h
+
+    reversed_.defvjp(lambda h: (h, None), lambda _, g: (-g,))
+    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.reverse_gradient))
+    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=reversed_)), _net())
+
+
+@pair
+def partition() -> Pair:
+    def ours(p: Any, x: Any, y: Any) -> Any:
+        some, rest = jaxgrad.partition(p, lambda path, _: "l3" in path)
+        return jaxgrad.grad(lambda s: _loss(jaxgrad.combine(s, rest), x, y))(some)["l3"]
+
+    def by_hand(p: Any, x: Any, y: Any) -> Any:
+        return jax.grad(lambda l3: _loss({**p, "l3": l3}, x, y))(p["l3"])
+
+    return Pair(ours, by_hand, _net())
+
+
+@pair
+def clip_grad_norm() -> Pair:
+    def by_hand(grads: Any) -> Any:
+        norm = optax.tree.norm(grads)
+        scale = jnp.minimum(1.0, 1.0 / (norm + 1e-6))
+        return jax.tree.map(lambda g: g * scale, grads), norm
+
+    ours = lambda grads: jaxgrad.clip_grad_norm(grads, 1.0)  # noqa: E731
+    more = "each leaf's norm first, as torch sums them, and not the squares: three scalars more"
+    return Pair(ours, by_hand, (_net()[0],), more)
+
+
+@pair
+def clip_grad_value() -> Pair:
+    by_hand = lambda grads: jax.tree.map(lambda g: jnp.clip(g, -0.5, 0.5), grads)  # noqa: E731
+    return Pair(lambda grads: jaxgrad.clip_grad_value(grads, 0.5), by_hand, (_net()[0],))
+
+
+@pair
+def autocast() -> Pair:
+    half = jnp.bfloat16
+
+    def by_hand(p: Any, x: Any, y: Any) -> Any:
+        h = jnp.tanh(x.astype(half) @ p["l1"].T.astype(half))
+        out = jnp.tanh(h @ p["l2"].T.astype(half)) @ p["l3"].T.astype(half)
+        return jnp.mean((out.astype(jnp.float32) - y) ** 2)
+
+    return Pair(jaxgrad.autocast(_loss), by_hand, _net())
+
+
+@pair
+def grad_scaler() -> Pair:
+    scaler = jaxgrad.GradScaler()
+    state, grads = scaler.init(), _net()[0]
+
+    def ours(grads: Any, state: Any) -> Any:
+        found, infinite = scaler.unscale(state, grads)
+        return found, scaler.update(state, infinite)
+
+    def by_hand(grads: Any, state: Any) -> Any:
+        inverse = 1.0 / state.scale
+        found = jax.tree.map(lambda g: g * inverse, grads)
+        infinite = ~jnp.all(jnp.array([jnp.all(jnp.isfinite(g)) for g in jax.tree.leaves(found)]))
+        grown = state.growth_tracker + 1
+        due = grown == 2000
+        scale = jnp.where(infinite, state.scale * 0.5, jnp.where(due, state.scale * 2, state.scale))
+        tracker = jnp.where(infinite | due, 0, grown)
+        return found, type(state)(scale, tracker.astype(state.growth_tracker.dtype))
+
+    more = "two factors instead of one reciprocal, which is subnormal above a scale of 2**126"
+    return Pair(ours, by_hand, (grads, state), more)
