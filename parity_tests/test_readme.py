@@ -45,6 +45,21 @@ def test_prove_finds_only_what_is_wrong():
     assert [report.verdict for report in reports] == ["pass"], reports[0]
 
 
+def test_the_kill_table_is_quoted_as_it_is():
+    """The README's figures are those of the table that `make kill-table` wrote."""
+    table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
+    figures = {
+        r"(\d+) bugs, (\d+) leave": r"Of (\d+) porting mistakes planted in 14 pairs, (\d+) of",
+        r"found (\d+) \(.*, with surface and place (\d+)": r"it finds (\d+) and\nnames .* of (\d+);",
+        r"assert_close on gradients: (\d+)": r"`assert_close` on the gradients finds (\d+)",
+        r"assert_close on outputs: (\d+)": r"on the outputs (\d+)",
+    }
+    for there, here in figures.items():
+        written, quoted = re.search(there, table), re.search(here, README)
+        assert written and quoted, (there, here)
+        assert written.groups() == quoted.groups()
+
+
 def test_the_picture_is_current():
     """It is what `--picture` draws now, but for the versions and what depends on their text."""
     asked = re.search(r"`python -m parity_tests --picture (\S+) -o (\S+)`", README)
