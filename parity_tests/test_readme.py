@@ -50,7 +50,7 @@ def test_the_kill_table_is_quoted_as_it_is():
     table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
     figures = {
         r"(\d+) bugs, (\d+) leave": r"Of (\d+) porting mistakes planted in 14 pairs, (\d+) of",
-        r"found (\d+) \(.*, with surface and place (\d+)": r"it finds (\d+) and\nnames .* of (\d+);",
+        r"found (\d+) \(.*, with surface and place (\d+)": r"it finds (\d+) and\nnames .* (\d+);",
         r"assert_close on gradients: (\d+)": r"`assert_close` on the gradients finds (\d+)",
         r"assert_close on outputs: (\d+)": r"on the outputs (\d+)",
     }
