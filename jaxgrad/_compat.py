@@ -135,14 +135,26 @@ def user_line(eqn: jex_core.JaxprEqn) -> str:
     What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
     called: its frames end at that `jit`, and the line is that of the equation around it.
     """
-    traceback = eqn.source_info.traceback
-    for frame in traceback.frames if traceback is not None else ():
-        path = frame.file_name
+    for path, line in _frames(eqn):
         if path.endswith("/pjit.py") and eqn.primitive.name not in JIT:
             return ""
-        if not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path):
-            return f"{pathlib.Path(path).name}:{frame.line_num}"
+        if _is_users(path):
+            return f"{pathlib.Path(path).name}:{line}"
     return ""
+
+
+def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
+    """Every `file:line` of the user's on the way to `eqn`, as remembered, the innermost first."""
+    return [f"{pathlib.Path(path).name}:{line}" for path, line in _frames(eqn) if _is_users(path)]
+
+
+def _frames(eqn: jex_core.JaxprEqn) -> list[tuple[str, int]]:
+    traceback = eqn.source_info.traceback
+    return [(f.file_name, f.line_num) for f in (traceback.frames if traceback is not None else ())]
+
+
+def _is_users(path: str) -> bool:
+    return not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path)
 
 
 def enable_x64(on: bool = True) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ class Port:
         x, turns = np.asarray(x), self.program.lengths[key[0]]
         if turns and not self._keeps:
             return x
-        each = x.reshape(-1, *x.shape[len(turns) :])
+        each = x.reshape(math.prod(turns), *x.shape[len(turns) :])
         return np.stack([fingerprint(part) for part in each]).reshape(*turns, -1)
 
     @functools.cached_property
