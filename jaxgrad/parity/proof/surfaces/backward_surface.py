@@ -97,7 +97,7 @@ def _locate(proof: Proof, draw: int, number: int) -> Finding:
         run = proof.side.run(proof.draws[draw], keep=True, parts_of=number)
     value = run.values[number]
     ours = np.asarray(proof.differentiated[draw].cotangents[spot.key])[spot.turn]
-    passed = _passed(proof, draw, number, value.cotangent)
+    passed = _passed(proof, draw, number, value.cotangent, bool(np.any(ours)))
     if proof.live or value.cotangent is None:
         both = value.data, proof.port.value(proof.draws[draw], spot)
         reader, cause = backward.culprit(
@@ -130,12 +130,19 @@ def _locate(proof: Proof, draw: int, number: int) -> Finding:
     )
 
 
-def _passed(proof: Proof, draw: int, number: int, theirs: np.ndarray | None) -> Key | None:
-    """A JAX value with the same numbers whose cotangent is still right: what made it is not."""
+def _passed(
+    proof: Proof, draw: int, number: int, theirs: np.ndarray | None, moved: bool
+) -> Key | None:
+    """A JAX value with the same numbers whose cotangent is still right: what made it is not.
+
+    A stop_gradient did not make wrong what arrives (`moved`): through it nothing does.
+    """
     if theirs is None:
         return None
+    equations = proof.port.program.equations
     for key, cotangent in _copies(proof, draw, number, 1):
-        if float(apart(fingerprint(cotangent), theirs)) < 1e-10:
+        stops = equations[key[0]].primitive.name == "stop_gradient"
+        if not (stops and moved) and float(apart(fingerprint(cotangent), theirs)) < 1e-10:
             return key
     return None
 
