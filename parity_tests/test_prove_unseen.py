@@ -455,3 +455,30 @@ def test_a_difference_made_twice_is_not_blamed_for_its_gradient():
     lost = quantizer(through=identity).first
     assert lost is not None
     assert (lost.surface, lost.torch, lost.op) == ("backward", "(the module)", "detach")
+
+
+# A tied weight, one of whose uses is stopped: no value inside is wrong.
+
+
+def test_the_stop_that_takes_a_part_of_a_weights_gradient_is_named():
+    torch.manual_seed(0)
+
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(6, 3)
+
+        def forward(self, ids: Tensor) -> Tensor:
+            return torch.tanh(self.embed(ids)) @ self.embed.weight.T
+
+    module = Tied()
+
+    def apply(p: Any, ids: Any) -> Any:
+        embed = p["embed.weight"]
+        return jnp.tanh(embed[ids]) @ lax.stop_gradient(embed).T
+
+    first = prove(module, apply, arrays(module), (np.array([[1, 4, 2, 0]]),)).first
+    assert first is not None
+    assert (first.surface, first.torch) == ("gradients", "embed.weight")
+    line = apply.__code__.co_firstlineno + 2
+    assert f"stopped at test_prove_unseen.py:{line} (stop_gradient)" in first.cause

@@ -133,7 +133,7 @@ class Live:
         module = copy.deepcopy(self.given).to("cpu").float()
         for name, x in [*module.named_parameters(), *module.named_buffers()]:
             if name in values:
-                x.data = torch.tensor(values[name], dtype=torch.float32)
+                x.data = torch.tensor(values[name]).to(x.dtype)
         return {name: x.detach() for name, x in module.state_dict().items()}
 
 

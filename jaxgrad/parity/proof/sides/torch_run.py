@@ -50,8 +50,12 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def twin(module: nn.Module, dtype: torch.dtype = torch.float64) -> nn.Module:
-    """A copy of the module in this dtype, on the CPU."""
-    return copy.deepcopy(module).to("cpu").to(dtype)
+    """A copy of the module in this dtype, on the CPU; complex numbers stay complex."""
+    made = copy.deepcopy(module).to("cpu")
+    for x in (*made.parameters(), *made.buffers()):
+        if _moves(x):
+            x.data = x.data.to(dtype.to_complex() if x.is_complex() else dtype)
+    return made
 
 
 def run(
