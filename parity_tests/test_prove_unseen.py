@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 import torch
 from flax import linen
@@ -482,3 +483,99 @@ def test_the_stop_that_takes_a_part_of_a_weights_gradient_is_named():
     assert (first.surface, first.torch) == ("gradients", "embed.weight")
     line = apply.__code__.co_firstlineno + 2
     assert f"stopped at test_prove_unseen.py:{line} (stop_gradient)" in first.cause
+
+
+# Two towers of one kind: the scales of their norms are all ones.
+
+
+def test_a_norms_ones_belong_to_the_tower_around_them():
+    torch.manual_seed(0)
+
+    def tower(size: int) -> nn.Sequential:
+        return nn.Sequential(nn.Linear(size, 4), nn.LayerNorm(4), nn.Linear(4, 2))
+
+    class Towers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.visual, self.textual = tower(3), tower(5)
+
+        def forward(self, image: Tensor, text: Tensor) -> Tensor:
+            return self.visual(image) @ self.textual(text).T
+
+    module = Towers()
+    state = arrays(module)
+    p: dict[str, Any] = {}
+    for ours, theirs in (("image", "visual"), ("words", "textual")):
+        for k, part in enumerate(("enter", "norm", "leave")):
+            held = {"kernel": state[f"{theirs}.{k}.weight"].T, "bias": state[f"{theirs}.{k}.bias"]}
+            p.setdefault(ours, {})[part] = held
+
+    def one(p: Any, x: Any) -> Any:
+        x = x @ p["enter"]["kernel"] + p["enter"]["bias"]
+        x = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        x = x * p["norm"]["kernel"] + p["norm"]["bias"]
+        return x @ p["leave"]["kernel"] + p["leave"]["bias"]
+
+    def apply(p: Any, image: Any, text: Any) -> Any:
+        return one(p["image"], image) @ one(p["words"], text).T
+
+    prove(module, apply, p, (draw(4, 3), draw(4, 5))).check()
+
+
+def test_a_complex_parameter_stays_complex():
+    torch.manual_seed(0)
+
+    class Spectral(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(3, dtype=torch.cfloat))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.fft.irfft(torch.fft.rfft(x) * self.weight, n=x.shape[-1])
+
+    module = Spectral()
+
+    def apply(p: Any, x: Any, stop: Callable[[Any], Any] = identity) -> Any:
+        return jnp.fft.irfft(jnp.fft.rfft(x) * stop(p["weight"]), n=x.shape[-1])
+
+    def halved(w: Any) -> Any:
+        return w.real + 1j * lax.stop_gradient(w.imag)
+
+    inputs = (draw(2, 4),)
+    prove(module, apply, arrays(module), inputs).check()
+    first = prove(module, lambda p, x: apply(p, x, halved), arrays(module), inputs).first
+    assert first is not None
+    assert (first.surface, first.torch) == ("gradients", "weight")
+
+
+class EverySecond(torch.optim.SGD):
+    """Accumulates over two steps, as a training loop would, and takes the mean."""
+
+    calls = 0
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        del set_to_none
+
+    def step(self, closure: Any = None) -> None:
+        self.calls += 1
+        if self.calls % 2 == 0:
+            for p in self.param_groups[0]["params"]:
+                p.grad /= 2
+            super().step(closure)
+            super().zero_grad()
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_an_optimizer_may_keep_float32_of_its_own(every: int):
+    torch.manual_seed(0)
+    module = nn.Linear(3, 2)
+
+    def apply(p: Any, x: Any) -> Any:
+        return x @ p["weight"].T + p["bias"]
+
+    ours = optax.MultiSteps(optax.sgd(0.1), every_k_schedule=every)
+    optimizer = (lambda p: EverySecond(p, lr=0.1), ours)
+    losses = (lambda out: (out**2).mean(), lambda out: (out**2).mean())
+    report = prove(module, apply, arrays(module), (draw(4, 3),), loss=losses,
+                   optimizer=optimizer, steps=4)  # fmt: skip
+    assert report.surfaces["updates"].verdict == ("pass" if every == 2 else "fail")

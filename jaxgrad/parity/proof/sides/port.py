@@ -190,14 +190,14 @@ class Port:
             {key: jnp.asarray(x) for key, x in (scales or {}).items()},
             {key: jnp.asarray(x) for key, x in (bends or {}).items()},
         )
-        # JAX's gradient of a complex leaf is the conjugate of torch's.
+        # JAX's gradient of a complex number is the conjugate of torch's.
         return Gradients(
             [np.asarray(x) for x in outputs],
             [
                 np.conj(np.asarray(g)) if g is not None and alive else None
                 for g, alive in zip(grads, self.live, strict=True)
             ],
-            {key: np.asarray(x) for key, x in found.items()},
+            {key: np.conj(np.asarray(x)) for key, x in found.items()},
         )
 
 

@@ -108,12 +108,12 @@ class Live:
         """The parameters after the marked steps, and the optimizer's own state after the last."""
         load(self.module, draw.state)
         optimizer = made_optimizer(factory, self.module)
+        self.module.zero_grad()  # from then on the optimizer's own zero_grad does, or does not
         found: dict[int, State] = {}
         for step in range(1, steps + 1):
             optimizer.zero_grad()
-            torch_run.run(
-                self.module, draw.inputs, self.pick, self.loss, self._cotangent, watch=False
-            )
+            torch_run.run(self.module, draw.inputs, self.pick, self.loss, self._cotangent,
+                          watch=False, fresh=False)  # fmt: skip
             optimizer.step()
             scheduler = getattr(optimizer, "scheduler", None)
             if scheduler is not None:

@@ -71,6 +71,7 @@ def run(
     salt: int = 0,
     rough: int | None = None,
     dtype: torch.dtype = torch.float64,
+    fresh: bool = True,
 ) -> TorchRun:
     """Run `module` (already a copy in `dtype`) forward and back.
 
@@ -86,14 +87,15 @@ def run(
       salt: Seeds torch's own generator.
       rough: Seeds noise of float32's size in the constants that the module holds in float32.
       dtype: Of the run; float64 lifts the casts that the module itself makes.
+      fresh: Whether the gradients of an earlier run are forgotten.
     """
     args = to_torch(inputs)
     leaves = [x for x in _each(args) if isinstance(x, Tensor)]
     for x in leaves:
         if x.is_floating_point() or x.is_complex():
             x.requires_grad_(True)
-    for p in module.parameters():
-        p.grad = None
+    if fresh:
+        module.zero_grad()
     watcher = _Watcher(module, leaves, keep, parts_of) if watch else None
     with (
         _settings(dtype, salt),
