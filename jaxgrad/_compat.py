@@ -138,14 +138,18 @@ def user_line(eqn: jex_core.JaxprEqn, *, inlined: bool = False) -> str:
     called: its frames end at that `jit`, and the line is that of the equation around it. Not so
     where it was `inlined` (`jnp.abs`): then the frames are those of this call.
     """
-    traceback = eqn.source_info.traceback
-    for frame in traceback.frames if traceback is not None else ():
-        path = frame.file_name
+    for path, line, _ in _frames(eqn):
         if path.endswith("/pjit.py") and eqn.primitive.name not in JIT and not inlined:
             return ""
-        if not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path):
-            return f"{pathlib.Path(path).name}:{frame.line_num}"
+        if _is_users(path):
+            return f"{pathlib.Path(path).name}:{line}"
     return ""
+
+
+def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
+    """Every `file:line` of the user's on the way to `eqn`, as remembered, the innermost first."""
+    frames = _frames(eqn)
+    return [f"{pathlib.Path(path).name}:{line}" for path, line, _ in frames if _is_users(path)]
 
 
 def own_name(eqn: jex_core.JaxprEqn) -> str:
@@ -159,24 +163,32 @@ def own_name(eqn: jex_core.JaxprEqn) -> str:
 
 def is_own(eqn: jex_core.JaxprEqn) -> bool:
     """Whether a function of this package made `eqn` (not one that only called the user's)."""
-    traceback = eqn.source_info.traceback
-    for frame in traceback.frames if traceback is not None else ():
-        if frame.file_name.startswith(_OWN):
-            return not frame.file_name.startswith(_PROVING)
-        if not _is_framework(frame.file_name) and not frame.file_name.startswith(_STDLIB):
+    for path, _, _ in _frames(eqn):
+        if path.startswith(_OWN):
+            return not path.startswith(_PROVING)
+        if _is_users(path):
             return False
     return False
 
 
 def callers(eqn: jex_core.JaxprEqn) -> set[str]:
     """The functions between an equation and the user's line."""
-    traceback = eqn.source_info.traceback
     names: set[str] = set()
-    for frame in traceback.frames if traceback is not None else ():
-        if not frame.file_name.startswith((_OWN, _STDLIB)) and not _is_framework(frame.file_name):
+    for path, _, name in _frames(eqn):
+        if _is_users(path):
             break
-        names.add(frame.function_name.rpartition(".")[2])
+        names.add(name.rpartition(".")[2])
     return names
+
+
+def _frames(eqn: jex_core.JaxprEqn) -> list[tuple[str, int, str]]:
+    traceback = eqn.source_info.traceback
+    frames = traceback.frames if traceback is not None else ()
+    return [(f.file_name, f.line_num, f.function_name) for f in frames]
+
+
+def _is_users(path: str) -> bool:
+    return not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path)
 
 
 def enable_x64(on: bool = True) -> Any:

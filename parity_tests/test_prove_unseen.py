@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 import torch
 from flax import linen
@@ -257,3 +258,324 @@ def test_one_of_several_readers_of_a_value_is_blamed():
     assert first is not None
     assert (first.surface, first.op) == ("backward", "mul")
     assert "stop_gradient" in first.jax
+
+
+# A critic and its target, a copy at the start: its bias is one number.
+
+
+def test_a_copied_bias_of_one_number_has_its_own_leaf():
+    torch.manual_seed(0)
+
+    class Critic(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.online, self.target = nn.Linear(3, 1), nn.Linear(3, 1).requires_grad_(False)
+            self.target.load_state_dict(self.online.state_dict())
+
+        def forward(self, x: Tensor, following: Tensor) -> Tensor:
+            return (self.online(x) - 0.9 * self.target(following)) ** 2
+
+    module = Critic()
+    p = {
+        name: {"w": part.weight.detach().numpy().T, "b": part.bias.detach().numpy()}
+        for name, part in module.named_children()
+        if isinstance(part, nn.Linear)
+    }
+
+    def apply(p: Any, x: Any, following: Any) -> Any:
+        q = x @ p["online"]["w"] + p["online"]["b"]
+        frozen = lax.stop_gradient(p["target"])
+        return (q - 0.9 * (following @ frozen["w"] + frozen["b"])) ** 2
+
+    prove(module, apply, p, (draw(4, 3), draw(4, 3)[::-1])).check()
+
+
+# Layers under scan and remat: the lines of a loop's body, and stops in it.
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.rand(4) + 0.5)
+        self.query = nn.Linear(4, 4, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * self.scale
+        return x + (self.query(y) @ y.mT).softmax(-1) @ y
+
+
+def stacked(
+    eps: float = 1e-5,
+    stop_query: Callable[[Any], Any] = identity,
+) -> tuple[Report, int]:
+    torch.manual_seed(0)
+    module = nn.Sequential(Block(), Block())
+    state = arrays(module)
+    p = {
+        name: np.stack([state[f"{i}.{name}"] for i in (0, 1)]) for name in ("scale", "query.weight")
+    }
+
+    def norm(x: Any, scale: Any) -> Any:
+        size = jnp.mean(x**2, -1, keepdims=True)
+        return x * lax.rsqrt(size + eps) * scale
+
+    @jax.checkpoint
+    def block(x: Any, p: Any) -> Any:
+        y = norm(x, p["scale"])
+        query = y @ stop_query(p["query.weight"]).T
+        scores = query @ y.swapaxes(1, 2)
+        return x + jax.nn.softmax(scores) @ y, None
+
+    def apply(p: Any, x: Any) -> Any:
+        return lax.scan(block, x, p)[0]
+
+    return prove(module, apply, p, (draw(2, 3, 4),)), norm.__code__.co_firstlineno
+
+
+def test_the_line_inside_a_scanned_layer_is_named():
+    right, _ = stacked()
+    right.check()
+    wrong, line = stacked(eps=1e-6)
+    assert wrong.first is not None
+    assert wrong.first.torch == "0"
+    assert wrong.first.jax.startswith(f"test_prove_unseen.py:{line + 2} ")
+
+
+def test_the_stop_that_cuts_a_weight_off_is_named_not_that_of_softmax():
+    wrong, line = stacked(stop_query=lax.stop_gradient)
+    assert wrong.first is not None
+    assert (wrong.first.surface, wrong.first.torch) == ("structure", "0.query.weight")
+    assert f"test_prove_unseen.py:{line + 7} (stop_gradient)" in wrong.first.cause
+
+
+# Cells that make their own float32 carry, as flax's do, whatever they are given.
+
+
+def cells(stop: Callable[[Any], Any] = identity) -> Report:
+    torch.manual_seed(0)
+    module = nn.GRU(3, 4, batch_first=True)
+    state = arrays(module)
+    p: dict[str, Any] = {}
+    for k, gate in enumerate("rzn"):
+        rows = slice(4 * k, 4 * k + 4)
+        enter, carried = state["bias_ih_l0"][rows], state["bias_hh_l0"][rows]
+        p[f"i{gate}"] = {"kernel": state["weight_ih_l0"][rows].T}
+        p[f"h{gate}"] = {"kernel": state["weight_hh_l0"][rows].T}
+        p[f"i{gate}"]["bias"] = enter if gate == "n" else enter + carried
+        if gate == "n":
+            p["hn"]["bias"] = carried
+    rnn = linen.RNN(linen.GRUCell(4))
+
+    def apply(p: Any, x: Any) -> Any:
+        return rnn.apply({"params": {"cell": p}}, stop(x))
+
+    return prove(module, apply, p, (draw(2, 3, 3),), outputs=(lambda out: out[0], None))
+
+
+def test_a_cell_that_takes_no_float64_is_traced_in_float32_and_judged_in_float64():
+    report = cells().check()
+    assert "traced in float32" in report.notes[0]
+    stopped = cells(stop=lax.stop_gradient)
+    assert stopped.verdict == "fail"
+
+
+# An associative scan of odd length slices empty arrays; torch loops.
+
+
+def test_a_loop_may_be_an_associative_scan():
+    torch.manual_seed(0)
+
+    class Loop(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.gate = nn.Linear(3, 3)
+
+        def forward(self, x: Tensor) -> Tensor:
+            decay, h, out = torch.sigmoid(self.gate(x)), torch.zeros(2, 3, dtype=x.dtype), []
+            for t in range(x.shape[1]):
+                h = decay[:, t] * h + x[:, t]
+                out.append(h)
+            return torch.stack(out, 1)
+
+    module = Loop()
+    p = arrays(module)
+
+    def apply(p: Any, x: Any) -> Any:
+        decay = jax.nn.sigmoid(x @ p["gate.weight"].T + p["gate.bias"])
+
+        def joined(one: Any, two: Any) -> Any:
+            return one[0] * two[0], two[0] * one[1] + two[1]
+
+        return lax.associative_scan(joined, (decay, x), axis=1)[1]
+
+    prove(module, apply, p, (draw(2, 5, 3),)).check()
+
+
+# Vector quantization: one difference made twice, with and without a gradient.
+
+
+class Quantizer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enter = nn.Linear(3, 2)
+        self.codes = nn.Embedding(5, 2)
+
+    def forward(self, x: Tensor) -> Any:
+        z = self.enter(x)
+        q = self.codes(torch.cdist(z, self.codes.weight).argmin(-1))
+        mse = nn.functional.mse_loss
+        return z + (q - z).detach(), mse(q, z.detach()) + 0.25 * mse(q.detach(), z)
+
+
+def quantizer(
+    weights: tuple[float, float] = (1.0, 0.25),
+    through: Callable[[Any], Any] = lax.stop_gradient,
+) -> Report:
+    torch.manual_seed(0)
+    module = Quantizer()
+    p = arrays(module)
+
+    def apply(p: Any, x: Any) -> Any:
+        z = x @ p["enter.weight"].T + p["enter.bias"]
+        book = p["codes.weight"]
+        q = book[jnp.argmin(((z[:, None] - book) ** 2).sum(-1), -1)]
+        codebook = ((q - lax.stop_gradient(z)) ** 2).mean()
+        commitment = ((lax.stop_gradient(q) - z) ** 2).mean()
+        loss = weights[0] * codebook + weights[1] * commitment
+        return z + through(q - z), loss
+
+    return prove(module, apply, p, (draw(6, 3),))
+
+
+def test_a_difference_made_twice_is_not_blamed_for_its_gradient():
+    quantizer().check()
+    swapped = quantizer(weights=(0.25, 1.0)).first
+    assert swapped is not None
+    assert (swapped.surface, swapped.torch, swapped.op) == ("backward", "(the module)", "mse_loss")
+    assert "0.25 times torch's" in swapped.cause
+    lost = quantizer(through=identity).first
+    assert lost is not None
+    assert (lost.surface, lost.torch, lost.op) == ("backward", "(the module)", "detach")
+
+
+# A tied weight, one of whose uses is stopped: no value inside is wrong.
+
+
+def test_the_stop_that_takes_a_part_of_a_weights_gradient_is_named():
+    torch.manual_seed(0)
+
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Embedding(6, 3)
+
+        def forward(self, ids: Tensor) -> Tensor:
+            return torch.tanh(self.embed(ids)) @ self.embed.weight.T
+
+    module = Tied()
+
+    def apply(p: Any, ids: Any) -> Any:
+        embed = p["embed.weight"]
+        return jnp.tanh(embed[ids]) @ lax.stop_gradient(embed).T
+
+    first = prove(module, apply, arrays(module), (np.array([[1, 4, 2, 0]]),)).first
+    assert first is not None
+    assert (first.surface, first.torch) == ("gradients", "embed.weight")
+    line = apply.__code__.co_firstlineno + 2
+    assert f"stopped at test_prove_unseen.py:{line} (stop_gradient)" in first.cause
+
+
+# Two towers of one kind: the scales of their norms are all ones.
+
+
+def test_a_norms_ones_belong_to_the_tower_around_them():
+    torch.manual_seed(0)
+
+    def tower(size: int) -> nn.Sequential:
+        return nn.Sequential(nn.Linear(size, 4), nn.LayerNorm(4), nn.Linear(4, 2))
+
+    class Towers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.visual, self.textual = tower(3), tower(5)
+
+        def forward(self, image: Tensor, text: Tensor) -> Tensor:
+            return self.visual(image) @ self.textual(text).T
+
+    module = Towers()
+    state = arrays(module)
+    p: dict[str, Any] = {}
+    for ours, theirs in (("image", "visual"), ("words", "textual")):
+        for k, part in enumerate(("enter", "norm", "leave")):
+            held = {"kernel": state[f"{theirs}.{k}.weight"].T, "bias": state[f"{theirs}.{k}.bias"]}
+            p.setdefault(ours, {})[part] = held
+
+    def one(p: Any, x: Any) -> Any:
+        x = x @ p["enter"]["kernel"] + p["enter"]["bias"]
+        x = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        x = x * p["norm"]["kernel"] + p["norm"]["bias"]
+        return x @ p["leave"]["kernel"] + p["leave"]["bias"]
+
+    def apply(p: Any, image: Any, text: Any) -> Any:
+        return one(p["image"], image) @ one(p["words"], text).T
+
+    prove(module, apply, p, (draw(4, 3), draw(4, 5))).check()
+
+
+def test_a_complex_parameter_stays_complex():
+    torch.manual_seed(0)
+
+    class Spectral(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.randn(3, dtype=torch.cfloat))
+
+        def forward(self, x: Tensor) -> Tensor:
+            return torch.fft.irfft(torch.fft.rfft(x) * self.weight, n=x.shape[-1])
+
+    module = Spectral()
+
+    def apply(p: Any, x: Any, stop: Callable[[Any], Any] = identity) -> Any:
+        return jnp.fft.irfft(jnp.fft.rfft(x) * stop(p["weight"]), n=x.shape[-1])
+
+    def halved(w: Any) -> Any:
+        return w.real + 1j * lax.stop_gradient(w.imag)
+
+    inputs = (draw(2, 4),)
+    prove(module, apply, arrays(module), inputs).check()
+    first = prove(module, lambda p, x: apply(p, x, halved), arrays(module), inputs).first
+    assert first is not None
+    assert (first.surface, first.torch) == ("gradients", "weight")
+
+
+class EverySecond(torch.optim.SGD):
+    """Accumulates over two steps, as a training loop would, and takes the mean."""
+
+    calls = 0
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        del set_to_none
+
+    def step(self, closure: Any = None) -> None:
+        self.calls += 1
+        if self.calls % 2 == 0:
+            for p in self.param_groups[0]["params"]:
+                p.grad /= 2
+            super().step(closure)
+            super().zero_grad()
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_an_optimizer_may_keep_float32_of_its_own(every: int):
+    torch.manual_seed(0)
+    module = nn.Linear(3, 2)
+
+    def apply(p: Any, x: Any) -> Any:
+        return x @ p["weight"].T + p["bias"]
+
+    ours = optax.MultiSteps(optax.sgd(0.1), every_k_schedule=every)
+    optimizer = (lambda p: EverySecond(p, lr=0.1), ours)
+    losses = (lambda out: (out**2).mean(), lambda out: (out**2).mean())
+    report = prove(module, apply, arrays(module), (draw(4, 3),), loss=losses,
+                   optimizer=optimizer, steps=4)  # fmt: skip
+    assert report.surfaces["updates"].verdict == ("pass" if every == 2 else "fail")

@@ -44,7 +44,7 @@ class Flow:
             made = self._inside(eqn, ins, here)
             for k, v in enumerate(eqn.outvars):
                 key = (here, k)
-                self.order[key] = len(self.order)
+                self.order.setdefault(key, len(self.order))  # a loop's body is walked twice
                 self.parents[key] = _flat(ins) if made is None else tuple(dict.fromkeys(made[k]))
                 env[v] = (key,)
         return [of(v) for v in opened.outvars]
@@ -129,25 +129,31 @@ def place(made: JaxProgram, key: Key) -> str:
     around = [made.equations[key[0][:n]] for n in range(1, len(key[0]), 2)]
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
-    lines = (_compat.user_line(e) for e in (eqn, *reversed(around)))
-    line = next(filter(None, lines), None) or _beside(made, key[0], stacks[-1])
-    line = line or _compat.short_line(eqn)
+    lines = [
+        _compat.user_line(eqn) or _beside(made, key[0][: 2 * n + 1], stacks[n])
+        for n, eqn in enumerate((*around, eqn))
+    ]
+    line = next(filter(None, reversed(lines)), None) or _compat.short_line(eqn)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
 
 
 def _beside(made: JaxProgram, path: Path, stack: str) -> str:
-    """The user's line of the nearest equation of the same module.
+    """The line of an equation that a jitted function of JAX's own put inline.
 
-    What a jitted function of JAX's own puts inline remembers where it was first traced, which may
-    be another module.
+    It remembers where it was first traced, which may be another place: it is believed where an
+    equation near it was reached by the same calls; else the nearest line of its module is taken.
     """
+    said = _compat.user_lines(made.equations[path])
+    nearest = ""
     for away in range(1, 12):
         for number in (path[-1] + away, path[-1] - away):
             eqn = made.equations.get((*path[:-1], number))
-            other = None if eqn is None else str(eqn.source_info.name_stack)
-            if eqn is None or not other or not (stack.startswith(other) or other == stack):
+            line = "" if eqn is None else _compat.user_line(eqn)
+            if eqn is None or not line:
                 continue
-            line = _compat.user_line(eqn)
-            if line:
-                return line
-    return ""
+            if said and _compat.user_lines(eqn)[-len(said) + 1 :] == said[1:]:
+                return said[0]
+            other = str(eqn.source_info.name_stack)
+            if stack.startswith(other) and (other or not stack):
+                nearest = nearest or line
+    return nearest

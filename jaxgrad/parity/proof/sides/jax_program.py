@@ -28,6 +28,7 @@ from jaxgrad._jaxpr import (
     tap,
     walk,
 )
+from jaxgrad.parity.interop import cast
 from jaxgrad.parity.proof.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.proof.sides import lifting
 
@@ -127,7 +128,11 @@ def program(
     loss: Callable[..., Any] | None = None,
     has_state: bool = False,
 ) -> JaxProgram:
-    """Trace `fun(params, *inputs)` in float64; a loss is one more output, a new state more."""
+    """Trace `fun(params, *inputs)` in float64; a loss is one more output, a new state more.
+
+    What can only be traced in float32 (a recurrent cell whose first carry has that dtype) is so,
+    and lifted like any other cast.
+    """
     param_paths, param_leaves, fill_params, rest = flat(params)
     input_paths, input_leaves, fill_inputs, _ = flat(inputs)
     count = len(param_leaves)
@@ -149,11 +154,21 @@ def program(
         state_paths[:] = [_path_name(path) for path, _ in moved]
         return [jnp.asarray(x) for _, x in (*found, *moved)]
 
-    jaxpr = jax.make_jaxpr(flat_fun)(*param_leaves, *input_leaves)
+    leaves, notes = [*param_leaves, *input_leaves], []
+    try:
+        jaxpr = jax.make_jaxpr(flat_fun)(*leaves)
+    except TypeError as error:
+        narrow = cast(leaves, np.float32)
+        with _compat.enable_x64(False):
+            try:
+                jaxpr = jax.make_jaxpr(flat_fun)(*narrow)
+            except Exception:
+                raise error from None
+        notes.append("all of it (it takes no float64, so it was traced in float32)")
     made = JaxProgram(
         fun=flat_fun,
         jaxpr=jaxpr,
-        leaves=[*param_leaves, *input_leaves],
+        leaves=leaves,
         param_paths=param_paths,
         input_paths=input_paths,
         static=rest,
@@ -166,7 +181,7 @@ def program(
         made.lengths[place.path] = place.lengths
         if place.closed:
             made.closed.add(place.path)
-    made.pins = _pins(made)
+    made.pins = notes or _pins(made)
     return made
 
 
@@ -243,9 +258,10 @@ def watched(
     def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
         return after(eqn, path, lifting.equation(eqn, ins, made.numbers), slot)
 
+    kinds = [v.dtype for v in made.jaxpr.in_avals]
     outs, reads = evaluate(
         lifting.constants(made.jaxpr, made.numbers),
-        [jnp.asarray(x) for x in leaves],
+        [_as_traced(jnp.asarray(x), kind) for x, kind in zip(leaves, kinds, strict=True)],
         rule,
         slots=given,
         enters=functools.partial(_enters, made),
@@ -254,6 +270,11 @@ def watched(
     )
     prints = {(path, k): x for path, found in reads.items() for k, x in found.items()}
     return Watched(outs, prints)
+
+
+def _as_traced(x: jax.Array, kind: np.dtype) -> jax.Array:
+    """Integers as the program was traced with them; floats stay as they are."""
+    return x.astype(kind) if jnp.issubdtype(kind, jnp.integer) else x
 
 
 @jax.custom_vjp

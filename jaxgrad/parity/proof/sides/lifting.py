@@ -26,12 +26,30 @@ def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:
         return equation(eqn, ins), None
 
     def lifted_fun(*args: Any) -> Any:
-        jaxpr, shapes = jax.make_jaxpr(fun, return_shape=True)(*args)
+        jaxpr, shapes = _traced(fun, args)
         leaves = [jnp.asarray(x) for x in jax.tree.leaves(args)]
         outs, _ = evaluate(constants(jaxpr), leaves, rule)
         return jax.tree.unflatten(jax.tree.structure(shapes), outs)
 
     return lifted_fun
+
+
+def _traced(fun: Callable[..., Any], args: Any) -> Any:
+    """The jaxpr of `fun` and the shapes of what it gives; in float32 if it takes no float64."""
+    trace = jax.make_jaxpr(fun, return_shape=True)
+    try:
+        return trace(*args)
+    except TypeError as error:
+        with _compat.enable_x64(False):
+            try:
+                return trace(*jax.tree.map(_narrow, args))
+            except Exception:
+                raise error from None
+
+
+def _narrow(x: Any) -> jax.ShapeDtypeStruct:
+    wide = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
+    return jax.ShapeDtypeStruct(jnp.shape(x), wide.get(x.dtype, x.dtype))
 
 
 def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[Any]:

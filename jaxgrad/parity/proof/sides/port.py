@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +83,7 @@ class Port:
         x, turns = np.asarray(x), self.program.lengths[key[0]]
         if turns and not self._keeps:
             return x
-        each = x.reshape(-1, *x.shape[len(turns) :])
+        each = x.reshape(math.prod(turns), *x.shape[len(turns) :])
         return np.stack([fingerprint(part) for part in each]).reshape(*turns, -1)
 
     @functools.cached_property
@@ -189,14 +190,14 @@ class Port:
             {key: jnp.asarray(x) for key, x in (scales or {}).items()},
             {key: jnp.asarray(x) for key, x in (bends or {}).items()},
         )
-        # JAX's gradient of a complex leaf is the conjugate of torch's.
+        # JAX's gradient of a complex number is the conjugate of torch's.
         return Gradients(
             [np.asarray(x) for x in outputs],
             [
                 np.conj(np.asarray(g)) if g is not None and alive else None
                 for g, alive in zip(grads, self.live, strict=True)
             ],
-            {key: np.asarray(x) for key, x in found.items()},
+            {key: np.conj(np.asarray(x)) for key, x in found.items()},
         )
 
 

@@ -108,12 +108,12 @@ class Live:
         """The parameters after the marked steps, and the optimizer's own state after the last."""
         load(self.module, draw.state)
         optimizer = made_optimizer(factory, self.module)
+        self.module.zero_grad()  # from then on the optimizer's own zero_grad does, or does not
         found: dict[int, State] = {}
         for step in range(1, steps + 1):
             optimizer.zero_grad()
-            torch_run.run(
-                self.module, draw.inputs, self.pick, self.loss, self._cotangent, watch=False
-            )
+            torch_run.run(self.module, draw.inputs, self.pick, self.loss, self._cotangent,
+                          watch=False, fresh=False)  # fmt: skip
             optimizer.step()
             scheduler = getattr(optimizer, "scheduler", None)
             if scheduler is not None:
@@ -133,7 +133,7 @@ class Live:
         module = copy.deepcopy(self.given).to("cpu").float()
         for name, x in [*module.named_parameters(), *module.named_buffers()]:
             if name in values:
-                x.data = torch.tensor(values[name], dtype=torch.float32)
+                x.data = torch.tensor(values[name]).to(x.dtype)
         return {name: x.detach() for name, x in module.state_dict().items()}
 
 

@@ -50,8 +50,12 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def twin(module: nn.Module, dtype: torch.dtype = torch.float64) -> nn.Module:
-    """A copy of the module in this dtype, on the CPU."""
-    return copy.deepcopy(module).to("cpu").to(dtype)
+    """A copy of the module in this dtype, on the CPU; complex numbers stay complex."""
+    made = copy.deepcopy(module).to("cpu")
+    for x in (*made.parameters(), *made.buffers()):
+        if _moves(x):
+            x.data = x.data.to(dtype.to_complex() if x.is_complex() else dtype)
+    return made
 
 
 def run(
@@ -67,6 +71,7 @@ def run(
     salt: int = 0,
     rough: int | None = None,
     dtype: torch.dtype = torch.float64,
+    fresh: bool = True,
 ) -> TorchRun:
     """Run `module` (already a copy in `dtype`) forward and back.
 
@@ -82,14 +87,15 @@ def run(
       salt: Seeds torch's own generator.
       rough: Seeds noise of float32's size in the constants that the module holds in float32.
       dtype: Of the run; float64 lifts the casts that the module itself makes.
+      fresh: Whether the gradients of an earlier run are forgotten.
     """
     args = to_torch(inputs)
     leaves = [x for x in _each(args) if isinstance(x, Tensor)]
     for x in leaves:
         if x.is_floating_point() or x.is_complex():
             x.requires_grad_(True)
-    for p in module.parameters():
-        p.grad = None
+    if fresh:
+        module.zero_grad()
     watcher = _Watcher(module, leaves, keep, parts_of) if watch else None
     with (
         _settings(dtype, salt),

@@ -30,6 +30,8 @@ def surface(proof: Proof) -> Surface:
     read = {k for value in proof.runs[draw].values for k in value.inputs}
     last = proof.ends - read  # nothing comes back into these but what the proof puts in
     inside = [i for i in wrong if i not in last and _matters(proof, draw, i)]
+    while inside and _stopped_too(proof, draw, inside[-1]):
+        inside.pop()
     if not inside:
         text = f"{count} cotangents inside agree"
         return Surface("backward", "pass", text, control=_planted(proof))
@@ -64,6 +66,28 @@ def _matters(proof: Proof, draw: int, number: int) -> bool:
     return not names or not names <= right
 
 
+def _stopped_too(proof: Proof, draw: int, number: int) -> bool:
+    """Whether torch stops the gradient of a value, and JAX that of one of its copies.
+
+    A port may make the same numbers for a loss, where the gradient passes, and again for a
+    straight-through estimator, where it does not.
+    """
+    if proof.runs[draw].values[number].cotangent is not None:
+        return False
+    return any(not np.any(g) for _, g in _copies(proof, draw, number))
+
+
+def _copies(proof: Proof, draw: int, number: int, first: int = 0) -> list[tuple[Key, np.ndarray]]:
+    """The JAX values with the numbers of torch's, and their cotangents."""
+    spots = [proof.seen.spots[k] for k in proof.seen.candidates[number][first:9]]
+    spots = [s for s in spots if s.path not in proof.port.program.closed]
+    spots = [s for s in spots if leaf_of(s.key) is None]
+    if not spots:
+        return []
+    got = proof.port.gradients(proof.draws[draw], tuple(dict.fromkeys(s.key for s in spots)))
+    return [(s.key, np.asarray(got.cotangents[s.key])[s.turn]) for s in spots]
+
+
 def _locate(proof: Proof, draw: int, number: int) -> Finding:
     """The call through which the cotangent of a torch value goes wrong."""
     run, seen = proof.runs[draw], proof.seen
@@ -73,7 +97,7 @@ def _locate(proof: Proof, draw: int, number: int) -> Finding:
         run = proof.side.run(proof.draws[draw], keep=True, parts_of=number)
     value = run.values[number]
     ours = np.asarray(proof.differentiated[draw].cotangents[spot.key])[spot.turn]
-    passed = _passed(proof, draw, number, value.cotangent)
+    passed = _passed(proof, draw, number, value.cotangent, bool(np.any(ours)))
     if proof.live or value.cotangent is None:
         both = value.data, proof.port.value(proof.draws[draw], spot)
         reader, cause = backward.culprit(
@@ -106,20 +130,20 @@ def _locate(proof: Proof, draw: int, number: int) -> Finding:
     )
 
 
-def _passed(proof: Proof, draw: int, number: int, theirs: np.ndarray | None) -> Key | None:
-    """A JAX value with the same numbers whose cotangent is still right: what made it is not."""
+def _passed(
+    proof: Proof, draw: int, number: int, theirs: np.ndarray | None, moved: bool
+) -> Key | None:
+    """A JAX value with the same numbers whose cotangent is still right: what made it is not.
+
+    A stop_gradient did not make wrong what arrives (`moved`): through it nothing does.
+    """
     if theirs is None:
         return None
-    spots = [proof.seen.spots[k] for k in proof.seen.candidates[number][1:9]]
-    spots = [s for s in spots if s.path not in proof.port.program.closed]
-    spots = [s for s in spots if leaf_of(s.key) is None]
-    if not spots:
-        return None
-    got = proof.port.gradients(proof.draws[draw], tuple(dict.fromkeys(s.key for s in spots)))
-    for s in spots:
-        print_ = fingerprint(np.asarray(got.cotangents[s.key])[s.turn])
-        if float(apart(print_, theirs)) < 1e-10:
-            return s.key
+    equations = proof.port.program.equations
+    for key, cotangent in _copies(proof, draw, number, 1):
+        stops = equations[key[0]].primitive.name == "stop_gradient"
+        if not (stops and moved) and float(apart(fingerprint(cotangent), theirs)) < 1e-10:
+            return key
     return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jaxgrad.parity.proof.front import ProofError
 from jaxgrad.parity.proof.judge import PLANT, Judged, judge
 from jaxgrad.parity.proof.report import Finding, Surface
+from jaxgrad.parity.proof.sides.flow import leaf_key, place
 from jaxgrad.parity.proof.surfaces import single_precision
 
 
@@ -64,7 +65,7 @@ def _finding(proof: Proof, draw: int, wrong: list[Judged]) -> Finding:
         bad.torch,
         bad.jax,
         True,
-        _ratio(proof, draw, bad.name),
+        _cause(proof, draw, bad.name),
     )
 
 
@@ -75,13 +76,20 @@ def _last_used(proof: Proof, wrong: list[Judged]) -> Judged:
     return max(parameters, key=lambda j: (last[j.name], j.share)) if parameters else wrong[0]
 
 
-def _ratio(proof: Proof, draw: int, name: str) -> str:
-    """What JAX's gradient is to torch's."""
-    if not proof.live:
-        return ""
-    from jaxgrad.parity.proof.surfaces import causes
+def _cause(proof: Proof, draw: int, name: str) -> str:
+    """What JAX's gradient is to torch's, and where JAX stops a part of it."""
+    said = []
+    if proof.live:
+        from jaxgrad.parity.proof.surfaces import causes
 
-    return causes.ratio(proof, draw, name)
+        said.append(causes.ratio(proof, draw, name))
+    leaves = [leaf_key(i) for i in proof.port.weights.leaves_of(name)]
+    ends = {key for keys in proof.flow.outputs for key in keys} | proof.seen.known
+    stops = proof.flow.between(leaves, ends, proof.seen.known, "stop_gradient")
+    if stops:
+        where = place(proof.port.program, stops[0])
+        said.append(f"a part of it is stopped at {where}: an extra stop_gradient?")
+    return "; ".join(x for x in said if x)
 
 
 def _planted(proof: Proof) -> str:

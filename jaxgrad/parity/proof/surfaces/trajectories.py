@@ -68,7 +68,17 @@ def _optax(proof: Proof, tx: Any, steps: int) -> tuple[dict[int, State], Any]:
         args = tree(grads), state, tree(leaves[:count])
         # A schedule that optax computes in float32 is off by 1e-8, and no fault of the port; where
         # float32 makes it another schedule, it is judged as it is.
-        as_given, as_lifted = given(*args), lifted(*args)
+        try:
+            as_lifted = lifted(*args)
+        except Exception as error:
+            raise ProofError(
+                f"optimizer=: the update of the optax transformation raised "
+                f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
+            ) from error
+        try:
+            as_given = given(*args)
+        except TypeError:  # it takes no float64
+            as_given = as_lifted
         change, state = as_lifted if _alike(as_given[0], as_lifted[0]) else as_given
         new = jax.tree.leaves(optax.apply_updates(tree(leaves[:count]), change))
         numbers = [i for i in range(count) if moves[i]]

@@ -38,7 +38,11 @@ def guess(side: TorchSide, factory: Any, paths: Trajectories, names: Sequence[st
     name = names[0]
     a, b = theirs[1][name] - before[name], ours[1][name] - before[name]
     factor = float(np.vdot(a, b).real / (np.vdot(a, a).real or 1.0))
-    if factor and np.linalg.norm(b - factor * a) < 1e-9 * np.linalg.norm(b):
+    if (
+        factor
+        and abs(factor - 1) > 1e-6
+        and np.linalg.norm(b - factor * a) < 1e-9 * np.linalg.norm(b)
+    ):
         return f"the first step is {factor:.6g} times torch's"
     return ""
 

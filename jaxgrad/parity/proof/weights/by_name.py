@@ -38,6 +38,8 @@ def constants(
 def scored(paths: Sequence[str], known: Sequence[Piece]) -> Score:
     """Shared words, and above all: what stands beside the leaf belongs to the same module.
 
+    Where nothing known stands beside it, what stands around it shares the module's path.
+
     Args:
       paths: Of all leaves.
       known: The pieces that were found by value.
@@ -50,9 +52,30 @@ def scored(paths: Sequence[str], known: Sequence[Piece]) -> Score:
             for piece in known
             if paths[piece.leaf].rpartition("/")[0] == parent
         }
-        return likeness(name, leaf.path) + (10 if module in beside else 0)
+        around = _around(leaf.path, known, paths)
+        shared = [_shared(name, other) for other in around]
+        near = 5 * sum(shared) / len(shared) if shared else 0
+        return likeness(name, leaf.path) + (10 if module in beside else 0) + near
 
     return score
+
+
+def _around(path: str, known: Sequence[Piece], paths: Sequence[str]) -> list[str]:
+    """The tensors in the smallest part of the tree around a leaf that holds known ones."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        names = {piece.name for piece in known if paths[piece.leaf].startswith(path + "/")}
+        if names:
+            return sorted(names)
+    return []
+
+
+def _shared(name: str, other: str) -> float:
+    """The share of a name's parts, from the first on, that another begins with too."""
+    parts = name.split(".")
+    pairs = zip(parts, other.split("."), strict=False)
+    same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
+    return len(list(same)) / len(parts)
 
 
 def _paired(

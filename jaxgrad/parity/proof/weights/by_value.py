@@ -44,7 +44,7 @@ class Tensors:
         self.exact = tensors
         self.low = {name: low(x) for name, x in tensors.items()}
         self.prints = {name: fingerprint(x) for name, x in self.low.items()}
-        self.varied = [n for n, x in self.low.items() if x.size and x.min() != x.max()]
+        self.varied = [n for n, x in self.low.items() if varies(x)]
 
     def like(self, x: np.ndarray, path: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
         """The tensors with the same numbers: those not taken first, then the likeliest names."""
