@@ -401,8 +401,8 @@ def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> ja
 
 def _softplus_derivative(t: Any, _: Any, x: Any, beta: float, threshold: float) -> Any:
     # At the threshold itself torch has the curve, and no second derivative.
-    z = jnp.exp(jnp.where(x * beta >= threshold, threshold, x * beta))
-    return t * jnp.where(x * beta > threshold, 1, z / (z + 1))
+    curve = _sigmoid(jnp.where(x * beta >= threshold, threshold, x * beta))
+    return t * jnp.where(x * beta > threshold, 1, curve)
 
 
 @derivative(_softplus_derivative)
