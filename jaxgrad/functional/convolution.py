@@ -384,10 +384,17 @@ def _transposed(
         kernel = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
         kernel = jnp.swapaxes(kernel, 1, 2).reshape(-1, w.shape[0] // groups, *w.shape[2:])
         kernel = jnp.flip(kernel, range(2, kernel.ndim))
+        # XLA aborts on some dilated inputs without padding: it gets one more place, cut off again.
+        wide = [
+            (0, int(s > 1)) if ends == (0, 0) else ends
+            for ends, s in zip(pads, strides, strict=True)
+        ]
         y = jax.lax.conv_general_dilated(
-            x, kernel, (1,) * places, pads, lhs_dilation=strides, rhs_dilation=dilations,
+            x, kernel, (1,) * places, wide, lhs_dilation=strides, rhs_dilation=dilations,
             feature_group_count=groups,
         )  # fmt: skip
+        kept = (n - (ends != given) for n, ends, given in zip(y.shape[2:], pads, wide, strict=True))
+        y = y[:, :, *(slice(n) for n in kept)]
         return y + rest[0].reshape(-1, *[1] * places) if rest else y
 
     return _run(convolved, x, w, bias, had_batch)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
-from .activations import relu
+from .activations import relu, sigmoid, tanh
 from .embeddings import linear
 
 
@@ -46,7 +46,7 @@ def rnn_tanh_cell(
         1. There are two biases (flax: one).
     """
     gates = _gates("rnn_tanh_cell", 1, input, hx, w_ih, w_hh, b_ih, b_hh)
-    return in_opmath(lambda x, h: jnp.tanh(x + h), *gates)
+    return in_opmath(lambda x, h: tanh(x + h), *gates)
 
 
 def rnn_relu_cell(
@@ -110,8 +110,8 @@ def gru_cell(
 
     def step(x: Array, h: Array, old: Array) -> Array:
         (xr, xz, xn), (hr, hz, hn) = jnp.split(x, 3, -1), jnp.split(h, 3, -1)
-        update = jax.nn.sigmoid(xz + hz)
-        new = jnp.tanh(xn + jax.nn.sigmoid(xr + hr) * hn)
+        update = sigmoid(xz + hz)
+        new = tanh(xn + sigmoid(xr + hr) * hn)
         return (old - new) * update + new
 
     return in_opmath(step, *gates, hx)
@@ -157,8 +157,8 @@ def lstm_cell(
 
     def step(x: Array, h: Array, old: Array) -> tuple[Array, Array]:
         i, f, g, o = jnp.split(x + h, 4, -1)
-        new = jax.nn.sigmoid(f) * old + jax.nn.sigmoid(i) * jnp.tanh(g)
-        return jax.nn.sigmoid(o) * jnp.tanh(new), new
+        new = sigmoid(f) * old + sigmoid(i) * tanh(g)
+        return sigmoid(o) * tanh(new), new
 
     return in_opmath(step, *gates, cell)
 

@@ -59,6 +59,10 @@ def interpolate(
            "nearest-exact").
         3. The cubic kernel has a = -0.75 (`jax.image.resize`: -0.5).
         4. `align_corners` and `scale_factor` exist.
+
+    Where a side follows a fractional factor and stays as it is or doubles ("nearest" in 1-d and
+    3-d), or all sides stay as they are ("bicubic"), torch's gradient is not its value's; and torch
+    repeats the first row of an antialiased output of one column. Here both are right.
     """
     input = array(input)
     places = input.ndim - 2
@@ -84,30 +88,30 @@ def interpolate(
         raise NotImplementedError(
             f"Got {input.ndim}D input, but {mode} mode needs {_PLACES[mode] + 2}D input"
         )
+    if mode == "area":
+        return _AREA[places](input, out)
     if min(*out, *input.shape[2:]) < 1:
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "
             f"{list(input.shape[2:])} and output {list(out)}"
         )
-    if mode == "area":
-        return _AREA[places](input, out)
     real = np.float64 if input.dtype == np.float64 else np.float32
     kernel = _kernel(mode, bool(align_corners), antialias, real)
-    taps = [kernel(n, o, s) for n, o, s in zip(input.shape[2:], out, scales, strict=True)]
-    if exact:
-        for axis, (index, _) in enumerate(taps, start=2):
-            input = jnp.take(input, index[:, 0], axis)
-        return input
+    sides = list(zip(input.shape[2:], out, scales, strict=True))
+    if mode == "nearest" and places == 2:
+        sides = [(n, o, None if o in (n, 2 * n) else s) for n, o, s in sides]
+    taps = [kernel(*side) for side in sides]
 
-    def weighted(x: Array) -> Array:
+    def resampled(x: Array) -> Array:
         for axis, (index, weights) in enumerate(taps, start=2):
-            factors = jnp.asarray(weights, x.dtype).reshape(
-                *weights.shape, *[1] * (x.ndim - axis - 1)
-            )
-            x = (jnp.take(x, index, axis) * factors).sum(axis + 1)
+            x = jnp.take(x, index, axis)
+            if weights is not None:
+                ones = [1] * (x.ndim - axis - 2)
+                factors = jnp.asarray(weights, x.dtype).reshape(*weights.shape, *ones)
+                x = (x * factors).sum(axis + 1)
         return x
 
-    return in_opmath(weighted, input)
+    return resampled(input) if exact else in_opmath(resampled, input)
 
 
 def upsample(
@@ -314,20 +318,21 @@ def _out_size(
 
 def _kernel(
     mode: str, align: bool, antialias: bool, real: type
-) -> Callable[[int, int, float | None], tuple[np.ndarray, np.ndarray]]:
-    """(input size, output size, factor) to indices and weights, each `(output, taps)`."""
+) -> Callable[[int, int, float | None], tuple[np.ndarray, np.ndarray | None]]:
+    """(input size, output size, factor) to indices and weights, each `(output, taps)`.
+
+    Without weights, indices are `(output,)`.
+    """
 
     def ratio(n: int, out: int, factor: float | None, real: type = real) -> np.floating:
         if align:
             return real(n - 1) / real(out - 1) if out > 1 else real(0)
         return real(1 / factor) if factor else real(n) / real(out)
 
-    def nearest(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+    def nearest(n: int, out: int, factor: float | None) -> tuple[np.ndarray, None]:
         shift = np.float32(0.5 if mode == "nearest-exact" else 0)
-        if mode == "nearest" and n == out:
-            return np.arange(n)[:, None], np.ones((out, 1))
         at = (np.arange(out, dtype=np.float32) + shift) * ratio(n, out, factor, np.float32)
-        return np.minimum(at.astype(np.int64), n - 1)[:, None], np.ones((out, 1))
+        return np.minimum(at.astype(np.int64), n - 1), None
 
     def source(n: int, out: int, factor: float | None) -> np.ndarray:
         scale, at = ratio(n, out, factor), np.arange(out, dtype=real)
@@ -345,8 +350,6 @@ def _kernel(
     def cubic(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
         at = source(n, out, factor)
         low = np.floor(at).astype(np.int64)
-        if n == out:
-            at = low = np.arange(n)
         index = low[:, None] + np.arange(-1, 3)
         weights = _cubic(np.abs(at[:, None] - index), -0.75)
         return np.clip(index, 0, n - 1), weights

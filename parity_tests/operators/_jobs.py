@@ -100,7 +100,9 @@ def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> li
     if job.point:
         return [_counted(x, ones) for x in like]
     rng = np.random.default_rng(zlib.crc32(f"{what} {job.label}".encode()))
-    return [_normal(rng, x) for x in like]
+    # Rounded to the job's dtype, so that a run of it in a wider one has the same.
+    grain = {"complex128": "float64", "complex64": "float32"}.get(job.dtype, job.dtype)
+    return [as_dtype(_normal(rng, x), grain).astype(x.dtype) for x in like]
 
 
 def _counted(out: np.ndarray, ones: bool) -> np.ndarray:
@@ -112,7 +114,7 @@ def _normal(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
     value = rng.standard_normal(x.shape)
     if x.dtype.kind == "c":
         value = value + 1j * rng.standard_normal(x.shape)
-    return np.asarray(value).astype(x.dtype)
+    return np.asarray(value)
 
 
 def _arrays(sample: Sample) -> list[np.ndarray]:

@@ -20,8 +20,17 @@ class Truth(NamedTuple):
     directions: list[np.ndarray]
 
 
-def observe(fun: Callable[..., Any], job: Job, *, ones: bool = False) -> Truth:
-    """Run torch on copies of a job's arrays; with second derivatives and forward mode if `full`."""
+def observe(
+    fun: Callable[..., Any],
+    job: Job,
+    *,
+    ones: bool = False,
+    move: Callable[[np.ndarray], np.ndarray] = lambda x: x,
+) -> Truth:
+    """Run torch on copies of a job's arrays; with second derivatives and forward mode if `full`.
+
+    Cotangents and directions are moved by `move`.
+    """
     wanted = job.differentiable
     arrays = to_torch(job.arrays)
     inputs = [arrays[i].requires_grad_() for i in wanted]
@@ -30,8 +39,9 @@ def observe(fun: Callable[..., Any], job: Job, *, ones: bool = False) -> Truth:
     outs = flat(fun(*args, **kwargs))
     observed: dict[str, Any] = {"forward": to_numpy(outs)}
     smooth = [out for out in outs if out.is_floating_point() or out.is_complex()]
-    given = directions(job, "cotangent", to_numpy(smooth), ones=ones)
-    along = directions(job, "tangent", [job.arrays[i] for i in wanted], ones=ones)
+    given = [move(c) for c in directions(job, "cotangent", to_numpy(smooth), ones=ones)]
+    inputs_are = [job.arrays[i] for i in wanted]
+    along = [move(v) for v in directions(job, "tangent", inputs_are, ones=ones)]
     live = [out.requires_grad for out in smooth]
     back = [c.requires_grad_(job.full) for c in to_torch(given)]
     if not any(live) or not inputs:
