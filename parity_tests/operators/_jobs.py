@@ -102,7 +102,7 @@ def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> li
     rng = np.random.default_rng(zlib.crc32(f"{what} {job.label}".encode()))
     # Rounded to the job's dtype, so that a run of it in a wider one has the same.
     grain = {"complex128": "float64", "complex64": "float32"}.get(job.dtype, job.dtype)
-    return [as_dtype(_normal(rng, x), grain).astype(x.dtype) for x in like]
+    return [as_dtype(_normal(rng, x), grain or None).astype(x.dtype) for x in like]
 
 
 def _counted(out: np.ndarray, ones: bool) -> np.ndarray:

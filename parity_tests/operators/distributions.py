@@ -7,6 +7,7 @@ import numpy as np
 import torch.distributions as td
 from hypothesis import strategies as st
 
+from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Sample, call, operator
 from parity_tests.operators._draw import broadcast, floats, integers
 
@@ -15,6 +16,12 @@ inf = np.inf
 ANY, POSITIVE, UNIT = (-2.0, 2.0), (0.3, 3.0), (0.1, 0.9)
 Range = tuple[float, float] | int
 WIDE = ("float64", "float32")
+GAMMAS = {
+    "float32": Tolerance(
+        1e-4, "XLA's lgamma and digamma in float32 are some 1e-6 off, and these sums cancel"
+    )
+}
+OF_GAMMAS = ("student_t", "gamma", "beta", "binomial", "negative_binomial", "poisson")
 
 
 def _drawn(ranges: Sequence[Range], *, same: bool = False) -> Callable[..., Sample]:
@@ -79,6 +86,7 @@ for name, made, ranges, points in (
         elementwise=True,
         points=[call(*points)],
         dtypes=WIDE,
+        tolerance=GAMMAS if name in OF_GAMMAS else {},
     )(_drawn(ranges))
 
 
@@ -126,6 +134,7 @@ def multinomial(draw):
     torch=_log_prob(td.Dirichlet),
     points=[call([[0.0, 1.0], [0.5, 0.5]], [[1.0, 1.0], [2.0, 1.0]])],
     dtypes=WIDE,
+    tolerance=GAMMAS,
 )
 def dirichlet(draw):
     shape = (*draw(broadcast(1))[0], draw(st.integers(2, 3)))
@@ -172,10 +181,16 @@ for name, made, ranges, points in (
         elementwise=True,
         points=[call(*points)],
         dtypes=WIDE,
+        tolerance=GAMMAS if name in OF_GAMMAS else {},
     )(_drawn(ranges, same=True))
 
 
-@operator("distributions.dirichlet_kl_divergence", torch=_divergence(td.Dirichlet), dtypes=WIDE)
+@operator(
+    "distributions.dirichlet_kl_divergence",
+    torch=_divergence(td.Dirichlet),
+    dtypes=WIDE,
+    tolerance=GAMMAS,
+)
 def dirichlet_divergence(draw):
     shape = (*draw(broadcast(1))[0], draw(st.integers(2, 3)))
     return call(draw(floats(shape, *POSITIVE)), draw(floats(shape, *POSITIVE)))

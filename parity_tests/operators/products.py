@@ -152,4 +152,4 @@ operator("addr", raises=[_bad(M, M, V, words="Expected 1-D argument vec1")])(_ad
 operator("baddbmm", raises=[_bad(B, B, B, words="first two dimensions of")])(
     _added("bik", "bij", "bjk")
 )
-operator("addbmm", raises=[_bad(M, M, B, words="must be a 3D tensor")])(_added("ik", "bij", "bjk"))
+operator("addbmm", raises=[_bad(V, M, B, words="must be a 3D tensor")])(_added("ik", "bij", "bjk"))
