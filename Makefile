@@ -27,7 +27,7 @@ parity: $(STAMP) ## does every behaviour hold here? ARGS='hooks --durations' goe
 test: $(STAMP) ## the whole test suite; ARGS='-k clip' goes to pytest
 	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
-test-all: $(STAMP) ## the same, with every bug of every twin planted
+test-all: $(STAMP) ## the same, with every configuration and every bug of every twin
 	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
 bench: $(STAMP) ## a step of each optimizer beside optax's and torch's, and the bits it shares with torch
