@@ -41,7 +41,7 @@ class MultiheadAttention(Layer):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> x = jnp.ones((5, 2, 4))
+        >>> x = jnp.ones((5, 2, 4), "float32")
         >>> out, weights = MultiheadAttention(4, 2, rngs=nnx.Rngs(0))(x, x, x)
         >>> print(out.shape, weights.shape)
         (5, 2, 4) (2, 5, 5)

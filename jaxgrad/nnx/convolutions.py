@@ -114,7 +114,8 @@ class Conv1d(_Correlation):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> print(Conv1d(2, 3, 3, padding=1, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 5))).shape)
+        >>> layer = Conv1d(2, 3, 3, padding=1, rngs=nnx.Rngs(0))
+        >>> print(layer(jnp.ones((1, 2, 5), "float32")).shape)
         (1, 3, 5)
 
     Torch: `torch.nn.Conv1d`.
@@ -129,7 +130,7 @@ class Conv2d(_Correlation):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> print(Conv2d(2, 3, 3, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 5, 5))).shape)
+        >>> print(Conv2d(2, 3, 3, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 5, 5), "float32")).shape)
         (1, 3, 3, 3)
 
     Torch: `torch.nn.Conv2d`.
@@ -144,7 +145,7 @@ class Conv3d(_Correlation):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> print(Conv3d(2, 3, 2, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 3, 3, 3))).shape)
+        >>> print(Conv3d(2, 3, 2, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 3, 3, 3), "float32")).shape)
         (1, 3, 2, 2, 2)
 
     Torch: `torch.nn.Conv3d`.
@@ -240,7 +241,8 @@ class ConvTranspose1d(_Transposed):
         >>> import jax.numpy as jnp
         >>> from flax import nnx
         >>> layer = ConvTranspose1d(2, 3, 3, stride=2, rngs=nnx.Rngs(0))
-        >>> print(layer(jnp.ones((1, 2, 5))).shape, layer(jnp.ones((1, 2, 5)), (12,)).shape)
+        >>> x = jnp.ones((1, 2, 5), "float32")
+        >>> print(layer(x).shape, layer(x, (12,)).shape)
         (1, 3, 11) (1, 3, 12)
 
     Torch: `torch.nn.ConvTranspose1d`.
@@ -255,7 +257,8 @@ class ConvTranspose2d(_Transposed):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> print(ConvTranspose2d(2, 3, 2, 2, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 2, 2))).shape)
+        >>> layer = ConvTranspose2d(2, 3, 2, 2, rngs=nnx.Rngs(0))
+        >>> print(layer(jnp.ones((1, 2, 2, 2), "float32")).shape)
         (1, 3, 4, 4)
 
     Torch: `torch.nn.ConvTranspose2d`.
@@ -270,7 +273,8 @@ class ConvTranspose3d(_Transposed):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> print(ConvTranspose3d(2, 3, 2, 2, rngs=nnx.Rngs(0))(jnp.ones((1, 2, 2, 2, 2))).shape)
+        >>> layer = ConvTranspose3d(2, 3, 2, 2, rngs=nnx.Rngs(0))
+        >>> print(layer(jnp.ones((1, 2, 2, 2, 2), "float32")).shape)
         (1, 3, 4, 4, 4)
 
     Torch: `torch.nn.ConvTranspose3d`.

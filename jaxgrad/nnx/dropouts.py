@@ -24,7 +24,7 @@ class Dropout(Layer):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> y = Dropout(0.25, rngs=nnx.Rngs(0))(jnp.ones(1000))
+        >>> y = Dropout(0.25, rngs=nnx.Rngs(0))(jnp.ones(1000, "float32"))
         >>> print(f"{y.max():.3f} {y.min():.0f}")
         1.333 0
 
@@ -51,7 +51,7 @@ class Dropout1d(Dropout):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> y = Dropout1d(rngs=nnx.Rngs(0))(jnp.ones((1, 4, 2)))
+        >>> y = Dropout1d(rngs=nnx.Rngs(0))(jnp.ones((1, 4, 2), "float32"))
         >>> print((y[..., 0] == y[..., 1]).all())
         True
 
@@ -66,7 +66,7 @@ class Dropout2d(Dropout):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(Dropout2d(0.0)(jnp.ones((1, 4, 2, 2))).shape)
+        >>> print(Dropout2d(0.0)(jnp.ones((1, 4, 2, 2), "float32")).shape)
         (1, 4, 2, 2)
 
     Torch: `torch.nn.Dropout2d`.
@@ -80,7 +80,7 @@ class Dropout3d(Dropout):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(Dropout3d(0.0)(jnp.ones((1, 4, 2, 2, 2))).shape)
+        >>> print(Dropout3d(0.0)(jnp.ones((1, 4, 2, 2, 2), "float32")).shape)
         (1, 4, 2, 2, 2)
 
     Torch: `torch.nn.Dropout3d`.
@@ -94,7 +94,7 @@ class AlphaDropout(Dropout):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(AlphaDropout(0.0)(jnp.ones(2)))
+        >>> print(AlphaDropout(0.0)(jnp.ones(2, "float32")))
         [1. 1.]
 
     Torch: `torch.nn.AlphaDropout`.
@@ -108,7 +108,7 @@ class FeatureAlphaDropout(Dropout):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(FeatureAlphaDropout(0.0)(jnp.ones((1, 2, 3))).shape)
+        >>> print(FeatureAlphaDropout(0.0)(jnp.ones((1, 2, 3), "float32")).shape)
         (1, 2, 3)
 
     Torch: `torch.nn.FeatureAlphaDropout`.

@@ -26,7 +26,7 @@ class Linear(Layer):
         >>> import jax.numpy as jnp
         >>> from flax import nnx
         >>> layer = Linear(4, 2, rngs=nnx.Rngs(0))
-        >>> print(layer(jnp.ones((3, 4))).shape, layer.weight.shape)
+        >>> print(layer(jnp.ones((3, 4), "float32")).shape, layer.weight.shape)
         (3, 2) (2, 4)
 
     Torch: `torch.nn.Linear`.
@@ -62,7 +62,7 @@ class Bilinear(Layer):
         >>> import jax.numpy as jnp
         >>> from flax import nnx
         >>> layer = Bilinear(4, 3, 2, rngs=nnx.Rngs(0))
-        >>> print(layer(jnp.ones((5, 4)), jnp.ones((5, 3))).shape)
+        >>> print(layer(jnp.ones((5, 4), "float32"), jnp.ones((5, 3), "float32")).shape)
         (5, 2)
 
     Torch: `torch.nn.Bilinear`.

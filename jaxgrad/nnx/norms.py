@@ -17,7 +17,7 @@ class LayerNorm(Layer):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print([f"{y:.4f}" for y in LayerNorm(3)(jnp.array([1.0, 2.0, 3.0]))])
+        >>> print([f"{y:.4f}" for y in LayerNorm(3)(jnp.float32([1.0, 2.0, 3.0]))])
         ['-1.2247', '0.0000', '1.2247']
 
     Torch: `torch.nn.LayerNorm`.
@@ -51,7 +51,7 @@ class RMSNorm(Layer):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print([f"{y:.4f}" for y in RMSNorm(2)(jnp.array([3.0, 4.0]))])
+        >>> print([f"{y:.4f}" for y in RMSNorm(2)(jnp.float32([3.0, 4.0]))])
         ['0.8485', '1.1314']
 
     Torch: `torch.nn.RMSNorm`.
@@ -89,7 +89,7 @@ class GroupNorm(Layer):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print([f"{y:.4f}" for y in GroupNorm(1, 2)(jnp.array([[1.0, 3.0]]))[0]])
+        >>> print([f"{y:.4f}" for y in GroupNorm(1, 2)(jnp.float32([[1.0, 3.0]]))[0]])
         ['-1.0000', '1.0000']
 
     Torch: `torch.nn.GroupNorm`.
@@ -215,7 +215,7 @@ class BatchNorm1d(_BatchNorm):
     Example:
         >>> import jax.numpy as jnp
         >>> norm = BatchNorm1d(1)
-        >>> _ = norm(jnp.array([[1.0], [3.0]]))
+        >>> _ = norm(jnp.float32([[1.0], [3.0]]))
         >>> print(f"{norm.running_mean[0]:.2f} {norm.running_var[0]:.2f}")
         0.20 1.10
 
@@ -234,7 +234,7 @@ class BatchNorm2d(_BatchNorm):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(BatchNorm2d(3)(jnp.ones((2, 3, 4, 4))).shape)
+        >>> print(BatchNorm2d(3)(jnp.ones((2, 3, 4, 4), "float32")).shape)
         (2, 3, 4, 4)
 
     Torch: `torch.nn.BatchNorm2d`.
@@ -248,7 +248,7 @@ class BatchNorm3d(_BatchNorm):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(BatchNorm3d(3)(jnp.ones((2, 3, 4, 4, 4))).shape)
+        >>> print(BatchNorm3d(3)(jnp.ones((2, 3, 4, 4, 4), "float32")).shape)
         (2, 3, 4, 4, 4)
 
     Torch: `torch.nn.BatchNorm3d`.
@@ -331,7 +331,7 @@ class InstanceNorm2d(_InstanceNorm):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(InstanceNorm2d(3)(jnp.ones((2, 3, 4, 4))).shape)
+        >>> print(InstanceNorm2d(3)(jnp.ones((2, 3, 4, 4), "float32")).shape)
         (2, 3, 4, 4)
 
     Torch: `torch.nn.InstanceNorm2d`.
@@ -345,7 +345,7 @@ class InstanceNorm3d(_InstanceNorm):
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(InstanceNorm3d(3)(jnp.ones((2, 3, 4, 4, 4))).shape)
+        >>> print(InstanceNorm3d(3)(jnp.ones((2, 3, 4, 4, 4), "float32")).shape)
         (2, 3, 4, 4, 4)
 
     Torch: `torch.nn.InstanceNorm3d`.

@@ -59,7 +59,7 @@ class RNNCell(_Cell):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> print(RNNCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3))).shape)
+        >>> print(RNNCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3), "float32")).shape)
         (4, 2)
 
     Torch: `torch.nn.RNNCell`.
@@ -89,7 +89,7 @@ class GRUCell(_Cell):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> print(GRUCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3))).shape)
+        >>> print(GRUCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3), "float32")).shape)
         (4, 2)
 
     Torch: `torch.nn.GRUCell`.
@@ -122,7 +122,7 @@ class LSTMCell(_Cell):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> h, c = LSTMCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3)))
+        >>> h, c = LSTMCell(3, 2, rngs=nnx.Rngs(0))(jnp.ones((4, 3), "float32"))
         >>> print(h.shape, c.shape)
         (4, 2) (4, 2)
 
@@ -281,7 +281,7 @@ class RNN(_Recurrent):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> out, h = RNN(3, 2, 2, rngs=nnx.Rngs(0))(jnp.ones((5, 4, 3)))
+        >>> out, h = RNN(3, 2, 2, rngs=nnx.Rngs(0))(jnp.ones((5, 4, 3), "float32"))
         >>> print(out.shape, h.shape)
         (5, 4, 2) (2, 4, 2)
 
@@ -317,7 +317,7 @@ class GRU(_Recurrent):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> out, h = GRU(3, 2, bidirectional=True, rngs=nnx.Rngs(0))(jnp.ones((5, 4, 3)))
+        >>> out, h = GRU(3, 2, bidirectional=True, rngs=nnx.Rngs(0))(jnp.ones((5, 4, 3), "float32"))
         >>> print(out.shape, h.shape)
         (5, 4, 4) (2, 4, 2)
 
@@ -355,7 +355,7 @@ class LSTM(_Recurrent):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> out, (h, c) = LSTM(3, 4, proj_size=2, rngs=nnx.Rngs(0))(jnp.ones((5, 1, 3)))
+        >>> out, (h, c) = LSTM(3, 4, proj_size=2, rngs=nnx.Rngs(0))(jnp.ones((5, 1, 3), "float32"))
         >>> print(out.shape, h.shape, c.shape)
         (5, 1, 2) (1, 1, 2) (1, 1, 4)
 
