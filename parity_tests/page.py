@@ -25,7 +25,7 @@ from parity_tests.selection import ROWS
 
 DEVICES = ("cpu", "gpu", "tpu")
 LEAVES_SHOWN = 12  # of a wrong cell
-LEAVES_OF_PASSED = 5  # the page stays under a megabyte
+LEAVES_OF_PASSED = 5
 _WORDS = re.compile("<desc[^>]*>(.*?)</desc>", re.DOTALL)  # a picture says what it shows
 _TEMPLATE = pathlib.Path(__file__).with_name("report.html.j2")
 
@@ -62,12 +62,13 @@ def write(
       results: Of the cells that ran; what did not run is shown as not run.
       versions: From `environment.versions`.
       old: An earlier `--json`, to mark what changed.
-      pictures: Case id -> SVG; without JavaScript the page has them in words.
+      pictures: Case id -> SVG.
+
+    What passed and the pictures are packed; without JavaScript the page has them in words.
     """
     by_case: dict[str, list[Result]] = collections.defaultdict(list)
     for result in results:
         by_case[result.id].append(result)
-    drawn = pictures or {}
     text = template(_TEMPLATE).render(
         cases=cases,
         by_case=by_case,
@@ -83,8 +84,9 @@ def write(
         all_rows=len(ROWS),
         versions=versions,
         signs=SIGNS,
-        pictures={id: html.unescape("".join(_WORDS.findall(svg))) for id, svg in drawn.items()},
-        drawn=packed(drawn),
+        pictures=pictures or {},
+        words=lambda svg: html.unescape("".join(_WORDS.findall(svg))),
+        later=Later(),
         source=source,
         number=number,
         alike=alike,
@@ -98,10 +100,21 @@ def write(
     pathlib.Path(path).write_text(text, encoding="utf-8")
 
 
-def packed(drawn: Mapping[str, str]) -> str:
-    """The pictures in a tenth of their size, which a browser unpacks: the same text each time."""
-    text = json.dumps(dict(drawn), ensure_ascii=False).encode()
-    return base64.b64encode(gzip.compress(text, mtime=0)).decode()
+class Later:
+    """Markup that is put in its place by the browser, and packed until then: a tenth of the size."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def __call__(self, markup: str) -> int:
+        """Keep it; what is returned is its place."""
+        self.texts.append(str(markup).strip())
+        return len(self.texts) - 1
+
+    def packed(self) -> str:
+        """All of them, the same text each time."""
+        text = json.dumps(self.texts, ensure_ascii=False).encode()
+        return base64.b64encode(gzip.compress(text, mtime=0)).decode()
 
 
 def verdict(results: Sequence[Result]) -> str:
