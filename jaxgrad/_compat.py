@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -25,6 +26,8 @@ NEEDS_NUMBERS = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
+
+_STRUCT = inspect.signature(jax.ShapeDtypeStruct).parameters
 
 # Renamed over the years; both spellings are known.
 JIT = ("jit", "pjit")
@@ -69,6 +72,18 @@ def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable
     names: Any = params.get("newly_manual_axes", params.get("manual_axes"))
     options = {k: params[k] for k in ("mesh", "in_specs", "out_specs", "check_vma")}
     return jax.shard_map(body, axis_names=set(names), **options)
+
+
+def abstract(aval: Any) -> jax.ShapeDtypeStruct:
+    """What to trace with in place of such a value, with how it lies on the devices of a mesh."""
+    laid: dict[str, Any] = {}
+    for name in ("manual_axis_type", "vma"):  # renamed in 0.10
+        if (axes := getattr(aval, name, None)) is not None and name in _STRUCT:
+            laid[name] = axes
+    sharding = getattr(aval, "sharding", None)
+    if sharding is not None and not sharding.mesh.empty:
+        laid["sharding"] = sharding
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **laid)
 
 
 def is_traced(x: Any) -> bool:

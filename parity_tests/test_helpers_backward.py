@@ -651,6 +651,30 @@ def test_axis_names() -> None:
     assert jax.tree.map(float, grads) == {"a": 6.0, "b": None}
 
 
+@pytest.mark.parametrize("axis", list(jax.sharding.AxisType), ids=lambda kind: kind.name)
+def test_custom_rules_on_a_mesh(axis: Any) -> None:
+    """The rule of a function like relu is asked with what lies on the mesh as it lies there."""
+    mesh, spec = jax.make_mesh((1,), ("i",), axis_types=(axis,)), jax.sharding.PartitionSpec
+    if axis == jax.sharding.AxisType.Manual:
+        mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    p, x = {"w": jnp.ones((3, 2)), "b": jnp.ones(2)}, jnp.ones((4, 3))
+    loss = lambda p, x: jnp.mean(jax.nn.relu(x @ p["w"]))  # noqa: E731
+
+    def local(p: Any, x: Any) -> Any:
+        mine = lax.pcast(p, "i", to="varying")
+        return lax.pmean(jaxgrad.grad(loss)(mine, x), "i")
+
+    run: Any = jaxgrad.grad(loss)
+    if axis == jax.sharding.AxisType.Manual:
+        run = jax.shard_map(local, mesh=mesh, in_specs=(spec(), spec("i")), out_specs=spec())
+    with jax.set_mesh(mesh):
+        laid = jax.device_put(x, jax.sharding.NamedSharding(mesh, spec("i")))
+        grads = jax.jit(run)(p, laid)
+
+    assert grads["b"] is None
+    assert grads["w"].tolist() == jax.grad(loss)(p, x)["w"].tolist()
+
+
 def test_costs_nothing() -> None:
     """The compiled program is the one of `jax.value_and_grad`."""
 

@@ -47,8 +47,8 @@ def trace(fun: Callable[..., Any], *args: Any) -> Traced:
 
 
 def abstract(atom: Any) -> jax.ShapeDtypeStruct:
-    """Shape and dtype of a variable or literal of a jaxpr."""
-    return jax.ShapeDtypeStruct(atom.aval.shape, atom.aval.dtype)
+    """Shape, dtype and place on a mesh of a variable or literal of a jaxpr."""
+    return _compat.abstract(atom.aval)
 
 
 def is_inexact(atom: Any) -> bool:

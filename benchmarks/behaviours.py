@@ -1,0 +1,421 @@
+"""A training step with each behaviour: in torch, in JAX by hand, and with jaxgrad.
+
+Each row gives three gradient functions; the step around them is the same: SGD.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from jax import lax
+from jax.sharding import AxisType, PartitionSpec
+from torch import nn
+
+import jaxgrad
+from benchmarks.networks import Network, cross_entropy, forward
+
+
+MICRO = 4  # micro-batches
+PENALTY = 0.1
+Grads = Callable[[Any, jax.Array, jax.Array], Any]  # of params, x, y: loss and gradients
+Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+class Behaviour(NamedTuple):
+    """Torch's loss and what follows it; JAX's gradients by hand and with jaxgrad."""
+
+    torch: Callable[[nn.Sequential], tuple[Loss, Callable[[Loss, Any, Any], Any]]]
+    by_hand: Callable[[Network], Grads]
+    ours: Callable[[Network], Grads]
+
+
+BEHAVIOURS: dict[str, Callable[[], Behaviour]] = {}
+
+
+def behaviour(made: Callable[[], Behaviour]) -> Callable[[], Behaviour]:
+    BEHAVIOURS[made.__name__.replace("_", " ")] = made
+    return made
+
+
+def middle(stages: Any) -> int:
+    """The stage after which a behaviour is put."""
+    return len(stages) // 2 - 1
+
+
+def _loss(net: Network, **options: Any) -> Callable[[Any, jax.Array, jax.Array], jax.Array]:
+    return lambda params, x, y: cross_entropy(forward(net.stages, params, x, **options), y)
+
+
+def _torch_loss(net: nn.Sequential, at: Callable[[int, Any], Any] = lambda place, h: h) -> Loss:
+    def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        for place, module in enumerate(net):
+            x = at(place, module(x))
+        return nn.functional.cross_entropy(x, y)
+
+    return loss
+
+
+def _backward(loss: Loss, x: Any, y: Any) -> None:
+    loss(x, y).backward()
+
+
+@behaviour
+def control() -> Behaviour:
+    return Behaviour(
+        lambda net: (_torch_loss(net), _backward),
+        lambda net: jax.value_and_grad(_loss(net)),
+        lambda net: jaxgrad.value_and_grad(_loss(net)),
+    )
+
+
+@behaviour
+def detach() -> Behaviour:
+    """Between the halves; the first half then has no gradient."""
+
+    def reference(net: nn.Sequential) -> Any:
+        cut = middle(net)
+        return _torch_loss(net, lambda n, h: h.detach() if n == cut else h), _backward
+
+    def by_hand(net: Network) -> Grads:
+        cut = middle(net.stages) + 1
+
+        def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
+            loss = _loss(net)
+            value, last = jax.value_and_grad(lambda p: loss(params[:cut] + p, x, y))(params[cut:])
+            return value, [None] * cut + last
+
+        return grads
+
+    def ours(net: Network) -> Grads:
+        cut = middle(net.stages)
+        return jaxgrad.value_and_grad(
+            _loss(net, at=lambda n, h: lax.stop_gradient(h) if n == cut else h)
+        )
+
+    return Behaviour(reference, by_hand, ours)
+
+
+@behaviour
+def freeze() -> Behaviour:
+    """The first half, by `requires_grad = False`."""
+
+    def reference(net: nn.Sequential) -> Any:
+        for module in net[: middle(net) + 1]:
+            module.requires_grad_(False)
+        return _torch_loss(net), _backward
+
+    def ours(net: Network) -> Grads:
+        cut = middle(net.stages) + 1
+
+        def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
+            trained, frozen = jaxgrad.partition(
+                params, lambda path, _: int(path.split(".")[0]) >= cut
+            )
+            loss = _loss(net)
+            return jaxgrad.value_and_grad(lambda p: loss(jaxgrad.combine(p, frozen), x, y))(trained)
+
+        return grads
+
+    return Behaviour(reference, detach().by_hand, ours)
+
+
+@behaviour
+def hooks() -> Behaviour:
+    """A hook halves the gradient between the halves."""
+
+    def reference(net: nn.Sequential) -> Any:
+        cut = middle(net)
+
+        def at(place: int, h: torch.Tensor) -> torch.Tensor:
+            if place == cut:
+                h.register_hook(lambda g: g * 0.5)
+            return h
+
+        return _torch_loss(net, at), _backward
+
+    def by_hand(net: Network) -> Grads:
+        cut = middle(net.stages)
+
+        @jax.custom_vjp
+        def halved(h: jax.Array) -> jax.Array:
+            return h
+
+        halved.defvjp(lambda h: (h, None), lambda _, g: (g * 0.5,))
+        return jax.value_and_grad(_loss(net, at=lambda n, h: halved(h) if n == cut else h))
+
+    def ours(net: Network) -> Grads:
+        cut = middle(net.stages)
+        hooked = lambda n, h: jaxgrad.hook(h, lambda g: g * 0.5) if n == cut else h  # noqa: E731
+        return jaxgrad.value_and_grad(_loss(net, at=hooked))
+
+    return Behaviour(reference, by_hand, ours)
+
+
+@behaviour
+def clip() -> Behaviour:
+    """The norm of all gradients, to at most 0.1."""
+
+    def reference(net: nn.Sequential) -> Any:
+        def backward(loss: Loss, x: Any, y: Any) -> None:
+            loss(x, y).backward()
+            nn.utils.clip_grad_norm_(net.parameters(), 0.1)
+
+        return _torch_loss(net), backward
+
+    def by_hand(net: Network) -> Grads:
+        def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
+            value, found = jax.value_and_grad(_loss(net))(params, x, y)
+            scale = jnp.minimum(1.0, 0.1 / (optax.tree.norm(found) + 1e-6))
+            return value, jax.tree.map(lambda g: g * scale, found)
+
+        return grads
+
+    def ours(net: Network) -> Grads:
+        def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
+            value, found = jaxgrad.value_and_grad(_loss(net))(params, x, y)
+            return value, jaxgrad.clip_grad_norm(found, 0.1)[0]
+
+        return grads
+
+    return Behaviour(reference, by_hand, ours)
+
+
+@behaviour
+def AMP() -> Behaviour:
+    """Products in bfloat16."""
+
+    def reference(net: nn.Sequential) -> Any:
+        plain = _torch_loss(net)
+
+        def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            with torch.autocast("cpu", torch.bfloat16):
+                return plain(x, y)
+
+        return loss, _backward
+
+    def by_hand(net: Network) -> Grads:
+        def loss(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+            logits = forward(net.stages, params, x, low=jnp.bfloat16)
+            return cross_entropy(logits.astype(jnp.float32), y)
+
+        return jax.value_and_grad(loss)
+
+    return Behaviour(
+        reference, by_hand, lambda net: jaxgrad.value_and_grad(jaxgrad.autocast(_loss(net)))
+    )
+
+
+@behaviour
+def checkpoint() -> Behaviour:
+    """Every stage is computed again in the backward pass."""
+
+    def reference(net: nn.Sequential) -> Any:
+        def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            for module in net:
+                x = torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False)
+            return nn.functional.cross_entropy(x, y)
+
+        return loss, _backward
+
+    def again(net: Network) -> Network:
+        return net._replace(
+            stages=[jax.checkpoint(stage, static_argnums=2) for stage in net.stages]
+        )
+
+    return Behaviour(
+        reference,
+        lambda net: jax.value_and_grad(_loss(again(net))),
+        lambda net: jaxgrad.value_and_grad(_loss(again(net))),
+    )
+
+
+@behaviour
+def accumulation() -> Behaviour:
+    """Four micro-batches, one step."""
+
+    def reference(net: nn.Sequential) -> Any:
+        def backward(loss: Loss, x: Any, y: Any) -> None:
+            for part, labels in zip(x.chunk(MICRO), y.chunk(MICRO), strict=True):
+                (loss(part, labels) / MICRO).backward()
+
+        return _torch_loss(net), backward
+
+    def scanned(net: Network, value_and_grad: Any, add: Any) -> Grads:
+        def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
+            def body(carry: Any, batch: Any) -> Any:
+                value, found = value_and_grad(lambda *a: _loss(net)(*a) / MICRO)(params, *batch)
+                return (carry[0] + value, add(carry[1], found)), None
+
+            batches = jax.tree.map(lambda a: a.reshape(MICRO, -1, *a.shape[1:]), (x, y))
+            zeros = jnp.zeros(()), jax.tree.map(jnp.zeros_like, params)
+            return lax.scan(body, zeros, batches)[0]
+
+        return grads
+
+    return Behaviour(
+        reference,
+        lambda net: scanned(net, jax.value_and_grad, lambda a, b: jax.tree.map(jnp.add, a, b)),
+        lambda net: scanned(net, jaxgrad.value_and_grad, jaxgrad.accumulate),
+    )
+
+
+@behaviour
+def per_sample_gradients() -> Behaviour:
+    """Each sample's gradient clipped to a norm of 1, then their mean."""
+
+    def reference(net: nn.Sequential) -> Any:
+        params = dict(net.named_parameters())
+
+        def loss_of(values: Any, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            logits = torch.func.functional_call(net, values, (x[None],))
+            return nn.functional.cross_entropy(logits, y[None])
+
+        each = torch.func.vmap(torch.func.grad_and_value(loss_of), (None, 0, 0))
+
+        def backward(loss: Loss, x: Any, y: Any) -> None:
+            del loss
+            detached = {name: p.detach() for name, p in params.items()}
+            found, _ = each(detached, x, y)
+            norms = torch.stack([g.flatten(1).norm(dim=1) for g in found.values()]).norm(dim=0)
+            scale = (1.0 / (norms + 1e-6)).clamp(max=1.0)
+            for name, p in params.items():
+                p.grad = torch.einsum("n,n...->...", scale, found[name]) / len(x)
+
+        return _torch_loss(net), backward
+
+    def vmapped(net: Network, value_and_grad: Any, clip: Any) -> Grads:
+        def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
+            def one(x: jax.Array, y: jax.Array) -> Any:
+                value, found = value_and_grad(_loss(net))(params, x[None], y[None])
+                return value, clip(found)
+
+            return jax.tree.map(lambda a: jnp.mean(a, 0), jax.vmap(one)(x, y))
+
+        return grads
+
+    def clip_by_hand(found: Any) -> Any:
+        scale = jnp.minimum(1.0, 1.0 / (optax.tree.norm(found) + 1e-6))
+        return jax.tree.map(lambda g: g * scale, found)
+
+    return Behaviour(
+        reference,
+        lambda net: vmapped(net, jax.value_and_grad, clip_by_hand),
+        lambda net: vmapped(
+            net, jaxgrad.value_and_grad, lambda g: jaxgrad.clip_grad_norm(g, 1.0)[0]
+        ),
+    )
+
+
+@behaviour
+def gradient_penalty() -> Behaviour:
+    """The squared norm of the gradient by the input, differentiated again."""
+
+    def reference(net: nn.Sequential) -> Any:
+        plain = _torch_loss(net)
+
+        def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            x = x.detach().requires_grad_()
+            value = plain(x, y)
+            (found,) = torch.autograd.grad(value, x, create_graph=True)
+            return value + PENALTY * found.square().sum()
+
+        return loss, _backward
+
+    def penalised(net: Network, value_and_grad: Any) -> Grads:
+        def loss(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+            value, found = value_and_grad(lambda x: _loss(net)(params, x, y))(x)
+            return value + PENALTY * jnp.sum(found**2)
+
+        return value_and_grad(loss)
+
+    return Behaviour(
+        reference,
+        lambda net: penalised(net, jax.value_and_grad),
+        lambda net: penalised(net, jaxgrad.value_and_grad),
+    )
+
+
+@behaviour
+def DDP() -> Behaviour:
+    """The batch over all devices: here one process of torch, one device of JAX."""
+
+    def reference(net: nn.Sequential) -> Any:
+        wrapped = nn.parallel.DistributedDataParallel(net)
+        return lambda x, y: nn.functional.cross_entropy(wrapped(x), y), _backward
+
+    def sharded(net: Network, value_and_grad: Any) -> Grads:
+        mesh = jax.make_mesh((1,), ("data",), axis_types=(AxisType.Auto,))
+
+        def local(params: Any, x: jax.Array, y: jax.Array) -> Any:
+            mine = jax.tree.map(lambda p: lax.pcast(p, "data", to="varying"), params)
+            return lax.pmean(value_and_grad(_loss(net))(mine, x, y), "data")
+
+        each, whole = PartitionSpec("data"), PartitionSpec()
+        return jax.shard_map(local, mesh=mesh, in_specs=(whole, each, each), out_specs=whole)
+
+    return Behaviour(
+        reference,
+        lambda net: sharded(net, jax.value_and_grad),
+        lambda net: sharded(net, jaxgrad.value_and_grad),
+    )
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """A gloo group of this process alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "group")
+        torch.distributed.init_process_group("gloo", f"file://{path}", rank=0, world_size=1)
+        try:
+            yield
+        finally:
+            torch.distributed.destroy_process_group()
+
+
+def jax_step(net: Network, params: Any, grads: Grads, tx: Any) -> Callable[[], Any]:
+    """A compiled step of JAX, ready to run; `tx` is optax's or ours."""
+    x, y, state = jnp.asarray(net.x), jnp.asarray(net.y), tx.init(params)
+
+    @jax.jit
+    def step(params: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
+        value, found = grads(params, x, y)
+        if hasattr(tx, "step"):
+            return value, tx.step(found, state, params)
+        reached = jax.tree.map(lambda g, p: None if g is None else p, found, params, is_leaf=_none)
+        updates, moved = tx.update(found, state, reached)
+        new = jax.tree.map(lambda u, p: p if u is None else p + u, updates, params, is_leaf=_none)
+        return value, (new, moved)
+
+    compiled = step.lower(params, state, x, y).compile()
+    return lambda: compiled(params, state, x, y)
+
+
+def _none(leaf: Any) -> bool:
+    return leaf is None
+
+
+def torch_step(net: Network, made: Behaviour, compiled: bool = False) -> Callable[[], Any]:
+    """A step of torch, ready to run."""
+    modules, _ = net.built()
+    modules.train()
+    x, y = torch.tensor(net.x), torch.tensor(np.asarray(net.y))
+    loss, backward = made.torch(modules)
+    sgd = torch.optim.SGD(modules.parameters(), lr=1e-2)
+    if compiled:
+        loss = torch.compile(loss)
+
+    def step() -> None:
+        sgd.zero_grad()
+        backward(loss, x, y)
+        sgd.step()
+
+    return step
