@@ -30,8 +30,8 @@ test: $(STAMP) ## the whole test suite; ARGS='-k clip' goes to pytest
 test-all: $(STAMP) ## the same, with every configuration and every bug of every twin
 	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
-bench: $(STAMP) ## a step of each optimizer beside optax's and torch's, and the bits it shares with torch
-	@"$(BIN)" -m benchmarks.optimizers --markdown benchmarks/OPTIMIZERS.md
+bench: $(STAMP) ## what everything costs: benchmarks/RESULTS.md and a page; ARGS='training growth' for some of it
+	@"$(BIN)" -m benchmarks $(ARGS)
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md
 
 fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, and a tenth of it of each larger one

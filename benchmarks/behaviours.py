@@ -5,7 +5,7 @@ Each row gives three gradient functions; the step around them is the same: SGD.
 
 from __future__ import annotations
 
-import os
+import pathlib
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +19,7 @@ import torch
 from jax import lax
 from jax.sharding import AxisType, PartitionSpec
 from torch import nn
+from torch.utils.checkpoint import checkpoint as torch_checkpoint
 
 import jaxgrad
 from benchmarks.networks import Network, cross_entropy, forward
@@ -55,7 +56,7 @@ def _loss(net: Network, **options: Any) -> Callable[[Any, jax.Array, jax.Array],
     return lambda params, x, y: cross_entropy(forward(net.stages, params, x, **options), y)
 
 
-def _torch_loss(net: nn.Sequential, at: Callable[[int, Any], Any] = lambda place, h: h) -> Loss:
+def _torch_loss(net: nn.Sequential, at: Callable[[int, Any], Any] = lambda _, h: h) -> Loss:
     def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         for place, module in enumerate(net):
             x = at(place, module(x))
@@ -109,7 +110,7 @@ def freeze() -> Behaviour:
     """The first half, by `requires_grad = False`."""
 
     def reference(net: nn.Sequential) -> Any:
-        for module in net[: middle(net) + 1]:
+        for module in list(net)[: middle(net) + 1]:
             module.requires_grad_(False)
         return _torch_loss(net), _backward
 
@@ -190,7 +191,7 @@ def clip() -> Behaviour:
 
 
 @behaviour
-def AMP() -> Behaviour:
+def amp() -> Behaviour:
     """Products in bfloat16."""
 
     def reference(net: nn.Sequential) -> Any:
@@ -221,7 +222,7 @@ def checkpoint() -> Behaviour:
     def reference(net: nn.Sequential) -> Any:
         def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             for module in net:
-                x = torch.utils.checkpoint.checkpoint(module, x, use_reentrant=False)
+                x = torch_checkpoint(module, x, use_reentrant=False)
             return nn.functional.cross_entropy(x, y)
 
         return loss, _backward
@@ -345,7 +346,7 @@ def gradient_penalty() -> Behaviour:
 
 
 @behaviour
-def DDP() -> Behaviour:
+def ddp() -> Behaviour:
     """The batch over all devices: here one process of torch, one device of JAX."""
 
     def reference(net: nn.Sequential) -> Any:
@@ -373,7 +374,7 @@ def DDP() -> Behaviour:
 def one_process() -> Iterator[None]:
     """A gloo group of this process alone."""
     with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "group")
+        path = pathlib.Path(folder, "group")
         torch.distributed.init_process_group("gloo", f"file://{path}", rank=0, world_size=1)
         try:
             yield
@@ -382,7 +383,10 @@ def one_process() -> Iterator[None]:
 
 
 def jax_step(net: Network, params: Any, grads: Grads, tx: Any) -> Callable[[], Any]:
-    """A compiled step of JAX, ready to run; `tx` is optax's or ours."""
+    """A compiled step of JAX, ready to run; it gives the loss, the parameters and the state.
+
+    `tx` is optax's or ours.
+    """
     x, y, state = jnp.asarray(net.x), jnp.asarray(net.y), tx.init(params)
 
     @jax.jit
@@ -404,7 +408,7 @@ def _none(leaf: Any) -> bool:
 
 
 def torch_step(net: Network, made: Behaviour, compiled: bool = False) -> Callable[[], Any]:
-    """A step of torch, ready to run."""
+    """A step of torch, ready to run; it gives the parameters after it."""
     modules, _ = net.built()
     modules.train()
     x, y = torch.tensor(net.x), torch.tensor(np.asarray(net.y))
@@ -413,9 +417,10 @@ def torch_step(net: Network, made: Behaviour, compiled: bool = False) -> Callabl
     if compiled:
         loss = torch.compile(loss)
 
-    def step() -> None:
+    def step() -> list[nn.Parameter]:
         sgd.zero_grad()
         backward(loss, x, y)
         sgd.step()
+        return list(modules.parameters())
 
     return step

@@ -1,13 +1,16 @@
-"""Two programs side by side: medians of pairs run in turn, so that a busy machine slows both."""
+"""Programs side by side: medians of rounds in which each runs once, so that all suffer alike."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import jax
+
+
+Run = Callable[[], Any]
 
 
 class Cost(NamedTuple):
@@ -24,21 +27,42 @@ def cost(fun: Callable[..., Any], *args: Any) -> Cost:
     return Cost(found.get("flops", 0.0), found.get("bytes accessed", 0.0))
 
 
-def seconds(run: Callable[[], Any]) -> float:
+def seconds(run: Run) -> float:
     """One run, to its end."""
     start = time.perf_counter()
     jax.block_until_ready(run())
     return time.perf_counter() - start
 
 
-def ratio(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int = 15) -> float:
-    """The median of ours / theirs over pairs of runs; who goes first takes turns."""
-    for run in (ours, theirs):
-        seconds(run)
-    found = []
-    for pair in range(pairs):
-        times = {}
-        for run in (ours, theirs) if pair % 2 else (theirs, ours):
-            times[run] = seconds(run)
-        found.append(times[ours] / times[theirs])
-    return statistics.median(found)
+def rounds(
+    runs: Mapping[str, Run], budget: float = 3.0, at_least: int = 5, at_most: int = 41
+) -> dict[str, list[float]]:
+    """Each program's seconds, a number a round; who goes first takes turns.
+
+    Args:
+        runs: programs by name, ready to run.
+        budget: seconds to spend, more where `at_least` rounds take more.
+        at_least: rounds.
+        at_most: rounds.
+    """
+    for run in runs.values():
+        seconds(run)  # what the first run alone does
+    names, found = list(runs), {name: [] for name in runs}
+    spent = 0.0
+    while len(found[names[0]]) < at_most and (spent < budget or len(found[names[0]]) < at_least):
+        names = names[1:] + names[:1]
+        for name in names:
+            found[name].append(seconds(runs[name]))
+            spent += found[name][-1]
+    return found
+
+
+def over(found: Mapping[str, list[float]], ours: str, theirs: str) -> float:
+    """The median over the rounds of ours / theirs."""
+    return statistics.median(a / b for a, b in zip(found[ours], found[theirs], strict=True))
+
+
+def ratio(ours: Run, theirs: Run, pairs: int = 15) -> float:
+    """The median of ours / theirs over pairs of runs."""
+    found = rounds({"ours": ours, "theirs": theirs}, at_least=pairs, at_most=pairs)
+    return over(found, "ours", "theirs")

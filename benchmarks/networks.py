@@ -5,6 +5,7 @@ A behaviour is put between stages, at the same place in both libraries.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +21,7 @@ from torch_ref.mobilenet import LAST, STAGES, ConvNormActivation, InvertedResidu
 
 
 CLASSES = 10
+SHIFTS = True  # False: depthwise filters by XLA's convolution, to see what that costs
 Stage = Callable[..., jax.Array]  # of weights, what comes in, and the dtype of its products
 
 
@@ -47,7 +49,7 @@ def forward(
     stages: Sequence[Stage],
     params: Sequence[Any],
     x: jax.Array,
-    at: Callable[[int, jax.Array], jax.Array] = lambda place, h: h,
+    at: Callable[[int, jax.Array], jax.Array] = lambda _, h: h,
     low: Any = jnp.float32,
 ) -> jax.Array:
     """The logits; `at` sees what goes from each stage to the next, products run in `low`."""
@@ -152,16 +154,7 @@ def mobilenet(batch: int = 8, size: int = 64) -> Network:
         norm: str,
         stride: int = 1,
     ) -> jax.Array:
-        weight = p[f"{conv}.weight"]
-        pad = weight.shape[-1] // 2
-        y = lax.conv_general_dilated(
-            x.astype(low),
-            weight.astype(low),
-            (stride, stride),
-            ((pad, pad), (pad, pad)),
-            dimension_numbers=("NCHW", "OIHW", "NCHW"),
-            feature_group_count=x.shape[1] // weight.shape[1],
-        ).astype(jnp.float32)
+        y = conv2d(x.astype(low), p[f"{conv}.weight"].astype(low), stride).astype(jnp.float32)
         mean = jnp.mean(y, (0, 2, 3), keepdims=True)
         scale = lax.rsqrt(jnp.var(y, (0, 2, 3), keepdims=True) + 1e-5)
         gain, bias = (p[f"{norm}.{kind}"][:, None, None] for kind in ("weight", "bias"))
@@ -203,6 +196,36 @@ def mobilenet(batch: int = 8, size: int = 64) -> Network:
 
     stages = [stem, *(inverted(*shape) for shape in shapes[1:]), head]
     return Network("MobileNetV2", modules, stages, *_batch(batch, 3, size, size), True)
+
+
+def conv2d(x: jax.Array, weight: jax.Array, stride: int) -> jax.Array:
+    """XLA's convolution, but a sum of shifts where each channel has a filter of its own.
+
+    XLA's CPU convolution runs a depthwise filter three times slower than these shifts.
+    """
+    size = weight.shape[-1]
+    pad = (size // 2, size // 2)
+    if weight.shape[1] > 1 or x.shape[1] == 1 or not SHIFTS:
+        return lax.conv_general_dilated(
+            x,
+            weight,
+            (stride, stride),
+            (pad, pad),
+            dimension_numbers=("NCHW", "OIHW", "NCHW"),
+            feature_group_count=x.shape[1] // weight.shape[1],
+        )
+    x = jnp.pad(x, ((0, 0), (0, 0), pad, pad))
+    heights, widths = (
+        [slice(first, n - size + first + 1, stride) for first in range(size)] for n in x.shape[2:]
+    )
+    places = itertools.product(enumerate(heights), enumerate(widths))
+    return sum(
+        (
+            x[:, :, rows, cols] * weight[:, 0, i, j][:, None, None]
+            for (i, rows), (j, cols) in places
+        ),
+        start=jnp.zeros((), x.dtype),
+    )
 
 
 def _batch(batch: int, *shape: int) -> tuple[np.ndarray, np.ndarray]:

@@ -1,15 +1,12 @@
 """A step of each optimizer over 25 million parameters: ours, optax's own and torch's.
 
-    python -m benchmarks.optimizers [--markdown F] [NAME ...]
-
-Ratios only, each the median of interleaved pairs; flops and bytes are what XLA counts.
+Flops and bytes are what XLA counts.
 """
 
 from __future__ import annotations
 
-import argparse
 import functools
-import pathlib
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
@@ -19,9 +16,11 @@ import optax
 import torch
 
 import jaxgrad
-from benchmarks.interleaved import Cost, cost, ratio
+from benchmarks.interleaved import Run, cost, over, rounds
 
 
+TITLE = "A step of each optimizer"
+HEADS = ("flops", "bytes", "time", "torch foreach", "torch fused")
 LEAVES = 60
 SIZE = 25_000_000
 
@@ -82,64 +81,47 @@ def torch_run(factory: Any, given: list[np.ndarray], **options: Any) -> Any:
     return factory(params, **options).step
 
 
-def measure(name: str, given: list[np.ndarray], pairs: int) -> dict[str, Any]:
-    """One row: ours / theirs."""
-    row = ROWS[name]
-    params = [jnp.asarray(x) for x in given]
-    ours = row.ours.step
-    theirs = functools.partial(optax_step, row.optax)
-    ours_args = params, row.ours.init(params), params
-    theirs_args = params, row.optax.init(params), params
-    left, right = cost(ours, *ours_args), cost(theirs, *theirs_args)
-    ours_jit, theirs_jit = jax.jit(ours), jax.jit(theirs)
-    run = functools.partial(ours_jit, *ours_args)
-    found: dict[str, Any] = {
-        "flops": over(left, right, 0),
-        "bytes": over(left, right, 1),
-        "time": ratio(run, functools.partial(theirs_jit, *theirs_args), pairs),
-        "torch foreach": ratio(run, torch_run(row.torch, given, foreach=True), pairs),
-    }
-    if name in FUSED:
-        found["torch fused"] = ratio(run, torch_run(row.torch, given, fused=True), pairs)
+def cells() -> list[str]:
+    return list(ROWS)
+
+
+def measure(tick: Callable[[str], None], pairs: int = 11) -> dict[str, Any]:
+    """A row an optimizer: ours / theirs."""
+    given = parameters()
+    found = {}
+    for name in ROWS:
+        tick(name)
+        found[name] = row(name, given, pairs)
+        jax.clear_caches()
     return found
 
 
-def over(left: Cost, right: Cost, field: int) -> float:
-    return left[field] / right[field]
+def row(name: str, given: list[np.ndarray], pairs: int) -> dict[str, float]:
+    """Counts of XLA, then times in rounds."""
+    made = ROWS[name]
+    params = [jnp.asarray(x) for x in given]
+    ours, theirs = made.ours.step, functools.partial(optax_step, made.optax)
+    ours_args = params, made.ours.init(params), params
+    theirs_args = params, made.optax.init(params), params
+    left, right = cost(ours, *ours_args), cost(theirs, *theirs_args)
+    runs: dict[str, Run] = {
+        "ours": functools.partial(jax.jit(ours), *ours_args),
+        "time": functools.partial(jax.jit(theirs), *theirs_args),
+        "torch foreach": torch_run(made.torch, given, foreach=True),
+    }
+    if name in FUSED:
+        runs["torch fused"] = torch_run(made.torch, given, fused=True)
+    times = rounds(runs, at_least=pairs, at_most=pairs)
+    return {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes} | {
+        other: over(times, "ours", other) for other in runs if other != "ours"
+    }
 
 
-def table(rows: dict[str, dict[str, Any]]) -> str:
-    """As markdown."""
-    heads = ("flops", "bytes", "time", "torch foreach", "torch fused")
-    lines = [
-        f"jax {jax.__version__}, optax {optax.__version__}, torch {torch.__version__}, "
-        f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}; "
-        f"{SIZE:,} float32 parameters in {LEAVES} leaves; medians of interleaved pairs",
-        "",
-        "| optimizer | flops, ours / optax | bytes, ours / optax | time, ours / optax | "
-        "time, ours / torch foreach | time, ours / torch fused |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, row in rows.items():
-        cells = [f"{row[head]:.2f}" if head in row else "" for head in heads]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ROWS)}")
-    parser.add_argument("--pairs", type=int, default=15)
-    parser.add_argument("--markdown", type=pathlib.Path)
-    args = parser.parse_args()
-    given = parameters()
-    rows = {}
-    for name in args.names or ROWS:
-        rows[name] = measure(name, given, args.pairs)
-        print(name, {k: round(v, 3) for k, v in rows[name].items()}, flush=True)
-    if args.markdown:
-        args.markdown.write_text(table(rows))
-
-
-if __name__ == "__main__":
-    main()
+def markdown(found: dict[str, Any]) -> Iterator[str]:
+    yield f"{SIZE:,} float32 parameters in {LEAVES} leaves; ours over the other."
+    yield ""
+    yield "| optimizer | flops, optax | bytes, optax | time, optax | torch foreach | torch fused |"
+    yield "|---|---|---|---|---|---|"
+    for name, values in found.items():
+        cells = [f"{values[head]:.2f}" if head in values else "" for head in HEADS]
+        yield f"| {name} | {' | '.join(cells)} |"

@@ -101,7 +101,7 @@ def write(
 
 
 class Later:
-    """Markup that is put in its place by the browser, and packed until then: a tenth of the size."""
+    """Markup that the browser puts in its place, packed until then to a tenth of its size."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 
@@ -68,7 +67,7 @@ def to_jax(tree: Any) -> Any:
     def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray):
             return x
-        out = jnp.array(x, copy=True)
+        out = jax.device_put(x.copy())  # `jnp.array` compiles a program for each shape
         if out.dtype != x.dtype:
             raise ValueError(
                 f"{x.dtype} was asked for, but JAX would give {out.dtype} because 64-bit values "

@@ -1,0 +1,183 @@
+"""What the source documents claim about cost, measured in both libraries.
+
+Whether detach, no_grad or inference_mode is cheaper, and why; and what a static graph costs to
+build against what it saves at each step.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+
+import jaxgrad
+from benchmarks.interleaved import Run, over, rounds
+from benchmarks.networks import NETWORKS, cross_entropy, forward, mlp
+
+
+TITLE = "What stopping a gradient costs, and what a static graph costs"
+WAYS = ("all recorded", "detach", "no_grad", "inference_mode")
+
+
+def cells() -> list[tuple[str, str]]:
+    return [("stops", way) for way in ("torch", "JAX")] + [("graphs", name) for name in NETWORKS]
+
+
+def measure(tick: Callable[[str], None]) -> dict[str, Any]:
+    """Times and bytes of the ways to stop a gradient, then steps to break even."""
+    tick("detach, no_grad, inference_mode in torch")
+    stops = {"torch": _stops_in_torch()}
+    tick("stop_gradient, no_grad in JAX")
+    stops["JAX"] = _stops_in_jax()
+    graphs = {}
+    for name in NETWORKS:
+        tick(f"static and dynamic: {name}")
+        graphs[name] = _graphs(name)
+    return {"stops": stops, "graphs": graphs}
+
+
+def _stops_in_torch() -> dict[str, dict[str, float]]:
+    """The first half of an MLP is stopped before its last layers are trained."""
+    net = mlp()
+    modules, _ = net.built()
+    half = len(modules) // 2
+    x, y = torch.tensor(net.x), torch.tensor(net.y)
+
+    def features(way: str) -> torch.Tensor:
+        if way == "no_grad":
+            with torch.no_grad():
+                return modules[:half](x)
+        if way == "inference_mode":
+            with torch.inference_mode():
+                h = modules[:half](x)
+            return h.clone()  # an inference tensor cannot be saved for backward
+        h = modules[:half](x)
+        return h.detach() if way == "detach" else h
+
+    def run(way: str) -> None:
+        modules.zero_grad()
+        torch.nn.functional.cross_entropy(modules[half:](features(way)), y).backward()
+
+    def saved(way: str) -> int:
+        seen: dict[int, int] = {}
+
+        def pack(t: torch.Tensor) -> torch.Tensor:
+            if not isinstance(t, torch.nn.Parameter) and t._base is None:
+                seen[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
+            return t
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+            kept = torch.nn.functional.cross_entropy(modules[half:](features(way)), y)
+        del kept
+        return sum(seen.values())
+
+    times = rounds({way: lambda way=way: run(way) for way in WAYS})
+    whole = saved(WAYS[0])
+    return {way: {"time": over(times, way, WAYS[0]), "bytes": saved(way) / whole} for way in WAYS}
+
+
+def _stops_in_jax() -> dict[str, dict[str, float]]:
+    """The same: `stop_gradient` where torch detaches, `no_grad` around the first half."""
+    net = mlp()
+    _, params = net.built()
+    half = len(params) // 2
+    x, y = jnp.asarray(net.x), jnp.asarray(net.y)
+
+    def first(params: Any, x: jax.Array) -> jax.Array:
+        return forward(net.stages[:half], params[:half], x)
+
+    stops: dict[str, Callable[[Any, jax.Array], jax.Array]] = {
+        WAYS[0]: first,
+        "detach": lambda params, x: lax.stop_gradient(first(params, x)),
+        "no_grad": jaxgrad.no_grad(first),
+    }
+    runs: dict[str, Run] = {}
+    kept: dict[str, int] = {}
+    for way, stop in stops.items():
+
+        def loss(params: Any, x: jax.Array, y: jax.Array, stop: Any = stop) -> jax.Array:
+            return cross_entropy(forward(net.stages[half:], params[half:], stop(params, x)), y)
+
+        step = jax.jit(jaxgrad.value_and_grad(loss)).lower(params, x, y).compile()
+        runs[way] = lambda step=step: step(params, x, y)
+        kept[way] = jaxgrad.saved_bytes(lambda params, loss=loss: loss(params, x, y), params)
+    times = rounds(runs)
+    return {
+        way: {"time": over(times, way, WAYS[0]), "bytes": kept[way] / kept[WAYS[0]]} for way in runs
+    }
+
+
+def _graphs(name: str) -> dict[str, float]:
+    """Steps after which compiling has paid: seconds to compile over seconds saved a step."""
+    net = NETWORKS[name]()
+    modules, params = net.built()
+    x, y = jnp.asarray(net.x), jnp.asarray(net.y)
+    tx, ty = torch.tensor(net.x), torch.tensor(np.asarray(net.y))
+    plain = jax.value_and_grad(lambda p, x, y: cross_entropy(forward(net.stages, p, x), y))
+    start = time.perf_counter()
+    static = jax.jit(plain).lower(params, x, y).compile()
+    built = time.perf_counter() - start
+
+    def torch_eager() -> None:
+        modules.zero_grad()
+        torch.nn.functional.cross_entropy(modules(tx), ty).backward()
+
+    times = rounds(
+        {
+            "static": lambda: static(params, x, y),
+            "op by op": lambda: plain(params, x, y),
+            "torch": torch_eager,
+        }
+    )
+    best = {name: min(found) for name, found in times.items()}
+    return {
+        "op by op / compiled": over(times, "op by op", "static"),
+        "torch / compiled": over(times, "torch", "static"),
+        "steps to pay, op by op": _steps(built, best["op by op"] - best["static"]),
+        "steps to pay, torch": _steps(built, best["torch"] - best["static"]),
+    }
+
+
+def _steps(built: float, saved: float) -> float:
+    """Infinite where nothing is saved."""
+    return built / saved if saved > 0 else float("inf")
+
+
+def markdown(found: dict[str, Any]) -> Iterator[str]:
+    yield (
+        "The first half of an MLP is stopped; time of a step and bytes saved for backward, both "
+        "over the step that records all."
+    )
+    yield ""
+    yield "| | torch: time | torch: bytes saved | JAX: time | JAX: bytes saved |"
+    yield "|---|---|---|---|---|"
+    for way in WAYS:
+        sides = [found["stops"][side].get(way) for side in ("torch", "JAX")]
+        values = [f"{side[k]:.2f}" if side else "" for side in sides for k in ("time", "bytes")]
+        yield f"| {way} | {' | '.join(values)} |"
+    yield ""
+    yield (
+        "`detach` copies nothing: it records the first half and then lets go of it. `no_grad` "
+        "never records it. Under `jit` the two are one program."
+    )
+    yield ""
+    yield (
+        "| network | JAX op by op / compiled | torch eager / compiled JAX | "
+        "steps until compiling pays: over op by op | over torch eager |"
+    )
+    yield "|---|---|---|---|---|"
+    for name, row in found["graphs"].items():
+        values = [
+            f"{value:.1f}" if "steps" not in key else _count(value) for key, value in row.items()
+        ]
+        yield f"| {name} | {' | '.join(values)} |"
+
+
+def _count(value: float | None) -> str:
+    return f"{value:.0f}" if value is not None and np.isfinite(value) else "never"

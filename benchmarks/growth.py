@@ -1,0 +1,136 @@
+"""How cost grows with depth, width, batch and sequence: slopes of log-log lines.
+
+A slope of 1 is linear. Memory is what is kept for the backward pass, which no clock is needed for.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+import jaxgrad
+from benchmarks.behaviours import BEHAVIOURS, jax_step, torch_step
+from benchmarks.interleaved import Run, rounds
+from benchmarks.networks import Network, cross_entropy, forward, mlp, transformer
+
+
+TITLE = "How cost grows"
+AXES: dict[str, tuple[tuple[int, ...], Callable[[int], Network]]] = {
+    "depth": ((2, 4, 8, 16, 32, 64), lambda n: mlp(depth=n, width=128, batch=64)),
+    "width": ((64, 128, 256, 512, 1024, 2048), lambda n: mlp(depth=4, width=n, batch=64)),
+    "batch": ((16, 32, 64, 128, 256, 512, 1024), lambda n: mlp(depth=4, width=256, batch=n)),
+    "sequence": ((16, 32, 64, 128, 256, 512), lambda n: transformer(1, 64, 2, sequence=n)),
+}
+LINES = ("JAX step", "torch step", "compilation", "bytes saved", "bytes saved, checkpointed")
+
+
+def cells() -> list[tuple[str, int]]:
+    return [(axis, size) for axis, (sizes, _) in AXES.items() for size in sizes]
+
+
+def measure(tick: Callable[[str], None]) -> dict[str, Any]:
+    """For each axis its sizes, and each line over its first point."""
+    found = {}
+    for axis, (sizes, make) in AXES.items():
+        points = []
+        for size in sizes:
+            tick(f"{axis} {size}")
+            points.append(_point(make(size)))
+            jax.clear_caches()
+        lines = {line: [point[line] / points[0][line] for point in points] for line in LINES}
+        found[axis] = {
+            "sizes": sizes,
+            "lines": lines,
+            "slopes": {line: slope(sizes, lines[line]) for line in LINES},
+        }
+    return found
+
+
+def _point(net: Network) -> dict[str, float]:
+    made, (_, params) = BEHAVIOURS["control"](), net.built()
+    start = time.perf_counter()
+    step = jax_step(net, params, made.ours(net), optax.sgd(1e-2))
+    built = time.perf_counter() - start
+    runs: dict[str, Run] = {"JAX step": step, "torch step": torch_step(net, made)}
+    times = rounds(runs, budget=1.0)
+    x, y = jnp.asarray(net.x), jnp.asarray(net.y)
+
+    def plain(params: Any) -> jax.Array:
+        return cross_entropy(forward(net.stages, params, x), y)
+
+    return {name: float(np.median(found)) for name, found in times.items()} | {
+        "compilation": built,
+        "bytes saved": jaxgrad.saved_bytes(plain, params),
+        "bytes saved, checkpointed": peak_bytes(net, params),
+    }
+
+
+def peak_bytes(net: Network, params: Any) -> int:
+    """In segments of about sqrt(depth) stages: the boundaries, and the inside of one segment."""
+    size = max(1, math.isqrt(len(params)))
+    x, y = jnp.asarray(net.x), jnp.asarray(net.y)
+
+    def segment(first: int) -> Callable[[Any, jax.Array], jax.Array]:
+        part = slice(first, first + size)
+        return lambda params, x: forward(net.stages[part], params[part], x)
+
+    starts = range(0, len(params), size)
+
+    def checkpointed(params: Any) -> jax.Array:
+        h = x
+        for first in starts:
+            h = jax.checkpoint(segment(first))(params, h)
+        return cross_entropy(h, y)
+
+    inside, h = 0, x
+    for first in starts:
+        inside = max(inside, jaxgrad.saved_bytes(segment(first), params, h))
+        h = segment(first)(params, h)
+    return jaxgrad.saved_bytes(checkpointed, params) + inside
+
+
+def slope(sizes: tuple[int, ...], values: list[float]) -> float:
+    """Of the log-log line through the upper half of the points, where overheads are small."""
+    half = len(sizes) // 2
+    return float(np.polyfit(np.log(sizes[half - 1 :]), np.log(values[half - 1 :]), 1)[0])
+
+
+def markdown(found: dict[str, Any]) -> Iterator[str]:
+    yield "Slopes of the log-log lines over the upper half of each range; 1 is linear."
+    yield ""
+    yield f"| | {' | '.join(LINES)} |"
+    yield f"|---|{'---|' * len(LINES)}"
+    for axis, row in found.items():
+        sizes = row["sizes"]
+        cells = " | ".join(f"{row['slopes'][line]:.2f}" for line in LINES)
+        yield f"| {axis} {sizes[0]} to {sizes[-1]} | {cells} |"
+    yield ""
+    yield (
+        "Depth, width and batch are of an MLP, sequence of a transformer block. Checkpointed means "
+        "segments of about the square root of the depth: what is kept grows with the root."
+    )
+
+
+def figures(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """A log-log plot an axis."""
+    from matplotlib.figure import Figure
+
+    for axis, row in found.items():
+        figure = Figure(figsize=(4.6, 3.4), layout="constrained")
+        axes = figure.subplots()
+        for line, style in zip(LINES, ("o-", "s-", "^:", "o--", "s--"), strict=True):
+            label = f"{line}, slope {row['slopes'][line]:.2f}"
+            axes.loglog(row["sizes"], row["lines"][line], style, label=label, markersize=4)
+        axes.set(xlabel=axis, ylabel="over the first point", xticks=row["sizes"])
+        axes.set_xticklabels([str(size) for size in row["sizes"]])
+        axes.minorticks_off()
+        axes.legend(fontsize=7, frameon=False)
+        axes.spines[["top", "right"]].set_visible(False)
+        yield f"growth_{axis}", figure

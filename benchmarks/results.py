@@ -1,0 +1,111 @@
+"""What was measured, on which machine: as numbers, as markdown and as a page."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import io
+import json
+import os
+import pathlib
+import platform
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import torch
+
+
+_ABOUT = """# What jaxgrad costs
+
+Written by `make bench`; do not edit. Every number is a ratio of two programs measured in turns in
+one process, the median over the rounds, unless it says otherwise. The page with the plots is
+`results.html`.
+"""
+
+
+def machine() -> dict[str, Any]:
+    """Processor, versions, threads and flags."""
+    cpu = ""
+    info = pathlib.Path("/proc/cpuinfo")
+    if info.exists():
+        found = re.search(r"model name\s*: (.*)", info.read_text())
+        cpu = found[1] if found else ""
+    return {
+        "processor": cpu or platform.processor(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "instructions": torch.backends.cpu.get_cpu_capability(),
+        "device": jax.devices()[0].device_kind,
+        "torch threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in ("jax", "jaxlib", "optax", "torch")},
+        "flags": " ".join(
+            f"{name}={os.environ[name]}"
+            for name in ("XLA_FLAGS", "OMP_NUM_THREADS", "JAX_ENABLE_X64")
+            if name in os.environ
+        )
+        or "none",
+    }
+
+
+def load(folder: pathlib.Path) -> dict[str, Any]:
+    """What an earlier run wrote, so that one section can be measured again."""
+    path = folder / "results.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def write(folder: pathlib.Path, found: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
+    """results.json, RESULTS.md and results.html."""
+    ordered = {name: found[name] for name in sections if name in found}
+    text = json.dumps(ordered, indent=1, default=float)
+    (folder / "results.json").write_text(text + "\n")
+    ordered = json.loads(text)  # written from what anyone can read
+    (folder / "RESULTS.md").write_text(markdown(ordered, sections))
+    (folder / "results.html").write_text(page(ordered, sections))
+
+
+def markdown(found: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
+    lines = [_ABOUT]
+    for name, entry in found.items():
+        lines += [f"## {sections[name].TITLE}", ""]
+        lines += [*sections[name].markdown(entry["numbers"]), ""]
+        about = ", ".join(f"{key} {value}" for key, value in entry["machine"].items())
+        lines += [f"<sub>{about}; {entry['minutes']:.1f} minutes</sub>", ""]
+    return "\n".join(lines)
+
+
+def page(found: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
+    """The same tables, and the plots as SVG inside: one file, no network."""
+    from markdown_it import MarkdownIt
+
+    style = pathlib.Path(__file__).with_name("page.css").read_text()
+    body = MarkdownIt().enable("table").render(_ABOUT)
+    for name, entry in found.items():
+        section = sections[name]
+        text = "\n".join([f"## {section.TITLE}", "", *section.markdown(entry["numbers"])])
+        body += MarkdownIt().enable("table").render(text)
+        drawn = [svg(figure) for _, figure in getattr(section, "figures", _none)(entry["numbers"])]
+        body += f'<div class="plots">{"".join(drawn)}</div>'
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><title>What jaxgrad costs</title>'
+        f'<meta name="viewport" content="width=device-width"><style>{style}</style>'
+        f"<main>{body}</main></html>\n"
+    )
+
+
+def svg(figure: Any) -> str:
+    """A figure as inline SVG, the same text each time."""
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "jaxgrad", "svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _none(numbers: Any) -> tuple[()]:
+    del numbers
+    return ()
