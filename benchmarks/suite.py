@@ -68,8 +68,8 @@ def _run(themes: tuple[str, ...], cache: str) -> dict[str, float]:
 def markdown(found: dict[str, Any]) -> Iterator[str]:
     rows = found["rows"]
     yield (
-        "Cold: nothing is compiled yet; warm: every program is in the cache on disk. Times are over "
-        "the smallest cold run; the start is what the imports take."
+        "Cold: nothing is compiled yet; warm: every program is in the cache on disk. Times are "
+        "over the smallest cold run; the start is what the imports take."
     )
     yield ""
     yield "| cells | cold | of it compilation | of it the start | warm | warm / cold |"
