@@ -1,11 +1,13 @@
 """JAX's side of the jobs of one operator, in one compiled program."""
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxgrad.parity.interop import to_jax, to_numpy
 from parity_tests.operators._jobs import Job
@@ -27,30 +29,52 @@ def run(
     *,
     compiled: bool = True,
 ) -> list[Any]:
-    """Observe each function on its job; an exception stands in the place of what it prevented."""
+    """Observe each function on its job; an exception stands in the place of what it prevented.
+
+    Jobs that differ in numbers alone are one program in a loop.
+    """
+    inputs = [(j.arrays, c, d) for j, c, d in zip(jobs, cotangents, directions, strict=True)]
+    groups: dict[Any, list[int]] = {}
+    for i, (fun, job) in enumerate(zip(funs, jobs, strict=True)):
+        groups.setdefault(_signature(fun, job, inputs[i]) if compiled else i, []).append(i)
     errors: dict[int, Exception] = {}
 
-    def program(arrays: Any, cotangents: Any, directions: Any) -> list[Any]:
+    def program(batches: list[Any]) -> list[Any]:
         found = []
-        for i, (fun, job) in enumerate(zip(funs, jobs, strict=True)):
+        for members, batch in zip(groups.values(), batches, strict=True):
+            observe = functools.partial(_observe, funs[members[0]], jobs[members[0]])
             try:
-                seen = _observe(fun, job, arrays[i], cotangents[i], directions[i])
+                found.append(observe(batch) if len(members) == 1 else lax.map(observe, batch))
             except Exception as error:
-                errors[i] = error
-                seen = None
-            found.append(seen)
+                errors.update(dict.fromkeys(members, error))
+                found.append(None)
         return found
 
     if compiled:
         program = jax.jit(program, compiler_options=QUICK)
-    arrays = to_jax([job.arrays for job in jobs])
-    found = to_numpy(program(arrays, to_jax(list(cotangents)), to_jax(list(directions))))
-    return [errors.get(i, seen) for i, seen in enumerate(found)]
+    batches = [
+        inputs[members[0]]
+        if len(members) == 1
+        else jax.tree.map(lambda *x: np.stack(x), *(inputs[i] for i in members))
+        for members in groups.values()
+    ]
+    seen: dict[int, Any] = {}
+    for members, batch in zip(groups.values(), to_numpy(program(to_jax(batches))), strict=True):
+        for k, i in enumerate(members):
+            one = batch if len(members) == 1 else jax.tree.map(lambda x, k=k: x[k], batch)
+            seen[i] = errors.get(i, one)
+    return [seen[i] for i in range(len(jobs))]
 
 
-def _observe(
-    fun: Callable[..., Any], job: Job, arrays: list[Any], cotangents: list[Any], along: list[Any]
-) -> dict[str, Any]:
+def _signature(fun: Callable[..., Any], job: Job, inputs: Any) -> Any:
+    """What two jobs share that are the same program."""
+    leaves, treedef = job.static
+    shapes = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(inputs)]
+    return fun, job.full, job.options, repr(leaves), treedef, repr(shapes)
+
+
+def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
+    arrays, cotangents, along = inputs
     names = [job.names[i] for i in job.differentiable]
 
     def forward(inputs: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -61,19 +85,21 @@ def _observe(
         outs = jax.tree.leaves(fun(*args, **kwargs, **dict(job.options)))
         return [y for y in outs if jnp.issubdtype(y.dtype, jnp.inexact)], outs
 
-    def backward(inputs: list[Any], cotangents: list[Any]) -> tuple[list[Any], list[Any]]:
-        live, pull, outs = jax.vjp(forward, inputs, has_aux=True)
+    def backward(inputs: list[Any], cotangents: list[Any]) -> tuple[list[Any], Any]:
+        live, push, outs = jax.linearize(forward, inputs, has_aux=True)
         if [(y.shape, y.dtype) for y in live] != [(c.shape, c.dtype) for c in cotangents]:
-            return [], outs  # the comparison of the forward says what is wrong
-        return _conjugate(pull(_conjugate(cotangents))[0]), outs
+            return [], (outs, None)  # the comparison of the forward says what is wrong
+        pull = jax.linear_transpose(push, inputs)
+        tangent = push(along) if job.full else None
+        return _conjugate(pull(_conjugate(cotangents))[0]), (outs, tangent)
 
     inputs = [arrays[i] for i in job.differentiable]
     if not inputs or not cotangents:
         return {"forward": forward(inputs)[1], "gradient": dict.fromkeys(names)}
     if not job.full:
-        gradients, outs = backward(inputs, cotangents)
+        gradients, (outs, _) = backward(inputs, cotangents)
         return {"forward": outs, "gradient": _named(names, gradients)}
-    gradients, pull, outs = jax.vjp(backward, inputs, cotangents, has_aux=True)
+    gradients, pull, (outs, tangent) = jax.vjp(backward, inputs, cotangents, has_aux=True)
     if not gradients:
         return {"forward": outs, "gradient": {}}
     second, transpose = _conjugate(pull(_conjugate(along)))
@@ -82,7 +108,7 @@ def _observe(
         "gradient": _named(names, gradients),
         "second": _named(names, second),
         "transpose": transpose,
-        "tangent": jax.jvp(lambda xs: forward(xs)[0], [inputs], [along])[1],
+        "tangent": tangent,
     }
 
 
