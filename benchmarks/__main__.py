@@ -15,12 +15,13 @@ from typing import Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import claims, growth, optimizers, results, suite, training
+from benchmarks import claims, functional, growth, optimizers, results, suite, training
 
 
 SECTIONS: dict[str, Any] = {
     "training": training,
     "optimizers": optimizers,
+    "functional": functional,
     "claims": claims,
     "growth": growth,
     "suite": suite,

@@ -1,6 +1,7 @@
 """What the benchmarks time: the three programs of a row are one step, and the files agree."""
 
 import json
+import os
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 import jaxgrad
-from benchmarks import growth, results
+from benchmarks import functional, growth, results
 from benchmarks.__main__ import HERE, SECTIONS
 from benchmarks.behaviours import BEHAVIOURS, jax_step, one_process, torch_step
 from benchmarks.interleaved import over, rounds
@@ -74,6 +75,16 @@ def test_the_steps_are_one(network, name):
 
 def _names(module):
     return [name for name, _ in module.named_parameters()]
+
+
+@pytest.mark.parametrize("name", list(functional.ROWS)[:: 1 if "TEST_ALL" in os.environ else 5])
+def test_a_convention_moves_no_more_bytes(name):
+    """An operator with torch's convention moves the bytes of its natural form, or says why not."""
+    row = functional.ROWS[name]
+    ours, natural = (functional.counts(fun, *row.args) for fun in (row.ours, row.natural))
+
+    more = ours.bytes / natural.bytes
+    assert more <= functional.BOUND if not row.why else more > functional.BOUND
 
 
 def test_rounds_take_turns():
