@@ -95,6 +95,7 @@ ROWS: dict[str, Row] = {
         lambda x: F.cross_entropy(x, LABELS),
         lambda x: jnp.mean(optax.softmax_cross_entropy_with_integer_labels(x, LABELS)),
         (X,),
+        "the log-probabilities are kept, as torch keeps them",
     ),
     "mse_loss": Row(F.mse_loss, lambda x, y: jnp.mean((x - y) ** 2), (X, 2 * X)),
     "l1_loss": Row(F.l1_loss, lambda x, y: jnp.mean(jnp.abs(x - y)), (X, 2 * X)),
