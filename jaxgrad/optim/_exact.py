@@ -57,6 +57,9 @@ class Exact(Fast):
     def rdiv(self, x: Any, number: Any) -> Any:
         return self.mul(self.seal(1 / x), number)  # torch takes the reciprocal
 
+    def sign(self, x: Any) -> Any:
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # of -0 it is 0
+
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
         with _compat.enable_x64():
             return _fma(x, y, z, self._seal.zero)
