@@ -23,10 +23,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Displaced:
-    """A parameter on its way: where it started, and how far it has come, which is optax's update.
-
-    The way is summed up before it is added to the start, which rounds less than torch does.
-    """
+    """A parameter on its way: its start, and how far it has come, which is optax's update."""
 
     def __init__(self, start: jax.Array, by: Any = 0.0, limit: Any = None) -> None:
         self.start, self.by = start, by
