@@ -1,8 +1,9 @@
 """A step of each optimizer over 25 million parameters: ours, optax's own and torch's.
 
-    python -m benchmarks.optimizers [--markdown F] [NAME ...]
+    python -m benchmarks.optimizers [--markdown F] [--size N] [--pairs N] [NAME ...]
 
 Ratios only, each the median of interleaved pairs; flops and bytes are what XLA counts.
+A program of XLA takes the threads it wants, as torch does unless OMP_NUM_THREADS says otherwise.
 """
 
 from __future__ import annotations
@@ -16,14 +17,21 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import rich.console
+import rich.progress
 import torch
 
 import jaxgrad
 from benchmarks.interleaved import Cost, cost, ratio
+from parity_tests.environment import versions
 
 
 LEAVES = 60
 SIZE = 25_000_000
+FACTS = (
+    "jaxgrad", "commit", "jax", "jaxlib", "optax", "torch", "python", "cpu", "cpu_capability",
+    "cores", "torch_threads", "xla_flags", "date",
+)  # fmt: skip
 
 
 class Row(NamedTuple):
@@ -60,11 +68,11 @@ ROWS = {
 FUSED = ("sgd", "sgd, momentum", "adam", "adamw", "adam, amsgrad", "adagrad")
 
 
-def parameters() -> list[np.ndarray]:
-    """25 million numbers in 60 leaves of sizes that differ as in a network."""
+def parameters(size: int) -> list[np.ndarray]:
+    """So many numbers in 60 leaves of sizes that differ as in a network."""
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.full(LEAVES, 0.5))
-    sizes = np.maximum((shares * SIZE).astype(int) // 64 * 64, 64)
+    sizes = np.maximum((shares * size).astype(int) // 64 * 64, 64)
     return [rng.standard_normal((n // 64, 64), np.float32) for n in sizes]
 
 
@@ -108,13 +116,14 @@ def over(left: Cost, right: Cost, field: int) -> float:
     return left[field] / right[field]
 
 
-def table(rows: dict[str, dict[str, Any]]) -> str:
+def table(rows: dict[str, dict[str, Any]], size: int, pairs: int) -> str:
     """As markdown."""
     heads = ("flops", "bytes", "time", "torch foreach", "torch fused")
+    found = versions()
     lines = [
-        f"jax {jax.__version__}, optax {optax.__version__}, torch {torch.__version__}, "
-        f"{torch.get_num_threads()} threads, {torch.backends.cpu.get_cpu_capability()}; "
-        f"{SIZE:,} float32 parameters in {LEAVES} leaves; medians of interleaved pairs",
+        "; ".join(f"{name} {found[name] or 'none'}" for name in FACTS),
+        "",
+        f"{size:,} float32 parameters in {LEAVES} leaves; medians of {pairs} interleaved pairs",
         "",
         "| optimizer | flops, ours / optax | bytes, ours / optax | time, ours / optax | "
         "time, ours / torch foreach | time, ours / torch fused |",
@@ -128,17 +137,21 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(ROWS)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {'; '.join(ROWS)}")
+    parser.add_argument("--size", type=int, default=SIZE, help="parameters")
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--markdown", type=pathlib.Path)
     args = parser.parse_args()
-    given = parameters()
-    rows = {}
-    for name in args.names or ROWS:
+    if unknown := [name for name in args.names if name not in ROWS]:
+        parser.error(f"no optimizer {unknown[0]!r}; there are: {'; '.join(ROWS)}")
+    given, rows = parameters(args.size), {}
+    console = rich.console.Console(stderr=True)
+    for name in rich.progress.track(args.names or list(ROWS), "optimizers", console=console):
         rows[name] = measure(name, given, args.pairs)
-        print(name, {k: round(v, 3) for k, v in rows[name].items()}, flush=True)
+    text = table(rows, args.size, args.pairs)
+    print(text)
     if args.markdown:
-        args.markdown.write_text(table(rows))
+        args.markdown.write_text(text)
 
 
 if __name__ == "__main__":
