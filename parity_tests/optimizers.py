@@ -42,7 +42,9 @@ def ieee_sqrt() -> Iterator[None]:
     before = torch.Tensor.sqrt, torch.Tensor.sqrt_, torch.Tensor.__pow__
     torch.Tensor.sqrt = lambda self: torch.as_tensor(np.sqrt(self.numpy()))
     torch.Tensor.sqrt_ = lambda self: self.copy_(self.sqrt())
-    torch.Tensor.__pow__ = lambda self, x: self.sqrt() if x == 0.5 else before[2](self, x)
+    torch.Tensor.__pow__ = lambda self, other: (
+        self.sqrt() if other == 0.5 else before[2](self, other)
+    )
     try:
         yield
     finally:
