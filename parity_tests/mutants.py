@@ -16,11 +16,12 @@ import copy
 import importlib
 import importlib.abc
 import importlib.machinery
+import multiprocessing
 import os
 import pathlib
 import random
-import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from typing import NamedTuple
@@ -49,7 +50,11 @@ PASS_THROUGH = {
 PACKAGES = {
     "jaxgrad/_autocast/": ["test_autocast*.py"],
     "jaxgrad/functional/": ["test_functional.py"],
-    "jaxgrad/optim/": ["test_optim.py -k {name}", "test_optim_use.py"],
+    "jaxgrad/optim/": [
+        "test_optim.py -k {name}",
+        "test_optim_use.py -k {name}",
+        "test_optim_use.py",
+    ],
     "jaxgrad/optim/_adafactor": ["test_optim_matrix.py -k adafactor"],
     "jaxgrad/optim/_arithmetic": ["test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_exact": ["test_optim.py", "test_optim_use.py"],
@@ -68,7 +73,7 @@ PACKAGES = {
     "jaxgrad/optim/swa_utils": ["test_swa_utils.py"],
 }
 EPSILON = 1e-3  # a positive literal up to this is one
-NO_TESTS = 5  # pytest's exit status
+UNKNOWN, NO_TESTS = 4, 5  # pytest's exit status for tests that it does not find, and for none
 VARIABLE = "JAXGRAD_MUTANT"  # path:number, for the tests that run in a process of their own
 
 
@@ -256,14 +261,44 @@ def _killed_by_cell(mutant: Mutant) -> str:
 
 
 def _killed_by_test(mutant: Mutant) -> str:
-    environment = os.environ | {VARIABLE: f"{mutant.path}:{mutant.number}"}
-    for mine in tests_of(mutant.path):
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *mine]
-        out = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        failed = [x for x in out.stdout.splitlines() if x.startswith(("FAILED", "ERROR"))]
-        if failed or out.returncode not in (0, NO_TESTS):
-            return failed[0] if failed else "pytest"
+    """The tests that killed others of the file come first: they see most of it."""
+    known = _killers.setdefault(mutant.path, [])
+    for tests in [known, *tests_of(mutant.path)]:
+        output, status = _pytest(f"{mutant.path}:{mutant.number}", tests) if tests else ("", 0)
+        if status in (0, NO_TESTS) or (tests is known and status == UNKNOWN):
+            continue
+        failed = [x for x in output.splitlines() if x.startswith(("FAILED", "ERROR"))]
+        if failed and failed[0].startswith("FAILED"):
+            test = failed[0].removeprefix("FAILED ").partition(" - ")[0]
+            known[:] = [test, *(x for x in known if x != test)]
+        return failed[0] if failed else "pytest"
     return ""
+
+
+_killers: dict[str, list[str]] = {}  # of each file
+_forks = multiprocessing.get_context("forkserver")  # of a process that has imported what is slow
+_forks.set_forkserver_preload(["jax.numpy", "optax", "pytest", "torch"])
+
+
+def _pytest(mutant: str, tests: Sequence[str]) -> tuple[str, int]:
+    """What pytest prints with `mutant` in the place of its file, and its exit status."""
+    with tempfile.NamedTemporaryFile("r") as output:
+        process = _forks.Process(target=_pytest_here, args=(mutant, list(tests), output.name))
+        process.start()
+        process.join()
+        return output.read(), process.exitcode or 0
+
+
+def _pytest_here(mutant: str, tests: list[str], output: str) -> None:
+    os.environ[VARIABLE] = mutant
+    os.chdir(ROOT)
+    with open(output, "w") as file:
+        os.dup2(file.fileno(), sys.stdout.fileno())
+        os.dup2(file.fileno(), sys.stderr.fileno())
+    pytest = importlib.import_module("pytest")
+    status = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+    sys.stdout.flush()
+    os._exit(status)
 
 
 def tests_of(mutated: str) -> list[list[str]]:

@@ -152,6 +152,43 @@ def test_gradients_that_are_not_finite(name):
         np.testing.assert_allclose(a, b, rtol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", ["adam", "adamax", "adamw", "nadam", "radam"])
+def test_betas_that_are_tensors(name, dtype):
+    """Their powers, sums and quotients are rounded to their own dtype, as torch's are."""
+    betas, params, grads = (0.9, 0.99), *problem(6, 30)
+    ours = {"lr": 0.03, "betas": tuple(jnp.asarray(x, dtype) for x in betas)}
+    tensors = tuple(torch.tensor(x, dtype=getattr(torch, dtype)) for x in betas)
+    with optimizers.ieee_sqrt():  # also of the scalars, which are tensors here
+        theirs = optimizers.run_torch(
+            name, {"lr": 0.03, "betas": tensors, "foreach": False}, params, grads
+        )
+    exact = optimizers.run_jax(make(name, **ours, exact=True), params, grads)
+    fast = optimizers.run_jax(make(name, **ours), params, grads)
+
+    assert not different(exact, theirs)
+    assert optimizers.apart(fast[0][HALF:], theirs[0][HALF:], params[HALF:]) < 1e-12
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("name", ["adamw", "nadam", "radam", "asgd"])
+def test_parameters_that_are_not_finite(name, dtype):
+    """An infinite parameter that decays stays infinite, and a NaN stays one."""
+    options: dict[str, Any] = {
+        "adamw": {"lr": 0.1, "weight_decay": 0.5},
+        "asgd": {"lambd": 0.5},
+    }.get(name, {"lr": 0.1, "weight_decay": 0.5, "decoupled_weight_decay": True})
+    params = [np.array([np.inf, -np.inf, np.nan, 1.0, 6e4]).astype(jnp.dtype(dtype))]
+    grads = [[np.ones(5, jnp.dtype(dtype))]] * 2
+    theirs = optimizers.run_torch(name, {**options, "foreach": False}, params, grads)[0]
+    for exact in (True, False):
+        ours = optimizers.run_jax(make(name, **options, exact=exact), params, grads)[0]
+
+        rtol = 4 * float(jnp.finfo(dtype).eps)
+        for a, b in zip(optimizers.in_float64(ours), optimizers.in_float64(theirs), strict=True):
+            np.testing.assert_allclose(a, b, rtol=rtol)
+
+
 def test_exact_with_x64_off():
     """The same bits of float32 where float64 is off: the scalars are doubles all the same."""
     params, grads = problem(4, 20, ["float32"] * 4)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import is_zero
+from jaxgrad.optim._scalars import as_tensor, is_zero
 from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
 
 
@@ -29,7 +29,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
         else:
             grad = ops.add(grad, param, h.weight_decay)
 
-    exp_avg = ops.lerp(state.exp_avg, grad, 1 - h.beta1)
+    exp_avg = ops.lerp(state.exp_avg, grad, 1 - as_tensor(h.beta1, grad.dtype))
     exp_avg_sq = ops.addcmul(ops.mul(state.exp_avg_sq, h.beta2), grad, grad, 1 - h.beta2)
     largest = state.max_exp_avg_sq
     if largest is not None:  # of the raw second moment, corrected afterwards

@@ -23,25 +23,25 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Displaced:
-    """A parameter on its way: where it started, and how far it has come, which is optax's update.
+    """A parameter on its way: its start, and how far it has come, which is optax's update."""
 
-    The way is summed up before it is added to the start, which rounds less than torch does.
-    """
-
-    def __init__(self, start: jax.Array, by: Any = 0.0) -> None:
+    def __init__(self, start: jax.Array, by: Any = 0.0, limit: Any = None) -> None:
         self.start, self.by = start, by
+        self.limit = jnp.finfo(start.dtype).max if limit is None else limit
 
     def __add__(self, other: jax.Array) -> Displaced:
-        return Displaced(self.start, other if is_number(self.by) else self.by + other)
+        return Displaced(self.start, other if is_number(self.by) else self.by + other, self.limit)
 
     def __sub__(self, other: jax.Array) -> Displaced:
         return self + -other
 
-    def scaled(self, factor: Any, less: Any) -> Displaced:
-        """Times `factor`, which is `less` below one."""
-        limit = jnp.finfo(self.start.dtype).max  # an infinity stays one
-        moved = -(jnp.clip(self.start, -limit, limit) * less)
-        return Displaced(self.start, moved if is_number(self.by) else moved + self.by * factor)
+    def scaled(self, factor: Any, growth: Any) -> Displaced:
+        """Times `factor`, which is `growth` above one."""
+        moved = jnp.clip(self.start, -self.limit, self.limit) * growth  # an infinity stays one
+        return (
+            Displaced(self.start, 0.0 if is_number(self.by) else self.by * factor, self.limit)
+            + moved
+        )
 
     @property
     def value(self) -> jax.Array:
@@ -57,7 +57,7 @@ def in_float32(method: Method) -> Method:
         if dtype.itemsize > 2:
             return method(self, x, *args)
         if isinstance(x, Displaced):
-            x = Displaced(wide(x.start), wide(x.by))
+            x = Displaced(wide(x.start), wide(x.by), x.limit)
         out = method(self, wide(x), *map(wide, args))
         if isinstance(out, Displaced):
             return Displaced(out.start.astype(dtype), out.by.astype(dtype))
@@ -120,7 +120,7 @@ class Fast:
         """A parameter times `1 - rate`."""
         factor = 1 - rate
         if isinstance(x, Displaced):  # what torch's rounded factor takes away
-            return x.scaled(like(factor, x), like(1 - factor, x))
+            return x.scaled(like(factor, x), like(factor - 1, x))
         return self.mul(x, factor)
 
     @in_float32
@@ -170,6 +170,10 @@ class Fast:
     @in_float32
     def sqrt(self, x: Any) -> Any:
         return self.seal(jnp.sqrt(x))
+
+    def sign(self, x: Any) -> Any:
+        """-1, 0 or 1, and 0 of a NaN."""
+        return jnp.where(jnp.isnan(x), 0, jnp.sign(x))
 
     def _in_place(self, x: Any, result: Any) -> Any:
         del x

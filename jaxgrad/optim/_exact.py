@@ -53,9 +53,21 @@ class Exact(Fast):
                 return self.seal(x * factor.value)
         return self.seal(x * like(factor, x))
 
+    def lerp(self, x: Any, end: Any, weight: Any) -> Any:
+        if x.ndim == 0 and isinstance(weight, Scalar) and weight.tensor:
+            with _compat.enable_x64():  # three tensors of shape (), as in `times`
+                wider = np.promote_types(x.dtype, weight.value.dtype)
+                return super().lerp(x.astype(wider), end.astype(wider), weight).astype(x.dtype)
+        return super().lerp(x, end, weight)
+
     @in_float32
     def rdiv(self, x: Any, number: Any) -> Any:
+        if isinstance(number, Scalar) and number.tensor:
+            return self.seal(like(number, x) / x)
         return self.mul(self.seal(1 / x), number)  # torch takes the reciprocal
+
+    def sign(self, x: Any) -> Any:
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # of -0 it is 0
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
         with _compat.enable_x64():

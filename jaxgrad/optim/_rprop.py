@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 
 from jaxgrad.optim import _checks
@@ -28,13 +29,14 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RpropState) -> tuple[A
 
     agreement = ops.mul(grad, state.prev)
     turned, minus, plus = agreement < 0, rounded(h.etaminus, dtype), rounded(h.etaplus, dtype)
-    factor = jnp.where(turned, minus, jnp.where(agreement > 0, plus, 1))
     low, high = rounded(h.step_size_min, dtype), rounded(h.step_size_max, dtype)
-    step_size = jnp.clip(ops.mul(step_size, factor), low, high)
+    # A bound that is an array: XLA on CPU computes a clip by two numbers again for each use.
+    low = jnp.where(turned, low, jax.lax.optimization_barrier(low))
+    factor = jnp.where(turned, minus, jnp.where(agreement > 0, plus, 1))
+    step_size = jax.lax.clamp(low, ops.mul(step_size, factor), high)
 
     grad = jnp.where(turned, 0, grad)
-    sign = (grad > 0).astype(dtype) - (grad < 0).astype(dtype)  # 0 of a NaN, in torch
-    param = ops.addcmul(param, sign, step_size, -1)
+    param = ops.add(param, ops.mul(ops.sign(grad), step_size), -1)
     return param, RpropState(state.step + 1, grad, step_size)
 
 

@@ -81,14 +81,24 @@ class Scalar:
         return self._with(other, jnp.multiply)
 
     def __truediv__(self, other: Any) -> Scalar:
+        if isinstance(other, Scalar) and other.tensor and not self.tensor:
+            return self * (1.0 / other)  # a number by a tensor: torch takes the reciprocal
         return self._with(other, jnp.divide)
 
-    def __rtruediv__(self, other: Any) -> Scalar:
-        return self._with(other, lambda x, y: y / x)
+    def __rtruediv__(self, number: Any) -> Scalar:
+        if self.tensor and number != 1:
+            return 1.0 / self * number
+        return self._with(number, lambda x, y: y / x)
 
     def __pow__(self, other: Any) -> Scalar:
-        power = self.item()._with(other, jnp.power)  # of a tensor in double too, then rounded
-        return power.as_tensor(self.value.dtype) if self.tensor else power
+        power = self.item()._with(other, jnp.power)
+        if not self.tensor:
+            return power
+        power = power.as_tensor(self.value.dtype)  # of a tensor in double too, then rounded
+        cube = self * self * self  # but torch multiplies where the exponent is 3
+        three = other._compare(3.0, jnp.equal) if isinstance(other, Scalar) else other == 3
+        with _compat.enable_x64():
+            return Scalar(jnp.where(three, cube.value, power.value), True, self.seal)
 
     def __rpow__(self, other: Any) -> Scalar:
         return self._with(other, lambda x, y: y**x)
@@ -114,6 +124,11 @@ class Scalar:
             return fun(self.value, jnp.asarray(other, self.value.dtype))
 
     __radd__, __rmul__ = __add__, __mul__
+
+
+def as_tensor(x: Any, dtype: Any) -> Any:
+    """A tensor of one element in `dtype`; what torch has as a double stays one."""
+    return x.as_tensor(dtype) if isinstance(x, Scalar) and x.tensor else x
 
 
 def rounded(x: Any, dtype: Any) -> Any:

@@ -195,7 +195,7 @@ def _leaf(
     count = getattr(leaf_state, "step", None)
     ops = Exact(count, grad) if exact else Fast(count)
     h = SimpleNamespace(**{name: _known(ops, value) for name, value in settings.items()})
-    moving = start if exact else Displaced(start)
+    moving = Displaced(start) if by and not exact else start
     end, after = rule(ops, h, grad, moving, leaf_state)
     if by:
         end = end.by if isinstance(end, Displaced) else end - start
