@@ -8,13 +8,13 @@ import functools
 
 import jax
 import jax.numpy as jnp
-import optax
+import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import jaxgrad
-from jaxgrad import functional, optim
+from jaxgrad import _compat, functional, optim
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import linear, mlp, mse
 from parity_tests.draw import document, normal, uniform
@@ -72,7 +72,7 @@ def pmean(x):
 
 def local(tree):
     """Parameters of which each device has its own: their gradients are not added up."""
-    return jax.tree.map(lambda x: lax.pcast(x, RANKS, to="varying"), tree)
+    return jax.tree.map(lambda x: _compat.vary(x, frozenset([RANKS])), tree)
 
 
 def mlp_loss(net, x, y):
@@ -135,8 +135,8 @@ def of_the_gradient(w, x):
     deviation=Deviation(
         why="shard_map adds up the gradients of what all devices have, so that the pmean of pmap's "
         "recipe finds the sum, and leaves it; differentiate the pmean of the loss",
-        torch_is=lambda w, x: {"grad": jnp.full(4, (2 * w * x**2).sum() / 4)},
-        jax_is=lambda w, x: {"grad": jnp.full(4, (2 * w * x**2).sum())},
+        torch_is=lambda w, x: {"grad": np.full(4, (2 * w * x**2).sum() / 4)},
+        jax_is=lambda w, x: {"grad": np.full(4, (2 * w * x**2).sum())},
     ),
 )
 def ddp_pmean_of_grads(w, x, *, gradient=of_the_gradient):
@@ -226,6 +226,8 @@ def join(net, x, y, *, pmean=lambda x, active: pmean(x)):
 
 
 def branch_loss(net, x, y):
+    """Local before the branches: a sum over ranks inside of one would wait for those in the other."""
+    net = local(net)
     odd = lax.axis_index(RANKS) % 2 == 1
     out = lax.cond(odd, lambda: linear(net["odd"], x), lambda: linear(net["even"], x))
     return mse(out, y)
@@ -246,28 +248,46 @@ def find_unused_parameters(net, x, y, *, pmean=pmean):
     return on_ranks(2, program, net, x, y)
 
 
+def branch_losses(net, x, y):
+    """Of both ranks, in numpy."""
+    parts = zip(("even", "odd"), np.split(x, 2), np.split(y, 2), strict=True)
+    return np.array(
+        [((a @ net[name]["weight"].T + net[name]["bias"] - b) ** 2).mean() for name, a, b in parts]
+    )
+
+
 @compiled(
     source="P194",
     inputs=dict(net=BRANCHES, x=normal(8, 6), y=normal(8, 2)),
     idiom=("DistributedDataParallel(model), twice", "jaxgrad.grad of lax.pmean(loss), twice"),
-    control=dict(grad=jax.grad),
+    control=dict(grad=jax.value_and_grad),
     deviation=Deviation(
         why="torch's ranks wait for every parameter unless told to look for unused ones; a JAX "
         "program knows before it runs what it uses",
         torch_is=lambda net, x, y: {
+            "loss": branch_losses(net, x, y),
             "grads": {"weight": None, "bias": None},
             "next_step": [Raises(RuntimeError, "finished reduction in the prior iteration")] * 2,
         },
-        jax_is=lambda net, x, y: {"grads": {"weight": None, "bias": None}, "next_step": None},
+        jax_is=lambda net, x, y: {
+            "loss": branch_losses(net, x, y),
+            "grads": {"weight": None, "bias": None},
+            "next_step": None,
+        },
     ),
 )
-def unused_parameters(net, x, y, *, grad=jaxgrad.grad):
+def unused_parameters(net, x, y, *, grad=jaxgrad.value_and_grad):
     """Without `find_unused_parameters` the step after one with an unused parameter raises."""
 
     def program(net, x, y):
-        return grad(lambda net: pmean(branch_loss(net, x, y)))(net)["spare"]
+        def loss(net):
+            own = branch_loss(net, x, y)
+            return pmean(own), own
 
-    return {"grads": on_ranks(2, program, net, x, y), "next_step": None}
+        (_, own), grads = grad(loss, has_aux=True)(net)
+        return {"loss": own, "grads": grads["spare"]}
+
+    return on_ranks(2, program, net, x, y) | {"next_step": None}
 
 
 def normed_loss(net, x, y, running, axis):
