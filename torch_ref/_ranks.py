@@ -213,7 +213,9 @@ def _rank(rank: int, count: int, folder: str, pipe: Any) -> None:
             program = getattr(importlib.import_module(module), name).__wrapped__
             found = pickle.dumps((program(*args, **kwargs), ""))
         except Exception as error:
-            found = pickle.dumps((None, f"{type(error).__name__}: {error}\n{traceback.format_exc()}"))
+            found = pickle.dumps(
+                (None, f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
+            )
         pipe.send_bytes(found)
 
 

@@ -194,6 +194,11 @@ def sync_batch_norm_sharding(net, x, y):
     return {"grads": grads(model.module), "mean": norm.running_mean, "var": norm.running_var}
 
 
+@ranks(2)
+def _torchs_sync_batch_norm(x):
+    return raised(lambda: nn.SyncBatchNorm(x.shape[1])(x))
+
+
 def _clip_sharded(net, x, y):
     """One step of a model whose parameters are sharded; its tensors put together again."""
     mesh = init_device_mesh("cpu", (distributed.get_world_size(),))

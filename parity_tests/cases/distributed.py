@@ -394,7 +394,10 @@ ADAM = optim.adam(lr=0.1)
 @compiled(
     source="P194",
     inputs=dict(net=NET, x=normal(8, 12), y=normal(8, 4)),
-    idiom=("fully_shard(net); clip_grad_norm_(params, 0.1)", 'clip_grad_norm(.., axis_name="ranks")'),
+    idiom=(
+        "fully_shard(net); clip_grad_norm_(params, 0.1)",
+        'clip_grad_norm(.., axis_name="ranks")',
+    ),
     control=dict(axis=None),
 )
 def clip_sharded(net, x, y, *, axis=RANKS):
@@ -420,7 +423,10 @@ def first_rows(grads, max_norm):
 @compiled(
     source="P197",
     inputs=dict(net=NET, x=normal(8, 12), y=normal(8, 4)),
-    idiom=("fully_shard(net); clip_grad_norm_(params, 0.1)", "clip_grad_norm of sharded grads, in jit"),
+    idiom=(
+        "fully_shard(net); clip_grad_norm_(params, 0.1)",
+        "clip_grad_norm of sharded grads, in jit",
+    ),
     control=dict(clip=first_rows),
 )
 def clip_sharding(net, x, y, *, clip=jaxgrad.clip_grad_norm):
