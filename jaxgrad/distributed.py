@@ -8,11 +8,12 @@ that a `pmean` of them, which is right in `pmap`, is as many times too large as 
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 
@@ -42,7 +43,8 @@ _PAIRS = re.compile(r"source_target_pairs=")
 _EVERYBODY = re.compile(r"^HloModule.*\b(?:num_partitions|replica_count)=(\d+)")
 
 
-class Collective(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Collective:
     """Operations of one kind among groups of one size, in one run of a program.
 
     `bytes` are of the whole array, once for each time the operation runs: what is reduced, gathered
@@ -176,7 +178,7 @@ def _devices(line: str, everybody: int) -> int:
 
 
 def _size(shape: str, kind: str, devices: int, *, started: bool) -> int:
-    """Bytes of the whole array, from the type of a result; what starts has its operand there too."""
+    """Bytes of the whole array, by a result's type; operands are in it where it only starts."""
     arrays = [_bytes(*found) for found in _ARRAY.findall(shape)]
     if started and kind != "all-reduce":
         arrays = arrays[len(arrays) // 2 :]

@@ -8,6 +8,7 @@ Compiled for 2, 4 and 8 devices; what a law of these says of 64 is compared with
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import functools
 import pathlib
 from collections.abc import Callable, Sequence
@@ -170,7 +171,8 @@ def compiled(program: Program, devices: int) -> list[Collective]:
     return collectives(step, [layer] * LAYERS, rows, rows)
 
 
-class Law(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class Law:
     """Count and bytes of one kind, as `at` + `slope` times the number of devices."""
 
     kind: str
@@ -249,39 +251,42 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 TEMPLATE = """\
 # Many devices: what a step sends
 
-Read by `jaxgrad.distributed.collectives` from the programs that XLA compiled (JAX {version}, CPU); nothing here was
-run, and nothing was timed. Written by
+Read by `jaxgrad.distributed.collectives` from the programs that XLA compiled (JAX {version}, CPU);
+nothing was run, and nothing was timed. Written by
 `python -m parity_tests.scaling --markdown docs/distributed.md`, and compared by a test.
 
-The network has {layers} layers of {width}×{width} and a bias: P = {parameters} bytes of float32 parameters. Each device has
-{rows} rows of the batch, however many devices there are. The bytes are of whole arrays: what is reduced, or what is
-gathered.
+The network has {layers} layers of {width}×{width} and a bias: P = {parameters} bytes of parameters,
+float32. Each device has {rows} rows of the batch, however many devices there are. The bytes are of
+whole arrays: what is reduced, or what is gathered.
 
 {table}
 
-The last column: the straight line through 2, 4 and 8 devices gives exactly what is compiled for {check}.
+The last column: the straight line through 2, 4 and 8 devices gives exactly what is compiled for
+{check}.
 
 ## The plan for more
 
-What one device sends in a step where the groups are rings, as a multiple of P: an all-reduce of B bytes takes
-2 (n - 1) / n × B, an all-gather or a reduce-scatter (n - 1) / n × B. The law of the table, extrapolated; the last
-column is how many operations a step waits for, each with its own latency.
+What one device sends in a step where the groups are rings, as a multiple of P: an all-reduce of B
+bytes takes 2 (n - 1) / n × B, an all-gather or a reduce-scatter (n - 1) / n × B. The law of the
+table, extrapolated; the last column is how many operations a step waits for, each with its own
+latency.
 
 {plan}
 
 What follows from it:
 
-- The bytes of data parallel training do not grow with the devices: at most 2 P leave a device in a step. What grows is
-  the latency of a ring, in proportion to n, and that of the slowest device.
-- Accumulating {micro} micro-batches locally (`no_sync`) sends a {micro}th of what reducing each does. In `shard_map` this
-  takes a cast of the parameters (`lax.pcast(.., to="varying")`); without it the gradients are summed in each turn.
-- XLA puts all gradients into one all-reduce. Each norm of SyncBatchNorm adds its own, small and one after the other: it
-  costs latency, not bytes.
-- Sharded parameters in `shard_map` send what DDP sends: P gathered, P scattered, leaf by leaf. torch's `fully_shard`
-  gathers each layer again on the way back; so does `jax.checkpoint` here, but XLA, on a CPU, merges the second
-  gathering with the first, and keeps what was gathered.
-- Under `jit` XLA chooses by itself; a step whose law does not hold is not extrapolated. Say where gathering is meant
-  (`lax.with_sharding_constraint`), or use `shard_map`.
+- The bytes of data parallel training do not grow with the devices: at most 2 P leave a device in a
+  step. What grows is the latency of a ring, in proportion to n.
+- Accumulating {micro} micro-batches locally (`no_sync`) sends a {micro}th of what reducing each is.
+  In `shard_map` this takes a cast of the parameters (`lax.pcast(.., to="varying")`); without it the
+  gradients are summed in each turn.
+- XLA puts all gradients into one all-reduce. Each norm of SyncBatchNorm adds its own, small and one
+  after the other: it costs latency, not bytes.
+- Sharded parameters in `shard_map` send what DDP sends: P gathered, P scattered, leaf by leaf.
+  torch's `fully_shard` gathers each layer again on the way back; so does `jax.checkpoint` here, but
+  XLA, on a CPU, merges the second gathering with the first, and keeps what was gathered.
+- Under `jit` XLA chooses by itself; a step whose law does not hold is not extrapolated. Say where
+  gathering is meant (`lax.with_sharding_constraint`), or use `shard_map`.
 """
 
 

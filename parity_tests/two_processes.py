@@ -1,4 +1,6 @@
-"""One of several JAX processes that train together: `python -m parity_tests.two_processes RANK COUNT ADDRESS FILE`.
+"""One of several JAX processes that train together.
+
+    python -m parity_tests.two_processes RANK COUNT ADDRESS FILE
 
 Each has one device and its own rows, as on a cluster; the gradients that it has go to FILE.
 """

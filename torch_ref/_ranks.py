@@ -113,7 +113,7 @@ def _ask(*task: Any) -> list[Any]:
 
 def _serve() -> None:
     """Answer the calls on stdin until it closes."""
-    import torch._dynamo  # noqa: F401  # DDP and FSDP import it: once here, not on every rank
+    import torch._dynamo  # DDP and FSDP import it: once here, not on every rank
     from torch.distributed import fsdp  # noqa: F401
 
     torch.set_num_threads(1)
@@ -175,10 +175,9 @@ class _Group:
             if not ready:
                 missing = [r for r in range(len(self.pipes)) if r not in answers]
                 return [], f"ranks {missing} gave no answer within {SECONDS} s"
-            for pipe in ready:
-                rank = self.pipes.index(pipe)
+            for rank in map(self.pipes.index, ready):
                 try:
-                    answers[rank], error = pickle.loads(pipe.recv_bytes())
+                    answers[rank], error = pickle.loads(self.pipes[rank].recv_bytes())
                 except EOFError:
                     return [], f"rank {rank} died"
                 if error:

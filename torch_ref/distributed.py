@@ -3,6 +3,8 @@
 Each reference runs on every rank, by gloo; what the ranks return is stacked.
 """
 
+from typing import Any
+
 import torch
 from torch import distributed, nn
 from torch.distributed.algorithms.join import Join
@@ -61,17 +63,23 @@ class Normed(nn.Module):
         return self.fc(self.norm(x))
 
 
-class SyncBatchNorm(nn.BatchNorm1d):
+class SyncBatchNorm(nn.Module):
     """As `nn.SyncBatchNorm` is defined: torch's own refuses tensors on a CPU."""
+
+    def __init__(self, features):
+        super().__init__()
+        self.weight, self.bias = (nn.Parameter(torch.empty(features)) for _ in range(2))
+        self.running_mean = nn.Buffer(torch.zeros(features))
+        self.running_var = nn.Buffer(torch.ones(features))
 
     def forward(self, x):
         count = len(x) * distributed.get_world_size()
         mean = all_reduce(x.sum(0)) / count
         var = all_reduce(((x - mean) ** 2).sum(0)) / count
         with torch.no_grad():
-            self.running_mean.lerp_(mean, self.momentum)
-            self.running_var.lerp_(var * count / (count - 1), self.momentum)
-        return (x - mean) * torch.rsqrt(var + self.eps) * self.weight + self.bias
+            self.running_mean += 0.1 * (mean - self.running_mean)
+            self.running_var += 0.1 * (var * count / (count - 1) - self.running_var)
+        return (x - mean) * torch.rsqrt(var + 1e-5) * self.weight + self.bias
 
 
 def mine(rows):
@@ -207,12 +215,12 @@ def _clip_sharded(net, x, y):
         fully_shard(module, mesh=mesh)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     mse(model(mine(x)), mine(y)).backward()
-    norm = clip_grad_norm_(model.parameters(), max_norm=0.1).full_tensor()
-    named = list(model.named_parameters())
+    norm: Any = clip_grad_norm_(model.parameters(), max_norm=0.1)  # a DTensor, as the parameters
+    named: list[tuple[str, Any]] = list(model.named_parameters())
     clipped = nested((name, p.grad.full_tensor()) for name, p in named)
     optimizer.step()
     stepped = nested((name, p.full_tensor()) for name, p in named)
-    return {"norm": norm, "grads": clipped, "params": stepped}
+    return {"norm": norm.full_tensor(), "grads": clipped, "params": stepped}
 
 
 @ranks(4)

@@ -28,6 +28,7 @@ NORMED = {
     "fc": draw_linear(6, 2),
 }
 RANKS = "ranks"
+ROWS = P(RANKS)
 compiled = functools.partial(case, modes=("jit",), devices=("cpu",))
 
 
@@ -56,7 +57,7 @@ def on_ranks(count, program, replicated, *rows, check_vma=True):
     return run(replicated, *rows)
 
 
-def sharded(count, tree, spec=P(RANKS)):
+def sharded(count, tree, spec=ROWS):
     """Rows, or parameters, over so many devices."""
     return jax.device_put(tree, NamedSharding(mesh_of(count), spec))
 
@@ -226,7 +227,7 @@ def join(net, x, y, *, pmean=lambda x, active: pmean(x)):
 
 
 def branch_loss(net, x, y):
-    """Local before the branches: a sum over ranks inside of one would wait for those in the other."""
+    """Local before the branches: inside of one, a sum over ranks would wait for the others."""
     net = local(net)
     odd = lax.axis_index(RANKS) % 2 == 1
     out = lax.cond(odd, lambda: linear(net["odd"], x), lambda: linear(net["even"], x))
