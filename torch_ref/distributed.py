@@ -82,7 +82,7 @@ class SyncBatchNorm(nn.Module):
         return (x - mean) * torch.rsqrt(var + 1e-5) * self.weight + self.bias
 
 
-def mine(rows):
+def _mine(rows):
     """This rank's part of the batch."""
     return rows.chunk(distributed.get_world_size())[distributed.get_rank()]
 
@@ -90,7 +90,7 @@ def mine(rows):
 @ranks(4)
 def ddp(net, x, y):
     model = DistributedDataParallel(Mlp(net))
-    loss = mse(model(mine(x)), mine(y))
+    loss = mse(model(_mine(x)), _mine(y))
     loss.backward()
     return {"loss": loss, "grads": grads(model.module)}
 
@@ -98,7 +98,7 @@ def ddp(net, x, y):
 @ranks(4)
 def ddp_sharding(net, x, y):
     model = DistributedDataParallel(Mlp(net))
-    loss = mse(model(mine(x)), mine(y))
+    loss = mse(model(_mine(x)), _mine(y))
     loss.backward()
     distributed.all_reduce(loss.detach_())
     return {"loss": loss / distributed.get_world_size(), "grads": grads(model.module)}
@@ -107,14 +107,14 @@ def ddp_sharding(net, x, y):
 @ranks(4)
 def ddp_pmean_of_grads(w, x):
     model = DistributedDataParallel(Scale(w))
-    (model(mine(x)) ** 2).sum().backward()
+    (model(_mine(x)) ** 2).sum().backward()
     return {"grad": model.module.w.grad}
 
 
 @ranks(4)
 def sum_in_the_loss(w, x):
     w.requires_grad_()
-    loss = all_reduce(((w * mine(x)) ** 2).sum())
+    loss = all_reduce(((w * _mine(x)) ** 2).sum())
     loss.backward()
     return {"loss": loss, "grad": w.grad}
 
@@ -122,7 +122,7 @@ def sum_in_the_loss(w, x):
 @ranks(2)
 def no_sync(net, x, y):
     model = DistributedDataParallel(Mlp(net))
-    (x1, x2), (y1, y2) = mine(x).chunk(2), mine(y).chunk(2)
+    (x1, x2), (y1, y2) = _mine(x).chunk(2), _mine(y).chunk(2)
     with model.no_sync():
         mse(model(x1), y1).backward()
     local = grads(model.module)
@@ -159,7 +159,7 @@ def join(net, x, y):
 @ranks(2)
 def find_unused_parameters(net, x, y):
     model = DistributedDataParallel(Branches(net), find_unused_parameters=True)
-    mse(model(mine(x)), mine(y)).backward()
+    mse(model(_mine(x)), _mine(y)).backward()
     return {"grads": grads(model.module)}
 
 
@@ -168,7 +168,7 @@ def unused_parameters(net, x, y):
     model = DistributedDataParallel(Branches(net))
 
     def step():
-        loss = mse(model(mine(x)), mine(y))
+        loss = mse(model(_mine(x)), _mine(y))
         loss.backward()
         return loss
 
@@ -179,7 +179,7 @@ def unused_parameters(net, x, y):
 @ranks(4)
 def batch_norm(net, x, y):
     model = DistributedDataParallel(Normed(net, nn.BatchNorm1d(6)))
-    for rows, labels in zip(mine(x).chunk(2), mine(y).chunk(2), strict=True):
+    for rows, labels in zip(_mine(x).chunk(2), _mine(y).chunk(2), strict=True):
         model.zero_grad()
         mse(model(rows), labels).backward()
     norm = model.module.norm
@@ -189,7 +189,7 @@ def batch_norm(net, x, y):
 @ranks(4)
 def sync_batch_norm(net, x, y):
     model = DistributedDataParallel(Normed(net, SyncBatchNorm(6)))
-    mse(model(mine(x)), mine(y)).backward()
+    mse(model(_mine(x)), _mine(y)).backward()
     norm = model.module.norm
     return {"grads": grads(model.module), "mean": norm.running_mean, "var": norm.running_var}
 
@@ -197,7 +197,7 @@ def sync_batch_norm(net, x, y):
 @ranks(4)
 def sync_batch_norm_sharding(net, x, y):
     model = DistributedDataParallel(Normed(net, SyncBatchNorm(6)))
-    mse(model(mine(x)), mine(y)).backward()
+    mse(model(_mine(x)), _mine(y)).backward()
     norm = model.module.norm
     return {"grads": grads(model.module), "mean": norm.running_mean, "var": norm.running_var}
 
@@ -213,8 +213,8 @@ def _clip_sharded(net, x, y):
     model = Mlp(net)
     for module in (model.l1, model.l2, model):
         fully_shard(module, mesh=mesh)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    mse(model(mine(x)), mine(y)).backward()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    mse(model(_mine(x)), _mine(y)).backward()
     norm: Any = clip_grad_norm_(model.parameters(), max_norm=0.1)  # a DTensor, as the parameters
     named: list[tuple[str, Any]] = list(model.named_parameters())
     clipped = nested((name, p.grad.full_tensor()) for name, p in named)

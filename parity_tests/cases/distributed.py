@@ -71,6 +71,10 @@ def pmean(x):
     return lax.pmean(x, RANKS)
 
 
+def psum(x):
+    return lax.psum(x, RANKS)
+
+
 def local(tree):
     """Parameters of which each device has its own: their gradients are not added up."""
     return jax.tree.map(lambda x: _compat.vary(x, frozenset([RANKS])), tree)
@@ -152,7 +156,7 @@ def ddp_pmean_of_grads(w, x, *, gradient=of_the_gradient):
     control=dict(psum=identity),
     expect={"grad": [40.0, 200.0, 488.0, 904.0]},
 )
-def sum_in_the_loss(w, x, *, psum=lambda x: lax.psum(x, RANKS)):
+def sum_in_the_loss(w, x, *, psum=psum):
     """A sum over ranks inside of the loss gives each rank its own gradient, times the ranks."""
 
     def program(x):
@@ -180,16 +184,24 @@ def no_sync(net, x, y, *, local=local):
     return on_ranks(2, program, net, x, y)
 
 
+def over_all(total, count):
+    """The mean over the rows of all ranks."""
+    return psum(total) / psum(count)
+
+
+def of_means(total, count):
+    """The mean of each rank's mean."""
+    return pmean(total / count)
+
+
 @compiled(
     source="P196",
     inputs=dict(w=document(1.0), x=document([2.0, 2.0, 2.0, 10.0])),
     idiom=("(len(rows) / mean_rows * loss).backward()", "psum(sum of rows) / psum(count)"),
-    control=dict(weighted=lambda total, count: pmean(total / count)),
+    control=dict(weighted=of_means),
     expect={"mean_of_means": [6.0, 6.0], "weighted": [4.0, 4.0]},
 )
-def uneven_shards(
-    w, x, *, weighted=lambda total, count: lax.psum(total, RANKS) / lax.psum(count, RANKS)
-):
+def uneven_shards(w, x, *, weighted=over_all):
     """Of shards of 3 rows and 1, DDP has the mean of means; the true mean weights by rows."""
     rows = jnp.concatenate([x, jnp.zeros_like(x, shape=(2,))])
     there = jnp.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0], x.dtype)
@@ -198,27 +210,33 @@ def uneven_shards(
         def mean(combine):
             return jax.grad(lambda w: combine(jnp.sum(w * x * there), jnp.sum(there)))(w)
 
-        means = mean(lambda total, count: pmean(total / count))
-        return {"mean_of_means": means, "weighted": mean(weighted)}
+        return {"mean_of_means": mean(of_means), "weighted": mean(weighted)}
 
     return on_ranks(2, program, w, rows, there)
+
+
+def of_all(active):
+    """Every rank counts."""
+    return psum(jnp.ones_like(active))
 
 
 @compiled(
     source="P196",
     inputs=dict(net=NET, x=normal(4, 3, 12), y=normal(4, 3, 4)),
-    idiom=("with Join([model]): ...", "pmean(where(active, loss, 0))"),
-    control=dict(pmean=lambda x, active: lax.psum(x, RANKS) / lax.psum(active, RANKS)),
+    idiom=("with Join([model]): ...", "lax.psum(active * loss) / ranks"),
+    control=dict(counted=psum),
 )
-def join(net, x, y, *, pmean=lambda x, active: pmean(x)):
+def join(net, x, y, *, counted=of_all):
     """A rank that has no more batches adds zeros, and still counts in the mean."""
     active = jnp.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0], x.dtype)
     x, y = (jnp.concatenate([z, jnp.zeros_like(z[:2])]) for z in (x, y))
 
     def program(net, x, y, active):
         def step(net, batch):
-            x, y, active = batch
-            loss = lambda net: pmean(active * mlp_loss(net, x, y), active)  # noqa: E731
+            def loss(net):
+                x, y, active = batch
+                return psum(active * mlp_loss(net, x, y)) / counted(active)
+
             return jax.tree.map(lambda p, g: p - 0.1 * g, net, jaxgrad.grad(loss)(net)), None
 
         return {"params": lax.scan(step, net, (x, y, active))[0]}
@@ -389,7 +407,7 @@ def gathered(shards):
     return jax.tree.map(lambda w: lax.all_gather(w, RANKS, tiled=True), shards)
 
 
-ADAM = optim.adam(lr=0.1)
+SGD = optim.sgd(lr=0.1)
 
 
 @compiled(
@@ -408,7 +426,7 @@ def clip_sharded(net, x, y, *, axis=RANKS):
         loss = lambda net: mlp_loss(gathered(net), x, y) / 4  # noqa: E731
         grads = jaxgrad.grad(loss)(net)
         clipped, norm = jaxgrad.clip_grad_norm(grads, 0.1, axis_name=axis)
-        stepped, _ = ADAM.step(clipped, ADAM.init(net), net)
+        stepped, _ = SGD.step(clipped, SGD.init(net), net)
         return {"norm": norm, "grads": gathered(clipped), "params": gathered(stepped)}
 
     return on_ranks(4, program, None, net, x, y)
@@ -434,5 +452,5 @@ def clip_sharding(net, x, y, *, clip=jaxgrad.clip_grad_norm):
     """Where parameters are sharded, `clip_grad_norm` and the optimizers are what they were."""
     net, x, y = sharded(4, net), sharded(4, x), sharded(4, y)
     clipped, norm = clip(jaxgrad.grad(mlp_loss)(net, x, y), 0.1)
-    stepped, _ = ADAM.step(clipped, ADAM.init(net), net)
+    stepped, _ = SGD.step(clipped, SGD.init(net), net)
     return everywhere(4, {"norm": norm, "grads": clipped, "params": stepped})
