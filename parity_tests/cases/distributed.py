@@ -122,21 +122,11 @@ def ddp_sharding(net, x, y, *, mse=mse):
     return everywhere(4, {"loss": loss, "grads": grads})
 
 
-def in_the_loss(net, x):
-    """The remedy: the gradient of the mean."""
-    return jax.grad(lambda w: pmean(jnp.sum((w * x) ** 2)))(net)
-
-
-def of_the_gradient(w, x):
-    """The recipe of `pmap`."""
-    return pmean(jax.grad(lambda w: jnp.sum((w * x) ** 2))(w))
-
-
 @compiled(
     source="P194",
     inputs=dict(w=document(1.0), x=document([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])),
     idiom=("DistributedDataParallel(model)", "lax.pmean(jax.grad(loss)(w)), in shard_map"),
-    control=dict(gradient=in_the_loss),
+    control=dict(in_the_loss=pmean),
     deviation=Deviation(
         why="shard_map adds up the gradients of what all devices have, so that the pmean of pmap's "
         "recipe finds the sum, and leaves it; differentiate the pmean of the loss",
@@ -144,9 +134,13 @@ def of_the_gradient(w, x):
         jax_is=lambda w, x: {"grad": np.full(4, (2 * w * x**2).sum())},
     ),
 )
-def ddp_pmean_of_grads(w, x, *, gradient=of_the_gradient):
+def ddp_pmean_of_grads(w, x, *, in_the_loss=identity):
     """The mean of gradients, which is right in `pmap`, is as many times too large in shard_map."""
-    return {"grad": on_ranks(4, gradient, w, x)}
+
+    def program(w, x):
+        return {"grad": pmean(jax.grad(lambda w: in_the_loss(jnp.sum((w * x) ** 2)))(w))}
+
+    return on_ranks(4, program, w, x)
 
 
 @compiled(
