@@ -187,5 +187,5 @@ def _size(shape: str, kind: str, devices: int, *, started: bool) -> int:
 
 def _bytes(dtype: str, dims: str) -> int:
     bits = re.search(r"\d+", dtype)
-    width = 1 if dtype == "pred" or bits is None else max(1, int(bits[0]) // 8)
+    width = max(1, int(bits[0]) // 8) if bits else 1  # a flag, `pred`, takes a byte
     return width * math.prod(int(n) for n in dims.split(",") if n)
