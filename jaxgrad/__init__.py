@@ -3,6 +3,7 @@
 The surface, one list; names are torch's for behaviours and JAX's for helpers.
 """
 
+from jaxgrad import distributed as distributed
 from jaxgrad import functional as functional
 from jaxgrad import optim as optim
 from jaxgrad import parity as parity

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.extend import core as jex_core
 from jax.extend import source_info_util
 from jax.interpreters import ad, batching, mlir
@@ -84,6 +85,23 @@ def abstract(aval: Any) -> jax.ShapeDtypeStruct:
     if sharding is not None and not sharding.mesh.empty:
         laid["sharding"] = sharding
     return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **laid)
+
+
+def varying_axes(aval: Any) -> frozenset[str]:
+    """The manual mesh axes along which devices may have different values, where JAX tracks them."""
+    aval = getattr(aval, "aval", aval)
+    kind = getattr(aval, "manual_axis_type", None)
+    return getattr(aval, "vma", frozenset()) if kind is None else kind.varying  # before 0.10
+
+
+def vary(x: Any, axes: frozenset[str]) -> Any:
+    """`x` as one that may have different values along these axes."""
+    axes = axes - varying_axes(jax.typeof(x))
+    if not axes:
+        return x
+    if hasattr(lax, "pcast"):
+        return lax.pcast(x, tuple(axes), to="varying")
+    return getattr(lax, "pvary")(x, tuple(axes))  # noqa: B009  # before 0.9
 
 
 def is_traced(x: Any) -> bool:

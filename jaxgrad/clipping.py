@@ -7,8 +7,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jax.core import Tracer
 from jax.experimental import checkify
+
+from jaxgrad import _compat
 
 
 PyTree = Any
@@ -20,6 +23,7 @@ def clip_grad_norm(
     norm_type: float | str = 2.0,
     *,
     error_if_nonfinite: bool = False,
+    axis_name: str | tuple[str, ...] | None = None,
 ) -> tuple[PyTree, jax.Array]:
     """Scale all gradients by one number, so that their norm together is at most `max_norm`.
 
@@ -31,6 +35,10 @@ def clip_grad_norm(
         max_norm: The largest norm allowed.
         norm_type: The p of the norm: any number, also 0, `inf`, `-inf` or `"inf"`.
         error_if_nonfinite: Raise if the total norm is NaN or infinite, instead of scaling by it.
+        axis_name: In `shard_map`, the mesh axes over which gradients are sharded: the norm is that
+            of the whole. A gradient that all devices share counts once; under `check_vma=False`
+            nobody knows which those are, and each counts as sharded. Under `jit` with sharded
+            arrays leave it out.
 
     Returns:
         The clipped gradients, each in its own dtype, and the total norm before clipping, of shape
@@ -47,7 +55,7 @@ def clip_grad_norm(
         >>> print(norm, jnp.linalg.norm(clipped["w"]).round(5), clipped["b"])
         5.0 1.0 None
 
-    Torch: `torch.nn.utils.clip_grad_norm_`.
+    Torch: `torch.nn.utils.clip_grad_norm_`; with `axis_name`, of the sharded gradients of FSDP.
 
     Differs from optax in:
         1. `optax.clip_by_global_norm` has no epsilon, knows only the 2-norm and does not return it
@@ -62,6 +70,9 @@ def clip_grad_norm(
     if not leaves:
         return grads, jnp.float32(0.0)
     norms = [_norm(g, p) for g in leaves]
+    if axis_name is not None:
+        axes = (axis_name,) if isinstance(axis_name, str) else tuple(axis_name)
+        norms = [_of_all_shards(norm, p, _sharded_over(norm, axes)) for norm in norms]
     total_norm = _norm(jnp.stack(jnp.broadcast_arrays(*_promoted(norms))), p)
     if error_if_nonfinite:
         _check_finite(total_norm, p)
@@ -145,6 +156,31 @@ def _norm(x: jax.Array, p: float) -> jax.Array:
     else:
         norm = jnp.sum(size**p) ** (1.0 / p)
     return norm.astype(jnp.finfo(x.dtype).dtype)
+
+
+def _sharded_over(x: jax.Array, axes: tuple[str, ...]) -> tuple[str, ...]:
+    """The axes along which devices may have different values; all that JAX does not track."""
+    tracked = {axis for axis in axes if _compat.varying_axes(jax.typeof(lax.axis_index(axis)))}
+    varying = _compat.varying_axes(jax.typeof(x))
+    return tuple(axis for axis in axes if axis in varying or axis not in tracked)
+
+
+def _of_all_shards(norm: jax.Array, p: float, axes: tuple[str, ...]) -> jax.Array:
+    """The norm of an array of which each device has the norm of a part."""
+    if not axes:
+        return norm
+    wide = norm.astype(_compute_dtype(norm.dtype))
+    if p == math.inf:
+        total = lax.pmax(wide, axes)
+    elif p == -math.inf:
+        total = lax.pmin(wide, axes)
+    elif p in (0, 1):
+        total = lax.psum(wide, axes)
+    elif p == 2:
+        total = jnp.sqrt(lax.psum(wide * wide, axes))
+    else:
+        total = lax.psum(wide**p, axes) ** (1.0 / p)
+    return total.astype(norm.dtype)
 
 
 def _scaled(g: Any, coefficient: jax.Array) -> Any:

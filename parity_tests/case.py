@@ -197,7 +197,8 @@ def load() -> dict[str, Case]:
     package = importlib.import_module("parity_tests.cases")
     for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
         importlib.import_module(f"parity_tests.cases.{module}")
-    return dict(_registry)
+    # A test may have imported a theme before the others.
+    return dict(sorted(_registry.items(), key=lambda item: item[1].theme))
 
 
 def _check(made: Case) -> None:

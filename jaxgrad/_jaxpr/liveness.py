@@ -107,7 +107,23 @@ def _through(
     if name == "while":
         return _through_while(params, outs, depth)
     subs = inner(eqn)
+    if name == "shard_map":
+        return _through_shard_map(eqn, subs[0], outs, varied, depth)
     return live_inputs(subs[0], outs, varied, depth) if subs else [True] * n
+
+
+def _through_shard_map(
+    eqn: jex_core.JaxprEqn, jaxpr: Any, outs: list[bool], varied: list[bool], depth: int
+) -> list[bool]:
+    """Look inside where the axes of its mesh have names: a rule may use them."""
+    flags: list[bool] = []
+
+    def body(*args: Any) -> Any:
+        flags[:] = live_inputs(jaxpr, outs, varied, depth)
+        return tuple(jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(*_compat.open_jaxpr(jaxpr)))(*args))
+
+    trace(_compat.shard_map_like(eqn, body), *map(abstract, eqn.invars))
+    return flags
 
 
 def _through_scan(
