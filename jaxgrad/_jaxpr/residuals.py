@@ -24,7 +24,7 @@ class Residual(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Who made a value. Values that only differ in how they are looked at have the same one."""
+    """Who made a value; of a view of what is given, that."""
 
     key: Any
     kind: str
@@ -34,9 +34,10 @@ class Source(NamedTuple):
 # What is there before the function is called.
 GIVEN = "given"
 
-# The same numbers in another shape or order; none of them needs memory under `jit`.
+# The same numbers in another shape or order: made by what made them.
 _VIEWS = ("broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "name", "pvary")
-_VIEWS += ("reduce_precision", "reshape", "retained", "sharding_constraint", "squeeze", "transpose")
+_VIEWS += ("reduce_precision", "reshape", "retained", "sharding_constraint", "squeeze")
+_VIEWS += ("stop_gradient", "transpose")
 _CALLS = ("custom_jvp_call", "custom_vjp_call", "closed_call", "core_call", "custom_vmap_call")
 _AROUND = re.compile(r"(jit|pjit|\w+)\(([^()]*)\)")
 _PASSED = ("checkpoint", "rematted_computation")
@@ -82,8 +83,8 @@ def sources(
             outs = _new(eqn, here, _named_within(eqn, ins, here, inside))
         elif name == "optimization_barrier":
             outs = ins
-        elif _is_view(eqn):
-            outs = ins[:1]
+        elif ins and ins[0] is not None and _is_view(eqn):
+            outs = [ins[0] if ins[0].kind == GIVEN else ins[0]._replace(key=(here, 0))]
         else:
             outs = _new(eqn, here, [(name, inside)] * len(eqn.outvars))
         known |= zip(eqn.outvars, outs, strict=True)
@@ -114,13 +115,13 @@ def _scanned(eqn: Any, ins: Sequence[Source | None], path: Any, scope: str) -> l
     made = sources(body, marks, path, scope)
     place = {mark.key: k for k, mark in enumerate(marks)}
     outs: list[Source | None] = []
-    for k, source in enumerate(made):
-        at = None if source is None else place.get(source.key)
+    for k, of_step in enumerate(made):
+        at = None if of_step is None else place.get(of_step.key)
         if at is not None and (at >= consts + carried or at - consts == k < carried):
             outs.append(ins[at])  # all slices of an input, or a carry that stays as it is
             continue
-        if at is not None and consts <= at:  # the carry as a step found it: the step before made it
-            source = made[at - consts]
+        # A carry as a step finds it was made by the step before.
+        source = of_step if at is None or at < consts else made[at - consts]
         known = source is not None and source.kind != GIVEN
         kind, within = source[1:] if source is not None and known else ("scan", scope)
         outs.append(Source((path, k), kind, within))
