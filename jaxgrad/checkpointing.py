@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-from jax import lax
-from jax.custom_derivatives import SymbolicZero
-from jax.extend import core as jex_core
 
 from jaxgrad import _jaxpr
-from jaxgrad._rules import attach, hoist, merge, only
+from jaxgrad._packed import with_packed_residuals
+from jaxgrad._rules import hoist
 
 
 PyTree = Any
@@ -147,71 +143,14 @@ def saved_tensors_hooks(
         run, consts, shapes = hoist(lambda *args: fun(*args, **kwargs), *args)
         leaves, structure = jax.tree.flatten(args)
 
-        def flat(consts: Sequence[Any], *leaves: Any) -> Any:
-            return jax.tree.leaves(run(consts, *structure.unflatten(leaves)))
+        def flat(*given: Any) -> list[Any]:
+            made = run(given[: len(consts)], *structure.unflatten(given[len(consts) :]))
+            return jax.tree.leaves(made)
 
-        called = jax.custom_jvp(flat)
-
-        def rule(primals: Any, tangents: Any) -> Any:
-            given, tree = jax.tree.flatten(primals)
-            moved = jax.tree.leaves(tangents, is_leaf=lambda t: isinstance(t, SymbolicZero))
-            keep = _Kept(lambda *given: flat(*tree.unflatten(given)), given, moved)
-            return keep.outs, keep.through(pack, unpack, len(consts))
-
-        called.defjvp(rule, symbolic_zeros=True)
-        return jax.tree.unflatten(jax.tree.structure(shapes), called(consts, *leaves))
+        called = with_packed_residuals(flat, pack, unpack, there=len(consts))
+        return jax.tree.unflatten(jax.tree.structure(shapes), called(*consts, *leaves))
 
     return hooked
-
-
-class _Kept:
-    """A function linearized: its results, what it keeps, and the linear map that needs that."""
-
-    def __init__(self, fun: Callable[..., Any], given: Sequence[Any], moved: Sequence[Any]):
-        live = [not isinstance(t, SymbolicZero) for t in moved]
-        tangents = only(moved, live)
-
-        def linearized(*given: Any) -> Any:
-            def of_live(*some: Any) -> Any:
-                outs = fun(*merge(some, live, given))
-                floats = [jnp.issubdtype(x.dtype, jnp.inexact) for x in outs]
-                return only(outs, floats), outs
-
-            _, self.linear, outs = jax.linearize(of_live, *only(given, live), has_aux=True)
-            self.map, kept, _ = hoist(self.linear, *tangents)
-            return outs, kept
-
-        closed, shapes = jax.make_jaxpr(linearized, return_shape=True)(*given)
-        values = jex_core.jaxpr_as_fun(closed)(*given)
-        self.outs, self.kept = jax.tree.unflatten(jax.tree.structure(shapes), values)
-        self.tangents = tangents
-        marks = [_jaxpr.Source(k, _jaxpr.GIVEN, "") for k in range(len(given))]
-        self.sources = _jaxpr.sources(closed.jaxpr, marks)[len(self.outs) :]
-
-    def through(self, pack: Any, unpack: Any, consts: int) -> list[Any]:
-        """The tangents of the results, from what is packed."""
-        chosen = [
-            jnp.issubdtype(x.dtype, jnp.inexact) and source is not None
-            and not (source.kind == _jaxpr.GIVEN and source.key in range(consts))
-            for x, source in zip(self.kept, self.sources, strict=True)
-        ]
-        types = [jax.typeof(x) for x in only(self.kept, chosen)]
-        packed = [_packed(pack, x) for x in only(self.kept, chosen)]
-        rest = only(self.kept, [not c for c in chosen])
-
-        # The checkpoint computes `unpack` again on the way back.
-        @jax.checkpoint
-        def moves(packed: Any, rest: Any, tangents: Any) -> Any:
-            values = [_unpacked(unpack, p, t) for p, t in zip(packed, types, strict=True)]
-            return self.map(merge(values, chosen, merge(rest, [not c for c in chosen])), *tangents)
-
-        moving = iter(moves(packed, rest, self.tangents))
-        return [
-            next(moving)
-            if jnp.issubdtype(x.dtype, jnp.inexact)
-            else np.zeros(x.shape, jax.dtypes.float0)
-            for x in self.outs
-        ]
 
 
 def _nbytes(aval: Any) -> int:

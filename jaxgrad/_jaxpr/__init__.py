@@ -20,6 +20,7 @@ from jaxgrad._jaxpr.liveness import live_inputs as live_inputs
 from jaxgrad._jaxpr.liveness import live_leaves as live_leaves
 from jaxgrad._jaxpr.liveness import live_variables as live_variables
 from jaxgrad._jaxpr.residuals import GIVEN as GIVEN
+from jaxgrad._jaxpr.residuals import PACK as PACK
 from jaxgrad._jaxpr.residuals import Residual as Residual
 from jaxgrad._jaxpr.residuals import Source as Source
 from jaxgrad._jaxpr.residuals import residuals as residuals

@@ -31,13 +31,13 @@ class Source(NamedTuple):
     scope: str
 
 
-# What is there before the function is called.
-GIVEN = "given"
+# What is there before the function is called; what a saved-tensor hook made.
+GIVEN, PACK = "given", "pack"
 
 # The same numbers in another shape or order: made by what made them.
 _VIEWS = ("broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "name", "pvary")
 _VIEWS += ("reduce_precision", "reshape", "retained", "sharding_constraint", "squeeze")
-_VIEWS += ("stop_gradient", "transpose")
+_VIEWS += ("attach", "stop_gradient", "transpose")
 _CALLS = ("custom_jvp_call", "custom_vjp_call", "closed_call", "core_call", "custom_vmap_call")
 _AROUND = re.compile(r"(jit|pjit|\w+)\(([^()]*)\)")
 _PASSED = ("checkpoint", "rematted_computation")
@@ -83,12 +83,19 @@ def sources(
             outs = _new(eqn, here, _named_within(eqn, ins, here, inside))
         elif name == "optimization_barrier":
             outs = ins
-        elif ins and ins[0] is not None and _is_view(eqn):
-            outs = [ins[0] if ins[0].kind == GIVEN else ins[0]._replace(key=(here, 0))]
+        elif name == "attach" and eqn.params["name"] == PACK:
+            outs = _new(eqn, here, [(PACK, inside)] * len(eqn.outvars))
+        elif _is_view(eqn):
+            outs = [_seen(source, (here, k)) for k, source in zip(range(len(eqn.outvars)), ins)]
         else:
             outs = _new(eqn, here, [(name, inside)] * len(eqn.outvars))
         known |= zip(eqn.outvars, outs, strict=True)
     return look(jaxpr.outvars)
+
+
+def _seen(source: Source | None, key: Any) -> Source | None:
+    """A view of what is given is there too; another is a value of its own, made by the same."""
+    return source if source is None or source.kind == GIVEN else source._replace(key=key)
 
 
 def _new(eqn: jex_core.JaxprEqn, path: Any, named: Sequence[tuple[str, str]]) -> list[Any]:
