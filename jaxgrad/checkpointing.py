@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxgrad import _jaxpr
+from jaxgrad import _compat, _jaxpr
 from jaxgrad._packed import with_packed_residuals
 from jaxgrad._rules import hoist
 
@@ -25,6 +25,7 @@ class SavedValue(NamedTuple):
     dtype: str
     shape: tuple[int, ...]
     nbytes: int
+    memory: str = "device"  # or "host"
 
 
 class SavedBytes(int):
@@ -93,7 +94,7 @@ def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
            zeros are no memory.
     """
     kept = [
-        SavedValue(kind, scope, str(aval.dtype), tuple(aval.shape), _nbytes(aval))
+        SavedValue(kind, scope, str(aval.dtype), aval.shape, _nbytes(aval), _compat.memory(aval))
         for aval, kind, scope in _jaxpr.residuals(fun, *args)
     ]
     return SavedBytes(tuple(kept))

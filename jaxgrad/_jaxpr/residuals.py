@@ -86,7 +86,7 @@ def sources(
         elif name == "attach" and eqn.params["name"] == PACK:
             outs = _new(eqn, here, [(PACK, inside)] * len(eqn.outvars))
         elif _is_view(eqn):
-            outs = [_seen(source, (here, k)) for k, source in zip(range(len(eqn.outvars)), ins)]
+            outs = [_seen(ins[k], (here, k)) for k in range(len(eqn.outvars))]
         else:
             outs = _new(eqn, here, [(name, inside)] * len(eqn.outvars))
         known |= zip(eqn.outvars, outs, strict=True)
