@@ -92,7 +92,7 @@ def _dropped(x, preserve_rng_state):
         out, kept = _keep(computed_again, [x])
         out.sum().backward()
         _, kept_plain = _keep(lambda: dropout(x), [x])
-    return {"same_mask": bool(((out == 0) == (x.grad == 0)).all()), "keeps_less": kept < kept_plain}
+    return {"same_mask": ((out == 0) == (x.grad == 0)).all(), "keeps_less": kept < kept_plain}
 
 
 def _tanhs(layers):
@@ -118,7 +118,7 @@ def checkpoint_sequential(layers, x, y):
         seen[f"segments {segments}"] = {"loss": loss, "grads": _grads(net)}
     return {
         **seen,
-        "more_segments_keep_less": kept[3] < kept[2] < kept[1],
+        "segments_keep_less": kept[3] <= kept[2] < kept[1],
         "shown": {"bytes": {str(segments): kept[segments] for segments in kept}},
     }
 
