@@ -65,13 +65,12 @@ for name, policy in policies.items():
 # LSTM, softmax, GELU, norms; and for `tanh` it keeps y, where JAX keeps y and 1 - y.
 
 # %%
-print(f"{'':6}{'counted':>10}{'compiled':>10}{'torch':>10}{'JAX / torch':>14}")
+lines = [f"{'':6}{'counted':>10}{'compiled':>10}{'torch':>10}{'JAX / torch':>14}"]
 for name in ("MLP", "LSTM"):
-    net = networks.network(name)
-    counted = jaxgrad.saved_bytes(net.fun, *net.args)
-    compiled = networks.compiled_bytes(net.fun, *net.args)
-    torch = networks.torch_bytes(net.module, *net.args[1:])
-    print(f"{name:6}{counted:>10,}{compiled:>10,}{torch:>10,}{counted / torch:>14.2f}")
+    kept = networks.compared(name)
+    row = "".join(f"{nbytes:>10,}" for nbytes in kept)
+    lines.append(f"{name:6}{row}{kept.counted / kept.torch:>14.2f}")
+print("\n".join(lines))
 
 # %% [markdown]
 # ## Keep less, compute again: checkpointing (S4-14)

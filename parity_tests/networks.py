@@ -11,6 +11,8 @@ import numpy as np
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
+from jaxgrad._compat import enable_x64
+from jaxgrad.checkpointing import SavedBytes, saved_bytes
 from jaxgrad.parity.interop import to_torch
 
 
@@ -34,6 +36,21 @@ class Network(NamedTuple):
     module: torch.nn.Module
     fun: Callable[..., Any]
     args: tuple[Any, ...]  # the parameters, then the inputs
+
+
+class Bytes(NamedTuple):
+    counted: SavedBytes
+    compiled: int
+    torch: int
+
+
+def compared(name: str) -> Bytes:
+    """What a network keeps in float64: by `saved_bytes`, by the compiled program, and in torch."""
+    with enable_x64():
+        module, fun, args = network(name)
+        return Bytes(
+            saved_bytes(fun, *args), compiled_bytes(fun, *args), torch_bytes(module, *args[1:])
+        )
 
 
 def network(name: str) -> Network:

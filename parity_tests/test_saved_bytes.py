@@ -8,43 +8,30 @@ from jax import lax
 from torch.autograd.graph import saved_tensors_hooks
 
 import jaxgrad
-from parity_tests.networks import NETWORKS, compiled_bytes, network, torch_bytes
+from parity_tests.networks import NETWORKS, compared
 
 
 F = torch.nn.functional
 
 
-@pytest.fixture(scope="module", params=NETWORKS)
-def net(request):
-    return network(request.param)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_a_network(name, record_property):
+    """Within 10 % of what the compiled program hands on, in fact within 1 %; beside torch's.
 
+    Without checkpoints JAX keeps up to 2.5 times what torch does: operation by operation where
+    torch has one kernel, see `OPERATIONS`.
+    """
+    kept = compared(name)
+    shown = f"counted {kept.counted}, compiled {kept.compiled}, torch {kept.torch}"
+    record_property("bytes", shown)
+    print(f"{name}: {shown}, ratio {kept.counted / kept.torch:.2f}")
 
-def test_it_is_what_the_compiled_forward_returns(net, record_property):
-    """Within 10 % of what the compiled program hands to its backward pass; in fact within 1 %."""
-    counted, compiled = jaxgrad.saved_bytes(net.fun, *net.args), compiled_bytes(net.fun, *net.args)
-    record_property("bytes", f"counted {counted}, compiled {compiled}")
-    print(f"counted {counted}, compiled {compiled}")
-
-    assert abs(counted - compiled) <= 0.01 * compiled, f"{counted} against {compiled}"
-
-
-def test_its_parts_are_the_whole(net):
-    """Kinds, scopes and values add up."""
-    kept = jaxgrad.saved_bytes(net.fun, *net.args)
-    values = sum(value.nbytes for value in kept.values)
-
-    assert kept == sum(kept.by_kind.values()) == sum(kept.by_scope.values()) == values
-
-
-@pytest.mark.parametrize("name", [name for name in NETWORKS if "," not in name or "batch" in name])
-def test_a_network_beside_torch(name):
-    """JAX keeps up to 2.5 times as much: operation by operation where torch has one kernel."""
-    made = network(name)
-    ours = jaxgrad.saved_bytes(made.fun, *made.args)
-    theirs = torch_bytes(made.module, *made.args[1:])
-    print(f"JAX {ours}, torch {theirs}, ratio {ours / theirs:.2f}")
-
-    assert 1.0 < ours / theirs < 2.5
+    assert abs(kept.counted - kept.compiled) <= 0.01 * kept.compiled, shown
+    if "checkpoint" in name or "products" in name:
+        assert kept.counted < kept.torch, shown
+    else:
+        assert 1.0 < kept.counted / kept.torch < 2.5, shown
+    assert kept.counted == sum(kept.counted.by_kind.values()) == sum(kept.counted.by_scope.values())
 
 
 X = jnp.linspace(0.1, 2.0, 48, dtype=jnp.float32).reshape(6, 8)
