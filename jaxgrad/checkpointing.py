@@ -89,7 +89,7 @@ def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
 
     Differs from torch in:
         1. torch saves the operands or the result of an operation, JAX the factors of its
-           derivative: `cos(x)` for `sin`, two values for `tanh`.
+           derivative: `cos(x)` for `sin`, and a factor for each step of a GELU or a norm.
         2. `relu` keeps a mask of bytes and the zeros that it chooses from; within one `jit` the
            zeros are no memory.
     """

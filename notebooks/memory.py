@@ -62,7 +62,7 @@ for name, policy in policies.items():
 # %% [markdown]
 # **Beside torch, and beside what XLA returns.** The count is that of the compiled forward pass.
 # torch keeps less where it has one kernel for what JAX does in several operations: the gates of an
-# LSTM, softmax, GELU, norms; and for `tanh` it keeps y, where JAX keeps y and 1 - y.
+# LSTM, softmax, GELU, norms; and for `tanh` it keeps y, where JAX before 0.11 keeps y and 1 - y.
 
 # %%
 lines = [f"{'':6}{'counted':>10}{'compiled':>10}{'torch':>10}{'JAX / torch':>14}"]

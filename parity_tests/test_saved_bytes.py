@@ -42,7 +42,7 @@ OPERATIONS = {
     "square": (lambda x: x * x, lambda x: x * x, 1, 1, "the operand, once"),
     "sin": (jnp.sin, torch.sin, 1, 1, "cos of the operand; torch the operand"),
     "relu": (jax.nn.relu, torch.relu, 1.25, 1, "a mask of bytes, and zeros; torch the result"),
-    "tanh": (jnp.tanh, torch.tanh, 2, 1, "y and 1 - y; torch y"),
+    "tanh": (jnp.tanh, torch.tanh, 1, 1, "1 - y**2, before jax 0.11 y and 1 - y; torch y"),
     "sigmoid": (jax.nn.sigmoid, torch.sigmoid, 1, 1, "y (1 - y); torch y"),
     "softmax": (
         jax.nn.softmax,
@@ -54,7 +54,7 @@ OPERATIONS = {
     "gelu": (
         jax.nn.gelu,
         lambda x: F.gelu(x, approximate="tanh"),
-        5,
+        4,
         1,
         "a factor for each step of it; torch the operand, of one kernel",
     ),
@@ -92,7 +92,8 @@ def test_an_operation_beside_torch(name):
     expected = torch_keeps(theirs, *w) / X.nbytes
     print(f"{name}: JAX {kept:.2f}, torch {expected:.2f}: {why}")
 
-    assert (kept, expected) == pytest.approx((mine, others))
+    extra = jaxgrad.saved_bytes(jnp.tanh, X) > X.nbytes and name in ("tanh", "gelu")
+    assert (kept, expected) == pytest.approx((mine + extra, others))
 
 
 def test_kinds_and_scopes():
@@ -100,7 +101,7 @@ def test_kinds_and_scopes():
 
     def block(h, w):
         with jax.named_scope("block"):
-            return jnp.tanh(h @ w.T), None
+            return jnp.sin(h @ w.T), None
 
     @jax.jit
     def fun(w, h):
@@ -112,10 +113,10 @@ def test_kinds_and_scopes():
     kept = jaxgrad.saved_bytes(fun, jnp.ones((3, 8, 8)), jnp.ones((4, 8)))
     array = jnp.ones((4, 8)).nbytes
 
-    assert kept.by_kind == {"tanh": 6 * array, "sub": 3 * array, "exp": array}
-    assert kept.by_scope == {"trunk/block": 9 * array, "head/loss": array}
-    assert kept.table.splitlines()[2] == f"| trunk/block | tanh | {6 * array:,} |"
-    assert kept._repr_markdown_().endswith(f"|  |  | {10 * array:,} |")
+    assert kept.by_kind == {"cos": 3 * array, "sin": 3 * array, "exp": array}
+    assert kept.by_scope == {"trunk/block": 6 * array, "head/loss": array}
+    assert kept.table.splitlines()[2] == f"| trunk/block | cos | {3 * array:,} |"
+    assert kept._repr_markdown_().endswith(f"|  |  | {7 * array:,} |")
 
 
 def test_a_policy_names_what_it_keeps():

@@ -134,8 +134,7 @@ def in_segments(layers, segments, *, checkpoint):
 def checkpoint_sequential(layers, x, y, *, checkpoint=jax.checkpoint):
     """Of a sequence in segments only their inputs are kept, and the last segment, which is plain.
 
-    Of one segment nothing is computed again. Two and three keep less of six layers; in torch these
-    two the same, which saves one value a layer where JAX saves two.
+    Of one segment nothing is computed again; of six layers two and three segments keep less.
     """
     seen, kept = {}, {}
     for segments in (1, 2, 3):
