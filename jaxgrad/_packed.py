@@ -98,7 +98,7 @@ def _is_kept_as_it_is(source: _jaxpr.Source, there: int) -> bool:
 
 def _store(pack: Callable[[Any], PyTree], x: Any) -> Any:
     """What is kept of `x`, and how a second derivative goes on to `x`."""
-    packed = pack(jax.lax.stop_gradient(x))
+    packed = pack(x)
     if _is_like(packed, x):
         return attach([packed], x, lambda _, __, ___, moved: [moved], _jaxpr.PACK)[0]
     leaves, structure = jax.tree.flatten(packed)
@@ -109,7 +109,7 @@ def _store(pack: Callable[[Any], PyTree], x: Any) -> Any:
 
 def _load(unpack: Callable[[PyTree], Any], stored: Any, aval: Any) -> Any:
     like = _is_like(stored, aval)
-    made = unpack(jax.lax.stop_gradient(stored if like else stored[0]))
+    made = unpack(stored if like else stored[0])
     if (jnp.shape(made), jnp.result_type(made)) != (aval.shape, aval.dtype):
         raise TypeError(
             f"unpack returned {_name(made)} for what pack was given as {_name(aval)}; "

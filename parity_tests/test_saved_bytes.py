@@ -115,7 +115,7 @@ def test_kinds_and_scopes():
 
     assert kept.by_kind == {"cos": 3 * array, "sin": 3 * array, "exp": array}
     assert kept.by_scope == {"trunk/block": 6 * array, "head/loss": array}
-    assert kept.table.splitlines()[2] == f"| trunk/block | cos | {3 * array:,} |"
+    assert f"| trunk/block | cos | {3 * array:,} |" in kept.table.splitlines()
     assert kept._repr_markdown_().endswith(f"|  |  | {7 * array:,} |")
 
 

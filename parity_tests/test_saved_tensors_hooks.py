@@ -165,6 +165,18 @@ def test_a_second_derivative_through_integers_is_refused():
         jax.hessian(integers(of_x))(X)
 
 
+def test_a_step_from_outside_has_no_gradient():
+    """What `pack` closes over has no part in a second derivative, which goes past the hooks."""
+
+    def loss(step):
+        hooked = jaxgrad.saved_tensors_hooks(
+            jnp.sin, lambda x: (jnp.round(x / step).astype(jnp.int8), step), lambda k: k[0] * k[1]
+        )
+        return jnp.sum(jax.grad(lambda x: jnp.sum(hooked(x)))(X))
+
+    assert jax.grad(loss)(jnp.float32(0.1)) == 0
+
+
 def test_unpack_must_return_what_pack_was_given():
     """Another dtype is refused with both."""
     wrong = jaxgrad.saved_tensors_hooks(

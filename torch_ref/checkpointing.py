@@ -93,7 +93,11 @@ def _dropped(x, preserve_rng_state):
         out, kept = _keep(computed_again, [x])
         out.sum().backward()
         _, kept_plain = _keep(lambda: dropout(x), [x])
-    return {"same_mask": ((out == 0) == (x.grad == 0)).all(), "keeps_less": kept < kept_plain}
+    return {
+        "drops_some": (out == 0).any() & (out != 0).any(),
+        "same_mask": ((out == 0) == (x.grad == 0)).all(),
+        "keeps_less": kept < kept_plain,
+    }
 
 
 def _tanhs(layers) -> Any:
