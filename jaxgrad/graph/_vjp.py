@@ -54,17 +54,18 @@ def backward(
     def forward(moved: Sequence[Any], fixed: Sequence[Any]) -> Any:
         return jax.vjp(lambda *moved: run(*moved, *fixed), *moved)
 
-    made = _jaxpr.trace(forward, moved, fixed)
-    kept = made.jaxpr.out_avals
+    traced = _jaxpr.trace(forward, moved, fixed)
+    kept = traced.jaxpr.out_avals
 
     def pull(kept: list[Any], cotangents: list[Any]) -> Any:
-        return jax.tree.unflatten(made.out_tree, kept)[1](cotangents)
+        return jax.tree.unflatten(traced.out_tree, kept)[1](cotangents)
 
     back, _ = _compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
-    before, _ = _compat.open_jaxpr(made.jaxpr)
+    before, _ = _compat.open_jaxpr(traced.jaxpr)
     origin = _origins(before, names, ops)
     given = [_jaxpr.Source(v, _jaxpr.GIVEN, "") for v in before.invars]
-    made_by = dict(zip(before.outvars, _jaxpr.sources(before, given), strict=True))
+    made_by = zip(before.outvars, _jaxpr.sources(before, given), strict=True)
+    made = {v: source for v, source in made_by if isinstance(v, jex_core.Var)}
     values = dict(zip(back.invars, before.outvars, strict=False))
     found = Backward({}, {})
     listed: set[Any] = set()
@@ -79,7 +80,7 @@ def backward(
         for value in read:
             if isinstance(value, jex_core.Var) and (place, value) not in listed:
                 listed.add((place, value))
-                source = made_by[value]
+                source = made[value]
                 extra = source is not None and source.kind != _jaxpr.GIVEN
                 key = value if source is None else source.key
                 what = origin.get(value, "constant")
