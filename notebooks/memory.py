@@ -109,7 +109,7 @@ plt.figure(figsize=(6, 2.8), dpi=90)
 for fun, mark in ((plain, "o-"), (in_segments, "s-")):
     kept = [jaxgrad.saved_bytes(fun, *arguments(depth)) for depth in DEPTHS]
     plt.loglog(DEPTHS, kept, mark, label=fun.__name__.replace("_", " "))
-plt.xticks(DEPTHS, map(str, DEPTHS))
+plt.xticks(DEPTHS, [str(depth) for depth in DEPTHS])
 plt.minorticks_off()
 plt.xlabel("layers")
 plt.title("bytes kept from forward to backward")
