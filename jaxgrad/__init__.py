@@ -14,6 +14,7 @@ from jaxgrad.backward import retain_grad as retain_grad
 from jaxgrad.backward import value_and_grad as value_and_grad
 from jaxgrad.backward import value_and_retained_grads as value_and_retained_grads
 from jaxgrad.checkpointing import saved_bytes as saved_bytes
+from jaxgrad.checkpointing import saved_tensors_hooks as saved_tensors_hooks
 from jaxgrad.clipping import clip_grad_norm as clip_grad_norm
 from jaxgrad.clipping import clip_grad_value as clip_grad_value
 from jaxgrad.custom import from_function as from_function

@@ -109,6 +109,11 @@ def is_traced(x: Any) -> bool:
     return isinstance(x, jax.core.Tracer)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def memory(aval: Any) -> str:
+    """Where an abstract value is said to be kept: "device" or "host"."""
+    return "host" if "host" in str(getattr(aval, "memory_space", "")).lower() else "device"
+
+
 def source_line(eqn: jex_core.JaxprEqn) -> str:
     """`file:line (function)` of the user's line that made `eqn`."""
     return source_info_util.summarize(eqn.source_info)

@@ -16,9 +16,7 @@ if "google.colab" in sys.modules:
     subprocess.run([sys.executable, *install], check=True)
 sys.path.insert(0, "..")
 
-import matplotlib.pyplot as plt
-
-from parity_tests.show import graph, show, without
+from parity_tests.show import graph, show
 
 
 # %% [markdown]
@@ -65,25 +63,4 @@ show("control_flow/static_and_dynamic", only="built/* *refuses* */loss")
 show("checkpointing/cheapest_stop", only="*no_grad_* *as_no_grad *shares*")
 
 # %% [markdown]
-# ## Keep less, compute again: checkpointing (S4-14)
-#
-# The gradients are the same, the bytes are not.
-
-# %%
-show("checkpointing/checkpoint", only="*keep* */loss")
-
-# %%
-without("checkpointing/checkpoint", only="*keep*")
-
-# %%
-kept = show("checkpointing/checkpoint").measured
-ways = {"plain": "no checkpoint", "each": "each block", "whole": "the whole network"}
-plt.figure(figsize=(6, 2.4), dpi=90)
-for shift, side, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
-    bars = [kept[side]["bytes"][way] for way in ways]
-    plt.bar([place + shift for place in range(3)], bars, width=0.38, color=color, label=side)
-plt.xticks([0.2, 1.2, 2.2], list(ways.values()))
-plt.title("bytes kept from forward to backward")
-plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+# More about what is kept, and how to keep less, is in [memory](memory.ipynb).

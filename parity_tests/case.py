@@ -30,7 +30,8 @@ DTYPES = ("float64", "float32", "bfloat16", "float16")
 MODES = ("eager", "jit")
 
 # What only watches or only differentiates is no tool: taking it out leaves no program.
-_NOT_TOOLS = {"value_and_grad", "grad", "depends_on", "value_and_retained_grads", "accumulate"}
+_NOT_TOOLS = {"accumulate", "depends_on", "grad", "saved_bytes", "value_and_grad"}
+_NOT_TOOLS |= {"value_and_retained_grads"}
 _HELPERS = {name for name, value in vars(jaxgrad).items() if callable(value)}
 _TOOLS = _HELPERS - _NOT_TOOLS | {
     "checkpoint",

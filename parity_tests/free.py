@@ -274,3 +274,22 @@ def grad_scaler() -> Pair:
 
     more = "two factors instead of one reciprocal, which is subnormal above a scale of 2**126"
     return Pair(ours, by_hand, (grads, state), more)
+
+
+@pair
+def saved_tensors_hooks() -> Pair:
+    half = jnp.bfloat16
+
+    @jax.custom_vjp
+    def by_rule(h: Any) -> Any:
+        return jnp.sin(h)
+
+    def back(kept: Any, g: Any) -> Any:
+        return (g * lax.optimization_barrier(kept).astype(jnp.float32),)  # or XLA rounds nothing
+
+    by_rule.defvjp(lambda h: (jnp.sin(h), jnp.cos(h).astype(half)), back)
+    hooked = jaxgrad.saved_tensors_hooks(
+        jnp.sin, lambda x: x.astype(half), lambda kept: kept.astype(jnp.float32)
+    )
+    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=hooked))
+    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=by_rule)), _net())

@@ -278,8 +278,20 @@ def test_refs_are_followed() -> None:
 A = jnp.ones((8, 8))  # 512 bytes in float64
 
 
+B = jnp.eye(8)
+SAVE_DOTS = jax.checkpoint_policies.dots_saveable
+
+
 def squared(e):
     return e * e
+
+
+def transposed(e):
+    return e * e.T
+
+
+def steps(f, c):
+    return lax.scan(lambda c, _: (f(c), None), c, None, length=3)[0]
 
 
 SAVED = {
@@ -295,8 +307,15 @@ SAVED = {
     "two exps": (lambda a: jnp.exp(a) * jnp.exp(2 * a), 1024),
     "one value twice": (lambda a: squared(jnp.exp(a)), 512),
     "one value twice in jit": (jax.jit(lambda a: squared(jnp.exp(a))), 512),
-    "a constant": (lambda a: a @ jnp.ones((8, 8)), 0),
-    "relu keeps a mask of bytes": (jax.nn.relu, 64),
+    "a constant": (lambda a: a @ B, 0),
+    "a constant made inside": (lambda a: a @ jnp.ones((8, 8)), 512),
+    "relu keeps a mask of bytes, and zeros": (jax.nn.relu, 64 + 512),
+    "a transposed argument": (lambda a: jnp.sum(a.T @ a), 0),
+    "one value and its transpose": (lambda a: transposed(jnp.exp(a)), 1024),
+    "a transposed argument in a scan": (lambda a: steps(lambda c: jnp.exp(c @ a.T), a[0]), 384),
+    "slices of an argument": (lambda a: lax.scan(lambda c, r: (c * r, None), a[0], a)[0], 512),
+    "cond": (lambda a: lax.cond(a[0, 0] > 0, jnp.exp, lambda a: a, a), 512 + 4),
+    "a policy": (jax.checkpoint(lambda a: jnp.sin(a @ a), policy=SAVE_DOTS), 512),
     "a detached factor": (lambda a: lax.stop_gradient(jnp.exp(a)) * a, 512),
     "detached": (lambda a: jnp.sin(lax.stop_gradient(a)), 0),
     "scan": (lambda a: lax.map(jnp.sin, a), 512),

@@ -1,13 +1,16 @@
 """What the forward pass keeps for the backward pass, and how to keep less."""
 
+import functools
 import time
+from typing import Any
 
 import torch
 from torch import nn
 from torch.autograd.graph import saved_tensors_hooks
 from torch.utils import checkpoint as recompute
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from torch_ref._net import grads, linear, mse
+from torch_ref._net import grads, linear, mlp, mse, params
 
 
 def _keep(program, given):
@@ -64,6 +67,275 @@ def checkpoint(net, x, y):
         "whole_keeps_least": kept_whole < kept_each,
         "shown": {"bytes": {"plain": kept_plain, "each": kept_each, "whole": kept_whole}},
     }
+
+
+def checkpoint_dropout(x):
+    return _dropped(x, preserve_rng_state=True)
+
+
+def checkpoint_forgets_the_generator(x):
+    return _dropped(x, preserve_rng_state=False)
+
+
+def _dropped(x, preserve_rng_state):
+    x.requires_grad_()
+
+    def dropout(x):
+        return torch.sin(nn.functional.dropout(x, 0.5))
+
+    def computed_again():
+        return recompute.checkpoint(
+            dropout, x, use_reentrant=False, preserve_rng_state=preserve_rng_state
+        )
+
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        out, kept = _keep(computed_again, [x])
+        out.sum().backward()
+        _, kept_plain = _keep(lambda: dropout(x), [x])
+    return {
+        "drops_some": (out == 0).any() & (out != 0).any(),
+        "same_mask": ((out == 0) == (x.grad == 0)).all(),
+        "keeps_less": kept < kept_plain,
+    }
+
+
+def _tanhs(layers) -> Any:
+    """Each layer is a linear one and its tanh."""
+    return nn.Sequential(*(nn.Sequential(linear(params), nn.Tanh()) for params in layers))
+
+
+def _grads(net):
+    return [grads(layer[0]) for layer in net]
+
+
+def checkpoint_sequential(layers, x, y):
+    seen, kept = {}, {}
+    for segments in (1, 2, 3):
+        net = _tanhs(layers)
+
+        def program(net=net, segments=segments):
+            out = recompute.checkpoint_sequential(net, segments, x, use_reentrant=False)
+            return mse(out, y)
+
+        loss, kept[segments] = _keep(program, [x, y, *net.parameters()])
+        loss.backward()
+        seen[f"segments {segments}"] = {"loss": loss, "grads": _grads(net)}
+    return {
+        **seen,
+        "segments_keep_less": kept[3] <= kept[2] < kept[1],
+        "shown": {"bytes": {str(segments): kept[segments] for segments in kept}},
+    }
+
+
+class _Calls(TorchDispatchMode):
+    """Counts the operations that are run."""
+
+    def __init__(self):
+        super().__init__()
+        self.names = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.names.append(func.overloadpacket.__name__)
+        return func(*args, **(kwargs or {}))
+
+
+def selective_checkpoint(layers, x, y):
+    products = functools.partial(
+        recompute.create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default]
+    )
+    ways = {
+        "everything": lambda net: net(x),
+        "nothing": lambda net: recompute.checkpoint(net, x, use_reentrant=False),
+        "products": lambda net: recompute.checkpoint(
+            net, x, use_reentrant=False, context_fn=products
+        ),
+    }
+    seen = {}
+    for name, way in ways.items():
+        net = _tanhs(layers)
+        with _Calls() as calls:
+            loss = mse(way(net), y)
+            loss.backward()
+        seen[name] = {
+            "loss": loss,
+            "grads": _grads(net),
+            "products": calls.names.count("addmm") + calls.names.count("mm"),
+            "tanhs": calls.names.count("tanh"),
+        }
+    return seen
+
+
+def _squares(w1, w2, x):
+    h = nn.functional.linear(x, w1)
+    return nn.functional.linear(h * h, w2).square().sum() / 2**20
+
+
+def _hooked(pack, unpack, w1, w2, x):
+    """Parameters are there anyway and are not packed."""
+    given = [x.requires_grad_() for x in (w1, w2, x)]
+    known = {w.untyped_storage().data_ptr() for w in (w1, w2)}
+    sizes = {}
+
+    def pack_others(value):
+        at = value.untyped_storage().data_ptr()
+        if at in known:
+            return value, False
+        kept = pack(value)
+        parts = kept if isinstance(kept, tuple) else (kept,)
+        sizes[at] = sum(part.untyped_storage().nbytes() for part in parts)
+        return kept, True
+
+    def unpack_others(stored):
+        kept, packed = stored
+        return unpack(kept) if packed else kept
+
+    _, plain = _keep(lambda: _squares(w1, w2, x), given)
+    with saved_tensors_hooks(pack_others, unpack_others):
+        loss = _squares(w1, w2, x)
+    loss.backward()
+    kept = sum(sizes.values())
+    return {
+        "loss": loss,
+        "grads": tuple(x.grad for x in given),
+        "keeps_less": kept < plain,
+        "shown": {"bytes": {"hooked": kept, "plain": plain}},
+    }
+
+
+def saved_in_bfloat16(w1, w2, x):
+    return _hooked(lambda value: value.to(torch.bfloat16), lambda kept: kept.to(x.dtype), w1, w2, x)
+
+
+def saved_as_integers(w1, w2, x):
+    def pack(value):
+        _, exponent = torch.frexp(value.detach().abs().max())
+        step = torch.ldexp(torch.ones((), dtype=value.dtype), exponent - 6)
+        return torch.round(value / step).to(torch.int8), step
+
+    def unpack(kept):
+        integers, step = kept
+        return integers.to(x.dtype) * step
+
+    return _hooked(pack, unpack, w1, w2, x)
+
+
+def save_on_cpu(layers, x, y):
+    net = _tanhs(layers)
+    with torch.autograd.graph.save_on_cpu():
+        loss: Any = mse(net(x), y)
+    on_the_host = loss.grad_fn._saved_self.device.type == "cpu"
+    loss.backward()
+    _, kept = _keep(lambda: mse(net(x), y), [x, y, *net.parameters()])
+    return {
+        "loss": loss,
+        "grads": _grads(net),
+        "on_the_host": on_the_host,
+        "shown": {"bytes": {"kept": kept}},
+    }
+
+
+def accumulate_micro_batches(net, x, y):
+    def summed(model, x, y):
+        return nn.functional.mse_loss(model(x), y, reduction="sum")
+
+    at_once, added = mlp(net), mlp(net)
+    known = [x, y, *at_once.parameters(), *added.parameters()]
+    loss, kept = _keep(lambda: summed(at_once, x, y), known)
+    loss.backward()
+    total, kept_micro = torch.zeros((), dtype=x.dtype), 0
+    for part, target in zip(x.split(2), y.split(2), strict=True):
+        one, kept_micro = _keep(lambda part=part, to=target: summed(added, part, to), known)
+        one.backward()
+        total = total + one.detach()
+    return {
+        "at_once": {"loss": loss, "grads": _named_grads(at_once)},
+        "added": {"loss": total, "grads": _named_grads(added)},
+        "a_quarter_is_kept": kept_micro * 4 == kept,
+        "shown": {"bytes": {"at_once": kept, "micro_batch": kept_micro}},
+    }
+
+
+def mean_of_means(net, x, y):
+    def added(loss_of):
+        model = mlp(net)
+        for part, target in zip(x.split(3), y.split(3), strict=True):
+            loss_of(model(part), target).backward()
+        return _named_grads(model)
+
+    def total(out, y):
+        return nn.functional.mse_loss(out, y, reduction="sum")
+
+    at_once = mlp(net)
+    mse(at_once(x), y).backward()
+    return {
+        "mean_of_means": added(lambda out, y: mse(out, y) / 3),
+        "mean": added(lambda out, y: total(out, y) / 7),
+        "at_once": _named_grads(at_once),
+    }
+
+
+def _by_layer(found):
+    """`nn.Sequential` counts its layers; the twin calls them l1 and l2."""
+    return {
+        name: {kind: found[f"{place}.{kind}"] for kind in ("weight", "bias")}
+        for name, place in (("l1", 0), ("l2", 2))
+    }
+
+
+def _named_grads(model):
+    return _by_layer({name: p.grad for name, p in model.named_parameters()})
+
+
+def step_by_layer(layers, x, y):
+    fused, whole = _tanhs(layers), _tanhs(layers)
+    each = {p: torch.optim.SGD([p], lr=0.1, momentum=0.9) for p in fused.parameters()}
+    there = []
+
+    def step(p):
+        there.append(sum(q.grad is not None for q in each))
+        each[p].step()
+        p.grad = None
+
+    for p in fused.parameters():
+        p.register_post_accumulate_grad_hook(step)
+    at_the_end = torch.optim.SGD(whole.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(2):
+        mse(fused(x), y).backward()
+        at_the_end.zero_grad()
+        mse(whole(x), y).backward()
+        at_the_end.step()
+    return {
+        "by_layer": [params(layer[0]) for layer in fused],
+        "at_the_end": [params(layer[0]) for layer in whole],
+        "shown": {"gradients at once": max(there)},
+    }
+
+
+def per_sample_in_chunks(net, x, y):
+    model = mlp(net)
+    weights: Any = dict(model.named_parameters())
+
+    def summed(weights, x, y):
+        return nn.functional.mse_loss(
+            torch.func.functional_call(model, weights, (x,)), y, reduction="sum"
+        )
+
+    def mapped(chunk_size):
+        of_each = torch.func.vmap(
+            torch.func.grad(summed), in_dims=(None, 0, 0), chunk_size=chunk_size
+        )
+        return _by_layer(of_each(weights, x, y))
+
+    def loop():
+        found = []
+        for one, target in zip(x, y, strict=True):
+            model.zero_grad()
+            summed(weights, one, target).backward()
+            found.append({name: p.grad.clone() for name, p in weights.items()})
+        return _by_layer({name: torch.stack([g[name] for g in found]) for name in weights})
+
+    return {"at_once": mapped(None), "in_chunks": mapped(2), "loop": loop()}
 
 
 def cheapest_stop(net, x, y):

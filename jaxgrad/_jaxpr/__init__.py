@@ -19,7 +19,12 @@ from jaxgrad._jaxpr.evaluate import plain as plain
 from jaxgrad._jaxpr.liveness import live_inputs as live_inputs
 from jaxgrad._jaxpr.liveness import live_leaves as live_leaves
 from jaxgrad._jaxpr.liveness import live_variables as live_variables
+from jaxgrad._jaxpr.residuals import GIVEN as GIVEN
+from jaxgrad._jaxpr.residuals import PACK as PACK
+from jaxgrad._jaxpr.residuals import Residual as Residual
+from jaxgrad._jaxpr.residuals import Source as Source
 from jaxgrad._jaxpr.residuals import residuals as residuals
+from jaxgrad._jaxpr.residuals import sources as sources
 from jaxgrad._jaxpr.tags import retained_p as retained_p
 from jaxgrad._jaxpr.tags import tags as tags
 from jaxgrad._jaxpr.taps import slot_shape as slot_shape

@@ -54,15 +54,18 @@ def backward(
     def forward(moved: Sequence[Any], fixed: Sequence[Any]) -> Any:
         return jax.vjp(lambda *moved: run(*moved, *fixed), *moved)
 
-    made = _jaxpr.trace(forward, moved, fixed)
-    kept = made.jaxpr.out_avals
+    traced = _jaxpr.trace(forward, moved, fixed)
+    kept = traced.jaxpr.out_avals
 
     def pull(kept: list[Any], cotangents: list[Any]) -> Any:
-        return jax.tree.unflatten(made.out_tree, kept)[1](cotangents)
+        return jax.tree.unflatten(traced.out_tree, kept)[1](cotangents)
 
     back, _ = _compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
-    before, _ = _compat.open_jaxpr(made.jaxpr)
+    before, _ = _compat.open_jaxpr(traced.jaxpr)
     origin = _origins(before, names, ops)
+    given = [_jaxpr.Source(v, _jaxpr.GIVEN, "") for v in before.invars]
+    made_by = zip(before.outvars, _jaxpr.sources(before, given), strict=True)
+    made = {v: source for v, source in made_by if isinstance(v, jex_core.Var)}
     values = dict(zip(back.invars, before.outvars, strict=False))
     found = Backward({}, {})
     listed: set[Any] = set()
@@ -77,9 +80,12 @@ def backward(
         for value in read:
             if isinstance(value, jex_core.Var) and (place, value) not in listed:
                 listed.add((place, value))
-                what, extra = origin.get(value, ("constant", False))
-                entry = _saved(value, what, extra and value not in counted)
-                counted.add(value)
+                source = made[value]
+                extra = source is not None and source.kind != _jaxpr.GIVEN
+                key = value if source is None else source.key
+                what = origin.get(value, "constant")
+                entry = _saved(value, what, extra and key not in counted)
+                counted.add(key)
                 found.saved.setdefault(place, []).append(entry)
     return found
 
@@ -117,11 +123,11 @@ def _primitives(eqn: jex_core.JaxprEqn) -> Iterator[str]:
 
 
 def _origins(jaxpr: Any, names: Sequence[str], ops: Mapping[Place, Op]) -> dict[Any, Any]:
-    """Who made each value of the forward pass, and whether that was an operation, no leaf."""
-    origin: dict[Any, Any] = {v: (n, False) for v, n in zip(jaxpr.invars, names, strict=True)}
+    """What each value of the forward pass is called: as a leaf, or as the operation it is of."""
+    origin: dict[Any, Any] = dict(zip(jaxpr.invars, names, strict=True))
     for eqn in jaxpr.eqns:
         place = _place(eqn)
-        made = None if place is None or place not in ops else (ops[place].name, True)
+        made = None if place is None or place not in ops else ops[place].name
         if made is None:  # stopped or not differentiable: as what it was made of
             known = [origin[v] for v in eqn.invars if isinstance(v, jex_core.Var) and v in origin]
             made = known[0] if known else None

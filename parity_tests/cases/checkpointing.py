@@ -4,13 +4,14 @@ import time
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 import jaxgrad
-from parity_tests.case import case, identity
-from parity_tests.cases._net import NET, linear, mse
+from parity_tests.case import Deviation, case, identity
+from parity_tests.cases._net import NET, linear, mlp, mse
+from parity_tests.draw import Draw, normal
 from parity_tests.draw import linear as draw_linear
-from parity_tests.draw import normal
 
 
 BLOCK = {"fc1": draw_linear(6, 6), "fc2": draw_linear(6, 6)}
@@ -56,6 +57,371 @@ def checkpoint(net, x, y, *, checkpoint=jax.checkpoint):
         "each_keeps_less": kept["each"] < kept["plain"],
         "whole_keeps_least": kept["whole"] < kept["each"],
         "shown": {"bytes": kept},
+    }
+
+
+@case(
+    source="P193",
+    inputs=dict(x=normal(64)),
+    idiom=("checkpoint(f, x, use_reentrant=False)", "jax.checkpoint(f)(x, key)"),
+    control=dict(checkpoint=identity),
+)
+def checkpoint_dropout(x, *, checkpoint=jax.checkpoint):
+    """A checkpointed dropout draws the same mask again: torch restores the generator's state.
+
+    In JAX the key is an argument like any other.
+    """
+    return _dropped(x, checkpoint)
+
+
+def dropped(*, same_mask):
+    return {"drops_some": np.True_, "same_mask": np.bool_(same_mask), "keeps_less": True}
+
+
+@case(
+    source="P193",
+    inputs=dict(x=normal(64)),
+    idiom=("checkpoint(f, x, preserve_rng_state=False)", "jax.checkpoint(f)(x, key)"),
+    control=dict(checkpoint=identity),
+    deviation=Deviation(
+        why="without preserve_rng_state torch draws another mask in the backward pass; "
+        "JAX has no state to lose",
+        torch_is=lambda x: dropped(same_mask=False),
+        jax_is=lambda x: dropped(same_mask=True),
+    ),
+)
+def checkpoint_forgets_the_generator(x, *, checkpoint=jax.checkpoint):
+    """With `preserve_rng_state=False` the gradient is that of another mask."""
+    return _dropped(x, checkpoint)
+
+
+def _dropped(x, checkpoint):
+    def dropout(x, key):
+        keep = jax.random.bernoulli(key, 0.5, x.shape)
+        return jnp.sin(jnp.where(keep, x / 0.5, 0.0))
+
+    def loss_of(x, way=checkpoint):
+        out = way(dropout)(x, jax.random.key(0))
+        return jnp.sum(out), out
+
+    (_, out), grad = jaxgrad.value_and_grad(loss_of, has_aux=True)(x)
+    kept = [jaxgrad.saved_bytes(lambda x, f=f: loss_of(x, f)[0], x) for f in (checkpoint, identity)]
+    return {
+        "drops_some": jnp.any(out == 0) & jnp.any(out != 0),
+        "same_mask": jnp.all((out == 0) == (grad == 0)),
+        "keeps_less": kept[0] < kept[1],
+    }
+
+
+def _tanhs(layers, h):
+    for params in layers:
+        h = jnp.tanh(linear(params, h))
+    return h
+
+
+def in_segments(layers, segments, *, checkpoint):
+    """`checkpoint_sequential`: equal segments are computed again, the rest at the end is not."""
+    size = len(layers) // segments
+    last = size * (segments - 1)
+    starts = range(0, last, size)
+
+    def forward(layers, h):
+        for start in starts:
+            h = checkpoint(_tanhs)(layers[start : start + size], h)
+        return _tanhs(layers[last:], h)
+
+    return forward
+
+
+@case(
+    source="S4-14",
+    inputs=dict(layers=[draw_linear(6, 6)] * 6, x=normal(8, 6), y=normal(8, 6)),
+    idiom=("checkpoint_sequential(net, segments, x)", "jax.checkpoint(segment)(params, h)"),
+    control=dict(checkpoint=identity),
+)
+def checkpoint_sequential(layers, x, y, *, checkpoint=jax.checkpoint):
+    """Of a sequence in segments only their inputs are kept, and the last segment, which is plain.
+
+    Of one segment nothing is computed again; of six layers two and three segments keep less.
+    """
+    seen, kept = {}, {}
+    for segments in (1, 2, 3):
+        forward = in_segments(layers, segments, checkpoint=checkpoint)
+
+        def loss_of(layers, forward=forward):
+            return mse(forward(layers, x), y)
+
+        loss, grads = jaxgrad.value_and_grad(loss_of)(layers)
+        seen[f"segments {segments}"] = {"loss": loss, "grads": grads}
+        kept[segments] = jaxgrad.saved_bytes(loss_of, layers)
+    return {
+        **seen,
+        "segments_keep_less": kept[3] <= kept[2] < kept[1],
+        "shown": {"bytes": {str(segments): kept[segments] for segments in kept}},
+    }
+
+
+POLICIES = {
+    "everything": lambda f: f,
+    "nothing": jax.checkpoint,
+    "products": lambda f: jax.checkpoint(f, policy=jax.checkpoint_policies.dots_saveable),
+}
+
+
+@case(
+    source="S4-14",
+    inputs=dict(layers=[draw_linear(6, 6)] * 3, x=normal(8, 6), y=normal(8, 6)),
+    idiom=(
+        "create_selective_checkpoint_contexts([addmm])",
+        "jax.checkpoint(f, policy=dots_saveable)",
+    ),
+    control=dict(policies=dict.fromkeys(POLICIES, identity)),
+)
+def selective_checkpoint(layers, x, y, *, policies=POLICIES):
+    """A policy keeps the matrix products and computes the rest again.
+
+    Counted are the products and the tanhs of a whole step, forward and backward.
+    """
+
+    seen = {}
+    for name, policy in policies.items():
+
+        def loss_of(layers, policy=policy):
+            return mse(policy(_tanhs)(layers, x), y)
+
+        loss, grads = jaxgrad.value_and_grad(loss_of)(layers)
+        text = str(jax.make_jaxpr(jax.grad(loss_of))(layers))
+        seen[name] = {
+            "loss": loss,
+            "grads": grads,
+            "products": text.count(" = dot_general["),
+            "tanhs": text.count(" = tanh "),
+        }
+    return seen
+
+
+def whole(*shape, high=4):
+    """Small whole numbers as floats: products and sums of them are exact in both frameworks."""
+    return Draw(lambda rng: rng.integers(-high, high + 1, shape).astype(float), continuous=False)
+
+
+EXACT = dict(w1=whole(7, 5, high=9), w2=whole(3, 7), x=whole(8, 5, high=9))
+
+
+def squares(w1, w2, x):
+    """A network that keeps the same values in both frameworks, and whose numbers are exact."""
+    h = x @ w1.T
+    return jnp.sum(((h * h) @ w2.T) ** 2) / 2**20
+
+
+def _hooked(hook, w1, w2, x):
+    """The gradients of a hooked network, which closes over its parameters, and what it keeps."""
+
+    def plain(w1, w2, x):
+        return squares(w1, w2, x)
+
+    def hooked(w1, w2, x):
+        return hook(lambda x: squares(w1, w2, x))(x)
+
+    kept = [jaxgrad.saved_bytes(fun, w1, w2, x) for fun in (hooked, plain)]
+    loss, grads = jaxgrad.value_and_grad(hooked, argnums=(0, 1, 2))(w1, w2, x)
+    return {
+        "loss": loss,
+        "grads": grads,
+        "keeps_less": kept[0] < kept[1],
+        "shown": {"bytes": {"hooked": kept[0], "plain": kept[1]}},
+    }
+
+
+@case(
+    source="S4-14",
+    inputs=EXACT,
+    idiom=("with saved_tensors_hooks(pack, unpack): ...", "saved_tensors_hooks(f, pack, unpack)"),
+    control=dict(hooks=identity),
+)
+def saved_in_bfloat16(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
+    """Hooks that keep bfloat16 round the gradient, to the same bits in both frameworks."""
+
+    def pack(value):
+        return value.astype(jnp.bfloat16)
+
+    def unpack(kept):
+        return kept.astype(x.dtype)
+
+    return _hooked(lambda f: hooks(f, pack, unpack), w1, w2, x)
+
+
+@case(
+    source="S4-14",
+    inputs=EXACT,
+    idiom=("pack = lambda x: ((x / s).round().to(int8), s)", "the same with jnp.round, jnp.int8"),
+    control=dict(hooks=identity),
+)
+def saved_as_integers(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
+    """What is kept may be anything: integers of eight bits, and the step between them."""
+
+    def pack(value):
+        _, exponent = jnp.frexp(jnp.max(jnp.abs(value)))
+        step = jnp.ldexp(jnp.ones((), value.dtype), exponent - 6)
+        return jnp.round(value / step).astype(jnp.int8), step
+
+    def unpack(kept):
+        integers, step = kept
+        return integers.astype(x.dtype) * step
+
+    return _hooked(lambda f: hooks(f, pack, unpack), w1, w2, x)
+
+
+@case(
+    source="S4-14",
+    inputs=dict(layers=[draw_linear(6, 6)] * 3, x=normal(8, 6), y=normal(8, 6)),
+    idiom=("with save_on_cpu(): ...", "saved_tensors_hooks(f, to_host, to_device)"),
+    control=dict(hooks=identity),
+)
+def save_on_cpu(layers, x, y, *, hooks=jaxgrad.saved_tensors_hooks):
+    """What is kept waits in the host's memory; the gradient is the same.
+
+    Without a helper: `jax.checkpoint` with the policy `save_and_offload_only_these_names`.
+    """
+
+    def to_host(value):
+        return jax.device_put(value, jax.memory.Space.Host)
+
+    def to_device(kept):
+        return jax.device_put(kept, jax.memory.Space.Device)
+
+    def loss_of(layers):
+        return hooks(lambda h: mse(_tanhs(layers, h), y), to_host, to_device)(x)
+
+    loss, grads = jaxgrad.value_and_grad(loss_of)(layers)
+    kept = jaxgrad.saved_bytes(loss_of, layers)
+    return {
+        "loss": loss,
+        "grads": grads,
+        "on_the_host": all(value.memory == "host" for value in kept.values),
+        "shown": {"bytes": {"kept": kept}},
+    }
+
+
+def summed(net, x, y):
+    return jnp.sum((mlp(net, x) - y) ** 2)
+
+
+@case(
+    source="P145",
+    inputs=dict(net=NET, x=normal(8, 10), y=normal(8, 1)),
+    idiom=(
+        "for part in batch.split(2): loss(part).backward()",
+        "lax.scan(add_gradient, zeros, parts)",
+    ),
+)
+def accumulate_micro_batches(net, x, y):
+    """Gradients of a summed loss over micro-batches add up to the batch's; they keep less.
+
+    In JAX they are a scan: one micro-batch is in memory at a time.
+    """
+    loss, grads = jaxgrad.value_and_grad(summed)(net, x, y)
+
+    def add(carry, part):
+        return jax.tree.map(jnp.add, carry, jaxgrad.value_and_grad(summed)(net, *part)), None
+
+    start = jax.tree.map(jnp.zeros_like, (loss, net))
+    (total, added), _ = lax.scan(add, start, (x.reshape(4, 2, -1), y.reshape(4, 2, -1)))
+    kept = {
+        name: jaxgrad.saved_bytes(summed, net, x[:n], y[:n])
+        for name, n in (("at_once", 8), ("micro_batch", 2))
+    }
+    return {
+        "at_once": {"loss": loss, "grads": grads},
+        "added": {"loss": total, "grads": added},
+        "a_quarter_is_kept": kept["micro_batch"] * 4 == kept["at_once"],
+        "shown": {"bytes": kept},
+    }
+
+
+@case(
+    source="P146",
+    inputs=dict(net=NET, x=normal(7, 10), y=normal(7, 1)),
+    idiom=("(loss(part) / len(parts)).backward()", "mean of jax.grad(loss)(params, part)"),
+    control=dict(rows=jnp.ones_like),
+)
+def mean_of_means(net, x, y, *, rows=identity):
+    """With an uneven last micro-batch the mean of means is not the mean; sums over the count are.
+
+    Seven samples in threes: the last counts three times as much. In JAX the scan is given a last
+    micro-batch that is filled up, and which of its rows are samples.
+    """
+    fill = ((0, 2), (0, 0))
+    samples = rows(jnp.pad(jnp.ones((7, 1), x.dtype), fill))
+    parts = [jnp.pad(v, fill).reshape(3, 3, -1) for v in (x, y)] + [samples.reshape(3, 3, 1)]
+
+    def total(net, x, y, sample):
+        return jnp.sum(sample * (mlp(net, x) - y) ** 2)
+
+    def mean(net, x, y, sample):
+        return total(net, x, y, sample) / jnp.sum(sample)
+
+    def added(loss):
+        def add(grads, part):
+            return jax.tree.map(jnp.add, grads, jaxgrad.grad(loss)(net, *part)), None
+
+        return lax.scan(add, jax.tree.map(jnp.zeros_like, net), tuple(parts))[0]
+
+    return {
+        "mean_of_means": jax.tree.map(lambda g: g / 3, added(mean)),
+        "mean": jax.tree.map(lambda g: g / 7, added(total)),
+        "at_once": jaxgrad.grad(lambda net: mse(mlp(net, x), y))(net),
+    }
+
+
+@case(
+    source="P157",
+    inputs=dict(layers=[draw_linear(6, 6)] * 3, x=normal(8, 6), y=normal(8, 6)),
+    idiom=("p.register_post_accumulate_grad_hook(step)", "step after each jax.vjp of a layer"),
+)
+def step_by_layer(layers, x, y):
+    """An optimizer step for each parameter during the backward pass: the step of all at the end.
+
+    One parameter's gradient is there at a time. In JAX the layers are pulled back one by one, and a
+    layer's gradients are used up before the next are computed; under `jit` XLA orders by itself.
+    """
+    tx = jaxgrad.optim.sgd(lr=0.1, momentum=0.9)
+    fused, states = list(layers), [tx.init(params) for params in layers]
+    whole, state = list(layers), tx.init(layers)
+    there = 0
+    for _ in range(2):
+        h, pulls = x, []
+        for params in fused:
+            h, pull = jax.vjp(lambda params, h: jnp.tanh(linear(params, h)), params, h)
+            pulls.append(pull)
+        back = jax.grad(mse)(h, y)
+        for n in reversed(range(len(layers))):
+            grads, back = pulls[n](back)
+            there = max(there, len(jax.tree.leaves(grads)))
+            fused[n], states[n] = tx.step(grads, states[n], fused[n])
+        grads = jaxgrad.grad(lambda layers: mse(_tanhs(layers, x), y))(whole)
+        whole, state = tx.step(grads, state, whole)
+    return {"by_layer": fused, "at_the_end": whole, "shown": {"gradients at once": there}}
+
+
+@case(
+    source="P187",
+    inputs=dict(net=NET, x=normal(6, 10), y=normal(6, 1)),
+    idiom=(
+        "vmap(grad(loss), (None, 0, 0), chunk_size=2)",
+        "lax.map(grad_of, (x, y), batch_size=2)",
+    ),
+)
+def per_sample_in_chunks(net, x, y):
+    """Gradients of single samples: at once, some at a time or in a loop they are the same."""
+
+    def grad_of(sample):
+        return jaxgrad.grad(summed)(net, *sample)
+
+    return {
+        "at_once": jax.vmap(grad_of)((x, y)),
+        "in_chunks": lax.map(grad_of, (x, y), batch_size=2),
+        "loop": lax.map(grad_of, (x, y)),
     }
 
 
