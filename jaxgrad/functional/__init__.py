@@ -298,3 +298,47 @@ from jaxgrad.functional.statistics import corrcoef as corrcoef
 from jaxgrad.functional.statistics import cov as cov
 from jaxgrad.functional.statistics import gradient as gradient
 from jaxgrad.functional.statistics import gumbel_softmax as gumbel_softmax
+
+
+# Second names, as torch has them.
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+clip = clamp
+divide = div
+fix = trunc
+ger = outer
+inverse = linalg.inv
+matrix_exp = linalg.matrix_exp
+matrix_power = linalg.matrix_power
+multiply = mul
+negative = neg
+subtract = sub
+trapz = trapezoid
+
+
+# Second names, as torch has them.
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+clip = clamp
+divide = div
+fix = trunc
+ger = outer
+inverse = linalg.inv
+matrix_exp = linalg.matrix_exp
+matrix_power = linalg.matrix_power
+multiply = mul
+negative = neg
+subtract = sub
+trapz = trapezoid

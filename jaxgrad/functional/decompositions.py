@@ -41,13 +41,6 @@ class EighResult(NamedTuple):
     eigenvectors: Array
 
 
-class LUFactorResult(NamedTuple):
-    """What `lu_factor` returns."""
-
-    LU: Array
-    pivots: Array
-
-
 def cholesky(A: Array, *, upper: bool = False) -> Array:
     """The triangular L with `L @ L.mH = A`; only A's lower triangle is read.
 
@@ -403,24 +396,6 @@ def _eigvals_derivative(t: Any, _: Any, x: Any) -> Any:
 @derivative(_eigvals_derivative)
 def _eigvals(x: Array) -> Array:
     return _eig(x)[0]
-
-
-def lu_factor(A: Array) -> LUFactorResult:
-    """L and U in one matrix, L without its diagonal of ones, and the rows' exchanges from 1.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(lu_factor(jnp.array([[0.0, 2.0], [3.0, 4.0]])).pivots)
-        [2 2]
-
-    Torch: `torch.linalg.lu_factor`.
-    """
-
-    def decomposed(x: Array) -> tuple[Array, Array]:
-        LU, pivots, _ = jax.lax.linalg.lu(x)
-        return LU, pivots + 1
-
-    return LUFactorResult(*in_opmath(decomposed, matrix("linalg.lu_factor", A)))
 
 
 def _adjoint(x: Array) -> Array:

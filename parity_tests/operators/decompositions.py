@@ -192,8 +192,3 @@ def eig(draw):
 )
 def eigvals(draw):
     return call(_spread(draw))
-
-
-@operator("linalg.lu_factor", raises=[_bad(V, words="2")], dtypes=WIDE)
-def lu_factor(draw):
-    return call(_wide_or_tall(draw))
