@@ -39,6 +39,21 @@ def array(x: Any, name: str = "input") -> jax.Array:
     return jnp.asarray(x)
 
 
+def floats(x: Any, op: str, name: str = "input", *, complex: bool = False) -> jax.Array:
+    """An array of what has no kernel for integers, nor for complex numbers unless `complex`.
+
+    Raises:
+        TypeError: It is no array.
+        NotImplementedError: It is one of integers, booleans or complex numbers.
+    """
+    x = array(x, name)
+    if not is_floating(x) or (is_complex(x) and not complex):
+        raise NotImplementedError(
+            f"{op} is not implemented for {x.dtype}; convert {name} to a float"
+        )
+    return x
+
+
 def is_floating(x: Any) -> bool:
     """Whether it is an array of floats or complex numbers."""
     return jnp.issubdtype(x.dtype, jnp.inexact)

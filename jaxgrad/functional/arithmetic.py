@@ -207,7 +207,8 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
 def _logit_derivative(t: Any, _: Any, x: Any, eps: float | None) -> Any:
     low = 0.0 if eps is None else eps
     within = (x >= low) & (x <= 1 - low)
-    return t * jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
+    factor = jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
+    return (t if eps is None else jnp.where(within, t, 0)) * factor
 
 
 @derivative(_logit_derivative)

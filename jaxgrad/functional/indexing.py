@@ -333,7 +333,7 @@ def _kept(x: Array, places: Places) -> Array:
 
 
 @derivative(
-    lambda t, _, x, __, places: t * jnp.where(_kept(x, places), 1, 0),
+    lambda t, _, x, __, places: jnp.where(_kept(x, places), t, 0),
     lambda t, out, *_, places: jnp.zeros_like(out).at[places].add(t),
 )
 def _written(x: Array, y: Array, *, places: Places) -> Array:

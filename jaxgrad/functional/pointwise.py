@@ -167,9 +167,9 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
 
 
 @derivative(
-    lambda t, _, x, low, high: t * jnp.where((x >= low) & (x <= high), 1, 0),
-    lambda t, _, x, low, high: t * jnp.where((low < high) & (x < low), 1, 0),
-    lambda t, _, x, low, high: t * jnp.where((x > high) | (high < low), 1, 0),
+    lambda t, _, x, low, high: jnp.where((x >= low) & (x <= high), t, 0),
+    lambda t, _, x, low, high: jnp.where((low < high) & (x < low), t, 0),
+    lambda t, _, x, low, high: jnp.where((x > high) | (high < low), t, 0),
 )
 def _clamp(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(jnp.maximum(x, low), high)
@@ -192,8 +192,8 @@ def clamp_min(input: jax.Array, min: Value) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, low: t * jnp.where(x >= low, 1, 0),
-    lambda t, _, x, low: t * jnp.where(x < low, 1, 0),
+    lambda t, _, x, low: jnp.where(x >= low, t, 0),
+    lambda t, _, x, low: jnp.where(x < low, t, 0),
 )
 def _clamp_min(x: jax.Array, low: jax.Array) -> jax.Array:
     return jnp.maximum(x, low)
@@ -216,8 +216,8 @@ def clamp_max(input: jax.Array, max: Value) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, high: t * jnp.where(x <= high, 1, 0),
-    lambda t, _, x, high: t * jnp.where(x > high, 1, 0),
+    lambda t, _, x, high: jnp.where(x <= high, t, 0),
+    lambda t, _, x, high: jnp.where(x > high, t, 0),
 )
 def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(x, high)
@@ -240,8 +240,8 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x < y, 0, 1)),
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x > y, 0, 1)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
 )
 def _maximum(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.maximum(x, y)
@@ -264,8 +264,8 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x > y, 0, 1)),
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x < y, 0, 1)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
 )
 def _minimum(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.minimum(x, y)
@@ -288,8 +288,8 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where((x >= y) | jnp.isnan(y), 1, 0),
-    lambda t, _, x, y: t * jnp.where((x >= y) | jnp.isnan(y), 0, 1),
+    lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), t, 0),
+    lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), 0, t),
 )
 def _fmax(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.fmax(x, y)
@@ -312,8 +312,8 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where((x <= y) | jnp.isnan(y), 1, 0),
-    lambda t, _, x, y: t * jnp.where((x <= y) | jnp.isnan(y), 0, 1),
+    lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), t, 0),
+    lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), 0, t),
 )
 def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.fmin(x, y)
@@ -444,7 +444,8 @@ def _power(x: jax.Array, *, exponent: float) -> jax.Array:
 
 
 def _by_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
-    return t * jnp.where((x == 0) & (y >= 0), 0, out * jnp.log(x))
+    none = (x == 0) & (y >= 0)
+    return jnp.where(none, 0, t) * jnp.where(none, 0, out * jnp.log(x))
 
 
 def _by_base(t: Any, _: Any, x: Any, y: Any) -> Any:

@@ -400,8 +400,7 @@ def not_empty(name: str, input: jax.Array, dim: Any, axes: Any) -> None:
 def shared(t: Any, out: Any, x: Any, **_: Any) -> Any:
     """Among those that are equal to the result; where it is NaN, among the NaN."""
     equal = (x == out) | (jnp.isnan(x) & jnp.isnan(out)) if is_floating(x) else x == out
-    share = equal.astype(t.dtype)
-    return jnp.sum(t * (share / jnp.sum(share)))
+    return jnp.sum(jnp.where(equal, t, 0) / jnp.sum(equal.astype(t.dtype)))
 
 
 @derivative(shared)

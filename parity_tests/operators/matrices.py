@@ -75,7 +75,7 @@ operator(
     source="P059",
 )(_square())
 operator("linalg.matrix_power", raises=[_bad(R, 2, words="batches of square matrices")])(
-    _square(0, 1, 2, 3)
+    _square(0, 1, 2, 3, -1, -2)
 )
 operator(
     "linalg.matrix_exp",
@@ -108,7 +108,13 @@ def _wide_or_tall(draw):
     dtypes=WIDE[:2],
 )
 def pinv(draw):
-    return call(_wide_or_tall(draw))
+    """The bounds of what is 0 do not touch these singular values, or leave one out."""
+    more = draw(st.sampled_from([{}, {"rtol": 1e-3}, {"atol": 1e-3}, {"rcond": 1e-3}]))
+    if draw(st.booleans()):
+        return call(_wide_or_tall(draw), **more)
+    x = draw(floats((2, 3, 3), -1, 1))
+    more.pop("rcond", None)
+    return call(x @ x.swapaxes(-1, -2) + 3 * np.eye(3), hermitian=True, **more)
 
 
 @operator(
@@ -155,7 +161,9 @@ def solve_triangular(draw):
 )
 def lstsq(draw):
     x = _wide_or_tall(draw)
-    return call(x, draw(floats((x.shape[0], draw(st.integers(1, 2))))))
+    x = np.stack([x, x + 0.1]) if draw(st.booleans()) else x
+    more = draw(st.sampled_from([{}, {"rcond": 1e-3}]))
+    return call(x, draw(floats((*x.shape[:-1], draw(st.integers(1, 2))))), **more)
 
 
 @operator(
@@ -191,7 +199,8 @@ def cross(draw):
 @operator("linalg.vecdot", dtypes=WIDE)
 def vecdot(draw):
     x = draw(floats(dims=1))
-    return call(x, draw(floats(x.shape)), dim=draw(st.integers(-x.ndim, x.ndim - 1)))
+    y = draw(floats(x.shape[1:] if x.ndim > 1 and draw(st.booleans()) else x.shape))
+    return call(x, y, dim=draw(st.integers(-y.ndim, -1)))
 
 
 @operator(
@@ -213,4 +222,8 @@ def vander(draw):
 )
 def matrix_rank(draw):
     x = _wide_or_tall(draw)
-    return call(x) if draw(st.booleans()) else call(x, rtol=draw(st.sampled_from([0.1, 0.5])))
+    x = np.stack([x, x * 0]) if draw(st.booleans()) else x
+    bounds = [{}, {"rtol": 0.1}, {"atol": 0.9}, {"atol": 1.5, "rtol": 0.1}, {"tol": 0.9}]
+    if draw(st.booleans()):
+        return call(x @ x.swapaxes(-1, -2), hermitian=True)
+    return call(x, **draw(st.sampled_from(bounds)))
