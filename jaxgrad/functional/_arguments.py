@@ -111,6 +111,8 @@ def _before(higher: Any, lower: Any) -> Any:
 def promoted(*args: Any) -> list[jax.Array]:
     """The arguments as arrays of their result type; not yet broadcast."""
     dtype = result_type(*args)
+    # A number that an integer dtype does not hold wraps around.
+    args = tuple(np.asarray(x).astype(dtype) if type(x) is int else x for x in args)
     return [jnp.asarray(x, dtype) for x in args]
 
 

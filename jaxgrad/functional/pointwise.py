@@ -49,9 +49,11 @@ def sign(input: jax.Array) -> jax.Array:
     Torch: `torch.sign`.
     """
     input = array(input)
-    return (
-        jnp.where(jnp.isnan(input), 0, jnp.sign(input)) if is_floating(input) else jnp.sign(input)
-    )
+    if input.dtype == jnp.bool_:
+        return input
+    if not is_floating(input):
+        return jnp.sign(input)
+    return jnp.where(jnp.isnan(input), 0, jnp.sign(input))
 
 
 def floor(input: jax.Array) -> jax.Array:
@@ -386,6 +388,7 @@ def _floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
     quotient = (x - mod) / y - jnp.where(down, 1, 0)
     whole = jnp.floor(quotient)
     whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = jnp.where(quotient == 0, jnp.copysign(0, x / y), whole)
     return jnp.where(y == 0, x / y, whole)
 
 
@@ -421,8 +424,14 @@ def pow(input: Value, exponent: Value) -> jax.Array:
         return in_opmath(lambda x: _power(x, exponent=exponent), base)
     base, exponent = promoted(input, exponent)
     if not is_floating(base):
-        return jnp.power(base, exponent)
+        return _integer_power(base, exponent)
     return in_opmath(_pow, base, exponent)
+
+
+def _integer_power(x: jax.Array, y: jax.Array) -> jax.Array:
+    """torch's: of a negative exponent what is left of `1 / x**-y` without its fraction, 0 of 0."""
+    inverse = jnp.where(jnp.abs(x) == 1, jnp.where(y % 2 == 0, 1, x), 0).astype(x.dtype)
+    return jnp.where(y < 0, inverse, jnp.power(x, jnp.maximum(y, 0)))
 
 
 def _power_derivative(t: Any, _: Any, x: Any, exponent: float) -> Any:
@@ -718,7 +727,7 @@ def masked_fill(input: jax.Array, mask: jax.Array, value: Value) -> jax.Array:
 
 def nan_to_num(
     input: jax.Array,
-    nan: float = 0.0,
+    nan: float | None = 0.0,
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> jax.Array:
@@ -734,7 +743,7 @@ def nan_to_num(
     input = array(input)
     if not is_floating(input):
         return input
-    return _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf)
+    return _nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
 @derivative(lambda t, _, x, **__: t * jnp.where(jnp.isfinite(x), 1, 0))

@@ -370,7 +370,7 @@ def _windows(
     dilation: Sizes = 1,
 ) -> tuple[tuple[int, ...], ...]:
     kernel = at_least(1, "kernel_size", name, sizes(kernel_size, places, "kernel_size"))
-    steps = kernel if stride is None else sizes(stride, places, "stride")
+    steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
     steps = at_least(1, "stride", name, steps)
     pads = at_least(0, "padding", name, sizes(padding, places, "padding"))
     dilations = at_least(1, "dilation", name, sizes(dilation, places, "dilation"))
@@ -543,7 +543,7 @@ def _max_unpool(
 ) -> Array:
     name = f"max_unpool{places}d"
     kernel = sizes(kernel_size, places, "kernel_size")
-    steps = kernel if stride is None else sizes(stride, places, "stride")
+    steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
     pads = sizes(padding, places, "padding")
     x, had_batch = batched(array(input), places, name)
     indices = array(indices, "indices")

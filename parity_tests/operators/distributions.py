@@ -44,7 +44,7 @@ def _drawn(
         ]  # fmt: skip
         if logits and draw(st.booleans()):
             *arrays, probs = arrays
-            return call(*arrays, logits=np.log(probs / (1 - probs)))
+            return call(*arrays, logits=np.asarray(np.log(probs / (1 - probs))))
         return call(*arrays)
 
     strategy.__module__ = __name__

@@ -32,7 +32,8 @@ def spread(draw):
         )
     )
     dim = draw(st.sampled_from([0, -x.ndim, (0,), tuple(range(x.ndim)), None]))
-    return call(x, dim, keepdim=draw(st.booleans()), **options)
+    older = draw(st.sampled_from([None, None, None, (True,), (0, False), (0, True, True)]))
+    return call(x, *older) if older else call(x, dim, keepdim=draw(st.booleans()), **options)
 
 
 def chosen(draw):
