@@ -173,6 +173,9 @@ from jaxgrad.functional.losses import soft_margin_loss as soft_margin_loss
 from jaxgrad.functional.matrices import det as det
 from jaxgrad.functional.matrices import logdet as logdet
 from jaxgrad.functional.matrices import slogdet as slogdet
+from jaxgrad.functional.multihead import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
 from jaxgrad.functional.normalization import batch_norm as batch_norm
 from jaxgrad.functional.normalization import group_norm as group_norm
 from jaxgrad.functional.normalization import instance_norm as instance_norm
