@@ -55,7 +55,7 @@ def jobs(made: Operator) -> list[Job]:
     calls = drawn(made)
     option = (("torch_gradient", True),) if made.torch_gradient else ()
     found = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
-    if first == "float64":
+    if first == "float64" and made.invariant is None:
         masked = job(f"infinite {calls[0]}", calls[0], first, options=option)
         found.append(dataclasses.replace(masked, full=False, infinite=True))
     found += [job(f"point {s}", s, None, point=True, options=option) for s in made.points]
