@@ -76,10 +76,9 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
 
 
 def _cholesky_derivative(t: Any, L: Any, _: Any) -> Any:
-    t = (t + _adjoint(t)) / 2
-    inside = _left_solve(L, _adjoint(_left_solve(L, t)))
-    n = L.shape[-1]
-    return jnp.matmul(L, jnp.tril(inside) - inside * jnp.eye(n, dtype=L.dtype) / 2)
+    # The transpose of torch's, also by a diagonal that is not real.
+    inside = _adjoint(_left_solve(L, _adjoint(_left_solve(L, t))))
+    return jnp.matmul(L, (jnp.tril(inside) + jnp.tril(_adjoint(inside), -1)) / 2)
 
 
 @derivative(_cholesky_derivative)

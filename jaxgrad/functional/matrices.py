@@ -113,6 +113,8 @@ def logdet(input: Array) -> Array:
 
     def logarithm(x: Array) -> Array:
         sign, size = jnp.linalg.slogdet(x)
+        if jnp.iscomplexobj(x):
+            return jnp.log(sign) + size
         return jnp.where(sign == -1, jnp.nan, size)
 
     return in_opmath(logarithm, square("linalg.logdet", input))

@@ -66,7 +66,7 @@ operator(
     points=[call([[0.0, 1.0], [1.0, 0.0]])],
     raises=[_bad(R, words="logdet: A must be batches of square matrices")],
     natural={"jnp.log(jnp.linalg.det(x))": lambda x: jnp.log(jnp.linalg.det(x))},
-    dtypes=WIDE[:2],
+    dtypes=WIDE,
 )(_square())
 operator(
     "linalg.inv",
@@ -81,7 +81,7 @@ operator(
     "linalg.matrix_exp",
     raises=[NOT_SQUARE, _bad(np.ones((2, 2), int), words="Expected a floating point")],
     tolerance={"float32": Tolerance(4e-6, "the approximants are of other degrees: 28 ULP")},
-    dtypes=WIDE[:2],
+    dtypes=WIDE,
 )(_square())
 
 
@@ -92,7 +92,7 @@ def _cond(x, p=None):
     return torch.linalg.matrix_norm(x, p) * torch.linalg.matrix_norm(torch.linalg.inv(x), p)
 
 
-operator("linalg.cond", torch=_cond, raises=[NOT_MATRIX], dtypes=WIDE[:2])(
+operator("linalg.cond", torch=_cond, raises=[NOT_MATRIX], dtypes=WIDE)(
     _square(None, 2, -2, "fro", 1, inf)
 )
 
@@ -157,7 +157,7 @@ def solve_triangular(draw):
     "linalg.lstsq",
     raises=[_bad(R, np.ones((3, 1)), words="should match other.size(-2)")],
     torch=torch.linalg.lstsq,
-    dtypes=WIDE[:2],
+    dtypes=WIDE,
 )
 def lstsq(draw):
     x = _wide_or_tall(draw)
@@ -170,7 +170,7 @@ def lstsq(draw):
     "linalg.multi_dot",
     torch=torch.linalg.multi_dot,
     raises=[_bad([V], words="at least 2 tensors"), _bad([EYE, R.T], words="cannot be multiplied")],
-    dtypes=WIDE[:2],
+    dtypes=WIDE,
 )
 def multi_dot(draw):
     sizes = [draw(st.integers(1, 3)) for _ in range(draw(st.integers(3, 5)))]
@@ -186,7 +186,7 @@ def multi_dot(draw):
         _bad(EYE, EYE, words="must have length 3"),
         _bad(V, np.ones((2, 3)), words="same number of dimensions"),
     ],
-    dtypes=WIDE[:2],
+    dtypes=WIDE,
 )
 def cross(draw):
     shape = list(draw(shapes(low=1, high=2)))
@@ -208,7 +208,7 @@ def vecdot(draw):
     points=[call([0.0, 1.0, -2.0])],
     raises=[_bad(V, N=1, words="N must be greater than 1")],
     natural={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
-    dtypes=WIDE[:2],
+    dtypes=WIDE,
 )
 def vander(draw):
     return call(draw(floats(draw(shapes(low=1)))), N=draw(st.integers(2, 4)))
