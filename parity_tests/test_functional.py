@@ -3,6 +3,7 @@
 import dataclasses
 import doctest
 import inspect
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -27,7 +28,7 @@ TABLE = PAGE.read_text(encoding="utf-8").splitlines()
 NAMESPACES = ("distributions", "fft", "linalg", "special")
 
 
-def _public() -> dict[str, object]:
+def _public() -> dict[str, Any]:
     """The public functions by the name of their record."""
     places = [("", functional), *((f"{n}.", getattr(functional, n)) for n in NAMESPACES)]
     return {
