@@ -20,6 +20,7 @@ from ._arguments import (
 )
 from ._rule import derivative
 from .pointwise import _clamp_min
+from .reductions import _amax, _amin
 
 
 def vector_norm(
@@ -295,8 +296,10 @@ def _matrix_norm(x: jax.Array, *, ord: Any, dims: tuple[int, int], keepdim: bool
         return jnp.expand_dims(found, sorted(dims)) if keepdim else found
     summed, chosen = dims if abs(ord) == 1 else dims[::-1]
     sums = p_norm(x, p=1.0, axes=(summed,), keepdim=True)
-    choose = jnp.max if ord > 0 else jnp.min
-    found = choose(sums, chosen, keepdims=True)
+    if ord > 0 and not sums.shape[chosen]:
+        found = jnp.sum(sums, chosen, keepdims=True)  # of nothing 0
+    else:
+        found = (_amax if ord > 0 else _amin)(sums, axes=(chosen,))
     return found if keepdim else jnp.squeeze(found, dims)
 
 
@@ -376,7 +379,11 @@ def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
     axes = tuple(a for a in range(input.ndim) if a != kept)
 
     def bounded(x: jax.Array) -> jax.Array:
-        size = p_norm(x, p=float(p), axes=axes, keepdim=True)
-        return x * jnp.where(size > maxnorm, maxnorm / (size + 1e-7), 1)
+        def norm(x: jax.Array) -> jax.Array:
+            return p_norm(x, p=float(p), axes=axes, keepdim=True)
+
+        larger = norm(jax.lax.stop_gradient(x)) > maxnorm
+        size = norm(jnp.where(larger, x, 0))  # a NaN is kept as it is, with gradient 1
+        return x * jnp.where(larger, maxnorm / (size + 1e-7), 1)
 
     return in_opmath(bounded, input)

@@ -100,6 +100,8 @@ def linalg_norm(draw):
         *(call(np.zeros((3, 3)), p) for p in (1, -1, inf)),
         *(call(np.diag([1.0, 0.0, 2.0]), p) for p in (1, -1, inf, -inf)),
         *(call(np.eye(3), p) for p in (1, inf)),
+        call([[nan, 1.0], [0.0, 2.0]], 1),
+        call(np.zeros((0, 3)), inf),
     ],
     raises=[
         Raises(call(np.ones(2)), RuntimeError, "at least 2 dim", "at least 2 dim"),
@@ -158,6 +160,7 @@ def normalize(draw):
         call([[0.0, 0.0], [4.0, 3.0]], 2, 0, 1.0),
         call([[3.0, 4.0], [0.3, 0.4]], 2, 0, 5.0),
         call([[0.0, 2.0], [3.0, -4.0]], 1, 1, 3.0),
+        call([[nan, 2.0], [3.0, -4.0]], 2, 0, 1.0),
     ],
     raises=[
         Raises(call(np.ones(2), 2, 0, 1.0), RuntimeError, "at least 2 dim", "at least 2 dim"),
