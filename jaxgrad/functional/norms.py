@@ -379,11 +379,7 @@ def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
     axes = tuple(a for a in range(input.ndim) if a != kept)
 
     def bounded(x: jax.Array) -> jax.Array:
-        def norm(x: jax.Array) -> jax.Array:
-            return p_norm(x, p=float(p), axes=axes, keepdim=True)
-
-        larger = norm(jax.lax.stop_gradient(x)) > maxnorm
-        size = norm(jnp.where(larger, x, 0))  # a NaN is kept as it is, with gradient 1
-        return x * jnp.where(larger, maxnorm / (size + 1e-7), 1)
+        size = p_norm(x, p=float(p), axes=axes, keepdim=True)
+        return x * jnp.where(size > maxnorm, maxnorm / (size + 1e-7), 1)
 
     return in_opmath(bounded, input)
