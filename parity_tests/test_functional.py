@@ -60,6 +60,7 @@ def test_operator(made):
 UNDRAWN = {
     "rrelu": {"training", "key"},  # noise, that torch has no way to be given
     "scaled_dot_product_attention": {"dropout_p", "dropout_key"},  # likewise
+    "multi_head_attention_forward": {"dropout_key"},  # likewise
     "gumbel_softmax": {"key", "eps"},  # the noise is given; torch does not look at eps
     "triplet_margin_with_distance_loss": {"distance_function"},  # one function for two libraries
     "linalg.lu": {"pivot"},  # an error on the CPU
