@@ -3,6 +3,7 @@
 import dataclasses
 import doctest
 import inspect
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from jaxgrad.functional._rule import derivative, not_differentiable
 from jaxgrad.parity.interop import to_torch
 from parity_tests.operators import load, torch_side
 from parity_tests.operators._conventions import PAGE, line
+from parity_tests.operators._draw import drawn
 from parity_tests.operators._grid import check
 from parity_tests.operators._jobs import jobs
 from parity_tests.operators._torch import flat
@@ -26,7 +28,7 @@ TABLE = PAGE.read_text(encoding="utf-8").splitlines()
 NAMESPACES = ("distributions", "fft", "linalg", "special")
 
 
-def _public() -> dict[str, object]:
+def _public() -> dict[str, Any]:
     """The public functions by the name of their record."""
     places = [("", functional), *((f"{n}.", getattr(functional, n)) for n in NAMESPACES)]
     return {
@@ -52,6 +54,40 @@ def test_operator(made):
         "a row of the conventions table moved; look at it, then write it anew: "
         "python -m parity_tests --conventions --markdown docs/operators.md"
     )
+
+
+# What no call sets, and why.
+UNDRAWN = {
+    "rrelu": {"training", "key"},  # noise, that torch has no way to be given
+    "scaled_dot_product_attention": {"dropout_p", "dropout_key"},  # likewise
+    "multi_head_attention_forward": {"dropout_key"},  # likewise
+    "gumbel_softmax": {"key", "eps"},  # the noise is given; torch does not look at eps
+    "triplet_margin_with_distance_loss": {"distance_function"},  # one function for two libraries
+    "linalg.lu": {"pivot"},  # an error on the CPU
+    "linalg.lu_factor": {"pivot"},
+    "topk": {"sorted"},  # without it the order is by chance
+}
+
+
+def test_every_option_is_drawn():
+    """Each option of a function has another value than its default in one of the calls at least."""
+    left = {}
+    for name, made in OPERATORS.items():
+        signature = inspect.signature(PUBLIC[name])
+        samples = [*drawn(made), *made.points, *(d.sample for d in made.deviations)]
+        options = {
+            n: p.default for n, p in signature.parameters.items() if p.default is not p.empty
+        }
+        options.pop("torch_gradient", None)
+        for sample in samples:
+            for key, value in signature.bind(*sample.args, **sample.kwargs).arguments.items():
+                plain = not isinstance(value, np.ndarray)
+                if not (plain and key in options and value == options[key]):
+                    options.pop(key, None)
+        if options:
+            left[name] = set(options)
+
+    assert left == UNDRAWN
 
 
 # A second name of one function, as torch.special.erf is of torch.erf: the record's name.

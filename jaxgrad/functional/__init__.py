@@ -173,6 +173,9 @@ from jaxgrad.functional.losses import soft_margin_loss as soft_margin_loss
 from jaxgrad.functional.matrices import det as det
 from jaxgrad.functional.matrices import logdet as logdet
 from jaxgrad.functional.matrices import slogdet as slogdet
+from jaxgrad.functional.multihead import (
+    multi_head_attention_forward as multi_head_attention_forward,
+)
 from jaxgrad.functional.normalization import batch_norm as batch_norm
 from jaxgrad.functional.normalization import group_norm as group_norm
 from jaxgrad.functional.normalization import instance_norm as instance_norm
@@ -298,3 +301,47 @@ from jaxgrad.functional.statistics import corrcoef as corrcoef
 from jaxgrad.functional.statistics import cov as cov
 from jaxgrad.functional.statistics import gradient as gradient
 from jaxgrad.functional.statistics import gumbel_softmax as gumbel_softmax
+
+
+# Second names, as torch has them.
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+clip = clamp
+divide = div
+fix = trunc
+ger = outer
+inverse = linalg.inv
+matrix_exp = linalg.matrix_exp
+matrix_power = linalg.matrix_power
+multiply = mul
+negative = neg
+subtract = sub
+trapz = trapezoid
+
+
+# Second names, as torch has them.
+absolute = abs
+arccos = acos
+arccosh = acosh
+arcsin = asin
+arcsinh = asinh
+arctan = atan
+arctan2 = atan2
+arctanh = atanh
+clip = clamp
+divide = div
+fix = trunc
+ger = outer
+inverse = linalg.inv
+matrix_exp = linalg.matrix_exp
+matrix_power = linalg.matrix_power
+multiply = mul
+negative = neg
+subtract = sub
+trapz = trapezoid

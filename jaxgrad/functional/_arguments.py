@@ -39,6 +39,21 @@ def array(x: Any, name: str = "input") -> jax.Array:
     return jnp.asarray(x)
 
 
+def floats(x: Any, op: str, name: str = "input", *, complex: bool = False) -> jax.Array:
+    """An array of what has no kernel for integers, nor for complex numbers unless `complex`.
+
+    Raises:
+        TypeError: It is no array.
+        NotImplementedError: It is one of integers, booleans or complex numbers.
+    """
+    x = array(x, name)
+    if not is_floating(x) or (is_complex(x) and not complex):
+        raise NotImplementedError(
+            f"{op} is not implemented for {x.dtype}; convert {name} to a float"
+        )
+    return x
+
+
 def is_floating(x: Any) -> bool:
     """Whether it is an array of floats or complex numbers."""
     return jnp.issubdtype(x.dtype, jnp.inexact)
@@ -96,6 +111,8 @@ def _before(higher: Any, lower: Any) -> Any:
 def promoted(*args: Any) -> list[jax.Array]:
     """The arguments as arrays of their result type; not yet broadcast."""
     dtype = result_type(*args)
+    # A number that an integer dtype does not hold wraps around.
+    args = tuple(np.asarray(x).astype(dtype) if type(x) is int else x for x in args)
     return [jnp.asarray(x, dtype) for x in args]
 
 

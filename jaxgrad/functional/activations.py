@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._arguments import array, canonical_dim, floating, in_opmath, result_type
+from ._arguments import array, canonical_dim, floating, floats, in_opmath, is_floating, result_type
 from ._rule import derivative
 
 
@@ -37,10 +37,13 @@ def relu(input: jax.Array) -> jax.Array:
         1. At NaN the gradient is 1 (`jax.nn.relu`: 0). At 0 both have 0; `jnp.maximum(x, 0)` and
            `jnp.clip(x, 0)` have 0.5.
     """
-    return _relu(array(input))
+    input = array(input)
+    if input.dtype == jnp.bool_:
+        raise RuntimeError("Boolean inputs not supported for relu; cast them to a number")
+    return _relu(input)
 
 
-@derivative(lambda t, _, x: t * jnp.where(x <= 0, 0, 1))
+@derivative(lambda t, _, x: jnp.where(x <= 0, 0, t))
 def _relu(x: jax.Array) -> jax.Array:
     return jnp.maximum(x, 0)
 
@@ -82,10 +85,15 @@ def hardtanh(input: jax.Array, min_val: float = -1.0, max_val: float = 1.0) -> j
         raise ValueError(
             f"min_val cannot be greater than max_val, but they are {min_val} and {max_val}"
         )
-    return _hardtanh(array(input), low=min_val, high=max_val)
+    input = array(input)
+    if is_floating(input):
+        return _hardtanh(input, low=min_val, high=max_val)
+    if input.dtype == jnp.bool_:
+        raise RuntimeError("Bool inputs not supported for hardtanh; cast them to a number")
+    return jnp.clip(input, int(min_val), int(max_val))
 
 
-@derivative(lambda t, _, x, low, high: t * jnp.where((x <= low) | (x >= high), 0, 1))
+@derivative(lambda t, _, x, low, high: jnp.where((x <= low) | (x >= high), 0, t))
 def _hardtanh(x: jax.Array, *, low: float, high: float) -> jax.Array:
     return jnp.clip(x, low, high)
 
@@ -103,7 +111,7 @@ def leaky_relu(input: jax.Array, negative_slope: float = 0.01) -> jax.Array:
     Differs from jax in:
         1. At 0 the gradient is the slope (`jax.nn.leaky_relu`: 1).
     """
-    return in_opmath(_leaky_relu, array(input), slope=negative_slope)
+    return in_opmath(_leaky_relu, floats(input, "leaky_relu"), slope=negative_slope)
 
 
 @derivative(lambda t, _, x, slope: t * jnp.where(x > 0, 1, slope))
@@ -132,7 +140,7 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
         1. At 0 the gradient by the input is the weight (`where(x >= 0, ...)`: 1).
         2. An infinite input or weight on the side that is not chosen gives 0, not NaN.
     """
-    input, weight = array(input), array(weight, "weight")
+    input, weight = floats(input, "prelu"), array(weight, "weight")
     if weight.ndim > 1:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
@@ -159,7 +167,7 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
 # torch's second derivatives have a zero at 0, where its first one has the slope.
 @derivative(
     lambda t, _, x, w: t * jnp.where(x > 0, 1, jnp.where(x == 0, jax.lax.stop_gradient(w), w)),
-    lambda t, _, x, __: t * jnp.where(x >= 0, 0, x),
+    lambda t, _, x, __: jnp.where(x >= 0, 0, t) * jnp.where(x >= 0, 0, x),
 )
 def _prelu(x: jax.Array, w: jax.Array) -> jax.Array:
     return jnp.where(x > 0, x, w * x)
@@ -196,7 +204,7 @@ def rrelu(
         return leaky_relu(input, (lower + upper) / 2)
     if key is None:
         raise ValueError("rrelu draws its slopes when training; pass key=jax.random.key(...)")
-    input = array(input)
+    input = floats(input, "rrelu")
     slopes = jax.random.uniform(key, input.shape, jnp.float32, lower, upper).astype(input.dtype)
     return in_opmath(_prelu, input, jax.lax.stop_gradient(slopes))
 
@@ -226,7 +234,7 @@ def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
         1. The gradient of the tail is `alpha * exp(x)` as far as it reaches; `jax.nn.elu`
            differentiates `expm1`, which is 0 from x = -40 on.
     """
-    return in_opmath(_elu, array(input), negative=alpha, scale=1.0, rate=1.0)
+    return in_opmath(_elu, floats(input, "elu"), negative=alpha, scale=1.0, rate=1.0)
 
 
 def selu(input: jax.Array) -> jax.Array:
@@ -243,7 +251,7 @@ def selu(input: jax.Array) -> jax.Array:
         1. The tail of the gradient, as `elu`'s.
     """
     negative = _SELU_ALPHA * _SELU_SCALE
-    return in_opmath(_elu, array(input), negative=negative, scale=_SELU_SCALE, rate=1.0)
+    return in_opmath(_elu, floats(input, "selu"), negative=negative, scale=_SELU_SCALE, rate=1.0)
 
 
 def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) -> jax.Array:
@@ -272,7 +280,7 @@ def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) 
         raise RuntimeError(f"alpha cannot be 0 for celu, but it is {alpha}")
     rate = 1.0 / alpha
     rounded = 1.0 / float(np.float32(alpha)) if torch_gradient else rate
-    return in_opmath(_celu, array(input), alpha=alpha, rate=rate, slope=rounded)
+    return in_opmath(_celu, floats(input, "celu"), alpha=alpha, rate=rate, slope=rounded)
 
 
 def _celu_derivative(t: Any, out: Any, x: Any, alpha: float, rate: float, slope: float) -> Any:
@@ -312,7 +320,9 @@ def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
         raise RuntimeError(
             f"approximate argument must be either none or tanh, but it is {approximate!r}"
         )
-    return in_opmath(_gelu if approximate == "none" else _gelu_tanh, array(input))
+    return in_opmath(
+        _gelu if approximate == "none" else _gelu_tanh, floats(input, "gelu", complex=True)
+    )
 
 
 def _gelu_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -348,7 +358,7 @@ def silu(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.silu`.
     """
-    return in_opmath(_silu, array(input))
+    return in_opmath(_silu, floats(input, "silu", complex=True))
 
 
 def _silu_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -371,7 +381,7 @@ def mish(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.mish`.
     """
-    return in_opmath(_mish, array(input))
+    return in_opmath(_mish, floats(input, "mish"))
 
 
 def _mish_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -397,7 +407,7 @@ def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> ja
     Differs from jax in:
         1. Where `beta * x > threshold` the gradient is 1 (`jax.nn.softplus`: 1 - exp(-x)).
     """
-    return in_opmath(_softplus, array(input), beta=beta, threshold=threshold)
+    return in_opmath(_softplus, floats(input, "softplus"), beta=beta, threshold=threshold)
 
 
 def _softplus_derivative(t: Any, _: Any, x: Any, beta: float, threshold: float) -> Any:
@@ -462,12 +472,12 @@ def hardsigmoid(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
     Differs from jax in:
         1. At -3, 3 and NaN the gradient is 0.
     """
-    return in_opmath(_hardsigmoid, array(input), rounded=torch_gradient)
+    return in_opmath(_hardsigmoid, floats(input, "hardsigmoid"), rounded=torch_gradient)
 
 
 def _hardsigmoid_derivative(t: Any, _: Any, x: Any, rounded: bool) -> Any:
     slope = float(np.float32(1 / 6)) if rounded else 1 / 6
-    return t * jnp.where((x > -3) & (x < 3), slope, 0)
+    return jnp.where((x > -3) & (x < 3), t * slope, 0)
 
 
 @derivative(_hardsigmoid_derivative)
@@ -489,11 +499,11 @@ def hardswish(input: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At NaN the gradient is 1 (`jax.nn.hard_swish`: NaN).
     """
-    return in_opmath(_hardswish, array(input))
+    return in_opmath(_hardswish, floats(input, "hardswish"))
 
 
 @derivative(
-    lambda t, _, x: t * jnp.where(x <= -3, 0, jnp.where(x < 3, x / 3 + 0.5, 1)),
+    lambda t, _, x: jnp.where(x <= -3, 0, t) * jnp.where((x > -3) & (x < 3), x / 3 + 0.5, 1),
 )
 def _hardswish(x: jax.Array) -> jax.Array:
     return x * jnp.clip(x + 3, 0, 6) / 6
@@ -509,11 +519,11 @@ def hardshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
 
     Torch: `torch.nn.functional.hardshrink`.
     """
-    return _hardshrink(array(input), lambd=lambd)
+    return _hardshrink(floats(input, "hardshrink"), lambd=lambd)
 
 
 def _shrink_derivative(t: Any, _: Any, x: Any, lambd: float) -> Any:
-    return t * jnp.where((x >= -lambd) & (x <= lambd), 0, 1)
+    return jnp.where((x >= -lambd) & (x <= lambd), 0, t)
 
 
 @derivative(_shrink_derivative)
@@ -538,7 +548,7 @@ def softshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
         raise RuntimeError(
             f"lambda must be greater or equal to 0, but found to be {lambd}; make it positive"
         )
-    return in_opmath(_softshrink, array(input), lambd=lambd)
+    return in_opmath(_softshrink, floats(input, "softshrink"), lambd=lambd)
 
 
 @derivative(_shrink_derivative)
@@ -559,7 +569,7 @@ def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
     return _threshold(array(input), bound=threshold, value=value)
 
 
-@derivative(lambda t, _, x, bound, **__: t * jnp.where(x <= bound, 0, 1))
+@derivative(lambda t, _, x, bound, **__: jnp.where(x <= bound, 0, t))
 def _threshold(x: jax.Array, *, bound: float, value: float) -> jax.Array:
     return jnp.where(x <= bound, jnp.asarray(value, x.dtype), x)
 
@@ -574,7 +584,7 @@ def logsigmoid(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.logsigmoid`.
     """
-    return in_opmath(_logsigmoid, array(input))
+    return in_opmath(_logsigmoid, floats(input, "logsigmoid"))
 
 
 def _logsigmoid_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -600,7 +610,7 @@ def glu(input: jax.Array, dim: int = -1) -> jax.Array:
 
     Torch: `torch.nn.functional.glu`.
     """
-    input = array(input)
+    input = floats(input, "glu")
     if not input.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     axis = canonical_dim(dim, input.ndim)

@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._arguments import array, in_opmath
+from ._arguments import floats, in_opmath
 from ._windows import batched, sizes
-from .pooling import MaxPool, _floats_only, _taken
+from .pooling import MaxPool, _taken
 
 
 Array = jax.Array
@@ -142,7 +142,7 @@ def _bins(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 def _prepared(
     name: str, places: int, input: Array, output_size: OutputSize
 ) -> tuple[Array, bool, tuple[int, ...]]:
-    x, had_batch = batched(array(input), places, name)
+    x, had_batch = batched(input, places, name)
     given = (output_size,) if isinstance(output_size, int) else tuple(output_size)
     given = given * places if len(given) == 1 else given
     kept = [n if g is None else g for g, n in zip(given, x.shape[2:], strict=False)]
@@ -161,7 +161,8 @@ def _prepared(
 
 
 def _adaptive_avg(places: int, input: Array, output_size: OutputSize) -> Array:
-    x, had_batch, wanted = _prepared(f"adaptive_avg_pool{places}d", places, input, output_size)
+    name = f"adaptive_avg_pool{places}d"
+    x, had_batch, wanted = _prepared(name, places, floats(input, name), output_size)
 
     def averaged(x: Array) -> Array:
         for axis, count in enumerate(wanted, start=2):
@@ -180,8 +181,7 @@ def _adaptive_max(
     places: int, input: Array, output_size: OutputSize, return_indices: bool
 ) -> Array | MaxPool:
     name = f"adaptive_max_pool{places}d"
-    x, had_batch, wanted = _prepared(name, places, input, output_size)
-    _floats_only(name, x)
+    x, had_batch, wanted = _prepared(name, places, floats(input, name), output_size)
     bins = [_bins(n, count) for n, count in zip(x.shape[2:], wanted, strict=True)]
     members, there = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
     for n, (inner, inside) in zip(x.shape[2:], bins, strict=True):

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, promoted
 from ._rule import derivative, not_differentiable
+from .pointwise import _floor_quotient
 
 
 Value = jax.Array | bool | float
@@ -17,6 +18,9 @@ Value = jax.Array | bool | float
 
 def add(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
     """`input + alpha * other`.
+
+    Raises:
+        RuntimeError: alpha is a float and the result is of integers.
 
     Example:
         >>> import jax.numpy as jnp
@@ -26,6 +30,7 @@ def add(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
     Torch: `torch.add`.
     """
     x, y = promoted(input, other)
+    _check_alpha(alpha, x)
     return x + (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
 
 
@@ -33,7 +38,7 @@ def sub(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
     """`input - alpha * other`.
 
     Raises:
-        RuntimeError: Both are boolean.
+        RuntimeError: Both are boolean, or alpha is a float and the result is of integers.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,12 +48,21 @@ def sub(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
     Torch: `torch.sub`.
     """
     x, y = promoted(input, other)
+    _check_alpha(alpha, x)
     if x.dtype == jnp.bool_:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
         )
     return x - (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
+
+
+def _check_alpha(alpha: float, x: jax.Array) -> None:
+    if isinstance(alpha, float) and not is_floating(x):
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number, but "
+            f"alpha is {alpha} and the result {x.dtype}"
+        )
 
 
 def mul(input: Value, other: Value) -> jax.Array:
@@ -94,8 +108,13 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.
     if not is_floating(x):
         return jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_same(x, y))
     if rounding_mode == "trunc":
-        return in_opmath(lambda x, y: jnp.trunc(x / y), x, y)
-    return in_opmath(lambda x, y: jnp.floor(x / y), x, y)
+        # XLA divides by what is broadcast as a product with its inverse: -4.99..., and -4 of it.
+        return in_opmath(lambda *xs: jnp.trunc(jnp.divide(*_apart(*xs))), x, y)
+    return in_opmath(lambda *xs: jax.lax.stop_gradient(_floor_quotient(*_apart(*xs))), x, y)
+
+
+def _apart(x: jax.Array, y: jax.Array) -> Any:
+    return jax.lax.optimization_barrier(tuple(_same(x, y)))
 
 
 def _same(x: jax.Array, y: jax.Array) -> list[jax.Array]:
@@ -207,7 +226,8 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
 def _logit_derivative(t: Any, _: Any, x: Any, eps: float | None) -> Any:
     low = 0.0 if eps is None else eps
     within = (x >= low) & (x <= 1 - low)
-    return t * jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
+    factor = jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
+    return (t if eps is None else jnp.where(within, t, 0)) * factor
 
 
 @derivative(_logit_derivative)

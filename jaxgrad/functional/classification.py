@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_floating, reduce, require
+from ._arguments import array, floats, in_opmath, is_floating, reduce, require
 from .activations import _log_softmax
 from .losses import constant
 
@@ -50,7 +50,7 @@ def nll_loss(
         1. The mean leaves ignored labels out and divides by the sum of the weights (`jnp.mean`:
            by their number). Where all are ignored it is NaN, and its gradient 0.
     """
-    input, target = array(input), array(target, "target")
+    input, target = floats(input, "nll_loss"), array(target, "target")
     _check_labels(input, target, ignore_index)
     weights = _class_weights(weight, input)
     return in_opmath(
@@ -111,7 +111,7 @@ def cross_entropy(
            -100 is no label).
         2. Weights weigh the smoothed part class by class.
     """
-    input, target = array(input), array(target, "target")
+    input, target = floats(input, "cross_entropy"), array(target, "target")
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = 1 if input.ndim > 1 else 0
@@ -259,7 +259,7 @@ def multi_margin_loss(
     Differs from jax in:
         1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
     """
-    input, target = array(input), array(target, "target")
+    input, target = floats(input, "multi_margin_loss"), array(target, "target")
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, but it is {p}")
     if weight is not None and jnp.ndim(weight) != 1:
@@ -321,7 +321,7 @@ def multilabel_margin_loss(
     Differs from jax in:
         1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
     """
-    input, target = array(input), array(target, "target")
+    input, target = floats(input, "multilabel_margin_loss"), array(target, "target")
     _check_scores(input)
     if target.shape != input.shape:
         raise RuntimeError(

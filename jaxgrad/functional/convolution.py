@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._arguments import array, in_opmath, is_floating
+from ._arguments import array, floats, in_opmath, is_floating
 from ._windows import Sizes, at_least, batched, sizes
 
 
@@ -219,7 +219,7 @@ def unfold(
 
     Torch: `torch.nn.functional.unfold`.
     """
-    x, had_batch = batched(array(input), 2, "unfold")
+    x, had_batch = batched(floats(input, "unfold", complex=True), 2, "unfold")
     kernel, dilation, padding, stride = _block(kernel_size, dilation, padding, stride)
     rows, columns = _places("unfold", x.shape[2:], kernel, dilation, padding, stride)
     pads = ((0, 0), (0, 0), *((p, p) for p in padding))
@@ -258,7 +258,7 @@ def fold(
 
     Torch: `torch.nn.functional.fold`.
     """
-    x, had_batch = batched(array(input), 1, "fold")
+    x, had_batch = batched(floats(input, "fold", complex=True), 1, "fold")
     size = sizes(output_size, 2, "output_size")
     kernel, dilation, padding, stride = _block(kernel_size, dilation, padding, stride)
     if x.shape[1] % math.prod(kernel):

@@ -41,13 +41,6 @@ class EighResult(NamedTuple):
     eigenvectors: Array
 
 
-class LUFactorResult(NamedTuple):
-    """What `lu_factor` returns."""
-
-    LU: Array
-    pivots: Array
-
-
 def cholesky(A: Array, *, upper: bool = False) -> Array:
     """The triangular L with `L @ L.mH = A`; only A's lower triangle is read.
 
@@ -83,10 +76,9 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
 
 
 def _cholesky_derivative(t: Any, L: Any, _: Any) -> Any:
-    t = (t + _adjoint(t)) / 2
-    inside = _left_solve(L, _adjoint(_left_solve(L, t)))
-    n = L.shape[-1]
-    return jnp.matmul(L, jnp.tril(inside) - inside * jnp.eye(n, dtype=L.dtype) / 2)
+    # The transpose of torch's, also by a diagonal that is not real.
+    inside = _adjoint(_left_solve(L, _adjoint(_left_solve(L, t))))
+    return jnp.matmul(L, (jnp.tril(inside) + jnp.tril(_adjoint(inside), -1)) / 2)
 
 
 @derivative(_cholesky_derivative)
@@ -403,24 +395,6 @@ def _eigvals_derivative(t: Any, _: Any, x: Any) -> Any:
 @derivative(_eigvals_derivative)
 def _eigvals(x: Array) -> Array:
     return _eig(x)[0]
-
-
-def lu_factor(A: Array) -> LUFactorResult:
-    """L and U in one matrix, L without its diagonal of ones, and the rows' exchanges from 1.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(lu_factor(jnp.array([[0.0, 2.0], [3.0, 4.0]])).pivots)
-        [2 2]
-
-    Torch: `torch.linalg.lu_factor`.
-    """
-
-    def decomposed(x: Array) -> tuple[Array, Array]:
-        LU, pivots, _ = jax.lax.linalg.lu(x)
-        return LU, pivots + 1
-
-    return LUFactorResult(*in_opmath(decomposed, matrix("linalg.lu_factor", A)))
 
 
 def _adjoint(x: Array) -> Array:

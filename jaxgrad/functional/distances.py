@@ -336,6 +336,7 @@ def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
         safe = jnp.where(zero, 1, whole)
         power = d if p == 2 else _sgn(d) * jnp.power(jnp.abs(jnp.where(zero, 1, d)), p - 1)
         factor = jnp.where(zero, 0, power / (safe if p == 2 else jnp.power(safe, p - 1)))
+        t = jnp.where(zero, 0, t)
     return jnp.sum(t * factor, -1)
 
 

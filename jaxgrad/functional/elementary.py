@@ -7,7 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath
+from ._arguments import array, in_opmath, is_floating
 from ._rule import derivative
 
 
@@ -405,7 +405,8 @@ def square(input: jax.Array) -> jax.Array:
 
     Torch: `torch.square`.
     """
-    return in_opmath(_square, array(input))
+    input = array(input)
+    return in_opmath(_square, input) if is_floating(input) else input * input
 
 
 @derivative(lambda t, _, x: t * (2 * x))

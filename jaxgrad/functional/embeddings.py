@@ -79,13 +79,12 @@ def _lookup_tangent(
     t: Array, _: Array, weight: Array, *, index: Array, padding: int | None, by_frequency: bool
 ) -> Array:
     rows = _take(t, index)
-    factor = jnp.ones(index.shape, t.dtype)
     if padding is not None:
-        factor = jnp.where(index == padding, 0, factor)
+        rows = jnp.where((index == padding)[..., None], 0, rows)
     if by_frequency:
         count = jnp.zeros(weight.shape[0], t.dtype).at[index].add(1)
-        factor = factor / count[index]
-    return rows * factor[..., None]
+        rows = rows / count[index][..., None]
+    return rows
 
 
 @derivative(_lookup_tangent)

@@ -12,6 +12,7 @@ from collections.abc import Sequence as _Sequence
 import jax as _jax
 import jax.numpy as _jnp
 
+from jaxgrad.functional._arguments import HALF as _HALF
 from jaxgrad.functional._arguments import array as _array
 from jaxgrad.functional._arguments import canonical_dims as _canonical_dims
 from jaxgrad.functional._arguments import floating as _floating
@@ -194,7 +195,7 @@ def fft2(
 
     Torch: `torch.fft.fft2`. `jnp.fft.fft2` is the same.
     """
-    return _over(_jnp.fft.fft2, input, s, dim, norm)
+    return _over(_jnp.fft.fftn, input, s, dim, norm)
 
 
 def ifft2(
@@ -223,7 +224,7 @@ def ifft2(
 
     Torch: `torch.fft.ifft2`. `jnp.fft.ifft2` is the same.
     """
-    return _over(_jnp.fft.ifft2, input, s, dim, norm)
+    return _over(_jnp.fft.ifftn, input, s, dim, norm)
 
 
 def rfft2(
@@ -252,7 +253,7 @@ def rfft2(
 
     Torch: `torch.fft.rfft2`. `jnp.fft.rfft2` is the same.
     """
-    return _over(_jnp.fft.rfft2, input, s, dim, norm, real=True)
+    return _over(_jnp.fft.rfftn, input, s, dim, norm, real=True)
 
 
 def irfft2(
@@ -281,7 +282,7 @@ def irfft2(
 
     Torch: `torch.fft.irfft2`. `jnp.fft.irfft2` is the same.
     """
-    return _over(_jnp.fft.irfft2, input, s, dim, norm)
+    return _over(_jnp.fft.irfftn, input, s, dim, norm)
 
 
 def fftn(
@@ -400,6 +401,122 @@ def irfftn(
     return _over(_jnp.fft.irfftn, input, s, dim, norm)
 
 
+def hfft2(
+    input: _jax.Array,
+    s: int | _Sequence[int] | None = None,
+    dim: _Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> _jax.Array:
+    """`fft` along one of two dims, then `hfft` along the last.
+
+    Args:
+        input: Of any shape with these dims.
+        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
+        dim: The dims.
+        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+
+    Raises:
+        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
+        IndexError: There is no such dim.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(hfft2(jnp.ones((2, 2))))
+        [[4. 0.]
+         [0. 0.]]
+
+    Torch: `torch.fft.hfft2`.
+    """
+    return _over(_hfftn, input, s, dim, norm)
+
+
+def ihfft2(
+    input: _jax.Array,
+    s: int | _Sequence[int] | None = None,
+    dim: _Sequence[int] = (-2, -1),
+    norm: str | None = None,
+) -> _jax.Array:
+    """The inverse of `hfft2`.
+
+    Args:
+        input: Of any shape with these dims.
+        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
+        dim: The dims.
+        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+
+    Raises:
+        RuntimeError: A size is not positive, the input is complex, or there is no such norm.
+        IndexError: There is no such dim.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(ihfft2(jnp.array([[4.0, 0.0], [0.0, 0.0]])).real)
+        [[1. 1.]
+         [1. 1.]]
+
+    Torch: `torch.fft.ihfft2`.
+    """
+    return _over(_ihfftn, input, s, dim, norm, real=True)
+
+
+def hfftn(
+    input: _jax.Array,
+    s: int | _Sequence[int] | None = None,
+    dim: int | _Sequence[int] | None = None,
+    norm: str | None = None,
+) -> _jax.Array:
+    """`fft` along several dims, or all, but the last; then `hfft` along it.
+
+    Args:
+        input: Of any shape with these dims.
+        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
+        dim: The dims.
+        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+
+    Raises:
+        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
+        IndexError: There is no such dim.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(hfftn(jnp.ones((2, 2))))
+        [[4. 0.]
+         [0. 0.]]
+
+    Torch: `torch.fft.hfftn`.
+    """
+    return _over(_hfftn, input, s, dim, norm)
+
+
+def ihfftn(
+    input: _jax.Array,
+    s: int | _Sequence[int] | None = None,
+    dim: int | _Sequence[int] | None = None,
+    norm: str | None = None,
+) -> _jax.Array:
+    """The inverse of `hfftn`.
+
+    Args:
+        input: Of any shape with these dims.
+        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
+        dim: The dims.
+        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+
+    Raises:
+        RuntimeError: A size is not positive, the input is complex, or there is no such norm.
+        IndexError: There is no such dim.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(ihfftn(jnp.array([[4.0, 0.0], [0.0, 0.0]])).real)
+        [[1. 1.]
+         [1. 1.]]
+
+    Torch: `torch.fft.ihfftn`.
+    """
+    return _over(_ihfftn, input, s, dim, norm, real=True)
+
+
 def fftshift(input: _jax.Array, dim: int | _Sequence[int] | None = None) -> _jax.Array:
     """The half of the frequencies that are negative, before the others.
 
@@ -428,6 +545,23 @@ def ifftshift(input: _jax.Array, dim: int | _Sequence[int] | None = None) -> _ja
     return _jnp.fft.ifftshift(input, _canonical_dims(dim, input.ndim))
 
 
+def _hfftn(
+    input: _jax.Array, sizes: _Sequence[int], axes: _Sequence[int], norm: str | None
+) -> _jax.Array:
+    if axes[:-1]:
+        input = _jnp.fft.fftn(input, sizes[:-1], axes[:-1], norm)
+    return _jnp.fft.hfft(input, sizes[-1], axes[-1], norm)
+
+
+def _ihfftn(
+    input: _jax.Array, sizes: _Sequence[int], axes: _Sequence[int], norm: str | None
+) -> _jax.Array:
+    input = _jnp.fft.ihfft(input, sizes[-1], axes[-1], norm)
+    if axes[:-1]:
+        input = _jnp.fft.ifftn(input, sizes[:-1], axes[:-1], norm)
+    return input
+
+
 def _along(
     fun: _Callable[..., _jax.Array],
     input: _jax.Array,
@@ -438,8 +572,10 @@ def _along(
     real: bool = False,
 ) -> _jax.Array:
     input = _checked(fun.__name__, input, norm, real=real)
-    (axis,) = _canonical_dims(dim, input.ndim) if input.ndim else (0,)
-    _check_sizes([input.shape[axis] if n is None else n] if input.ndim else [1])
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    (axis,) = _canonical_dims(dim, input.ndim)
+    _check_sizes([_length(fun, input.shape[axis]) if n is None else n])
     return fun(input, n, axis, norm)
 
 
@@ -455,18 +591,31 @@ def _over(
     input = _checked(fun.__name__, input, norm, real=real)
     sizes = (s,) if isinstance(s, int) else None if s is None else tuple(s)
     if dim is None:
-        axes = tuple(range(input.ndim))[-len(sizes) :] if sizes else tuple(range(input.ndim))
+        axes = tuple(range(input.ndim))[input.ndim - len(sizes) if sizes is not None else 0 :]
     else:
         axes = _canonical_dims(dim, input.ndim, empty_is_all=False)
-    if sizes is not None:
-        if len(sizes) != len(axes):
-            raise RuntimeError(
-                "When given, dim and shape arguments must have the same length: they have "
-                f"{len(axes)} and {len(sizes)}"
-            )
-        sizes = tuple(input.shape[a] if n == -1 else n for a, n in zip(axes, sizes, strict=True))
-    _check_sizes(sizes or [input.shape[a] for a in axes])
+    if sizes is None:
+        sizes = (-1,) * len(axes)
+    if len(sizes) != len(axes):
+        raise RuntimeError(
+            "When given, dim and shape arguments must have the same length: they have "
+            f"{len(axes)} and {len(sizes)}"
+        )
+    if not axes and fun is not _jnp.fft.fftn and fun is not _jnp.fft.ifftn:
+        raise RuntimeError(f"{fun.__name__.strip('_')} must transform at least one axis")
+    lengths = [input.shape[a] for a in axes]
+    if axes:
+        lengths[-1] = _length(fun, lengths[-1])
+    sizes = tuple(own if n == -1 else n for own, n in zip(lengths, sizes, strict=True))
+    _check_sizes(sizes)
     return fun(input, sizes, axes, norm)
+
+
+def _length(fun: _Callable[..., _jax.Array], size: int) -> int:
+    """How long the transform of `size` numbers is: real ones are twice their first half."""
+    return (
+        2 * (size - 1) if fun.__name__.strip("_") in ("irfft", "hfft", "irfftn", "hfftn") else size
+    )
 
 
 def _checked(name: str, input: _jax.Array, norm: str | None, *, real: bool) -> _jax.Array:
@@ -475,7 +624,10 @@ def _checked(name: str, input: _jax.Array, norm: str | None, *, real: bool) -> _
         raise RuntimeError(
             f'Invalid normalization mode: "{norm}"; use "backward", "ortho" or "forward"'
         )
+    if input.dtype in _HALF:
+        raise RuntimeError(f"Unsupported dtype {input.dtype}; transform it in float32")
     if real and _is_complex(input):
+        name = name.strip("_")
         raise RuntimeError(
             f"{name} expects a real input tensor, but got {input.dtype}; take its real part"
         )

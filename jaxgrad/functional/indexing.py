@@ -114,6 +114,12 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
             f"index_select(): Index is supposed to be a vector, its shape is {list(index.shape)}"
         )
     dim = canonical_dim(dim, input.ndim)
+    if not input.ndim:
+        if index.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+            )
+        return index_select(input[None], 0, index)[0]
     _in_range(index, input.shape[dim], RuntimeError, dim)
     return jnp.take(input, index.reshape(-1), dim)
 
@@ -333,7 +339,7 @@ def _kept(x: Array, places: Places) -> Array:
 
 
 @derivative(
-    lambda t, _, x, __, places: t * jnp.where(_kept(x, places), 1, 0),
+    lambda t, _, x, __, places: jnp.where(_kept(x, places), t, 0),
     lambda t, out, *_, places: jnp.zeros_like(out).at[places].add(t),
 )
 def _written(x: Array, y: Array, *, places: Places) -> Array:

@@ -5,10 +5,13 @@ from jaxgrad.functional.decompositions import eig as eig
 from jaxgrad.functional.decompositions import eigh as eigh
 from jaxgrad.functional.decompositions import eigvals as eigvals
 from jaxgrad.functional.decompositions import eigvalsh as eigvalsh
-from jaxgrad.functional.decompositions import lu_factor as lu_factor
 from jaxgrad.functional.decompositions import qr as qr
 from jaxgrad.functional.decompositions import svd as svd
 from jaxgrad.functional.decompositions import svdvals as svdvals
+from jaxgrad.functional.factors import householder_product as householder_product
+from jaxgrad.functional.factors import lu as lu
+from jaxgrad.functional.factors import lu_factor as lu_factor
+from jaxgrad.functional.factors import lu_solve as lu_solve
 from jaxgrad.functional.matrices import cond as cond
 from jaxgrad.functional.matrices import cross as cross
 from jaxgrad.functional.matrices import det as det
@@ -28,6 +31,8 @@ from jaxgrad.functional.norms import linalg_norm as _linalg_norm
 from jaxgrad.functional.norms import matrix_norm as matrix_norm
 from jaxgrad.functional.norms import vector_norm as vector_norm
 from jaxgrad.functional.products import matmul as matmul
+from jaxgrad.functional.tensors import tensorinv as tensorinv
+from jaxgrad.functional.tensors import tensorsolve as tensorsolve
 
 
 norm = _linalg_norm

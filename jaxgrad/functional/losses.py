@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._arguments import array, in_opmath, is_complex, promoted, reduce, require
+from ._arguments import array, in_opmath, is_complex, promoted, reduce, require, result_type
 from ._rule import derivative, not_differentiable
 from .activations import _logsigmoid
 from .pointwise import _abs, _clamp_min, _xlogy
@@ -50,7 +50,7 @@ def l1_loss(
     Differs from jax in:
         1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
     """
-    return _regression(_l1, input, target, reduction, weight, weighs_mean=True)
+    return _regression("l1_loss", _l1, input, target, reduction, weight, weighs_mean=True)
 
 
 def _l1(difference: jax.Array) -> jax.Array:
@@ -85,7 +85,9 @@ def mse_loss(
     Differs from jax in:
         1. `optax.l2_loss` is half of it.
     """
-    return _regression(lambda d: d * d, input, target, reduction, weight, weighs_mean=True)
+    return _regression(
+        "mse_loss", lambda d: d * d, input, target, reduction, weight, weighs_mean=True
+    )
 
 
 def smooth_l1_loss(
@@ -112,7 +114,9 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    return _regression(lambda d: _smooth_l1(d, beta=beta), input, target, reduction, None)
+    return _regression(
+        "smooth_l1_loss", lambda d: _smooth_l1(d, beta=beta), input, target, reduction, None
+    )
 
 
 def _smooth_l1_derivative(t: Any, _: Any, d: Any, beta: float) -> Any:
@@ -163,7 +167,9 @@ def huber_loss(
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta. Got: {delta}"
         )
-    return _regression(lambda d: _huber(d, delta=delta), input, target, reduction, weight)
+    return _regression(
+        "huber_loss", lambda d: _huber(d, delta=delta), input, target, reduction, weight
+    )
 
 
 @derivative(
@@ -177,6 +183,7 @@ def _huber(d: jax.Array, *, delta: float) -> jax.Array:
 
 
 def _regression(
+    name: str,
     loss: Any,
     input: Any,
     target: Any,
@@ -186,7 +193,7 @@ def _regression(
     weighs_mean: bool = False,
 ) -> jax.Array:
     """A loss of the difference, with the weights and the reduction."""
-    input, target = array(input), array(target, "target")
+    input, target = _floats(name, input, target)
     if input.shape != target.shape:
         warnings.warn(
             f"the target has the shape {target.shape}, the input {input.shape}; they broadcast, "
@@ -240,7 +247,7 @@ def binary_cross_entropy(
         1. At 0 and 1 the loss is at most 100 and the gradient finite, 1e12 where it is wrong
            (`-log(p)`: inf, NaN).
     """
-    input, target = array(input), array(target, "target")
+    input, target = _floats("binary_cross_entropy", input, target)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({list(target.shape)}) that is different to the input size "
@@ -309,7 +316,7 @@ def binary_cross_entropy_with_logits(
     Differs from jax in:
         1. `optax.sigmoid_binary_cross_entropy` has neither weight.
     """
-    input, target = array(input), array(target, "target")
+    input, target = _floats("binary_cross_entropy_with_logits", input, target)
     if input.shape != target.shape:
         raise ValueError(
             f"Target size ({list(target.shape)}) must be the same as input size "
@@ -394,8 +401,7 @@ def kl_div(
         total = reduce(value, "sum" if batch else reduction)
         return total / input.shape[0] if batch and input.ndim else total
 
-    input = array(input)
-    return in_opmath(loss, input, array(target, "target"))
+    return in_opmath(loss, *_floats("kl_div", input, target))
 
 
 def gaussian_nll_loss(
@@ -431,7 +437,7 @@ def gaussian_nll_loss(
     Differs from jax in:
         1. Below eps the gradient by the variance is that at eps (`jnp.maximum(var, eps)`: 0).
     """
-    input, target = array(input), array(target, "target")
+    input, target = _floats("gaussian_nll_loss", input, target)
     if isinstance(var, float):
         var = jnp.full_like(input, var)
     var = array(var, "var")
@@ -533,7 +539,7 @@ def hinge_embedding_loss(
         value = jnp.where(target != 1, lack, 0) + jnp.where(target != -1, x, 0)
         return reduce(value, reduction)
 
-    return in_opmath(loss, array(input))
+    return in_opmath(loss, *_floats("hinge_embedding_loss", input))
 
 
 def margin_ranking_loss(
@@ -596,7 +602,7 @@ def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "m
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
         return reduce(_soft_margin(x, y), reduction)
 
-    return in_opmath(loss, array(input), array(target, "target"))
+    return in_opmath(loss, *_floats("soft_margin_loss", input, target))
 
 
 def _soft_margin_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
@@ -640,4 +646,16 @@ def multilabel_soft_margin_loss(
         return reduce(jnp.sum(_scaled(value, *w), -1) / x.shape[-1], reduction)
 
     weights = [] if weight is None else [array(weight, "weight")]
-    return in_opmath(loss, array(input), array(target, "target"), *weights)
+    pair = _floats("multilabel_soft_margin_loss", input, target)
+    return in_opmath(loss, *pair, *weights)
+
+
+def _floats(name: str, input: Any, target: Any = None) -> list[jax.Array]:
+    """The arrays of a loss, of which one must be of floats."""
+    arrays = [array(input)] + ([] if target is None else [array(target, "target")])
+    dtype = result_type(*arrays)
+    if not jnp.issubdtype(dtype, jnp.inexact):
+        raise NotImplementedError(
+            f"{name} is not implemented for {dtype}; convert the input to a float"
+        )
+    return arrays

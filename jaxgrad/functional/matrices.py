@@ -113,6 +113,8 @@ def logdet(input: Array) -> Array:
 
     def logarithm(x: Array) -> Array:
         sign, size = jnp.linalg.slogdet(x)
+        if jnp.iscomplexobj(x):
+            return jnp.log(sign) + size
         return jnp.where(sign == -1, jnp.nan, size)
 
     return in_opmath(logarithm, square("linalg.logdet", input))
@@ -316,9 +318,11 @@ def matrix_power(A: Array, n: int) -> Array:
 
     Torch: `torch.linalg.matrix_power`.
     """
-    A = square("linalg.matrix_power", A)
+    A = square("linalg.matrix_power", A, integers=True)
     if n < 0:
         A, n = inv(A), -n
+    if not is_floating(A):
+        return jnp.linalg.matrix_power(A, n)
     return in_opmath(lambda x: jnp.linalg.matrix_power(x, n), A)
 
 
@@ -337,11 +341,6 @@ def matrix_exp(A: Array) -> Array:
     Torch: `torch.linalg.matrix_exp`. `jax.scipy.linalg.expm` is the same.
     """
     A = square("linalg.matrix_exp", A)
-    if not is_floating(A):
-        raise RuntimeError(
-            "linalg.matrix_exp: Expected a floating point or complex tensor as input. Got: "
-            f"{A.dtype}"
-        )
     return in_opmath(jax.scipy.linalg.expm, A)
 
 
@@ -349,7 +348,7 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
     """The product of several matrices, in the cheapest order; the first and last may be vectors.
 
     Raises:
-        RuntimeError: There are less than two, or the shapes do not fit.
+        RuntimeError: There are less than two, or the shapes or dtypes do not fit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -367,6 +366,13 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(x.shape)} and "
                 f"{list(y.shape)} cannot be multiplied"
             )
+    if len({x.dtype for x in arrays}) > 1:
+        raise RuntimeError(
+            "multi_dot(): all tensors must have be the same dtype but they have "
+            f"{', '.join(str(x.dtype) for x in arrays)}"
+        )
+    if not is_floating(arrays[0]):
+        return jnp.linalg.multi_dot(arrays)
     return in_opmath(lambda *xs: jnp.linalg.multi_dot(xs), *arrays)
 
 
@@ -504,19 +510,24 @@ def matrix_rank(
     return jnp.sum(s > bound, -1)
 
 
-def matrix(name: str, A: Any) -> Array:
-    """An argument of at least two dims."""
+def matrix(name: str, A: Any, *, integers: bool = False) -> Array:
+    """An argument of at least two dims, of floats or complex numbers."""
     A = array(A, "A")
     if A.ndim < 2:
         raise RuntimeError(
             f"{name}: The input tensor A must have at least 2 dimensions, it has {A.ndim}"
         )
+    if not (is_floating(A) or integers):
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {A.dtype}; "
+            "cast it, A.astype(jnp.float32)"
+        )
     return A
 
 
-def square(name: str, A: Any) -> Array:
+def square(name: str, A: Any, *, integers: bool = False) -> Array:
     """An argument of square matrices."""
-    A = matrix(name, A)
+    A = matrix(name, A, integers=integers)
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
             f"{name}: A must be batches of square matrices, but they are {A.shape[-2]} by "

@@ -20,6 +20,7 @@ from ._arguments import (
 )
 from ._rule import derivative
 from .pointwise import _clamp_min
+from .reductions import _amax, _amin
 
 
 def vector_norm(
@@ -295,8 +296,10 @@ def _matrix_norm(x: jax.Array, *, ord: Any, dims: tuple[int, int], keepdim: bool
         return jnp.expand_dims(found, sorted(dims)) if keepdim else found
     summed, chosen = dims if abs(ord) == 1 else dims[::-1]
     sums = p_norm(x, p=1.0, axes=(summed,), keepdim=True)
-    choose = jnp.max if ord > 0 else jnp.min
-    found = choose(sums, chosen, keepdims=True)
+    if ord > 0 and not sums.shape[chosen]:
+        found = jnp.sum(sums, chosen, keepdims=True)  # of nothing 0
+    else:
+        found = (_amax if ord > 0 else _amin)(sums, axes=(chosen,))
     return found if keepdim else jnp.squeeze(found, dims)
 
 

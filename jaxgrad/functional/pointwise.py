@@ -49,9 +49,11 @@ def sign(input: jax.Array) -> jax.Array:
     Torch: `torch.sign`.
     """
     input = array(input)
-    return (
-        jnp.where(jnp.isnan(input), 0, jnp.sign(input)) if is_floating(input) else jnp.sign(input)
-    )
+    if input.dtype == jnp.bool_:
+        return input
+    if not is_floating(input):
+        return jnp.sign(input)
+    return jnp.where(jnp.isnan(input), 0, jnp.sign(input))
 
 
 def floor(input: jax.Array) -> jax.Array:
@@ -167,9 +169,9 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
 
 
 @derivative(
-    lambda t, _, x, low, high: t * jnp.where((x >= low) & (x <= high), 1, 0),
-    lambda t, _, x, low, high: t * jnp.where((low < high) & (x < low), 1, 0),
-    lambda t, _, x, low, high: t * jnp.where((x > high) | (high < low), 1, 0),
+    lambda t, _, x, low, high: jnp.where((x >= low) & (x <= high), t, 0),
+    lambda t, _, x, low, high: jnp.where((low < high) & (x < low), t, 0),
+    lambda t, _, x, low, high: jnp.where((x > high) | (high < low), t, 0),
 )
 def _clamp(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(jnp.maximum(x, low), high)
@@ -192,8 +194,8 @@ def clamp_min(input: jax.Array, min: Value) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, low: t * jnp.where(x >= low, 1, 0),
-    lambda t, _, x, low: t * jnp.where(x < low, 1, 0),
+    lambda t, _, x, low: jnp.where(x >= low, t, 0),
+    lambda t, _, x, low: jnp.where(x < low, t, 0),
 )
 def _clamp_min(x: jax.Array, low: jax.Array) -> jax.Array:
     return jnp.maximum(x, low)
@@ -216,8 +218,8 @@ def clamp_max(input: jax.Array, max: Value) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, high: t * jnp.where(x <= high, 1, 0),
-    lambda t, _, x, high: t * jnp.where(x > high, 1, 0),
+    lambda t, _, x, high: jnp.where(x <= high, t, 0),
+    lambda t, _, x, high: jnp.where(x > high, t, 0),
 )
 def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(x, high)
@@ -240,8 +242,8 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x < y, 0, 1)),
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x > y, 0, 1)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
 )
 def _maximum(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.maximum(x, y)
@@ -264,8 +266,8 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x > y, 0, 1)),
-    lambda t, _, x, y: t * jnp.where(x == y, 0.5, jnp.where(x < y, 0, 1)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
 )
 def _minimum(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.minimum(x, y)
@@ -288,8 +290,8 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where((x >= y) | jnp.isnan(y), 1, 0),
-    lambda t, _, x, y: t * jnp.where((x >= y) | jnp.isnan(y), 0, 1),
+    lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), t, 0),
+    lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), 0, t),
 )
 def _fmax(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.fmax(x, y)
@@ -312,8 +314,8 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, y: t * jnp.where((x <= y) | jnp.isnan(y), 1, 0),
-    lambda t, _, x, y: t * jnp.where((x <= y) | jnp.isnan(y), 0, 1),
+    lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), t, 0),
+    lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), 0, t),
 )
 def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.fmin(x, y)
@@ -386,6 +388,7 @@ def _floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
     quotient = (x - mod) / y - jnp.where(down, 1, 0)
     whole = jnp.floor(quotient)
     whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = jnp.where(quotient == 0, jnp.copysign(0, x / y), whole)
     return jnp.where(y == 0, x / y, whole)
 
 
@@ -421,8 +424,14 @@ def pow(input: Value, exponent: Value) -> jax.Array:
         return in_opmath(lambda x: _power(x, exponent=exponent), base)
     base, exponent = promoted(input, exponent)
     if not is_floating(base):
-        return jnp.power(base, exponent)
+        return _integer_power(base, exponent)
     return in_opmath(_pow, base, exponent)
+
+
+def _integer_power(x: jax.Array, y: jax.Array) -> jax.Array:
+    """torch's: of a negative exponent what is left of `1 / x**-y` without its fraction, 0 of 0."""
+    inverse = jnp.where(jnp.abs(x) == 1, jnp.where(y % 2 == 0, 1, x), 0).astype(x.dtype)
+    return jnp.where(y < 0, inverse, jnp.power(x, jnp.maximum(y, 0)))
 
 
 def _power_derivative(t: Any, _: Any, x: Any, exponent: float) -> Any:
@@ -444,6 +453,7 @@ def _power(x: jax.Array, *, exponent: float) -> jax.Array:
 
 
 def _by_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
+    # The tangent is not masked: torch's second derivative is NaN there.
     return t * jnp.where((x == 0) & (y >= 0), 0, out * jnp.log(x))
 
 
@@ -717,7 +727,7 @@ def masked_fill(input: jax.Array, mask: jax.Array, value: Value) -> jax.Array:
 
 def nan_to_num(
     input: jax.Array,
-    nan: float = 0.0,
+    nan: float | None = 0.0,
     posinf: float | None = None,
     neginf: float | None = None,
 ) -> jax.Array:
@@ -733,7 +743,7 @@ def nan_to_num(
     input = array(input)
     if not is_floating(input):
         return input
-    return _nan_to_num(input, nan=nan, posinf=posinf, neginf=neginf)
+    return _nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
 @derivative(lambda t, _, x, **__: t * jnp.where(jnp.isfinite(x), 1, 0))

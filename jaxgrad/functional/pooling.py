@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._arguments import array, in_opmath, is_floating, require
+from ._arguments import array, floats, in_opmath, require
 from ._rule import derivative
 from ._windows import Sizes, at_least, batched, sizes
 from .pointwise import abs as _abs
@@ -370,7 +370,7 @@ def _windows(
     dilation: Sizes = 1,
 ) -> tuple[tuple[int, ...], ...]:
     kernel = at_least(1, "kernel_size", name, sizes(kernel_size, places, "kernel_size"))
-    steps = kernel if stride is None else sizes(stride, places, "stride")
+    steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
     steps = at_least(1, "stride", name, steps)
     pads = at_least(0, "padding", name, sizes(padding, places, "padding"))
     dilations = at_least(1, "dilation", name, sizes(dilation, places, "dilation"))
@@ -416,8 +416,7 @@ def _max_pool(
 ) -> Array | MaxPool:
     name = f"max_pool{places}d"
     windows = _windows(name, places, kernel_size, stride, padding, dilation)
-    x, had_batch = batched(array(input), places, name)
-    _floats_only(name, x)
+    x, had_batch = batched(floats(input, name), places, name)
     out = _out_sizes(name, x, windows, ceil_mode)
     kernel, steps, pads, dilations = windows
     ends = [
@@ -523,7 +522,9 @@ def _lp_pool(
 
 def _root_tangent(t: Array, _: Array, y: Array, *, count: int, p: float) -> Array:
     safe = jnp.where(y == 0, 1, y)  # the second derivative at 0 is 0 too
-    return t * jnp.where(y == 0, 0, jnp.power(count * safe, 1 / p - 1) * (count / p))
+    return jnp.where(y == 0, 0, t) * jnp.where(
+        y == 0, 0, jnp.power(count * safe, 1 / p - 1) * (count / p)
+    )
 
 
 @derivative(_root_tangent)
@@ -542,7 +543,7 @@ def _max_unpool(
 ) -> Array:
     name = f"max_unpool{places}d"
     kernel = sizes(kernel_size, places, "kernel_size")
-    steps = kernel if stride is None else sizes(stride, places, "stride")
+    steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
     pads = sizes(padding, places, "padding")
     x, had_batch = batched(array(input), places, name)
     indices = array(indices, "indices")
@@ -595,8 +596,3 @@ def _placed_tangent(t: Array, *_: Array, index: Array, size: int) -> Array:
 def _placed(x: Array, *, index: Array, size: int) -> Array:
     zeros, rows = _zeros_and_rows(x, size)
     return zeros.at[(*rows, index)].set(x)
-
-
-def _floats_only(name: str, x: Array) -> None:
-    if not is_floating(x):
-        raise NotImplementedError(f"{name} is not implemented for {x.dtype}; convert it to a float")

@@ -157,19 +157,19 @@ def prod(
 def var(
     input: jax.Array,
     dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
     *,
     correction: float | None = 1,
-    keepdim: bool = False,
-    unbiased: bool | None = None,
 ) -> jax.Array:
     """The variance over some dims, divided by N - 1.
 
     Args:
         input: Of any shape.
-        dim: One dim, several, or None for all.
-        correction: What is taken from N.
-        keepdim: Whether the dims stay, with size 1.
+        dim: One dim, several, or None for all; True and False are `unbiased`, of all.
         unbiased: torch's older word: True is a correction of 1, False of 0.
+        keepdim: Whether the dims stay, with size 1.
+        correction: What is taken from N.
 
     Raises:
         RuntimeError: The input is of integers.
@@ -190,19 +190,19 @@ def var(
 def std(
     input: jax.Array,
     dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
     *,
     correction: float | None = 1,
-    keepdim: bool = False,
-    unbiased: bool | None = None,
 ) -> jax.Array:
     """The standard deviation over some dims, of N - 1 and with gradient 0 of a constant.
 
     Args:
         input: Of any shape.
-        dim: One dim, several, or None for all.
-        correction: What is taken from N.
-        keepdim: Whether the dims stay, with size 1.
+        dim: One dim, several, or None for all; True and False are `unbiased`, of all.
         unbiased: torch's older word: True is a correction of 1, False of 0.
+        keepdim: Whether the dims stay, with size 1.
+        correction: What is taken from N.
 
     Raises:
         RuntimeError: The input is of integers.
@@ -224,10 +224,10 @@ def std(
 def var_mean(
     input: jax.Array,
     dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
     *,
     correction: float | None = 1,
-    keepdim: bool = False,
-    unbiased: bool | None = None,
 ) -> tuple[jax.Array, jax.Array]:
     """The variance and the mean, as of `var` and `mean`.
 
@@ -244,10 +244,10 @@ def var_mean(
 def std_mean(
     input: jax.Array,
     dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
     *,
     correction: float | None = 1,
-    keepdim: bool = False,
-    unbiased: bool | None = None,
 ) -> tuple[jax.Array, jax.Array]:
     """The standard deviation and the mean, as of `std` and `mean`.
 
@@ -275,6 +275,8 @@ def _moments(
         raise RuntimeError(
             f"std and var only support floating point and complex dtypes, not {input.dtype}"
         )
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
     if unbiased is not None:
         correction = int(unbiased)
     axes = canonical_dims(dim, input.ndim)
@@ -400,8 +402,7 @@ def not_empty(name: str, input: jax.Array, dim: Any, axes: Any) -> None:
 def shared(t: Any, out: Any, x: Any, **_: Any) -> Any:
     """Among those that are equal to the result; where it is NaN, among the NaN."""
     equal = (x == out) | (jnp.isnan(x) & jnp.isnan(out)) if is_floating(x) else x == out
-    share = equal.astype(t.dtype)
-    return jnp.sum(t * (share / jnp.sum(share)))
+    return jnp.sum(jnp.where(equal, t, 0) / jnp.sum(equal.astype(t.dtype)))
 
 
 @derivative(shared)

@@ -142,7 +142,8 @@ def _seen(x: Array, places: Places, kept: bool) -> Array:
 def _product_by_input(t: Any, _: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
     whole = jnp.where(x == 0, 1, x)
     others = _product(whole, y, places=places, kept=kept)
-    return t * jnp.where(_seen(x, places, kept), others / whole, 0)
+    seen = _seen(x, places, kept)
+    return jnp.where(seen, t, 0) * jnp.where(seen, others / whole, 0)
 
 
 def _product_by_source(t: Any, out: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
@@ -174,7 +175,8 @@ def _extreme_by_input(
     t: Any, out: Any, x: Any, y: Any, largest: bool, counted: bool, **options: Any
 ) -> Any:
     del largest
-    return t * _shares(out, x, y, counted=counted, **options)[0]
+    share = _shares(out, x, y, counted=counted, **options)[0]
+    return jnp.where(_seen(x, **options), t, 0) * share
 
 
 def _extreme_by_source(

@@ -182,8 +182,17 @@ def load() -> dict[str, Operator]:
 
 
 def torch_side(made: Operator) -> Callable[..., Any]:
-    """torch's function of this name."""
-    return _compared(made, _torch_side(made))
+    """torch's function of this name; a `dtype=` is torch's of that name."""
+    import torch
+
+    fun = _compared(made, _torch_side(made))
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(kwargs.get("dtype"), str):
+            kwargs["dtype"] = getattr(torch, kwargs["dtype"])
+        return fun(*args, **kwargs)
+
+    return call
 
 
 def _torch_side(made: Operator) -> Callable[..., Any]:

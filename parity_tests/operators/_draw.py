@@ -50,6 +50,9 @@ def broadcast(draw: Any, count: int = 2) -> list[tuple[int, ...]]:
     return made
 
 
+WIDENED = st.sampled_from([{}, {}, {"dtype": "float64"}])  # the dtype that the result has
+
+
 def dims(ndim: int) -> st.SearchStrategy[int]:
     """One dim of an array, from either end; 0 and -1 of a 0-d array."""
     return st.integers(-max(ndim, 1), max(ndim, 1) - 1)

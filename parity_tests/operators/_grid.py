@@ -101,6 +101,8 @@ def _disagreements(
 ) -> tuple[list[str], int]:
     """Every leaf that is neither the same nor pinned, in words; and how many were compared."""
     left, right = _paired(truth.observed, found)
+    if job.infinite:
+        return _kept_finite(left, right)
     for path in [path for path in left if job.point and path.startswith("transpose")]:
         # torch masks the product, so by the cotangent it has 0 * inf where ours has the 0.
         broken = np.isnan(left[path]) if path in right else False
@@ -134,6 +136,18 @@ def _disagreements(
     if result.verdict not in ("bitwise", "close"):
         texts += [f"{leaf.path}: {leaf.text}" for leaf in result.leaves if leaf.verdict == "fail"]
     return texts, len(left)
+
+
+def _kept_finite(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[list[str], int]:
+    """Where torch's gradient is finite although a cotangent is not, ours must be."""
+    texts = []
+    paths = [path for path in torch if path.startswith("gradient") and path in jax]
+    for path in paths:
+        lost = np.isfinite(torch[path]) & ~np.isfinite(jax[path])
+        if np.any(lost):
+            at = np.argwhere(lost)[0].tolist()
+            texts.append(f"{path}: at {at} torch has {torch[path][lost][0]} and JAX none")
+    return texts, len(paths)
 
 
 def _paired(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

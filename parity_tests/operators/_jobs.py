@@ -19,7 +19,10 @@ WIDE = ("float64", "complex128")
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One call in one dtype. `full`: with second derivatives and forward mode."""
+    """One call in one dtype. `full`: with second derivatives and forward mode.
+
+    `infinite`: every second cotangent is. A chain may bring it, and what torch masks stays 0.
+    """
 
     label: str
     arrays: list[np.ndarray]
@@ -29,6 +32,7 @@ class Job:
     dtype: str
     point: bool = False
     options: tuple[tuple[str, Any], ...] = ()
+    infinite: bool = False
 
     @property
     def differentiable(self) -> list[int]:
@@ -51,6 +55,9 @@ def jobs(made: Operator) -> list[Job]:
     calls = drawn(made)
     option = (("torch_gradient", True),) if made.torch_gradient else ()
     found = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
+    if first == "float64" and made.invariant is None:
+        masked = job(f"infinite {calls[0]}", calls[0], first, options=option)
+        found.append(dataclasses.replace(masked, full=False, infinite=True))
     found += [job(f"point {s}", s, None, point=True, options=option) for s in made.points]
     for pinned in made.deviations:
         at = job(f"deviation {pinned.sample}", pinned.sample, None, point=True)
@@ -102,7 +109,10 @@ def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> li
     rng = np.random.default_rng(zlib.crc32(f"{what} {job.label}".encode()))
     # Rounded to the job's dtype, so that a run of it in a wider one has the same.
     grain = {"complex128": "float64", "complex64": "float32"}.get(job.dtype, job.dtype)
-    return [as_dtype(_normal(rng, x), grain or None).astype(x.dtype) for x in like]
+    drawn = [as_dtype(_normal(rng, x), grain or None).astype(x.dtype) for x in like]
+    if job.infinite and what == "cotangent":
+        return [np.where(np.arange(x.size).reshape(x.shape) % 2, x, np.inf) for x in drawn]
+    return drawn
 
 
 def _counted(out: np.ndarray, ones: bool) -> np.ndarray:

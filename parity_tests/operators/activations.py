@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import dims, floats, shapes
+from parity_tests.operators._draw import WIDENED, dims, floats, shapes
 
 
 inf, nan = np.inf, np.nan
@@ -345,13 +345,13 @@ NO_DIM = Raises(call(np.ones((2, 2)), 2), IndexError, "out of range", "out of ra
 )
 def softmax(draw):
     x = draw(floats())
-    return call(x, draw(dims(x.ndim)))
+    return call(x, draw(dims(x.ndim)), **draw(WIDENED))
 
 
 @operator("softmin", points=ROWS, raises=[NO_DIM])
 def softmin(draw):
     x = draw(floats())
-    return call(x, draw(dims(x.ndim)))
+    return call(x, draw(dims(x.ndim)), **draw(WIDENED))
 
 
 @operator(
@@ -362,4 +362,4 @@ def softmin(draw):
 )
 def log_softmax(draw):
     x = draw(floats())
-    return call(x, draw(dims(x.ndim)))
+    return call(x, draw(dims(x.ndim)), **draw(WIDENED))

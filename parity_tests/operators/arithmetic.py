@@ -29,9 +29,19 @@ for name in ("add", "sub"):
     @operator(
         name,
         elementwise=True,
-        points=[call(*PAIRS), call(*PAIRS, alpha=2), call(np.arange(3), np.arange(3), alpha=2)],
-        raises=[Raises(call(BOOLS, BOOLS), RuntimeError, "Subtraction", "Subtraction")]
-        * (name == "sub"),
+        points=[
+            call(*PAIRS),
+            call(*PAIRS, alpha=2),
+            call(np.arange(3), np.arange(3), alpha=2),
+            call(np.arange(3, dtype=np.uint8), -1),
+        ],
+        raises=[
+            Raises(
+                call(np.arange(3), 1, alpha=0.5), RuntimeError, "integral input", "alpha is 0.5"
+            ),
+            *[Raises(call(BOOLS, BOOLS), RuntimeError, "Subtraction", "Subtraction")]
+            * (name == "sub"),
+        ],
     )
     def sum_of(draw):
         return call(*two(draw), alpha=draw(st.sampled_from([1, 2, 0.5])))
@@ -48,6 +58,12 @@ def mul(draw):
     points=[
         call(*PAIRS),
         call(*PAIRS, rounding_mode="trunc"),
+        call(
+            [1.0, -1.0, 1.0, 5.0, -5.0, inf, -0.0, 0.3],
+            [0.1, 0.1, 0.0, inf, inf, 2.0, 2.0, 0.1],
+            rounding_mode="floor",
+        ),
+        call(np.arange(1.0, 13) / 7 - 1, np.array([-2 / 7]), rounding_mode="trunc"),
         call(np.arange(-3, 3), 2, rounding_mode="floor"),
         call(np.arange(-3, 3), 2, rounding_mode="trunc"),
         call(np.arange(3), 2),

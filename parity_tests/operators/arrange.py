@@ -73,4 +73,6 @@ def repeat_interleave(draw):
     dim = draw(dims(x.ndim))
     if draw(st.booleans()):
         return call(x, draw(st.integers(0, 3)), draw(st.sampled_from([dim, None])))
-    return call(x, draw(integers((x.shape[dim],), 0, 3)), dim)
+    repeats = draw(integers((x.shape[dim],), 0, 3))
+    more = {"output_size": int(repeats.sum())} if draw(st.booleans()) else {}
+    return call(x, repeats, dim, **more)

@@ -129,6 +129,9 @@ def cross_entropy(draw):
         y = np.asarray(draw(floats(x.shape, 0, 1)))
         if weight:
             weight = {"weight": weight["weight"] * 0.5}
+    else:
+        options["ignore_index"] = draw(st.sampled_from([-100, 0, 1, -1]))
+        y = np.where(y == -100, options["ignore_index"], y)
     return call(x, y, **options, **weight)
 
 

@@ -67,7 +67,8 @@ def ctc_loss(draw):
     batch, zero = draw(st.integers(1, 2)), draw(st.booleans())
     scores = draw(floats((steps, batch, classes)))
     log_probs = scores - np.log(np.sum(np.exp(scores), -1, keepdims=True))
-    targets = draw(integers((batch, longest), 1, classes))
+    blank = draw(st.sampled_from([0, 0, classes - 1]))
+    targets = draw(integers((batch, longest), 1, classes)) - (blank > 0)
     lengths = [draw(integers((batch,), 2, steps + 1)), draw(integers((batch,), 0, longest + 1))]
     kind = draw(st.sampled_from(["rows", "flat", "unnormalised", "alone"]))
     if kind == "flat":
@@ -77,4 +78,5 @@ def ctc_loss(draw):
         log_probs, targets = log_probs[:, 0], targets[0, : lengths[1]]
     reduction = draw(st.sampled_from(["none", "mean", "sum"]))
     x = scores if kind == "unnormalised" else log_probs
-    return call(x, targets, *lengths, reduction=reduction, zero_infinity=zero)
+    more = {"blank": blank} if blank else {}
+    return call(x, targets, *lengths, reduction=reduction, zero_infinity=zero, **more)

@@ -11,6 +11,8 @@ from parity_tests.operators.matrices import _bad, _wide_or_tall, regular
 
 
 WIDE = ("float64", "float32")
+COMPLEX = (*WIDE, "complex128")
+BATCHES = st.sampled_from([(), (), (2,), (1, 2)])
 R, V = np.ones((2, 3)), np.ones(3)
 FILLED = "torch's gradient fills the triangle that is not read"
 UNSYMMETRIC = "torch's forward mode takes the tangent as it is, its gradient as if symmetric"
@@ -18,8 +20,8 @@ UNSYMMETRIC = "torch's forward mode takes the tangent as it is, its gradient as 
 
 def _symmetric(draw):
     n = draw(st.integers(1, 3))
-    x = draw(floats((n, n), -1, 1))
-    return x + x.T + np.diag(4.0 + 2 * np.arange(n))
+    x = draw(floats((*draw(BATCHES), n, n), -1, 1))
+    return x + x.swapaxes(-1, -2) + np.diag(4.0 + 2 * np.arange(n))
 
 
 @operator(
@@ -40,7 +42,7 @@ def cholesky(draw):
 
 def _triangle(draw):
     n, upper = draw(st.integers(1, 3)), draw(st.booleans())
-    x = regular(draw, n)
+    x = regular(draw, n, draw(BATCHES))
     return np.triu(x) if upper else np.tril(x), upper
 
 
@@ -86,7 +88,7 @@ def cholesky_inverse(draw):
 )
 def cholesky_solve(draw):
     x, upper = _triangle(draw)
-    return call(draw(floats((len(x), draw(st.integers(1, 2))))), x, upper)
+    return call(draw(floats((x.shape[-1], draw(st.integers(1, 2))))), x, upper)
 
 
 @operator(
@@ -130,7 +132,7 @@ def svd(draw):
     return call(_distinct(draw), draw(st.booleans()))
 
 
-@operator("linalg.svdvals", raises=[_bad(V, words="at least 2 dim")], dtypes=WIDE)
+@operator("linalg.svdvals", raises=[_bad(V, words="at least 2 dim")], dtypes=COMPLEX)
 def svdvals(draw):
     return call(_distinct(draw))
 
@@ -170,7 +172,7 @@ def eigvalsh(draw):
 
 def _spread(draw):
     n = draw(st.integers(1, 3))
-    return draw(floats((n, n), -1, 1)) + np.diag(3.0 * np.arange(1, n + 1))
+    return draw(floats((*draw(BATCHES), n, n), -1, 1)) + np.diag(3.0 * np.arange(1, n + 1))
 
 
 @operator(
@@ -188,12 +190,7 @@ def eig(draw):
     "linalg.eigvals",
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
     raises=[_bad(R, words="batches of square matrices")],
-    dtypes=WIDE,
+    dtypes=COMPLEX,
 )
 def eigvals(draw):
     return call(_spread(draw))
-
-
-@operator("linalg.lu_factor", raises=[_bad(V, words="2")], dtypes=WIDE)
-def lu_factor(draw):
-    return call(_wide_or_tall(draw))

@@ -60,7 +60,8 @@ def cosine_similarity(draw):
     left, right = draw(broadcast())
     ndim = max(len(left), len(right), 1)
     x, y = draw(floats(left or (1,))), draw(floats(right or (1,)))
-    return call(x, y, dim=draw(dims(ndim)))
+    eps = draw(st.sampled_from([{}, {}, {"eps": 1e-6}, {"eps": 2.0}]))
+    return call(x, y, dim=draw(dims(ndim)), **eps)
 
 
 def signs(draw, shape):
@@ -129,7 +130,8 @@ TRIPLET_ERRORS = [
 def triplet_margin_loss(draw):
     a, p, n = triple(draw)
     power, swap = draw(st.sampled_from([1.0, 2.0, 3.0])), draw(st.booleans())
-    return call(a, p, n, 1.0, power, swap=swap, reduction=draw(REDUCTIONS))
+    margin = draw(st.sampled_from([1.0, 0.3]))
+    return call(a, p, n, margin, power, swap=swap, reduction=draw(REDUCTIONS))
 
 
 @operator(
@@ -140,7 +142,8 @@ def triplet_margin_loss(draw):
 )
 def triplet_margin_with_distance_loss(draw):
     a, p, n = triple(draw)
-    return call(a, p, n, swap=draw(st.booleans()), reduction=draw(REDUCTIONS))
+    margin, swap = draw(st.sampled_from([1.0, 0.3])), draw(st.booleans())
+    return call(a, p, n, margin=margin, swap=swap, reduction=draw(REDUCTIONS))
 
 
 @operator(
@@ -186,4 +189,6 @@ def cdist(draw):
     rows, others, width = (draw(st.integers(1, 4)) for _ in range(3))
     left, right = draw(broadcast())
     x = draw(floats((*left, rows, width)))
-    return call(x, draw(floats((*right, others, width))), draw(POWERS))
+    modes = ["use_mm_for_euclid_dist_if_necessary", "donot_use_mm_for_euclid_dist"]
+    mode = {"compute_mode": draw(st.sampled_from(modes))}
+    return call(x, draw(floats((*right, others, width))), draw(POWERS), **mode)

@@ -21,23 +21,31 @@ GAMMAS = {
         1e-4, "XLA's lgamma and digamma in float32 are some 1e-6 off, and these sums cancel"
     )
 }
+OF_LOGITS = ("geometric", "bernoulli", "binomial", "negative_binomial")
 OF_GAMMAS = ("student_t", "gamma", "beta", "binomial", "negative_binomial", "poisson")
 
 
-def _drawn(ranges: Sequence[Range], *, same: bool = False) -> Callable[..., Sample]:
+def _drawn(
+    ranges: Sequence[Range], *, same: bool = False, logits: bool = False
+) -> Callable[..., Sample]:
     """A value and parameters in these ranges, which broadcast; an int is a bound of counts.
 
     `same`: of one shape, because torch writes into some of its divergences, without broadcasting.
+    `logits`: the last one, a probability, may be given by its logits.
     """
 
     def strategy(draw):
         shapes = draw(broadcast(len(ranges)))
         shapes = [shapes[0] for _ in ranges] if same else shapes
-        return call(*(
+        arrays = [
             draw(integers(shape, 0, r)).astype(float) if isinstance(r, int)
             else draw(floats(shape, *r))
             for r, shape in zip(ranges, shapes, strict=True)
-        ))  # fmt: skip
+        ]  # fmt: skip
+        if logits and draw(st.booleans()):
+            *arrays, probs = arrays
+            return call(*arrays, logits=np.asarray(np.log(probs / (1 - probs))))
+        return call(*arrays)
 
     strategy.__module__ = __name__
     return strategy
@@ -87,7 +95,7 @@ for name, made, ranges, points in (
         points=[call(*points)],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else {},
-    )(_drawn(ranges))
+    )(_drawn(ranges, logits=name in OF_LOGITS))
 
 
 ZERO = [[0.0, 0.5, 0.5], [0.2, 0.3, 0.5]]

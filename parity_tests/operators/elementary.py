@@ -51,7 +51,7 @@ for name, low, high, natural in (
     operator(
         name,
         elementwise=True,
-        points=[call(edges)],
+        points=[call(edges), *[call(np.arange(-2, 3))] * (name == "square")],
         dtypes=COMPLEX if name in ("exp", "log", "sin", "cos", "sqrt", "reciprocal") else REAL,
         natural={f"jnp.{natural.__name__}(x)": natural},
         source="P045" if name in ("acos", "asin", "log", "sqrt") else "",

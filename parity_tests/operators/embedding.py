@@ -123,7 +123,9 @@ def embedding_bag(draw):
     if draw(st.booleans()):
         index = draw(integers((draw(st.integers(1, 3)), draw(st.integers(1, 4))), 0, rows))
         factors = draw(floats(index.shape)) if mode == "sum" else None
-        return call(index, weight, mode=mode, per_sample_weights=factors, padding_idx=padding)
+        more = draw(st.sampled_from([{}, {"max_norm": 2.0}, {"max_norm": 2.0, "norm_type": 1.0}]))
+        more |= {"per_sample_weights": factors, "padding_idx": padding}
+        return call(index, weight, mode=mode, **more)
     index = draw(integers((5,), 0, rows))
     offsets = np.array([0, *sorted(draw(integers((2,), 0, 6)).tolist())])
     return call(

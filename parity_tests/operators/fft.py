@@ -16,6 +16,7 @@ def _bad(*args, words: str, **kwargs) -> Raises:
 
 
 NO_NORM = _bad(X, norm="both", words="Invalid normalization mode")
+COMPLEX = Raises(call(X + 1j), RuntimeError, "Complex", "expects a real input")
 REAL, BOTH = ("float64", "float32"), ("complex128", "float64", "complex64")
 
 
@@ -25,8 +26,13 @@ for name in ("fft", "ifft", "irfft", "hfft", "rfft", "ihfft"):
     @operator(
         f"fft.{name}",
         points=[] if _REAL else [call(np.arange(3))],
-        raises=[NO_NORM, _bad(X, 0, words="Invalid number of data points")]
-        + ([_bad(X + 1j, words="expects a real input")] if _REAL else []),
+        raises=[
+            NO_NORM,
+            _bad(X, 0, words="Invalid number of data points"),
+            _bad(X.astype(np.float16), words="Unsupported dtype"),
+            Raises(call(np.array(2.0)), IndexError, "no dimensions", "no dimensions"),
+        ]
+        + ([COMPLEX] if _REAL else []),
         dtypes=REAL if _REAL else BOTH,
     )
     def along(draw, least=2 if name in ("irfft", "hfft") else 1):
@@ -35,20 +41,29 @@ for name in ("fft", "ifft", "irfft", "hfft", "rfft", "ihfft"):
         return call(x, n, draw(dims(x.ndim)), draw(NORMS))
 
 
-for name in ("fft2", "ifft2", "irfft2", "rfft2", "fftn", "ifftn", "irfftn", "rfftn"):
+for name in (f"{kind}fft{many}" for kind in ("", "i", "r", "ir", "h", "ih") for many in "2n"):
+    _REAL = name.startswith(("r", "ih"))
 
     @operator(
         f"fft.{name}",
-        raises=[NO_NORM, _bad(X, (2, 2, 2), (0, 1), words="must have the same length")],
-        dtypes=REAL if name.startswith("r") else BOTH,
+        raises=[
+            NO_NORM,
+            _bad(X, (2, 2, 2), (0, 1), words="must have the same length"),
+            *([COMPLEX] if _REAL else []),
+            *([_bad(X, dim=(), words="at least one axis")] if name[-5:-4] in ("r", "h") else []),
+        ],
+        dtypes=REAL if _REAL else BOTH,
     )
     def over(draw, name=name):
+        """Pairs of dims, all of them, the last ones that `s` names, one as a number."""
         x = draw(floats(draw(shapes(low=2, high=3, least=2))))
         pair = tuple(draw(st.permutations(range(x.ndim)))[:2])
-        every = [(2, 3), (-1, 4), None]
-        if name.endswith("n") and draw(st.booleans()):
-            return call(x, norm=draw(NORMS))
-        return call(x, draw(st.sampled_from(every)), pair, draw(NORMS))
+        sizes, norm = draw(st.sampled_from([(2, 3), (-1, 4), (3, -1), [4, 2], None])), draw(NORMS)
+        if draw(st.booleans()):
+            return call(x, sizes, pair, norm)
+        if name.endswith("n"):
+            return call(x, sizes, norm=norm)
+        return call(x, draw(st.sampled_from([None, 3])), dim=draw(dims(x.ndim)), norm=norm)
 
 
 for name in ("fftshift", "ifftshift"):

@@ -80,8 +80,9 @@ def take_along_dim(draw):
 
 @operator(
     "index_select",
-    points=[call(X, 1, np.array(1))],
+    points=[call(X, 1, np.array(1)), call(np.array(2.0), -1, np.array([0]))],
     raises=[
+        _bad(np.array(2.0), 0, np.array([0, 0]), torch="Index to scalar", ours="Index to scalar"),
         _bad(X, 1, np.array([-1]), torch="INDICES", ours=BOUNDS),
         _bad(X, 1, np.array([5]), torch="INDICES", ours=BOUNDS),
         _bad(X, 1, np.array([[0]]), torch="vector", ours="vector", error=IndexError),

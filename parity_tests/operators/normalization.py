@@ -120,7 +120,8 @@ def group_norm(draw):
     groups = draw(st.integers(1, 3))
     channels = groups * draw(st.integers(1, 2))
     shape = (draw(st.integers(1, 3)), channels, *draw(shapes(low=1, high=2, least=3)))
-    return call(draw(floats(shape)), groups, *_parameters(draw, (channels,)))
+    eps = draw(st.sampled_from([{}, {"eps": 0.1}]))
+    return call(draw(floats(shape)), groups, *_parameters(draw, (channels,)), **eps)
 
 
 def _torch_batch_norm(input, running_mean, running_var, *args, **kwargs):
@@ -209,6 +210,7 @@ def instance_norm(draw):
         draw(floats((channels,), low=0.5)) if running else None,
         *_parameters(draw, (channels,)),
         own,
+        **draw(st.sampled_from([{}, {"momentum": 0.3, "eps": 0.1}])),
     )
 
 

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import REAL, Raises, call, operator
-from parity_tests.operators._draw import broadcast, dim_sets, dims, floats, shapes
+from parity_tests.operators._draw import WIDENED, broadcast, dim_sets, dims, floats, shapes
 
 
 inf, nan = np.inf, np.nan
@@ -41,7 +41,8 @@ def vector_norm(draw):
     x = draw(floats(low=0.2))
     x = x * np.where(draw(floats(x.shape)) > 0, 1, -1)
     order = draw(st.sampled_from(ORDERS))
-    return call(np.asarray(x), order, draw(dim_sets(x.ndim)), draw(st.booleans()))
+    dims, keepdim = draw(dim_sets(x.ndim)), draw(st.booleans())
+    return call(np.asarray(x), order, dims, keepdim, **draw(WIDENED))
 
 
 @operator(
@@ -58,7 +59,7 @@ def norm(draw):
     x = draw(floats())
     p = draw(st.sampled_from(["fro", 2, 1, 3, inf]))
     dim = draw(dims(x.ndim)) if p == "fro" else draw(dim_sets(x.ndim))
-    return call(x, p, dim, draw(st.booleans()))
+    return call(x, p, dim, draw(st.booleans()), **draw(WIDENED))
 
 
 @operator(
@@ -84,7 +85,12 @@ def linalg_norm(draw):
     x = draw(floats(draw(shapes(ndim, ndim))))
     vector, matrix = [2, 1, 3, inf, -1, 0.5], ["fro", 1, inf, -1, None]
     order = draw(st.sampled_from(vector if ndim == 1 else matrix))
-    return call(x, order, keepdim=draw(st.booleans()))
+    dim = None
+    if draw(st.booleans()):
+        x = draw(floats(draw(shapes(3, 3))))
+        dim = draw(st.permutations(range(-1, 2)))[:ndim]
+        dim = dim[0] if ndim == 1 and draw(st.booleans()) else tuple(dim)
+    return call(x, order, dim, draw(st.booleans()), **draw(WIDENED))
 
 
 @operator(
@@ -94,6 +100,8 @@ def linalg_norm(draw):
         *(call(np.zeros((3, 3)), p) for p in (1, -1, inf)),
         *(call(np.diag([1.0, 0.0, 2.0]), p) for p in (1, -1, inf, -inf)),
         *(call(np.eye(3), p) for p in (1, inf)),
+        call([[nan, 1.0], [0.0, 2.0]], 1),
+        call(np.zeros((0, 3)), inf),
     ],
     raises=[
         Raises(call(np.ones(2)), RuntimeError, "at least 2 dim", "at least 2 dim"),
@@ -108,7 +116,7 @@ def matrix_norm(draw):
     x = draw(floats(draw(shapes(2, 3))))
     order = draw(st.sampled_from(["fro", "nuc", 1, -1, 2, inf, -inf]))
     pair = draw(st.permutations(range(x.ndim)))[:2]
-    return call(x, order, tuple(pair), draw(st.booleans()))
+    return call(x, order, tuple(pair), draw(st.booleans()), **draw(WIDENED))
 
 
 @operator(

@@ -24,7 +24,8 @@ def along(draw):
 
 def ordered(draw):
     sample = along(draw)
-    return call(*sample.args, **sample.kwargs, descending=draw(st.booleans()))
+    stable = draw(st.sampled_from([{}, {"stable": True}]))
+    return call(*sample.args, **sample.kwargs, descending=draw(st.booleans()), **stable)
 
 
 @operator(

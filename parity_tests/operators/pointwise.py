@@ -52,7 +52,8 @@ def absolute(draw):
 
 
 for name in ("sign", "floor", "ceil", "trunc", "frac"):
-    operator(name, elementwise=True, points=[call(EDGES)])(one)
+    more = [call(np.array([True, False])), call(np.arange(-1, 2))] if name == "sign" else []
+    operator(name, elementwise=True, points=[call(EDGES), *more])(one)
 
 
 @operator("round", elementwise=True, points=[call(EDGES), call([0.5, 1.5, -2.5])])
@@ -169,6 +170,7 @@ def remainder(draw):
         *(call(EDGES, c) for c in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, -1.0)),
         call(0.0, [-1.0, -0.5, 0.0, 1.0]),
         call(*PAIRS),
+        call(np.array([-2, -1, -1, 2, 1, 0]), np.array([-1, -1, -2, 3, -1, 0])),
     ],
     raises=[Raises(call(np.arange(3), -1), RuntimeError, "negative integer", "negative integer")],
     natural={"jnp.power(x, y)": jnp.power},
@@ -325,7 +327,7 @@ def masked_fill(draw):
 @operator(
     "nan_to_num",
     elementwise=True,
-    points=[call(EDGES), call(EDGES, 1.0, 2.0, -2.0)],
+    points=[call(EDGES), call(EDGES, 1.0, 2.0, -2.0), call(EDGES, None)],
     natural={"jnp.nan_to_num(x)": lambda x, *_: jnp.nan_to_num(x)},
 )
 def nan_to_num(draw):

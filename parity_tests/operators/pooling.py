@@ -223,8 +223,11 @@ def _unpool(draw, places):
     shape = (*batch, 2, *[2] * places)
     room = 4**places
     order = np.argsort(draw(floats((*shape[:-places], room))), -1)[..., : 2**places]
+    x, order = draw(floats(shape)), order.reshape(shape)
+    if draw(st.booleans()):  # sides of (2 - 1) * 2 + 4 - 2 = 4 as well
+        return call(x, order, 4, 2, 1)
     options = {"output_size": (5, *[4] * (places - 1))} if draw(st.booleans()) else {}
-    return call(draw(floats(shape)), order.reshape(shape), 2, **options)
+    return call(x, order, 2, **options)
 
 
 VALUES = [[[5.0, 6.0]]]

@@ -30,7 +30,15 @@ def _drawn(draw, count, states=1):
     )
 
 
-@operator("rnn_tanh_cell", raises=[MISFIT], source="P115 P116")
+SATURATED = "z (1 - z) and 1 - n**2 cancel where a gate saturates"
+
+
+@operator(
+    "rnn_tanh_cell",
+    raises=[MISFIT],
+    tolerance={"float64": Tolerance(1e-11, SATURATED)},
+    source="P115 P116",
+)
 def rnn_tanh_cell(draw):
     return _drawn(draw, 1)
 
@@ -60,7 +68,7 @@ def _one_bias(x, h, w, u, b, _):
     "gru_cell",
     points=[call(ONE, ONE, THREE, THREE, np.ones(3), np.ones(3))],
     natural={"flax.nnx.GRUCell()(h, x)": _one_bias},
-    tolerance={"float64": Tolerance(1e-11, "z (1 - z) and 1 - n**2 cancel where a gate saturates")},
+    tolerance={"float64": Tolerance(1e-11, SATURATED)},
     source="P115",
 )
 def gru_cell(draw):

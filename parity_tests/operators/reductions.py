@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import REAL, Deviation, Raises, call, operator
-from parity_tests.operators._draw import dim_sets, dims, floats
+from parity_tests.operators._draw import WIDENED, dim_sets, dims, floats
 
 
 inf, nan = np.inf, np.nan
@@ -23,10 +23,17 @@ def over(draw, **options):
 
 
 def spread(draw):
+    """Along the first dim, which is long enough for every correction; the last; several; all."""
     x = draw(floats(dims=1))
     x = np.concatenate([x, x * 0.7 + 0.1, x * 0.3 - 1])
-    options = draw(st.sampled_from([{}, {"correction": 0}, {"correction": 2}, {"unbiased": False}]))
-    return call(x, 0, keepdim=draw(st.booleans()), **options)
+    options = draw(
+        st.sampled_from(
+            [{}, {"correction": 0}, {"correction": 2}, {"unbiased": False}, {"unbiased": True}]
+        )
+    )
+    dim = draw(st.sampled_from([0, -x.ndim, (0,), tuple(range(x.ndim)), None]))
+    older = draw(st.sampled_from([None, None, None, (True,), (0, False), (0, True, True)]))
+    return call(x, *older) if older else call(x, dim, keepdim=draw(st.booleans()), **options)
 
 
 def chosen(draw):
@@ -43,18 +50,18 @@ TWICE = Raises(call(np.ones(2), (0, 0)), RuntimeError, "multiple times", "multip
 @operator("sum", points=[call(EDGES, 1), call(EMPTY), call(EMPTY, 0), call(INTEGERS)],
           raises=[TWICE], dtypes=COMPLEX)  # fmt: skip
 def total(draw):
-    return over(draw)
+    return over(draw, **draw(WIDENED))
 
 
 @operator("mean", points=[call(EDGES, 1), call(EMPTY, 1), call(np.array(2.0))],
           raises=[NO_INTEGERS, TWICE], dtypes=COMPLEX)  # fmt: skip
 def mean(draw):
-    return over(draw)
+    return over(draw, **draw(WIDENED))
 
 
 @operator("nansum", points=[call(EDGES, 1), call(EMPTY), call(INTEGERS)])
 def nansum(draw):
-    return over(draw)
+    return over(draw, **draw(WIDENED))
 
 
 @operator(
@@ -64,7 +71,7 @@ def nansum(draw):
     natural={"jnp.nanmean(x, dim)": lambda x, dim=None: jnp.nanmean(x, dim)},
 )
 def nanmean(draw):
-    return over(draw)
+    return over(draw, **draw(WIDENED))
 
 
 @operator(
@@ -83,8 +90,8 @@ def nanmean(draw):
 def prod(draw):
     x = draw(floats())
     if draw(st.booleans()):
-        return call(x)
-    return call(x, draw(dims(x.ndim)), draw(st.booleans()))
+        return call(x, **draw(WIDENED))
+    return call(x, draw(dims(x.ndim)), draw(st.booleans()), **draw(WIDENED))
 
 
 CONSTANT = [[2.0, 2.0, 2.0], [1.0, 2.0, 4.0]]
@@ -172,7 +179,8 @@ for name, natural in (("max", jnp.max), ("min", jnp.min)):
 )
 def logsumexp(draw):
     x = draw(floats())
-    return call(x, draw(dims(x.ndim)), draw(st.booleans()))
+    dim = draw(dim_sets(x.ndim))
+    return call(x, tuple(range(x.ndim)) if dim is None else dim, draw(st.booleans()))
 
 
 def flags(draw):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import Raises, call, operator
-from parity_tests.operators._draw import dims, floats
+from parity_tests.operators._draw import WIDENED, dims, floats
 
 
 inf, nan = np.inf, np.nan
@@ -14,14 +14,14 @@ EMPTY = np.zeros((0, 2))
 ZEROS = [[0.0, 2.0, 3.0], [2.0, 0.0, 3.0], [2.0, 0.0, 0.0], [1.0, 2.0, 0.5]]
 
 
-def along(draw):
+def along(draw, **options):
     x = draw(floats())
-    return call(x, draw(dims(x.ndim)))
+    return call(x, draw(dims(x.ndim)), **options)
 
 
 @operator("cumsum", points=[call([1.0, inf, nan, 2.0], 0), call(EMPTY, 0), call(np.arange(3), 0)])
 def cumsum(draw):
-    return along(draw)
+    return along(draw, **draw(WIDENED))
 
 
 @operator(
@@ -30,7 +30,7 @@ def cumsum(draw):
     natural={"jnp.cumprod(x, dim)": jnp.cumprod},
 )
 def cumprod(draw):
-    return along(draw)
+    return along(draw, **draw(WIDENED))
 
 
 @operator(
@@ -83,5 +83,5 @@ for name in ("trapezoid", "cumulative_trapezoid"):
         dim = draw(dims(y.ndim))
         how = draw(st.sampled_from(["x", "same", "dx"]))
         if how == "dx":
-            return call(y, dx=draw(st.sampled_from([1, 0.5])), dim=dim)
+            return call(y, dx=draw(st.sampled_from([2, 0.5])), dim=dim)
         return call(y, draw(floats(y.shape if how == "same" else (y.shape[dim],))), dim=dim)

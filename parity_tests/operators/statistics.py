@@ -35,6 +35,8 @@ def cov(draw):
     more = {"correction": draw(st.integers(0, 1))}
     if draw(st.booleans()):
         more["fweights"] = draw(integers((n,), 1, 4))
+    elif draw(st.booleans()):
+        more = {"aweights": draw(floats((n,), 0.2, 2)), "correction": 0}
     return call(x, **more)
 
 
