@@ -116,17 +116,20 @@ def _padded(targets: jax.Array, lengths: jax.Array) -> jax.Array:
             f"Expected targets to have the size of all target_lengths, got {targets.size}"
         ),
     )
+    if not targets.size:
+        return jnp.zeros((len(lengths), 0), targets.dtype)
     starts = jnp.cumsum(lengths) - lengths
     at = starts[:, None] + jnp.arange(targets.size)
-    return targets[jnp.clip(at, 0, max(targets.size - 1, 0))] if targets.size else targets[None]
+    return targets[jnp.clip(at, 0, targets.size - 1)]
 
 
 def _ctc_derivative(
     t: Any, loss: Any, log_probs: Any, *, zero: bool, of_logits: bool, **rest: Any
 ) -> Any:
     options = {**rest, "zero": zero, "of_logits": of_logits}
-    _, tangent = jax.jvp(lambda x: _likelihood(x, **options), (log_probs,), (t,))
     counts = jnp.arange(len(t))[:, None] < rest["lengths"][0]
+    t = jnp.where(counts[..., None], t, 0)
+    _, tangent = jax.jvp(lambda x: _likelihood(x, **options), (log_probs,), (t,))
     if of_logits:
         tangent = tangent + jnp.sum(t * jnp.where(counts[..., None], jnp.exp(log_probs), 0), (0, 2))
     undefined = jnp.where(counts & jnp.isinf(loss), 0 if zero else jnp.nan, 0)

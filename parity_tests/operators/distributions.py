@@ -26,16 +26,17 @@ OF_GAMMAS = ("student_t", "gamma", "beta", "binomial", "negative_binomial", "poi
 
 
 def _drawn(
-    ranges: Sequence[Range], *, same: bool = False, logits: bool = False
+    ranges: Sequence[Range], *, same: bool = False, logits: bool = False, large: bool = False
 ) -> Callable[..., Sample]:
     """A value and parameters in these ranges, which broadcast; an int is a bound of counts.
 
     `same`: of one shape, because torch writes into some of its divergences, without broadcasting.
     `logits`: the last one, a probability, may be given by its logits.
+    `large`: few shapes, because the gamma functions are programs that take long to compile.
     """
 
     def strategy(draw):
-        shapes = draw(broadcast(len(ranges)))
+        shapes = draw(_few(len(ranges)) if large else broadcast(len(ranges)))
         shapes = [shapes[0] for _ in ranges] if same else shapes
         arrays = [
             draw(integers(shape, 0, r)).astype(float) if isinstance(r, int)
@@ -49,6 +50,12 @@ def _drawn(
 
     strategy.__module__ = __name__
     return strategy
+
+
+def _few(count: int) -> st.SearchStrategy[list[tuple[int, ...]]]:
+    """Shapes that broadcast together, in three of the ways that they may."""
+    mixed = [(2, 3), (3,), (2, 1), ()][:count]
+    return st.sampled_from([[()] * count, mixed, mixed[::-1]])
 
 
 def _log_prob(made: Any) -> Callable[..., Any]:
@@ -95,7 +102,7 @@ for name, made, ranges, points in (
         points=[call(*points)],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else {},
-    )(_drawn(ranges, logits=name in OF_LOGITS))
+    )(_drawn(ranges, logits=name in OF_LOGITS, large=name in OF_GAMMAS))
 
 
 ZERO = [[0.0, 0.5, 0.5], [0.2, 0.3, 0.5]]
@@ -190,7 +197,7 @@ for name, made, ranges, points in (
         points=[call(*points)],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else {},
-    )(_drawn(ranges, same=True))
+    )(_drawn(ranges, same=True, large=name in OF_GAMMAS))
 
 
 @operator(
