@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -37,7 +38,9 @@ def seconds(run: Run) -> float:
 def rounds(
     runs: Mapping[str, Run], budget: float = 3.0, at_least: int = 5, at_most: int = 41
 ) -> dict[str, list[float]]:
-    """Each program's seconds, a number a round; who goes first takes turns.
+    """Each program's seconds, a number a round, in another order each time.
+
+    The order matters: torch's threads spin for a while after its step, and slow what comes next.
 
     Args:
         runs: programs by name, ready to run.
@@ -48,9 +51,9 @@ def rounds(
     for run in runs.values():
         seconds(run)  # what the first run alone does
     names, found = list(runs), {name: [] for name in runs}
-    spent = 0.0
+    order, spent = random.Random(0), 0.0
     while len(found[names[0]]) < at_most and (spent < budget or len(found[names[0]]) < at_least):
-        names = names[1:] + names[:1]
+        order.shuffle(names)
         for name in names:
             found[name].append(seconds(runs[name]))
             spent += found[name][-1]

@@ -21,7 +21,7 @@ from benchmarks.networks import NETWORKS
 TITLE = "A training step"
 LR = 1e-2
 # What torch.compile is tried on: one compilation takes longer than all the runs of a row.
-COMPILED = ("control", "clip", "checkpoint")
+COMPILED = ("control",)
 HEADS = ("by hand", "torch", "torch.compile")
 
 
