@@ -63,9 +63,3 @@ def rounds(
 def over(found: Mapping[str, list[float]], ours: str, theirs: str) -> float:
     """The median over the rounds of ours / theirs."""
     return statistics.median(a / b for a, b in zip(found[ours], found[theirs], strict=True))
-
-
-def ratio(ours: Run, theirs: Run, pairs: int = 15) -> float:
-    """The median of ours / theirs over pairs of runs."""
-    found = rounds({"ours": ours, "theirs": theirs}, at_least=pairs, at_most=pairs)
-    return over(found, "ours", "theirs")

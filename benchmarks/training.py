@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import statistics
 from collections.abc import Callable, Iterator
@@ -90,13 +89,15 @@ def markdown(found: dict[str, Any]) -> Iterator[str]:
     rows = {name: row for name, row in found.items() if isinstance(row, dict) and "torch" in row}
     hand = [row["by hand"] for row in rows.values()]
     means = {
-        network: _mean([row["torch"] for name, row in rows.items() if name.startswith(network)])
+        network: statistics.geometric_mean(
+            [row["torch"] for name, row in rows.items() if name.startswith(network)]
+        )
         for network in dict.fromkeys(name.partition(",")[0] for name in rows)
     }
     yield (
         f"jaxgrad over the same program by hand in JAX: median {statistics.median(hand):.2f}, "
         f"at most {max(hand):.2f}. jaxgrad over torch eager: geometric mean "
-        f"**{_mean([row['torch'] for row in rows.values()]):.2f}**"
+        f"**{statistics.geometric_mean([row['torch'] for row in rows.values()]):.2f}**"
         f" ({', '.join(f'{network} {mean:.2f}' for network, mean in means.items())})."
     )
     yield ""
@@ -119,8 +120,3 @@ def markdown(found: dict[str, Any]) -> Iterator[str]:
 def _cell(row: dict[str, Any], head: str) -> str:
     value = row.get(head, row.get("why", "") if head == "by hand" else "")
     return f"{value:.2f}" if isinstance(value, float) else str(value)
-
-
-def _mean(values: list[float]) -> float:
-    """Geometric."""
-    return math.exp(statistics.fmean(math.log(value) for value in values))
