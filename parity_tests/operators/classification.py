@@ -204,3 +204,33 @@ def multi_margin_loss(draw):
 def multilabel_margin_loss(draw):
     x, _, classes = scored(draw)
     return call(x, draw(integers(x.shape, -1, classes)), reduction=draw(REDUCTIONS))
+
+
+@operator(
+    "linear_cross_entropy",
+    torch=_weights_of(F.linear_cross_entropy),
+    points=[call(THREE, np.eye(3), np.array([0, -100, 2])), call(THREE, np.eye(3), np.eye(3))],
+    raises=[
+        Raises(call(ROW, np.ones((3, 2)), LABEL), RuntimeError, "expected equal input and",
+               "last dimensions (in_features), got"),
+        Raises(call(ROW, np.eye(3), ROW, ignore_index=1), RuntimeError,
+               "ignore_index cannot be specified", "leave ignore_index=1 out"),
+    ],
+)  # fmt: skip
+def linear_cross_entropy(draw):
+    """Labels and probabilities, places, a bias, ignored labels, smoothing and weights."""
+    classes, features, places = 3, draw(st.integers(1, 3)), draw(st.sampled_from([(), (2,)]))
+    batch = draw(st.sampled_from([(), (2,)])) if not places else (2,)
+    options = {"reduction": draw(REDUCTIONS)}
+    if draw(st.booleans()):
+        options["linear_bias"] = draw(floats((classes, *places)))
+    if draw(st.booleans()):
+        options["weight"] = draw(integers((classes,), 1, 4))
+    options["label_smoothing"] = draw(st.sampled_from([0.0, 0.2]))
+    if draw(st.booleans()):
+        target = draw(floats((*batch, classes, *places), 0.0, 1.0))
+    else:
+        target = draw(integers((*batch, *places), 0, classes))
+        options["ignore_index"] = draw(st.sampled_from([None, 1]))
+    x, w = draw(floats((*batch, features))), draw(floats((classes, *places, features)))
+    return call(x, w, target, **options)

@@ -1,0 +1,103 @@
+"""Records of log-probabilities of vectors and matrices: torch's objects, without their checks."""
+
+import numpy as np
+import torch.distributions as td
+from hypothesis import strategies as st
+
+from parity_tests.operators import call, operator
+from parity_tests.operators._draw import broadcast, floats
+from parity_tests.operators.distributions import (
+    ANY,
+    GAMMAS,
+    POSITIVE,
+    UNIT,
+    WIDE,
+    _classes,
+    _factor,
+    _log_prob,
+)
+
+
+@operator(
+    "distributions.relaxed_one_hot_categorical_log_prob",
+    torch=_log_prob(td.RelaxedOneHotCategorical),
+    points=[call([[0.2, 0.8], [0.0, 1.0]], np.array(2.0), [[0.5, 0.5], [0.0, 1.0]])],
+    dtypes=WIDE,
+)
+def relaxed_one_hot_categorical(draw):
+    more = _classes(draw)
+    (x,) = more.values()
+    return call(draw(floats(x.shape, *UNIT)), draw(floats((), *POSITIVE)), **more)
+
+
+@operator(
+    "distributions.one_hot_categorical_log_prob",
+    torch=_log_prob(td.OneHotCategorical),
+    points=[call([[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]])],
+    dtypes=WIDE,
+)
+def one_hot_categorical(draw):
+    more = _classes(draw)
+    (x,) = more.values()
+    return call(draw(floats(x.shape, *UNIT)), **more)
+
+
+@operator(
+    "distributions.logistic_normal_log_prob",
+    torch=_log_prob(td.LogisticNormal),
+    points=[call([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]], [0.0], [1.0])],
+    dtypes=WIDE,
+)
+def logistic_normal(draw):
+    n = draw(st.integers(1, 3))
+    batch = draw(broadcast(1))[0]
+    value = draw(floats((*batch, n + 1), *UNIT))
+    value = value / value.sum(-1, keepdims=True)
+    return call(value, draw(floats((n,), *ANY)), draw(floats((n,), *POSITIVE)))
+
+
+@operator(
+    "distributions.low_rank_multivariate_normal_log_prob",
+    torch=_log_prob(td.LowRankMultivariateNormal),
+    dtypes=WIDE,
+)
+def low_rank_multivariate_normal(draw):
+    n, k = draw(st.integers(1, 3)), draw(st.integers(1, 2))
+    x = draw(floats((draw(st.integers(1, 2)), n)))
+    factor, diagonal = draw(floats((n, k))), draw(floats((n,), *POSITIVE))
+    return call(x, draw(floats((n,))), factor, diagonal)
+
+
+@operator(
+    "distributions.wishart_log_prob",
+    torch=_log_prob(td.Wishart),
+    torch_gradient=True,
+    forward_mode="torch's forward mode of cholesky takes the tangent as it is",
+    dtypes=WIDE,
+    tolerance=GAMMAS,
+)
+def wishart(draw):
+    n = draw(st.integers(1, 3))
+    x, factor = _factor(draw, n), _factor(draw, n)
+    df = draw(floats((), 3.0, 5.0))
+    if draw(st.booleans()):
+        return call(x @ x.T, df, scale_tril=factor)
+    return call(x @ x.T, df, factor @ factor.T)
+
+
+def _lkj(value, concentration=1.0):
+    made = td.LKJCholesky(value.shape[-1], concentration, validate_args=False)
+    return made.log_prob(value)
+
+
+@operator(
+    "distributions.lkj_cholesky_log_prob",
+    torch=_lkj,
+    points=[call([[1.0, 0.0], [1.0, 0.0]], np.array(1.0))],
+    dtypes=WIDE,
+    tolerance=GAMMAS,
+)
+def lkj_cholesky(draw):
+    x = _factor(draw, draw(st.integers(2, 4)))
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    return call(x, draw(floats(draw(st.sampled_from([(), (2,)])), *POSITIVE)))

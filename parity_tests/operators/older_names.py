@@ -1,0 +1,156 @@
+"""Records of linear algebra under torch's older names, and of what returns an `info`."""
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import floats
+from parity_tests.operators.decompositions import _distinct
+
+
+WIDE = ("float64", "float32")
+SINGULAR = [[1.0, 2.0], [2.0, 4.0]]
+
+
+def _square(draw, n=None):
+    n = draw(st.integers(1, 3)) if n is None else n
+    batch = draw(st.sampled_from([(), (2,)]))
+    return draw(floats((*batch, n, n), -1, 1)) + 3 * np.eye(n)
+
+
+def _definite(draw):
+    x = _square(draw)
+    return x @ np.swapaxes(x, -1, -2)
+
+
+@operator(
+    "linalg.inv_ex",
+    dtypes=WIDE,
+    raises=[
+        Raises(call(SINGULAR, check_errors=True), RuntimeError, "inversion could not be completed",
+               "inversion could not be completed (info=2)"),
+    ],
+)  # fmt: skip
+def inv_ex(draw):
+    return call(_square(draw), check_errors=draw(st.booleans()))
+
+
+@operator(
+    "linalg.solve_ex",
+    dtypes=WIDE,
+    raises=[
+        Raises(call(SINGULAR, np.ones(2), check_errors=True), RuntimeError, "solver failed",
+               "solver failed (info=2)"),
+    ],
+)  # fmt: skip
+def solve_ex(draw):
+    A, left = _square(draw), draw(st.booleans())
+    n, k = A.shape[-1], draw(st.integers(1, 2))
+    B = draw(floats((*A.shape[:-2], *((n, k) if left else (k, n)))))
+    return call(A, B, left=left, check_errors=draw(st.booleans()))
+
+
+@operator(
+    "linalg.cholesky_ex",
+    dtypes=WIDE,
+    forward_mode="torch's forward mode of cholesky takes the tangent as it is",
+    raises=[
+        Raises(call([[1.0, 2.0], [2.0, 1.0]], check_errors=True), RuntimeError,
+               "factorization could not be completed", "not positive-definite (info=2)"),
+    ],
+)  # fmt: skip
+def cholesky_ex(draw):
+    return call(_definite(draw), upper=draw(st.booleans()), check_errors=draw(st.booleans()))
+
+
+@operator(
+    "linalg.lu_factor_ex",
+    dtypes=WIDE,
+    raises=[
+        Raises(call(SINGULAR, check_errors=True), RuntimeError, "U[2,2] is zero", "(info=2)"),
+    ],
+)  # fmt: skip
+def lu_factor_ex(draw):
+    return call(_square(draw), pivot=True, check_errors=draw(st.booleans()))
+
+
+@operator("lu_solve", dtypes=WIDE)
+def lu_solve(draw):
+    A = _square(draw)
+    LU, pivots = torch.linalg.lu_factor(torch.from_numpy(A))
+    b = draw(floats((*A.shape[:-1], draw(st.integers(1, 2)))))
+    return call(b, LU.numpy(), pivots.numpy())
+
+
+@operator(
+    "lu_unpack",
+    dtypes=WIDE,
+    points=[call(np.eye(2, dtype=int), np.array([2, 2], np.int32), unpack_data=False)],
+)
+def lu_unpack(draw):
+    m, n = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    x = draw(floats((*draw(st.sampled_from([(), (2,)])), m, n)))
+    LU, pivots = torch.linalg.lu_factor(torch.from_numpy(x))
+    return call(LU.numpy(), pivots.numpy(), unpack_pivots=draw(st.booleans()))
+
+
+@operator(
+    "triangular_solve",
+    dtypes=WIDE,
+    forward_mode="torch's takes the tangent of the whole matrix, of which it reads a triangle",
+)
+def triangular_solve(draw):
+    A = _square(draw)
+    b = draw(floats((*A.shape[:-1], draw(st.integers(1, 2)))))
+    return call(b, A, *(draw(st.booleans()) for _ in range(3)))
+
+
+@operator("pinverse", dtypes=WIDE)
+def pinverse(draw):
+    m, n = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    x = draw(floats((m, n), -1, 1)) + 3 * np.eye(m, n)
+    return call(x, *draw(st.sampled_from([(), (1e-3,)])))
+
+
+@operator(
+    "chain_matmul",
+    dtypes=WIDE,
+    raises=[Raises(call(), RuntimeError, "Expected one or more", "Expected one or more matrices")],
+)
+def chain_matmul(draw):
+    sizes = [draw(st.integers(1, 3)) for _ in range(draw(st.integers(2, 5)))]
+    return call(*(draw(floats(shape)) for shape in zip(sizes, sizes[1:], strict=False)))
+
+
+@operator(
+    "cross",
+    dtypes=WIDE,
+    raises=[
+        Raises(call(np.ones(2), np.ones(2)), RuntimeError, "no dimension of size 3 in input",
+               "no dimension of size 3 in input: [2]"),
+    ],
+)  # fmt: skip
+def cross(draw):
+    dim = draw(st.sampled_from([0, 1, -1, None]))
+    shape = [draw(st.integers(1, 4)), draw(st.integers(1, 4))]
+    shape[dim or 0] = 3
+    return call(draw(floats(tuple(shape))), draw(floats(tuple(shape))), dim=dim)
+
+
+def _signless(U, S, V):
+    k = S.shape[-1]
+    U, V = U[..., :k], V[..., :k]
+    return U**2, S, U @ V.swapaxes(-1, -2), V**2
+
+
+@operator("svd", dtypes=WIDE, invariant=_signless)
+def svd(draw):
+    return call(_distinct(draw), draw(st.booleans()), draw(st.booleans()))
+
+
+@operator("qr", dtypes=WIDE, invariant=lambda Q, R: (R * R, Q[..., :1, :] * Q))
+def qr(draw):
+    m = draw(st.integers(1, 3))
+    x = draw(floats((m, m + draw(st.integers(0, 1))), -1, 1))
+    return call(x + 3 * np.eye(*x.shape), draw(st.booleans()))

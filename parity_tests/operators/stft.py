@@ -1,0 +1,106 @@
+"""Records of the short-time Fourier transform and its inverse."""
+
+import numpy as np
+import torch
+from hypothesis import strategies as st
+
+from parity_tests.operators import Raises, call, operator
+from parity_tests.operators._draw import floats, integers
+
+
+WIDE = ("float64", "float32")
+LENGTH = 16
+
+
+def _options(draw):
+    n_fft = draw(st.sampled_from([3, 4, 7, 8]))
+    width = draw(st.integers(2, n_fft))
+    options = {"hop_length": draw(st.sampled_from([None, 1, 2])), "win_length": width}
+    if n_fft < 4:
+        options["hop_length"] = 1
+    options["normalized"] = draw(st.booleans())
+    return n_fft, options
+
+
+@operator(
+    "stft",
+    dtypes=WIDE,
+    points=[call([np.nan, np.inf, 0.0, 1.0], 2, 1, center=False, return_complex=True)],
+    raises=[
+        Raises(call(np.ones(8), 4), RuntimeError, "return_complex parameter", "pass True, or False"),
+        Raises(call(np.ones(8), 4, 0, return_complex=True), RuntimeError,
+               "expected hop_length > 0", "hop_length > 0, but got hop_length=0"),
+        Raises(call(np.ones(8), 4, win_length=5, return_complex=True), RuntimeError,
+               "expected 0 < win_length <= n_fft", "win_length=5 and n_fft=4"),
+        Raises(call(np.ones(8), 4, window=np.ones(3), return_complex=True), RuntimeError,
+               "expected a 1D window tensor", "window with size [3]"),
+        Raises(call(np.ones(8), 4, center=True, return_complex=True, align_to_window=True),
+               RuntimeError, "align_to_window should only", "when center = false"),
+        Raises(call(np.ones(2), 4, center=False, return_complex=True), RuntimeError,
+               "expected 0 < n_fft < 2, but got n_fft=4", "but got n_fft=4"),
+        Raises(call(np.ones((1, 1, 8)), 4, center=False, return_complex=True), RuntimeError,
+               "expected a 1D or 2D tensor", "got 3 dims"),
+        Raises(call(np.ones(8, int), 4, center=False, return_complex=True), RuntimeError,
+               "floating point or complex", "floating point or complex values: int64"),
+        Raises(call(np.ones(8) + 0j, 4, onesided=True, return_complex=True), RuntimeError,
+               "Cannot have onesided output", "pass onesided=False"),
+    ],
+)  # fmt: skip
+def stft(draw):
+    n_fft, options = _options(draw)
+    if draw(st.booleans()):
+        options["window"] = draw(floats((options["win_length"],), 0.5, 1.5))
+    options["return_complex"] = draw(st.booleans())
+    if draw(st.booleans()):
+        options["onesided"] = False
+    if draw(st.booleans()):
+        options["pad_mode"] = draw(st.sampled_from(["constant", "replicate", "reflect"]))
+    else:
+        options["center"] = False
+        options["align_to_window"] = draw(st.sampled_from([None, True, False]))
+    return call(draw(floats(draw(st.sampled_from([(LENGTH,), (2, LENGTH)])))), n_fft, **options)
+
+
+def _real_window(input, *args, window=None, **kwargs):
+    if window is not None and not window.is_complex():
+        window = window.to(input.real.dtype)
+    return torch.istft(input, *args, window=window, **kwargs)
+
+
+@operator(
+    "istft",
+    torch=_real_window,
+    dtypes=("complex128", "complex64"),
+    raises=[
+        Raises(call(np.ones((3, 5)), 4), RuntimeError, "requires a complex-valued", "float64"),
+        Raises(call(np.ones((3, 5)) + 0j, 6), RuntimeError, "expected the frequency dimension",
+               "to be 4 for n_fft=6"),
+        Raises(call(np.ones((3, 5)) + 0j, 4, window=np.zeros(4)), RuntimeError,
+               "window overlap add min", "window overlap add min: 1"),
+        Raises(call(np.ones((3, 5)) + 0j, 4, return_complex=True), RuntimeError,
+               "Cannot have onesided output", "pass onesided=False"),
+        Raises(call(np.ones((1, 1, 3, 5)) + 0j, 4), RuntimeError, "expected a tensor with",
+               "with 2 or 3 dims"),
+    ],
+)  # fmt: skip
+def istft(draw):
+    n_fft, options = _options(draw)
+    options["hop_length"] = 1
+    two_sided = draw(st.booleans())
+    if two_sided:
+        options["onesided"] = False
+        options["return_complex"] = draw(st.booleans())
+    options["center"] = draw(st.booleans())
+    if not options["center"]:
+        options["win_length"] = n_fft
+    width = (options["win_length"],)
+    # A float would become complex here, and is so only where the result may be.
+    if options.get("return_complex"):
+        options["window"] = draw(floats(width, 0.5, 1.5))
+    else:
+        options["window"] = draw(integers(width, 1, 4))
+    if draw(st.booleans()):
+        options["length"] = draw(st.sampled_from([4, 6]))
+    size = n_fft if two_sided else n_fft // 2 + 1
+    shape = (*draw(st.sampled_from([(), (2,)])), size, draw(st.sampled_from([8, 9])))
+    return call(draw(floats(shape)) + 1j * draw(floats(shape)), n_fft, **options)
