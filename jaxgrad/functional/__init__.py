@@ -30,6 +30,7 @@ from jaxgrad.functional.arithmetic import logit as logit
 from jaxgrad.functional.arithmetic import mul as mul
 from jaxgrad.functional.arithmetic import rad2deg as rad2deg
 from jaxgrad.functional.arithmetic import sub as sub
+from jaxgrad.functional.arithmetic import true_divide as true_divide
 from jaxgrad.functional.arrange import diag as diag
 from jaxgrad.functional.arrange import flip as flip
 from jaxgrad.functional.arrange import repeat_interleave as repeat_interleave
@@ -110,8 +111,18 @@ from jaxgrad.functional.extrema import amin as amin
 from jaxgrad.functional.extrema import aminmax as aminmax
 from jaxgrad.functional.extrema import max as max
 from jaxgrad.functional.extrema import min as min
+
+# Second names, as torch has them.
+from jaxgrad.functional.fake_quantize import (
+    fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
+)
+from jaxgrad.functional.fake_quantize import (
+    fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine,
+)
 from jaxgrad.functional.folds import fold as fold
 from jaxgrad.functional.folds import unfold as unfold
+from jaxgrad.functional.fractional import fractional_max_pool2d as fractional_max_pool2d
+from jaxgrad.functional.fractional import fractional_max_pool3d as fractional_max_pool3d
 from jaxgrad.functional.gammas import digamma as digamma
 from jaxgrad.functional.gammas import igamma as igamma
 from jaxgrad.functional.gammas import igammac as igammac
@@ -189,6 +200,14 @@ from jaxgrad.functional.multihead import (
     multi_head_attention_forward as multi_head_attention_forward,
 )
 from jaxgrad.functional.norms import norm as norm
+from jaxgrad.functional.older_names import chain_matmul as chain_matmul
+from jaxgrad.functional.older_names import cross as cross
+from jaxgrad.functional.older_names import lu_solve as lu_solve
+from jaxgrad.functional.older_names import lu_unpack as lu_unpack
+from jaxgrad.functional.older_names import pinverse as pinverse
+from jaxgrad.functional.older_names import qr as qr
+from jaxgrad.functional.older_names import svd as svd
+from jaxgrad.functional.older_names import triangular_solve as triangular_solve
 from jaxgrad.functional.padding import pad as pad
 from jaxgrad.functional.powers import pow as pow
 from jaxgrad.functional.products import bmm as bmm
@@ -198,6 +217,7 @@ from jaxgrad.functional.products import matmul as matmul
 from jaxgrad.functional.products import mm as mm
 from jaxgrad.functional.products import mv as mv
 from jaxgrad.functional.products import tensordot as tensordot
+from jaxgrad.functional.projected_losses import linear_cross_entropy as linear_cross_entropy
 from jaxgrad.functional.quantiles import nanquantile as nanquantile
 from jaxgrad.functional.quantiles import quantile as quantile
 from jaxgrad.functional.rectifiers import hardtanh as hardtanh
@@ -244,6 +264,8 @@ from jaxgrad.functional.scatters import index_put as index_put
 from jaxgrad.functional.scatters import put as put
 from jaxgrad.functional.scatters import scatter as scatter
 from jaxgrad.functional.scatters import scatter_add as scatter_add
+from jaxgrad.functional.short_time_fourier import istft as istft
+from jaxgrad.functional.short_time_fourier import stft as stft
 from jaxgrad.functional.shrinks import hardshrink as hardshrink
 from jaxgrad.functional.shrinks import softshrink as softshrink
 from jaxgrad.functional.shrinks import tanhshrink as tanhshrink
@@ -323,5 +345,6 @@ matrix_exp = linalg.matrix_exp
 matrix_power = linalg.matrix_power
 multiply = mul
 negative = neg
+orgqr = linalg.householder_product
 subtract = sub
 trapz = trapezoid

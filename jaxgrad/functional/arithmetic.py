@@ -113,6 +113,19 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.
     return in_opmath(lambda *xs: jax.lax.stop_gradient(_floor_quotient(*_apart(*xs))), x, y)
 
 
+def true_divide(input: Value, other: Value) -> jax.Array:
+    """`input / other`, not rounded.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(true_divide(jnp.array(7), 2))
+        3.5
+
+    Torch: `torch.true_divide`.
+    """
+    return div(input, other)
+
+
 def _apart(x: jax.Array, y: jax.Array) -> Any:
     return jax.lax.optimization_barrier(tuple(_same(x, y)))
 

@@ -8,8 +8,10 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from .elementary import cos, log
-from .log_probs import Value, _floats
+from ._parameters import _floats
+from .log_probs import Value
+from .logarithms import log
+from .trigonometric import cos
 
 
 # Abramowitz and Stegun 9.8.1 and 9.8.2, as torch rounds them; the largest power first.

@@ -1,5 +1,6 @@
 """Log-probabilities and divergences of `torch.distributions`, as functions."""
 
+from jaxgrad.functional.circular import von_mises_log_prob as von_mises_log_prob
 from jaxgrad.functional.discrete_log_probs import bernoulli_log_prob as bernoulli_log_prob
 from jaxgrad.functional.discrete_log_probs import binomial_log_prob as binomial_log_prob
 from jaxgrad.functional.discrete_log_probs import categorical_log_prob as categorical_log_prob
@@ -41,3 +42,28 @@ from jaxgrad.functional.log_probs import (
 from jaxgrad.functional.log_probs import normal_log_prob as normal_log_prob
 from jaxgrad.functional.log_probs import student_t_log_prob as student_t_log_prob
 from jaxgrad.functional.log_probs import uniform_log_prob as uniform_log_prob
+from jaxgrad.functional.matrix_log_probs import lkj_cholesky_log_prob as lkj_cholesky_log_prob
+from jaxgrad.functional.matrix_log_probs import (
+    low_rank_multivariate_normal_log_prob as low_rank_multivariate_normal_log_prob,
+)
+from jaxgrad.functional.matrix_log_probs import wishart_log_prob as wishart_log_prob
+from jaxgrad.functional.positive import chi2_log_prob as chi2_log_prob
+from jaxgrad.functional.positive import fisher_snedecor_log_prob as fisher_snedecor_log_prob
+from jaxgrad.functional.positive import generalized_pareto_log_prob as generalized_pareto_log_prob
+from jaxgrad.functional.positive import inverse_gamma_log_prob as inverse_gamma_log_prob
+from jaxgrad.functional.positive import pareto_log_prob as pareto_log_prob
+from jaxgrad.functional.positive import weibull_log_prob as weibull_log_prob
+from jaxgrad.functional.unit_interval import (
+    continuous_bernoulli_log_prob as continuous_bernoulli_log_prob,
+)
+from jaxgrad.functional.unit_interval import kumaraswamy_log_prob as kumaraswamy_log_prob
+from jaxgrad.functional.unit_interval import logistic_normal_log_prob as logistic_normal_log_prob
+from jaxgrad.functional.unit_interval import (
+    one_hot_categorical_log_prob as one_hot_categorical_log_prob,
+)
+from jaxgrad.functional.unit_interval import (
+    relaxed_bernoulli_log_prob as relaxed_bernoulli_log_prob,
+)
+from jaxgrad.functional.unit_interval import (
+    relaxed_one_hot_categorical_log_prob as relaxed_one_hot_categorical_log_prob,
+)

@@ -68,8 +68,8 @@ def fake_quantize_per_channel_affine(
 
     Example:
         >>> import jax.numpy as jnp
-        >>> zero = jnp.zeros(2, int)
-        >>> print(fake_quantize_per_channel_affine(jnp.ones(2), jnp.array([1.0, 2.0]), zero, 0, 0, 4))
+        >>> scale, zero = jnp.array([1.0, 2.0]), jnp.zeros(2, int)
+        >>> print(fake_quantize_per_channel_affine(jnp.ones(2), scale, zero, 0, 0, 4))
         [1. 0.]
 
     Torch: `torch.fake_quantize_per_channel_affine`.
@@ -79,7 +79,9 @@ def fake_quantize_per_channel_affine(
     _check_points(None, quant_min, quant_max)
     at = canonical_dim(axis, x.ndim)
     if axis < 0:
-        raise RuntimeError(f"`axis` must be between 0 and number of dimensions of input, not {axis}")
+        raise RuntimeError(
+            f"`axis` must be between 0 and number of dimensions of input, not {axis}"
+        )
     if scale.shape != (x.shape[at],) or zero_point.shape != scale.shape:
         raise RuntimeError(
             f"dimensions of scale and zero-point are not consistent with input tensor: "

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._arguments import array, floats
 from ._windows import Sizes, batched, sizes
-from .pooling import MaxPool, _taken
+from .max_pools import MaxPool, _taken
 
 
 Array = jax.Array
@@ -101,9 +101,7 @@ def _pool(
     spatial = x.shape[2:]
     if output_size is None:
         if output_ratio is None:
-            raise ValueError(
-                f"{name} requires specifying either an output_size or an output_ratio"
-            )
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         output_size = [int(n * r) for n, r in zip(spatial, output_ratio, strict=True)]
     wanted = sizes(output_size, places, "output_size")
     for n, k, out in zip(spatial, kernel, wanted, strict=True):

@@ -33,6 +33,10 @@ from jaxgrad.functional.tensors import tensorsolve as tensorsolve
 from jaxgrad.functional.vector_norms import vector_norm as vector_norm
 from jaxgrad.functional.vector_products import cross as cross
 from jaxgrad.functional.vector_products import vecdot as vecdot
+from jaxgrad.functional.with_info import cholesky_ex as cholesky_ex
+from jaxgrad.functional.with_info import inv_ex as inv_ex
+from jaxgrad.functional.with_info import lu_factor_ex as lu_factor_ex
+from jaxgrad.functional.with_info import solve_ex as solve_ex
 
 
 norm = _linalg_norm

@@ -8,12 +8,13 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from .decompositions import cholesky, cholesky_solve
-from .elementary import log
+from ._parameters import _floats
+from .cholesky_factors import cholesky, cholesky_solve
+from .determinants import slogdet
 from .gammas import lgamma, mvlgamma
-from .log_probs import Value, _factor, _floats, _half_log_det, _mahalanobis
-from .matrices import slogdet
-from .pointwise import pow
+from .log_probs import Value, _factor, _half_log_det, _mahalanobis
+from .logarithms import log
+from .powers import pow
 
 
 Array = jax.Array

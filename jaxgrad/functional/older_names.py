@@ -7,8 +7,9 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from . import decompositions, factors, matrices
+from . import decompositions, factors, inverses, products, systems, vector_products
 from ._arguments import array
+from ._matrices import matrix
 
 
 Array = jax.Array
@@ -44,7 +45,7 @@ def svd(input: Array, some: bool = True, compute_uv: bool = True) -> SVD:
 
     Torch: `torch.svd`.
     """
-    x = matrices.matrix("linalg.svd", input)
+    x = matrix("linalg.svd", input)
     if not compute_uv:
         U, V = (jnp.zeros((*x.shape[:-2], n, n), x.dtype) for n in x.shape[-2:])
         return SVD(U, decompositions.svdvals(x), V)
@@ -144,7 +145,7 @@ def triangular_solve(
     """
     A = array(A, "A")
     turned, upper = (jnp.swapaxes(A, -1, -2), not upper) if transpose else (A, upper)
-    x = matrices.solve_triangular(turned, b, upper=upper, unitriangular=unitriangular)
+    x = systems.solve_triangular(turned, b, upper=upper, unitriangular=unitriangular)
     return TriangularSolve(x, A)
 
 
@@ -161,10 +162,10 @@ def pinverse(input: Array, rcond: float = 1e-15) -> Array:
 
     Torch: `torch.pinverse`.
     """
-    return matrices.pinv(input, rcond)
+    return inverses.pinv(input, rcond)
 
 
-def chain_matmul(*matrices_: Array) -> Array:
+def chain_matmul(*matrices: Array) -> Array:
     """The product of matrices, in the order that costs least.
 
     Raises:
@@ -177,9 +178,9 @@ def chain_matmul(*matrices_: Array) -> Array:
 
     Torch: `torch.chain_matmul`.
     """
-    if not matrices_:
+    if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
-    return array(matrices_[0]) if len(matrices_) == 1 else matrices.multi_dot(matrices_)
+    return array(matrices[0]) if len(matrices) == 1 else products.multi_dot(matrices)
 
 
 def cross(input: Array, other: Array, dim: int | None = None) -> Array:
@@ -200,4 +201,4 @@ def cross(input: Array, other: Array, dim: int | None = None) -> Array:
         if 3 not in input.shape:
             raise RuntimeError(f"no dimension of size 3 in input: {list(input.shape)}")
         dim = input.shape.index(3)
-    return matrices.cross(input, other, dim=dim)
+    return vector_products.cross(input, other, dim=dim)

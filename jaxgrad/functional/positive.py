@@ -10,10 +10,13 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from .elementary import log, log1p
+from ._parameters import _floats
+from .gamma_log_probs import exponential_log_prob, gamma_log_prob
 from .gammas import lgamma
-from .log_probs import Value, _floats, exponential_log_prob, gamma_log_prob
-from .pointwise import abs, pow
+from .log_probs import Value
+from .logarithms import log, log1p
+from .powers import pow
+from .signs import abs
 
 
 Array = jax.Array
@@ -60,7 +63,7 @@ def generalized_pareto_log_prob(
         >>> print(f"{generalized_pareto_log_prob(jnp.array(2.0), 1.0, 1.0, 0.0):.4f}")
         -1.0000
 
-    Torch: `torch.distributions.GeneralizedPareto`, whose concentration must be of the default dtype.
+    Torch: `torch.distributions.GeneralizedPareto`, of the default dtype alone.
     """
     x, loc, scale, c = _floats(array(value, "value"), loc, scale, concentration)
     x = (x - loc) / scale

@@ -45,12 +45,18 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     Differs from jax in:
         1. A singular matrix is an error (`jnp.linalg.solve`: NaN and inf).
     """
-    A, B = square("linalg.solve", A), array(B, "B")
+    found = _solve("linalg.solve", A, B, left)
+    _regular("torch.linalg.solve: The solver failed", jnp.asarray(A), found)
+    return found
+
+
+def _solve(name: str, A: Array, B: Array, left: bool) -> Array:
+    A, B = square(name, A), array(B, "B")
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
     rows = B.shape[-1] if vector or not left else B.shape[-2]
     if rows != A.shape[-1]:
         raise RuntimeError(
-            f"linalg.solve: Incompatible shapes of A and B for the equation "
+            f"{name}: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'}: {list(A.shape)} and {list(B.shape)}"
         )
 
@@ -66,9 +72,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
             return x[..., 0]
         return x if left else jnp.swapaxes(x, -1, -2)
 
-    found = in_opmath(solution, A, B)
-    _regular("torch.linalg.solve: The solver failed", A, found)
-    return found
+    return in_opmath(solution, A, B)
 
 
 def solve_triangular(

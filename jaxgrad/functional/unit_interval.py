@@ -8,23 +8,23 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floating
-from .activations import logsigmoid, sigmoid, softplus
-from .elementary import exp, log, log1p
-from .gammas import lgamma
-from .log_probs import (
-    Value,
+from ._parameters import _floats
+from .bounds import clamp
+from .discrete_log_probs import (
     _clamped,
-    _floats,
     _log_classes,
     _logits,
     bernoulli_log_prob,
     categorical_log_prob,
-    normal_log_prob,
-    uniform_log_prob,
 )
-from .pointwise import abs, clamp, pow
+from .gammas import lgamma
+from .log_probs import Value, normal_log_prob, uniform_log_prob
+from .logarithms import exp, log, log1p
 from .positive import unpowered
-from .reductions import logsumexp
+from .powers import pow
+from .sigmoids import logsigmoid, sigmoid, softplus
+from .signs import abs
+from .sums import logsumexp
 
 
 Array = jax.Array
@@ -35,8 +35,8 @@ def kumaraswamy_log_prob(value: Array, concentration1: Value, concentration0: Va
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(f"{kumaraswamy_log_prob(jnp.array(0.5), 1.0, 2.0):.4f}")
-        -0.0000
+        >>> print(f"{kumaraswamy_log_prob(jnp.array(0.5), 1.0, 3.0):.4f}")
+        -0.2877
 
     Torch: `torch.distributions.Kumaraswamy`.
     """

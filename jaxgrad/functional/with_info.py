@@ -8,9 +8,10 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath, require
-from .decompositions import _adjoint, _cholesky
+from ._matrices import _adjoint, square
+from .cholesky_factors import _cholesky
 from .factors import _pivoted, lu_factor
-from .matrices import _solve, square
+from .systems import _solve
 
 
 Array = jax.Array
@@ -68,9 +69,7 @@ def inv_ex(A: Array, *, check_errors: bool = False) -> InvExResult:
     return InvExResult(in_opmath(jnp.linalg.inv, A), info)
 
 
-def solve_ex(
-    A: Array, B: Array, *, left: bool = True, check_errors: bool = False
-) -> SolveExResult:
+def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> SolveExResult:
     """The X of `A @ X = B`, or of `X @ A = B`, and which pivot was 0: from 1, 0 for none.
 
     Args:
@@ -95,9 +94,7 @@ def solve_ex(
     return SolveExResult(found, info)
 
 
-def cholesky_ex(
-    A: Array, *, upper: bool = False, check_errors: bool = False
-) -> CholeskyExResult:
+def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) -> CholeskyExResult:
     """The triangular L with `L @ L.mH = A`, and the first leading minor that is not positive.
 
     Args:
@@ -128,9 +125,7 @@ def cholesky_ex(
     return CholeskyExResult(_adjoint(found) if upper else found, info)
 
 
-def lu_factor_ex(
-    A: Array, *, pivot: bool = True, check_errors: bool = False
-) -> LUFactorExResult:
+def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) -> LUFactorExResult:
     """`lu_factor`, and which pivot was 0: counted from 1, 0 for none.
 
     Args:

@@ -77,6 +77,15 @@ def div(draw):
     return call(*two(draw, 0.3), rounding_mode=mode)
 
 
+@operator(
+    "true_divide",
+    elementwise=True,
+    points=[call(*PAIRS), call(np.arange(3), 2)],
+)
+def true_divide(draw):
+    return call(*two(draw, 0.3))
+
+
 def inside(draw):
     return call(draw(floats(low=-0.9, high=0.9)))
 

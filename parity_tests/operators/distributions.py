@@ -23,7 +23,9 @@ GAMMAS = {
     )
 }
 NEAR_HALF = {
-    "float32": Tolerance(2e-3, "the normalizing constant near 1/2 is the log of 0 / 0, all but exactly")
+    "float32": Tolerance(
+        2e-3, "the normalizing constant near 1/2 is the log of 0 / 0, all but exactly"
+    )
 }
 OF_HALF = ("continuous_bernoulli",)
 OF_LOGITS = ("geometric", "bernoulli", "binomial", "negative_binomial", "continuous_bernoulli",

@@ -1,5 +1,7 @@
 """Records of linear algebra under torch's older names, and of what returns an `info`."""
 
+import itertools
+
 import numpy as np
 import torch
 from hypothesis import strategies as st
@@ -45,10 +47,10 @@ def inv_ex(draw):
     ],
 )  # fmt: skip
 def solve_ex(draw):
-    A, left = _square(draw), draw(st.booleans())
-    n, k = A.shape[-1], draw(st.integers(1, 2))
-    B = draw(floats((*A.shape[:-2], *((n, k) if left else (k, n)))))
-    return call(A, B, left=left, check_errors=draw(st.booleans()))
+    x, left = _square(draw), draw(st.booleans())
+    n, k = x.shape[-1], draw(st.integers(1, 2))
+    y = draw(floats((*x.shape[:-2], *((n, k) if left else (k, n)))))
+    return call(x, y, left=left, check_errors=draw(st.booleans()))
 
 
 @operator(
@@ -77,10 +79,10 @@ def lu_factor_ex(draw):
 
 @operator("lu_solve", dtypes=WIDE)
 def lu_solve(draw):
-    A = _square(draw)
-    LU, pivots = torch.linalg.lu_factor(torch.from_numpy(A))
-    b = draw(floats((*A.shape[:-1], draw(st.integers(1, 2)))))
-    return call(b, LU.numpy(), pivots.numpy())
+    x = _square(draw)
+    lu, pivots = torch.linalg.lu_factor(torch.from_numpy(x))
+    b = draw(floats((*x.shape[:-1], draw(st.integers(1, 2)))))
+    return call(b, lu.numpy(), pivots.numpy())
 
 
 @operator(
@@ -91,8 +93,8 @@ def lu_solve(draw):
 def lu_unpack(draw):
     m, n = draw(st.integers(1, 3)), draw(st.integers(1, 3))
     x = draw(floats((*draw(st.sampled_from([(), (2,)])), m, n)))
-    LU, pivots = torch.linalg.lu_factor(torch.from_numpy(x))
-    return call(LU.numpy(), pivots.numpy(), unpack_pivots=draw(st.booleans()))
+    lu, pivots = torch.linalg.lu_factor(torch.from_numpy(x))
+    return call(lu.numpy(), pivots.numpy(), unpack_pivots=draw(st.booleans()))
 
 
 @operator(
@@ -101,9 +103,9 @@ def lu_unpack(draw):
     forward_mode="torch's takes the tangent of the whole matrix, of which it reads a triangle",
 )
 def triangular_solve(draw):
-    A = _square(draw)
-    b = draw(floats((*A.shape[:-1], draw(st.integers(1, 2)))))
-    return call(b, A, *(draw(st.booleans()) for _ in range(3)))
+    x = _square(draw)
+    b = draw(floats((*x.shape[:-1], draw(st.integers(1, 2)))))
+    return call(b, x, *(draw(st.booleans()) for _ in range(3)))
 
 
 @operator("pinverse", dtypes=WIDE)
@@ -120,7 +122,7 @@ def pinverse(draw):
 )
 def chain_matmul(draw):
     sizes = [draw(st.integers(1, 3)) for _ in range(draw(st.integers(2, 5)))]
-    return call(*(draw(floats(shape)) for shape in zip(sizes, sizes[1:], strict=False)))
+    return call(*(draw(floats(shape)) for shape in itertools.pairwise(sizes)))
 
 
 @operator(
@@ -138,10 +140,10 @@ def cross(draw):
     return call(draw(floats(tuple(shape))), draw(floats(tuple(shape))), dim=dim)
 
 
-def _signless(U, S, V):
-    k = S.shape[-1]
-    U, V = U[..., :k], V[..., :k]
-    return U**2, S, U @ V.swapaxes(-1, -2), V**2
+def _signless(u, s, v):
+    k = s.shape[-1]
+    u, v = u[..., :k], v[..., :k]
+    return u**2, s, u @ v.swapaxes(-1, -2), v**2
 
 
 @operator("svd", dtypes=WIDE, invariant=_signless)
@@ -149,7 +151,7 @@ def svd(draw):
     return call(_distinct(draw), draw(st.booleans()), draw(st.booleans()))
 
 
-@operator("qr", dtypes=WIDE, invariant=lambda Q, R: (R * R, Q[..., :1, :] * Q))
+@operator("qr", dtypes=WIDE, invariant=lambda q, r: (r * r, q[..., :1, :] * q))
 def qr(draw):
     m = draw(st.integers(1, 3))
     x = draw(floats((m, m + draw(st.integers(0, 1))), -1, 1))

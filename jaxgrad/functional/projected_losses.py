@@ -6,7 +6,7 @@ import jax
 
 from ._arguments import array
 from .classification import cross_entropy
-from .embeddings import linear
+from .linears import linear
 
 
 def linear_cross_entropy(

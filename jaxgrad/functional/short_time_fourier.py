@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floating, is_complex, is_floating, require
-from .resize import pad
+from .padding import pad
 
 
 Array = jax.Array
@@ -60,7 +60,9 @@ def stft(
     if center and align_to_window is not None:
         raise RuntimeError("stft align_to_window should only be set when center = false")
     if not is_floating(x):
-        raise RuntimeError(f"stft: expected a tensor of floating point or complex values: {x.dtype}")
+        raise RuntimeError(
+            f"stft: expected a tensor of floating point or complex values: {x.dtype}"
+        )
     if x.ndim not in (1, 2):
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {x.ndim} dims")
     complex_ = is_complex(x) or (window is not None and is_complex(array(window, "window")))
