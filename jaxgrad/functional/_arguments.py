@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -116,6 +117,31 @@ def promoted(*args: Any) -> list[jax.Array]:
     return [jnp.asarray(x, dtype) for x in args]
 
 
+@contextlib.contextmanager
+def broadcasting(*args: Any) -> Iterator[None]:
+    """Raise as torch does where shapes do not broadcast: JAX has three words and two types for it.
+
+    Raises:
+        RuntimeError: They do not.
+    """
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if not any(words in str(error) for words in _NOT_BROADCAST):
+            raise
+        shapes = " and ".join(str(list(jnp.shape(x))) for x in args)
+        raise RuntimeError(
+            f"the shapes {shapes} do not broadcast: from the last dim on, sizes must be equal or 1"
+        ) from error
+
+
+_NOT_BROADCAST = (
+    "ncompatible shapes for broadcasting",
+    "ncompatible types for broadcasting",
+    "Cannot broadcast to shape",
+)
+
+
 def floating(x: jax.Array) -> jax.Array:
     """Integers and booleans in the default dtype, as a function of real numbers takes them."""
     return x if is_floating(x) else x.astype(DEFAULT)
@@ -131,7 +157,8 @@ def in_opmath(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
     if not jnp.issubdtype(dtype, jnp.inexact):
         dtype = np.dtype(DEFAULT)
     wide = DEFAULT if dtype in HALF else dtype
-    out = fun(*(jnp.asarray(x, dtype).astype(wide) for x in args), **options)
+    with broadcasting(*args):
+        out = fun(*(jnp.asarray(x, dtype).astype(wide) for x in args), **options)
     return out if wide == dtype else jax.tree.map(lambda y: _narrow(y, dtype), out)
 
 

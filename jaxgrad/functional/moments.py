@@ -145,7 +145,7 @@ def _moments(
 
     def moments(x: jax.Array) -> tuple[jax.Array, jax.Array]:
         spread = (_std if root else _var)(x, **options)
-        found = spread, jnp.mean(x, axes, keepdims=True)
+        found = spread, jnp.mean(x, axes, keepdims=True) + _lost(x, axes)
         return found if keepdim else (jnp.squeeze(found[0], axes), jnp.squeeze(found[1], axes))
 
     return in_opmath(moments, input)
@@ -153,6 +153,20 @@ def _moments(
 
 def _centred(x: jax.Array, axes: Any) -> jax.Array:
     return x - jnp.mean(x, axes, keepdims=True)
+
+
+def _end(x: jax.Array, axes: Any, which: slice) -> jax.Array:
+    return x[tuple(which if a in axes else slice(None) for a in range(x.ndim))]
+
+
+_FIRST, _LAST = slice(1), slice(-1, None)
+
+
+def _lost(x: jax.Array, axes: Any) -> jax.Array:
+    """NaN where an infinity is not the last: a running mean has inf - inf with the next value."""
+    infinite = jnp.isinf(jax.lax.stop_gradient(x))
+    before = jnp.sum(infinite, axes, keepdims=True) > _end(infinite, axes, _LAST)
+    return jnp.where(before, jnp.nan, 0).astype(x.dtype)
 
 
 def _along(t: jax.Array, factor: jax.Array, axes: Any) -> jax.Array:
@@ -171,7 +185,8 @@ def _var_derivative(t: Any, _: Any, x: Any, axes: Any, free: float, whole: bool)
 @derivative(_var_derivative)
 def _var(x: jax.Array, *, axes: Any, free: float, whole: bool) -> jax.Array:
     del whole
-    centred = _centred(x, axes)
+    # From the first value on, so that of equal ones nothing is left, as in torch's running mean.
+    centred = _centred(x - jax.lax.stop_gradient(_end(x, axes, _FIRST)), axes)
     total = jnp.sum(jnp.real(centred * jnp.conj(centred)), axes, keepdims=True)
     return total / builtins.max(0, free)
 

@@ -39,7 +39,22 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     """
     input = widened(input, dtype)
     axis = canonical_dim(dim, input.ndim)
-    return input if not input.ndim else exact(lambda x: jnp.cumprod(x, axis), input)
+    return input if not input.ndim else exact(lambda x: _cumprod(x, axis=axis), input)
+
+
+def _cumprod_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
+    """Quotients by each factor; the products of the others where one of them is 0."""
+    zero = jnp.any(x == 0)
+    shares = jnp.cumsum(t / jnp.where(zero, 1, x), axis)
+    others = jax.jvp(
+        lambda x: jnp.cumprod(x, axis), (jnp.where(zero, x, 1),), (jnp.where(zero, t, 0),)
+    )[1]
+    return jnp.where(zero, 0, out) * shares + others
+
+
+@derivative(_cumprod_derivative)
+def _cumprod(x: jax.Array, *, axis: int) -> jax.Array:
+    return jnp.cumprod(x, axis)
 
 
 def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:

@@ -126,7 +126,30 @@ def prod(
     """
     input = widened(input, dtype)
     axes = canonical_dims(dim, input.ndim)
-    return exact(lambda x: jnp.prod(x, axes, keepdims=keepdim), input)
+    if not input.ndim:
+        return input
+    return exact(lambda x: _squeezed(_prod(x, axes=axes), axes, keepdim), input)
+
+
+def _squeezed(y: jax.Array, axes: Any, keepdim: bool) -> jax.Array:
+    return y if keepdim else jnp.squeeze(y, axes)
+
+
+def _prod_derivative(t: Any, out: Any, x: Any, axes: Any) -> Any:
+    """The quotient by each factor; the product of the others where one of them is 0."""
+    zero = jnp.any(x == 0)
+    quotient = jnp.where(zero, 0, out) / jnp.where(zero, 1, x)
+    others = jax.jvp(
+        lambda x: jnp.prod(x, axes, keepdims=True),
+        (jnp.where(zero, x, 1),),
+        (jnp.where(zero, t, 0),),
+    )[1]
+    return jnp.sum(t * quotient, axes, keepdims=True) + others
+
+
+@derivative(_prod_derivative)
+def _prod(x: jax.Array, *, axes: Any) -> jax.Array:
+    return jnp.prod(x, axes, keepdims=True)
 
 
 def logsumexp(input: jax.Array, dim: Dim, keepdim: bool = False) -> jax.Array:

@@ -216,8 +216,19 @@ def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
     kept = canonical_dim(dim, input.ndim)
     axes = tuple(a for a in range(input.ndim) if a != kept)
 
-    def bounded(x: jax.Array) -> jax.Array:
-        size = p_norm(x, p=float(p), axes=axes, keepdim=True)
-        return x * jnp.where(size > maxnorm, maxnorm / (size + 1e-7), 1)
+    return in_opmath(_bounded, input, p=float(p), axes=axes, bound=maxnorm)
 
-    return in_opmath(bounded, input)
+
+def _bounded_derivative(t: Any, _: Any, x: Any, p: float, axes: Any, bound: float) -> Any:
+    size, pull = jax.vjp(lambda x: p_norm(x, p=p, axes=axes, keepdim=True), x)
+    (slope,) = pull(jnp.ones_like(size))
+    over, inverse = size > bound, 1 / (size + 1e-7)
+    along = jnp.sum(jnp.where(over, slope, 0) * t, axes, keepdims=True).real
+    scale = jnp.where(over, bound * inverse, 1)
+    return t * scale - jnp.where(over, x * (scale * inverse), 0) * along
+
+
+@derivative(_bounded_derivative)
+def _bounded(x: jax.Array, *, p: float, axes: Any, bound: float) -> jax.Array:
+    size = p_norm(x, p=p, axes=axes, keepdim=True)
+    return x * jnp.where(size > bound, bound / (size + 1e-7), 1)
