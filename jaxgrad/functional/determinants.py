@@ -58,7 +58,10 @@ def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
 
 @derivative(_torch_det_derivative)
 def _torch_det(x: Array) -> Array:
-    return jnp.linalg.det(x)
+    LU, pivots, _ = jax.lax.linalg.lu(x)
+    swaps = jnp.sum(pivots != jnp.arange(x.shape[-1]), -1)
+    # jnp.linalg.det of 2 or 3 rows has no factors: of a singular matrix it is not always 0.
+    return jnp.prod(jnp.diagonal(LU, axis1=-2, axis2=-1), -1) * jnp.where(swaps % 2, -1, 1)
 
 
 def slogdet(A: Array) -> SlogdetResult:

@@ -167,7 +167,7 @@ def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
         return None
     whole = distance[..., None]
     if p == 1:
-        factor = _sgn(d)
+        factor = jnp.where(jnp.isnan(d), d, _sgn(d))
     elif math.isinf(p):
         factor = _sgn(d) * jnp.where(jnp.abs(d) == whole, 1, 0)
     else:

@@ -99,10 +99,10 @@ def embedding_bag(
         found = _lookup(w, index=index, padding=None, by_frequency=scale_grad_by_freq)
         if mode == "max":
             return _first_maximum(found, bag, bags, counted)
+        found = jnp.where(counted[:, None], found, 0)
         if rest:
-            found = found * rest[0][:, None]
-        total = jnp.zeros((bags, w.shape[1]), w.dtype)
-        total = total.at[bag].add(jnp.where(counted[:, None], found, 0))
+            found = found * jnp.where(counted, rest[0], 0)[:, None]
+        total = jnp.zeros((bags, w.shape[1]), w.dtype).at[bag].add(found)
         if mode == "sum":
             return total
         count = jnp.zeros(bags, w.dtype).at[bag].add(jnp.where(counted, 1, 0))

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath
-from ._matrices import _regular, matrix, square
+from ._matrices import _adjoint, _mirrored, _regular, matrix, square
+from ._rule import derivative
 from .norms import matrix_norm
 
 
@@ -51,7 +52,7 @@ def pinv(
     Args:
         A: `(*, m, n)`.
         rcond: Another name for `rtol`.
-        hermitian: Not looked at: the result is that of the singular values.
+        hermitian: Only the lower triangle is read; the gradient is by the whole, as in torch.
         atol: Singular values that are not above it are 0.
         rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
 
@@ -65,7 +66,6 @@ def pinv(
 
     Torch: `torch.linalg.pinv`.
     """
-    del hermitian
     A = matrix("linalg.pinv", A)
     rtol = rcond if rtol is None else rtol
     if rtol is None:
@@ -76,9 +76,21 @@ def pinv(
         if atol:
             largest = jnp.linalg.norm(jax.lax.stop_gradient(x), 2, (-2, -1))
             bound = jnp.maximum(rtol, atol / largest)
-        return jnp.linalg.pinv(x, rtol=bound)
+        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(x, rtol=bound)
 
     return in_opmath(inverse, A)
+
+
+def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
+    """By the whole matrix, also where the inverse is that of its lower triangle: so is torch's."""
+    th, Ph = _adjoint(t), _adjoint(P)
+    one = jnp.eye(x.shape[-1], dtype=x.dtype)
+    return -P @ t @ P + P @ Ph @ th @ (one - x @ P) + (one - P @ x) @ th @ Ph @ P
+
+
+@derivative(_pinv_derivative, None)
+def _of_lower(x: Array, bound: Any) -> Array:
+    return jnp.linalg.pinv(_mirrored(x), rtol=bound)
 
 
 def cond(A: Array, p: Any = None) -> Array:

@@ -104,7 +104,8 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
         )
 
     def product(a: Array, b: Array, w: Array, *rest: Array) -> Array:
-        y = jnp.einsum("...i,oij,...j->...o", a, w, b)
+        # In torch's order, which an infinity shows.
+        y = jnp.einsum("...oj,...j->...o", jnp.einsum("...i,oij->...oj", a, w), b)
         return y + rest[0] if rest else y
 
     given = [] if bias is None else [bias]

@@ -144,7 +144,7 @@ def multi_margin_loss(
         x = x.reshape(rows, classes)
         z = margin - jnp.take_along_axis(x, label, 1) + x
         off = (z > 0) & (jnp.arange(classes) != label)
-        value = jnp.where(off, z if p == 1 else z * z, 0)
+        value = jnp.where(off, z, 0) ** p
         value = value * w[0][label] if w else value
         total = jnp.sum(value, 1) / classes
         return reduce(total.reshape(target.shape), reduction)

@@ -39,7 +39,9 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     """
     input = widened(input, dtype)
     axis = canonical_dim(dim, input.ndim)
-    return input if not input.ndim else exact(lambda x: _cumprod(x, axis=axis), input)
+    if not input.ndim or input.shape[axis] == 1:
+        return input  # torch's gradient is the cotangent too, not its product with 1
+    return exact(lambda x: _cumprod(x, axis=axis), input)
 
 
 def _cumprod_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
