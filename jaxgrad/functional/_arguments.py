@@ -117,6 +117,17 @@ def promoted(*args: Any) -> list[jax.Array]:
     return [jnp.asarray(x, dtype) for x in args]
 
 
+def together(*args: Any) -> list[jax.Array]:
+    """`promoted`, of arguments whose shapes broadcast; not yet broadcast.
+
+    Raises:
+        RuntimeError: They do not.
+    """
+    with broadcasting(*args):
+        jnp.broadcast_shapes(*(jnp.shape(x) for x in args))
+    return promoted(*args)
+
+
 @contextlib.contextmanager
 def broadcasting(*args: Any) -> Iterator[None]:
     """Raise as torch does where shapes do not broadcast: JAX has three words and two types for it.

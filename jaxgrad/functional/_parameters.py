@@ -6,14 +6,14 @@ from typing import Any
 
 import jax
 
-from ._arguments import floating, promoted
+from ._arguments import floating, promoted, together
 
 
 Array = jax.Array
 
 
-def _floats(*args: Any) -> list[Array]:
-    return [floating(x) for x in promoted(*args)]
+def _floats(*args: Any, elementwise: bool = True) -> list[Array]:
+    return [floating(x) for x in (together if elementwise else promoted)(*args)]
 
 
 def _one(name: str, first: Any, second: Any, names: str = "probs and logits") -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_floating, promoted
+from ._arguments import array, in_opmath, is_floating, together
 from ._rule import derivative, not_differentiable
 from .rounding import _floor_quotient
 
@@ -29,7 +29,7 @@ def add(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
 
     Torch: `torch.add`.
     """
-    x, y = promoted(input, other)
+    x, y = together(input, other)
     _check_alpha(alpha, x)
     return x + (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
 
@@ -47,7 +47,7 @@ def sub(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
 
     Torch: `torch.sub`.
     """
-    x, y = promoted(input, other)
+    x, y = together(input, other)
     _check_alpha(alpha, x)
     if x.dtype == jnp.bool_:
         raise RuntimeError(
@@ -75,7 +75,7 @@ def mul(input: Value, other: Value) -> jax.Array:
 
     Torch: `torch.mul`.
     """
-    x, y = promoted(input, other)
+    x, y = together(input, other)
     return x * y
 
 
@@ -104,7 +104,7 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.
         )
     if rounding_mode is None:
         return in_opmath(_quotient, input, other)
-    x, y = promoted(input, other)
+    x, y = together(input, other)
     if not is_floating(x):
         return jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_same(x, y))
     if rounding_mode == "trunc":

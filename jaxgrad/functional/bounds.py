@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, promoted
+from ._arguments import array, together
 from ._rule import derivative
 
 
@@ -38,10 +38,10 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if max is None:
-        return _clamp_min(*promoted(input, min))
+        return _clamp_min(*together(input, min))
     if min is None:
-        return _clamp_max(*promoted(input, max))
-    return _clamp(*promoted(input, min, max))
+        return _clamp_max(*together(input, max))
+    return _clamp(*together(input, min, max))
 
 
 @derivative(
@@ -66,7 +66,7 @@ def clamp_min(input: jax.Array, min: Value) -> jax.Array:
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.maximum`: 0.5).
     """
-    return _clamp_min(*promoted(array(input), min))
+    return _clamp_min(*together(array(input), min))
 
 
 @derivative(
@@ -90,7 +90,7 @@ def clamp_max(input: jax.Array, max: Value) -> jax.Array:
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.minimum`: 0.5).
     """
-    return _clamp_max(*promoted(array(input), max))
+    return _clamp_max(*together(array(input), max))
 
 
 @derivative(
@@ -114,7 +114,7 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. Where either is NaN both have gradient 1 (`jnp.maximum`: 0).
     """
-    return _maximum(*promoted(array(input), array(other, "other")))
+    return _maximum(*together(array(input), array(other, "other")))
 
 
 @derivative(
@@ -138,7 +138,7 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. Where either is NaN both have gradient 1 (`jnp.minimum`: 0).
     """
-    return _minimum(*promoted(array(input), array(other, "other")))
+    return _minimum(*together(array(input), array(other, "other")))
 
 
 @derivative(
@@ -162,7 +162,7 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At a tie the first argument has the gradient (`jnp.fmax`: the second).
     """
-    return _fmax(*promoted(array(input), array(other, "other")))
+    return _fmax(*together(array(input), array(other, "other")))
 
 
 @derivative(
@@ -186,7 +186,7 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At a tie the first argument has the gradient (`jnp.fmin`: the second).
     """
-    return _fmin(*promoted(array(input), array(other, "other")))
+    return _fmin(*together(array(input), array(other, "other")))
 
 
 @derivative(

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_complex, is_floating, promoted
+from ._arguments import array, in_opmath, is_complex, is_floating, together
 from ._rule import derivative
 from .signs import sign
 
@@ -238,4 +238,4 @@ def _two_floats(x: Any, y: Any, names: tuple[str, str]) -> list[Array]:
             f"Expected both inputs to be Half, Float or Double tensors but got {x.dtype} and "
             f"{y.dtype}"
         )
-    return jnp.broadcast_arrays(*promoted(x, y))
+    return jnp.broadcast_arrays(*together(x, y))

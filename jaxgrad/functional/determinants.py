@@ -81,7 +81,8 @@ def slogdet(A: Array) -> SlogdetResult:
 
 
 def _slogdet(x: Array) -> Any:
-    return tuple(jnp.linalg.slogdet(x))
+    sign, size = jnp.linalg.slogdet(x)
+    return jnp.where(jnp.isnan(size), 0, sign), size
 
 
 def logdet(input: Array) -> Array:

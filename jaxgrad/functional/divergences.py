@@ -271,7 +271,9 @@ def multivariate_normal_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_loc, p_scale_tril, q_loc, q_scale_tril = _floats(p_loc, p_scale_tril, q_loc, q_scale_tril)
+    p_loc, p_scale_tril, q_loc, q_scale_tril = _floats(
+        p_loc, p_scale_tril, q_loc, q_scale_tril, elementwise=False
+    )
     apart = _half_log_det(q_scale_tril) - _half_log_det(p_scale_tril)
     spread = solve_triangular(q_scale_tril, p_scale_tril, upper=False)
     spread = jnp.sum(pow(spread, 2), (-2, -1))

@@ -182,7 +182,7 @@ def multivariate_normal_log_prob(
     Torch: `torch.distributions.MultivariateNormal`.
     """
     factor = _factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
-    x, loc, factor = _floats(array(value, "value"), array(loc, "loc"), factor)
+    x, loc, factor = _floats(array(value, "value"), array(loc, "loc"), factor, elementwise=False)
     distance = _mahalanobis(factor, x - loc)
     return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - _half_log_det(factor)
 

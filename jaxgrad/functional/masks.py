@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, is_floating, promoted, require
+from ._arguments import array, broadcasting, is_floating, promoted, require
 from ._rule import derivative
 
 
@@ -31,7 +31,8 @@ def where(condition: jax.Array, input: Value, other: Value) -> jax.Array:
             f"expected condition to be a boolean tensor, but got a tensor with dtype "
             f"{condition.dtype}"
         )
-    return jnp.where(condition != 0, *promoted(input, other))
+    with broadcasting(condition, input, other):
+        return jnp.where(condition != 0, *promoted(input, other))
 
 
 def masked_fill(input: jax.Array, mask: jax.Array, value: Value) -> jax.Array:
@@ -57,7 +58,8 @@ def masked_fill(input: jax.Array, mask: jax.Array, value: Value) -> jax.Array:
             "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{jnp.ndim(value)} dimension(s)."
         )
-    return jnp.where(mask, jnp.asarray(value, input.dtype), input)
+    with broadcasting(input, mask):
+        return jnp.where(mask, jnp.asarray(value, input.dtype), input)
 
 
 def nan_to_num(

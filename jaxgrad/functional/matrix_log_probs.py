@@ -41,7 +41,7 @@ def low_rank_multivariate_normal_log_prob(
     """
     x, loc, W, d = _floats(
         array(value, "value"), array(loc, "loc"), array(cov_factor, "cov_factor"),
-        array(cov_diag, "cov_diag"),
+        array(cov_diag, "cov_diag"), elementwise=False,
     )  # fmt: skip
     x, scaled = x - loc, jnp.swapaxes(W, -1, -2) / d[..., None, :]
     factor = cholesky(scaled @ W + jnp.eye(W.shape[-1], dtype=W.dtype))
@@ -80,7 +80,7 @@ def wishart_log_prob(
     Torch: `torch.distributions.Wishart`.
     """
     factor = _factor("wishart_log_prob", covariance_matrix, scale_tril)
-    x, df, factor = _floats(array(value, "value"), df, factor)
+    x, df, factor = _floats(array(value, "value"), df, factor, elementwise=False)
     n = factor.shape[-1]
     solved = cholesky_solve(x, factor, torch_gradient=torch_gradient)
     return (
@@ -105,7 +105,7 @@ def lkj_cholesky_log_prob(value: Array, concentration: Value = 1.0) -> Array:
 
     Torch: `torch.distributions.LKJCholesky`.
     """
-    x, a = _floats(array(value, "value"), concentration)
+    x, a = _floats(array(value, "value"), concentration, elementwise=False)
     n = x.shape[-1]
     diagonal = jnp.diagonal(x, axis1=-2, axis2=-1)[..., 1:]
     order = 2 * (a - 1)[..., None] + n - jnp.arange(2, n + 1)

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, promoted, reduce
+from ._arguments import array, in_opmath, reduce, together
 from ._losses import EPSILON
 from .bounds import _clamp_min, _minimum
 from .distances import _pairwise, pairwise_distance
@@ -170,4 +170,4 @@ def _triplet(
             far = _minimum(far, distance(b, c))
         return reduce(_clamp_min(margin + near - far, jnp.asarray(0, near.dtype)), reduction)
 
-    return in_opmath(loss, *promoted(a, b, c))
+    return in_opmath(loss, *together(a, b, c))

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import in_opmath, is_floating, promoted
+from ._arguments import in_opmath, is_floating, together
 from ._rule import derivative
 
 
@@ -33,13 +33,13 @@ def pow(input: Value, exponent: Value) -> jax.Array:
         3. An exponent of 0.5 is the square root: -inf at -0.
     """
     if isinstance(exponent, bool | int | float) and not isinstance(input, int | float):
-        base = promoted(input, exponent)[0]
+        base = together(input, exponent)[0]
         if not is_floating(base):
             if exponent < 0:
                 raise RuntimeError("Integers to negative integer powers are not allowed.")
             return jnp.power(base, int(exponent))
         return in_opmath(lambda x: _power(x, exponent=exponent), base)
-    base, exponent = promoted(input, exponent)
+    base, exponent = together(input, exponent)
     if not is_floating(base):
         return _integer_power(base, exponent)
     return in_opmath(_pow, base, exponent)

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_floating, promoted
+from ._arguments import array, in_opmath, is_floating, together
 from ._rule import derivative
 
 
@@ -105,7 +105,7 @@ def fmod(input: jax.Array, other: Value) -> jax.Array:
 
     Torch: `torch.fmod`.
     """
-    return _fmod(*promoted(array(input), other))
+    return _fmod(*together(array(input), other))
 
 
 @derivative(lambda t, *_: t, lambda t, _, x, y: t * -jnp.trunc(x / y))
@@ -126,7 +126,7 @@ def remainder(input: Value, other: Value) -> jax.Array:
     Differs from jax in:
         1. By an infinite first argument the gradient of the second is NaN.
     """
-    return _remainder(*promoted(input, other))
+    return _remainder(*together(input, other))
 
 
 def _floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:

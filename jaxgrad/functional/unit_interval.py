@@ -186,7 +186,7 @@ def logistic_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.LogisticNormal`.
     """
-    y, loc, scale = _floats(array(value, "value"), loc, scale)
+    y, loc, scale = _floats(array(value, "value"), loc, scale, elementwise=False)
     y, left = y[..., :-1], jnp.arange(y.shape[-1] - 1, 0, -1, dtype=y.dtype)
     rest = clamp(1 - jnp.cumsum(y, -1), min=float(jnp.finfo(y.dtype).tiny))
     x = log(y) - log(rest) + jnp.log(left)

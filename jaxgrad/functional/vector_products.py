@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, in_opmath, promoted
+from ._arguments import array, canonical_dim, in_opmath, together
 from ._products import _exact, _vectors
 
 
@@ -37,7 +37,7 @@ def cross(input: Array, other: Array, *, dim: int = -1) -> Array:
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[axis]} and "
             f"{y.shape[axis]}"
         )
-    x, y = jnp.broadcast_arrays(*promoted(x, y))
+    x, y = jnp.broadcast_arrays(*together(x, y))
 
     def turned(z: Array, by: int) -> Array:
         return jnp.roll(z, by, axis)
@@ -132,4 +132,4 @@ def outer(input: Array, vec2: Array) -> Array:
     for name, z in (("self", x), ("vec2", y)):
         if z.ndim != 1:
             raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {z.ndim}-D")
-    return jnp.multiply(*promoted(x[:, None], y))
+    return jnp.multiply(*together(x[:, None], y))

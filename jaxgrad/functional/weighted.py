@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_floating, promoted
+from ._arguments import array, in_opmath, is_floating, together
 from ._rule import derivative
 
 
@@ -48,7 +48,7 @@ def addcmul(
 
     Torch: `torch.addcmul`.
     """
-    x, a, b = promoted(array(input), array(tensor1, "tensor1"), array(tensor2, "tensor2"))
+    x, a, b = together(array(input), array(tensor1, "tensor1"), array(tensor2, "tensor2"))
     if not is_floating(x):
         return x + a * b * int(value)
     return in_opmath(lambda x, a, b: x + value * a * b, x, a, b)
@@ -69,7 +69,7 @@ def addcdiv(
 
     Torch: `torch.addcdiv`.
     """
-    a, b = promoted(array(tensor1, "tensor1"), array(tensor2, "tensor2"))
+    a, b = together(array(tensor1, "tensor1"), array(tensor2, "tensor2"))
     if not is_floating(a):
         raise RuntimeError(
             "Integer division with addcdiv is no longer supported; make one of the arguments a "
