@@ -104,7 +104,8 @@ def masked_select(input: Array, mask: Array) -> Array:
     input, mask = array(input), array(mask, "mask")
     if mask.dtype != jnp.bool_:
         raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
-    input, mask = jnp.broadcast_arrays(input, mask)
+    with broadcasting(input, mask):
+        input, mask = jnp.broadcast_arrays(input, mask)
     return input[mask]
 
 

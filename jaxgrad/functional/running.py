@@ -7,7 +7,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, floating, in_opmath, is_floating, promoted
+from ._arguments import (
+    array,
+    broadcasting,
+    canonical_dim,
+    floating,
+    in_opmath,
+    is_floating,
+    promoted,
+)
 from ._rule import derivative
 from .sums import exact, widened
 
@@ -224,4 +232,5 @@ def _trapezoids(name: str, y: Any, x: Any, dx: float, dim: int) -> tuple[jax.Arr
             )
         x = x.reshape(-1, *(1 for _ in range(y.ndim - axis - 1)))
     low, high = ends(floating(x), x.ndim + axis - y.ndim)
-    return (left + right) * (high - low) * 0.5, axis
+    with broadcasting(left, high):
+        return (left + right) * (high - low) * 0.5, axis

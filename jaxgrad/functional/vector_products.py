@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, in_opmath, together
+from ._arguments import array, broadcasting, canonical_dim, in_opmath, together
 from ._products import _exact, _vectors
 
 
@@ -55,7 +55,8 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
 
     Torch: `torch.linalg.vecdot`. `jnp.linalg.vecdot` is the same.
     """
-    a, b = jnp.broadcast_arrays(array(x, "x"), array(y, "y"))
+    with broadcasting(x, y):
+        a, b = jnp.broadcast_arrays(array(x, "x"), array(y, "y"))
     axis = canonical_dim(dim, a.ndim)
     return in_opmath(lambda a, b: jnp.sum(jnp.conj(a) * b, axis), a, b)
 
