@@ -23,6 +23,8 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
     Torch: `torch.lerp`.
     """
     input, end = array(input), array(end, "end")
+    if isinstance(weight, int | float):
+        return in_opmath(_lerp_by, input, end, weight=weight)
     return in_opmath(_lerp, input, end, jnp.asarray(weight, input.dtype))
 
 
@@ -34,6 +36,15 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
 def _lerp(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
     apart = end - x
     return jnp.where(jnp.abs(w) < 0.5, x + w * apart, end - apart * (1 - w))
+
+
+# 1 - weight is known to more digits than the arrays have.
+@derivative(
+    lambda t, *_, weight: t * (1 - weight),
+    lambda t, *_, weight: t * weight,
+)
+def _lerp_by(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
+    return _lerp(x, end, jnp.asarray(weight, x.dtype))
 
 
 def addcmul(

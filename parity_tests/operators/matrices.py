@@ -74,9 +74,11 @@ operator(
     dtypes=WIDE,
     source="P059",
 )(_square())
-operator("linalg.matrix_power", raises=[_bad(R, 2, words="batches of square matrices")])(
-    _square(0, 1, 2, 3, -1, -2)
-)
+operator(
+    "linalg.matrix_power",
+    raises=[_bad(R, 2, words="batches of square matrices")],
+    dtypes=WIDE,  # a negative power is an inverse, which torch does not have of halves
+)(_square(0, 1, 2, 3, -1, -2))
 operator(
     "linalg.matrix_exp",
     raises=[NOT_SQUARE, _bad(np.ones((2, 2), int), words="Expected a floating point")],
