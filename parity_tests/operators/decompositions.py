@@ -71,7 +71,7 @@ def cholesky_inverse(draw):
     "cholesky_solve",
     torch=torch.cholesky_solve,
     torch_gradient=True,
-    points=[call([[1.0], [2.0]], [[[2.0, 0.0], [1.0, 3.0]], [[1.0, 0.0], [1.0, 2.0]]])],
+    points=[call([[1.0, 2.0], [2.0, 0.5]], [[[2.0, 0.0], [1.0, 3.0]], [[1.0, 0.0], [1.0, 2.0]]])],
     forward_mode="torch's is wrong where one right-hand side is of several matrices",
     deviations=[
         Deviation(
