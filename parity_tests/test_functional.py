@@ -182,6 +182,33 @@ def test_a_formula_of_nothing_raises():
         jax.grad(step)(2.0)
 
 
+def test_subnormals_are_zero_on_the_cpu():
+    """XLA flushes them in whatever it compiles, so a kink at 0 has them on it; torch does not."""
+    x = jnp.array([1e-310, -1e-310], jnp.float64)
+
+    assert (x > 0).tolist() == [False, False]
+    assert jax.grad(lambda x: functional.relu(x).sum())(x).tolist() == [0.0, 0.0]
+    assert torch.tensor([1e-310, -1e-310], dtype=torch.float64).gt(0).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add", "sub", "mul", "div", "maximum", "fmax", "clamp_min", "pow", "atan2", "hypot",
+        "remainder", "fmod", "logaddexp", "xlogy", "complex",
+        "special.zeta", "trapezoid", "linalg.vecdot", "dist",
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_broadcast_are_a_runtime_error(name):
+    """torch's type, and both shapes in the text, whatever JAX has for it."""
+    left, right = np.ones(2), np.ones(3)
+
+    with pytest.raises(RuntimeError):
+        torch_side(OPERATORS[name])(*to_torch([left, right]))
+    with pytest.raises(RuntimeError, match=r"2.*3|3.*2"):
+        PUBLIC[name](jnp.asarray(left), jnp.asarray(right))
+
+
 @pytest.mark.parametrize(
     "args",
     [

@@ -28,6 +28,7 @@ NEAR_HALF = {
     )
 }
 OF_HALF = ("continuous_bernoulli",)
+SERIES = [call([0.5, 0.5], [0.4, 0.8], lims=(0.3, 0.7))]
 OF_LOGITS = ("geometric", "bernoulli", "binomial", "negative_binomial", "continuous_bernoulli",
              "relaxed_bernoulli")  # fmt: skip
 OF_GAMMAS = ("student_t", "gamma", "beta", "binomial", "negative_binomial", "poisson",
@@ -138,7 +139,7 @@ for name, made, ranges, points in (
         f"distributions.{name}_log_prob",
         torch=_log_prob(made),
         elementwise=True,
-        points=[call(*points)],
+        points=[call(*points), *SERIES] if name in OF_HALF else [call(*points)],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else NEAR_HALF if name in OF_HALF else {},
     )(_drawn(ranges, logits=name in OF_LOGITS, large=name in OF_GAMMAS))
