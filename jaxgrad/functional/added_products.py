@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ._arguments import array
 from ._products import _batches, _check_matrix_vector, _exact, _fits
+from ._rule import derivative
 
 
 Array = jax.Array
@@ -109,14 +110,26 @@ def addbmm(
     Torch: `torch.addbmm`.
     """
     x, y = _batches(batch1, batch2, ("batch1", "batch2"))
-    return _added(lambda x, y: jnp.einsum("bij,bjk->ik", x, y), input, x, y, beta, alpha)
+    return _added(_summed, input, x, y, beta, alpha)
+
+
+def _summed(x: Array, y: Array) -> Array:
+    return jnp.einsum("bij,bjk->ik", x, y)
+
+
+# The product's gradient is 0 times the cotangent, also where that is infinite.
+@derivative(lambda t, _, __: t * 0)
+def _unread(z: Array) -> Array:
+    return jnp.zeros_like(z)
 
 
 def _added(
     fun: Callable[..., Array], input: Any, x: Array, y: Array, beta: float, alpha: float
 ) -> Array:
     def scaled(z: Array, *inputs: Array) -> Array:
-        z = z if alpha == 1 else z * alpha
+        if alpha != 1:
+            by_blas = x.ndim == 2 or fun is _summed  # which leaves out a product times 0
+            z = _unread(z) if by_blas and not alpha else z * alpha
         return z if not beta else inputs[0] * beta + z
 
     shape = jax.eval_shape(fun, x, y).shape

@@ -89,7 +89,11 @@ def fake_quantize_per_channel_affine(
         )
     shape = [-1 if i == at else 1 for i in range(x.ndim)]
     scale, zero_point = scale.astype(jnp.float32).reshape(shape), zero_point.reshape(shape)
-    return _quantized(x, scale, zero_point, low=quant_min, high=quant_max)
+    # torch's kernel of channels goes by int64, of which what it does not hold is the smallest.
+    beyond = jnp.abs(_points(jax.lax.stop_gradient(x), scale, zero_point)) >= 2.0**63
+    return _quantized(
+        jnp.where(beyond, -jnp.inf, x), scale, zero_point, low=quant_min, high=quant_max
+    )
 
 
 def _check_points(zero_point: int | None, low: int, high: int) -> None:

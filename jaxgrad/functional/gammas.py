@@ -175,7 +175,10 @@ def mvlgamma(input: Array, p: int) -> Array:
     def total(x: Array) -> Array:
         steps = jnp.arange(p, dtype=x.dtype) * -0.5
         constant = p * (p - 1) / 4 * math.log(math.pi)
-        return jnp.sum(_lgamma(x[..., None] + steps), -1) + constant
+        shifted = x[..., None] + steps
+        # XLA leaves -0.0 + 0.0 as it is, and a pole's sign with it.
+        shifted = shifted - jax.lax.stop_gradient(jnp.where(shifted == 0, shifted, 0))
+        return jnp.sum(_lgamma(shifted), -1) + constant
 
     return in_opmath(total, array(input))
 

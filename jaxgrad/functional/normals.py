@@ -71,7 +71,12 @@ def log_ndtr(input: Array) -> Array:
     return in_opmath(_log_ndtr, array(input))
 
 
-@derivative(lambda t, _, x: t / _erfcx(x * -math.sqrt(0.5)) * math.sqrt(2 / math.pi))
+def _log_ndtr_derivative(t: Any, _: Any, x: Any) -> Any:
+    slope = math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5))
+    return t * jnp.where(x == -jnp.inf, jnp.nan, slope)  # torch: exp(inf - inf)
+
+
+@derivative(_log_ndtr_derivative)
 def _log_ndtr(x: Array) -> Array:
     z = x * math.sqrt(0.5)
     tail = jnp.log(jss.erfcx(-z) / 2) - z * z

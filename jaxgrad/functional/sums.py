@@ -106,10 +106,16 @@ def nanmean(
 
     def average(x: jax.Array) -> jax.Array:
         counts = ~jnp.isnan(x)
-        total = jnp.sum(jnp.where(counts, x, 0), axes, keepdims=keepdim)
+        total = jnp.sum(_known(x), axes, keepdims=keepdim)
         return total / jnp.sum(counts, axes, keepdims=keepdim).astype(x.dtype)
 
     return in_opmath(average, input)
+
+
+# The mask as a factor: of nothing but NaN the cotangent is infinite, and the gradient NaN.
+@derivative(lambda t, _, x: t * jnp.where(jnp.isnan(x), 0, 1))
+def _known(x: jax.Array) -> jax.Array:
+    return jnp.where(jnp.isnan(x), 0, x)
 
 
 def prod(
