@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
 from ._windows import Sizes, at_least, batched, sizes
@@ -134,8 +135,13 @@ def _conv(
             )
 
     def convolved(x: Array, w: Array, *rest: Array) -> Array:
+        around = pads
+        if x.dtype == jnp.float64 and any(map(any, pads)):
+            # As torch, 0 times an infinite weight at the border is NaN: XLA has it in float32 only.
+            ends = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in pads)]
+            x, around = jax.lax.pad(x, jnp.zeros((), x.dtype), ends), [(0, 0)] * places
         y = jax.lax.conv_general_dilated(
-            x, w, strides, pads, rhs_dilation=dilations, feature_group_count=groups
+            x, w, strides, around, rhs_dilation=dilations, feature_group_count=groups
         )
         return y + rest[0].reshape(-1, *[1] * places) if rest else y
 
