@@ -25,7 +25,7 @@ def _fixed(fun):
 
 def _drawn(draw, places):
     batch = draw(st.sampled_from([(2, 2), (1,), (2,)]))
-    spatial = tuple(draw(st.integers(4, 6)) for _ in range(places))
+    spatial = tuple(draw(st.integers(places + 2, 6)) for _ in range(places))
     x = draw(floats((*batch, *spatial)))
     if draw(st.booleans()):
         x = np.round(x)
@@ -55,6 +55,13 @@ def fractional_max_pool2d(draw):
     return _drawn(draw, 2)
 
 
-@operator("fractional_max_pool3d", torch=_fixed(F.fractional_max_pool3d))
+@operator(
+    "fractional_max_pool3d",
+    torch=_fixed(F.fractional_max_pool3d),
+    raises=[
+        Raises(call(np.ones((1, 1, 2, 2, 2)), 2, 1, _random_samples=np.ones((1, 1, 3)) / 2),
+               RuntimeError, "too large relative to input", "too large relative to input size 2"),
+    ],
+)  # fmt: skip
 def fractional_max_pool3d(draw):
     return _drawn(draw, 3)
