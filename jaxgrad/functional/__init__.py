@@ -4,6 +4,7 @@
 `torch.fft.x` are in the namespaces of the same names. `out=` and `inplace=` are left out.
 """
 
+from jaxgrad.functional import _conventions
 from jaxgrad.functional import distributions as distributions
 from jaxgrad.functional import fft as fft
 from jaxgrad.functional import linalg as linalg
@@ -325,3 +326,6 @@ multiply = mul
 negative = neg
 subtract = sub
 trapz = trapezoid
+
+
+_conventions.into_docstrings(globals())
