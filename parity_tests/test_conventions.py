@@ -1,6 +1,5 @@
 """The conventions table, the page and the docstrings made of it; its rows are `test_operator`'s."""
 
-import importlib.metadata
 import inspect
 import json
 import pydoc
@@ -11,8 +10,8 @@ import pytest
 
 from jaxgrad import functional
 from jaxgrad.functional import _conventions as carried
-from parity_tests.operators import call, load, operator
 from parity_tests.operators import _conventions as conventions
+from parity_tests.operators import call, load, operator
 from parity_tests.operators._conventions_page import as_html
 from parity_tests.operators._grid import Outcome
 from parity_tests.operators._jobs import job
@@ -36,7 +35,7 @@ def _function(name):
 
 
 def test_the_page_is_made_of_the_table():
-    assert PAGE == conventions.as_markdown(ROWS)
+    assert conventions.as_markdown(ROWS) == PAGE
 
 
 def test_the_docstrings_are_made_of_the_table():
@@ -108,7 +107,7 @@ def test_of_the_rows_that_differ_alike_one_tells():
     """Numbers before NaN, then the shorter call; a zero is another kind than a number."""
     nan, long, short, zero = (
         _row("(nan, 2)", "3", "1"), _row("(1, 2, 3)", "3", "2"), _row("(1, 2)", "3", "1"),
-        _row("(7, 7)", "3", "0"),
+        _row("(17, 17)", "3", "0"),
     )  # fmt: skip
 
     assert conventions.telling([nan, long, zero, short], 1) == [short, zero]
@@ -138,8 +137,8 @@ def test_a_long_array_is_shown_where_it_differs():
 def test_a_long_call_is_cut_in_its_arrays():
     text = conventions.shortened(f"([{', '.join('0.125' for _ in range(16))}], dim=0)")
 
-    assert text == "([0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, 0.125, …], dim=0)"[:0] + text
-    assert text.endswith(", …], dim=0)") and len(text) <= conventions.CALL
+    assert text == "([0.125, 0.125, 0.125, 0.125, …], dim=0)"
+    assert conventions.shortened("([1, 2], dim=0)") == "([1, 2], dim=0)"
 
 
 @pytest.fixture
@@ -177,11 +176,3 @@ def test_a_difference_is_seen_in_its_digits(record):
     (row,) = measured(record(), "f", at, "0", sides, np.array([True]))
 
     assert (row.at, row.torch, row.jax) == ("([1], [2])", "[1]", "[1.00002]")
-
-
-def test_the_lines_are_in_the_package():
-    """The file lies beside the module that reads it, which the wheel takes as a whole."""
-    files = importlib.metadata.files("jaxgrad") or ()
-
-    assert carried.MEASURED.parent == conventions.DOCSTRINGS.parent
-    assert files is not None

@@ -103,7 +103,7 @@ def section(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
-TITLE = "# Operators: torch's gradient and that of the natural JAX form"
+TITLE = "# Operators"
 INTRO = """\
 Where what one would write in JAX has another gradient than torch's operator; the remedy is
 `jaxgrad.functional` and the operator's name. Each line is a call, its arrays as numbers or lists.
