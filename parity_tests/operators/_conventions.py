@@ -48,7 +48,7 @@ def main(patterns: Sequence[str], markdown: str | None, page: str | None) -> int
     if markdown:
         TABLE.write_text(as_table(rows), encoding="utf-8")
         DOCSTRINGS.write_text(as_json(rows), encoding="utf-8")
-    for path, text in ((markdown, as_markdown(rows)), (page, as_html(rows))):
+    for path, text in ((markdown, as_markdown(rows)), (page, as_html(united(rows)))):
         if path:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
@@ -105,10 +105,10 @@ def section(rows: Sequence[Row]) -> str:
 
 TITLE = "# Operators"
 INTRO = """\
-Where what one would write in JAX has another gradient than torch's operator; the remedy is
-`jaxgrad.functional` and the operator's name. Each line is a call, its arrays as numbers or lists.
-The cotangent is ones, or 1, 2, 3, ... where elements depend on each other. Everything is measured
-by the suite, which fails when either library moves."""
+Where what one would write in JAX, the natural form, has another gradient than torch's operator.
+Each line is a call, its arrays as numbers or lists. The cotangent is ones, or 1, 2, 3, ... where
+elements depend on each other. Everything is measured by the suite, which fails when either library
+moves."""
 
 
 def as_markdown(rows: Sequence[Row]) -> str:
@@ -128,8 +128,10 @@ def as_markdown(rows: Sequence[Row]) -> str:
 def _section(rows: Sequence[Row]) -> Iterator[str]:
     together = united(rows)
     chosen = telling(together, 2)
+    remedy = f"`jaxgrad.functional.{rows[0].operator}` in"
     for form, of in _forms(chosen):
-        yield f"Natural form: {code(form)}"
+        yield f"{remedy} place of {code(form)}:"
+        remedy = "In"
         lines = (
             (", ".join(map(code, _points(row))), _quoted(row.by), *map(_quoted, window(row)))
             for row in of
