@@ -78,7 +78,8 @@ def file(name: str) -> pathlib.Path:
 
 def key(funs: Sequence[Callable[..., Any]], labels: Sequence[str], inputs: Any) -> str:
     """Everything that a program is made from: another key, another program."""
-    names = [f"{fun.__module__}.{fun.__qualname__}" for fun in funs]  # a test may swap one
+    # A test may swap a function. A ufunc has no name of this kind.
+    names = [(fun.__module__, getattr(fun, "__qualname__", repr(fun))) for fun in funs]
     shapes = [f"{x.dtype}{x.shape}" for x in jax.tree.leaves(inputs)]
     return hashlib.sha256(repr((_surroundings(), names, labels, shapes)).encode()).hexdigest()
 
