@@ -121,7 +121,10 @@ def as_markdown(rows: Sequence[Row]) -> str:
     for name, of in _operators(rows):
         parts += [f"## {name}", *_section(of)]
     command = COMMAND.format("").replace("  ", " ")
-    parts.append(f"Written by `{command}`; all {len(rows)} rows are in `{TABLE.name}`.\n")
+    parts.append(
+        f"Written by `{command}`. All {len(rows)} rows are in `parity_tests/{TABLE.name}`, and on the "
+        "page with a filter that `--html FILE` writes.\n"
+    )
     return "\n\n".join(parts)
 
 

@@ -94,9 +94,11 @@ def _list(x: Any, digits: int) -> str:
 
 
 def _texts(torch: Any, jax: Any) -> tuple[str, str]:
-    for digits in DIGITS:
-        texts = tuple(_list(np.ravel(x).tolist(), digits) for x in (torch, jax))
-        if texts[0] != texts[1]:
-            break
-    one = np.ndim(torch) == 0
-    return texts[0].strip("[]") if one else texts[0], texts[1].strip("[]") if one else texts[1]
+    """Both gradients in as many digits as tell them apart; arrays as flat lists."""
+    pairs = [(_value(torch, digits), _value(jax, digits)) for digits in DIGITS]
+    return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
+
+
+def _value(x: Any, digits: int) -> str:
+    x = np.asarray(x)
+    return _list(x.ravel().tolist() if x.ndim else x.item(), digits)
