@@ -51,7 +51,7 @@ def test_a_docstring_carries_its_rows(name):
     lines = text.splitlines()
 
     assert (inspect.getdoc(_function(name)) or "").endswith(f"\n\n{text}")
-    assert sum(line.startswith("    ") for line in lines) <= conventions.LINES + 1
+    assert sum(line[:4].isspace() and line[4] != " " for line in lines) <= conventions.LINES + 1
     assert not any(">>>" in line for line in lines)
     assert OF[name][0].form in text
 
@@ -118,8 +118,18 @@ def test_another_argument_whose_gradient_differs_alike_is_named():
     """Of arrays; numbers by each argument are shown."""
     x, y = _row(torch="[0, 1]", jax="[nan, 1]"), _row(torch="[0, 3]", jax="[nan, 3]", by="other")
 
-    assert conventions.telling([x, y], 2) == [x._replace(by="input, likewise other")]
+    z = y._replace(by="third", torch="[0, 4]", jax="[nan, 4]")
+
+    assert conventions.telling([x, y, z], 2) == [x._replace(by="input, likewise other, third")]
     assert len(conventions.telling([_row(), _row(by="other")], 1)) == 2
+
+
+def test_each_form_has_its_line():
+    """Before a second one of another form."""
+    rows = [_row(), _row("1"), _row("2"), _row(form="other")]
+
+    assert conventions.spread(rows, 2) == [rows[0], rows[3]]
+    assert conventions.spread(rows, 3) == [rows[0], rows[1], rows[3]]
 
 
 def test_a_long_array_is_shown_where_it_differs():
@@ -139,6 +149,11 @@ def test_a_long_call_is_cut_in_its_arrays():
 
     assert text == "([0.125, 0.125, 0.125, 0.125, …], dim=0)"
     assert conventions.shortened("([1, 2], dim=0)") == "([1, 2], dim=0)"
+
+    matrix = "[[0.1257, -0.1321], [0.6404, 0.1049]]"
+    assert conventions.shortened(f"({matrix}, {matrix}, {matrix}, [[True]], is_causal=True)") == (
+        "([…], […], […], [[True]], is_causal=True)"
+    )
 
 
 @pytest.fixture

@@ -32,7 +32,8 @@ POINTS = 3  # that a line names
 CALL = 64  # letters of a call
 LIST = 36  # letters of an array; of a longer one these many elements
 ELEMENTS = 3
-LINES = 4  # of a docstring
+LINES = 4  # of a docstring: so many calls
+WIDTH = 96  # of one of them
 
 
 def main(patterns: Sequence[str], markdown: str | None, page: str | None) -> int:
@@ -89,15 +90,18 @@ def as_json(rows: Sequence[Row]) -> str:
 def section(rows: Sequence[Row]) -> str:
     """An operator's rows in a few lines."""
     together = united(rows)
-    chosen = telling(together, 1)[:LINES]
+    chosen = spread(telling(together, 1), LINES)
     lines = []
     for form, of in _forms(chosen):
         lines.append(f"Measured against `{form}`:")
         for row in of:
-            by = f"by `{row.by}` at" if row.by != rows[0].by and row.by else "at"
+            by = f"by `{row.by}` at" if row.by not in ("", "input") else "at"
             torch, jax = window(row)
             sides = f"torch {torch}, JAX {jax}" if torch else f"JAX {jax}"
-            lines.append(f"    {by} {'; '.join(_points(row))}: {sides}")
+            line = f"    {by} {'; '.join(_points(row))}: {sides}"
+            lines.append(
+                line if len(line) <= WIDTH else line.replace(": torch", ":\n        torch")
+            )
     if more := len(together) - len(chosen):
         lines.append(f"    ... and {more} more: docs/operators.md")
     return "\n".join(lines)
@@ -122,8 +126,8 @@ def as_markdown(rows: Sequence[Row]) -> str:
         parts += [f"## {name}", *_section(of)]
     command = COMMAND.format("").replace("  ", " ")
     parts.append(
-        f"Written by `{command}`. All {len(rows)} rows are in `parity_tests/{TABLE.name}`, and on the "
-        "page with a filter that `--html FILE` writes.\n"
+        f"Written by `{command}`. All {len(rows)} rows are in `parity_tests/{TABLE.name}`, and on "
+        "the page with a filter that `--html FILE` writes.\n"
     )
     return "\n\n".join(parts)
 
@@ -173,9 +177,10 @@ def telling(rows: Sequence[Row], each: int) -> list[Row]:
     forms = list(dict.fromkeys(row.form for row in rows))
     arguments = list(dict.fromkeys(row.by for row in rows))
 
-    def place(row: Row) -> tuple[int, int, bool, int, int]:
+    def place(row: Row) -> tuple[int | bool, ...]:
         nan, some = "nan" in row.points[0], min(len(row.points), POINTS)
-        return forms.index(row.form), arguments.index(row.by), nan, -some, len(row.points[0])
+        which = forms.index(row.form), not row.torch, arguments.index(row.by)
+        return *which, nan, -some, len(row.points[0])
 
     found: dict[tuple[object, ...], list[Row]] = collections.defaultdict(list)
     for row in sorted(rows, key=place):
@@ -184,9 +189,16 @@ def telling(rows: Sequence[Row], each: int) -> list[Row]:
     chosen = []
     for (*_, whole, _), of in found.items():
         others = dict.fromkeys(row.by for row in of if row.by != of[0].by)
-        likewise = "".join(f", likewise {by}" for by in others)
+        likewise = f", likewise {', '.join(others)}" if others else ""
         chosen += [row._replace(by=row.by + likewise) for row in of[: 1 if whole else each]]
-    return sorted(chosen, key=lambda row: forms.index(row.form))
+    return sorted(chosen, key=lambda row: (forms.index(row.form), not row.torch))
+
+
+def spread(rows: Sequence[Row], most: int) -> list[Row]:
+    """So many of them, the first ones of each form."""
+    ranked = [(rank, row) for _, of in _forms(rows) for rank, row in enumerate(of)]
+    first = {row for _, row in sorted(ranked, key=lambda pair: pair[0])[:most]}
+    return [row for row in rows if row in first]
 
 
 def kinds(row: Row) -> frozenset[tuple[str, str]]:
@@ -230,9 +242,21 @@ def _points(row: Row) -> list[str]:
 
 
 def shortened(call: str) -> str:
-    """A call whose longest arrays end in `…`, so that it fits in a line."""
+    """A call that fits in a line: its arrays end in `…`, or the longest are `[…]`."""
     for keep in (8, 4, 2):
         if len(call) <= CALL:
-            break
+            return call
         call = re.sub(rf"(\[(?:[^][,]+, ){{{keep}}})[^][]+\]", r"\1…]", call)
+    while len(call) > CALL and (longest := max(_arrays(call), key=len, default="[…]")) != "[…]":
+        call = call.replace(longest, "[…]", 1)
     return call
+
+
+def _arrays(call: str) -> Iterator[str]:
+    """The outermost lists."""
+    depth = start = 0
+    for place, letter in enumerate(call):
+        start = place if letter == "[" and not depth else start
+        depth += (letter == "[") - (letter == "]")
+        if letter == "]" and not depth:
+            yield call[start : place + 1]
