@@ -14,10 +14,9 @@ from parity_tests.operators import Deviation, Operator, Raises, jax_side, torch_
 from parity_tests.operators import _jax as jax_program
 from parity_tests.operators import _torch as torch_program
 from parity_tests.operators._jobs import Job, job, jobs
-from parity_tests.operators._rows import Row, measured, raising
+from parity_tests.operators._rows import FLOOR, Row, measured, raising
 
 
-FLOOR = 1e-14  # sums of order one round there, and a point may be their difference
 MOVED = 8  # runs of torch with the inputs moved by one ULP
 GRAIN = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 

@@ -11,6 +11,7 @@ from parity_tests.operators import Operator, jax_side
 from parity_tests.operators._jobs import Job
 
 
+FLOOR = 1e-14  # sums of order one round there, and a point may be their difference
 WHOLE = 16  # elements of an array that is written down
 DIGITS = (4, 7, 10, 13, 17)  # as many as it takes to tell two gradients apart
 
@@ -101,4 +102,5 @@ def _texts(torch: Any, jax: Any) -> tuple[str, str]:
 
 def _value(x: Any, digits: int) -> str:
     x = np.asarray(x)
+    x = np.where(np.abs(x) <= FLOOR, 0, x)  # also of -0, whose sign depends on the compiler
     return _list(x.ravel().tolist() if x.ndim else x.item(), digits)
