@@ -4,6 +4,7 @@ import inspect
 import pathlib
 import re
 import sys
+import textwrap
 import tomllib
 from typing import Any
 
@@ -57,7 +58,8 @@ html_theme_options = {
     "navbar_persistent": [],  # the search field is in the sidebar
     # Not beside behaviours and notebooks: two programs side by side need the room.
     "secondary_sidebar_items": {
-        page: ["page-toc"] for page in ("api/*", "conventions", "deviations", "contributing")
+        page: ["page-toc"]
+        for page in ("api/*", "conventions", "deviations", "operators", "contributing")
     },
     "show_toc_level": 2,
     "use_download_button": False,
@@ -72,6 +74,7 @@ PUBLIC = {
 }
 BACKTICKS = re.compile(r"(?<![`:])`([^`]+)`(?!`)")
 BARS = re.compile(r"(?<![>`\w])(\|(?=\S)[^|`]*\S\|)(?!\w)")  # |x| is a magnitude, no substitution
+MEASURED = re.compile(r"^Measured against .*(?:\n {4}.*|\nMeasured against .*)*", re.MULTILINE)
 
 
 def docstring(
@@ -82,6 +85,7 @@ def docstring(
     if text.startswith("Alias for field number"):  # of a NamedTuple: says nothing
         text = ""
     own = {name.rpartition(".")[2], *(parameters(value) if callable(value) else ())}
+    text = MEASURED.sub(lambda found: measured(found[0]), text)
     text = BACKTICKS.sub(lambda found: linked(found[1], own), text)
     text = re.sub(r"^(Differs from \w+ in:) (?=\S)", r"\1\n    ", text, flags=re.MULTILINE)
     text = re.sub(r"^Torch: (.*?)(?=\n\n|\Z)", torch_box, text, flags=re.MULTILINE | re.DOTALL)
@@ -99,6 +103,12 @@ def parameters(value: Any) -> list[str]:
         return list(inspect.signature(value).parameters)
     except (TypeError, ValueError):
         return []
+
+
+def measured(text: str) -> str:
+    """Lines that were appended to a docstring, as they are: they are calls and numbers."""
+    lines = textwrap.indent(text.replace("`", ""), " " * 6)
+    return f".. admonition:: Its gradients\n\n   .. code-block:: none\n\n{lines}"
 
 
 def torch_box(found: re.Match[str]) -> str:

@@ -50,6 +50,7 @@ PASS_THROUGH = {
 PACKAGES = {
     "jaxgrad/_autocast/": ["test_autocast*.py"],
     "jaxgrad/functional/": ["test_functional.py"],
+    "jaxgrad/functional/_conventions": ["test_conventions.py"],
     "jaxgrad/optim/": [
         "test_optim.py -k {name}",
         "test_optim_use.py -k {name}",

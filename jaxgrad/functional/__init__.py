@@ -5,6 +5,7 @@
 Subnormal numbers are zeros: so XLA has them on the CPU.
 """
 
+from jaxgrad.functional import _conventions
 from jaxgrad.functional import distributions as distributions
 from jaxgrad.functional import fft as fft
 from jaxgrad.functional import linalg as linalg
@@ -349,3 +350,6 @@ negative = neg
 orgqr = linalg.householder_product
 subtract = sub
 trapz = trapezoid
+
+
+_conventions.into_docstrings(globals())

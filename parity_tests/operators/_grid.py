@@ -14,23 +14,11 @@ from parity_tests.operators import Deviation, Operator, Raises, jax_side, torch_
 from parity_tests.operators import _jax as jax_program
 from parity_tests.operators import _torch as torch_program
 from parity_tests.operators._jobs import Job, job, jobs
+from parity_tests.operators._rows import FLOOR, Row, measured, raising
 
 
-FLOOR = 1e-14  # sums of order one round there, and a point may be their difference
 MOVED = 8  # runs of torch with the inputs moved by one ULP
 GRAIN = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
-
-
-class Row(NamedTuple):
-    """One point where the natural JAX form has another gradient than torch."""
-
-    operator: str
-    form: str
-    call: str
-    by: str
-    point: str
-    torch: str
-    jax: str
 
 
 class Outcome(NamedTuple):
@@ -65,12 +53,12 @@ def _check(made: Operator) -> Outcome:
         [*todo, *plain],
         [*(t.cotangents for t in truths), *(truths[i].cotangents for _, i in natural)],
         [*(t.directions for t in truths), *([] for _ in natural)],
-        compiled=made.jit,
+        name=made.name if made.jit else None,
     )
     problems, leaves, contradicts = [], 0, False
     for j, truth, found in zip(todo, truths, seen[: len(todo)], strict=True):
-        if isinstance(found, Exception):
-            problems.append(f"{j.label}: JAX raises {type(found).__name__}: {found}")
+        if isinstance(found, jax_program.Raised):
+            problems.append(f"{j.label}: JAX raises {found.type}: {found.text}")
             continue
         pins = next((d for d in made.deviations if j.label == f"deviation {d.sample}"), None)
         if made.forward_mode and not isinstance(truth.observed.get("tangent"), type(None)):
@@ -284,31 +272,15 @@ def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: Raises
 
 
 def _rows(made: Operator, form: str, job: Job, torch: dict[str, Any], found: Any) -> list[Row]:
-    """Where a natural form's gradient is not torch's: a row for each differentiated argument."""
-    if isinstance(found, Exception):
-        text = f"raises {type(found).__name__}"
-        return [Row(made.name, form, job.label[6:], "", "", "", text)]
+    """Where a natural form's gradient is not torch's, by each differentiated argument."""
+    if isinstance(found, jax_program.Raised):
+        return [raising(made, form, job, found.type)]
     rows = []
     for name, theirs in torch["gradient"].items():
         natural = found["gradient"].get(name)
         if theirs is None or natural is None or theirs.shape != natural.shape:
             continue
         apart = ~_close(theirs, natural)
-        if not np.any(apart):
-            continue
-        at = job.arrays[job.names.index(name)]
-        chosen = apart if made.elementwise else np.ones_like(apart)
-        values = [_numbers(x[chosen]) for x in (at, theirs, natural)]
-        rows.append(Row(made.name, form, _options(job), name, *values))
+        if np.any(apart):
+            rows += measured(made, form, job, name, (theirs, natural), apart)
     return rows
-
-
-def _options(job: Job) -> str:
-    """The call's options, without its arrays."""
-    args, kwargs = job.rebuild(["…"] * len(job.arrays))
-    words = [str(x) for x in args] + [f"{k}={v}" for k, v in kwargs.items()]
-    return f"({', '.join(words)})"
-
-
-def _numbers(x: np.ndarray) -> str:
-    return "[" + ", ".join(f"{v:.4g}" for v in x.ravel().tolist()) + "]"

@@ -31,6 +31,7 @@ operator(
     points=[call(Z), call([0.0, -0.0, 1.0, -2.0, np.nan])],
     natural={"jnp.angle(z)": jnp.angle},
     dtypes=BOTH,
+    source="P031",
 )(one)
 operator(
     "sgn",

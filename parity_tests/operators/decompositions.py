@@ -102,7 +102,7 @@ def cholesky_solve(draw):
         Raises(call(R.T, "complete"), RuntimeError, "not diff", "not diff", when="backward"),
     ],
     dtypes=WIDE,
-    source="P056",
+    source="P056 P060",
 )
 def qr(draw):
     x = _wide_or_tall(draw)
@@ -183,6 +183,7 @@ def _spread(draw):
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
     raises=[_bad(R, words="batches of square matrices")],
     dtypes=WIDE,
+    source="P061",
 )
 def eig(draw):
     return call(_spread(draw))

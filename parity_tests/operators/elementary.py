@@ -23,6 +23,8 @@ def _within(low: float, high: float) -> Callable[..., Sample]:
     return strategy
 
 
+HOLOMORPHIC = ("exp", "log", "sin", "cos", "sqrt", "reciprocal", "square")
+EDGED = ("acos", "asin", "log", "sqrt")
 for name, low, high, natural in (
     ("exp", -3, 3, jnp.exp),
     ("exp2", -3, 3, jnp.exp2),
@@ -52,7 +54,7 @@ for name, low, high, natural in (
         name,
         elementwise=True,
         points=[call(edges), *[call(np.arange(-2, 3))] * (name == "square")],
-        dtypes=COMPLEX if name in ("exp", "log", "sin", "cos", "sqrt", "reciprocal") else REAL,
+        dtypes=COMPLEX if name in HOLOMORPHIC else REAL,
         natural={f"jnp.{natural.__name__}(x)": natural},
-        source="P045" if name in ("acos", "asin", "log", "sqrt") else "",
+        source={"square": "P048"}.get(name, "P045" if name in EDGED else ""),
     )(_within(low, high))

@@ -34,6 +34,7 @@ for name in ("fft", "ifft", "irfft", "hfft", "rfft", "ihfft"):
         ]
         + ([COMPLEX] if _REAL else []),
         dtypes=REAL if _REAL else BOTH,
+        source="P051" if name in ("rfft", "irfft") else "",
     )
     def along(draw, least=2 if name in ("irfft", "hfft") else 1):
         x = draw(floats(draw(shapes(low=1, high=2, least=least))))

@@ -60,7 +60,19 @@ operator(
     dtypes=WIDE,
     source="P057",
 )(_square())
-operator("linalg.slogdet", raises=[NOT_SQUARE], dtypes=WIDE)(_square())
+operator(
+    "linalg.slogdet",
+    deviations=[
+        Deviation(
+            call([[1.0, 2.0], [2.0, 4.0]]),
+            {"gradient/0": ([[-inf, inf], [inf, -inf]], [[inf, -inf], [-inf, inf]])},
+            "a determinant of 0 has either sign, and the logarithm's gradient is infinite with it",
+        )
+    ],
+    raises=[NOT_SQUARE],
+    dtypes=WIDE,
+    source="P058",
+)(_square())
 operator(
     "logdet",
     points=[call([[0.0, 1.0], [1.0, 0.0]])],

@@ -67,6 +67,7 @@ DEVIATION = Deviation(
     ],
     natural={"x.at[i].max(y)": _at},
     forward_mode="torch's forward mode of a product is 0",
+    source="P069 P070",
 )
 def scatter_reduce(draw):
     shape = draw(shapes(low=1))

@@ -65,6 +65,7 @@ _one(
     [0.0, 1.0, 0.5, 1e-8, 2.0],
     natural={"jax.scipy.special.ndtri(x)": jss.ndtri},
     dtypes=WIDE,
+    source="P039",
 )
 _one(
     "special.log_ndtr",
