@@ -166,15 +166,19 @@ def mutants() -> list[Mutant]:
     files += sorted((ROOT / "jaxgrad" / "_jaxpr").glob("*.py"))
     for package in sorted({path.rpartition("/")[0] for path in PACKAGES}):
         files += sorted((ROOT / package).glob("*.py"))
-    out = []
-    for path in files:
-        tree = ast.parse(path.read_text())
-        counter = _Editor()
-        counter.visit(copy.deepcopy(tree))
-        relative = str(path.relative_to(ROOT))
-        for number, (line, what) in enumerate(counter.found):
-            out.append(Mutant(relative, number, line, what, tree))
-    return out
+    return [mutant for path in files for mutant in mutants_of(path)]
+
+
+def mutants_of(path: pathlib.Path) -> list[Mutant]:
+    """Every mutant of one file, in order."""
+    tree = ast.parse(path.read_text())
+    counter = _Editor()
+    counter.visit(copy.deepcopy(tree))
+    relative = str(path.relative_to(ROOT))
+    return [
+        Mutant(relative, number, line, what, tree)
+        for number, (line, what) in enumerate(counter.found)
+    ]
 
 
 def mutate(mutant: Mutant) -> ast.Module:
@@ -208,7 +212,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def install(name: str) -> None:
     """Put one mutant, `path:number`, in the place of its file for this process."""
     path, number = name.rsplit(":", 1)
-    found = [m for m in mutants() if m.path == path and m.number == int(number)]
+    found = [m for m in mutants_of(ROOT / path) if m.number == int(number)]
     if not found:
         raise ValueError(f"{VARIABLE}={name}: {path} has no mutant {number}")
     sys.meta_path.insert(0, _Finder(found[0]))

@@ -124,6 +124,9 @@ def test_adafactor_takes_the_epsilon_of_the_first_gradient():
         live = [[g is not None for g in given]]
         ours = optimizers.run_jax(optim.adafactor(), params, [small], live)
         np.testing.assert_allclose(ours[0][1], stock[0][1], rtol=1e-15)
+        tx, now = optim.adafactor(), [jnp.asarray(p) for p in params]
+        also, _ = tx.step(given, tx.init(now), now)
+        np.testing.assert_array_equal(also[1], ours[0][1])
         moved.append(1 - ours[0][1][0])
 
     assert moved[0] < 0.1 * moved[1], moved

@@ -523,6 +523,50 @@ def test_torchs_errors(name, options):
     assert str(ours.value).startswith(str(theirs.value)), f"{ours.value} against {theirs.value}"
 
 
+@pytest.mark.parametrize("name, options", BAD, ids=str)
+def test_torchs_errors_are_about_the_defaults(name, options):
+    """Also where every group says otherwise; of a group itself torch takes any number."""
+    good = {k: p.default for k, p in inspect.signature(TORCH[name]).parameters.items()}
+    fine = {k: good[k] for k in options}
+    w = torch.tensor(np.asarray(PARAMS["w"]), requires_grad=True)
+    with pytest.raises((ValueError, RuntimeError)) as theirs:
+        TORCH[name]([{"params": [w], **fine}], **options)
+    with pytest.raises(type(theirs.value)) as ours:
+        optim.param_groups(getattr(optim, name), [fine], 0, **options)
+    assert str(ours.value).startswith(str(theirs.value)), f"{ours.value} against {theirs.value}"
+
+    optimizer = TORCH[name]([{"params": [w], "foreach": False, **options}])
+    tx = optim.param_groups(getattr(optim, name), [options], 0, exact=True)
+    out, _ = run(tx, {"w": GRADS["w"]}, 3, {"w": PARAMS["w"]})
+    try:
+        for _ in range(3):
+            w.grad = torch.tensor(np.asarray(GRADS["w"]))
+            with optimizers.ieee_sqrt(), np.errstate(invalid="ignore"):
+                optimizer.step()
+    except ZeroDivisionError:  # of numbers, which have no NaN in Python
+        assert not np.isfinite(out["w"]).any()
+    else:
+        np.testing.assert_array_equal(out["w"], w.detach().numpy())
+
+
+def test_an_option_that_no_factory_has():
+    """torch keeps it in the group, where it does nothing: a slip of the pen goes unseen."""
+    slip = {"weight_deacy": 0.1}
+    torch.optim.SGD([{"params": [torch.zeros(1, requires_grad=True)], **slip}])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weight_deacy'"):
+        optim.param_groups(optim.sgd, [slip], 0)
+    with pytest.raises(ValueError, match="function mine is not supported"):
+        optim.param_groups(optim.muon, [{"adjust_lr_fn": "mine"}], 0)
+
+
+def test_defaults_that_are_not_all():
+    """A factory of one's own may need what only its groups say."""
+    tx = optim.param_groups(lambda lr: optim.sgd(lr), [{"lr": 0.5}], 0)
+    out, _ = run(tx, GRADS, 1)
+
+    same(out["w"], PARAMS["w"] - 0.5 * GRADS["w"])
+
+
 def test_an_error_names_the_bound():
     """Both values: what was given, and what it must be."""
     with pytest.raises(
