@@ -561,7 +561,7 @@ def test_an_option_that_no_factory_has():
 
 def test_defaults_that_are_not_all():
     """A factory of one's own may need what only its groups say."""
-    tx = optim.param_groups(lambda lr: optim.sgd(lr), [{"lr": 0.5}], 0)
+    tx = optim.param_groups(lambda lr: optim.sgd(lr, 0.0), [{"lr": 0.5}], 0)
     out, _ = run(tx, GRADS, 1)
 
     same(out["w"], PARAMS["w"] - 0.5 * GRADS["w"])

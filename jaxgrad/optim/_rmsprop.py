@@ -98,7 +98,5 @@ def rmsprop(
         lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
     )
     plain = is_number(momentum) and momentum <= 0  # below zero a group's is none in torch
-    initial = RMSpropState(
-        counter, zeros, None if plain else zeros, zeros if centered else None
-    )
+    initial = RMSpropState(counter, zeros, None if plain else zeros, zeros if centered else None)
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)
