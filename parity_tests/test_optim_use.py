@@ -427,7 +427,7 @@ def test_the_rate_has_a_gradient():
 
 def test_params_are_needed():
     """torch's rules are about parameters."""
-    for tx in (optim.sgd(), optim.param_groups(optim.sgd, [{}], 0)):
+    for tx in (optim.sgd(), optim.adafactor(), optim.param_groups(optim.sgd, [{}], 0)):
         with pytest.raises(ValueError, match="the parameters are missing"):
             tx.update(GRADS, tx.init(PARAMS))
 
