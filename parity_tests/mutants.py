@@ -57,7 +57,7 @@ PACKAGES = {
         "test_optim_use.py -k '[{name}- or [{name}]'",
         "test_optim_use.py",
     ],
-    "jaxgrad/optim/_adafactor": ["test_optim_matrix.py -k adafactor"],
+    "jaxgrad/optim/_adafactor": ["test_optim_matrix.py -k adafactor", "test_optim_use.py"],
     "jaxgrad/optim/_arithmetic": ["test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_exact": ["test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_flat_state": ["test_optim_matrix.py -k goes_on"],
