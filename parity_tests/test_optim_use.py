@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import itertools
+import re
 from typing import Any
 
 import flax.serialization
@@ -482,6 +483,21 @@ def test_costs_what_optax_costs(name):
         found = cost(step, ours.init(params))
         for measure in ("flops", "bytes accessed"):
             assert found[measure] <= 1.05 * bound[measure], measure
+
+
+def test_donated_in_the_order_of_the_results():
+    """Parameters before the state, and no leaf is copied; in the order of `step` all of them."""
+    params = {name: jnp.ones((64, 32), "float32") for name in "abc"}
+    tx = optim.adamw()
+    state = tx.init(params)
+
+    def copies(step: Any, donated: tuple[int, int], *args: Any) -> int:
+        program = jax.jit(step, donate_argnums=donated).lower(*args).compile()
+        return len(re.findall(r"= f32\[64,32\]\S* copy\(", program.as_text()))
+
+    in_order = copies(lambda p, s, g: tx.step(g, s, p), (0, 1), params, state, params)
+    out_of_order = copies(tx.step, (1, 2), params, state, params)
+    assert in_order == 0 and out_of_order >= 9, (in_order, out_of_order)
 
 
 # --- errors ---------------------------------------------------------------------------------------
