@@ -42,7 +42,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
     mu = h.beta1 * (1.0 - 0.5 * 0.96 ** (t * h.momentum_decay))
     mu_next = h.beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1) * h.momentum_decay))
-    mu_product = _times(state.mu_product, mu)
+    mu_product = _times(ops, state.mu_product, mu)
 
     exp_avg = ops.lerp(state.exp_avg, grad, 1 - h.beta1)
     exp_avg_sq = ops.addcmul(ops.mul(state.exp_avg_sq, h.beta2), grad, grad, 1 - h.beta2)
@@ -54,17 +54,20 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
     return param, NAdamState(step, mu_product, exp_avg, exp_avg_sq)
 
 
-def _times(mu_product: jax.Array, mu: Scalar) -> jax.Array:
-    """The product in float32, also where it is subnormal, which XLA on CPU takes for zero."""
-    mu = mu if mu.tensor else mu.as_tensor(np.float32)
+def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
+    """Their product, also where it is subnormal in float32, which XLA on CPU takes for zero."""
+    dtype = mu_product.dtype
+    product = (ops.scalar(mu_product) * mu).astype(dtype)
+    if dtype != np.float32:  # torch's default dtype, of a state from there
+        return product
     first, unit = np.finfo(np.float32).tiny, np.float64(2**149)  # of 1 / unit are the subnormals
+    mu = mu if mu.tensor else mu.as_tensor(np.float32)
     with _compat.enable_x64():
         bits = as_bits(mu_product)
-        subnormal = bits < as_bits(first)
-        wide = jnp.where(subnormal, bits / unit, mu_product.astype(np.float64))
-        product = wide * mu.item().value
-        small = lax.bitcast_convert_type(jnp.round(product * unit).astype(np.uint32), np.float32)
-        return jnp.where((product >= 0) & (product < first), small, product.astype(np.float32))
+        before = jnp.where(bits < as_bits(first), bits / unit, mu_product.astype(np.float64))
+        wide = before * mu.item().value
+        small = lax.bitcast_convert_type(jnp.round(wide * unit).astype(np.uint32), np.float32)
+        return jnp.where((wide >= 0) & (wide < first), small, product)
 
 
 def nadam(
