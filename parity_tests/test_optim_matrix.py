@@ -13,9 +13,11 @@ import numpy as np
 import optax
 import pytest
 import torch
+from torch.optim.lbfgs import _strong_wolfe as torch_search
 
 import jaxgrad
 from jaxgrad import optim
+from jaxgrad.optim._wolfe import Point, strong_wolfe
 from parity_tests import optimizers
 from parity_tests.optimizers import apart
 
@@ -520,6 +522,47 @@ def test_lbfgs_in_float32():
     own = max(np.abs(a - b).max() for a, b in zip(theirs, truth, strict=True))
     off = max(np.abs(a - b).max() for a, b in zip(ours, truth, strict=True))
     assert off <= 3 * own and all(x.dtype == np.float32 for x in ours), f"{off} against {own}"
+
+
+def test_line_search():
+    """Along hills, kinks and ripples, however many iterations it has: torch's point and count."""
+
+    def fun(at: Any, x: Any) -> Any:
+        lib: Any = torch if isinstance(x, torch.Tensor) else jnp
+        bowl, slope, kink, place, ripple, wave = at
+        hills = ripple * lib.sin(wave * x) + kink * lib.abs(x - place)
+        return (bowl * x * x + slope * x + hills).sum()
+
+    @jax.jit
+    def ours(at: Any, x: Any, d: Any, t: Any, most: Any) -> Any:
+        def evaluate(t: Any) -> Any:
+            return jax.value_and_grad(lambda x: fun(at, x))(x + t * d)
+
+        f, g = evaluate(0.0)
+        found, evals = strong_wolfe(evaluate, Point(0.0 * t, f, g, g @ d), t, d, most)
+        return found.t, found.f, evals
+
+    rng = np.random.default_rng(0)
+    for _ in range(400):
+        ripple, kink = rng.choice([0.0, 0.3, 2.0], 2)
+        at = (*rng.uniform(-0.1, 1, 2), kink, rng.uniform(-2, 2), ripple, rng.uniform(1, 9))
+        x = rng.standard_normal(2)
+        t, most = 10 ** rng.uniform(-3, 1), int(rng.choice([1, 2, 3, 5, 25, 80]))
+
+        def value(x: Any, t: Any, d: Any, at: Any = at) -> Any:
+            moved = (x + t * d).requires_grad_()
+            f = fun(at, moved)
+            return f.item(), torch.autograd.grad(f, moved)[0]
+
+        start = torch.tensor(x)
+        f, g = value(start, 0.0, torch.zeros(2, dtype=torch.float64))
+        d = -g * float(rng.choice([1e-3, 1.0, 30.0]))
+        theirs = torch_search(value, start, t, d, f, g, g.dot(d), max_ls=most)
+        length, loss, evals = ours(at, x, d.numpy(), t, most)
+
+        assert evals == theirs[3]
+        np.testing.assert_allclose(length, theirs[2], rtol=1e-6)
+        np.testing.assert_allclose(loss, theirs[0], rtol=1e-12, atol=1e-13)
 
 
 def test_lbfgs_as_optax():

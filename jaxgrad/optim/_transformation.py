@@ -229,6 +229,4 @@ def _as_real(x: Any, param: jax.Array) -> Any:
 
 
 def _as_leaf(x: Any, like: Any) -> Any:
-    if x is None or not jnp.iscomplexobj(like):
-        return x
-    return jax.lax.complex(x[..., 0], x[..., 1])
+    return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x

@@ -192,7 +192,7 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
     else:
         chosen = broadcast(labels, params)
     for path, label in zip(paths, chosen, strict=True):
-        if label is None or (label not in groups and label != FROZEN):
+        if label not in groups and label != FROZEN:
             raise ValueError(
                 f"the parameter {jax.tree_util.keystr(path)} is in no parameter group: its label "
                 f"is {label!r}, and the groups are {list(groups)}. Label it {FROZEN!r} if it is "
