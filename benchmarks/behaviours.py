@@ -382,11 +382,18 @@ def one_process() -> Iterator[None]:
             torch.distributed.destroy_process_group()
 
 
-def jax_step(net: Network, params: Any, grads: Grads, tx: Any) -> Callable[[], Any]:
-    """A compiled step of JAX, ready to run; it gives the loss, the parameters and the state.
+class Step(NamedTuple):
+    """A compiled step, ready to run; it gives the loss, the parameters and the state."""
 
-    `tx` is optax's or ours.
-    """
+    compiled: Any
+    args: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        return self.compiled(*self.args)
+
+
+def jax_step(net: Network, params: Any, grads: Grads, tx: Any) -> Step:
+    """A step of JAX; `tx` is optax's or ours."""
     x, y, state = jnp.asarray(net.x), jnp.asarray(net.y), tx.init(params)
 
     @jax.jit
@@ -399,8 +406,8 @@ def jax_step(net: Network, params: Any, grads: Grads, tx: Any) -> Callable[[], A
         new = jax.tree.map(lambda u, p: p if u is None else p + u, updates, params, is_leaf=_none)
         return value, (new, moved)
 
-    compiled = step.lower(params, state, x, y).compile()
-    return lambda: compiled(params, state, x, y)
+    args = params, state, x, y
+    return Step(step.lower(*args).compile(), args)
 
 
 def _none(leaf: Any) -> bool:

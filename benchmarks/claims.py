@@ -19,6 +19,7 @@ from jax import lax
 import jaxgrad
 from benchmarks.interleaved import Run, over, rounds
 from benchmarks.networks import NETWORKS, cross_entropy, forward, mlp
+from parity_tests.networks import torch_bytes
 
 
 TITLE = "What stopping a gradient costs, and what a static graph costs"
@@ -62,20 +63,13 @@ def _stops_in_torch() -> dict[str, dict[str, float]]:
 
     def run(way: str) -> None:
         modules.zero_grad()
-        torch.nn.functional.cross_entropy(modules[half:](features(way)), y).backward()
+        loss(way).backward()
+
+    def loss(way: str) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(modules[half:](features(way)), y)
 
     def saved(way: str) -> int:
-        seen: dict[int, int] = {}
-
-        def pack(t: torch.Tensor) -> torch.Tensor:
-            if not isinstance(t, torch.nn.Parameter) and t._base is None:
-                seen[t.untyped_storage().data_ptr()] = t.untyped_storage().nbytes()
-            return t
-
-        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-            kept = torch.nn.functional.cross_entropy(modules[half:](features(way)), y)
-        del kept
-        return sum(seen.values())
+        return torch_bytes(lambda: loss(way), [x, y, *modules.parameters()])
 
     times = rounds({way: lambda way=way: run(way) for way in WAYS})
     whole = saved(WAYS[0])

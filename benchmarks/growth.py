@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -48,7 +48,7 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
         found[axis] = {
             "sizes": sizes,
             "lines": lines,
-            "slopes": {line: slope(sizes, lines[line]) for line in LINES},
+            "slopes": {line: late_slope(sizes, lines[line]) for line in LINES},
         }
     return found
 
@@ -96,10 +96,15 @@ def peak_bytes(net: Network, params: Any) -> int:
     return jaxgrad.saved_bytes(checkpointed, params) + inside
 
 
-def slope(sizes: tuple[int, ...], values: list[float]) -> float:
-    """Of the log-log line through the upper half of the points, where overheads are small."""
-    half = len(sizes) // 2
-    return float(np.polyfit(np.log(sizes[half - 1 :]), np.log(values[half - 1 :]), 1)[0])
+def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
+    """Of the log-log line through the points: the power by which the values grow."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def late_slope(sizes: Sequence[int], values: Sequence[float]) -> float:
+    """Of its upper half, where overheads are small."""
+    half = len(sizes) // 2 - 1
+    return slope(sizes[half:], values[half:])
 
 
 def markdown(found: dict[str, Any]) -> Iterator[str]:

@@ -23,7 +23,12 @@ class Cost(NamedTuple):
 
 def cost(fun: Callable[..., Any], *args: Any) -> Cost:
     """The flops and the bytes accessed of the compiled program."""
-    found: Any = jax.jit(fun).lower(*args).compile().cost_analysis()
+    return counted(jax.jit(fun).lower(*args).compile())
+
+
+def counted(compiled: Any) -> Cost:
+    """The same, of a program that is compiled."""
+    found: Any = compiled.cost_analysis()
     found = found[0] if isinstance(found, list) else found
     return Cost(found.get("flops", 0.0), found.get("bytes accessed", 0.0))
 

@@ -13,7 +13,7 @@ import optax
 import jaxgrad
 from benchmarks import networks
 from benchmarks.behaviours import BEHAVIOURS, jax_step, one_process, torch_step
-from benchmarks.interleaved import Run, over, rounds, seconds
+from benchmarks.interleaved import Run, counted, over, rounds, seconds
 from benchmarks.networks import NETWORKS
 
 
@@ -21,7 +21,7 @@ TITLE = "A training step"
 LR = 1e-2
 # What torch.compile is tried on: one compilation takes longer than all the runs of a row.
 COMPILED = ("control",)
-HEADS = ("by hand", "torch", "torch.compile")
+HEADS = ("flops", "bytes", "by hand", "torch", "torch.compile")
 
 
 def cells() -> list[tuple[str, str]]:
@@ -46,12 +46,11 @@ def _row(network: str, name: str) -> dict[str, Any]:
     if name == "per sample gradients" and net.mixes_samples:
         return {"why": "batch norm mixes the samples: none has a gradient of its own"}
     made, (_, params) = BEHAVIOURS[name](), net.built()
-    runs: dict[str, Run] = {
-        "ours": jax_step(net, params, made.ours(net), jaxgrad.optim.sgd(LR)),
-        "by hand": jax_step(net, params, made.by_hand(net), optax.sgd(LR)),
-        "torch": torch_step(net, made),
-    }
-    row: dict[str, Any] = {}
+    ours = jax_step(net, params, made.ours(net), jaxgrad.optim.sgd(LR))
+    hand = jax_step(net, params, made.by_hand(net), optax.sgd(LR))
+    runs: dict[str, Run] = {"ours": ours, "by hand": hand, "torch": torch_step(net, made)}
+    left, right = counted(ours.compiled), counted(hand.compiled)
+    row: dict[str, Any] = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
     if name in COMPILED:
         if shutil.which("g++") or shutil.which("clang++"):
             try:
@@ -94,15 +93,19 @@ def markdown(found: dict[str, Any]) -> Iterator[str]:
         )
         for network in dict.fromkeys(name.partition(",")[0] for name in rows)
     }
+    most = {head: max(row[head] for row in rows.values()) for head in ("flops", "bytes")}
     yield (
-        f"jaxgrad over the same program by hand in JAX: median {statistics.median(hand):.2f}, "
-        f"at most {max(hand):.2f}. jaxgrad over torch eager: geometric mean "
+        f"jaxgrad over the same program by hand in JAX: median {statistics.median(hand):.2f} in "
+        f"time, at most {max(hand):.2f}; as XLA counts, at most {most['flops']:.3f} of the flops "
+        f"and {most['bytes']:.3f} of the bytes. jaxgrad over torch eager: geometric mean "
         f"**{statistics.geometric_mean([row['torch'] for row in rows.values()]):.2f}**"
         f" ({', '.join(f'{network} {mean:.2f}' for network, mean in means.items())})."
     )
     yield ""
-    yield "| network, behaviour | over JAX by hand | over torch eager | over torch.compile |"
-    yield "|---|---|---|---|"
+    yield "Over JAX by hand in flops, bytes and time; over torch in time."
+    yield ""
+    yield "| network, behaviour | flops | bytes | time | torch eager | torch.compile |"
+    yield "|---|---|---|---|---|---|"
     for name, row in found.items():
         if isinstance(row, dict):
             yield f"| {name} | {' | '.join(_cell(row, head) for head in HEADS)} |"
@@ -117,6 +120,30 @@ def markdown(found: dict[str, Any]) -> Iterator[str]:
     )
 
 
+def figures(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """A row a behaviour: time over torch eager and over JAX by hand, for each network."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.2, 3.8), layout="constrained")
+    panels = figure.subplots(1, 2, sharey=True)
+    for axes, head, over_what in zip(
+        panels, ("torch", "by hand"), ("torch eager", "the same in JAX by hand"), strict=True
+    ):
+        for network, marker in zip(NETWORKS, "os^", strict=True):
+            rows = {name: found[f"{network}, {name}"] for name in BEHAVIOURS}
+            seen = {name: row[head] for name, row in rows.items() if head in row}
+            axes.plot(list(seen.values()), list(seen), marker, label=network, markersize=5)
+        axes.axvline(1, color="0.6", linewidth=0.8)
+        axes.set(xscale="log", xlabel=f"time over {over_what}")
+        ticks = (0.5, 1, 2) if head == "torch" else (0.8, 0.9, 1, 1.1, 1.25)
+        axes.set_xticks(ticks, [str(tick) for tick in ticks])
+        axes.minorticks_off()
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0].invert_yaxis()
+    panels[0].legend(fontsize=7, frameon=False)
+    yield "training", figure
+
+
 def _cell(row: dict[str, Any], head: str) -> str:
-    value = row.get(head, row.get("why", "") if head == "by hand" else "")
+    value = row.get(head, row.get("why", "") if head == "flops" else "")
     return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -9,6 +9,7 @@ Exit status: 0 all passed, 1 any fail, error or blind, 2 usage or a device that 
 """
 
 import argparse
+import concurrent.futures.process
 import importlib.util
 import json
 import sys
@@ -126,17 +127,18 @@ def _report(
     from parity_tests.pictures import picture
 
     start = time.perf_counter()
-    compiled = _watch_compilation()
     results: list[Result] = []
-    interrupted = False
+    stopped, status = "", OK
     about = versions(options.seed, options.device)
     if not options.explain:
         names = ("torch", "jax", "python", "cpu", "cpu_capability", "seed")
         print("parity  " + " · ".join(f"{name} {about[name]}" for name in names))
     try:
-        _run_cells(cells, options.seed, results, quiet=bool(options.explain))
+        _run_cells(cells, options, results)
     except KeyboardInterrupt:
-        interrupted = True
+        stopped, status = "interrupted", INTERRUPTED
+    except concurrent.futures.process.BrokenProcessPool:
+        stopped, status = "a worker died, perhaps of too little memory (try --workers 1)", INTERNAL
     if options.explain:
         for made in chosen:
             print(explain(made, [result for result in results if result.id == made.id]))
@@ -147,34 +149,34 @@ def _report(
         why = report.reasons(results)
         print(f"\n{report.LEGEND}" + (f"\naccepted deviations\n{why}" if why else ""))
     if options.durations:
-        print(report.durations(results, sum(compiled), time.perf_counter() - start))
+        print(report.durations(results, time.perf_counter() - start))
     if old is not None:
         print(report.against(results, old))
     if options.json:
-        report.write_json(options.json, report.document(results, about, interrupted=interrupted))
+        report.write_json(options.json, report.document(results, about, interrupted=bool(stopped)))
     if options.html:
         drawn = {made.id: picture(made) for made in chosen if made.picture}
         page.write(options.html, chosen, results, about, old=old, pictures=drawn)
     if options.junit_xml:
         report.write_junit(options.junit_xml, results)
-    if options.markdown and not interrupted:
+    if options.markdown and not stopped:
         report.write_markdown(options.markdown, report.markdown(chosen, results))
-    if interrupted:
-        print(f"interrupted after {len(results)} of {len(cells)} cells", file=sys.stderr)
+    if stopped:
+        print(f"{stopped} after {len(results)} of {len(cells)} cells", file=sys.stderr)
     print(report.summary(results))
-    if interrupted:
-        return INTERRUPTED
+    if stopped:
+        return status
     return OK if all(result.passed for result in results) else FAILED
 
 
-def _run_cells(cells: "list[Cell]", seed: int, results: "list[Result]", quiet: bool) -> None:
+def _run_cells(cells: "list[Cell]", options: argparse.Namespace, results: "list[Result]") -> None:
     """Fills `results` as it goes, so that an interruption loses nothing."""
     import rich.console
     import rich.progress
 
-    from parity_tests import report
-    from parity_tests.engine import run
+    from parity_tests import report, workers
 
+    count = options.workers or workers.enough(cells)
     with rich.progress.Progress(
         rich.progress.TextColumn("{task.description:<40.40}"),
         rich.progress.BarColumn(),
@@ -184,29 +186,15 @@ def _run_cells(cells: "list[Cell]", seed: int, results: "list[Result]", quiet: b
         transient=True,
         disable=not sys.stderr.isatty(),
     ) as bar:
-        task = bar.add_task("", total=len(cells))
-        for index, cell in enumerate(cells):
-            bar.update(task, description=cell.case.id)
-            results.append(run(cell.case, cell.dtype, cell.mode, seed=seed, device=cell.device))
-            bar.advance(task)
-            last = index + 1 == len(cells) or cells[index + 1].case is not cell.case
-            if last and not quiet:
-                mine = [result for result in results if result.id == cell.case.id]
+        task = bar.add_task(cells[0].case.id, total=len(cells))
+        for index, result in enumerate(workers.results(cells, options.seed, count)):
+            results.append(result)
+            last = index + 1 == len(cells)
+            id = "" if last else cells[index + 1].case.id
+            bar.update(task, advance=1, description=id)
+            if id != result.id and not options.explain:
+                mine = [result for result in results if result.id == cells[index].case.id]
                 print(report.line(mine), flush=True)
-
-
-def _watch_compilation() -> list[float]:
-    import jax.monitoring
-
-    seconds: list[float] = []
-
-    def listen(event: str, duration_secs: float, **kwargs: Any) -> None:
-        del kwargs
-        if event.endswith("backend_compile_duration"):
-            seconds.append(duration_secs)
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    return seconds
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -222,6 +210,11 @@ def _parser() -> argparse.ArgumentParser:
 
         return parse
 
+    def whole(text: str) -> int:
+        if not text.isdigit() or int(text) < 1:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: 1 or more")
+        return int(text)
+
     parser = argparse.ArgumentParser(
         prog="python -m parity_tests",
         description=__doc__,
@@ -234,6 +227,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--mode", type=one_of(MODES), default=[], metavar="M[,M]", help="eager, jit or both")
     add("--device", choices=("cpu", "gpu", "tpu"), default="cpu")
     add("--seed", type=int, default=0, metavar="N", help="0: the documents' own inputs")
+    add(
+        "-n",
+        "--workers",
+        type=whole,
+        metavar="N",
+        help="processes; many cells: one a core",
+    )
     add("--explain", metavar="ID", help="both sources side by side and where the two differ")
     add("--picture", metavar="ID", help="its backward graphs, torch beside JAX, as SVG")
     add("-o", "--output", metavar="FILE", help="where --picture writes; else to the terminal")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -48,9 +48,10 @@ def compared(name: str) -> Bytes:
     """What a network keeps in float64: by `saved_bytes`, by the compiled program, and in torch."""
     with enable_x64():
         module, fun, args = network(name)
-        return Bytes(
-            saved_bytes(fun, *args), compiled_bytes(fun, *args), torch_bytes(module, *args[1:])
-        )
+        inputs = to_torch(args[1:])
+        given = [*inputs, *module.parameters(), *module.buffers()]
+        in_torch = torch_bytes(lambda: module(*inputs), given)
+        return Bytes(saved_bytes(fun, *args), compiled_bytes(fun, *args), in_torch)
 
 
 def network(name: str) -> Network:
@@ -80,9 +81,8 @@ def _numbers(x: Any) -> tuple[str, bytes]:
     return str(x.dtype), np.sort(x, axis=None).tobytes()
 
 
-def torch_bytes(module: torch.nn.Module, *inputs: Any) -> int:
-    """What torch keeps for the backward pass beside parameters, buffers and inputs."""
-    given = [*to_torch(inputs), *module.parameters(), *module.buffers()]
+def torch_bytes(run: Callable[[], Any], given: Iterable[torch.Tensor]) -> int:
+    """What torch keeps for the backward pass beside the tensors it was given."""
     known = {x.untyped_storage().data_ptr() for x in given}
     kept: list[torch.Tensor] = []
 
@@ -93,5 +93,5 @@ def torch_bytes(module: torch.nn.Module, *inputs: Any) -> int:
         return x
 
     with saved_tensors_hooks(pack, lambda x: x):
-        module(*given[: len(inputs)])
+        run()
     return sum(x.untyped_storage().nbytes() for x in kept)

@@ -69,7 +69,7 @@ def reasons(results: Iterable[Result]) -> str:
     return "\n".join(f"  ≠ {id}: {why}" for id, why in whys.items())
 
 
-def durations(results: Sequence[Result], compile_seconds: float, wall: float) -> str:
+def durations(results: Sequence[Result], wall: float) -> str:
     """Where the time went."""
     by_case: dict[str, float] = collections.defaultdict(float)
     phases: dict[str, float] = collections.defaultdict(float)
@@ -79,10 +79,9 @@ def durations(results: Sequence[Result], compile_seconds: float, wall: float) ->
             phases[name] += seconds
     slowest = sorted(by_case.items(), key=lambda item: -item[1])[:15]
     lines = [f"{seconds:8.2f} s  {id}" for id, seconds in slowest]
+    compilation = phases.pop("compilation", 0.0)
     share = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in phases.items())
-    lines.append(
-        f"phases: {share}; of it XLA compilation {compile_seconds:.1f} s; wall {wall:.1f} s"
-    )
+    lines.append(f"phases: {share}; of it XLA compilation {compilation:.1f} s; wall {wall:.1f} s")
     return "\n".join(lines)
 
 

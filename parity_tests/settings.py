@@ -1,6 +1,7 @@
 """The settings under which frameworks are compared; every way in calls `configure` first."""
 
 import contextlib
+import gc
 import os
 import pathlib
 
@@ -17,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 def configure() -> None:
     """float64 on, eight CPU devices, and a cache on disk so that only the first run compiles."""
+    gc.set_threshold(100_000, 20, 20)  # tracing makes many small objects and little garbage
     jax.config.update("jax_enable_x64", True)
     with contextlib.suppress(RuntimeError):  # JAX has started: it has the devices it has
         jax.config.update("jax_num_cpu_devices", DEVICES)

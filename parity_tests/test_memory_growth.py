@@ -9,6 +9,7 @@ import pytest
 from jax import lax
 
 import jaxgrad
+from benchmarks.growth import slope
 
 
 WIDTH, BATCH = 8, 256
@@ -43,11 +44,6 @@ def temporary(fun, depth):
     """The peak of temporary memory of a compiled gradient."""
     memory: Any = jax.jit(jax.grad(fun)).lower(*arguments(depth)).compile().memory_analysis()
     return memory.temp_size_in_bytes
-
-
-def slope(depths, sizes):
-    """Of the line through the points in a log-log plot: the power of the depth."""
-    return float(np.polyfit(np.log(depths), np.log(sizes), 1)[0])
 
 
 DEPTHS = (2, 4, 8, 16, 32, 64)

@@ -1,10 +1,12 @@
 """The runner: options, exit statuses, files it writes."""
 
 import importlib.util
+import itertools
 import json
 import subprocess
 import sys
 import types
+from concurrent.futures.process import BrokenProcessPool
 from xml.etree import ElementTree
 
 import jax
@@ -156,6 +158,43 @@ def test_interrupted(planted, monkeypatch, tmp_path, capsys):
     captured = capsys.readouterr()
     assert "interrupted after 3 of 8 cells" in captured.err
     assert captured.out.splitlines()[-1] == "3 passed, 0 failed"
+
+
+def test_a_worker_that_died(planted, monkeypatch, tmp_path, capsys):
+    """Exit 3 with what to do, and what was done so far is written."""
+
+    def results(cells, seed, workers):
+        del workers
+        yield engine.run(*cells[0][:3], seed=seed)
+        raise BrokenProcessPool
+
+    monkeypatch.setattr("parity_tests.workers.results", results)
+
+    assert runner.main(["--json", str(tmp_path / "out.json")]) == 3
+    assert len(json.loads((tmp_path / "out.json").read_text())["results"]) == 1
+    assert "a worker died, perhaps of too little memory (try --workers 1) after 1 of 8 cells" in (
+        capsys.readouterr().err
+    )
+
+
+def test_workers(tmp_path):
+    """Several processes find what one finds, in the same order."""
+    found = []
+    for count in "12":
+        path = tmp_path / f"{count}.json"
+        runner.main(["tensor_hook", "clip_grad_value", "--workers", count, "--json", str(path)])
+        found.append(json.loads(path.read_text())["results"])
+    for record in itertools.chain(*found):
+        del record["seconds"], record["phases"]
+
+    assert found[0] == found[1]
+    assert len({record["id"] for record in found[0]}) > 1
+
+
+def test_no_workers(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        runner.main(["--workers", "0"])
+    assert "'0' is not a number of processes: 1 or more" in capsys.readouterr().err
 
 
 KEYS = (

@@ -7,6 +7,52 @@ from collections.abc import Sequence
 import jax
 
 
+Array = jax.Array
+
+
+def _windows(
+    name: str,
+    places: int,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    dilation: Sizes = 1,
+) -> tuple[tuple[int, ...], ...]:
+    kernel = at_least(1, "kernel_size", name, sizes(kernel_size, places, "kernel_size"))
+    steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
+    steps = at_least(1, "stride", name, steps)
+    pads = at_least(0, "padding", name, sizes(padding, places, "padding"))
+    dilations = at_least(1, "dilation", name, sizes(dilation, places, "dilation"))
+    for p, k, d in zip(pads, kernel, dilations, strict=True):
+        if p > (d * (k - 1) + 1) // 2:
+            raise RuntimeError(
+                f"{name}() padding should be at most half of kernel size: pad should be at most "
+                f"half of effective kernel size, but got padding={p}, kernel_size={k} and "
+                f"dilation={d}"
+            )
+    return kernel, steps, pads, dilations
+
+
+def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
+    """How many windows: with `ceil_mode` one may reach over the end, but not begin after it."""
+    reach = n + 2 * p - d * (k - 1) - 1
+    count = (reach + (s - 1 if ceil_mode else 0)) // s + 1
+    return count - 1 if ceil_mode and (count - 1) * s >= n + p else count
+
+
+def _out_sizes(
+    name: str, x: Array, windows: tuple[tuple[int, ...], ...], ceil_mode: bool
+) -> tuple[int, ...]:
+    size = x.shape[2:]
+    found = tuple(_pooled(*each, ceil_mode=ceil_mode) for each in zip(size, *windows, strict=True))
+    if min(found) < 1:
+        raise RuntimeError(
+            f"{name}() Given input size: {list(x.shape)}. Invalid computed output size: "
+            f"{list(found)}. Output size is too small"
+        )
+    return found
+
+
 Sizes = int | Sequence[int]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._arguments import floats, in_opmath
 from ._windows import batched, sizes
-from .pooling import MaxPool, _taken
+from .max_pools import MaxPool, _taken
 
 
 Array = jax.Array

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, promoted
 from ._rule import derivative, not_differentiable
-from .pointwise import _floor_quotient
+from .rounding import _floor_quotient
 
 
 Value = jax.Array | bool | float

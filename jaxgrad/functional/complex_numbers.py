@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_complex, is_floating, promoted
 from ._rule import derivative
-from .pointwise import sign
+from .signs import sign
 
 
 Array = jax.Array

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim
-from .reductions import exact, widened
+from .sums import exact, widened
 
 
 Array = jax.Array

@@ -5,13 +5,16 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from .activations import softplus
-from .elementary import exp, log, log1p
+from ._parameters import _floats
+from .binary_losses import binary_cross_entropy_with_logits
+from .discrete_log_probs import _binary_logits, _clamped, _normalized
 from .gammas import digamma, lgamma
-from .log_probs import _binary_logits, _clamped, _floats, _half_log_det, _mahalanobis, _normalized
-from .losses import binary_cross_entropy_with_logits
-from .matrices import solve_triangular
-from .pointwise import abs, pow
+from .log_probs import _half_log_det, _mahalanobis
+from .logarithms import exp, log, log1p
+from .powers import pow
+from .sigmoids import softplus
+from .signs import abs
+from .systems import solve_triangular
 
 
 Array = jax.Array

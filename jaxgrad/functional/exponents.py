@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_array, is_complex, is_floating
 from ._rule import derivative
-from .pointwise import pow
+from .powers import pow
 
 
 Value = jax.Array | bool | float

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, promoted
-from .matrices import matrix, square
+from ._matrices import matrix, square
 
 
 Array = jax.Array

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, is_floating
-from .activations import softmax
 from .attention import scaled_dot_product_attention
 from .dropouts import dropout
-from .embeddings import linear
+from .linears import linear
 from .products import matmul
-from .reductions import mean
+from .softmaxes import softmax
+from .sums import mean
 
 
 Array = jax.Array

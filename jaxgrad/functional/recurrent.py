@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
-from .activations import relu, sigmoid, tanh
-from .embeddings import linear
+from .linears import linear
+from .rectifiers import relu
+from .sigmoids import sigmoid, tanh
 
 
 Array = jax.Array

@@ -1,4 +1,4 @@
-"""Resizing and rearranging images: torch's pixel centres, kernels and borders."""
+"""Resizing images: torch's pixel centres, kernels and borders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from .adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_poo
 
 
 Array = jax.Array
+
+
 _PLACES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
+
+
 _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
 
@@ -133,160 +137,6 @@ def upsample(
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
-def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
-    """Channels to places: `(*, C r r, H, W)` to `(*, C, H r, W r)`.
-
-    Raises:
-        RuntimeError: The channels do not divide, or there are less than three dims.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(pixel_shuffle(jnp.arange(4.0).reshape(4, 1, 1), 2)[0])
-        [[0. 1.]
-         [2. 3.]]
-
-    Torch: `torch.nn.functional.pixel_shuffle`.
-    """
-    x, r = _at_least_three("pixel_shuffle", input), upscale_factor
-    *batch, channels, height, width = x.shape
-    if r < 1:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-    if channels % (r * r):
-        raise RuntimeError(
-            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square "
-            f"of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}"
-        )
-    parts = x.reshape(*batch, channels // (r * r), r, r, height, width)
-    n = len(batch)
-    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return parts.transpose(order).reshape(*batch, channels // (r * r), height * r, width * r)
-
-
-def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
-    """Places to channels: `(*, C, H r, W r)` to `(*, C r r, H, W)`.
-
-    Raises:
-        RuntimeError: A size does not divide, or there are less than three dims.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(pixel_unshuffle(jnp.arange(4.0).reshape(1, 2, 2), 2).ravel())
-        [0. 1. 2. 3.]
-
-    Torch: `torch.nn.functional.pixel_unshuffle`.
-    """
-    x, r = _at_least_three("pixel_unshuffle", input), downscale_factor
-    *batch, channels, height, width = x.shape
-    if r < 1:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    if height % r or width % r:
-        raise RuntimeError(
-            f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but "
-            f"they are {height} and {width}, and it is {r}"
-        )
-    parts = x.reshape(*batch, channels, height // r, r, width // r, r)
-    n = len(batch)
-    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return parts.transpose(order).reshape(*batch, channels * r * r, height // r, width // r)
-
-
-def channel_shuffle(input: Array, groups: int) -> Array:
-    """Channels of groups taken in turn.
-
-    Raises:
-        RuntimeError: The channels do not divide into the groups, or there are less than three dims.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(channel_shuffle(jnp.arange(4.0).reshape(1, 4, 1), 2).ravel())
-        [0. 2. 1. 3.]
-
-    Torch: `torch.nn.functional.channel_shuffle`.
-    """
-    x = array(input)
-    if x.ndim < 3:
-        raise RuntimeError(f"channel_shuffle expects input with > 2 dims, but got {list(x.shape)}")
-    if groups < 1 or x.shape[1] % groups:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {x.shape[1]} channels and "
-            f"{groups} groups."
-        )
-    parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
-    return jnp.swapaxes(parts, 1, 2).reshape(x.shape)
-
-
-def pad(
-    input: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None
-) -> Array:
-    """More elements at the ends of the last dims; less where a number is negative.
-
-    Args:
-        input: For modes other than "constant" `(N, C, ...)` or `(C, ...)`.
-        pad: Before and after the last dim, then those of the dim before it, and so on.
-        mode: "constant", "reflect", "replicate" or "circular".
-        value: Of the constant; None: 0.
-
-    Raises:
-        RuntimeError: There are too many numbers, the padding is too large for the mode, or there
-            is a value with a mode other than "constant".
-        NotImplementedError: The mode is not one for so many dims.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(pad(jnp.array([[[1.0, 2.0, 3.0]]]), (2, 1), "reflect")[0, 0])
-        [3. 2. 1. 2. 3. 2.]
-
-    Torch: `torch.nn.functional.pad`.
-    """
-    x = array(input)
-    if len(pad) % 2:
-        raise RuntimeError(f"Padding length must be divisible by 2, it is {len(pad)}")
-    if len(pad) // 2 > x.ndim:
-        raise RuntimeError(
-            "Padding length should be less than or equal to two times the input dimension but got "
-            f"padding length {len(pad)} and input of dimension {x.ndim}"
-        )
-    ends = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
-    first = x.ndim - len(ends)
-    if mode == "constant":
-        for (low, high), n in zip(ends, x.shape[first:], strict=True):
-            if n + low + high < 0:
-                raise RuntimeError(
-                    f"The input size {n}, plus negative padding {low} and {high} resulted in a "
-                    "negative output size"
-                )
-        fill = jnp.asarray(0 if value is None else value, x.dtype)
-        return jax.lax.pad(x, fill, [(0, 0, 0)] * first + [(low, high, 0) for low, high in ends])
-    if mode not in ("reflect", "replicate", "circular"):
-        raise NotImplementedError(f"Unrecognised padding mode {mode}")
-    if value:
-        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
-    if x.ndim - len(ends) not in (1, 2) or not 1 <= len(ends) <= 3:
-        raise NotImplementedError(
-            f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: {mode} "
-            f"of {len(ends)} dims of an input of {x.ndim}"
-        )
-    for axis, (low, high) in enumerate(ends, start=first):
-        n = x.shape[axis]
-        at = np.arange(-low, n + high)
-        if mode == "reflect":
-            if max(low, high) >= n:
-                raise RuntimeError(
-                    "Argument #4: Padding size should be less than the corresponding input "
-                    f"dimension, but got: padding ({low}, {high}) at dimension {axis} of input "
-                    f"{list(x.shape)}"
-                )
-            at = n - 1 - np.abs(n - 1 - np.abs(at))
-        elif mode == "replicate":
-            at = np.clip(at, 0, n - 1)
-        elif max(low, high) > n:
-            raise RuntimeError(
-                f"Padding value causes wrapping around more than once: ({low}, {high}) of {n}"
-            )
-        x = jnp.take(x, at % n, axis)
-    return x
-
-
 def _out_size(
     input: Array,
     places: int,
@@ -379,13 +229,3 @@ def _cubic(far: np.ndarray, a: float) -> np.ndarray:
     near = ((a + 2) * far - (a + 3)) * far * far + 1
     rest = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
     return np.where(far <= 1, near, np.where(far < 2, rest, 0))
-
-
-def _at_least_three(name: str, input: Array) -> Array:
-    x = array(input)
-    if x.ndim < 3:
-        raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {x.ndim} "
-            "dimension(s)"
-        )
-    return x

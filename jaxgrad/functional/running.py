@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, floating, in_opmath, is_floating, promoted
 from ._rule import derivative
-from .reductions import exact, widened
+from .sums import exact, widened
 
 
 def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:

@@ -1,4 +1,7 @@
-"""Writing slices and reducing at indices: torch's gradients for products and ties."""
+"""Writing elements at indices: torch's gradients for what is written twice.
+
+An index that is out of range raises, as `indexing` says.
+"""
 
 from __future__ import annotations
 
@@ -7,198 +10,135 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, in_opmath, is_floating
+from ._arguments import array, canonical_dim, in_opmath, is_array, is_floating
 from ._rule import derivative
-from .indexing import _in_range, _mesh, _scattered, _slices, _written
+from .indexing import _check_shape, _from_either_end, _in_range, _mesh
 
 
 Array = jax.Array
 Places = tuple[Any, ...]
-_REDUCES = ("sum", "prod", "mean", "amax", "amin")
 
 
-def scatter_reduce(
-    input: Array,
-    dim: int,
-    index: Array,
-    src: Array,
-    reduce: str,
-    *,
-    include_self: bool = True,
-    torch_gradient: bool = False,
-) -> Array:
-    """The elements that have one index along a dim, reduced to one.
+def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
+    """The input with elements written at indices along a dim; of several for one the last.
 
     Args:
         input: Of any shape.
         dim: The dim of the indices.
         index: With as many dims; no larger than `src`, and than the input in the other dims.
-        src: Elements.
-        reduce: `"sum"`, `"prod"`, `"mean"`, `"amax"` or `"amin"`; equal extremes share a gradient.
-        include_self: Whether the input's element is reduced too, where there is an index for it.
-        torch_gradient: Without the input's element torch still counts it among the equal extremes,
-            and its share of the gradient is lost. True: so here too.
+        src: Elements, or one number.
 
     Raises:
         RuntimeError: An index is out of range or negative, or shapes or dtypes do not fit.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> i, y = jnp.array([0, 0, 1]), jnp.array([5.0, 5.0, 7.0])
-        >>> print(jax.grad(lambda y: scatter_reduce(jnp.ones(2), 0, i, y, "amax").sum())(y))
-        [0.5 0.5 1. ]
+        >>> i = jnp.array([1, 1])
+        >>> print(jax.grad(lambda y: scatter(jnp.zeros(2), 0, i, y).sum())(jnp.array([5.0, 6.0])))
+        [1. 1.]
 
-    Torch: `torch.scatter_reduce`.
+    Torch: `torch.scatter`.
 
     Differs from jax in:
-        1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
-        2. With NaN among extremes all that are reduced with it have gradient NaN (`.at[].max`: 0).
+        1. Each of several elements for one index has the gradient (`.at[].set`: the last alone).
+        2. An index that is out of range is an error (`.at[].set`: dropped).
     """
-    input, src = array(input), array(src, "src")
-    if reduce not in _REDUCES:
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
-        )
-    x, y, places = _scattered("scatter", input, dim, index, src)
-    found = _reduced(x, y, places, reduce, include_self, torch_gradient)
-    return found.reshape(input.shape)
+    input, index = array(input), array(index, "index")
+    if not is_array(src):
+        src = jnp.full(index.shape, src, input.dtype)
+    x, y, places = _scattered("scatter", input, dim, index, jnp.asarray(src))
+    return _written(x, y, places=places).reshape(input.shape)
 
 
-def index_reduce(
-    input: Array,
-    dim: int,
-    index: Array,
-    source: Array,
-    reduce: str,
-    *,
-    include_self: bool = True,
-    torch_gradient: bool = False,
-) -> Array:
-    """The slices that have one index along a dim, reduced to one; as `scatter_reduce`, but no sum.
+def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
+    """The input with elements added at indices along a dim; arguments as those of `scatter`.
 
     Raises:
-        RuntimeError: There are more or less indices than slices, or the dtypes differ.
-        IndexError: An index is out of range or negative.
+        RuntimeError: An index is out of range or negative, or shapes or dtypes do not fit.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(index_reduce(jnp.ones(2), 0, jnp.array([1, 1]), jnp.array([2.0, 3.0]), "prod"))
-        [1. 6.]
+        >>> print(scatter_add(jnp.zeros(2), 0, jnp.array([1, 1]), jnp.array([5.0, 6.0])))
+        [ 0. 11.]
 
-    Torch: `torch.index_reduce`.
+    Torch: `torch.scatter_add`.
+    """
+    input = array(input)
+    x, y, places = _scattered("scatter_add", input, dim, index, array(src, "src"))
+    return in_opmath(lambda x, y: x.at[places].add(y), x, y).reshape(input.shape)
+
+
+def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
+    """The input with elements written, or added, at indices into its flattened form.
+
+    Raises:
+        IndexError: An index is out of range, or there are more or less of them than elements.
+        RuntimeError: The dtypes differ.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(put(jnp.zeros((1, 2)), jnp.array([-1]), jnp.array([5.0])))
+        [[0. 5.]]
+
+    Torch: `torch.put`.
 
     Differs from jax in:
-        1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
+        1. Each of several elements for one index has the gradient (`.at[].set`: the last alone).
     """
-    input, source = array(input), array(source, "source")
-    if reduce not in _REDUCES[1:]:
+    input, index, source = array(input), array(index, "index"), array(source, "source")
+    if input.dtype != source.dtype:
         raise RuntimeError(
-            "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
-            f"{reduce}."
+            "put_(): self and source expected to have the same dtype, but got self.dtype = "
+            f"{input.dtype} and source.dtype = {source.dtype}"
         )
-    at, dim = _slices("index_reduce_", input, dim, index, source, RuntimeError)
-    _in_range(at, input.shape[dim], IndexError, dim)
-    return _reduced(input, source, _mesh(at, dim), reduce, include_self, torch_gradient)
+    if index.size != source.size:
+        raise IndexError(
+            "put_(): Expected source and index to have the same number of elements, but got "
+            f"source.numel() = {source.size}, index.numel() = {index.size}"
+        )
+    _from_either_end(index, input.size, IndexError)
+    flat, at = input.reshape(-1), index.reshape(-1) % max(input.size, 1)
+    source = source.reshape(-1)
+    if accumulate:
+        return in_opmath(lambda x, y: x.at[at].add(y), flat, source).reshape(input.shape)
+    return _written(flat, source, places=(at,)).reshape(input.shape)
 
 
-def _reduced(
-    x: Array, y: Array, places: Places, reduce: str, include_self: bool, torch_gradient: bool
-) -> Array:
-    options = {"places": places, "kept": include_self}
-    if reduce in ("sum", "mean"):
-        counts = in_opmath(
-            _add, jnp.full(x.shape, float(include_self)), jnp.ones(y.shape), **options
+def _kept(x: Array, places: Places) -> Array:
+    return jnp.ones(x.shape, bool).at[places].set(False)
+
+
+@derivative(
+    lambda t, _, x, __, places: jnp.where(_kept(x, places), t, 0),
+    lambda t, out, *_, places: jnp.zeros_like(out).at[places].add(t),
+)
+def _written(x: Array, y: Array, *, places: Places) -> Array:
+    return x.at[places].set(y)
+
+
+def _scattered(
+    name: str, input: Array, dim: int, index: Array, src: Array
+) -> tuple[Array, Array, Places]:
+    """The input, what is written of the source, and where."""
+    if input.dtype != src.dtype:
+        raise RuntimeError(
+            f"{name}(): Expected self.dtype to be equal to src.dtype, but they are {input.dtype} "
+            f"and {src.dtype}"
         )
-        total = _exact(_add, x, y, **options)
-        if reduce == "sum":
-            return total
-        if not is_floating(total):
-            return total // jnp.maximum(counts, 1).astype(total.dtype)
-        counts = jnp.maximum(counts, 1)
-        return in_opmath(lambda x, y: _add(x, y, **options) / counts.astype(x.dtype), x, y)
-    if reduce == "prod":
-        return _exact(_product, x, y, **options)
-    return _exact(_extreme, x, y, largest=reduce == "amax", counted=torch_gradient, **options)
+    dim = canonical_dim(dim, input.ndim)
+    x, at, y = (jnp.atleast_1d(z) for z in (input, array(index, "index"), src))
+    _check_shape("self", x, at, dim)
+    if y.ndim != at.ndim or any(a > b for a, b in zip(at.shape, y.shape, strict=True)):
+        raise RuntimeError(
+            f"Expected index {list(at.shape)} to be no larger than self {list(x.shape)} apart from "
+            f"dimension {dim} and to be no larger size than src {list(y.shape)}"
+        )
+    _in_range(at, x.shape[dim], RuntimeError, dim)
+    return x, y[tuple(slice(n) for n in at.shape)], _mesh(at, dim)
 
 
 def _exact(fun: Any, x: Array, y: Array, **options: Any) -> Array:
     return in_opmath(fun, x, y, **options) if is_floating(x) else fun(x, y, **options)
-
-
-def _emptied(x: Array, places: Places, kept: bool, start: Any) -> Array:
-    """The input, with a neutral element where something else is put in its place."""
-    return x if kept else x.at[places].set(jnp.asarray(start, x.dtype))
-
-
-def _add(x: Array, y: Array, *, places: Places, kept: bool) -> Array:
-    return _emptied(x, places, kept, 0).at[places].add(y)
-
-
-def _seen(x: Array, places: Places, kept: bool) -> Array:
-    """Where the input's own element is in the result."""
-    return _emptied(jnp.ones(x.shape, bool), places, kept, False)
-
-
-def _product_by_input(t: Any, _: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
-    whole = jnp.where(x == 0, 1, x)
-    others = _product(whole, y, places=places, kept=kept)
-    seen = _seen(x, places, kept)
-    return jnp.where(seen, t, 0) * jnp.where(seen, others / whole, 0)
-
-
-def _product_by_source(t: Any, out: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
-    zero = y == 0
-    alone = zero & (jnp.zeros(x.shape, int).at[places].add(zero)[places] == 1)
-    others = _product(x, jnp.where(alone, 1, y), places=places, kept=kept)[places]
-    factor = jnp.where(alone, others, out[places] / jnp.where(zero, 1, y))
-    return jnp.zeros_like(out).at[places].add(t * factor)
-
-
-@derivative(_product_by_input, _product_by_source)
-def _product(x: Array, y: Array, *, places: Places, kept: bool) -> Array:
-    return _emptied(x, places, kept, 1).at[places].multiply(y)
-
-
-def _shares(
-    out: Array, x: Array, y: Array, places: Places, kept: bool, counted: bool
-) -> tuple[Array, Array]:
-    """What part of a cell's gradient its own element has, and what part each of the source's."""
-    mine = (x == out).astype(x.dtype)
-    if not counted:
-        mine = jnp.where(_seen(x, places, kept), mine, 0)
-    theirs = (y == out[places]).astype(x.dtype)
-    number = mine.at[places].add(theirs)
-    return jnp.where(_seen(x, places, kept), mine / number, 0), theirs / number[places]
-
-
-def _extreme_by_input(
-    t: Any, out: Any, x: Any, y: Any, largest: bool, counted: bool, **options: Any
-) -> Any:
-    del largest
-    share = _shares(out, x, y, counted=counted, **options)[0]
-    return jnp.where(_seen(x, **options), t, 0) * share
-
-
-def _extreme_by_source(
-    t: Any, out: Any, x: Any, y: Any, largest: bool, counted: bool, **options: Any
-) -> Any:
-    del largest
-    share = _shares(out, x, y, counted=counted, **options)[1]
-    return jnp.zeros_like(out).at[options["places"]].add(t * share)
-
-
-@derivative(_extreme_by_input, _extreme_by_source)
-def _extreme(
-    x: Array, y: Array, *, places: Places, kept: bool, largest: bool, counted: bool
-) -> Array:
-    del counted
-    if jnp.issubdtype(x.dtype, jnp.inexact):
-        start: Any = -jnp.inf if largest else jnp.inf
-    else:
-        limits = jnp.iinfo(x.dtype)
-        start = limits.min if largest else limits.max
-    cells = _emptied(x, places, kept, start).at[places]
-    return cells.max(y) if largest else cells.min(y)
 
 
 def index_put(
@@ -245,100 +185,3 @@ def index_put(
 
 def _in_either_range(index: Array, n: int, dim: int) -> None:
     _in_range(jnp.where(index < 0, index + n, index), n, IndexError, dim)
-
-
-def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
-    """The input with one slice along a dim replaced.
-
-    Raises:
-        RuntimeError: The source has another shape than the slice.
-        IndexError: There is no such slice.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(select_scatter(jnp.zeros((2, 2)), jnp.ones(2), 0, 1))
-        [[0. 0.]
-         [1. 1.]]
-
-    Torch: `torch.select_scatter`. `.at[].set` is the same.
-    """
-    input, src = array(input), array(src, "src")
-    dim = canonical_dim(dim, input.ndim)
-    n = input.shape[dim]
-    if not -n <= index < n:
-        raise IndexError(
-            f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
-            f"dimension {dim}"
-        )
-    return _replaced(input, src, (*[slice(None)] * dim, index))
-
-
-def slice_scatter(
-    input: Array,
-    src: Array,
-    dim: int = 0,
-    start: int | None = None,
-    end: int | None = None,
-    step: int = 1,
-) -> Array:
-    """The input with some slices along a dim replaced.
-
-    Raises:
-        RuntimeError: The source has another shape than the slices, or the step is not positive.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(slice_scatter(jnp.zeros(4), jnp.ones(2), start=0, step=2))
-        [1. 0. 1. 0.]
-
-    Torch: `torch.slice_scatter`. `.at[].set` is the same.
-    """
-    input, src = array(input), array(src, "src")
-    dim = canonical_dim(dim, input.ndim)
-    if step <= 0:
-        raise RuntimeError(f"slice step must be positive, it is {step}")
-    return _replaced(input, src, (*[slice(None)] * dim, slice(start, end, step)))
-
-
-def diagonal_scatter(
-    input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
-) -> Array:
-    """The input with a diagonal replaced.
-
-    Args:
-        input: At least two dims.
-        src: Of the diagonal's shape: the other dims, then its length.
-        offset: How far above the main diagonal it is.
-        dim1: The dim of the rows.
-        dim2: The dim of the columns.
-
-    Raises:
-        RuntimeError: The source has another shape than the diagonal.
-        IndexError: There is no such dim.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(diagonal_scatter(jnp.zeros((2, 2)), jnp.ones(2)))
-        [[1. 0.]
-         [0. 1.]]
-
-    Torch: `torch.diagonal_scatter`.
-    """
-    input, src = array(input), array(src, "src")
-    rows, columns = (canonical_dim(d, input.ndim) for d in (dim1, dim2))
-    ends = input.shape[rows], input.shape[columns]
-    length = max(min(ends[0] + min(offset, 0), ends[1] - max(offset, 0)), 0)
-    at = jnp.arange(length)
-    matrices = jnp.moveaxis(input, (rows, columns), (-2, -1))
-    places = (..., at - min(offset, 0), at + max(offset, 0))
-    return jnp.moveaxis(_replaced(matrices, src, places), (-2, -1), (rows, columns))
-
-
-def _replaced(input: Array, src: Array, places: Places) -> Array:
-    shape = jax.eval_shape(lambda x: x[places], input).shape
-    if src.shape != shape:
-        raise RuntimeError(
-            "expected src to have a size equal to the slice of self. src size = "
-            f"{list(src.shape)}, slice size = {list(shape)}"
-        )
-    return input.at[places].set(src.astype(input.dtype))

@@ -1,4 +1,4 @@
-"""Covariances, slopes and random choices: torch's corrections, edges and straight-through step."""
+"""Covariances and slopes: torch's corrections and edges."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import Dim, array, canonical_dim, canonical_dims, floating, in_opmath, require
-from .activations import softmax
-from .pointwise import clamp
+from .bounds import clamp
 
 
 Array = jax.Array
@@ -213,52 +212,3 @@ def _slope(x: Array, spacing: Any, order: int) -> Array:
 def _end(a: Array, b: Array, c: Array, h: Array, k: Array) -> Array:
     """The slope at a of the parabola through a, b and c, which are h and k apart."""
     return a * (-(2 * h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) + c * (-h / (k * (h + k)))
-
-
-def gumbel_softmax(
-    logits: Array,
-    tau: float = 1,
-    hard: bool = False,
-    eps: float = 1e-10,
-    dim: int = -1,
-    *,
-    key: Array | None = None,
-    noise: Array | None = None,
-) -> Array:
-    """A random choice with a gradient: the softmax of logits with Gumbel noise.
-
-    Args:
-        logits: Of any shape.
-        tau: The temperature.
-        hard: Whether the result is one-hot, with the gradient of the soft one.
-        eps: Not looked at, as in torch.
-        dim: Along which to choose.
-        key: A key of `jax.random`.
-        noise: Instead of a key: the noise, of the shape of the logits.
-
-    Raises:
-        TypeError: There is neither a key nor noise, or there are both.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(gumbel_softmax(jnp.array([0.0, 1.0]), hard=True, noise=jnp.zeros(2)))
-        [0. 1.]
-
-    Torch: `torch.nn.functional.gumbel_softmax`.
-    """
-    del eps
-    logits = array(logits, "logits")
-    if (key is None) == (noise is None):
-        raise TypeError("gumbel_softmax needs either key= of jax.random or noise=")
-    if key is not None:
-        noise = jax.random.gumbel(key, logits.shape, logits.dtype)
-    noisy = (logits + array(noise, "noise")) / tau
-    soft = softmax(noisy, dim)
-    if not hard:
-        return soft
-    axis = canonical_dim(dim, logits.ndim)
-    chosen = jnp.argmax(jax.lax.stop_gradient(soft), axis, keepdims=True) if logits.ndim else 0
-    places = jnp.arange(logits.shape[axis] if logits.ndim else 1)
-    places = places.reshape(-1, *[1] * (logits.ndim - axis - 1)) if logits.ndim else 0
-    one_hot = (places == chosen) * jnp.ones_like(soft)
-    return one_hot - jax.lax.stop_gradient(soft) + soft

@@ -9,7 +9,8 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dims
-from .matrices import inv, solve
+from .inverses import inv
+from .systems import solve
 
 
 Array = jax.Array

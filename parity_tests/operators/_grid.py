@@ -65,12 +65,12 @@ def _check(made: Operator) -> Outcome:
         [*todo, *plain],
         [*(t.cotangents for t in truths), *(truths[i].cotangents for _, i in natural)],
         [*(t.directions for t in truths), *([] for _ in natural)],
-        compiled=made.jit,
+        name=made.name if made.jit else None,
     )
     problems, leaves, contradicts = [], 0, False
     for j, truth, found in zip(todo, truths, seen[: len(todo)], strict=True):
-        if isinstance(found, Exception):
-            problems.append(f"{j.label}: JAX raises {type(found).__name__}: {found}")
+        if isinstance(found, jax_program.Raised):
+            problems.append(f"{j.label}: JAX raises {found.type}: {found.text}")
             continue
         pins = next((d for d in made.deviations if j.label == f"deviation {d.sample}"), None)
         if made.forward_mode and not isinstance(truth.observed.get("tangent"), type(None)):
@@ -285,8 +285,8 @@ def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: Raises
 
 def _rows(made: Operator, form: str, job: Job, torch: dict[str, Any], found: Any) -> list[Row]:
     """Where a natural form's gradient is not torch's: a row for each differentiated argument."""
-    if isinstance(found, Exception):
-        text = f"raises {type(found).__name__}"
+    if isinstance(found, jax_program.Raised):
+        text = f"raises {found.type}"
         return [Row(made.name, form, job.label[6:], "", "", "", text)]
     rows = []
     for name, theirs in torch["gradient"].items():

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -10,15 +10,21 @@ import numpy as np
 from jax import lax
 
 from jaxgrad.parity.interop import to_jax, to_numpy
+from parity_tests.operators import _store
 from parity_tests.operators._jobs import Job
 
 
 # Thousands of small programs that run once: compiling them well costs more than running them.
-QUICK = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-}
+QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+if jax.__version_info__ < (0, 11):  # since then there is no other way
+    QUICK["xla_cpu_use_fusion_emitters"] = False
+
+
+class Raised(NamedTuple):
+    """An exception that came instead of an observation."""
+
+    type: str
+    text: str
 
 
 def run(
@@ -27,39 +33,48 @@ def run(
     cotangents: Sequence[list[np.ndarray]],
     directions: Sequence[list[np.ndarray]],
     *,
-    compiled: bool = True,
+    name: str | None,
 ) -> list[Any]:
-    """Observe each function on its job; an exception stands in the place of what it prevented.
+    """Observe each function on its job; `Raised` stands in the place of what it prevented.
 
     Jobs that differ in numbers alone are one program in a loop.
+
+    Args:
+      funs, jobs, cotangents, directions: One of each for each observation.
+      name: Of the file in which the compiled program is kept; None runs op by op.
     """
+    compiled = name is not None
     inputs = [(j.arrays, c, d) for j, c, d in zip(jobs, cotangents, directions, strict=True)]
     groups: dict[Any, list[int]] = {}
     for i, (fun, job) in enumerate(zip(funs, jobs, strict=True)):
         groups.setdefault(_signature(fun, job, inputs[i]) if compiled else i, []).append(i)
-    errors: dict[int, Exception] = {}
+    errors: dict[int, Raised] = {}
 
-    def program(batches: list[Any]) -> list[Any]:
+    def observations(batches: list[Any]) -> list[Any]:
         found = []
         for members, batch in zip(groups.values(), batches, strict=True):
             observe = functools.partial(_observe, funs[members[0]], jobs[members[0]])
             try:
                 found.append(observe(batch) if len(members) == 1 else lax.map(observe, batch))
             except Exception as error:
-                errors.update(dict.fromkeys(members, error))
+                raised = Raised(type(error).__name__, str(error))
+                errors.update(dict.fromkeys(members, raised))
                 found.append(None)
         return found
 
-    if compiled:
-        program = jax.jit(program, compiler_options=QUICK)
     batches = [
         inputs[members[0]]
         if len(members) == 1
         else jax.tree.map(lambda *x: np.stack(x), *(inputs[i] for i in members))
         for members in groups.values()
     ]
+    given = to_jax(batches)
+    program: Any = observations
+    if name is not None:
+        key = _store.key(funs, [job.label for job in jobs], given)
+        program = _store.compiled(observations, given, QUICK, key, _store.file(name), errors)
     seen: dict[int, Any] = {}
-    for members, batch in zip(groups.values(), to_numpy(program(to_jax(batches))), strict=True):
+    for members, batch in zip(groups.values(), to_numpy(program(given)), strict=True):
         for k, i in enumerate(members):
             one = batch if len(members) == 1 else jax.tree.map(lambda x, k=k: x[k], batch)
             seen[i] = errors.get(i, one)

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.activations`."""
+"""Records of activations: rectifiers, exponential units, sigmoids, gates, shrinks, softmaxes."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.convolution`."""
+"""Records of convolutions, transposed ones and folds."""
 
 import jax
 import numpy as np

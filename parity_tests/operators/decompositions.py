@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.decompositions`: what does not depend on signs is compared."""
+"""Records of decompositions: what does not depend on signs is compared."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.distances`."""
+"""Records of distances, and of the losses made of them."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.dropout`: torch's side is given the noise of the same key."""
+"""Records of dropouts: torch's side is given the noise of the same key."""
 
 import jax
 import numpy as np

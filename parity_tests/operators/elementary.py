@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.elementary`: one strategy, and each function's own edges."""
+"""Records of elementary functions: one strategy, and each function's own edges."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.embedding`."""
+"""Records of embeddings, their bags and linear maps."""
 
 import jax.numpy as jnp
 import numpy as np

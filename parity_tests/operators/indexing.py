@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.indexing`."""
+"""Records of reading and writing at indices, and of masks."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.losses`."""
+"""Records of losses: regression, binary, likelihoods, margins."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.matrices`."""
+"""Records of matrices: determinants, inverses, systems and functions."""
 
 import itertools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.normalization`."""
+"""Records of normalisations."""
 
 from typing import Any
 

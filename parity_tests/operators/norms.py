@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.norms`."""
+"""Records of norms of vectors and matrices."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.order`."""
+"""Records of sorting, medians, quantiles and running extrema."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.pointwise`."""
+"""Records of pointwise functions: bounds, rounding, signs, powers, holes, weights and masks."""
 
 import itertools
 import math

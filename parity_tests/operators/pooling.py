@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.pooling`."""
+"""Records of pools."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.products`."""
+"""Records of products of matrices and vectors, and of added ones."""
 
 from collections.abc import Callable
 

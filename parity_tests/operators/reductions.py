@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.reductions`."""
+"""Records of sums, moments, extrema and logical reductions."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.resize`."""
+"""Records of resizing, shuffles and padding."""
 
 import jax
 import numpy as np

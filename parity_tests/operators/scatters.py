@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.scatters`."""
+"""Records of `jaxgrad.functional.scatter_reduces` and `slice_scatters`, and of index_put."""
 
 from typing import Any
 

@@ -1,0 +1,74 @@
+"""What products share: torch's errors for shapes, halves that accumulate in float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+from ._arguments import array, in_opmath, is_floating
+
+
+Array = jax.Array
+
+
+def _exact(fun: Callable[..., Array], *arrays: Array) -> Array:
+    return in_opmath(fun, *arrays) if any(is_floating(x) for x in arrays) else fun(*arrays)
+
+
+def _fits(x: Array, y: Array) -> None:
+    inside = y.shape[-2] if y.ndim > 1 else y.shape[0]
+    if x.shape[-1] != inside:
+        if x.ndim == y.ndim == 1:
+            raise RuntimeError(_lengths(x, y))
+        raise RuntimeError(
+            "mat1 and mat2 shapes cannot be multiplied "
+            f"({'x'.join(map(str, x.shape))} and {'x'.join(map(str, y.shape))})"
+        )
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            f"expected m1 and m2 to have the same dtype, but got: {x.dtype} != {y.dtype}"
+        )
+
+
+def _check_matrix_vector(x: Array, y: Array) -> None:
+    if (x.ndim, y.ndim) != (2, 1):
+        raise RuntimeError(f"vector + matrix @ vector expected, got {x.ndim}, {y.ndim}")
+    if x.shape[1] != y.shape[0]:
+        raise RuntimeError(
+            f"size mismatch, got mat {'x'.join(map(str, x.shape))}, vec {y.shape[0]}"
+        )
+
+
+def _batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array, Array]:
+    x, y = array(input, names[0]), array(mat2, names[1])
+    for name, z in zip(names, (x, y), strict=True):
+        if z.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, its shape is {list(z.shape)}")
+    if y.shape[:2] != (x.shape[0], x.shape[2]):
+        raise RuntimeError(
+            f"Expected size for first two dimensions of {names[1]} tensor to be: "
+            f"[{x.shape[0]}, {x.shape[2]}] but got: {list(y.shape[:2])}."
+        )
+    return x, y
+
+
+def _vectors(name: str, input: Any, other: Any) -> tuple[Array, Array]:
+    x, y = array(input), array(other, "other")
+    if (x.ndim, y.ndim) != (1, 1):
+        raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
+    if x.dtype != y.dtype:
+        raise RuntimeError(
+            f"{name} : expected both vectors to have same dtype, but found {x.dtype} and {y.dtype}"
+        )
+    if x.shape != y.shape:
+        raise RuntimeError(_lengths(x, y))
+    return x, y
+
+
+def _lengths(x: Array, y: Array) -> str:
+    return (
+        f"inconsistent tensor size, expected tensor [{x.size}] and src [{y.size}] to have the same "
+        f"number of elements, but got {x.size} and {y.size} elements respectively"
+    )

@@ -1,0 +1,133 @@
+"""Products that are added to something: torch's shapes, and its `beta=0`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ._arguments import array
+from ._products import _batches, _check_matrix_vector, _exact, _fits
+
+
+Array = jax.Array
+
+
+def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * mat1 @ mat2`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They are not matrices, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addmm(jnp.ones(1), jnp.ones((1, 2)), jnp.ones((2, 1)), beta=3))
+        [[5.]]
+
+    Torch: `torch.addmm`.
+    """
+    x, y = array(mat1, "mat1"), array(mat2, "mat2")
+    for name, z in (("mat1", x), ("mat2", y)):
+        if z.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {z.ndim}-D tensor")
+    _fits(x, y)
+    return _added(jnp.matmul, input, x, y, beta, alpha)
+
+
+def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * mat @ vec`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They are not a matrix and a vector, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addmv(jnp.ones(2), jnp.eye(2), jnp.array([1.0, 2.0])))
+        [2. 3.]
+
+    Torch: `torch.addmv`.
+    """
+    x, y = array(mat, "mat"), array(vec, "vec")
+    _check_matrix_vector(x, y)
+    return _added(jnp.matmul, input, x, y, beta, alpha)
+
+
+def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * outer(vec1, vec2)`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They are not vectors.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addr(jnp.ones(2), jnp.ones(1), jnp.array([1.0, 2.0])))
+        [[2. 3.]]
+
+    Torch: `torch.addr`.
+    """
+    x, y = array(vec1, "vec1"), array(vec2, "vec2")
+    for name, z in (("vec1", x), ("vec2", y)):
+        if z.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {z.ndim}-D")
+    return _added(jnp.outer, input, x, y, beta, alpha)
+
+
+def baddbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1
+) -> Array:
+    """`beta * input + alpha * batch1 @ batch2`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(baddbmm(jnp.ones((1, 1, 1)), jnp.ones((1, 1, 2)), jnp.ones((1, 2, 1))))
+        [[[3.]]]
+
+    Torch: `torch.baddbmm`.
+    """
+    x, y = _batches(batch1, batch2, ("batch1", "batch2"))
+    return _added(jnp.matmul, input, x, y, beta, alpha)
+
+
+def addbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1
+) -> Array:
+    """`beta * input + alpha * (batch1 @ batch2).sum(0)`; where beta is 0 without the input.
+
+    Raises:
+        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addbmm(jnp.ones((1, 1)), jnp.ones((3, 1, 2)), jnp.ones((3, 2, 1))))
+        [[7.]]
+
+    Torch: `torch.addbmm`.
+    """
+    x, y = _batches(batch1, batch2, ("batch1", "batch2"))
+    return _added(lambda x, y: jnp.einsum("bij,bjk->ik", x, y), input, x, y, beta, alpha)
+
+
+def _added(
+    fun: Callable[..., Array], input: Any, x: Array, y: Array, beta: float, alpha: float
+) -> Array:
+    def scaled(z: Array, *inputs: Array) -> Array:
+        z = z if alpha == 1 else z * alpha
+        return z if not beta else inputs[0] * beta + z
+
+    shape = jax.eval_shape(fun, x, y).shape
+    input = array(input)
+    try:
+        fits = jnp.broadcast_shapes(input.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"The size of input, {list(input.shape)}, must expand to that of the product, "
+            f"{list(shape)}"
+        )
+    return _exact(lambda a, x, y: jnp.broadcast_to(scaled(fun(x, y), a), shape), input, x, y)

@@ -1,0 +1,108 @@
+"""Determinants: torch's gradients, and the right ones of singular matrices."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ._arguments import in_opmath
+from ._matrices import square
+from ._rule import derivative
+
+
+Array = jax.Array
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: Array
+    logabsdet: Array
+
+
+def det(A: Array, *, torch_gradient: bool = False) -> Array:
+    """The determinant of square matrices.
+
+    Args:
+        A: `(*, n, n)`.
+        torch_gradient: Of an exactly singular matrix torch's gradient is 0, where it is the
+            matrix of cofactors. True: 0.
+
+    Raises:
+        RuntimeError: They are not square.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(det)(jnp.array([[1.0, 2.0], [2.0, 4.0]])))
+        [[ 4. -2.]
+         [-2.  1.]]
+
+    Torch: `torch.linalg.det`.
+    """
+    A = square("linalg.det", A)
+    if not A.shape[-1]:
+        return jnp.ones(A.shape[:-2], A.dtype)
+    if A.shape[-1] == 1:
+        return A[..., 0, 0]
+    return in_opmath(_torch_det if torch_gradient else jnp.linalg.det, A)
+
+
+def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
+    singular = out == 0
+    safe = jnp.where(singular[..., None, None], jnp.eye(x.shape[-1], dtype=x.dtype), x)
+    slope = jnp.trace(jnp.linalg.solve(safe, t), axis1=-2, axis2=-1)
+    return jnp.where(singular, 0, out) * slope
+
+
+@derivative(_torch_det_derivative)
+def _torch_det(x: Array) -> Array:
+    return jnp.linalg.det(x)
+
+
+def slogdet(A: Array) -> SlogdetResult:
+    """The determinant's sign and the logarithm of its magnitude.
+
+    Raises:
+        RuntimeError: The matrices are not square.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{slogdet(jnp.eye(2) * 2).logabsdet:.4f}")
+        1.3863
+
+    Torch: `torch.linalg.slogdet`. `jnp.linalg.slogdet` is the same, but of singular matrices.
+    """
+    return SlogdetResult(*in_opmath(_slogdet, square("linalg.slogdet", A)))
+
+
+def _slogdet(x: Array) -> Any:
+    return tuple(jnp.linalg.slogdet(x))
+
+
+def logdet(input: Array) -> Array:
+    """The logarithm of the determinant, NaN where it is negative, with gradient 0 there.
+
+    Raises:
+        RuntimeError: The matrices are not square.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{logdet(jnp.eye(2) * 2):.4f}")
+        1.3863
+
+    Torch: `torch.logdet`.
+
+    Differs from jax in:
+        1. Where the determinant is negative the gradient is 0
+           (`jnp.log(jnp.linalg.det(x))`: NaN or a number).
+    """
+
+    def logarithm(x: Array) -> Array:
+        sign, size = jnp.linalg.slogdet(x)
+        if jnp.iscomplexobj(x):
+            return jnp.log(sign) + size
+        return jnp.where(sign == -1, jnp.nan, size)
+
+    return in_opmath(logarithm, square("linalg.logdet", input))

@@ -1,0 +1,79 @@
+"""Log-probabilities of the gamma family: torch's formulas, and so its edges.
+
+Nothing is checked, and arguments broadcast, as in `log_probs`.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ._arguments import array
+from ._parameters import _floats
+from .gammas import lgamma
+from .logarithms import log
+from .singularities import xlogy
+
+
+Array = jax.Array
+Value = jax.Array | float
+
+
+def exponential_log_prob(value: Array, rate: Value) -> Array:
+    """The logarithm of the exponential density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{exponential_log_prob(jnp.array(1.0), 1.0):.4f}")
+        -1.0000
+
+    Torch: `torch.distributions.Exponential`.
+    """
+    x, rate = _floats(array(value, "value"), rate)
+    return log(rate) - rate * x
+
+
+def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
+    """The logarithm of the gamma density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{gamma_log_prob(jnp.array(1.0), 1.0, 1.0):.4f}")
+        -1.0000
+
+    Torch: `torch.distributions.Gamma`.
+    """
+    x, a, rate = _floats(array(value, "value"), concentration, rate)
+    return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
+
+
+def beta_log_prob(value: Array, concentration1: Value, concentration0: Value) -> Array:
+    """The logarithm of the beta density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{beta_log_prob(jnp.array(0.5), 2.0, 2.0):.4f}")
+        0.4055
+
+    Torch: `torch.distributions.Beta`.
+    """
+    x, a, b = jnp.broadcast_arrays(*_floats(array(value, "value"), concentration1, concentration0))
+    return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack([a, b], -1))
+
+
+def dirichlet_log_prob(value: Array, concentration: Array) -> Array:
+    """The logarithm of Dirichlet's density at a value.
+
+    Args:
+        value: `(*, n)`.
+        concentration: `(*, n)`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{dirichlet_log_prob(jnp.array([0.5, 0.5]), jnp.array([2.0, 2.0])):.4f}")
+        0.4055
+
+    Torch: `torch.distributions.Dirichlet`.
+    """
+    x, a = _floats(array(value, "value"), array(concentration, "concentration"))
+    return jnp.sum(xlogy(a - 1, x), -1) + lgamma(jnp.sum(a, -1)) - jnp.sum(lgamma(a), -1)

@@ -1,0 +1,142 @@
+"""Inverses, ranks and condition numbers of matrices: torch's cutoffs and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ._arguments import in_opmath
+from ._matrices import _regular, matrix, square
+from .norms import matrix_norm
+
+
+Array = jax.Array
+
+
+def inv(A: Array) -> Array:
+    """The inverse of square matrices.
+
+    Raises:
+        RuntimeError: They are not square, or one is singular (not under `jit`).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(inv(jnp.eye(2) * 2))
+        [[0.5 0. ]
+         [0.  0.5]]
+
+    Torch: `torch.linalg.inv`.
+
+    Differs from jax in:
+        1. A singular matrix is an error (`jnp.linalg.inv`: NaN and inf).
+    """
+    A = square("linalg.inv", A)
+    found = in_opmath(jnp.linalg.inv, A)
+    _regular("linalg.inv: The inversion could not be completed", A, found)
+    return found
+
+
+def pinv(
+    A: Array,
+    rcond: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Array:
+    """The pseudo-inverse of matrices of constant rank.
+
+    Args:
+        A: `(*, m, n)`.
+        rcond: Another name for `rtol`.
+        hermitian: Not looked at: the result is that of the singular values.
+        atol: Singular values that are not above it are 0.
+        rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
+
+    Raises:
+        RuntimeError: There are less than two dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(pinv(jnp.array([[2.0], [0.0]])).round(4))
+        [[0.5 0. ]]
+
+    Torch: `torch.linalg.pinv`.
+    """
+    del hermitian
+    A = matrix("linalg.pinv", A)
+    rtol = rcond if rtol is None else rtol
+    if rtol is None:
+        rtol = 0.0 if atol else max(A.shape[-2:]) * float(jnp.finfo(A.dtype).eps)
+
+    def inverse(x: Array) -> Array:
+        bound = rtol
+        if atol:
+            largest = jnp.linalg.norm(jax.lax.stop_gradient(x), 2, (-2, -1))
+            bound = jnp.maximum(rtol, atol / largest)
+        return jnp.linalg.pinv(x, rtol=bound)
+
+    return in_opmath(inverse, A)
+
+
+def cond(A: Array, p: Any = None) -> Array:
+    """The condition number: a norm of matrices times that of their inverses.
+
+    Args:
+        A: `(*, m, n)`.
+        p: As `ord` of `matrix_norm`; None is 2. Other than 2 and -2 for square ones.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{cond(jnp.diag(jnp.array([4.0, 2.0]))):.4f}")
+        2.0000
+
+    Torch: `torch.linalg.cond`.
+    """
+    A = matrix("linalg.cond", A)
+    if p is None or p in (2, -2):
+
+        def ratio(x: Array) -> Array:
+            s = jnp.linalg.svd(x, compute_uv=False)
+            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+
+        return in_opmath(ratio, A)
+    return matrix_norm(A, p) * matrix_norm(inv(square("linalg.cond", A)), p)
+
+
+def matrix_rank(
+    A: Array,
+    tol: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Array:
+    """How many singular values are not 0; no gradient.
+
+    Args:
+        A: `(*, m, n)`.
+        tol: Another name for `atol`.
+        hermitian: Not looked at: the result is that of the singular values.
+        atol: Singular values that are not above it are 0.
+        rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]])))
+        1
+
+    Torch: `torch.linalg.matrix_rank`.
+    """
+    del hermitian
+    A = jax.lax.stop_gradient(matrix("linalg.matrix_rank", A))
+    atol = tol if atol is None else atol
+    s = jnp.linalg.svd(A, compute_uv=False)
+    if not s.shape[-1]:
+        return jnp.zeros(s.shape[:-1], int)
+    if rtol is None:
+        rtol = 0.0 if atol else max(A.shape[-2:]) * float(jnp.finfo(A.dtype).eps)
+    bound = jnp.maximum(atol or 0.0, rtol * s[..., :1])
+    return jnp.sum(s > bound, -1)

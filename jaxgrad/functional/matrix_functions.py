@@ -1,0 +1,79 @@
+"""Powers and exponentials of matrices, and powers of a vector as a matrix."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ._arguments import array, in_opmath, is_floating
+from ._matrices import square
+from .inverses import inv
+from .running import cumprod
+
+
+Array = jax.Array
+
+
+def matrix_power(A: Array, n: int) -> Array:
+    """A product of n equal matrices; for negative n of their inverses.
+
+    Raises:
+        RuntimeError: They are not square, or n is negative and one is singular.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(matrix_power(jnp.array([[1.0, 1.0], [0.0, 1.0]]), 3))
+        [[1. 3.]
+         [0. 1.]]
+
+    Torch: `torch.linalg.matrix_power`.
+    """
+    A = square("linalg.matrix_power", A, integers=True)
+    if n < 0:
+        A, n = inv(A), -n
+    if not is_floating(A):
+        return jnp.linalg.matrix_power(A, n)
+    return in_opmath(lambda x: jnp.linalg.matrix_power(x, n), A)
+
+
+def matrix_exp(A: Array) -> Array:
+    """The exponential of square matrices.
+
+    Raises:
+        RuntimeError: They are not square.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(matrix_exp(jnp.array([[0.0, 1.0], [0.0, 0.0]])))
+        [[1. 1.]
+         [0. 1.]]
+
+    Torch: `torch.linalg.matrix_exp`. `jax.scipy.linalg.expm` is the same.
+    """
+    A = square("linalg.matrix_exp", A)
+    return in_opmath(jax.scipy.linalg.expm, A)
+
+
+def vander(x: Array, *, N: int | None = None) -> Array:
+    """The powers 0 to N - 1 of each element, as the last dim.
+
+    Raises:
+        RuntimeError: N is below 2.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(vander(jnp.array([2.0, 3.0]), N=3))
+        [[1. 2. 4.]
+         [1. 3. 9.]]
+
+    Torch: `torch.linalg.vander`.
+
+    Differs from jax in:
+        1. At 0 the gradient is a number (`jnp.vander`: NaN).
+    """
+    x = array(x, "x")
+    count = x.shape[-1] if N is None else N
+    if count <= 1:
+        raise RuntimeError(f"N must be greater than 1, it is {count}")
+    x = jnp.broadcast_to(x[..., None], (*x.shape, count - 1))
+    return jnp.concatenate([jnp.ones_like(x[..., :1]), cumprod(x, -1)], -1)

@@ -1,0 +1,209 @@
+"""Losses of a difference: torch's reductions, and its gradients at kinks."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ._arguments import array, in_opmath, is_complex, reduce
+from ._losses import _floats
+from ._rule import derivative
+from .signs import _abs
+
+
+def l1_loss(
+    input: jax.Array,
+    target: jax.Array,
+    *,
+    reduction: str = "mean",
+    weight: jax.Array | None = None,
+) -> jax.Array:
+    """The absolute difference, with gradient 0 where it is 0.
+
+    Args:
+        input: Of any shape.
+        target: Of the same shape; another one broadcasts, with a warning.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+        weight: A weight for each element; the mean is then divided by their sum.
+
+    Raises:
+        ValueError: The weight has another shape, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(l1_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
+        [0.  0.5]
+
+    Torch: `torch.nn.functional.l1_loss`.
+
+    Differs from jax in:
+        1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
+    """
+    return _regression("l1_loss", _l1, input, target, reduction, weight, weighs_mean=True)
+
+
+def _l1(difference: jax.Array) -> jax.Array:
+    return jnp.abs(difference) if is_complex(difference) else _abs(difference)
+
+
+def mse_loss(
+    input: jax.Array,
+    target: jax.Array,
+    *,
+    reduction: str = "mean",
+    weight: jax.Array | None = None,
+) -> jax.Array:
+    """The squared difference, without a factor of a half.
+
+    Args:
+        input: Of any shape.
+        target: Of the same shape; another one broadcasts, with a warning.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+        weight: A weight for each element; the mean is then divided by their sum.
+
+    Raises:
+        ValueError: The weight has another shape, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(mse_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
+        [0. 1.]
+
+    Torch: `torch.nn.functional.mse_loss`.
+
+    Differs from jax in:
+        1. `optax.l2_loss` is half of it.
+    """
+    return _regression(
+        "mse_loss", lambda d: d * d, input, target, reduction, weight, weighs_mean=True
+    )
+
+
+def smooth_l1_loss(
+    input: jax.Array, target: jax.Array, *, reduction: str = "mean", beta: float = 1.0
+) -> jax.Array:
+    """Half the squared difference over beta, and linear from beta on.
+
+    Raises:
+        RuntimeError: Beta is negative.
+        ValueError: The reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(smooth_l1_loss)(jnp.array([0.5, 3.0]), jnp.zeros(2)))
+        [0.25 0.5 ]
+
+    Torch: `torch.nn.functional.smooth_l1_loss`.
+
+    Differs from jax in:
+        1. `optax.huber_loss(delta=beta)` is beta times it.
+        2. The gradient at an infinity is 1 or -1 (`jnp.where` of the two branches: NaN).
+    """
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    return _regression(
+        "smooth_l1_loss", lambda d: _smooth_l1(d, beta=beta), input, target, reduction, None
+    )
+
+
+def _smooth_l1_derivative(t: Any, _: Any, d: Any, beta: float) -> Any:
+    return t * jnp.where(jnp.abs(d) < beta, d / beta, jax.lax.stop_gradient(_sign(d)))
+
+
+@derivative(_smooth_l1_derivative)
+def _smooth_l1(d: jax.Array, *, beta: float) -> jax.Array:
+    size = jnp.abs(d)
+    return jnp.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
+
+
+def _sign(d: jax.Array) -> jax.Array:
+    return jnp.where(jnp.isnan(d), d, jnp.sign(d))
+
+
+def huber_loss(
+    input: jax.Array,
+    target: jax.Array,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: jax.Array | None = None,
+) -> jax.Array:
+    """Half the squared difference, and linear from delta on.
+
+    Args:
+        input: Of any shape.
+        target: Of the same shape; another one broadcasts, with a warning.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+        delta: Where it becomes linear.
+        weight: A weight for each element; the mean is over the number of elements.
+
+    Raises:
+        RuntimeError: Delta is not positive.
+        ValueError: The weight has another shape, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(huber_loss)(jnp.array([0.5, 3.0]), jnp.zeros(2)))
+        [0.25 0.5 ]
+
+    Torch: `torch.nn.functional.huber_loss`.
+
+    Differs from jax in:
+        1. The gradient at an infinity is delta (`jnp.where` of the two branches: NaN).
+    """
+    if delta <= 0:
+        raise RuntimeError(
+            f"huber_loss does not support non-positive values for delta. Got: {delta}"
+        )
+    return _regression(
+        "huber_loss", lambda d: _huber(d, delta=delta), input, target, reduction, weight
+    )
+
+
+@derivative(
+    lambda t, _, d, delta: (
+        t * jnp.where(jnp.abs(d) < delta, d, jax.lax.stop_gradient(_sign(d)) * delta)
+    )
+)
+def _huber(d: jax.Array, *, delta: float) -> jax.Array:
+    size = jnp.abs(d)
+    return jnp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
+
+
+def _regression(
+    name: str,
+    loss: Any,
+    input: Any,
+    target: Any,
+    reduction: str,
+    weight: Any,
+    *,
+    weighs_mean: bool = False,
+) -> jax.Array:
+    """A loss of the difference, with the weights and the reduction."""
+    input, target = _floats(name, input, target)
+    if input.shape != target.shape:
+        warnings.warn(
+            f"the target has the shape {target.shape}, the input {input.shape}; they broadcast, "
+            "which is rarely meant",
+            stacklevel=3,
+        )
+    if weight is None:
+        return in_opmath(lambda x, y: reduce(loss(x - y), reduction), input, target)
+    if jnp.shape(weight) != input.shape:
+        raise ValueError(
+            f"Weights and input must have the same size, but they have {jnp.shape(weight)} and "
+            f"{input.shape}"
+        )
+
+    def weighted(x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
+        value = loss(x - y) * w
+        if weighs_mean and reduction == "mean":
+            return jnp.sum(value) / jnp.sum(w)
+        return reduce(value, reduction)
+
+    return in_opmath(weighted, input, target, array(weight, "weight"))

@@ -1,0 +1,83 @@
+"""Weighted sums, products and quotients: torch's promotion and gradients at zero."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ._arguments import array, in_opmath, is_floating, promoted
+from ._rule import derivative
+
+
+Value = jax.Array | bool | float
+
+
+def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
+    """From the first to the second, as far as the weight says.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(lerp(jnp.array(1.0), jnp.array(3.0), 0.5))
+        2.0
+
+    Torch: `torch.lerp`.
+    """
+    input, end = array(input), array(end, "end")
+    return in_opmath(_lerp, input, end, jnp.asarray(weight, input.dtype))
+
+
+@derivative(
+    lambda t, *rest: t * (1 - rest[-1]),
+    lambda t, *rest: t * rest[-1],
+    lambda t, _, x, end, __: t * (end - x),
+)
+def _lerp(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
+    apart = end - x
+    return jnp.where(jnp.abs(w) < 0.5, x + w * apart, end - apart * (1 - w))
+
+
+def addcmul(
+    input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
+) -> jax.Array:
+    """`input + value * tensor1 * tensor2`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addcmul(jnp.array(1.0), jnp.array(2.0), jnp.array(3.0), value=0.5))
+        4.0
+
+    Torch: `torch.addcmul`.
+    """
+    x, a, b = promoted(array(input), array(tensor1, "tensor1"), array(tensor2, "tensor2"))
+    if not is_floating(x):
+        return x + a * b * int(value)
+    return in_opmath(lambda x, a, b: x + value * a * b, x, a, b)
+
+
+def addcdiv(
+    input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
+) -> jax.Array:
+    """`input + value * tensor1 / tensor2`.
+
+    Raises:
+        RuntimeError: All three are integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addcdiv(jnp.array(1.0), jnp.array(3.0), jnp.array(2.0)))
+        2.5
+
+    Torch: `torch.addcdiv`.
+    """
+    a, b = promoted(array(tensor1, "tensor1"), array(tensor2, "tensor2"))
+    if not is_floating(a):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported; make one of the arguments a "
+            "float"
+        )
+    return in_opmath(lambda x, a, b: x + _quotient(value * a, b), array(input), a, b)
+
+
+@derivative(lambda t, *rest: t / rest[-1], lambda t, _, a, b: t * -(a / (b * b)))
+def _quotient(a: jax.Array, b: jax.Array) -> jax.Array:
+    return a / b
