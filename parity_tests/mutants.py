@@ -71,7 +71,10 @@ PACKAGES = {
         "test_optim.py -k '[nadam- or [nadam] or [sgd-'",
         "test_optim_use.py",
     ],
-    "jaxgrad/optim/_wolfe": ["test_optim_matrix.py -k lbfgs"],
+    "jaxgrad/optim/_wolfe": [
+        "test_optim_matrix.py -k line_search",
+        "test_optim_matrix.py -k lbfgs",
+    ],
     "jaxgrad/optim/clipping": ["test_optim_clipping.py"],
     "jaxgrad/optim/groups": ["test_optim_use.py -k 'group or label or needed or defaults'"],
     "jaxgrad/optim/lr_scheduler/": ["test_lr_scheduler.py"],
