@@ -720,6 +720,16 @@ def test_a_step_count_of_an_old_state_dict():
     assert state.step[0].dtype == np.float32 and state.step[0] == 3
 
 
+def test_a_parameter_that_has_not_moved_yet():
+    """torch has no entry for it, older ones one without a buffer: here it is a first state."""
+    tx, params = optim.sgd(momentum=0.9, dampening=0.5), [jnp.ones(2)]
+    for entries in ({}, {0: {"momentum_buffer": None}}):
+        theirs = {"state": entries, "param_groups": [{"params": [0]}]}
+        state: Any = optim.state_from_torch(tx, params, theirs)
+
+        assert not state.started[0] and not state.momentum_buffer[0].any()
+
+
 def test_state_of_groups_in_a_chain():
     """The state is found wherever optax keeps it, by names or by order; the schedule goes on."""
     options = [{"lr": jnp.asarray([0.1] * 3 + [0.2] * 3).__getitem__}, {"weight_decay": 0.3}]
