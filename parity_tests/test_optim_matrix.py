@@ -524,30 +524,51 @@ def test_lbfgs_in_float32():
     assert off <= 3 * own and all(x.dtype == np.float32 for x in ours), f"{off} against {own}"
 
 
+def search_drawn(rng: np.random.Generator) -> Any:
+    """A function of a family, a point, a factor of the slope, a step length, most iterations."""
+    kind = str(rng.choice(["hills", "period", "kink", "hole"], p=[0.4, 0.2, 0.2, 0.2]))
+    ripple, kink = rng.choice([0.0, 0.3, 2.0], 2)
+    bowl, slope, place, wave = *rng.uniform(0.05, 1, 2), rng.uniform(-2, 2), rng.uniform(1, 9)
+    hole, width, x = 0.0, 0.0, rng.standard_normal(2)
+    factor, t = rng.choice([0.1, 1.0, 30.0]), 10 ** rng.uniform(-1, 1)
+    if kind == "period":  # as high as at the start, but for a faint slope
+        bowl, kink, ripple, factor, x[:] = 0.0, 0.0, 1.0, 1.0, x[0]
+        slope = wave * rng.choice([-1, 1]) * 10 ** rng.uniform(-7, -4)
+        t = 2 * np.pi / wave / abs(slope + wave * np.cos(wave * x[0]))
+    elif kind == "kink":  # between slopes as steep as at the start
+        bowl, slope, kink, ripple, factor, x[:] = 0.0, rng.uniform(-0.05, 0.05), 2.0, 0.0, 1.0, x[0]
+        t = abs(x[0] - place) / 2 * rng.uniform(1.2, 4)
+    elif kind == "hole":  # where there is no number
+        hole, width, ripple = 0.1, rng.uniform(0.05, 0.5), 0.0
+    most = rng.choice([1, 2, 3, 5] if kind in {"period", "hole"} else [1, 2, 3, 5, 25, 80])
+    return (bowl, slope, kink, place, ripple, wave, hole, width), x, factor, t, most
+
+
 def test_line_search():
-    """Along hills, kinks and ripples, however many iterations it has: torch's point and count."""
+    """Along hills, ripples, kinks and holes, however many iterations: torch's point and count."""
 
     def fun(at: Any, x: Any) -> Any:
         lib: Any = torch if isinstance(x, torch.Tensor) else jnp
-        bowl, slope, kink, place, ripple, wave = at
-        hills = ripple * lib.sin(wave * x) + kink * lib.abs(x - place)
-        return (bowl * x * x + slope * x + hills).sum()
+        bowl, slope, kink, place, ripple, wave, hole, width = at
+        far = lib.abs(x - place)
+        edges = kink * far + hole * lib.sqrt(far * far - width * width)
+        return (bowl * x * x + slope * x + ripple * lib.sin(wave * x) + edges).sum()
 
-    @jax.jit
-    def ours(at: Any, x: Any, d: Any, t: Any, most: Any) -> Any:
-        def evaluate(t: Any) -> Any:
-            return jax.value_and_grad(lambda x: fun(at, x))(x + t * d)
-
-        f, g = evaluate(0.0)
-        found, evals = strong_wolfe(evaluate, Point(0.0 * t, f, g, g @ d), t, d, most)
+    def ours(at: Any, x: Any, factor: Any, t: Any, most: Any) -> Any:
+        f, g = jax.value_and_grad(fun, 1)(at, x)
+        d = -g * factor
+        start = Point(0.0 * t, f, g, g @ d)
+        found, evals = strong_wolfe(
+            lambda t: jax.value_and_grad(fun, 1)(at, x + t * d), start, t, d, most
+        )
         return found.t, found.f, evals
 
-    rng = np.random.default_rng(0)
-    for _ in range(400):
-        ripple, kink = rng.choice([0.0, 0.3, 2.0], 2)
-        at = (*rng.uniform(0.05, 1, 2), kink, rng.uniform(-2, 2), ripple, rng.uniform(1, 9))
-        x = rng.standard_normal(2)
-        t, most = 10 ** rng.uniform(-1, 1), int(rng.choice([1, 2, 3, 5, 25, 80]))
+    rng = np.random.default_rng(2)
+    drawn = [search_drawn(rng) for _ in range(1500)]
+    columns = jax.tree.map(lambda *x: np.stack(x), *drawn)
+    for (at, x, factor, t, most), found in zip(
+        drawn, zip(*jax.jit(jax.vmap(ours))(*columns), strict=True), strict=True
+    ):
 
         def value(x: Any, t: Any, d: Any, at: Any = at) -> Any:
             moved = (x + t * d).requires_grad_()
@@ -556,12 +577,10 @@ def test_line_search():
 
         start = torch.tensor(x)
         f, g = value(start, 0.0, torch.zeros(2, dtype=torch.float64))
-        d = -g * float(rng.choice([0.1, 1.0, 30.0]))
-        theirs = torch_search(value, start, t, d, f, g, g.dot(d), max_ls=most)
-        length, loss, evals = ours(at, x, d.numpy(), t, most)
+        d = -g * float(factor)
+        loss, _, length, evals = torch_search(value, start, t, d, f, g, g.dot(d), max_ls=most)
 
-        assert evals == theirs[3]
-        np.testing.assert_allclose((length, loss), (theirs[2], theirs[0]), rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(found, (length, loss, evals), rtol=1e-6, atol=1e-9)
 
 
 def test_lbfgs_as_optax():
