@@ -625,6 +625,15 @@ def test_lbfgs_without_a_gradient():
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+def test_lbfgs_before_its_first_step():
+    """torch has no state yet, and here it is the first one."""
+    tx, w = optim.lbfgs(), jnp.ones(2)
+    theirs = torch.optim.LBFGS([("", torch.ones(2, requires_grad=True))]).state_dict()
+    found = optim.state_from_torch(tx, w, theirs)
+
+    assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all(), found, tx.init(w)))
+
+
 def test_lbfgs_needs_the_loss():
     with pytest.raises(ValueError, match="L-BFGS evaluates the loss itself, but value_fn is None"):
         optim.lbfgs().update(jnp.ones(2), optim.lbfgs().init(jnp.ones(2)), jnp.ones(2))
