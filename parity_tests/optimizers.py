@@ -254,6 +254,7 @@ CONFIGURATIONS: dict[str, list[dict[str, Any]]] = {
     "nadam": [
         {},
         dict(betas=(0.5, 0.8), eps=1e-3),
+        dict(betas=(0.8, 0.99)),  # `mu_product` is subnormal in the end
         dict(momentum_decay=0.1),
         dict(weight_decay=0.1),
         dict(weight_decay=0.1, decoupled_weight_decay=True, maximize=True),

@@ -88,6 +88,22 @@ def test_drawn_options(seed):
     against_torch(name, settings, seed, 30, live)
 
 
+@pytest.mark.parametrize("name", ["adam", "nadam", "radam", "asgd"])
+def test_small_steps_of_large_parameters(name):
+    """What decays is rounded before the step is added: a fused sum is 1e-11 of the way off."""
+    decay = {"lambd": 0.01} if name == "asgd" else {"weight_decay": 0.01}
+    options = {"lr": 1e-4, **decay}
+    if name != "asgd":
+        options["decoupled_weight_decay"] = True
+    params, grads = problem(7, 30, ["float64"])
+    params = [30 * p for p in params]
+    ours = optimizers.run_jax(make(name, **options), params, grads)
+    with optimizers.ieee_sqrt():
+        theirs = optimizers.run_torch(name, {**options, "foreach": False}, params, grads)
+
+    assert optimizers.apart(ours[0], theirs[0], params) < 1e-12
+
+
 @pytest.mark.parametrize("name", ONE_EACH)
 def test_as_optax(name):
     """`update` and `apply_updates` go where torch goes."""

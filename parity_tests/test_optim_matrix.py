@@ -13,9 +13,11 @@ import numpy as np
 import optax
 import pytest
 import torch
+from torch.optim.lbfgs import _strong_wolfe as torch_search
 
 import jaxgrad
 from jaxgrad import optim
+from jaxgrad.optim._wolfe import Point, strong_wolfe
 from parity_tests import optimizers
 from parity_tests.optimizers import apart
 
@@ -124,6 +126,9 @@ def test_adafactor_takes_the_epsilon_of_the_first_gradient():
         live = [[g is not None for g in given]]
         ours = optimizers.run_jax(optim.adafactor(), params, [small], live)
         np.testing.assert_allclose(ours[0][1], stock[0][1], rtol=1e-15)
+        tx, now = optim.adafactor(), [jnp.asarray(p) for p in params]
+        also, _ = tx.step(given, tx.init(now), now)
+        np.testing.assert_array_equal(also[1], ours[0][1])
         moved.append(1 - ours[0][1][0])
 
     assert moved[0] < 0.1 * moved[1], moved
@@ -519,6 +524,65 @@ def test_lbfgs_in_float32():
     assert off <= 3 * own and all(x.dtype == np.float32 for x in ours), f"{off} against {own}"
 
 
+def search_drawn(rng: np.random.Generator) -> Any:
+    """A function of a family, a point, a factor of the slope, a step length, most iterations."""
+    kind = str(rng.choice(["hills", "period", "kink", "hole"], p=[0.4, 0.2, 0.2, 0.2]))
+    ripple, kink = rng.choice([0.0, 0.3, 2.0], 2)
+    bowl, slope, place, wave = *rng.uniform(0.05, 1, 2), rng.uniform(-2, 2), rng.uniform(1, 9)
+    hole, width, x = 0.0, 0.0, rng.standard_normal(2)
+    factor, t = rng.choice([0.1, 1.0, 30.0]), 10 ** rng.uniform(-1, 1)
+    if kind == "period":  # as high as at the start, but for a faint slope
+        bowl, kink, ripple, factor, x[:] = 0.0, 0.0, 1.0, 1.0, x[0]
+        slope = wave * rng.choice([-1, 1]) * 10 ** rng.uniform(-7, -4)
+        t = 2 * np.pi / wave / abs(slope + wave * np.cos(wave * x[0]))
+    elif kind == "kink":  # between slopes as steep as at the start
+        bowl, slope, kink, ripple, factor, x[:] = 0.0, rng.uniform(-0.05, 0.05), 2.0, 0.0, 1.0, x[0]
+        t = abs(x[0] - place) / 2 * rng.uniform(1.2, 4)
+    elif kind == "hole":  # where there is no number
+        hole, width, ripple = 0.1, rng.uniform(0.05, 0.5), 0.0
+    most = rng.choice([1, 2, 3, 5] if kind in {"period", "hole"} else [1, 2, 3, 5, 25, 80])
+    return (bowl, slope, kink, place, ripple, wave, hole, width), x, factor, t, most
+
+
+def test_line_search():
+    """Along hills, ripples, kinks and holes, however many iterations: torch's point and count."""
+
+    def fun(at: Any, x: Any) -> Any:
+        lib: Any = torch if isinstance(x, torch.Tensor) else jnp
+        bowl, slope, kink, place, ripple, wave, hole, width = at
+        far = lib.abs(x - place)
+        edges = kink * far + hole * lib.sqrt(far * far - width * width)
+        return (bowl * x * x + slope * x + ripple * lib.sin(wave * x) + edges).sum()
+
+    def ours(at: Any, x: Any, factor: Any, t: Any, most: Any) -> Any:
+        f, g = jax.value_and_grad(fun, 1)(at, x)
+        d = -g * factor
+        start = Point(0.0 * t, f, g, g @ d)
+        found, evals = strong_wolfe(
+            lambda t: jax.value_and_grad(fun, 1)(at, x + t * d), start, t, d, most
+        )
+        return found.t, found.f, evals
+
+    rng = np.random.default_rng(2)
+    drawn = [search_drawn(rng) for _ in range(1500)]
+    columns = jax.tree.map(lambda *x: np.stack(x), *drawn)
+    for (at, x, factor, t, most), found in zip(
+        drawn, zip(*jax.jit(jax.vmap(ours))(*columns), strict=True), strict=True
+    ):
+
+        def value(x: Any, t: Any, d: Any, at: Any = at) -> Any:
+            moved = (x + t * d).requires_grad_()
+            f = fun(at, moved)
+            return f.item(), torch.autograd.grad(f, moved)[0]
+
+        start = torch.tensor(x)
+        f, g = value(start, 0.0, torch.zeros(2, dtype=torch.float64))
+        d = -g * float(factor)
+        loss, _, length, evals = torch_search(value, start, t, d, f, g, g.dot(d), max_ls=most)
+
+        np.testing.assert_allclose(found, (length, loss, evals), rtol=1e-6, atol=1e-9)
+
+
 def test_lbfgs_as_optax():
     """`update` takes what `optax.lbfgs` takes, also in a chain; without a value it computes it."""
     params, loss = lbfgs_problem("quadratic", 0)
@@ -559,6 +623,15 @@ def test_lbfgs_without_a_gradient():
     assert by_none[1] == now[1] and (by_none[0] != now[0]).all()
     for a, b in zip(by_none, by_live, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_lbfgs_before_its_first_step():
+    """torch has no state yet, and here it is the first one."""
+    tx, w = optim.lbfgs(), jnp.ones(2)
+    theirs = torch.optim.LBFGS([("", torch.ones(2, requires_grad=True))]).state_dict()
+    found = optim.state_from_torch(tx, w, theirs)
+
+    assert jax.tree.all(jax.tree.map(lambda a, b: (a == b).all(), found, tx.init(w)))
 
 
 def test_lbfgs_needs_the_loss():
@@ -634,6 +707,13 @@ def test_torchs_arguments(name):
     assert list(without_types(ours)) == list(without_types(theirs))
 
 
+@pytest.mark.parametrize("name", CLASSES)
+def test_only_a_schedule_counts_the_calls(name):
+    make, w = getattr(optim, name), jnp.ones((2, 2))
+
+    assert make(0.1).init(w).count is None and make(lambda step: 0.1).init(w).count == 0
+
+
 @pytest.mark.parametrize("name", ["adafactor", "muon"])
 def test_none_leaves_all_alone(name):
     """A None gradient: the parameter, its state and its count stay; it does not decay."""
@@ -704,6 +784,7 @@ def test_training_goes_on_in_the_other_framework(name):
     )  # another order, another layout
     tx = getattr(optim, name)(**options)
     state = optim.state_from_torch(tx, ours, optimizer.state_dict(), names)
+    assert jax.tree.structure(state) == jax.tree.structure(tx.init(ours))
     for step in draws[3:6]:
         grads = {"a": jnp.asarray(step[1]), "b": jnp.asarray(step[0]).T}
         if name == "lbfgs":

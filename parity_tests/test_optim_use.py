@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import itertools
+import re
 from typing import Any
 
 import flax.serialization
@@ -427,7 +428,7 @@ def test_the_rate_has_a_gradient():
 
 def test_params_are_needed():
     """torch's rules are about parameters."""
-    for tx in (optim.sgd(), optim.param_groups(optim.sgd, [{}], 0)):
+    for tx in (optim.sgd(), optim.adafactor(), optim.param_groups(optim.sgd, [{}], 0)):
         with pytest.raises(ValueError, match="the parameters are missing"):
             tx.update(GRADS, tx.init(PARAMS))
 
@@ -484,6 +485,21 @@ def test_costs_what_optax_costs(name):
             assert found[measure] <= 1.05 * bound[measure], measure
 
 
+def test_donated_in_the_order_of_the_results():
+    """Parameters before the state, and no leaf is copied; in the order of `step` all of them."""
+    params = {name: jnp.ones((64, 32), "float32") for name in "abc"}
+    tx = optim.adamw()
+    state = tx.init(params)
+
+    def copies(step: Any, donated: tuple[int, int], *args: Any) -> int:
+        program = jax.jit(step, donate_argnums=donated).lower(*args).compile()
+        return len(re.findall(r"= f32\[64,32\]\S* copy\(", program.as_text() or ""))
+
+    in_order = copies(lambda p, s, g: tx.step(g, s, p), (0, 1), params, state, params)
+    out_of_order = copies(tx.step, (1, 2), params, state, params)
+    assert in_order == 0 and out_of_order >= 9, (in_order, out_of_order)
+
+
 # --- errors ---------------------------------------------------------------------------------------
 
 
@@ -521,6 +537,50 @@ def test_torchs_errors(name, options):
         getattr(optim, name)(**options)
 
     assert str(ours.value).startswith(str(theirs.value)), f"{ours.value} against {theirs.value}"
+
+
+@pytest.mark.parametrize("name, options", BAD, ids=str)
+def test_torchs_errors_are_about_the_defaults(name, options):
+    """Also where every group says otherwise; of a group itself torch takes any number."""
+    good = {k: p.default for k, p in inspect.signature(TORCH[name]).parameters.items()}
+    fine = {k: good[k] for k in options}
+    w = torch.tensor(np.asarray(PARAMS["w"]), requires_grad=True)
+    with pytest.raises((ValueError, RuntimeError)) as theirs:
+        TORCH[name]([{"params": [w], **fine}], **options)
+    with pytest.raises(type(theirs.value)) as ours:
+        optim.param_groups(getattr(optim, name), [fine], 0, **options)
+    assert str(ours.value).startswith(str(theirs.value)), f"{ours.value} against {theirs.value}"
+
+    optimizer = TORCH[name]([{"params": [w], "foreach": False, **options}])
+    tx = optim.param_groups(getattr(optim, name), [options], 0, exact=True)
+    out, _ = run(tx, {"w": GRADS["w"]}, 3, {"w": PARAMS["w"]})
+    try:
+        for _ in range(3):
+            w.grad = torch.tensor(np.asarray(GRADS["w"]))
+            with optimizers.ieee_sqrt(), np.errstate(invalid="ignore"):
+                optimizer.step()
+    except ZeroDivisionError:  # of numbers, which have no NaN in Python
+        assert not np.isfinite(out["w"]).any()
+    else:
+        np.testing.assert_array_equal(out["w"], w.detach().numpy())
+
+
+def test_an_option_that_no_factory_has():
+    """torch keeps it in the group, where it does nothing: a slip of the pen goes unseen."""
+    slip = {"weight_deacy": 0.1}
+    torch.optim.SGD([{"params": [torch.zeros(1, requires_grad=True)], **slip}])
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weight_deacy'"):
+        optim.param_groups(optim.sgd, [slip], 0)
+    with pytest.raises(ValueError, match="function mine is not supported"):
+        optim.param_groups(optim.muon, [{"adjust_lr_fn": "mine"}], 0)
+
+
+def test_defaults_that_are_not_all():
+    """A factory of one's own may need what only its groups say."""
+    tx = optim.param_groups(lambda lr: optim.sgd(lr, 0.0), [{"lr": 0.5}], 0)
+    out, _ = run(tx, GRADS, 1)
+
+    same(out["w"], PARAMS["w"] - 0.5 * GRADS["w"])
 
 
 def test_an_error_names_the_bound():
@@ -658,6 +718,16 @@ def test_a_step_count_of_an_old_state_dict():
     state: Any = optim.state_from_torch(optim.adam(), [jnp.ones(2)], theirs)
 
     assert state.step[0].dtype == np.float32 and state.step[0] == 3
+
+
+def test_a_parameter_that_has_not_moved_yet():
+    """torch has no entry for it, older ones one without a buffer: here it is a first state."""
+    tx, params = optim.sgd(momentum=0.9, dampening=0.5), [jnp.ones(2)]
+    for entries in ({}, {0: {"momentum_buffer": None}}):
+        theirs = {"state": entries, "param_groups": [{"params": [0]}]}
+        state: Any = optim.state_from_torch(tx, params, theirs)
+
+        assert not state.started[0] and not state.momentum_buffer[0].any()
 
 
 def test_state_of_groups_in_a_chain():

@@ -15,7 +15,7 @@ _LINALG |= {"hessenberg", "tridiagonal", "tridiagonal_solve", "triangular_solve"
 FLOAT32_PRIMITIVES = {
     "cpu": _LINALG | {"reduce_prod"},
     "cuda": _LINALG
-    | {"exp", "expm1", "log", "log1p", "pow", "integer_pow", "square", "rsqrt"}
+    | {"exp", "expm1", "log", "log1p", "log2", "pow", "integer_pow", "square", "rsqrt"}
     | {"acos", "asin", "cosh", "sinh", "tan", "erf_inv"}
     | {"reduce_sum", "reduce_prod", "cumsum", "cumprod"},
 }

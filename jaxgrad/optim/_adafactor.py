@@ -71,11 +71,11 @@ def _rule(
 def _norm(x: jax.Array, axis: int | None = None) -> jax.Array:
     """The 2-norm, in float32 at least, and rounded once."""
     wide = x.astype(jnp.promote_types(x.dtype, np.float32))
-    return jnp.sqrt(jnp.sum(wide * wide, axis, keepdims=axis is not None)).astype(x.dtype)
+    return jnp.sqrt(jnp.sum(wide * wide, axis)).astype(x.dtype)
 
 
 def _mean_square(ops: Any, grad: jax.Array, axis: int) -> jax.Array:
-    norm = _norm(grad, axis)
+    norm = jnp.expand_dims(_norm(grad, axis), axis)
     return ops.div(ops.mul(norm, norm), grad.shape[axis])
 
 

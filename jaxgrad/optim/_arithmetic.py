@@ -80,7 +80,9 @@ class Fast:
     exact = False
 
     def __init__(self, step: jax.Array | None) -> None:
-        self.seal_scalar = Seal(step) if step is not None else lambda x: x
+        seal = Seal(step) if step is not None else None
+        self.seal_scalar = seal or (lambda x: x)
+        self.seal_product = seal.product if seal else (lambda x: x)
 
     def seal(self, x: Any) -> Any:
         """`x`, which the compiler may not look through; here it may."""
@@ -121,7 +123,7 @@ class Fast:
         factor = 1 - rate
         if isinstance(x, Displaced):  # what torch's rounded factor takes away
             return x.scaled(like(factor, x), like(factor - 1, x))
-        return self.mul(x, factor)
+        return self.seal_product(self.mul(x, factor))
 
     @in_float32
     def add(self, x: Any, y: Any, alpha: Any = 1) -> Any:

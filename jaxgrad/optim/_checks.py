@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import contextvars
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from jaxgrad import _compat
+from jaxgrad.optim._scalars import is_zero
+
+
+_of_a_group = contextvars.ContextVar("_of_a_group", default=False)
+
+
+@contextlib.contextmanager
+def of_a_group() -> Iterator[None]:
+    """torch's constructors check their own arguments; what a group says they take as it is."""
+    before = _of_a_group.set(True)
+    try:
+        yield
+    finally:
+        _of_a_group.reset(before)
 
 
 def learning_rate(
@@ -40,15 +56,26 @@ def check(
     name: str, x: Any, good: Callable[[Any], bool], bound: str, text: str | None = None
 ) -> None:
     """Raise torch's error unless `good(x)`; what is traced has no value yet and passes."""
-    if not _compat.is_traced(x) and not good(x):
+    if not _of_a_group.get() and not _compat.is_traced(x) and not good(x):
         shown = (text or f"Invalid {name} value: {{}}").format(x)
         raise ValueError(f"{shown} (it must be {bound})")
+
+
+def nesterov(nesterov: bool, momentum: Any, dampening: Any) -> None:
+    """Nesterov's momentum looks ahead along a buffer that is not dampened."""
+    if nesterov and not _of_a_group.get() and (is_zero(momentum) or not is_zero(dampening)):
+        raise ValueError(
+            "Nesterov momentum requires a momentum and zero dampening: momentum is "
+            f"{momentum}, dampening {dampening}"
+        )
 
 
 def implementation(
     foreach: bool | None = None, fused: bool | None = None, differentiable: bool = False
 ) -> None:
     """The choices of implementation that torch refuses together; none of them has an effect."""
+    if _of_a_group.get():
+        return
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:

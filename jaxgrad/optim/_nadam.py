@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
+from jaxgrad import _compat
 from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import is_zero
+from jaxgrad.optim._scalars import Scalar, is_zero
+from jaxgrad.optim._seal import as_bits
 from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
 
 
@@ -39,7 +42,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
     mu = h.beta1 * (1.0 - 0.5 * 0.96 ** (t * h.momentum_decay))
     mu_next = h.beta1 * (1.0 - 0.5 * 0.96 ** ((t + 1) * h.momentum_decay))
-    mu_product = (ops.scalar(state.mu_product) * mu).astype(state.mu_product.dtype)
+    mu_product = _times(ops, state.mu_product, mu)
 
     exp_avg = ops.lerp(state.exp_avg, grad, 1 - h.beta1)
     exp_avg_sq = ops.addcmul(ops.mul(state.exp_avg_sq, h.beta2), grad, grad, 1 - h.beta2)
@@ -49,6 +52,22 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
     param = ops.addcdiv(param, grad, denom, -h.lr * (1.0 - mu) / (1.0 - product))
     param = ops.addcdiv(param, exp_avg, denom, -h.lr * mu_next / (1.0 - product * mu_next))
     return param, NAdamState(step, mu_product, exp_avg, exp_avg_sq)
+
+
+def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
+    """Their product, also where it is subnormal in float32, which XLA on CPU takes for zero."""
+    dtype = mu_product.dtype
+    product = (ops.scalar(mu_product) * mu).astype(dtype)
+    if dtype != np.float32:  # torch's default dtype, of a state from there
+        return product
+    first, unit = np.finfo(np.float32).tiny, np.float64(2**149)  # of 1 / unit are the subnormals
+    mu = mu if mu.tensor else mu.as_tensor(np.float32)
+    with _compat.enable_x64():
+        bits = as_bits(mu_product)
+        before = jnp.where(bits < as_bits(first), bits / unit, mu_product.astype(np.float64))
+        wide = before * mu.item().value
+        small = lax.bitcast_convert_type(jnp.round(wide * unit).astype(np.uint32), np.float32)
+        return jnp.where((wide >= 0) & (wide < first), small, product)
 
 
 def nadam(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import is_zero
+from jaxgrad.optim._scalars import is_number, is_zero
 from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
 
 
@@ -97,7 +97,6 @@ def rmsprop(
     hyperparameters = dict(
         lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
     )
-    initial = RMSpropState(
-        counter, zeros, None if is_zero(momentum) else zeros, zeros if centered else None
-    )
+    plain = is_number(momentum) and momentum <= 0  # below zero a group's is none in torch
+    initial = RMSpropState(counter, zeros, None if plain else zeros, zeros if centered else None)
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

@@ -32,7 +32,8 @@ def _with_zeros_jvp(primals: Any, tangents: Any) -> Any:
 class Seal:
     """What a value goes through that the compiler is not to rewrite with its neighbours.
 
-    An `or` with a zero that the compiler does not know is all that it does not look through.
+    An `or` with a zero that the compiler does not know is all that it does not look through; a
+    product that it may not fuse with a sum needs less.
 
     Args:
       witness: What the compiler cannot know, of the shape of what is sealed; float32 or float64.
@@ -46,3 +47,7 @@ class Seal:
     def __call__(self, x: Any) -> Any:
         with _compat.enable_x64():
             return with_zeros(x, self.zero.astype(as_bits(x).dtype))
+
+    def product(self, x: Any) -> Any:
+        """A product, rounded before anything is added to it: the larger of it and -inf."""
+        return jnp.maximum(x, self(jnp.asarray(-jnp.inf, x.dtype)))

@@ -89,11 +89,7 @@ def sgd(
     _checks.learning_rate(lr)
     _checks.not_negative("momentum", momentum)
     _checks.not_negative("weight_decay", weight_decay)
-    if nesterov and (is_zero(momentum) or not is_zero(dampening)):
-        raise ValueError(
-            "Nesterov momentum requires a momentum and zero dampening: momentum is "
-            f"{momentum}, dampening {dampening}"
-        )
+    _checks.nesterov(nesterov, momentum, dampening)
     _checks.implementation(foreach, fused, differentiable)
     hyperparameters = dict(
         lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov

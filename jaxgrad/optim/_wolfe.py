@@ -117,7 +117,7 @@ def _cubic_interpolate(p1: Point, p2: Point, bounds: Any = None) -> Any:
     lower, upper = (_min(x1, x2), _max(x1, x2)) if bounds is None else bounds
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     d2_square = d1 * d1 - g1 * g2
-    d2 = jnp.sqrt(jnp.maximum(d2_square, 0))
+    d2 = jnp.sqrt(d2_square)
     ascending = x2 - (x2 - x1) * ((g2 + d2 - d1) / (g2 - g1 + 2 * d2))
     descending = x1 - (x1 - x2) * ((g1 + d2 - d1) / (g1 - g2 + 2 * d2))
     least = jnp.where(x1 <= x2, ascending, descending)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import optax
 
+from jaxgrad.optim import _checks
 from jaxgrad.optim._lbfgs import lbfgs
 from jaxgrad.optim._transformation import Transformation, broadcast, gradients
 
@@ -45,8 +47,9 @@ def param_groups(
       A `Transformation`, whose state holds a state for each group.
 
     Raises:
-      ValueError: `factory` is `lbfgs`, and there is not exactly one group. When it meets the
-        parameters: one is in two groups or in none.
+      ValueError: A default is out of bounds; or `factory` is `lbfgs`, and there is not exactly one
+        group. When it meets the parameters: one is in two groups or in none.
+      TypeError: A default or an option of a group that `factory` does not have.
 
     Example:
       >>> import jax.numpy as jnp, jaxgrad
@@ -65,7 +68,12 @@ def param_groups(
     Torch: `torch.optim.AdamW([{"params": ...}, {"params": ..., "lr": ...}], **defaults)`; a frozen
     parameter has `requires_grad=False`. `add_param_group` adds a group later on. As
     there, Adagrad's `initial_accumulator_value` is that of `defaults`, whatever a group says, and
-    L-BFGS has no groups.
+    L-BFGS has no groups; the defaults are checked, but of a group any number is taken: a negative
+    `lr` ascends, and `nesterov` without a momentum does nothing.
+
+    Differs from torch in:
+      1. An option that no factory has is an error; torch keeps it and does nothing, also for a slip
+         of the pen as `weight_deacy`.
 
     Differs from optax in:
       1. Do not freeze by `optax.masked(tx, mask)`: it hands the raw gradient of what is masked out
@@ -78,10 +86,15 @@ def param_groups(
             "LBFGS doesn't support per-parameter options (parameter groups), and there are "
             f"{len(named)} groups: pass one"
         )
-    inner = {
-        label: factory(**{**defaults, **{k: options[k] for k in options if k not in OF_ALL_GROUPS}})
-        for label, options in named.items()
-    }
+    if _is_enough(factory, defaults):
+        factory(**defaults)  # for torch's checks of them, also where every group says otherwise
+    with _checks.of_a_group():
+        inner = {
+            label: factory(
+                **{**defaults, **{k: options[k] for k in options if k not in OF_ALL_GROUPS}}
+            )
+            for label, options in named.items()
+        }
 
     def init(params: PyTree) -> GroupsState:
         _, masked = _assign(labels, named, params)
@@ -157,6 +170,15 @@ def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> G
     return jax.tree_util.tree_map_with_path(kept.get, tx.init(params))
 
 
+def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool:
+    """Whether `factory` can be called with `defaults` and no option of a group."""
+    try:
+        inspect.signature(factory).bind(**defaults)
+    except TypeError:
+        return False
+    return True
+
+
 def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tuple[list[Any], Any]:
     """The label of every parameter, and what masks the leaves of the other groups."""
     paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
@@ -170,7 +192,7 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
     else:
         chosen = broadcast(labels, params)
     for path, label in zip(paths, chosen, strict=True):
-        if label is None or (label not in groups and label != FROZEN):
+        if label not in groups and label != FROZEN:
             raise ValueError(
                 f"the parameter {jax.tree_util.keystr(path)} is in no parameter group: its label "
                 f"is {label!r}, and the groups are {list(groups)}. Label it {FROZEN!r} if it is "
