@@ -53,7 +53,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.conventions:
         from parity_tests.operators import _conventions
 
-        return _conventions.main(options.patterns, options.markdown, options.html)
+        return _conventions.main(options.patterns, options.markdown, options.html, options.workers)
     cases = load()
     try:
         alone = [id for id in (options.explain, options.picture) if id]

@@ -29,7 +29,11 @@ def enough(cells: Sequence[Cell]) -> int:
     """
     known = load()
     here = any(cell.device != "cpu" or cell.case is not known.get(cell.case.id) for cell in cells)
-    return 1 if here or len(cells) < MANY else min(os.cpu_count() or 1, AT_MOST)
+    return 1 if here or len(cells) < MANY else cores()
+
+
+def cores() -> int:
+    return min(os.cpu_count() or 1, AT_MOST)
 
 
 def results(cells: Sequence[Cell], seed: int, workers: int) -> Iterator[engine.Result]:

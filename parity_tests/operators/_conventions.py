@@ -15,6 +15,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 
+from parity_tests import workers
 from parity_tests.docs_api import code
 from parity_tests.docs_api import table as markdown_table
 from parity_tests.operators import Operator, load
@@ -28,6 +29,7 @@ TABLE = ROOT / "parity_tests" / "conventions.tsv"
 DOCSTRINGS = ROOT / "jaxgrad" / "functional" / "_conventions.json"
 PAGE = ROOT / "docs" / "operators.md"
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
+MANY = 20  # operators; for fewer the start of another process does not pay
 POINTS = 3  # that a line names
 CALL = 64  # letters of a call
 LIST = 36  # letters of an array; of a longer one these many elements
@@ -36,14 +38,17 @@ LINES = 4  # of a docstring: so many calls
 WIDTH = 96  # of one of them
 
 
-def main(patterns: Sequence[str], markdown: str | None, page: str | None) -> int:
+def main(
+    patterns: Sequence[str], markdown: str | None, page: str | None, processes: int | None = None
+) -> int:
     """Measure the table, write or print it; the exit status."""
     known = load()
     chosen = [made for made in known.values() if _matches(made, patterns)]
     if not chosen:
         print(f"no operator matches {' '.join(patterns)}", file=sys.stderr)
         return 5
-    outcomes = {made.name: check(made) for made in chosen}
+    names = [made.name for made in chosen]
+    outcomes = dict(zip(names, _measured(names, processes), strict=True))
     kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
     rows = merged(kept, outcomes.values())
     if markdown:
@@ -59,6 +64,17 @@ def main(patterns: Sequence[str], markdown: str | None, page: str | None) -> int
         for problem in outcome.problems:
             print(f"{name}: {problem}", file=sys.stderr)
     return int(any(outcome.problems for outcome in outcomes.values()))
+
+
+def _measured(names: Sequence[str], processes: int | None) -> Iterable[Outcome]:
+    if (processes or (workers.cores() if len(names) >= MANY else 1)) == 1:
+        return map(_check, names)
+    with workers.pool(processes or workers.cores()) as pool:
+        return list(pool.map(_check, names))
+
+
+def _check(name: str) -> Outcome:
+    return check(load()[name])
 
 
 def _matches(made: Operator, patterns: Sequence[str]) -> bool:
