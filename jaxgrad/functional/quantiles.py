@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, require
 from .sorting import _order
+from .weighted import _lerp
 
 
 def quantile(
@@ -130,5 +131,5 @@ def _interpolated(x: jax.Array, q: jax.Array, how: str, *, ignores: bool) -> jax
     if how in ("linear", "midpoint"):
         weight = jnp.full_like(rank, 0.5) if how == "midpoint" else rank - low
         above = jnp.take_along_axis(ordered, jnp.ceil(fixed).astype(int), -1)
-        below = below + weight * (above - below)
+        below = _lerp(below, above, weight)
     return jnp.moveaxis(below, -1, 0)

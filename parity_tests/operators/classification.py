@@ -153,6 +153,7 @@ def _maximum(x, y, p=1, margin=1.0, **_):
         call([[2.0, 1.0, 1.0, 0.0]], np.array([0])),
         call([[2.0, 1.5, 1.0, 0.0]], np.array([0]), p=2),
         call([[nan, 1.0, inf, -inf]], np.array([1])),
+        call([[nan, 1.0, 3.0]], np.array([1]), p=2),
         call([[1.0, 1.0, 0.0], [0.0, 2.0, 0.0]], np.array([1, 0]), weight=np.array([2, 3, 1])),
         call(np.zeros((0, 2)), np.zeros(0, int), reduction="none"),
     ],

@@ -75,6 +75,7 @@ def _natural_transpose(x, w, *_, stride=1, **__):
     points=[
         call(SIGNAL, KERNEL, stride=2, padding=1),
         call([[[1.0, inf, nan, 0.0, 0.0]]], [[[1.0, 0.0]]]),
+        call([[[1.0, 2.0, 3.0]]], [[[inf, 1.0, 2.0]]], padding=1),
         call(np.zeros((0, 2, 5)), WEIGHT),
     ],
     raises=[

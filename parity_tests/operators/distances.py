@@ -11,7 +11,7 @@ from parity_tests.operators._draw import broadcast, dims, floats, masks, shapes
 
 
 F = torch.nn.functional
-inf = np.inf
+inf, nan = np.inf, np.nan
 REDUCTIONS = st.sampled_from(["none", "mean", "sum"])
 ORDERS = [0.5, 1.0, 1.5, 2.0, 3.0, inf]
 POWERS = st.sampled_from(ORDERS)
@@ -149,7 +149,11 @@ def triplet_margin_with_distance_loss(draw):
 @operator(
     "pdist",
     dtypes=("float64", "float32"),
-    points=[*(call(ROWS, p) for p in (0.0, *ORDERS)), call(np.zeros((1, 2)))],
+    points=[
+        *(call(ROWS, p) for p in (0.0, *ORDERS)),
+        call([[nan], [1.0]], 1.0),
+        call(np.zeros((1, 2))),
+    ],
     raises=[
         Raises(call(np.ones(2)), RuntimeError, "only supports 2D", "only supports 2D"),
         Raises(call(np.ones((2, 2)), -1.0), RuntimeError, "non-negative p", "non-negative p"),

@@ -160,6 +160,7 @@ def normalize(draw):
         call([[0.0, 0.0], [4.0, 3.0]], 2, 0, 1.0),
         call([[3.0, 4.0], [0.3, 0.4]], 2, 0, 5.0),
         call([[0.0, 2.0], [3.0, -4.0]], 1, 1, 3.0),
+        call([[nan, 2.0], [3.0, -4.0]], 2, 0, 1.0),
     ],
     raises=[
         Raises(call(np.ones(2), 2, 0, 1.0), RuntimeError, "at least 2 dim", "at least 2 dim"),

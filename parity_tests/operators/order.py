@@ -170,6 +170,7 @@ for name in ("quantile", "nanquantile"):
             call([1.0, 1.0, 2.0, 2.0, 2.0, 5.0, 7.0], 0.25, interpolation="nearest"),
             call(WITH_NAN[::2], 0.5, 1),
             call([1.0, 2.0, 4.0], [0.0, 0.5, 1.0]),
+            call([1.0, inf, -inf, 2.0], [0.3, 0.5, 0.9]),
         ],
         raises=[
             Raises(call(np.ones(2), 1.5), RuntimeError, "q must be in", "q must be in"),

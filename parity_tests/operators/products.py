@@ -9,7 +9,7 @@ from parity_tests.operators import REAL, Raises, Sample, call, operator
 from parity_tests.operators._draw import broadcast, floats, shapes
 
 
-nan = np.nan
+inf, nan = np.inf, np.nan
 ALL = (*REAL, "complex128")
 V, M, B = np.ones(3), np.ones((2, 3)), np.ones((1, 2, 3))
 EQUATIONS = ["ij,jk->ik", "ii->i", "ij->ji", "bij,bjk,k->bi", "...i,...i->...", "i,j", "ij,ij->"]
@@ -152,4 +152,15 @@ operator("addr", raises=[_bad(M, M, V, words="Expected 1-D argument vec1")])(_ad
 operator("baddbmm", raises=[_bad(B, B, B, words="first two dimensions of")])(
     _added("bik", "bij", "bjk")
 )
-operator("addbmm", raises=[_bad(V, M, B, words="must be a 3D tensor")])(_added("ik", "bij", "bjk"))
+operator(
+    "addbmm",
+    points=[
+        call(
+            [[1.0, 2.0], [3.0, 4.0]],
+            [[[inf, 1.0], [0.0, 1.0]]],
+            [[[1.0, nan], [0.0, 1.0]]],
+            alpha=0,
+        )
+    ],
+    raises=[_bad(V, M, B, words="must be a 3D tensor")],
+)(_added("ik", "bij", "bjk"))

@@ -66,7 +66,7 @@ def nansum(draw):
 
 @operator(
     "nanmean",
-    points=[call(EDGES[:2], 1), call([1.0, nan])],
+    points=[call(EDGES[:2], 1), call([1.0, nan]), call([nan, nan])],
     raises=[NO_INTEGERS],
     natural={"jnp.nanmean(x, dim)": lambda x, dim=None: jnp.nanmean(x, dim)},
 )
@@ -80,6 +80,8 @@ def nanmean(draw):
         call([[0.0, 2.0, 3.0], [0.0, 0.0, 3.0], [1.0, -2.0, 0.5]], 1),
         call([0.0, 2.0, 3.0]),
         call([0.0, 0.0, 3.0]),
+        call([2.0, inf, -3.0]),
+        call([2.0, nan]),
         call(EMPTY),
         call(EMPTY, 0),
         call(np.array(2.0)),
@@ -104,6 +106,7 @@ for name, natural in (("var", jnp.var), ("std", jnp.std)):
             call([2.0], correction=0),
             call([1.0, 2.0, 4.0], correction=5),
             call([[inf, 1.0]]),
+            call([0.37] * 4),
             call([2.0]),
         ],
         raises=[Raises(call(INTEGERS), RuntimeError, "std and var only", "std and var only")],
@@ -113,7 +116,14 @@ for name, natural in (("var", jnp.var), ("std", jnp.std)):
     )(spread)
 
 for name in ("var_mean", "std_mean"):
-    operator(name, points=[call(CONSTANT, 1), call(np.array(2.0), correction=0)])(spread)
+    operator(
+        name,
+        points=[
+            call(CONSTANT, 1),
+            call(np.array(2.0), correction=0),
+            call([[1.0, inf], [inf, 1.0]], 1),
+        ],
+    )(spread)
 
 
 for name, natural in (("amax", jnp.max), ("amin", jnp.min)):

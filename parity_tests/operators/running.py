@@ -26,7 +26,7 @@ def cumsum(draw):
 
 @operator(
     "cumprod",
-    points=[call(ZEROS, 1), call(EMPTY, 0), call(np.arange(3), 0)],
+    points=[call(ZEROS, 1), call([2.0, inf, -3.0], 0), call(EMPTY, 0), call(np.arange(3), 0)],
     natural={"jnp.cumprod(x, dim)": jnp.cumprod},
 )
 def cumprod(draw):

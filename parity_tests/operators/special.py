@@ -71,7 +71,7 @@ _one(
     "special.log_ndtr",
     -6,
     3,
-    [0.0, -1.0, 1.0, -6.0, 30.0, inf],
+    [0.0, -1.0, 1.0, -6.0, 30.0, inf, -inf],
     deviations=[
         Deviation(
             call([-1e4, -1e10]),
@@ -107,7 +107,7 @@ def polygamma(draw):
 @operator(
     "mvlgamma",
     elementwise=True,
-    points=[call([2.0, 3.0, 0.4, 0.5, inf], 2)],
+    points=[call([2.0, 3.0, 0.4, 0.5, inf], 2), call([0.0, -0.0], 1)],
     raises=[Raises(call(EDGES, 0), RuntimeError, "greater than or", "greater than or")],
 )
 def mvlgamma(draw):
