@@ -140,6 +140,18 @@ def test_two_functions():
         swa_utils.averaged_model(**both)
 
 
+@pytest.mark.parametrize("decay, expected", [(0.0, 1.0), (1.0, 1e8)])
+def test_an_average_of_one_alone(decay, expected):
+    """Interpolated from the nearer end: the other one leaves no trace, however large it is."""
+    averaged, current = torch.tensor([1e8]), torch.tensor([1.0])
+    torch_swa.get_ema_multi_avg_fn(decay)([averaged], [current], 1)
+    (found,) = swa_utils.get_ema_multi_avg_fn(decay)(
+        [jnp.full(1, 1e8, "float32")], [jnp.ones(1, "float32")], 1
+    )
+
+    assert found == averaged.item() == expected
+
+
 def test_update_bn():
     """Two batch norms in a row: each running statistic is the mean of the batches'."""
     torch.manual_seed(0)
