@@ -140,16 +140,15 @@ def test_two_functions():
         swa_utils.averaged_model(**both)
 
 
-@pytest.mark.parametrize("decay, expected", [(0.0, 1.0), (1.0, 1e8)])
-def test_an_average_of_one_alone(decay, expected):
+@pytest.mark.parametrize("decay, averaged, current", [(0.0, 1e8, 1.0), (1.0, 1.0, 1e8)])
+def test_an_average_of_one_alone(decay, averaged, current):
     """Interpolated from the nearer end: the other one leaves no trace, however large it is."""
-    averaged, current = torch.tensor([1e8]), torch.tensor([1.0])
-    torch_swa.get_ema_multi_avg_fn(decay)([averaged], [current], 1)
-    (found,) = swa_utils.get_ema_multi_avg_fn(decay)(
-        [jnp.full(1, 1e8, "float32")], [jnp.ones(1, "float32")], 1
-    )
+    theirs = torch.tensor([averaged])
+    torch_swa.get_ema_multi_avg_fn(decay)([theirs], [torch.tensor([current])], 1)
+    ours = (jnp.full(1, x, "float32") for x in (averaged, current))
+    (found,) = swa_utils.get_ema_multi_avg_fn(decay)(*([x] for x in ours), 1)
 
-    assert found == averaged.item() == expected
+    assert found == theirs.item() == 1
 
 
 def test_update_bn():
