@@ -146,7 +146,7 @@ def test_an_average_of_one_alone(decay, averaged, current):
     theirs = torch.tensor([averaged])
     torch_swa.get_ema_multi_avg_fn(decay)([theirs], [torch.tensor([current])], 1)
     a, b = (jnp.full(1, x, "float32") for x in (averaged, current))
-    (found,) = swa_utils.get_ema_multi_avg_fn(decay)([a], [b], 1)
+    (found,) = swa_utils.get_ema_multi_avg_fn(decay)([a], [b], jnp.asarray(1))
 
     assert found == theirs.item() == 1
 
