@@ -647,6 +647,16 @@ def test_a_pair_of_little_curvature_is_left_out(curvature, remembered):
     assert state.num_old == len(theirs.state[w]["old_dirs"]) == remembered
 
 
+def test_lbfgs_with_a_value_and_no_gradients():
+    """It computes them, and does not take them for zero."""
+    tx, start = optim.lbfgs(0.1), jnp.array([1.0, -2.0])
+    value, state = jnp.sum(start**2), tx.init(start)
+    alone, _ = tx.step(None, state, start, value=value, value_fn=lambda w: jnp.sum(w**2))
+    given, _ = tx.step(2 * start, state, start, value=value, value_fn=lambda w: jnp.sum(w**2))
+
+    assert (alone == given).all() and (alone != start).all()
+
+
 def test_lbfgs_before_its_first_step():
     """torch has no state yet, and here it is the first one."""
     tx, w = optim.lbfgs(), jnp.ones(2)
