@@ -64,7 +64,7 @@ PACKAGES = {
     "jaxgrad/optim/_arithmetic": ["test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_exact": ["test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_flat_state": ["test_optim_matrix.py -k 'goes_on or before_its_first'"],
-    "jaxgrad/optim/_history": ["test_optim_matrix.py -k lbfgs"],
+    "jaxgrad/optim/_history": ["test_optim_matrix.py -k 'lbfgs or little_curvature'"],
     "jaxgrad/optim/_counterparts": [
         "test_optim_use.py -k 'fit or state or goes_on'",
         "test_optim_matrix.py -k goes_on",

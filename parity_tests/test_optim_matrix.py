@@ -625,6 +625,38 @@ def test_lbfgs_without_a_gradient():
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
+@pytest.mark.parametrize("curvature, remembered", [(3e-4, 0), (6e-4, 1)])
+def test_a_pair_of_little_curvature_is_left_out(curvature, remembered):
+    """From `y . s = 1e-10` on it is in the history, as in torch."""
+    options: dict[str, Any] = dict(lr=1.0, max_iter=3, tolerance_grad=0, tolerance_change=0)
+    w = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    theirs = torch.optim.LBFGS([w], **options)
+
+    def closure() -> Any:
+        theirs.zero_grad()
+        loss = (curvature / 2 * w * w).sum()
+        loss.backward()
+        return loss
+
+    theirs.step(closure)
+    tx, start = optim.lbfgs(**options), jnp.ones(1)
+    _, state = tx.step(
+        None, tx.init(start), start, value_fn=lambda w: jnp.sum(curvature / 2 * w * w)
+    )
+
+    assert state.num_old == len(theirs.state[w]["old_dirs"]) == remembered
+
+
+def test_lbfgs_with_a_value_and_no_gradients():
+    """It computes them, and does not take them for zero."""
+    tx, start = optim.lbfgs(0.1), jnp.array([1.0, -2.0])
+    value, state = jnp.sum(start**2), tx.init(start)
+    alone, _ = tx.step(None, state, start, value=value, value_fn=lambda w: jnp.sum(w**2))
+    given, _ = tx.step(2 * start, state, start, value=value, value_fn=lambda w: jnp.sum(w**2))
+
+    assert (alone == given).all() and (alone != start).all()
+
+
 def test_lbfgs_before_its_first_step():
     """torch has no state yet, and here it is the first one."""
     tx, w = optim.lbfgs(), jnp.ones(2)

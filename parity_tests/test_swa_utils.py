@@ -140,6 +140,17 @@ def test_two_functions():
         swa_utils.averaged_model(**both)
 
 
+@pytest.mark.parametrize("decay, averaged, current", [(0.0, 1e8, 1.0), (1.0, 1.0, 1e8)])
+def test_an_average_of_one_alone(decay, averaged, current):
+    """Interpolated from the nearer end: the other one leaves no trace, however large it is."""
+    theirs = torch.tensor([averaged])
+    torch_swa.get_ema_multi_avg_fn(decay)([theirs], [torch.tensor([current])], 1)
+    a, b = (jnp.full(1, x, "float32") for x in (averaged, current))
+    (found,) = swa_utils.get_ema_multi_avg_fn(decay)([a], [b], jnp.asarray(1))
+
+    assert found == theirs.item() == 1
+
+
 def test_update_bn():
     """Two batch norms in a row: each running statistic is the mean of the batches'."""
     torch.manual_seed(0)

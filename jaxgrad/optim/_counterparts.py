@@ -56,9 +56,7 @@ def places(params: PyTree, counterpart: Mapping[Any, Any], numbers: Sequence[int
     return _flat_state.places([x for _, x in named], [counterpart[p] for p, _ in named], numbers)
 
 
-def swaps_last(axes: Sequence[int] | None) -> bool:
+def swaps_last(axes: Sequence[int]) -> bool:
     """Whether these axes are those of a matrix transposed, or of a stack of them."""
-    if axes is None:
-        return False
     n = len(axes)
     return n > 1 and tuple(axes) == (*range(n - 2), n - 1, n - 2)

@@ -88,7 +88,7 @@ def state_from_torch(
                     return jnp.asarray(entry.get("momentum_buffer") is not None)
                 if all(value is None for value in entry.values()):
                     return first
-                swapped = field in TRANSPOSED and swaps_last(axes)
+                swapped = field in TRANSPOSED and axes is not None and swaps_last(axes)
                 value = _value(entry, TRANSPOSED[field] if swapped else field, path)
                 param = leaves[path]
                 if swapped:
@@ -193,7 +193,7 @@ def _map_states(fun: Callable[[Any], Any], tree: PyTree) -> PyTree:
 
 
 def _fields(state: Any) -> Iterator[str]:
-    return (f for f in state._fields if f != "count" and getattr(state, f) is not None)
+    return (field for field in state._fields if field != "count")
 
 
 def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
