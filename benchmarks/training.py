@@ -118,6 +118,12 @@ def markdown(found: dict[str, Any]) -> Iterator[str]:
         "converts), and `per sample gradients`, whose batched products of small matrices XLA's CPU "
         "backend runs one after the other."
     )
+    yield ""
+    yield (
+        "Where flops or bytes are not 1.00: `amp` by hand casts weights and inputs once; autocast "
+        "also gives each intermediate the dtype that torch's autocast gives it. Where they are, a "
+        "time that is not 1.00 is noise: of two programs that XLA counts alike."
+    )
 
 
 def figures(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
