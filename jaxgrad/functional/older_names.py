@@ -81,7 +81,7 @@ def lu_solve(b: Array, LU_data: Array, LU_pivots: Array) -> Array:
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(lu_solve(jnp.ones((2, 1)), jnp.eye(2) * 2, jnp.array([1, 2])).ravel())
+        >>> print(lu_solve(jnp.ones((2, 1)), jnp.eye(2) * 2, jnp.array([1, 2], "i4")).ravel())
         [0.5 0.5]
 
     Torch: `torch.lu_solve`.
