@@ -38,6 +38,9 @@ class SavedBytes(int):
         made.values = values
         return made
 
+    def __getnewargs__(self) -> tuple[tuple[SavedValue, ...]]:
+        return (self.values,)  # of a copy, also in another process
+
     @property
     def by_kind(self) -> dict[str, int]:
         """Bytes by the primitive that made them, the most first."""

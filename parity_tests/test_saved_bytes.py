@@ -1,5 +1,8 @@
 """`saved_bytes` agrees with the compiled program; beside torch, and why the two differ."""
 
+import copy
+import pickle
+
 import jax
 import jax.numpy as jnp
 import pytest
@@ -125,3 +128,11 @@ def test_a_policy_names_what_it_keeps():
     fun = jax.checkpoint(lambda x: jnp.sum(jnp.sin(jnp.exp(x) @ W.T)), policy=policy)
 
     assert jaxgrad.saved_bytes(fun, X).by_kind == {"dot_general": 6 * 5 * 4}
+
+
+def test_a_copy():
+    """A number that was copied or pickled knows what it is made of."""
+    kept = jaxgrad.saved_bytes(lambda x: jnp.sin(x) ** 2, jnp.ones(3))
+
+    for again in (copy.deepcopy(kept), pickle.loads(pickle.dumps(kept))):
+        assert (again, again.by_kind) == (kept, kept.by_kind)
