@@ -38,7 +38,7 @@ class SavedBytes(int):
         made.values = values
         return made
 
-    def __getnewargs__(self) -> tuple[tuple[SavedValue, ...]]:
+    def __getnewargs__(self) -> Any:
         return (self.values,)  # of a copy, also in another process
 
     @property
