@@ -55,6 +55,16 @@ def test_another_state_of_the_same_program(path):
     assert not run(double, path, key="another")[1]
 
 
+def test_another_machine(path, monkeypatch):
+    """Or another version: the same program is compiled there, not loaded from here."""
+    *_, first = run(double, path)
+    monkeypatch.setattr(_store, "_machine", lambda: "another")
+    *_, second = run(double, path, key="another")
+
+    left, right = (pickle.loads(content) for content in (first, second))
+    assert left[1] != right[1]
+
+
 def test_another_program(path):
     run(double, path)
 

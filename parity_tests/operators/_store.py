@@ -51,21 +51,23 @@ def compiled(
       path: The file.
       raised: Is filled by tracing, and kept with the program.
     """
-    old = None if VARIABLE in os.environ else _read(path)  # a mutant changes no file
+    keeps = VARIABLE not in os.environ  # a mutant changes no file
+    old = _read(path) if keeps else None
     if old and old.key == key:
         with contextlib.suppress(Exception):  # of another version, or broken: made again
             run = _loaded(old.executable)
             raised.update(old.raised)
             return run
     lowered = jax.jit(program, compiler_options=options).lower(inputs)
-    text = hashlib.sha256(lowered.as_text().encode()).hexdigest()
+    # The same program of another compiler, or of another machine, is another executable.
+    text = _digest(_machine(), options, lowered.as_text())
     if old and old.text == text:
         executable, run = old.executable, _loaded(old.executable)
     else:
         with _no_other_cache():
             run: Any = lowered.compile()
         executable = zlib.compress(pickle.dumps(serialize_executable.serialize(run)), 1)
-    if VARIABLE not in os.environ:
+    if keeps:
         _write(path, Stored(key, text, executable, raised))
     return run
 
@@ -81,19 +83,27 @@ def key(funs: Sequence[Callable[..., Any]], labels: Sequence[str], inputs: Any) 
     # A test may swap a function. A ufunc has no name of this kind.
     names = [(fun.__module__, getattr(fun, "__qualname__", repr(fun))) for fun in funs]
     shapes = [f"{x.dtype}{x.shape}" for x in jax.tree.leaves(inputs)]
-    return hashlib.sha256(repr((_surroundings(), names, labels, shapes)).encode()).hexdigest()
+    return _digest(_sources(), _machine(), names, labels, shapes)
 
 
 @functools.cache
-def _surroundings() -> str:
-    """The sources, the versions and the machine."""
-    digest = hashlib.sha256()
-    for folder in ("jaxgrad", "parity_tests/operators"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            digest.update(path.read_bytes())
+def _sources() -> str:
+    paths = (
+        path
+        for folder in ("jaxgrad", "parity_tests/operators")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+    )
+    return hashlib.sha256(b"".join(path.read_bytes() for path in paths)).hexdigest()
+
+
+def _machine() -> tuple[Any, ...]:
+    """The versions and the machine."""
     versions = [importlib.metadata.version(name) for name in ("jax", "jaxlib", "numpy")]
-    about = (versions, platform.node(), os.environ.get("XLA_FLAGS"))
-    return f"{digest.hexdigest()} {about}"
+    return versions, platform.node(), os.environ.get("XLA_FLAGS")
+
+
+def _digest(*parts: Any) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 @functools.cache
