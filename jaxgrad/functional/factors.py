@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -49,13 +49,22 @@ def lu(A: Array, *, pivot: bool = True) -> LUResult:
     """
 
     def decomposed(x: Array) -> tuple[Array, Array, Array]:
-        m, n = x.shape[-2:]
         LU, _, rows = jax.lax.linalg.lu(x)
-        L = jnp.tril(LU[..., : min(m, n)], -1) + jnp.eye(m, min(m, n), dtype=x.dtype)
-        P = jnp.swapaxes(jax.nn.one_hot(rows, m, dtype=x.dtype), -1, -2)
-        return P, L, jnp.triu(LU[..., : min(m, n), :])
+        return _permutation(rows, x.dtype), *_triangles(LU)
 
     return LUResult(*in_opmath(decomposed, _pivoted("linalg.lu", A, pivot)))
+
+
+def _triangles(LU: Array) -> tuple[Array, Array]:
+    """L, with its diagonal of ones, and U from the one matrix that holds both."""
+    m, k = LU.shape[-2], min(LU.shape[-2:])
+    L = jnp.tril(LU[..., :k], -1) + jnp.eye(m, k, dtype=LU.dtype)
+    return L, jnp.triu(LU[..., :k, :])
+
+
+def _permutation(rows: Array, dtype: Any) -> Array:
+    """The matrix P of `A = P @ L @ U`."""
+    return jnp.swapaxes(jax.nn.one_hot(rows, rows.shape[-1], dtype=dtype), -1, -2)
 
 
 def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:

@@ -109,15 +109,13 @@ def lu_unpack(
     Torch: `torch.lu_unpack`.
     """
     x, pivots = array(LU_data, "LU_data"), array(LU_pivots, "LU_pivots")
-    (m, n), empty = x.shape[-2:], jnp.zeros(0, x.dtype)
-    k = min(m, n)
-    P, L, U = empty, empty, empty
+    P = L = U = jnp.zeros(0, x.dtype)
     if unpack_data:
-        L = jnp.tril(x[..., :k], -1) + jnp.eye(m, k, dtype=x.dtype)
-        U = jnp.triu(x[..., :k, :])
+        L, U = factors._triangles(x)
     if unpack_pivots:
-        rows = jax.lax.linalg.lu_pivots_to_permutation(pivots.astype(jnp.int32) - 1, m)
-        P = jnp.swapaxes(jax.nn.one_hot(rows, m, dtype=x.dtype), -1, -2)
+        swaps = pivots.astype(jnp.int32) - 1
+        rows = jax.lax.linalg.lu_pivots_to_permutation(swaps, x.shape[-2])
+        P = factors._permutation(rows, x.dtype)
     return factors.LUResult(P, L, U)
 
 

@@ -67,9 +67,10 @@ def main(
 
 
 def _measured(names: Sequence[str], processes: int | None) -> Iterable[Outcome]:
-    if (processes or (workers.cores() if len(names) >= MANY else 1)) == 1:
+    processes = processes or (workers.cores() if len(names) >= MANY else 1)
+    if processes == 1:
         return map(_check, names)
-    with workers.pool(processes or workers.cores()) as pool:
+    with workers.pool(processes) as pool:
         return list(pool.map(_check, names))
 
 
