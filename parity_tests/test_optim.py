@@ -88,16 +88,17 @@ def test_drawn_options(seed):
     against_torch(name, settings, seed, 30, live)
 
 
+@pytest.mark.parametrize("as_optax", [False, True])
 @pytest.mark.parametrize("name", ["adam", "nadam", "radam", "asgd"])
-def test_small_steps_of_large_parameters(name):
+def test_small_steps_of_large_parameters(name, as_optax):
     """What decays is rounded before the step is added: a fused sum is 1e-11 of the way off."""
     decay = {"lambd": 0.01} if name == "asgd" else {"weight_decay": 0.01}
-    options = {"lr": 1e-4, **decay}
+    options = {"lr": 1e-5, **decay}
     if name != "asgd":
         options["decoupled_weight_decay"] = True
     params, grads = problem(7, 30, ["float64"])
     params = [30 * p for p in params]
-    ours = optimizers.run_jax(make(name, **options), params, grads)
+    ours = optimizers.run_jax(make(name, **options), params, grads, as_optax=as_optax)
     with optimizers.ieee_sqrt():
         theirs = optimizers.run_torch(name, {**options, "foreach": False}, params, grads)
 

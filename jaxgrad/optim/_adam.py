@@ -25,7 +25,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     step = state.step + 1
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
-            param = ops.decay(param, h.lr * h.weight_decay)
+            param = ops.decay(param, h.lr * h.weight_decay, finite=grad.dtype.itemsize > 2)
         else:
             grad = ops.add(grad, param, h.weight_decay)
 
@@ -40,8 +40,8 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     bias_correction2 = 1 - h.beta2**t
     step_size = h.lr / bias_correction1
     second = exp_avg_sq if largest is None else largest
-    denom = ops.add(ops.div(ops.sqrt(second), bias_correction2**0.5), h.eps)
-    param = ops.addcdiv(param, exp_avg, denom, -step_size)
+    root = bias_correction2**0.5
+    param = ops.adaptive(param, exp_avg, second, root, h.eps, -step_size)
     return param, AdamState(step, exp_avg, exp_avg_sq, largest)
 
 
@@ -156,6 +156,7 @@ def adamw(
     Differs from optax in:
       1. `optax.adamw` decays by 1e-4 unless told otherwise, torch by 1e-2.
       2. It decays first and steps from there; `optax.adamw` adds up both from the same parameters.
+      3. `update` of a parameter that is infinite is NaN; `step` leaves it infinite, as torch does.
     """
     return adam(
         lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,

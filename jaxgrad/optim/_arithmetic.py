@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxgrad import _compat
-from jaxgrad.optim._scalars import Scalar, is_number, rounded
+from jaxgrad.optim._scalars import Scalar, as_double, is_number, rounded
 from jaxgrad.optim._seal import Seal
 
 
@@ -35,13 +36,10 @@ class Displaced:
     def __sub__(self, other: jax.Array) -> Displaced:
         return self + -other
 
-    def scaled(self, factor: Any, growth: Any) -> Displaced:
-        """Times `factor`, which is `growth` above one."""
-        moved = jnp.clip(self.start, -self.limit, self.limit) * growth  # an infinity stays one
-        return (
-            Displaced(self.start, 0.0 if is_number(self.by) else self.by * factor, self.limit)
-            + moved
-        )
+    def becoming(self, end: jax.Array, finite: bool) -> Displaced:
+        """On its way to `end`; unless it is `finite`, an infinity does not move."""
+        start = self.start if finite else lax.clamp(-self.limit, self.start, self.limit)
+        return Displaced(self.start, end - start, self.limit)
 
     @property
     def value(self) -> jax.Array:
@@ -52,13 +50,13 @@ def in_float32(method: Method) -> Method:
     """Half-precision numbers are computed in float32 and rounded after each operation, as torch."""
 
     @functools.wraps(method)
-    def wrapped(self: Any, x: Any, *args: Any) -> Any:
+    def wrapped(self: Any, x: Any, *args: Any, **options: Any) -> Any:
         dtype = (x.start if isinstance(x, Displaced) else x).dtype
         if dtype.itemsize > 2:
-            return method(self, x, *args)
+            return method(self, x, *args, **options)
         if isinstance(x, Displaced):
-            x = Displaced(wide(x.start), wide(x.by), x.limit)
-        out = method(self, wide(x), *map(wide, args))
+            x = Displaced(wide(x.start), wide(x.by), np.float32(x.limit))
+        out = method(self, wide(x), *map(wide, args), **options)
         if isinstance(out, Displaced):
             return Displaced(out.start.astype(dtype), out.by.astype(dtype))
         return out.astype(dtype)
@@ -87,6 +85,11 @@ class Fast:
     def seal(self, x: Any) -> Any:
         """`x`, which the compiler may not look through; here it may."""
         return x
+
+    @in_float32
+    def settled(self, x: Any, finite: bool) -> Any:
+        """A parameter between two moves, rounded to where it is now."""
+        return x.becoming(x.value, finite) if isinstance(x, Displaced) else x
 
     def value(self, x: Any) -> Any:
         """The parameter where it is now."""
@@ -118,11 +121,12 @@ class Fast:
         return self.mul(x, factor)
 
     @in_float32
-    def decay(self, x: Any, rate: Any) -> Any:
-        """A parameter times `1 - rate`."""
+    def decay(self, x: Any, rate: Any, finite: bool = False) -> Any:
+        """A parameter times `1 - rate`, and rounded; a `finite` one costs less."""
         factor = 1 - rate
-        if isinstance(x, Displaced):  # what torch's rounded factor takes away
-            return x.scaled(like(factor, x), like(factor - 1, x))
+        if isinstance(x, Displaced):
+            end = self.seal_product(x.value * like(factor, x))
+            return x.becoming(end, finite)
         return self.seal_product(self.mul(x, factor))
 
     @in_float32
@@ -146,6 +150,13 @@ class Fast:
     def addcdiv(self, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
         """`x + value * a / b`."""
         return x + self.seal(self._times(value, a) / b)
+
+    def adaptive(self, x: Any, a: Any, square: Any, root: Any, eps: Any, value: Any) -> Any:
+        """`x + value * a / (sqrt(square) / root + eps)`."""
+        if not self.exact and a.dtype.itemsize > 2:  # a division less for each element
+            root, eps, value = as_double(root), as_double(eps), as_double(value)
+            return self.addcdiv(x, a, self.add(self.sqrt(square), root * eps), root * value)
+        return self.addcdiv(x, a, self.add(self.div(self.sqrt(square), root), eps), value)
 
     @in_float32
     def lerp(self, x: Any, end: Any, weight: Any) -> Any:

@@ -33,10 +33,10 @@ def _one(param: Any) -> jax.Array:
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[Any, NAdamState]:
     step = state.step + 1
-    t = ops.double(step)
+    t, wide = ops.double(step), grad.dtype.itemsize > 2
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
-            param = ops.decay(param, h.lr * h.weight_decay)
+            param = ops.decay(param, h.lr * h.weight_decay, finite=wide)
         else:
             grad = ops.add(grad, param, h.weight_decay)
 
@@ -50,6 +50,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
     product = ops.double(mu_product)
     param = ops.addcdiv(param, grad, denom, -h.lr * (1.0 - mu) / (1.0 - product))
+    param = ops.settled(param, finite=wide)
     param = ops.addcdiv(param, exp_avg, denom, -h.lr * mu_next / (1.0 - product * mu_next))
     return param, NAdamState(step, mu_product, exp_avg, exp_avg_sq)
 
@@ -119,6 +120,7 @@ def nadam(
       1. The momentum follows mu_t = beta1 * (1 - 0.96**(t * momentum_decay) / 2), and its product
          corrects the bias; in `optax.nadam` it is beta1 from the start.
       2. Steps are counted for each parameter: a None gradient leaves its state and count alone.
+      3. `update` of a parameter that is infinite is NaN; `step` leaves it infinite, as torch does.
     """
     _checks.learning_rate(lr)
     _checks.not_negative("epsilon", eps)

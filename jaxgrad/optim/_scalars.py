@@ -131,6 +131,11 @@ def as_tensor(x: Any, dtype: Any) -> Any:
     return x.as_tensor(dtype) if isinstance(x, Scalar) and x.tensor else x
 
 
+def as_double(x: Any) -> Any:
+    """A tensor of one element as a double."""
+    return x.item() if isinstance(x, Scalar) else x
+
+
 def rounded(x: Any, dtype: Any) -> Any:
     """A Python number or a `Scalar`, rounded once to `dtype`."""
     return x.astype(dtype) if isinstance(x, Scalar) else np.asarray(x, dtype)[()]
