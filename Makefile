@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test test-all bench fuzz mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
+.PHONY: help parity test test-all bench bits fuzz mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -32,6 +32,8 @@ test-all: $(STAMP) ## the same, with every configuration and every bug of every 
 
 bench: $(STAMP) ## what everything costs: benchmarks/RESULTS.md and a page; ARGS='training growth' for some of it
 	@"$(BIN)" -m benchmarks $(ARGS)
+
+bits: $(STAMP) ## which bits `exact=True` shares with the torch of this machine: benchmarks/OPTIM_BITS.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md
 
 fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, and a tenth of it of each larger one

@@ -41,7 +41,7 @@ def seconds(run: Run) -> float:
 
 
 def rounds(
-    runs: Mapping[str, Run], budget: float = 3.0, at_least: int = 5, at_most: int = 41
+    runs: Mapping[str, Run], budget: float = 2.0, at_least: int = 5, at_most: int = 41
 ) -> dict[str, list[float]]:
     """Each program's seconds, a number a round, in another order each time.
 

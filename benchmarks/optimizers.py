@@ -104,7 +104,7 @@ def cells() -> list[str]:
     return list(ROWS)
 
 
-def measure(tick: Callable[[str], None], pairs: int = 21) -> dict[str, Any]:
+def measure(tick: Callable[[str], None], pairs: int = 15) -> dict[str, Any]:
     """A row an optimizer: ours / theirs."""
     given = parameters()
     found = {}

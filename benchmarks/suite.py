@@ -19,7 +19,7 @@ from benchmarks.growth import late_slope
 TITLE = "The parity suite itself"
 # Themes that are neither the quickest nor the slowest; each run has those before it too.
 THEMES = ("freezing", "clipping", "hooks", "surrogate", "grad_modes", "custom")
-STEPS = (1, 3, 6)
+STEPS = (1, 2, 4)
 
 
 def cells() -> list[tuple[str, int]]:

@@ -75,6 +75,8 @@ def _branched(observed: Any, oracle: Any, dtype: str) -> bool:
     left, right = flatten(observed), flatten(oracle)
     if left.keys() != right.keys():
         return True
+    # What cancels to less than this of the largest leaf is rounding in float64 too.
+    noise = 1e3 * epsilon("float64") * max((_scale(y) for y in right.values()), default=0.0)
     for path, x in left.items():
         y = right[path]
         if not isinstance(x, np.ndarray) or not isinstance(y, np.ndarray):
@@ -84,12 +86,21 @@ def _branched(observed: Any, oracle: Any, dtype: str) -> bool:
             if not np.array_equal(x, y):
                 return True
         elif x.shape == y.shape and x.size:
-            wide = x.astype(y.dtype)
-            scale = float(np.max(np.abs(y), where=np.isfinite(y), initial=0.0))
+            wide, scale = x.astype(y.dtype), _scale(y)
             off = np.abs(wide - y)[np.isfinite(y) & np.isfinite(wide)]
-            if scale and float(np.max(off, initial=0.0)) > math.sqrt(epsilon(dtype)) * scale:
+            if (
+                scale > noise
+                and float(np.max(off, initial=0.0)) > math.sqrt(epsilon(dtype)) * scale
+            ):
                 return True
     return False
+
+
+def _scale(leaf: Any) -> float:
+    """The largest finite number of a leaf; 0 where it has none."""
+    if not isinstance(leaf, np.ndarray) or leaf.dtype.kind not in "fc":
+        return 0.0
+    return float(np.max(np.abs(leaf), where=np.isfinite(leaf), initial=0.0))
 
 
 def run_reference(case: Case, inputs: Any, dtype: str, device: str = "cpu") -> Any:

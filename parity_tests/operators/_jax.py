@@ -15,7 +15,11 @@ from parity_tests.operators._jobs import Job
 
 
 # Thousands of small programs that run once: compiling them well costs more than running them.
-QUICK = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
 if jax.__version_info__ < (0, 11):  # since then there is no other way
     QUICK["xla_cpu_use_fusion_emitters"] = False
 
