@@ -54,6 +54,6 @@ from jaxgrad.nnx.parametrizations import weight_norm as weight_norm
 from jaxgrad.nnx.recurrent import GRU as GRU
 from jaxgrad.nnx.recurrent import LSTM as LSTM
 from jaxgrad.nnx.recurrent import RNN as RNN
-from jaxgrad.nnx.recurrent import GRUCell as GRUCell
-from jaxgrad.nnx.recurrent import LSTMCell as LSTMCell
-from jaxgrad.nnx.recurrent import RNNCell as RNNCell
+from jaxgrad.nnx.recurrent_cells import GRUCell as GRUCell
+from jaxgrad.nnx.recurrent_cells import LSTMCell as LSTMCell
+from jaxgrad.nnx.recurrent_cells import RNNCell as RNNCell
