@@ -16,7 +16,7 @@ from jaxgrad.functional._arguments import result_type
 from jaxgrad.functional._rule import derivative, not_differentiable
 from jaxgrad.parity.interop import to_torch
 from parity_tests.operators import load, torch_side
-from parity_tests.operators._conventions import COMMAND, read
+from parity_tests.operators._conventions import COMMAND, pinned
 from parity_tests.operators._draw import drawn
 from parity_tests.operators._grid import check
 from parity_tests.operators._jobs import jobs
@@ -24,7 +24,7 @@ from parity_tests.operators._torch import flat
 
 
 OPERATORS = load()
-TABLE = read()
+TABLE = pinned()
 NAMESPACES = ("distributions", "fft", "linalg", "special")
 
 

@@ -11,9 +11,12 @@ import collections
 import fnmatch
 import itertools
 import json
+import pathlib
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+
+import jax
 
 from parity_tests import workers
 from parity_tests.docs_api import code
@@ -26,6 +29,7 @@ from parity_tests.settings import ROOT
 
 
 TABLE = ROOT / "parity_tests" / "conventions.tsv"
+NEWER = ROOT / "parity_tests" / "conventions_jax_0_11.tsv"  # what JAX changed since
 DOCSTRINGS = ROOT / "jaxgrad" / "functional" / "_conventions.json"
 PAGE = ROOT / "docs" / "operators.md"
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
@@ -88,11 +92,18 @@ def merged(kept: Iterable[Row], outcomes: Iterable[Outcome]) -> list[Row]:
     return sorted((*kept, *found), key=lambda row: row.operator)
 
 
-def read() -> list[Row]:
+def read(path: pathlib.Path = TABLE) -> list[Row]:
     """The table as it is written down."""
-    if not TABLE.exists():
+    if not path.exists():
         return []
-    return [Row(*line.split("\t")) for line in TABLE.read_text(encoding="utf-8").splitlines()]
+    return [Row(*line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def pinned() -> list[Row]:
+    """The rows that hold for the JAX that is installed; the page has those of the oldest."""
+    newer = read(NEWER) if jax.__version_info__ >= (0, 11) else []
+    changed = {row.operator for row in newer}
+    return [*(row for row in read() if row.operator not in changed), *newer]
 
 
 def as_table(rows: Iterable[Row]) -> str:
