@@ -1,7 +1,7 @@
 """Operators with torch's conventions beside their natural JAX forms: what XLA counts.
 
-Value and pullback of each at a size that a network has; no clock. Where a convention costs
-something, the row says what.
+Value and pullback of each at a size that a network has; no clock. Where a convention costs flops
+or bytes, the row says what for.
 """
 
 from __future__ import annotations
@@ -64,31 +64,75 @@ ROWS: dict[str, Row] = {
     "abs": Row(F.abs, jnp.abs, (X,)),
     "clamp": Row(lambda x: F.clamp(x, -1, 1), lambda x: jnp.clip(x, -1, 1), (X,)),
     "sqrt": Row(F.sqrt, jnp.sqrt, (X,)),
-    "pow": Row(F.pow, jnp.power, (X, W)),
+    "pow": Row(
+        F.pow, jnp.power, (X, W), "both factors are masked where the exponent or the base is 0"
+    ),
     "atan2": Row(F.atan2, jnp.arctan2, (X, W), "what is left at (0, 0) is masked"),
     "xlogy": Row(F.xlogy, jax.scipy.special.xlogy, (X, W), "what is left where x is 0 is masked"),
-    "maximum": Row(F.maximum, jnp.maximum, (X, W)),
+    "maximum": Row(
+        F.maximum,
+        jnp.maximum,
+        (X, W),
+        "a tie, the larger and the rest are told apart, and the cotangent masked",
+    ),
     "relu": Row(F.relu, jax.nn.relu, (X,)),
     "leaky_relu": Row(F.leaky_relu, jax.nn.leaky_relu, (X,)),
     "elu": Row(F.elu, jax.nn.elu, (X,)),
     "gelu": Row(F.gelu, lambda x: jax.nn.gelu(x, approximate=False), (X,)),
     "gelu, tanh": Row(lambda x: F.gelu(x, approximate="tanh"), jax.nn.gelu, (X,)),
     "silu": Row(F.silu, jax.nn.silu, (X,)),
-    "mish": Row(F.mish, jax.nn.mish, (X,)),
+    "mish": Row(
+        F.mish,
+        jax.nn.mish,
+        (X,),
+        "computed from the input again, where JAX keeps what is in between",
+    ),
     "softplus": Row(F.softplus, jax.nn.softplus, (X,)),
     "sigmoid": Row(F.sigmoid, jax.nn.sigmoid, (X,)),
-    "tanh": Row(F.tanh, jnp.tanh, (X,)),
+    "tanh": Row(
+        F.tanh, jnp.tanh, (X,), "XLA's own is off near 1, where torch's gradient 1 - y * y cancels"
+    ),
     "softmax": Row(
         lambda x: F.softmax(x, -1), jax.nn.softmax, (X,), "XLA fuses the same equations otherwise"
     ),
-    "log_softmax": Row(lambda x: F.log_softmax(x, -1), jax.nn.log_softmax, (X,)),
+    "log_softmax": Row(
+        lambda x: F.log_softmax(x, -1),
+        jax.nn.log_softmax,
+        (X,),
+        "its gradient takes the exponential of the result again, as torch's",
+    ),
     "sum": Row(lambda x: F.sum(x, -1), lambda x: jnp.sum(x, -1), (X,)),
     "std": Row(lambda x: F.std(x, -1), lambda x: jnp.std(x, -1, ddof=1), (X,)),
-    "norm": Row(lambda x: F.norm(x, dim=-1), lambda x: jnp.linalg.norm(x, axis=-1), (X,)),
-    "logsumexp": Row(lambda x: F.logsumexp(x, -1), lambda x: jax.nn.logsumexp(x, -1), (X,)),
-    "amax": Row(lambda x: F.amax(x, -1), lambda x: jnp.max(x, -1), (X,)),
-    "max of a dim": Row(lambda x: F.max(x, -1).values, lambda x: jnp.max(x, -1), (X,)),
-    "median": Row(lambda x: F.median(x, -1).values, lambda x: jnp.median(x, -1), (X,)),
+    "norm": Row(
+        lambda x: F.norm(x, dim=-1),
+        lambda x: jnp.linalg.norm(x, axis=-1),
+        (X,),
+        "masked where the norm is 0",
+    ),
+    "logsumexp": Row(
+        lambda x: F.logsumexp(x, -1),
+        lambda x: jax.nn.logsumexp(x, -1),
+        (X,),
+        "its gradient takes the exponential again, where JAX keeps it",
+    ),
+    "amax": Row(
+        lambda x: F.amax(x, -1),
+        lambda x: jnp.max(x, -1),
+        (X,),
+        "ties are counted, and none is where the result is NaN",
+    ),
+    "max of a dim": Row(
+        lambda x: F.max(x, -1).values,
+        lambda x: jnp.max(x, -1),
+        (X,),
+        "one of the ties has the gradient: its index is found",
+    ),
+    "median": Row(
+        lambda x: F.median(x, -1).values,
+        lambda x: jnp.median(x, -1),
+        (X,),
+        "one element has the gradient: its index is found",
+    ),
     "sort": Row(lambda x: F.sort(x).values, jnp.sort, (X,), "returns the indices too"),
     "cumsum": Row(lambda x: F.cumsum(x, -1), lambda x: jnp.cumsum(x, -1), (X,)),
     "cross_entropy": Row(
@@ -98,7 +142,12 @@ ROWS: dict[str, Row] = {
         "the log-probabilities are kept, as torch keeps them",
     ),
     "mse_loss": Row(F.mse_loss, lambda x, y: jnp.mean((x - y) ** 2), (X, 2 * X)),
-    "l1_loss": Row(F.l1_loss, lambda x, y: jnp.mean(jnp.abs(x - y)), (X, 2 * X)),
+    "l1_loss": Row(
+        F.l1_loss,
+        lambda x, y: jnp.mean(jnp.abs(x - y)),
+        (X, 2 * X),
+        "above, below and equal are told apart, NaN is none of them",
+    ),
     "smooth_l1_loss": Row(
         F.smooth_l1_loss, lambda x, y: jnp.mean(optax.huber_loss(x, y)), (X, 2 * X)
     ),
@@ -116,6 +165,7 @@ ROWS: dict[str, Row] = {
         lambda x: F.max_pool2d(x, 2),
         lambda x: lax.reduce_window(x, -jnp.inf, lax.max, *POOL),
         (IMAGE,),
+        "one of the ties has the gradient: its index is found",
     ),
     "avg_pool2d": Row(
         lambda x: F.avg_pool2d(x, 2),
@@ -135,7 +185,12 @@ ROWS: dict[str, Row] = {
         "neighbours are gathered, not multiplied by a dense matrix",
     ),
     "embedding": Row(lambda w: F.embedding(WORDS, w), lambda w: w[WORDS], (X,)),
-    "embedding_bag": Row(lambda w: F.embedding_bag(WORDS, w), lambda w: w[WORDS].mean(1), (X,)),
+    "embedding_bag": Row(
+        lambda w: F.embedding_bag(WORDS, w),
+        lambda w: w[WORDS].mean(1),
+        (X,),
+        "the bags are sums of one flat list, of any lengths",
+    ),
     "scaled_dot_product_attention": Row(
         F.scaled_dot_product_attention, _attention, QKV, "its softmax"
     ),
@@ -171,8 +226,8 @@ def counts(fun: Callable[..., Any], *args: Any) -> Cost:
 
 def markdown(found: dict[str, Any]) -> Iterator[str]:
     yield (
-        "Value and gradient, ours over the natural JAX form; counted by XLA, not timed. More flops "
-        "are masks where a convention asks for one; such an operator waits for memory instead."
+        "Value and gradient, ours over the natural JAX form; counted by XLA, not timed. Above "
+        f"{BOUND} the last column says what for."
     )
     yield ""
     yield "| operator | flops | bytes | |"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ._arguments import array, in_opmath, is_complex, is_floating
 from ._rule import derivative
@@ -29,7 +30,13 @@ def abs(input: jax.Array) -> jax.Array:
     return jnp.abs(input) if is_complex(input) else _abs(input)
 
 
-@derivative(lambda t, _, x: t * jnp.where(x > 0, 1, jnp.where(x < 0, -1, 0)))
+def _sign(x: jax.Array) -> jax.Array:
+    """-1, 0 or 1, and 0 of a NaN."""
+    zero, one = (np.asarray(n, x.dtype) for n in (0, 1))
+    return jnp.where(x > 0, one, jnp.where(x < 0, -one, zero))
+
+
+@derivative(lambda t, _, x: t * _sign(x))
 def _abs(x: jax.Array) -> jax.Array:
     return jnp.abs(x)
 

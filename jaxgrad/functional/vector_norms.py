@@ -19,6 +19,7 @@ from ._arguments import (
 )
 from ._rule import derivative
 from .bounds import _clamp_min
+from .signs import _sign
 
 
 def vector_norm(
@@ -124,7 +125,7 @@ def _sgn(x: jax.Array) -> jax.Array:
     if is_complex(x):
         size = jnp.abs(x)
         return jnp.where(size == 0, 0, x / jnp.where(size == 0, 1, size))
-    return jax.lax.stop_gradient(jnp.where(x > 0, 1, jnp.where(x < 0, -1, 0)).astype(x.dtype))
+    return _sign(x)
 
 
 @derivative(lambda t, _, x: jnp.real(jnp.conj(_sgn(x)) * t))
