@@ -205,6 +205,21 @@ def test_parameters_that_are_not_finite(name, dtype):
             np.testing.assert_allclose(a, b, rtol=rtol)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sum_halfway_between_two_numbers(dtype):
+    """To the even one; but a product just short of it decides, though a wider sum hides it."""
+    eps = np.finfo(dtype).eps
+    odd_and_even = 1 + eps * np.arange(16)
+    params = [np.asarray(np.concatenate([odd_and_even, -odd_and_even]), dtype)]
+    for rate, move in (2.0, eps / 4), (1 + eps, (1 - eps) * eps / 2):
+        for sign in (1, -1):
+            grads = [[np.full_like(params[0], sign * move)]]
+            theirs = optimizers.run_torch("sgd", {"lr": rate, "foreach": False}, params, grads)
+            ours = optimizers.run_jax(make("sgd", lr=rate, exact=True), params, grads)
+
+            assert not different(ours, theirs)
+
+
 def test_exact_with_x64_off():
     """The same bits of float32 where float64 is off: the scalars are doubles all the same."""
     params, grads = problem(4, 20, ["float32"] * 4)
