@@ -168,6 +168,18 @@ def test_gradients_that_are_not_finite(name):
         np.testing.assert_allclose(a, b, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_signs_of_zero(name):
+    """Of parameters, gradients and what comes of them, from the first step on."""
+    zeros = np.array([0.0, 0.0, -0.0, -0.0, 1.0, 1.0]), np.array([0.0, -0.0, 0.0, -0.0, 0.0, -0.0])
+    params, grads = [zeros[0]], [[zeros[1]]] * 3
+    with optimizers.ieee_sqrt():
+        theirs = optimizers.run_torch(name, plain(ONE_EACH[name])[1]["options"], params, grads)
+    ours = optimizers.run_jax(make(name, **ONE_EACH[name], exact=True), params, grads)
+
+    assert not different(ours, theirs)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ["adam", "adamax", "adamw", "nadam", "radam"])
 def test_betas_that_are_tensors(name, dtype):

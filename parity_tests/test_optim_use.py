@@ -248,6 +248,32 @@ def test_adagrads_first_sum_is_of_all_groups():
     same(state.groups[0].sum["u"], theirs.state[u]["sum"].numpy(), 1e-15)
 
 
+def test_a_group_of_adamw_that_does_not_decouple():
+    """No argument of torch's AdamW, but an option of its groups: it is Adam with that default."""
+    groups = [{"decoupled_weight_decay": False}, {"weight_decay": 0.5}, {}]
+    tx = optim.param_groups(optim.adamw, groups, {"u": 0, "w": 1, "v": 2}, exact=True)
+    params = {**PARAMS, "v": jnp.array([0.5])}
+    grads = {**GRADS, "v": jnp.array([-2.0])}
+    out, _ = run(tx, grads, 3, params)
+    leaves = {k: torch.tensor(np.asarray(x), requires_grad=True) for k, x in params.items()}
+    theirs = torch.optim.AdamW(
+        [{"params": [leaves[k]], **options} for k, options in zip("uwv", groups, strict=True)],
+        foreach=False,
+    )
+    for _ in range(3):
+        for k, leaf in leaves.items():
+            leaf.grad = torch.tensor(np.asarray(grads[k]))
+        with optimizers.ieee_sqrt():
+            theirs.step()
+
+    for k, leaf in leaves.items():
+        np.testing.assert_array_equal(out[k], leaf.detach().numpy())
+    with pytest.raises(TypeError):
+        torch.optim.AdamW([leaves["u"]], decoupled_weight_decay=False)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'decoupled_weight_decay'"):
+        optim.param_groups(optim.adamw, groups, 0, decoupled_weight_decay=False)
+
+
 def test_lbfgs_has_no_groups():
     """torch's error, in its words."""
     u = torch.zeros(1, requires_grad=True)
