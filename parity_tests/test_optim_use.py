@@ -6,6 +6,7 @@ import doctest
 import inspect
 import itertools
 import re
+import sys
 from typing import Any
 
 import flax.serialization
@@ -754,6 +755,20 @@ def test_a_parameter_that_has_not_moved_yet():
         state: Any = optim.state_from_torch(tx, params, theirs)
 
         assert not state.started[0] and not state.momentum_buffer[0].any()
+
+
+def test_a_state_without_torch(monkeypatch):
+    """Where it is not loaded, a state over and back is one of numpy's arrays, and copies."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    tx, params = optim.sgd(momentum=0.9), [jnp.array([1.0, 2.0])]
+    _, state = tx.step([jnp.array([0.5, -0.5])], tx.init(params), params)
+    fresh = {"state": {}, "param_groups": [{"params": [0]}]}
+    there = optim.state_to_torch(state, params, fresh)
+    buffer = there["state"][0]["momentum_buffer"]
+
+    assert type(buffer) is np.ndarray and buffer.flags.writeable
+    np.testing.assert_array_equal(buffer, [0.5, -0.5])
+    same(optim.state_from_torch(tx, params, there), state)
 
 
 def test_state_of_groups_in_a_chain():
