@@ -65,7 +65,12 @@ PACKAGES = {
         "test_optim_use.py",
     ],
     "jaxgrad/optim/_adafactor": ["test_optim_matrix.py -k adafactor", "test_optim_use.py"],
-    "jaxgrad/optim/_arithmetic": ["test_optim.py", "test_optim_use.py"],
+    "jaxgrad/optim/_arithmetic": [
+        "test_optim.py -k 'sgd or finite or tensors'",
+        "test_optim_use.py -k arrays",
+        "test_optim.py",
+        "test_optim_use.py",
+    ],
     "jaxgrad/optim/_exact": [
         "test_optim.py -k 'sgd or halfway or tensors'",
         "test_optim.py",

@@ -209,8 +209,9 @@ def test_parameters_that_are_not_finite(name, dtype):
     params = [np.array([np.inf, -np.inf, np.nan, 1.0, 6e4]).astype(jnp.dtype(dtype))]
     grads = [[np.ones(5, jnp.dtype(dtype))]] * 2
     theirs = optimizers.run_torch(name, {**options, "foreach": False}, params, grads)[0]
-    for exact in (True, False):
-        ours = optimizers.run_jax(make(name, **options, exact=exact), params, grads)[0]
+    for exact, as_optax in ((True, False), (False, False), (False, True)):
+        tx = make(name, **options, exact=exact)
+        ours = optimizers.run_jax(tx, params, grads, as_optax=as_optax)[0]
 
         rtol = 4 * float(jnp.finfo(dtype).eps)
         for a, b in zip(optimizers.in_float64(ours), optimizers.in_float64(theirs), strict=True):
