@@ -7,7 +7,8 @@
 The pieces are found mechanically in the syntax trees of the cases and the helpers: each
 `stop_gradient`, hook, clip, mask, rule about `None`, and epsilon. A mutant is red when a parity
 cell fails or, if none does, when a test of the helpers fails. In a package of many files
-(`PACKAGES`) the tests come first: those that are about the file.
+(`PACKAGES`) the tests come first: those that are about the file. A test that kills must be green
+without the mutant.
 """
 
 import argparse
@@ -18,7 +19,6 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import io
-import itertools
 import os
 import pathlib
 import random
@@ -303,6 +303,8 @@ def _killed_by_test(mutant: Mutant) -> str:
         failed, status = _pytest(tests, f"{mutant.path}:{mutant.number}") if tests else ("", 0)
         if status in (0, NO_TESTS) or (tests is known and status == UNKNOWN):
             continue
+        if failed not in known:
+            _check_without(failed, tests)
         if failed:
             known[:] = [failed, *(x for x in known if x != failed)]
         return failed or "pytest"
@@ -312,14 +314,11 @@ def _killed_by_test(mutant: Mutant) -> str:
 _killers: dict[str, list[str]] = {}  # of each file
 
 
-def _red_without(path: str) -> str:
-    """What is red in the tests of a file that nobody changed: then its mutants prove nothing."""
-    known = _killers.get(path)
-    tests = known or [x for run in tests_of(path)[:1] for x in run]
-    failed, status = _pytest(tests) if tests else ("", 0)
-    if status in (0, NO_TESTS) or (known and status == UNKNOWN):
-        return ""
-    return failed or f"pytest's status {status}"
+def _check_without(failed: str, tests: Sequence[str]) -> None:
+    """A test that is red without a mutant, or that pytest does not find, kills none."""
+    _, status = _pytest([failed] if failed else ["--collect-only", *tests])
+    if status not in (0, NO_TESTS) and not (failed and status == UNKNOWN):
+        raise SystemExit(f"without a mutant it is red as well: {failed or shlex.join(tests)}")
 
 
 class _First:
@@ -349,6 +348,7 @@ def _pytest(tests: Sequence[str], mutant: str = "") -> tuple[str, int]:
         sys.meta_path[:] = finders
         _taken_out()
         sys.modules.update(kept)
+        jax.clear_caches()  # or the process grows with every mutant
     return first.failed, int(status)
 
 
@@ -390,21 +390,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.list:
         print("\n".join(mutant.name for mutant in chosen))
         return 0
-    survivors, count = [], itertools.count(1)
-    for path, of_file in itertools.groupby(chosen, lambda m: m.path):
-        for mutant in of_file:
-            by = killed_by(mutant)
-            print(
-                f"[{next(count)}/{len(chosen)}] {'killed  ' if by else 'SURVIVED'} "
-                f"{mutant.name}  {by}",
-                flush=True,
-            )
-            if not by:
-                survivors.append(mutant)
-        if red := _red_without(path):
-            print(f"{path}: without a mutant it is red as well: {red}")
-            return 1
-        jax.clear_caches()
+    survivors = []
+    for count, mutant in enumerate(chosen, 1):
+        by = killed_by(mutant)
+        print(
+            f"[{count}/{len(chosen)}] {'killed  ' if by else 'SURVIVED'} {mutant.name}  {by}",
+            flush=True,
+        )
+        if not by:
+            survivors.append(mutant)
     if survivors:
         print("\nsurvivors\n" + "\n".join(f"  {mutant.name}" for mutant in survivors))
     print(f"{len(chosen) - len(survivors)} killed, {len(survivors)} survived")
