@@ -82,9 +82,10 @@ PACKAGES = {
         "test_optim_use.py -k 'fit or state or goes_on'",
         "test_optim_matrix.py -k goes_on",
     ],
-    "jaxgrad/optim/_lbfgs": ["test_optim_matrix.py -k lbfgs"],
+    "jaxgrad/optim/_lbfgs": ["test_optim_matrix.py -k lbfgs", "test_optim_use.py -k needed"],
     "jaxgrad/optim/_muon": ["test_optim_matrix.py -k muon"],
     "jaxgrad/optim/_scalars": ["test_optim.py -k tensors", "test_optim.py", "test_optim_use.py"],
+    "jaxgrad/optim/_seal": ["test_optim.py -k 'large_parameters or sgd'", "test_optim.py"],
     "jaxgrad/optim/_sparse_adam": ["test_optim_matrix.py -k sparse", "test_optim_matrix.py"],
     "jaxgrad/optim/_transformation": [
         "test_optim_use.py -k 'none or live or inject or rate or needed or scan or shape'",

@@ -455,9 +455,10 @@ def test_the_rate_has_a_gradient():
 
 def test_params_are_needed():
     """torch's rules are about parameters."""
-    for tx in (optim.sgd(), optim.adafactor(), optim.param_groups(optim.sgd, [{}], 0)):
+    groups = optim.param_groups(optim.sgd, [{}], 0)
+    for tx in (optim.sgd(), optim.adafactor(), optim.lbfgs(), groups):
         with pytest.raises(ValueError, match="the parameters are missing"):
-            tx.update(GRADS, tx.init(PARAMS))
+            tx.update(GRADS, tx.init(PARAMS), value_fn=lambda params: 0.0)
 
 
 def test_a_gradient_of_another_shape():
