@@ -347,6 +347,24 @@ ODD: dict[str, Spec] = {
             milestones=[31],
         ),
     ),
+    "a cosine at its bottom when a warmup ends": (
+        "ChainedScheduler",
+        dict(
+            schedulers=[
+                ("CosineAnnealingLR", dict(T_max=7, eta_min=0.05)),
+                ("LinearLR", dict(total_iters=7)),
+            ]
+        ),
+    ),
+    "averaging when a warmup ends": (
+        "ChainedScheduler",
+        dict(
+            schedulers=[
+                ("SWALR", dict(swa_lr=0.05, anneal_epochs=3)),
+                ("LinearLR", dict(total_iters=7)),
+            ]
+        ),
+    ),
     "warmup times cosine": (
         "ChainedScheduler",
         dict(
@@ -444,6 +462,30 @@ def test_before_the_first_step():
     """A negative step is the first one; torch has none."""
     made = ours.exponential_lr(0.5, 0.9)
     assert made(-3) == made(0) == jax.jit(made)(-1) == 0.5
+    cycle = ours.cyclic_lr(0.1, 0.1, 1.0, step_size_up=4)
+    assert cycle.momentum(-3) == cycle.momentum(0) == 0.9
+
+
+def test_the_first_learning_rate_is_not_rounded():
+    """No epoch has passed: not even by the way to `eta_min` and back."""
+    for length in (10, 10.5):
+        assert ours.cosine_annealing_lr(1e-3, T_max=length, eta_min=0.05)(0) == 1e-3
+
+
+def test_a_line_that_ends_at_zero():
+    """What torch leaves of the learning rate is rounding, and that is not lost."""
+    for start, length in ((1.0, 7), (1 / 3, 10), (0.7, 7)):
+        spec: Spec = (
+            "LinearLR",
+            dict(start_factor=start, end_factor=0.0, total_iters=length),
+        )
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.3)
+        scheduler = torch_scheduler(spec, optimizer)
+        for _ in range(length):
+            optimizer.step()
+            scheduler.step()
+        last = optimizer.param_groups[0]["lr"]
+        np.testing.assert_allclose(schedule(spec, 0.3)(length), last, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"MultiplicativeLR"}))
@@ -680,6 +722,9 @@ def test_after_the_last_step():
     for step in (11, np.array([3, 50])):
         with pytest.raises(ValueError, match=re.escape(words)):
             made(step)
+    cycled = ours.one_cycle_lr(0.1, max_lr=1.0, total_steps=10)
+    for at in (jax.jit(cycled), jax.jit(cycled.momentum)):  # which cannot raise
+        np.testing.assert_array_equal(np.isnan(at(np.array([0, 10, 11]))), [False, False, True])
     with pytest.raises(ValueError, match=re.escape(words)):
         ours.sequential_lr(0.1, [ours.constant_lr(0.1), made], [5])(16)
     parts = [ours.constant_lr(0.1), ours.chained_scheduler([ours.constant_lr(0.1)])]
@@ -691,8 +736,9 @@ def test_after_the_last_step():
         ours.one_cycle_lr(0.1, max_lr=1.0, total_steps=10, pct_start=0.1)
     with pytest.raises(ZeroDivisionError, match="got step_size_up=0, step_size_down=3"):
         ours.cyclic_lr(0.1, 0.1, 1.0, step_size_up=0, step_size_down=3)
-    with pytest.raises(ValueError, match="cycle_momentum=False was given"):
-        made.momentum(3)
+    for none in (made, ours.cyclic_lr(0.1, 0.1, 1.0, cycle_momentum=False)):
+        with pytest.raises(ValueError, match="cycle_momentum=False was given"):
+            none.momentum(3)
 
 
 UNTRACEABLE: dict[str, Callable[[Any], Any]] = {
