@@ -293,6 +293,17 @@ ODD: dict[str, Spec] = {
             milestones=[20, 9],
         ),
     ),
+    "a milestone passed by a scheduler at its end": (
+        "SequentialLR",
+        dict(
+            schedulers=[
+                ("ConstantLR", dict(total_iters=30)),
+                ("StepLR", dict(step_size=3)),
+                ("PolynomialLR", dict(total_iters=5.5)),
+            ],
+            milestones=[20, 9],
+        ),
+    ),
     "a chain as the second": (
         "SequentialLR",
         dict(
@@ -320,6 +331,25 @@ ODD: dict[str, Spec] = {
                 ("MultiplicativeLR", dict(lr_lambda=lambda epoch: 0.95)),
             ],
             milestones=[31],
+        ),
+    ),
+    "a milestone that the inner sequence steps over": (  # its second starts before epoch 0
+        "SequentialLR",
+        dict(
+            schedulers=[
+                (
+                    "SequentialLR",
+                    dict(
+                        schedulers=[
+                            ("ConstantLR", dict(total_iters=30)),
+                            ("StepLR", dict(step_size=3)),
+                        ],
+                        milestones=[2.5],
+                    ),
+                ),
+                ("ExponentialLR", dict(gamma=0.9)),
+            ],
+            milestones=[40],
         ),
     ),
     "a chain as the first": (
@@ -620,6 +650,7 @@ REFUSED: dict[str, tuple[Spec, str]] = {
     "epochs": (("OneCycleLR", dict(max_lr=1.0, epochs=0, steps_per_epoch=2)), "but got 0"),
     "steps_per_epoch": (("OneCycleLR", dict(max_lr=1.0, epochs=2, steps_per_epoch=-1)), "got -1"),
     "no steps": (("OneCycleLR", dict(max_lr=1.0, epochs=2)), "steps_per_epoch=None"),
+    "no epochs": (("OneCycleLR", dict(max_lr=1.0, steps_per_epoch=2)), "epochs=None"),
     "pct_start": (("OneCycleLR", dict(max_lr=1.0, total_steps=9, pct_start=2.0)), "but got 2.0"),
     "strategy": (
         ("OneCycleLR", dict(max_lr=1.0, total_steps=9, anneal_strategy="x")),
