@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable
@@ -413,6 +414,18 @@ def test_odd_settings(name):
     assert_same(ODD[name], 0.3)
 
 
+@pytest.mark.parametrize("name", [*NAMES, "ReduceLROnPlateau"])
+def test_torchs_arguments(name):
+    """The same names, order and defaults; the learning rate is in the optimizer's place."""
+    theirs = getattr(torch_lr, name, SWALR)
+    made = NAMES.get(name, ours.reduce_lr_on_plateau)
+    expected, found = (
+        [(p.name, p.default) for p in inspect.signature(f).parameters.values()]
+        for f in (theirs, made)
+    )
+    assert found[1:] == expected[1:]
+
+
 def test_staircases_fall_at_their_steps():
     """At exact multiples too, where the floor of a float quotient, and so optax's, is late."""
     late = 0
@@ -498,7 +511,8 @@ def test_before_the_first_step():
 
 def test_the_first_learning_rate_is_not_rounded():
     """No epoch has passed: not even by the way to `eta_min` and back."""
-    for length in (10, 10.5):
+    lengths: list[Any] = [10, 10.5]
+    for length in lengths:
         assert ours.cosine_annealing_lr(1e-3, T_max=length, eta_min=0.05)(0) == 1e-3
 
 

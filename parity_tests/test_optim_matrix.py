@@ -373,11 +373,12 @@ def test_a_table_without_a_gradient():
     """No rows to find: it stays, and so does its state."""
     params = {"looked up": jnp.ones((3, 2)), "not": jnp.ones((3, 2))}
     tx = optim.sparse_adam(0.1)
-    first = tx.init(params)
-    after, state = tx.step({"looked up": jnp.ones((3, 2)), "not": None}, first, params)
+    first: Any = tx.init(params)
+    now: Any
+    now, state = tx.step({"looked up": jnp.ones((3, 2)), "not": None}, first, params)
 
-    assert (after["looked up"] != 1).all()
-    np.testing.assert_array_equal(after["not"], params["not"])
+    assert (now["looked up"] != 1).all()
+    np.testing.assert_array_equal(now["not"], params["not"])
     for new, old in zip(state[:3], first[:3], strict=True):
         np.testing.assert_array_equal(new["not"], old["not"])
 
