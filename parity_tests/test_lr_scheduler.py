@@ -553,6 +553,16 @@ def test_a_traced_learning_rate():
         np.testing.assert_allclose(jax.grad(lr_at)(0.3, step), expected / 0.3, rtol=1e-15)
 
 
+def test_a_schedule_that_has_not_begun_has_no_gradient():
+    """Before its milestone it is an infinity, which is not to meet the zero of its gradient."""
+
+    def first(lr):
+        parts = [ours.constant_lr(lr, factor=0.5), ours.exponential_lr(lr, gamma=1e-3)]
+        return ours.sequential_lr(lr, parts, [200])(0)
+
+    assert jax.grad(first)(0.3) == 0.5
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_last_epoch(name):
     """A schedule that starts later is the same schedule from there on."""
