@@ -86,7 +86,7 @@ PACKAGES = {
     "jaxgrad/optim/_muon": ["test_optim_matrix.py -k muon"],
     "jaxgrad/optim/_scalars": ["test_optim.py -k tensors", "test_optim.py", "test_optim_use.py"],
     "jaxgrad/optim/_seal": ["test_optim.py -k 'large_parameters or sgd'", "test_optim.py"],
-    "jaxgrad/optim/_sparse_adam": ["test_optim_matrix.py -k sparse", "test_optim_matrix.py"],
+    "jaxgrad/optim/_sparse_adam": ["test_optim_matrix.py -k 'sparse or rows or table'"],
     "jaxgrad/optim/_transformation": [
         "test_optim_use.py -k 'none or live or inject or rate or needed or scan or shape'",
         "test_optim.py -k '[nadam- or [nadam] or [sgd-'",
@@ -176,6 +176,8 @@ class _Editor(ast.NodeTransformer):
         self.target, self.found = target, []
 
     def visit(self, node: ast.AST) -> ast.AST:
+        if isinstance(node, ast.Assert):  # for the type checker: no caller makes it false
+            return node
         replacement = node
         for what, edit in _edits(node):
             if len(self.found) == self.target:
