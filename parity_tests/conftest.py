@@ -13,8 +13,8 @@ from parity_tests.settings import configure
 
 
 configure()
-if mutants.VARIABLE in os.environ:
-    mutants.install(os.environ[mutants.VARIABLE])
+if mutant := os.environ.get(mutants.VARIABLE):
+    mutants.install(mutant)
 
 _FORGET = 50  # tests; what JAX compiled for a model is of no use to the next, and is kept
 _done = itertools.count(1)

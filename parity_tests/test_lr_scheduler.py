@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Callable
@@ -293,6 +294,17 @@ ODD: dict[str, Spec] = {
             milestones=[20, 9],
         ),
     ),
+    "a milestone passed by a scheduler at its end": (
+        "SequentialLR",
+        dict(
+            schedulers=[
+                ("ConstantLR", dict(total_iters=30)),
+                ("StepLR", dict(step_size=3)),
+                ("PolynomialLR", dict(total_iters=5.5)),
+            ],
+            milestones=[20, 9],
+        ),
+    ),
     "a chain as the second": (
         "SequentialLR",
         dict(
@@ -322,6 +334,25 @@ ODD: dict[str, Spec] = {
             milestones=[31],
         ),
     ),
+    "a milestone that the inner sequence steps over": (  # its second starts before epoch 0
+        "SequentialLR",
+        dict(
+            schedulers=[
+                (
+                    "SequentialLR",
+                    dict(
+                        schedulers=[
+                            ("ConstantLR", dict(total_iters=30)),
+                            ("StepLR", dict(step_size=3)),
+                        ],
+                        milestones=[2.5],
+                    ),
+                ),
+                ("ExponentialLR", dict(gamma=0.9)),
+            ],
+            milestones=[40],
+        ),
+    ),
     "a chain as the first": (
         "SequentialLR",
         dict(
@@ -347,6 +378,24 @@ ODD: dict[str, Spec] = {
             milestones=[31],
         ),
     ),
+    "a cosine at its bottom when a warmup ends": (
+        "ChainedScheduler",
+        dict(
+            schedulers=[
+                ("CosineAnnealingLR", dict(T_max=7, eta_min=0.05)),
+                ("LinearLR", dict(total_iters=7)),
+            ]
+        ),
+    ),
+    "averaging when a warmup ends": (
+        "ChainedScheduler",
+        dict(
+            schedulers=[
+                ("SWALR", dict(swa_lr=0.05, anneal_epochs=3)),
+                ("LinearLR", dict(total_iters=7)),
+            ]
+        ),
+    ),
     "warmup times cosine": (
         "ChainedScheduler",
         dict(
@@ -363,6 +412,18 @@ ODD: dict[str, Spec] = {
 def test_odd_settings(name):
     """What torch does with them, an exception included."""
     assert_same(ODD[name], 0.3)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "ReduceLROnPlateau"])
+def test_torchs_arguments(name):
+    """The same names, order and defaults; the learning rate is in the optimizer's place."""
+    theirs = getattr(torch_lr, name, SWALR)
+    made = NAMES.get(name, ours.reduce_lr_on_plateau)
+    expected, found = (
+        [(p.name, p.default) for p in inspect.signature(f).parameters.values()]
+        for f in (theirs, made)
+    )
+    assert found[1:] == expected[1:]
 
 
 def test_staircases_fall_at_their_steps():
@@ -444,6 +505,31 @@ def test_before_the_first_step():
     """A negative step is the first one; torch has none."""
     made = ours.exponential_lr(0.5, 0.9)
     assert made(-3) == made(0) == jax.jit(made)(-1) == 0.5
+    cycle = ours.cyclic_lr(0.1, 0.1, 1.0, step_size_up=4)
+    assert cycle.momentum(-3) == cycle.momentum(0) == 0.9
+
+
+def test_the_first_learning_rate_is_not_rounded():
+    """No epoch has passed: not even by the way to `eta_min` and back."""
+    lengths: list[Any] = [10, 10.5]
+    for length in lengths:
+        assert ours.cosine_annealing_lr(1e-3, T_max=length, eta_min=0.05)(0) == 1e-3
+
+
+def test_a_line_that_ends_at_zero():
+    """What torch leaves of the learning rate is rounding, and that is not lost."""
+    for start, length in ((1.0, 7), (1 / 3, 10), (0.7, 7)):
+        spec: Spec = (
+            "LinearLR",
+            dict(start_factor=start, end_factor=0.0, total_iters=length),
+        )
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.3)
+        scheduler = torch_scheduler(spec, optimizer)
+        for _ in range(length):
+            optimizer.step()
+            scheduler.step()
+        last = optimizer.param_groups[0]["lr"]
+        np.testing.assert_allclose(schedule(spec, 0.3)(length), last, rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", sorted(set(NAMES) - {"MultiplicativeLR"}))
@@ -465,6 +551,16 @@ def test_a_traced_learning_rate():
         expected = lr_at(0.3, step)
         np.testing.assert_allclose(jax.jit(lr_at)(0.3, step), expected, rtol=1e-15)
         np.testing.assert_allclose(jax.grad(lr_at)(0.3, step), expected / 0.3, rtol=1e-15)
+
+
+def test_a_schedule_that_has_not_begun_has_no_gradient():
+    """Before its milestone it is an infinity, which is not to meet the zero of its gradient."""
+
+    def first(lr):
+        parts = [ours.constant_lr(lr, factor=0.5), ours.exponential_lr(lr, gamma=1e-3)]
+        return ours.sequential_lr(lr, parts, [200])(0)
+
+    assert jax.grad(first)(0.3) == 0.5
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -578,6 +674,7 @@ REFUSED: dict[str, tuple[Spec, str]] = {
     "epochs": (("OneCycleLR", dict(max_lr=1.0, epochs=0, steps_per_epoch=2)), "but got 0"),
     "steps_per_epoch": (("OneCycleLR", dict(max_lr=1.0, epochs=2, steps_per_epoch=-1)), "got -1"),
     "no steps": (("OneCycleLR", dict(max_lr=1.0, epochs=2)), "steps_per_epoch=None"),
+    "no epochs": (("OneCycleLR", dict(max_lr=1.0, steps_per_epoch=2)), "epochs=None"),
     "pct_start": (("OneCycleLR", dict(max_lr=1.0, total_steps=9, pct_start=2.0)), "but got 2.0"),
     "strategy": (
         ("OneCycleLR", dict(max_lr=1.0, total_steps=9, anneal_strategy="x")),
@@ -680,6 +777,9 @@ def test_after_the_last_step():
     for step in (11, np.array([3, 50])):
         with pytest.raises(ValueError, match=re.escape(words)):
             made(step)
+    cycled = ours.one_cycle_lr(0.1, max_lr=1.0, total_steps=10)
+    for at in (jax.jit(cycled), jax.jit(cycled.momentum)):  # which cannot raise
+        np.testing.assert_array_equal(np.isnan(at(np.array([0, 10, 11]))), [False, False, True])
     with pytest.raises(ValueError, match=re.escape(words)):
         ours.sequential_lr(0.1, [ours.constant_lr(0.1), made], [5])(16)
     parts = [ours.constant_lr(0.1), ours.chained_scheduler([ours.constant_lr(0.1)])]
@@ -691,8 +791,9 @@ def test_after_the_last_step():
         ours.one_cycle_lr(0.1, max_lr=1.0, total_steps=10, pct_start=0.1)
     with pytest.raises(ZeroDivisionError, match="got step_size_up=0, step_size_down=3"):
         ours.cyclic_lr(0.1, 0.1, 1.0, step_size_up=0, step_size_down=3)
-    with pytest.raises(ValueError, match="cycle_momentum=False was given"):
-        made.momentum(3)
+    for none in (made, ours.cyclic_lr(0.1, 0.1, 1.0, cycle_momentum=False)):
+        with pytest.raises(ValueError, match="cycle_momentum=False was given"):
+            none.momentum(3)
 
 
 UNTRACEABLE: dict[str, Callable[[Any], Any]] = {

@@ -169,6 +169,18 @@ def test_gradients_that_are_not_finite(name):
         np.testing.assert_allclose(a, b, rtol=1e-4)
 
 
+@pytest.mark.parametrize("name", ONE_EACH)
+def test_signs_of_zero(name):
+    """Of parameters, gradients and what comes of them, from the first step on."""
+    zeros = np.array([0.0, 0.0, -0.0, -0.0, 1.0, 1.0]), np.array([0.0, -0.0, 0.0, -0.0, 0.0, -0.0])
+    params, grads = [zeros[0]], [[zeros[1]]] * 3
+    with optimizers.ieee_sqrt():
+        theirs = optimizers.run_torch(name, plain(ONE_EACH[name])[1]["options"], params, grads)
+    ours = optimizers.run_jax(make(name, **ONE_EACH[name], exact=True), params, grads)
+
+    assert not different(ours, theirs)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("name", ["adam", "adamax", "adamw", "nadam", "radam"])
 def test_betas_that_are_tensors(name, dtype):
@@ -198,12 +210,28 @@ def test_parameters_that_are_not_finite(name, dtype):
     params = [np.array([np.inf, -np.inf, np.nan, 1.0, 6e4]).astype(jnp.dtype(dtype))]
     grads = [[np.ones(5, jnp.dtype(dtype))]] * 2
     theirs = optimizers.run_torch(name, {**options, "foreach": False}, params, grads)[0]
-    for exact in (True, False):
-        ours = optimizers.run_jax(make(name, **options, exact=exact), params, grads)[0]
+    for exact, as_optax in ((True, False), (False, False), (False, True)):
+        tx = make(name, **options, exact=exact)
+        ours = optimizers.run_jax(tx, params, grads, as_optax=as_optax)[0]
 
         rtol = 4 * float(jnp.finfo(dtype).eps)
         for a, b in zip(optimizers.in_float64(ours), optimizers.in_float64(theirs), strict=True):
             np.testing.assert_allclose(a, b, rtol=rtol)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_sum_halfway_between_two_numbers(dtype):
+    """To the even one; but a product just short of it decides, though a wider sum hides it."""
+    eps = np.finfo(dtype).eps
+    odd_and_even = 1 + eps * np.arange(16)
+    params = [np.asarray(np.concatenate([odd_and_even, -odd_and_even]), dtype)]
+    for rate, move in (2.0, eps / 4), (1 + eps, (1 - eps) * eps / 2):
+        for sign in (1, -1):
+            grads = [[np.full_like(params[0], sign * move)]]
+            theirs = optimizers.run_torch("sgd", {"lr": rate, "foreach": False}, params, grads)
+            ours = optimizers.run_jax(make("sgd", lr=rate, exact=True), params, grads)
+
+            assert not different(ours, theirs)
 
 
 def test_exact_with_x64_off():

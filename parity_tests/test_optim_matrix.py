@@ -369,6 +369,20 @@ def test_rows_said_in_three_ways():
     np.testing.assert_array_equal(runs[0][1:], runs[2][1:])
 
 
+def test_a_table_without_a_gradient():
+    """No rows to find: it stays, and so does its state."""
+    params = {"looked up": jnp.ones((3, 2)), "not": jnp.ones((3, 2))}
+    tx = optim.sparse_adam(0.1)
+    first: Any = tx.init(params)
+    now: Any
+    now, state = tx.step({"looked up": jnp.ones((3, 2)), "not": None}, first, params)
+
+    assert (now["looked up"] != 1).all()
+    np.testing.assert_array_equal(now["not"], params["not"])
+    for new, old in zip(state[:3], first[:3], strict=True):
+        np.testing.assert_array_equal(new["not"], old["not"])
+
+
 def test_rows_of_a_tree():
     """A prefix of the parameters, None where the gradient is to say; also through optax."""
     params = {"emb": {"a": jnp.ones((3, 2)), "b": jnp.ones((3, 1))}, "bias": jnp.ones(2)}

@@ -6,6 +6,7 @@ import doctest
 import inspect
 import itertools
 import re
+import sys
 from typing import Any
 
 import flax.serialization
@@ -248,6 +249,32 @@ def test_adagrads_first_sum_is_of_all_groups():
     same(state.groups[0].sum["u"], theirs.state[u]["sum"].numpy(), 1e-15)
 
 
+def test_a_group_of_adamw_that_does_not_decouple():
+    """No argument of torch's AdamW, but an option of its groups: it is Adam with that default."""
+    groups = [{"decoupled_weight_decay": False}, {"weight_decay": 0.5}, {}]
+    tx = optim.param_groups(optim.adamw, groups, {"u": 0, "w": 1, "v": 2}, exact=True)
+    params = {**PARAMS, "v": jnp.array([0.5])}
+    grads = {**GRADS, "v": jnp.array([-2.0])}
+    out, _ = run(tx, grads, 3, params)
+    leaves = {k: torch.tensor(np.asarray(x), requires_grad=True) for k, x in params.items()}
+    theirs = torch.optim.AdamW(
+        [{"params": [leaves[k]], **options} for k, options in zip("uwv", groups, strict=True)],
+        foreach=False,
+    )
+    for _ in range(3):
+        for k, leaf in leaves.items():
+            leaf.grad = torch.tensor(np.asarray(grads[k]))
+        with optimizers.ieee_sqrt():
+            theirs.step()
+
+    for k, leaf in leaves.items():
+        np.testing.assert_array_equal(out[k], leaf.detach().numpy())
+    with pytest.raises(TypeError):
+        torch.optim.AdamW([leaves["u"]], decoupled_weight_decay=False)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'decoupled_weight_decay'"):
+        optim.param_groups(optim.adamw, groups, 0, decoupled_weight_decay=False)
+
+
 def test_lbfgs_has_no_groups():
     """torch's error, in its words."""
     u = torch.zeros(1, requires_grad=True)
@@ -428,9 +455,10 @@ def test_the_rate_has_a_gradient():
 
 def test_params_are_needed():
     """torch's rules are about parameters."""
-    for tx in (optim.sgd(), optim.adafactor(), optim.param_groups(optim.sgd, [{}], 0)):
+    groups = optim.param_groups(optim.sgd, [{}], 0)
+    for tx in (optim.sgd(), optim.adafactor(), optim.lbfgs(), groups):
         with pytest.raises(ValueError, match="the parameters are missing"):
-            tx.update(GRADS, tx.init(PARAMS))
+            tx.update(GRADS, tx.init(PARAMS), value_fn=lambda params: 0.0)
 
 
 def test_a_gradient_of_another_shape():
@@ -728,6 +756,20 @@ def test_a_parameter_that_has_not_moved_yet():
         state: Any = optim.state_from_torch(tx, params, theirs)
 
         assert not state.started[0] and not state.momentum_buffer[0].any()
+
+
+def test_a_state_without_torch(monkeypatch):
+    """Where it is not loaded, a state over and back is one of numpy's arrays, and copies."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    tx, params = optim.sgd(momentum=0.9), [jnp.array([1.0, 2.0])]
+    _, state = tx.step([jnp.array([0.5, -0.5])], tx.init(params), params)
+    fresh = {"state": {}, "param_groups": [{"params": [0]}]}
+    there = optim.state_to_torch(state, params, fresh)
+    buffer = there["state"][0]["momentum_buffer"]
+
+    assert type(buffer) is np.ndarray and buffer.flags.writeable
+    np.testing.assert_array_equal(buffer, [0.5, -0.5])
+    same(optim.state_from_torch(tx, params, there), state)
 
 
 def test_state_of_groups_in_a_chain():

@@ -31,7 +31,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RpropState) -> tuple[A
     turned, minus, plus = agreement < 0, rounded(h.etaminus, dtype), rounded(h.etaplus, dtype)
     low, high = rounded(h.step_size_min, dtype), rounded(h.step_size_max, dtype)
     # A bound that is an array: XLA on CPU computes a clip by two numbers again for each use.
-    low = jnp.where(turned, low, jax.lax.optimization_barrier(low))
+    low = jnp.where(turned, low, low)
     factor = jnp.where(turned, minus, jnp.where(agreement > 0, plus, 1))
     step_size = jax.lax.clamp(low, ops.mul(step_size, factor), high)
 

@@ -10,6 +10,7 @@ import jax
 import optax
 
 from jaxgrad.optim import _checks
+from jaxgrad.optim._adam import adam, adamw
 from jaxgrad.optim._lbfgs import lbfgs
 from jaxgrad.optim._transformation import Transformation, broadcast, gradients
 
@@ -66,10 +67,11 @@ def param_groups(
       [0.95 1.9 ] 0.5
 
     Torch: `torch.optim.AdamW([{"params": ...}, {"params": ..., "lr": ...}], **defaults)`; a frozen
-    parameter has `requires_grad=False`. `add_param_group` adds a group later on. As
-    there, Adagrad's `initial_accumulator_value` is that of `defaults`, whatever a group says, and
-    L-BFGS has no groups; the defaults are checked, but of a group any number is taken: a negative
-    `lr` ascends, and `nesterov` without a momentum does nothing.
+    parameter has `requires_grad=False`. `add_param_group` adds a group later on. As there,
+    Adagrad's `initial_accumulator_value` is that of `defaults`, whatever a group says, a group of
+    AdamW has Adam's `decoupled_weight_decay`, and L-BFGS has no groups; the defaults are checked,
+    but of a group any number is taken: a negative `lr` ascends, and `nesterov` without a momentum
+    does nothing.
 
     Differs from torch in:
       1. An option that no factory has is an error; torch keeps it and does nothing, also for a slip
@@ -88,6 +90,8 @@ def param_groups(
         )
     if _is_enough(factory, defaults):
         factory(**defaults)  # for torch's checks of them, also where every group says otherwise
+    if factory is adamw:  # in torch it is Adam with these defaults, and a group may say otherwise
+        factory, defaults = adam, {"weight_decay": 1e-2, "decoupled_weight_decay": True, **defaults}
     with _checks.of_a_group():
         inner = {
             label: factory(
@@ -171,9 +175,11 @@ def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> G
 
 
 def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool:
-    """Whether `factory` can be called with `defaults` and no option of a group."""
+    """Whether `factory` can be called with `defaults`, which it knows, and no option of a group."""
+    signature = inspect.signature(factory)
+    signature.bind_partial(**defaults)
     try:
-        inspect.signature(factory).bind(**defaults)
+        signature.bind(**defaults)
     except TypeError:
         return False
     return True

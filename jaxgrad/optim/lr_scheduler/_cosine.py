@@ -191,7 +191,7 @@ def swalr(
 
         def run(x: Any, s: Any, t: Any) -> Any:
             a, b, swa = alpha(s), alpha(t), group["swa_lr"]
-            origin = jnp.where(a == 1, swa, (x - a * swa) / jnp.where(a == 1, 1.0, 1 - a))
+            origin = (x - a * swa) / jnp.where(a == 1, 1.0, 1 - a)  # at the end of no account
             return jnp.where(s == t, x, swa * b + origin * (1 - b))
 
         def first(x: Any) -> Any:

@@ -119,7 +119,7 @@ def linear_lr(
             s, t = jnp.clip(s, 0, end), jnp.clip(t, 0, end)
             before, last = (total_iters * start_factor + e * slope for e in (s, t - 1))
             after = last * jnp.where(t == end, arrival, 1.0 + slope / last)
-            return x * jnp.where(s == t, 1.0, after / jnp.where(s == t, 1.0, before))
+            return x * jnp.where(s == t, 1.0, quotient(after, before))
 
         return scaling(
             run,
@@ -187,8 +187,7 @@ def polynomial_lr(
             if total_iters <= 0:
                 return x
             before, after = (1.0 - quotient(e, total_iters) for e in (s, t))
-            ratio = after / jnp.where(s == t, 1.0, before)
-            return x * jnp.where(s == t, 1.0, jnp.power(ratio, power))
+            return x * jnp.where(s == t, 1.0, jnp.power(quotient(after, before), power))
 
         def reset() -> Any:
             return base * (1.0 - min(total_iters, 0) / total_iters) ** power
