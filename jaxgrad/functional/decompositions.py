@@ -65,15 +65,40 @@ def qr(A: Array, mode: str = "reduced") -> QRResult:
     def decomposed(x: Array) -> tuple[Array, Array]:
         if mode == "r":
             return jnp.zeros((0,), x.dtype), _plain(x, "depends on Q, which mode='r' leaves out")[1]
-        if m < n:
-            Q, R = jnp.linalg.qr(x[..., :m])
-            return Q, jnp.concatenate([R, jnp.matmul(_adjoint(Q), x[..., m:])], -1)
         if mode == "complete" and m > n:
             return _plain(x, "does not exist for mode='complete' and more rows than columns", mode)
-        Q, R = jnp.linalg.qr(x)
-        return Q, R
+        return _qr(x)
 
     return QRResult(*in_opmath(decomposed, A))
+
+
+def _qr_derivative(t: Any, out: Any, _: Any) -> Any:
+    # In the order of torch's products: what is not finite spreads as there.
+    Q, R = out
+    m, n = Q.shape[-2], R.shape[-1]
+    if m >= n:
+        scaled = _over_triangle(t, R)
+        inner = jnp.matmul(_adjoint(Q), scaled)
+        inner = jnp.triu(inner + _adjoint(inner)) * _half_diagonal(inner)
+        return scaled - jnp.matmul(Q, inner), jnp.matmul(inner, R)
+    inside = jnp.matmul(_adjoint(Q), t)
+    lower = jnp.tril(_over_triangle(inside[..., :m], R[..., :m]))
+    skew = (lower - _adjoint(lower)) * _half_diagonal(lower)
+    return jnp.matmul(Q, skew), inside - jnp.matmul(skew, R)
+
+
+def _over_triangle(x: Array, R: Array) -> Array:
+    return jax.lax.linalg.triangular_solve(R, x, left_side=False, lower=False)
+
+
+def _half_diagonal(x: Array) -> Array:
+    return jnp.where(jnp.eye(x.shape[-1], dtype=bool), 0.5, 1)
+
+
+@derivative(_qr_derivative)
+def _qr(x: Array) -> tuple[Array, Array]:
+    Q, R = jnp.linalg.qr(x)
+    return Q, R
 
 
 def _plain(x: Array, why: str, mode: str = "reduced") -> tuple[Array, Array]:

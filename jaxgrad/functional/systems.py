@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
 from ._matrices import _regular, matrix, square
+from ._rule import derivative
 from .inverses import matrix_rank, pinv
 
 
@@ -100,15 +101,28 @@ def solve_triangular(
     batch = jnp.broadcast_shapes(A.shape[:-2], B.shape[:-2])
 
     def solution(a: Array, b: Array) -> Array:
-        return jax.lax.linalg.triangular_solve(
-            jnp.broadcast_to(a, batch + a.shape[-2:]),
-            jnp.broadcast_to(b, batch + b.shape[-2:]),
-            left_side=left,
-            lower=not upper,
-            unit_diagonal=unitriangular,
-        )
+        a, b = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
+        return _triangular(a, b, upper=upper, left=left, unit=unitriangular)
 
     return in_opmath(solution, A, B)
+
+
+def _triangular_derivative(
+    t: Any, X: Any, a: Any, _: Any, *, upper: bool, left: bool, unit: bool
+) -> Any:
+    # In the order of torch's products: what is not finite spreads as there.
+    moved = jnp.triu(t, int(unit)) if upper else jnp.tril(t, -int(unit))
+    moved = jnp.matmul(moved, X) if left else jnp.matmul(X, moved)
+    return -_triangular(a, moved, upper=upper, left=left, unit=unit)
+
+
+@derivative(
+    _triangular_derivative, lambda t, _, a, __, **options: _triangular(a, t, **options)
+)
+def _triangular(a: Array, b: Array, *, upper: bool, left: bool, unit: bool) -> Array:
+    return jax.lax.linalg.triangular_solve(
+        a, b, left_side=left, lower=not upper, unit_diagonal=unit
+    )
 
 
 def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
