@@ -278,15 +278,26 @@ def householder_product(A: Array, tau: Array) -> Array:
             f"their shapes are {list(tau.shape)} and {list(A.shape)}"
         )
 
-    def product(A: Array, tau: Array) -> Array:
-        vectors = jnp.tril(A, -1) + jnp.eye(m, n, dtype=A.dtype)
-        Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)
-        for i in reversed(range(k)):
-            v = vectors[..., i : i + 1]
-            Q = Q - tau[..., i, None, None] * jnp.matmul(v, jnp.matmul(_adjoint(v), Q))
-        return Q
+    return in_opmath(_householder, A, tau)
 
-    return in_opmath(product, A, tau)
+
+@derivative(
+    lambda t, _, A, tau: jax.jvp(lambda A: _reflected(A, tau), (A,), (t,))[1],
+    lambda t, _, A, tau: jax.jvp(lambda tau: _reflected(A, tau), (tau,), (t,))[1],
+)
+def _householder(A: Array, tau: Array) -> Array:
+    return jax.lax.linalg.householder_product(A, tau)
+
+
+def _reflected(A: Array, tau: Array) -> Array:
+    """The same, reflection by reflection."""
+    m, n = A.shape[-2:]
+    vectors = jnp.tril(A, -1) + jnp.eye(m, n, dtype=A.dtype)
+    Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)
+    for i in reversed(range(tau.shape[-1])):
+        v = vectors[..., i : i + 1]
+        Q = Q - tau[..., i, None, None] * jnp.matmul(v, jnp.matmul(_adjoint(v), Q))
+    return Q
 
 
 def _adjoint(x: Array) -> Array:

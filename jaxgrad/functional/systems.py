@@ -155,6 +155,8 @@ def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
             f"{m} and {B.shape[-2]}"
         )
     rtol = max(m, n) * float(jnp.finfo(A.dtype).eps) if rcond is None else rcond
-    solution = jnp.matmul(pinv(A, rtol=rtol), B)
+    # LAPACK divides by the largest number of B.
+    scaled = jnp.where(jnp.any(jnp.isinf(B), (-2, -1), keepdims=True), jnp.nan, 0)
+    solution = jnp.matmul(pinv(A, rtol=rtol), B) + scaled.astype(B.dtype)
     none = jnp.zeros((0,), solution.real.dtype)
     return LstsqResult(solution, none, matrix_rank(A, rtol=rtol), none)
