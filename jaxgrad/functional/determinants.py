@@ -64,8 +64,9 @@ def _torch_det(x: Array) -> Array:
 
 
 def _pivots(x: Array) -> tuple[Array, Array]:
-    """The diagonal of U in `x = P @ L @ U`, and the determinant of P."""
-    LU, pivots, _ = jax.lax.linalg.lu(x)
+    """The diagonal of U in `P @ L @ U`, and the determinant of P."""
+    # torch factors the transpose of real matrices, which is how LAPACK reads them.
+    LU, pivots, _ = jax.lax.linalg.lu(x if jnp.iscomplexobj(x) else jnp.swapaxes(x, -1, -2))
     swaps = jnp.sum(pivots != jnp.arange(x.shape[-1]), -1)
     parity = jnp.where(swaps % 2, -1, 1).astype(x.dtype)
     return jnp.diagonal(LU, axis1=-2, axis2=-1), parity

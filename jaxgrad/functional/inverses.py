@@ -34,9 +34,14 @@ def inv(A: Array) -> Array:
         1. A singular matrix is an error (`jnp.linalg.inv`: NaN and inf).
     """
     A = square("linalg.inv", A)
-    found = in_opmath(jnp.linalg.inv, A)
+    found = in_opmath(_inv, A)
     _regular("linalg.inv: The inversion could not be completed", A, found)
     return found
+
+
+@derivative(lambda t, y, _: -jnp.matmul(jnp.matmul(y, t), y))
+def _inv(x: Array) -> Array:
+    return jnp.linalg.inv(x)
 
 
 def pinv(

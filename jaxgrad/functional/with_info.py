@@ -11,6 +11,7 @@ from ._arguments import in_opmath, require
 from ._matrices import _adjoint, square
 from .cholesky_factors import _cholesky
 from .factors import _pivoted, lu_factor
+from .inverses import _inv
 from .systems import _solve
 
 
@@ -66,7 +67,7 @@ def inv_ex(A: Array, *, check_errors: bool = False) -> InvExResult:
     A = square("linalg.inv_ex", A)
     info = _zero_pivot(A)
     _check("linalg.inv_ex: The inversion could not be completed", info, check_errors)
-    return InvExResult(in_opmath(jnp.linalg.inv, A), info)
+    return InvExResult(in_opmath(_inv, A), info)
 
 
 def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> SolveExResult:
