@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.lax.linalg import lu_pivots_to_permutation, triangular_solve
 
-from ._arguments import array, in_opmath, promoted
+from ._arguments import array, in_opmath, promoted, require
 from ._matrices import matrix, square
 from ._rule import derivative
 
@@ -108,7 +108,8 @@ def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:
         pivot: False is for GPUs alone, as in torch.
 
     Raises:
-        RuntimeError: There are less than two dims, or `pivot=False`.
+        RuntimeError: There are less than two dims, `pivot=False`, or a pivot is 0 (not under
+            `jit`).
 
     Example:
         >>> import jax.numpy as jnp
@@ -118,7 +119,15 @@ def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:
     Torch: `torch.linalg.lu_factor`.
     """
 
-    return LUFactorResult(*in_opmath(_lu_factor, _pivoted("linalg.lu_factor", A, pivot)))
+    found = LUFactorResult(*in_opmath(_lu_factor, _pivoted("linalg.lu_factor", A, pivot)))
+    require(
+        jnp.all(jnp.diagonal(jax.lax.stop_gradient(found.LU), axis1=-2, axis2=-1) != 0),
+        RuntimeError(
+            "torch.linalg.lu_factor: a pivot of U is zero and using it on lu_solve would result in "
+            "a division by zero; lu_factor_ex says which one and does not raise"
+        ),
+    )
+    return found
 
 
 def _lu_factor_derivative(t: Any, out: Any, _: Any) -> Any:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from ._arguments import in_opmath, require
 from ._matrices import _adjoint, square
 from .cholesky_factors import _cholesky
-from .factors import _pivoted, lu_factor
+from .factors import _lu_factor, _pivoted
 from .inverses import _inv
 from .systems import _solve
 
@@ -145,7 +145,7 @@ def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) ->
 
     Torch: `torch.linalg.lu_factor_ex`.
     """
-    LU, pivots = lu_factor(_pivoted("linalg.lu_factor_ex", A, pivot))
+    LU, pivots = in_opmath(_lu_factor, _pivoted("linalg.lu_factor_ex", A, pivot))
     info = _first(jnp.diagonal(jax.lax.stop_gradient(LU), axis1=-2, axis2=-1) == 0)
     _check("torch.linalg.lu_factor_ex: U is singular", info, check_errors)
     return LUFactorExResult(LU, pivots, info)
@@ -160,7 +160,7 @@ def _first(failed: Array) -> Array:
 
 
 def _zero_pivot(A: Array) -> Array:
-    LU = lu_factor(jax.lax.stop_gradient(A)).LU
+    LU, _ = in_opmath(_lu_factor, jax.lax.stop_gradient(A))
     return _first(jnp.diagonal(LU, axis1=-2, axis2=-1) == 0)
 
 
