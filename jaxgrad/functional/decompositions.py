@@ -1,4 +1,4 @@
-"""QR and singular values: gradients as torch's formulas have them.
+"""QR, its reflections and singular values: gradients as torch's formulas have them.
 
 Columns of a decomposition are known up to a sign (a phase): a gradient means something where the
 loss does not depend on it.
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ._arguments import in_opmath
+from ._arguments import array, in_opmath
 from ._matrices import _adjoint, matrix
 from ._rule import derivative
 
@@ -154,3 +154,68 @@ def svdvals(A: Array) -> Array:
     Torch: `torch.linalg.svdvals`. `jnp.linalg.svd` is the same.
     """
     return in_opmath(lambda x: jnp.linalg.svd(x, compute_uv=False), matrix("linalg.svdvals", A))
+
+
+def householder_product(A: Array, tau: Array) -> Array:
+    """The first columns of a product of reflections `1 - tau v v.mH`, as LAPACK stores them.
+
+    Args:
+        A: `(*, m, n)`, each v below the diagonal: 1 is above it.
+        tau: `(*, k)`.
+
+    Returns:
+        `(*, m, n)`.
+
+    Raises:
+        RuntimeError: There are more columns than rows or more reflections than columns, or the
+            dims do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(householder_product(jnp.array([[0.0], [1.0]]), jnp.array([1.0])))
+        [[ 0.]
+         [-1.]]
+
+    Torch: `torch.linalg.householder_product`.
+
+    Differs from jax in:
+        1. It has a gradient (`jax.lax.linalg.householder_product`: NotImplementedError).
+    """
+    A, tau = array(A), array(tau, "tau")
+    name = "torch.linalg.householder_product"
+    if A.ndim < 2:
+        raise RuntimeError(f"{name}: input must have at least 2 dimensions, it has {A.ndim}.")
+    (m, n), k = A.shape[-2:], tau.shape[-1] if tau.ndim else 0
+    for larger, smaller, names in ((m, n, ("input.shape[-2]", "input.shape[-1]")),
+                                   (n, k, ("input.shape[-1]", "tau.shape[-1]"))):  # fmt: skip
+        if larger < smaller:
+            raise RuntimeError(
+                f"{name}: {names[0]} must be greater than or equal to {names[1]}, but they are "
+                f"{larger} and {smaller}"
+            )
+    if A.shape[:-2] != tau.shape[:-1]:
+        raise RuntimeError(
+            f"{name}: Expected tau to have one dimension less than input, and its batch, but "
+            f"their shapes are {list(tau.shape)} and {list(A.shape)}"
+        )
+
+    return in_opmath(_householder, A, tau)
+
+
+@derivative(
+    lambda t, _, A, tau: jax.jvp(lambda A: _reflected(A, tau), (A,), (t,))[1],
+    lambda t, _, A, tau: jax.jvp(lambda tau: _reflected(A, tau), (tau,), (t,))[1],
+)
+def _householder(A: Array, tau: Array) -> Array:
+    return jax.lax.linalg.householder_product(A, tau)
+
+
+def _reflected(A: Array, tau: Array) -> Array:
+    """The same, reflection by reflection."""
+    m, n = A.shape[-2:]
+    vectors = jnp.tril(A, -1) + jnp.eye(m, n, dtype=A.dtype)
+    Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)
+    for i in reversed(range(tau.shape[-1])):
+        v = vectors[..., i : i + 1]
+        Q = Q - tau[..., i, None, None] * jnp.matmul(v, jnp.matmul(_adjoint(v), Q))
+    return Q

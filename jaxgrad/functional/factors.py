@@ -1,4 +1,4 @@
-"""Matrices in factors: LU with the exchanges of rows, and products of Householder's reflections."""
+"""LU: a matrix in triangles with the exchanges of rows, and systems solved by them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.lax.linalg import lu_pivots_to_permutation, triangular_solve
 
 from ._arguments import array, in_opmath, promoted, require
-from ._matrices import matrix, square
+from ._matrices import _adjoint, matrix, square
 from ._rule import derivative
 
 
@@ -225,11 +225,11 @@ def _by_factors_derivative(t: Any, X: Any, LU: Any, _: Any, rows: Any, *, adjoin
     return -jnp.matmul(_adjoint(jnp.matmul(moved, transposed)), jnp.matmul(transposed, X))
 
 
-@derivative(
-    _by_factors_derivative,
-    lambda t, _, LU, __, rows, *, adjoint: _by_factors(LU, t, rows, adjoint=adjoint),
-    None,
-)
+def _by_right_side(t: Any, _: Any, LU: Any, __: Any, rows: Any, *, adjoint: bool) -> Any:
+    return _by_factors(LU, t, rows, adjoint=adjoint)
+
+
+@derivative(_by_factors_derivative, _by_right_side, None)
 def _by_factors(LU: Array, B: Array, rows: Array, *, adjoint: bool) -> Array:
     def triangle(B: Array, lower: bool) -> Array:
         return triangular_solve(
@@ -242,72 +242,3 @@ def _by_factors(LU: Array, B: Array, rows: Array, *, adjoint: bool) -> Array:
         inverse = jnp.argsort(rows, -2)
         return jnp.take_along_axis(triangle(triangle(B, False), True), inverse, -2)
     return triangle(triangle(jnp.take_along_axis(B, rows, -2), True), False)
-
-
-def householder_product(A: Array, tau: Array) -> Array:
-    """The first columns of a product of reflections `1 - tau v v.mH`, as LAPACK stores them.
-
-    Args:
-        A: `(*, m, n)`, each v below the diagonal: 1 is above it.
-        tau: `(*, k)`.
-
-    Returns:
-        `(*, m, n)`.
-
-    Raises:
-        RuntimeError: There are more columns than rows or more reflections than columns, or the
-            dims do not fit.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(householder_product(jnp.array([[0.0], [1.0]]), jnp.array([1.0])))
-        [[ 0.]
-         [-1.]]
-
-    Torch: `torch.linalg.householder_product`.
-
-    Differs from jax in:
-        1. It has a gradient (`jax.lax.linalg.householder_product`: NotImplementedError).
-    """
-    A, tau = array(A), array(tau, "tau")
-    name = "torch.linalg.householder_product"
-    if A.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions, it has {A.ndim}.")
-    (m, n), k = A.shape[-2:], tau.shape[-1] if tau.ndim else 0
-    for larger, smaller, names in ((m, n, ("input.shape[-2]", "input.shape[-1]")),
-                                   (n, k, ("input.shape[-1]", "tau.shape[-1]"))):  # fmt: skip
-        if larger < smaller:
-            raise RuntimeError(
-                f"{name}: {names[0]} must be greater than or equal to {names[1]}, but they are "
-                f"{larger} and {smaller}"
-            )
-    if A.shape[:-2] != tau.shape[:-1]:
-        raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, and its batch, but "
-            f"their shapes are {list(tau.shape)} and {list(A.shape)}"
-        )
-
-    return in_opmath(_householder, A, tau)
-
-
-@derivative(
-    lambda t, _, A, tau: jax.jvp(lambda A: _reflected(A, tau), (A,), (t,))[1],
-    lambda t, _, A, tau: jax.jvp(lambda tau: _reflected(A, tau), (tau,), (t,))[1],
-)
-def _householder(A: Array, tau: Array) -> Array:
-    return jax.lax.linalg.householder_product(A, tau)
-
-
-def _reflected(A: Array, tau: Array) -> Array:
-    """The same, reflection by reflection."""
-    m, n = A.shape[-2:]
-    vectors = jnp.tril(A, -1) + jnp.eye(m, n, dtype=A.dtype)
-    Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)
-    for i in reversed(range(tau.shape[-1])):
-        v = vectors[..., i : i + 1]
-        Q = Q - tau[..., i, None, None] * jnp.matmul(v, jnp.matmul(_adjoint(v), Q))
-    return Q
-
-
-def _adjoint(x: Array) -> Array:
-    return jnp.conj(jnp.swapaxes(x, -1, -2))

@@ -116,7 +116,11 @@ def _triangular_derivative(
     return -_triangular(a, moved, upper=upper, left=left, unit=unit)
 
 
-@derivative(_triangular_derivative, lambda t, _, a, __, **options: _triangular(a, t, **options))
+def _triangular_by_right_side(t: Any, _: Any, a: Any, __: Any, **options: bool) -> Any:
+    return _triangular(a, t, **options)
+
+
+@derivative(_triangular_derivative, _triangular_by_right_side)
 def _triangular(a: Array, b: Array, *, upper: bool, left: bool, unit: bool) -> Array:
     return jax.lax.linalg.triangular_solve(
         a, b, left_side=left, lower=not upper, unit_diagonal=unit

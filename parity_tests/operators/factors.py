@@ -1,4 +1,4 @@
-"""Records of `jaxgrad.functional.factors` and `jaxgrad.functional.tensors`."""
+"""Records of LU, reflections and `jaxgrad.functional.tensors`."""
 
 import numpy as np
 from hypothesis import strategies as st
