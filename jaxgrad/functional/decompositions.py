@@ -132,6 +132,7 @@ def svd(A: Array, full_matrices: bool = True) -> SVDResult:
     A = matrix("linalg.svd", A)
 
     def decomposed(x: Array) -> tuple[Array, Array, Array]:
+        x = _positive_zeros(x)
         U, S, Vh = jnp.linalg.svd(x, full_matrices=False)
         if full_matrices and x.shape[-1] != x.shape[-2]:
             k = S.shape[-1]
@@ -153,7 +154,17 @@ def svdvals(A: Array) -> Array:
 
     Torch: `torch.linalg.svdvals`. `jnp.linalg.svd` is the same.
     """
-    return in_opmath(lambda x: jnp.linalg.svd(x, compute_uv=False), matrix("linalg.svdvals", A))
+
+    def values(x: Array) -> Array:
+        return jnp.linalg.svd(_positive_zeros(x), compute_uv=False)
+
+    return in_opmath(values, matrix("linalg.svdvals", A))
+
+
+@derivative(lambda t, *_: t)
+def _positive_zeros(x: Array) -> Array:
+    """0 for -0, whose sign turns LAPACK's reflections around."""
+    return jnp.where(x == 0, 0, x)
 
 
 def householder_product(A: Array, tau: Array) -> Array:

@@ -171,7 +171,8 @@ def istft(
         jnp.all(jnp.abs(jax.lax.stop_gradient(weight)) > 1e-11),
         RuntimeError("istft: window overlap add min: 1; the windows leave a gap in the signal"),
     )
-    signal = total / weight
+    # XLA's quotient of complex numbers is infinite where torch's is NaN; the product is not.
+    signal = total * (1 / weight) if is_complex(weight) else total / weight
     missing = end - begin - signal.shape[-1]
     return pad(signal, (0, missing)) if missing > 0 else signal
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats
-from parity_tests.operators.decompositions import DEPENDENT, DIVIDED, MINUS_ZERO, _distinct
+from parity_tests.operators.decompositions import DEPENDENT, DIVIDED, ZEROS, _distinct
 from parity_tests.operators.factors import OF_INFINITE
 from parity_tests.operators.matrices import INFINITE, LAPACKS, inf, nan
 
@@ -175,13 +175,8 @@ def _signless(u, s, v):
     "svd",
     dtypes=WIDE,
     invariant=_signless,
-    deviations=[
-        Deviation(
-            call([[-0.0]]),
-            {"forward/2": ([[1.0]], [[-1.0]]), "gradient/0": ([[1.0]], [[-1.0]])},
-            MINUS_ZERO,
-        )
-    ],
+    points=[call([[-0.0]])],
+    deviations=[ZEROS],
 )
 def svd(draw):
     return call(_distinct(draw), draw(st.booleans()), draw(st.booleans()))
