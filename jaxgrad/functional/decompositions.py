@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
-from ._matrices import _adjoint, matrix
+from ._matrices import _adjoint, _or_nan, matrix
 from ._rule import derivative
 
 
@@ -132,7 +132,6 @@ def svd(A: Array, full_matrices: bool = True) -> SVDResult:
     A = matrix("linalg.svd", A)
 
     def decomposed(x: Array) -> tuple[Array, Array, Array]:
-        x = _positive_zeros(x)
         U, S, Vh = jnp.linalg.svd(x, full_matrices=False)
         if full_matrices and x.shape[-1] != x.shape[-2]:
             k = S.shape[-1]
@@ -141,7 +140,7 @@ def svd(A: Array, full_matrices: bool = True) -> SVDResult:
             Vh = jnp.concatenate([Vh, more[2][..., k:, :]], -2)
         return U, S, Vh
 
-    return SVDResult(*in_opmath(decomposed, A))
+    return SVDResult(*in_opmath(lambda x: decomposed(_or_nan(_positive_zeros(x))), A))
 
 
 def svdvals(A: Array) -> Array:
@@ -156,7 +155,7 @@ def svdvals(A: Array) -> Array:
     """
 
     def values(x: Array) -> Array:
-        return jnp.linalg.svd(_positive_zeros(x), compute_uv=False)
+        return jnp.linalg.svd(_or_nan(_positive_zeros(x)), compute_uv=False)
 
     return in_opmath(values, matrix("linalg.svdvals", A))
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath
-from ._matrices import _adjoint, _mirrored, _regular, matrix, square
+from ._matrices import _adjoint, _mirrored, _or_nan, _regular, matrix, square
 from ._rule import derivative
 from .norms import matrix_norm
 
@@ -83,7 +83,7 @@ def pinv(
             bound = jnp.maximum(rtol, atol / largest)
         return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(x, rtol=bound)
 
-    return in_opmath(inverse, A)
+    return in_opmath(lambda x: inverse(_or_nan(x)), A)
 
 
 def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
@@ -119,7 +119,7 @@ def cond(A: Array, p: Any = None) -> Array:
             s = jnp.linalg.svd(x, compute_uv=False)
             return _ratio(s, above=-1 if p == -2 else 0)
 
-        return in_opmath(ratio, A)
+        return in_opmath(lambda x: ratio(_or_nan(x)), A)
     return matrix_norm(A, p) * matrix_norm(inv(square("linalg.cond", A)), p)
 
 
@@ -153,7 +153,7 @@ def matrix_rank(
 
     Torch: `torch.linalg.matrix_rank`.
     """
-    A = jax.lax.stop_gradient(matrix("linalg.matrix_rank", A))
+    A = _or_nan(jax.lax.stop_gradient(matrix("linalg.matrix_rank", A)))
     atol = tol if atol is None else atol
     s = jnp.linalg.svd(_mirrored(A) if hermitian else A, compute_uv=False)
     if not s.shape[-1]:
