@@ -54,3 +54,13 @@ def _adjoint(x: Array) -> Array:
 def _mirrored(x: Array) -> Array:
     """The Hermitian matrix with this lower triangle."""
     return jnp.tril(x) + _adjoint(jnp.tril(x, -1))
+
+
+def _or_nan(x: Array) -> Array:
+    """NaN for matrices with an infinity: LAPACK's singular values of them may never return.
+
+    It iterates from three on; of a NaN it returns at once.
+    """
+    if min(x.shape[-2:]) < 3:
+        return x
+    return x * jnp.where(jnp.any(jnp.isinf(x), (-2, -1), keepdims=True), jnp.nan, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import jax
@@ -23,8 +24,9 @@ def _along(
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     (axis,) = canonical_dims(dim, input.ndim)
-    _check_sizes([_length(fun, input.shape[axis]) if n is None else n])
-    return fun(input, n, axis, norm)
+    n = _length(fun, input.shape[axis]) if n is None else n
+    _check_sizes([n])
+    return _normalized(fun, fun(input, n, axis), [n], norm)
 
 
 def _over(
@@ -56,7 +58,26 @@ def _over(
         lengths[-1] = _length(fun, lengths[-1])
     sizes = tuple(own if n == -1 else n for own, n in zip(lengths, sizes, strict=True))
     _check_sizes(sizes)
-    return fun(input, sizes, axes, norm)
+    return _normalized(fun, fun(input, sizes, axes), sizes, norm)
+
+
+def _normalized(
+    fun: Callable[..., jax.Array], y: jax.Array, sizes: Sequence[int], norm: str | None
+) -> jax.Array:
+    """A transform whose inverse alone divides, with the division where `norm` has it."""
+    count = math.prod(sizes)
+    if norm == "ortho":
+        count = math.sqrt(count)
+    elif norm != "forward":
+        return y
+    return _scaled(y, count if fun.__name__.strip("_").startswith("i") else 1 / count)
+
+
+def _scaled(y: jax.Array, factor: float) -> jax.Array:
+    """Real and imaginary parts apart: in a product of complex numbers an infinity is NaN."""
+    if not is_complex(y):
+        return y * factor
+    return jax.lax.complex(y.real * factor, y.imag * factor)
 
 
 def _length(fun: Callable[..., jax.Array], size: int) -> int:

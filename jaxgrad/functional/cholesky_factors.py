@@ -82,17 +82,7 @@ def cholesky_inverse(L: Array, upper: bool = False, *, torch_gradient: bool = Fa
     """
     L = square("cholesky_inverse", L)
     L = _adjoint(L) if upper else L
-    return in_opmath(lambda L: jnp.linalg.inv(_product(L, torch_gradient)), L)
-
-
-def _product(L: Array, filled: bool) -> Array:
-    """`L @ L.mH` of the lower triangle; where torch fills the other one, with the gradient so."""
-    lower = jnp.tril(L)
-    product = jnp.matmul(lower, _adjoint(lower))
-    if not filled:
-        return product
-    whole = jnp.matmul(L, _adjoint(L))
-    return jax.lax.stop_gradient(product - whole) + whole
+    return in_opmath(_inverse, L, filled=torch_gradient)
 
 
 def cholesky_solve(
@@ -125,14 +115,50 @@ def cholesky_solve(
             f"{L.shape[-1]} by {L.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}"
         )
     L = _adjoint(L) if upper else L
-    return in_opmath(lambda B, L: _solved(_product(L, torch_gradient), B), B, L)
+
+    def solution(B: Array, L: Array) -> Array:
+        batch = jnp.broadcast_shapes(B.shape[:-2], L.shape[:-2])
+        B, L = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (B, L))
+        return _solved(B, L, filled=torch_gradient)
+
+    return in_opmath(solution, B, L)
 
 
-def _solved(x: Array, b: Array) -> Array:
-    batch = jnp.broadcast_shapes(x.shape[:-2], b.shape[:-2])
-    x, b = (jnp.broadcast_to(y, batch + y.shape[-2:]) for y in (x, b))
-    return jnp.linalg.solve(x, b)
+def _solved(B: Array, L: Array, *, filled: bool) -> Array:
+    product, fixed = _product(L, filled), jax.lax.stop_gradient(L)
+
+    def solve(_: Any, b: Array) -> Array:
+        return _left_solve(fixed, _left_solve(fixed, b), adjoint=True)
+
+    return jax.lax.custom_linear_solve(
+        lambda x: jnp.matmul(product, x), B, solve, lambda _, b: jnp.conj(solve(_, jnp.conj(b)))
+    )
 
 
-def _left_solve(L: Array, B: Array) -> Array:
-    return jax.lax.linalg.triangular_solve(L, B, left_side=True, lower=True)
+def _product(L: Array, filled: bool) -> Array:
+    """`L @ L.mH` of the lower triangle; where torch fills the other one, with the gradient so."""
+    lower = jnp.tril(L)
+    product = jnp.matmul(lower, _adjoint(lower))
+    if not filled:
+        return product
+    whole = jnp.matmul(L, _adjoint(L))
+    return jax.lax.stop_gradient(product - whole) + whole
+
+
+def _inverse_derivative(t: Any, X: Any, L: Any, *, filled: bool) -> Any:
+    t, L = (t, L) if filled else (jnp.tril(t), jnp.tril(L))
+    half = jnp.matmul(t, _adjoint(L))
+    return -jnp.matmul(jnp.matmul(X, half + _adjoint(half)), X)
+
+
+@derivative(_inverse_derivative)
+def _inverse(L: Array, *, filled: bool) -> Array:
+    del filled
+    one = jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape)
+    return _left_solve(L, _left_solve(L, one), adjoint=True)
+
+
+def _left_solve(L: Array, B: Array, *, adjoint: bool = False) -> Array:
+    return jax.lax.linalg.triangular_solve(
+        L, B, left_side=True, lower=True, transpose_a=adjoint, conjugate_a=adjoint
+    )

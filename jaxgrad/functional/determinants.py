@@ -58,10 +58,18 @@ def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
 
 @derivative(_torch_det_derivative)
 def _torch_det(x: Array) -> Array:
-    LU, pivots, _ = jax.lax.linalg.lu(x)
-    swaps = jnp.sum(pivots != jnp.arange(x.shape[-1]), -1)
     # jnp.linalg.det of 2 or 3 rows has no factors: of a singular matrix it is not always 0.
-    return jnp.prod(jnp.diagonal(LU, axis1=-2, axis2=-1), -1) * jnp.where(swaps % 2, -1, 1)
+    diagonal, parity = _pivots(x)
+    return jnp.prod(diagonal, -1) * parity
+
+
+def _pivots(x: Array) -> tuple[Array, Array]:
+    """The diagonal of U in `P @ L @ U`, and the determinant of P."""
+    # torch factors the transpose of real matrices, which is how LAPACK reads them.
+    LU, pivots, _ = jax.lax.linalg.lu(x if jnp.iscomplexobj(x) else jnp.swapaxes(x, -1, -2))
+    swaps = jnp.sum(pivots != jnp.arange(x.shape[-1]), -1)
+    parity = jnp.where(swaps % 2, -1, 1).astype(x.dtype)
+    return jnp.diagonal(LU, axis1=-2, axis2=-1), parity
 
 
 def slogdet(A: Array) -> SlogdetResult:
@@ -80,9 +88,20 @@ def slogdet(A: Array) -> SlogdetResult:
     return SlogdetResult(*in_opmath(_slogdet, square("linalg.slogdet", A)))
 
 
-def _slogdet(x: Array) -> Any:
-    sign, size = jnp.linalg.slogdet(x)
-    return jnp.where(jnp.isnan(size), 0, sign), size
+def _slogdet_derivative(t: Any, out: Any, x: Any) -> Any:
+    slope = jnp.trace(jnp.linalg.solve(x, t), axis1=-2, axis2=-1)
+    sign, _ = out
+    turned = 1j * slope.imag * sign if jnp.iscomplexobj(x) else jnp.zeros_like(sign)
+    return turned, slope.real
+
+
+@derivative(_slogdet_derivative)
+def _slogdet(x: Array) -> tuple[Array, Array]:
+    diagonal, parity = _pivots(x)
+    signs = jnp.sign(diagonal)
+    if not jnp.iscomplexobj(x):
+        signs = jnp.where(jnp.isnan(diagonal), 0, signs)  # as torch's sgn
+    return jnp.prod(signs, -1) * parity, jnp.sum(jnp.log(jnp.abs(diagonal)), -1)
 
 
 def logdet(input: Array) -> Array:
@@ -104,7 +123,7 @@ def logdet(input: Array) -> Array:
     """
 
     def logarithm(x: Array) -> Array:
-        sign, size = jnp.linalg.slogdet(x)
+        sign, size = _slogdet(x)
         if jnp.iscomplexobj(x):
             return jnp.log(sign) + size
         return jnp.where(sign == -1, jnp.nan, size)

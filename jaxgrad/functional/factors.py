@@ -1,4 +1,4 @@
-"""Matrices in factors: LU with the exchanges of rows, and products of Householder's reflections."""
+"""LU: a matrix in triangles with the exchanges of rows, and systems solved by them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax.lax.linalg import lu_pivots_to_permutation, triangular_solve
 
-from ._arguments import array, in_opmath, promoted
-from ._matrices import matrix, square
+from ._arguments import array, in_opmath, promoted, require
+from ._matrices import _adjoint, matrix, square
+from ._rule import derivative
 
 
 Array = jax.Array
@@ -48,11 +50,42 @@ def lu(A: Array, *, pivot: bool = True) -> LUResult:
     Torch: `torch.linalg.lu`. `jax.scipy.linalg.lu` is the same.
     """
 
-    def decomposed(x: Array) -> tuple[Array, Array, Array]:
-        LU, _, rows = jax.lax.linalg.lu(x)
-        return _permutation(rows, x.dtype), *_triangles(LU)
+    return LUResult(*in_opmath(_lu, _pivoted("linalg.lu", A, pivot)))
 
-    return LUResult(*in_opmath(decomposed, _pivoted("linalg.lu", A, pivot)))
+
+def _lu_derivative(t: Any, out: Any, _: Any) -> Any:
+    P, L, U = out
+    return None, *_triangle_tangents(jnp.matmul(jnp.swapaxes(P, -1, -2), t), L, U)
+
+
+@derivative(_lu_derivative)
+def _lu(x: Array) -> tuple[Array, Array, Array]:
+    LU, _, rows = jax.lax.linalg.lu(x)
+    return _permutation(rows, x.dtype), *_triangles(LU)
+
+
+def _triangle_tangents(t: Array, L: Array, U: Array) -> tuple[Array, Array]:
+    """The tangents of L and U from that of `L @ U`, by torch's products: one NaN fills a row."""
+    k = L.shape[-1]
+    L1, L2, U1, U2 = L[..., :k, :], L[..., k:, :], U[..., :k], U[..., k:]
+    inner = _right_solve(U1, _left_solve(L1, t[..., :k, :k]))
+    lower, upper = jnp.tril(inner, -1), jnp.triu(inner)
+    dL, dU = jnp.matmul(L1, lower), jnp.matmul(upper, U1)
+    if L2.shape[-2]:
+        below = _right_solve(U1, t[..., k:, :]) - jnp.matmul(L2, upper)
+        dL = jnp.concatenate([dL, below], -2)
+    if U2.shape[-1]:
+        beside = _left_solve(L1, t[..., k:]) - jnp.matmul(lower, U2)
+        dU = jnp.concatenate([dU, beside], -1)
+    return dL, dU
+
+
+def _left_solve(L: Array, b: Array) -> Array:
+    return triangular_solve(L, b, left_side=True, lower=True, unit_diagonal=True)
+
+
+def _right_solve(U: Array, b: Array) -> Array:
+    return triangular_solve(U, b, left_side=False, lower=False)
 
 
 def _triangles(LU: Array) -> tuple[Array, Array]:
@@ -75,7 +108,8 @@ def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:
         pivot: False is for GPUs alone, as in torch.
 
     Raises:
-        RuntimeError: There are less than two dims, or `pivot=False`.
+        RuntimeError: There are less than two dims, `pivot=False`, or a pivot is 0 (not under
+            `jit`).
 
     Example:
         >>> import jax.numpy as jnp
@@ -85,11 +119,33 @@ def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:
     Torch: `torch.linalg.lu_factor`.
     """
 
-    def decomposed(x: Array) -> tuple[Array, Array]:
-        LU, pivots, _ = jax.lax.linalg.lu(x)
-        return LU, pivots + 1
+    found = LUFactorResult(*in_opmath(_lu_factor, _pivoted("linalg.lu_factor", A, pivot)))
+    require(
+        jnp.all(jnp.diagonal(jax.lax.stop_gradient(found.LU), axis1=-2, axis2=-1) != 0),
+        RuntimeError(
+            "torch.linalg.lu_factor: a pivot of U is zero and using it on lu_solve would result in "
+            "a division by zero; lu_factor_ex says which one and does not raise"
+        ),
+    )
+    return found
 
-    return LUFactorResult(*in_opmath(decomposed, _pivoted("linalg.lu_factor", A, pivot)))
+
+def _lu_factor_derivative(t: Any, out: Any, _: Any) -> Any:
+    LU, pivots = out
+    P = _permutation(lu_pivots_to_permutation(pivots - 1, LU.shape[-2]), LU.dtype)
+    L, U = _triangles(LU)
+    _, dL, dU = _lu_derivative(t, (P, L, U), None)
+    k = L.shape[-1]
+    square = dL[..., :k, :] + dU[..., :k]  # one of them is 0, or NaN
+    tall = L.shape[-2] > k
+    rest = dL[..., k:, :] if tall else dU[..., k:]
+    return jnp.concatenate([square, rest], -2 if tall else -1), None
+
+
+@derivative(_lu_factor_derivative)
+def _lu_factor(x: Array) -> tuple[Array, Array]:
+    LU, pivots, _ = jax.lax.linalg.lu(x)
+    return LU, pivots + 1
 
 
 def _pivoted(name: str, A: Array, pivot: bool) -> Array:
@@ -139,7 +195,7 @@ def lu_solve(
             "linalg.lu_solve: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'}: {list(LU.shape)} and {list(B.shape)}"
         )
-    rows = jax.lax.linalg.lu_pivots_to_permutation(pivots - 1, n)
+    rows = lu_pivots_to_permutation(pivots - 1, n)
 
     def solution(LU: Array, B: Array) -> Array:
         if left:
@@ -152,73 +208,37 @@ def lu_solve(
 def _lu_solved(LU: Array, rows: Array, B: Array, adjoint: bool) -> Array:
     batch = jnp.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
     LU, B = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (LU, B))
-    rows = jnp.broadcast_to(rows, (*batch, rows.shape[-1]))[..., None]
+    rows = jnp.broadcast_to(rows, (*batch, rows.shape[-1]))
+    return _by_factors(LU, B, rows, adjoint=adjoint)
 
+
+def _by_factors_derivative(t: Any, X: Any, LU: Any, _: Any, rows: Any, *, adjoint: bool) -> Any:
+    # In the order of torch's products: what is not finite spreads as there.
+    L, U = _triangles(LU)
+    dL, dU = jnp.tril(t, -1), jnp.triu(t)
+    if not adjoint:
+        moved = jnp.matmul(_left_solve(L, dL), U) + dU
+        return -jnp.matmul(triangular_solve(U, moved, left_side=True, lower=False), X)
+    transposed = jnp.swapaxes(_permutation(rows, LU.dtype), -1, -2)
+    moved = dL + jnp.matmul(L, _right_solve(U, dU))
+    moved = triangular_solve(L, moved, left_side=False, lower=True, unit_diagonal=True)
+    return -jnp.matmul(_adjoint(jnp.matmul(moved, transposed)), jnp.matmul(transposed, X))
+
+
+def _by_right_side(t: Any, _: Any, LU: Any, __: Any, rows: Any, *, adjoint: bool) -> Any:
+    return _by_factors(LU, t, rows, adjoint=adjoint)
+
+
+@derivative(_by_factors_derivative, _by_right_side, None)
+def _by_factors(LU: Array, B: Array, rows: Array, *, adjoint: bool) -> Array:
     def triangle(B: Array, lower: bool) -> Array:
-        return jax.lax.linalg.triangular_solve(
+        return triangular_solve(
             LU, B, left_side=True, lower=lower, unit_diagonal=lower,
             transpose_a=adjoint, conjugate_a=adjoint,
         )  # fmt: skip
 
+    rows = rows[..., None]
     if adjoint:
         inverse = jnp.argsort(rows, -2)
         return jnp.take_along_axis(triangle(triangle(B, False), True), inverse, -2)
     return triangle(triangle(jnp.take_along_axis(B, rows, -2), True), False)
-
-
-def householder_product(A: Array, tau: Array) -> Array:
-    """The first columns of a product of reflections `1 - tau v v.mH`, as LAPACK stores them.
-
-    Args:
-        A: `(*, m, n)`, each v below the diagonal: 1 is above it.
-        tau: `(*, k)`.
-
-    Returns:
-        `(*, m, n)`.
-
-    Raises:
-        RuntimeError: There are more columns than rows or more reflections than columns, or the
-            dims do not fit.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(householder_product(jnp.array([[0.0], [1.0]]), jnp.array([1.0])))
-        [[ 0.]
-         [-1.]]
-
-    Torch: `torch.linalg.householder_product`.
-
-    Differs from jax in:
-        1. It has a gradient (`jax.lax.linalg.householder_product`: NotImplementedError).
-    """
-    A, tau = array(A), array(tau, "tau")
-    name = "torch.linalg.householder_product"
-    if A.ndim < 2:
-        raise RuntimeError(f"{name}: input must have at least 2 dimensions, it has {A.ndim}.")
-    (m, n), k = A.shape[-2:], tau.shape[-1] if tau.ndim else 0
-    for larger, smaller, names in ((m, n, ("input.shape[-2]", "input.shape[-1]")),
-                                   (n, k, ("input.shape[-1]", "tau.shape[-1]"))):  # fmt: skip
-        if larger < smaller:
-            raise RuntimeError(
-                f"{name}: {names[0]} must be greater than or equal to {names[1]}, but they are "
-                f"{larger} and {smaller}"
-            )
-    if A.shape[:-2] != tau.shape[:-1]:
-        raise RuntimeError(
-            f"{name}: Expected tau to have one dimension less than input, and its batch, but "
-            f"their shapes are {list(tau.shape)} and {list(A.shape)}"
-        )
-
-    def product(A: Array, tau: Array) -> Array:
-        vectors = jnp.tril(A, -1) + jnp.eye(m, n, dtype=A.dtype)
-        Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)
-        for i in reversed(range(k)):
-            v = vectors[..., i : i + 1]
-            Q = Q - tau[..., i, None, None] * jnp.matmul(v, jnp.matmul(_adjoint(v), Q))
-        return Q
-
-    return in_opmath(product, A, tau)
-
-
-def _adjoint(x: Array) -> Array:
-    return jnp.conj(jnp.swapaxes(x, -1, -2))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
-from ._transforms import _along, _over
+from ._transforms import _along, _over, _scaled
 
 
 def hfft(
@@ -57,7 +57,7 @@ def ihfft(
 
     Torch: `torch.fft.ihfft`. `jnp.fft.ihfft` is the same.
     """
-    return _along(jnp.fft.ihfft, input, n, dim, norm, real=True)
+    return _along(_ihfft, input, n, dim, norm, real=True)
 
 
 def hfft2(
@@ -176,18 +176,18 @@ def ihfftn(
     return _over(_ihfftn, input, s, dim, norm, real=True)
 
 
-def _hfftn(
-    input: jax.Array, sizes: Sequence[int], axes: Sequence[int], norm: str | None
-) -> jax.Array:
-    if axes[:-1]:
-        input = jnp.fft.fftn(input, sizes[:-1], axes[:-1], norm)
-    return jnp.fft.hfft(input, sizes[-1], axes[-1], norm)
+def _ihfft(input: jax.Array, n: int, axis: int) -> jax.Array:
+    return _scaled(jnp.conj(jnp.fft.rfft(input, n, axis)), 1 / n)
 
 
-def _ihfftn(
-    input: jax.Array, sizes: Sequence[int], axes: Sequence[int], norm: str | None
-) -> jax.Array:
-    input = jnp.fft.ihfft(input, sizes[-1], axes[-1], norm)
+def _hfftn(input: jax.Array, sizes: Sequence[int], axes: Sequence[int]) -> jax.Array:
     if axes[:-1]:
-        input = jnp.fft.ifftn(input, sizes[:-1], axes[:-1], norm)
+        input = jnp.fft.fftn(input, sizes[:-1], axes[:-1])
+    return jnp.fft.hfft(input, sizes[-1], axes[-1])
+
+
+def _ihfftn(input: jax.Array, sizes: Sequence[int], axes: Sequence[int]) -> jax.Array:
+    input = _ihfft(input, sizes[-1], axes[-1])
+    if axes[:-1]:
+        input = jnp.fft.ifftn(input, sizes[:-1], axes[:-1])
     return input

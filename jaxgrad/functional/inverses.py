@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath
-from ._matrices import _adjoint, _mirrored, _regular, matrix, square
+from ._matrices import _adjoint, _mirrored, _or_nan, _regular, matrix, square
 from ._rule import derivative
 from .norms import matrix_norm
 
@@ -34,9 +34,14 @@ def inv(A: Array) -> Array:
         1. A singular matrix is an error (`jnp.linalg.inv`: NaN and inf).
     """
     A = square("linalg.inv", A)
-    found = in_opmath(jnp.linalg.inv, A)
+    found = in_opmath(_inv, A)
     _regular("linalg.inv: The inversion could not be completed", A, found)
     return found
+
+
+@derivative(lambda t, y, _: -jnp.matmul(jnp.matmul(y, t), y))
+def _inv(x: Array) -> Array:
+    return jnp.linalg.inv(x)
 
 
 def pinv(
@@ -78,7 +83,7 @@ def pinv(
             bound = jnp.maximum(rtol, atol / largest)
         return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(x, rtol=bound)
 
-    return in_opmath(inverse, A)
+    return in_opmath(lambda x: inverse(_or_nan(x)), A)
 
 
 def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
@@ -112,10 +117,16 @@ def cond(A: Array, p: Any = None) -> Array:
 
         def ratio(x: Array) -> Array:
             s = jnp.linalg.svd(x, compute_uv=False)
-            return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+            return _ratio(s, above=-1 if p == -2 else 0)
 
-        return in_opmath(ratio, A)
+        return in_opmath(lambda x: ratio(_or_nan(x)), A)
     return matrix_norm(A, p) * matrix_norm(inv(square("linalg.cond", A)), p)
+
+
+@derivative(lambda t, r, s, *, above: (t[..., above] - t[..., -1 - above] * r) / s[..., -1 - above])
+def _ratio(s: Array, *, above: int) -> Array:
+    """The first by the last, or the last (`above=-1`) by the first."""
+    return s[..., above] / s[..., -1 - above]
 
 
 def matrix_rank(
@@ -131,7 +142,7 @@ def matrix_rank(
     Args:
         A: `(*, m, n)`.
         tol: Another name for `atol`.
-        hermitian: Not looked at: the result is that of the singular values.
+        hermitian: Only the lower triangle is read.
         atol: Singular values that are not above it are 0.
         rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
 
@@ -142,10 +153,9 @@ def matrix_rank(
 
     Torch: `torch.linalg.matrix_rank`.
     """
-    del hermitian
-    A = jax.lax.stop_gradient(matrix("linalg.matrix_rank", A))
+    A = _or_nan(jax.lax.stop_gradient(matrix("linalg.matrix_rank", A)))
     atol = tol if atol is None else atol
-    s = jnp.linalg.svd(A, compute_uv=False)
+    s = jnp.linalg.svd(_mirrored(A) if hermitian else A, compute_uv=False)
     if not s.shape[-1]:
         return jnp.zeros(s.shape[:-1], int)
     if rtol is None:

@@ -1,6 +1,7 @@
 """`torch.linalg`, name by name."""
 
 from jaxgrad.functional.cholesky_factors import cholesky as cholesky
+from jaxgrad.functional.decompositions import householder_product as householder_product
 from jaxgrad.functional.decompositions import qr as qr
 from jaxgrad.functional.decompositions import svd as svd
 from jaxgrad.functional.decompositions import svdvals as svdvals
@@ -10,7 +11,6 @@ from jaxgrad.functional.eigenvalues import eig as eig
 from jaxgrad.functional.eigenvalues import eigh as eigh
 from jaxgrad.functional.eigenvalues import eigvals as eigvals
 from jaxgrad.functional.eigenvalues import eigvalsh as eigvalsh
-from jaxgrad.functional.factors import householder_product as householder_product
 from jaxgrad.functional.factors import lu as lu
 from jaxgrad.functional.factors import lu_factor as lu_factor
 from jaxgrad.functional.factors import lu_solve as lu_solve

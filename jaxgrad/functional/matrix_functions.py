@@ -7,6 +7,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
 from ._matrices import square
+from ._rule import derivative
 from .inverses import inv
 from .running import cumprod
 
@@ -48,10 +49,27 @@ def matrix_exp(A: Array) -> Array:
         [[1. 1.]
          [0. 1.]]
 
-    Torch: `torch.linalg.matrix_exp`. `jax.scipy.linalg.expm` is the same.
+    Torch: `torch.linalg.matrix_exp`.
+
+    Differs from jax in:
+        1. Of a NaN the gradient is NaN (`jax.scipy.linalg.expm`: 0 in forward mode).
+        2. Of one number it is the exponential (`jax.scipy.linalg.expm`: NaN below -350000).
     """
     A = square("linalg.matrix_exp", A)
-    return in_opmath(jax.scipy.linalg.expm, A)
+    return in_opmath(_number_exp if A.shape[-1] == 1 else _exp, A)
+
+
+# torch's derivative is by the exponential of twice the rows, which is NaN of an infinity.
+@derivative(lambda t, y, x: t * jnp.where(jnp.isfinite(x), y, jnp.nan))
+def _number_exp(x: Array) -> Array:
+    return jnp.exp(x)
+
+
+def _exp(x: Array) -> Array:
+    y = jax.scipy.linalg.expm(x)
+    # Where that is NaN it forgets x: its derivative is 0.
+    failed = jnp.any(jnp.isnan(y), (-2, -1), keepdims=True)
+    return jnp.where(failed, x * jnp.where(failed, jnp.nan, 0), y)
 
 
 def vander(x: Array, *, N: int | None = None) -> Array:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import Dim, array, canonical_dim, canonical_dims, in_opmath, is_floating
+from ._matrices import _or_nan
 from .extrema import _amax, _amin
 from .vector_norms import p_norm, vector_norm
 
@@ -159,7 +160,7 @@ def matrix_norm(
 
 def _matrix_norm(x: jax.Array, *, ord: Any, dims: tuple[int, int], keepdim: bool) -> jax.Array:
     if ord in ("nuc", 2, -2):
-        values = jnp.linalg.svd(jnp.moveaxis(x, dims, (-2, -1)), compute_uv=False)
+        values = jnp.linalg.svd(_or_nan(jnp.moveaxis(x, dims, (-2, -1))), compute_uv=False)
         if ord == "nuc":
             found = jnp.sum(values, -1)
         else:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floating, is_complex, is_floating, require
+from ._transforms import _normalized
 from .padding import pad
 
 
@@ -85,7 +86,8 @@ def stft(
     if window is not None or width < n_fft:
         frames = frames * _window("stft", window, width, n_fft, x)
     transform = jnp.fft.rfft if half else jnp.fft.fft
-    y = jnp.swapaxes(transform(frames, norm="ortho" if normalized else None), -1, -2)
+    y = _normalized(transform, transform(frames), [n_fft], "ortho" if normalized else None)
+    y = jnp.swapaxes(y, -1, -2)
     if return_complex or return_complex is None:
         return y
     return jnp.stack([y.real, y.imag], -1)
@@ -153,11 +155,12 @@ def istft(
     if return_complex:
         _check_sides(half, True)
     w = _window("istft", window, width, n_fft, x.real)
-    x, norm = jnp.swapaxes(x, -1, -2), "ortho" if normalized else None
+    x = jnp.swapaxes(x, -1, -2)
     if return_complex:
-        frames = jnp.fft.ifft(x, norm=norm)
+        frames = jnp.fft.ifft(x)
     else:
-        frames = jnp.fft.irfft(x[..., : n_fft // 2 + 1], n_fft, norm=norm)
+        frames = jnp.fft.irfft(x[..., : n_fft // 2 + 1], n_fft)
+    frames = _normalized(jnp.fft.ifft, frames, [n_fft], "ortho" if normalized else None)
     total = _overlapped(frames * w, hop)
     weight = _overlapped(jnp.broadcast_to(w * w, (x.shape[-2], n_fft)), hop)
     end = total.shape[-1] - (n_fft // 2 if center else 0)
@@ -168,7 +171,8 @@ def istft(
         jnp.all(jnp.abs(jax.lax.stop_gradient(weight)) > 1e-11),
         RuntimeError("istft: window overlap add min: 1; the windows leave a gap in the signal"),
     )
-    signal = total / weight
+    # XLA's quotient of complex numbers is infinite where torch's is NaN; the product is not.
+    signal = total * (1 / weight) if is_complex(weight) else total / weight
     missing = end - begin - signal.shape[-1]
     return pad(signal, (0, missing)) if missing > 0 else signal
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
 from ._matrices import _regular, matrix, square
+from ._rule import derivative
 from .inverses import matrix_rank, pinv
 
 
@@ -100,15 +101,30 @@ def solve_triangular(
     batch = jnp.broadcast_shapes(A.shape[:-2], B.shape[:-2])
 
     def solution(a: Array, b: Array) -> Array:
-        return jax.lax.linalg.triangular_solve(
-            jnp.broadcast_to(a, batch + a.shape[-2:]),
-            jnp.broadcast_to(b, batch + b.shape[-2:]),
-            left_side=left,
-            lower=not upper,
-            unit_diagonal=unitriangular,
-        )
+        a, b = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
+        return _triangular(a, b, upper=upper, left=left, unit=unitriangular)
 
     return in_opmath(solution, A, B)
+
+
+def _triangular_derivative(
+    t: Any, X: Any, a: Any, _: Any, *, upper: bool, left: bool, unit: bool
+) -> Any:
+    # In the order of torch's products: what is not finite spreads as there.
+    moved = jnp.triu(t, int(unit)) if upper else jnp.tril(t, -int(unit))
+    moved = jnp.matmul(moved, X) if left else jnp.matmul(X, moved)
+    return -_triangular(a, moved, upper=upper, left=left, unit=unit)
+
+
+def _triangular_by_right_side(t: Any, _: Any, a: Any, __: Any, **options: bool) -> Any:
+    return _triangular(a, t, **options)
+
+
+@derivative(_triangular_derivative, _triangular_by_right_side)
+def _triangular(a: Array, b: Array, *, upper: bool, left: bool, unit: bool) -> Array:
+    return jax.lax.linalg.triangular_solve(
+        a, b, left_side=left, lower=not upper, unit_diagonal=unit
+    )
 
 
 def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
@@ -141,6 +157,8 @@ def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
             f"{m} and {B.shape[-2]}"
         )
     rtol = max(m, n) * float(jnp.finfo(A.dtype).eps) if rcond is None else rcond
-    solution = jnp.matmul(pinv(A, rtol=rtol), B)
+    # LAPACK divides by the largest number of B.
+    scaled = jnp.where(jnp.any(jnp.isinf(B), (-2, -1), keepdims=True), jnp.nan, 0)
+    solution = jnp.matmul(pinv(A, rtol=rtol), B) + scaled.astype(B.dtype)
     none = jnp.zeros((0,), solution.real.dtype)
     return LstsqResult(solution, none, matrix_rank(A, rtol=rtol), none)

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 from ._arguments import in_opmath, require
 from ._matrices import _adjoint, square
 from .cholesky_factors import _cholesky
-from .factors import _pivoted, lu_factor
+from .factors import _lu_factor, _pivoted
+from .inverses import _inv
 from .systems import _solve
 
 
@@ -66,7 +67,7 @@ def inv_ex(A: Array, *, check_errors: bool = False) -> InvExResult:
     A = square("linalg.inv_ex", A)
     info = _zero_pivot(A)
     _check("linalg.inv_ex: The inversion could not be completed", info, check_errors)
-    return InvExResult(in_opmath(jnp.linalg.inv, A), info)
+    return InvExResult(in_opmath(_inv, A), info)
 
 
 def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> SolveExResult:
@@ -144,7 +145,7 @@ def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) ->
 
     Torch: `torch.linalg.lu_factor_ex`.
     """
-    LU, pivots = lu_factor(_pivoted("linalg.lu_factor_ex", A, pivot))
+    LU, pivots = in_opmath(_lu_factor, _pivoted("linalg.lu_factor_ex", A, pivot))
     info = _first(jnp.diagonal(jax.lax.stop_gradient(LU), axis1=-2, axis2=-1) == 0)
     _check("torch.linalg.lu_factor_ex: U is singular", info, check_errors)
     return LUFactorExResult(LU, pivots, info)
@@ -159,7 +160,7 @@ def _first(failed: Array) -> Array:
 
 
 def _zero_pivot(A: Array) -> Array:
-    LU = lu_factor(jax.lax.stop_gradient(A)).LU
+    LU, _ = in_opmath(_lu_factor, jax.lax.stop_gradient(A))
     return _first(jnp.diagonal(LU, axis1=-2, axis2=-1) == 0)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats
-from parity_tests.operators.matrices import _bad, _wide_or_tall, regular
+from parity_tests.operators.matrices import _bad, _wide_or_tall, inf, nan, regular
 
 
 WIDE = ("float64", "float32")
@@ -58,7 +58,15 @@ def _triangle(draw):
                 [[-5 / 36, 0.0], [-2 / 9, -7 / 54]],
             )},
             FILLED,
-        )
+        ),
+        Deviation(
+            call(np.full((2, 2), inf)),
+            {
+                "forward/0": ([[nan, nan], [nan, 0.0]], nan),
+                "gradient/0": (nan, [[nan, 0.0], [nan, nan]]),
+            },
+            "LAPACK multiplies triangles, and what is solved by them here meets 0 * NaN",
+        ),
     ],
     raises=[_bad(R, words="batches of square matrices")],
     dtypes=WIDE,
@@ -71,7 +79,11 @@ def cholesky_inverse(draw):
     "cholesky_solve",
     torch=torch.cholesky_solve,
     torch_gradient=True,
-    points=[call([[1.0, 2.0], [2.0, 0.5]], [[[2.0, 0.0], [1.0, 3.0]], [[1.0, 0.0], [1.0, 2.0]]])],
+    points=[
+        call([[1.0, 2.0], [2.0, 0.5]], [[[2.0, 0.0], [1.0, 3.0]], [[1.0, 0.0], [1.0, 2.0]]]),
+        call([[1.0], [2.0]], [[0.0, 0.0], [1.0, 3.0]]),
+        call([[1.0], [2.0]], [[1.0, 0.0], [inf, 3.0]]),
+    ],
     forward_mode="torch's is wrong where one right-hand side is of several matrices",
     deviations=[
         Deviation(
@@ -93,9 +105,26 @@ def cholesky_solve(draw):
     return call(draw(floats((x.shape[-1], draw(st.integers(1, 2))))), x, upper)
 
 
+DEPENDENT = [[1.0, 1.0, 2.0], [1.0, 1.0, 3.0]]
+DIVIDED = "of columns that depend on each other torch's is a number, its gradient NaN"
+INFINITE = Deviation(
+    call([[1.0, inf]]),
+    {"forward/1": ([[1.0, nan]], [[1.0, inf]]), "gradient/0": (nan, [[nan, inf]])},
+    "torch's LAPACK multiplies by 0 where there is nothing to reflect, and JAX's does not",
+)
+ZEROS = Deviation(
+    call([[0.0, 0.0]]),
+    {"tangent/2": ([[nan, nan]], [[nan, inf]])},
+    "of singular values 0 torch's forward mode contradicts its gradient, whose inf is ours",
+)
+
+
 @operator(
     "linalg.qr",
     invariant=lambda q, r: (q @ q.swapaxes(-1, -2), r * r, q[..., :1, :] * q),
+    points=[call(DEPENDENT)],
+    deviations=[INFINITE],
+    forward_mode=DIVIDED,
     raises=[
         _bad(R, "x", words="unrecognized mode 'x'"),
         _bad(V, words="at least 2 dim"),
@@ -126,6 +155,8 @@ def _distinct(draw):
         u[..., : s.shape[-1]] @ vh[..., : s.shape[-1], :],
         vh[..., : s.shape[-1], :] ** 2,
     ),
+    points=[call([[-0.0]])],
+    deviations=[ZEROS],
     raises=[_bad(V, words="at least 2 dim")],
     dtypes=WIDE,
     source="P056",
@@ -134,7 +165,12 @@ def svd(draw):
     return call(_distinct(draw), draw(st.booleans()))
 
 
-@operator("linalg.svdvals", raises=[_bad(V, words="at least 2 dim")], dtypes=COMPLEX)
+@operator(
+    "linalg.svdvals",
+    points=[call([[-0.0]])],
+    raises=[_bad(V, words="at least 2 dim")],
+    dtypes=COMPLEX,
+)
 def svdvals(draw):
     return call(_distinct(draw))
 

@@ -1,11 +1,11 @@
-"""Records of `jaxgrad.functional.factors` and `jaxgrad.functional.tensors`."""
+"""Records of LU, reflections and `jaxgrad.functional.tensors`."""
 
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats
-from parity_tests.operators.matrices import _bad, regular
+from parity_tests.operators.matrices import INFINITE, LAPACKS, _bad, inf, nan, regular
 
 
 DTYPES = ("float64", "float32", "complex128")
@@ -20,18 +20,58 @@ def _matrices(draw):
     return draw(floats((*batch, m, n), -1, 1)) + 2 * np.eye(m, n)
 
 
-@operator("linalg.lu", raises=[UNPIVOTED, NOT_MATRIX], dtypes=DTYPES)
+@operator(
+    "linalg.lu",
+    points=[call(np.ones((2, 2))), call(np.ones((3, 2))), call([[1.0, nan], [2.0, 3.0]])],
+    deviations=[
+        Deviation(
+            call(INFINITE),
+            {
+                "forward/1": ([[1.0, 0.0], [nan, 1.0]], EYE),
+                "forward/2": ([[inf, 1.0], [0.0, nan]], [[inf, 1.0], [0.0, 2.0]]),
+                "gradient/0": (nan, [[nan, 2.0], [nan, 4.0]]),
+            },
+            LAPACKS,
+        )
+    ],
+    raises=[UNPIVOTED, NOT_MATRIX],
+    dtypes=DTYPES,
+)
 def lu(draw):
     return call(_matrices(draw))
 
 
-@operator("linalg.lu_factor", raises=[UNPIVOTED, NOT_MATRIX], dtypes=DTYPES)
+OF_INFINITE = Deviation(
+    call(INFINITE),
+    {
+        "forward/0": ([[inf, 1.0], [nan, nan]], [[inf, 1.0], [0.0, 2.0]]),
+        "gradient/0": (nan, [[nan, 2.0], [nan, 4.0]]),
+    },
+    LAPACKS,
+)
+
+
+@operator(
+    "linalg.lu_factor",
+    points=[call([[1.0, nan], [2.0, 3.0]])],
+    deviations=[OF_INFINITE],
+    raises=[
+        UNPIVOTED,
+        NOT_MATRIX,
+        Raises(call(np.ones((2, 2))), RuntimeError, "is zero and using it", "a pivot of U is zero"),
+    ],
+    dtypes=DTYPES,
+)
 def lu_factor(draw):
     return call(_matrices(draw))
 
 
 @operator(
     "linalg.lu_solve",
+    points=[
+        call(EYE * 0.0, np.array([1, 2], np.int32), [[1.0], [2.0]], adjoint=adjoint)
+        for adjoint in (False, True)
+    ],
     raises=[
         _bad(R, np.array([1, 2], np.int32), R, words="batches of square matrices"),
         _bad(EYE, np.array([1], np.int32), R, words="Number of pivots"),
@@ -55,6 +95,14 @@ def lu_solve(draw):
 
 @operator(
     "linalg.householder_product",
+    points=[call([[1.0], [inf]], [0.5]), call([[1.0], [2.0]], [0.0])],
+    deviations=[
+        Deviation(
+            call([[1.0]], [1.0]),
+            {"gradient/1": (nan, -1.0)},
+            "torch's gradient divides by 1 - tau |v|^2, which is 0 here; the function is linear",
+        )
+    ],
     raises=[
         _bad(V, V, words="at least 2 dimensions"),
         _bad(R, V, words="must be greater than or equal to"),
@@ -84,6 +132,16 @@ def tensorsolve(draw):
 
 @operator(
     "linalg.tensorinv",
+    deviations=[
+        Deviation(
+            call(np.reshape(INFINITE, (2, 1, 2))),
+            {
+                "forward/0": (nan, [[[0.0], [0.0]], [[0.0], [0.5]]]),
+                "gradient/0": (nan, [[[0.0, 0.0]], [[0.0, -1.0]]]),
+            },
+            LAPACKS,
+        )
+    ],
     raises=[
         _bad(np.ones((4, 3, 2)), words="satisfy the requirement"),
         _bad(np.ones((4, 2, 2)), ind=0, words="strictly positive"),

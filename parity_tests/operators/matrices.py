@@ -19,6 +19,8 @@ WIDE = ("float64", "float32", "complex128")
 SINGULAR = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
 COFACTORS = [[4.0, 4.0, -4.0], [-2.0, -2.0, 2.0], [0.0, 0.0, 0.0]]
 R, V, EYE = np.ones((2, 3)), np.ones(3), np.eye(2)
+INFINITE = [[inf, 1.0], [inf, 2.0]]
+LAPACKS = "below an infinite pivot JAX's LAPACK (OpenBLAS) has 0, torch's (MKL) inf / inf, NaN"
 
 
 def _bad(*args: Any, words: str, **kwargs: Any) -> Raises:
@@ -54,7 +56,18 @@ operator(
             {"gradient/0": (0.0, COFACTORS)},
             "torch's gradient of a singular matrix is 0, and is that of cofactors if one asks for "
             "a graph of it",
-        )
+        ),
+        Deviation(
+            call(np.zeros((2, 2))),
+            {"second/0": (nan, [[4.0, -3.0], [-2.0, 1.0]])},
+            "torch's second derivative of a singular matrix is by singular values, NaN where some "
+            "are equal; it is linear in the entries",
+        ),
+        Deviation(
+            call([[inf, 1.0], [2.0, 3.0]]),
+            {"gradient/0": ([[nan, nan], [nan, inf]], [[3.0, -2.0], [-1.0, inf]])},
+            "torch divides by the matrix; ours are cofactors, most of which do not touch infinity",
+        ),
     ],
     raises=[NOT_SQUARE, NOT_MATRIX],
     dtypes=WIDE,
@@ -64,9 +77,9 @@ operator(
     "linalg.slogdet",
     deviations=[
         Deviation(
-            call([[1.0, 2.0], [2.0, 4.0]]),
-            {"gradient/0": ([[-inf, inf], [inf, -inf]], [[inf, -inf], [-inf, inf]])},
-            "a determinant of 0 has either sign, and the logarithm's gradient is infinite with it",
+            call(INFINITE),
+            {"gradient/0": (nan, [[0.0, 0.0], [0.0, 0.5]])},
+            LAPACKS,
         )
     ],
     raises=[NOT_SQUARE],
@@ -76,12 +89,25 @@ operator(
 operator(
     "logdet",
     points=[call([[0.0, 1.0], [1.0, 0.0]])],
+    deviations=[
+        Deviation(call(INFINITE), {"gradient/0": (nan, [[0.0, 0.0], [0.0, 0.5]])}, LAPACKS)
+    ],
     raises=[_bad(R, words="logdet: A must be batches of square matrices")],
     natural={"jnp.log(jnp.linalg.det(x))": lambda x: jnp.log(jnp.linalg.det(x))},
     dtypes=WIDE,
 )(_square())
 operator(
     "linalg.inv",
+    deviations=[
+        Deviation(
+            call(INFINITE),
+            {
+                "forward/0": (nan, [[0.0, 0.0], [0.0, 0.5]]),
+                "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
+            },
+            LAPACKS,
+        )
+    ],
     raises=[NOT_SQUARE, _bad(SINGULAR, words="because the input matrix is singular")],
     dtypes=WIDE,
     source="P059",
@@ -93,6 +119,14 @@ operator(
 )(_square(0, 1, 2, 3, -1, -2))
 operator(
     "linalg.matrix_exp",
+    points=[call([[-1e6]]), call([[inf]]), call([[nan, 0.0], [0.0, 1.0]])],
+    deviations=[
+        Deviation(
+            call(-1e6 * EYE),
+            {"forward/0": (0.0, nan), "gradient/0": (0.0, nan)},
+            "jax.scipy squares at most 16 times, which is enough up to a norm of 350000",
+        )
+    ],
     raises=[NOT_SQUARE, _bad(np.ones((2, 2), int), words="Expected a floating point")],
     tolerance={"float32": Tolerance(4e-6, "the approximants are of other degrees: 28 ULP")},
     dtypes=WIDE,
@@ -134,6 +168,17 @@ def pinv(draw):
 
 @operator(
     "linalg.solve",
+    deviations=[
+        Deviation(
+            call(INFINITE, [[1.0], [2.0]]),
+            {
+                "forward/0": (nan, [[0.0], [1.0]]),
+                "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
+                "gradient/1": (nan, [[0.0], [1.0]]),
+            },
+            LAPACKS,
+        )
+    ],
     raises=[
         _bad(SINGULAR, V, words="because the input matrix is singular"),
         _bad(EYE, V, words="Incompatible shapes of A and B"),
@@ -170,6 +215,14 @@ def solve_triangular(draw):
 
 @operator(
     "linalg.lstsq",
+    points=[call([[1.0, 0.0], [0.0, 2.0]], [[1.0, inf], [1.0, 2.0]])],
+    deviations=[
+        Deviation(
+            call([[inf]], [[1.0]]),
+            {"forward/0": (nan, 0.0), "forward/2": (1, 0)},
+            "torch's LAPACK divides the matrix by its largest number and counts the NaN as a rank",
+        )
+    ],
     raises=[_bad(R, np.ones((3, 1)), words="should match other.size(-2)")],
     torch=torch.linalg.lstsq,
     dtypes=WIDE,
@@ -221,6 +274,13 @@ def vecdot(draw):
 @operator(
     "linalg.vander",
     points=[call([0.0, 1.0, -2.0])],
+    deviations=[
+        Deviation(
+            call([inf, 2.0], N=2),
+            {"tangent/0": ([[0.0, nan], [0.0, 2.0]], [[0.0, 1.0], [0.0, 2.0]])},
+            "torch's forward mode divides by the infinity, its gradient does not",
+        )
+    ],
     raises=[_bad(V, N=1, words="N must be greater than 1")],
     natural={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
     dtypes=WIDE,
@@ -231,7 +291,10 @@ def vander(draw):
 
 @operator(
     "linalg.matrix_rank",
-    points=[call(SINGULAR), call(np.zeros((2, 3))), call(np.zeros((0, 3)))],
+    points=[
+        *(call(x) for x in (SINGULAR, np.zeros((2, 3)), np.zeros((0, 3)))),
+        call([[1.0, 5.0], [1.0, 1.0]], hermitian=True),
+    ],
     raises=[NOT_MATRIX],
     dtypes=WIDE[:2],
 )

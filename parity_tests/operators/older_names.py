@@ -6,9 +6,11 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats
-from parity_tests.operators.decompositions import _distinct
+from parity_tests.operators.decompositions import DEPENDENT, DIVIDED, ZEROS, _distinct
+from parity_tests.operators.factors import OF_INFINITE
+from parity_tests.operators.matrices import INFINITE, LAPACKS, inf, nan
 
 
 WIDE = ("float64", "float32")
@@ -29,6 +31,17 @@ def _definite(draw):
 @operator(
     "linalg.inv_ex",
     dtypes=WIDE,
+    points=[call(np.ones((2, 2))), call(np.zeros((2, 2)))],
+    deviations=[
+        Deviation(
+            call(INFINITE),
+            {
+                "forward/0": (nan, [[0.0, 0.0], [0.0, 0.5]]),
+                "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
+            },
+            LAPACKS,
+        )
+    ],
     raises=[
         Raises(call(SINGULAR, check_errors=True), RuntimeError, "inversion could not be completed",
                "inversion could not be completed (info=2)"),
@@ -41,6 +54,17 @@ def inv_ex(draw):
 @operator(
     "linalg.solve_ex",
     dtypes=WIDE,
+    deviations=[
+        Deviation(
+            call(INFINITE, [[1.0], [2.0]]),
+            {
+                "forward/0": (nan, [[0.0], [1.0]]),
+                "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
+                "gradient/1": (nan, [[0.0], [1.0]]),
+            },
+            LAPACKS,
+        )
+    ],
     raises=[
         Raises(call(SINGULAR, np.ones(2), check_errors=True), RuntimeError, "solver failed",
                "solver failed (info=2)"),
@@ -57,6 +81,16 @@ def solve_ex(draw):
     "linalg.cholesky_ex",
     dtypes=WIDE,
     forward_mode="torch's forward mode of cholesky takes the tangent as it is",
+    deviations=[
+        Deviation(
+            call([[1.0, 2.0], [2.0, 1.0]]),
+            {
+                "forward/0": ([[1.0, 0.0], [2.0, -3.0]], [[nan, 0.0], [nan, nan]]),
+                "gradient/0": ([[-31 / 6, 17 / 6], [17 / 6, -2 / 3]], nan),
+            },
+            "of what is not positive-definite torch's L is what LAPACK has written until then",
+        )
+    ],
     raises=[
         Raises(call([[1.0, 2.0], [2.0, 1.0]], check_errors=True), RuntimeError,
                "factorization could not be completed", "not positive-definite (info=2)"),
@@ -69,6 +103,7 @@ def cholesky_ex(draw):
 @operator(
     "linalg.lu_factor_ex",
     dtypes=WIDE,
+    deviations=[OF_INFINITE],
     raises=[
         Raises(call(SINGULAR, check_errors=True), RuntimeError, "U[2,2] is zero", "(info=2)"),
     ],
@@ -146,12 +181,31 @@ def _signless(u, s, v):
     return u**2, s, u @ v.swapaxes(-1, -2), v**2
 
 
-@operator("svd", dtypes=WIDE, invariant=_signless)
+@operator(
+    "svd",
+    dtypes=WIDE,
+    invariant=_signless,
+    points=[call([[-0.0]])],
+    deviations=[ZEROS],
+)
 def svd(draw):
     return call(_distinct(draw), draw(st.booleans()), draw(st.booleans()))
 
 
-@operator("qr", dtypes=WIDE, invariant=lambda q, r: (r * r, q[..., :1, :] * q))
+@operator(
+    "qr",
+    dtypes=WIDE,
+    invariant=lambda q, r: (r * r, q[..., :1, :] * q),
+    points=[call(DEPENDENT, False)],
+    deviations=[
+        Deviation(
+            call([[1.0, inf]], False),
+            {"forward/0": ([[1.0, nan]], [[1.0, inf]]), "gradient/0": (nan, [[nan, inf]])},
+            "torch's LAPACK multiplies by 0 where there is nothing to reflect, and JAX's does not",
+        )
+    ],
+    forward_mode=DIVIDED,
+)
 def qr(draw):
     m = draw(st.integers(1, 3))
     x = draw(floats((m, m + draw(st.integers(0, 1))), -1, 1))

@@ -17,6 +17,9 @@ EVEN = [[4.0, 1.0, 3.0, 2.0], [1.0, 2.0, 2.0, 3.0]]
 NOT_EMPTY = Raises(call(EMPTY, 0), IndexError, "to have non-zero", "to have non-zero")
 
 
+UNSTABLE = "torch's sort of more than 16 elements is not stable unless it is asked to be"
+
+
 def along(draw):
     x = draw(floats())
     return call(x, dim=draw(dims(x.ndim)))
@@ -48,7 +51,17 @@ def sort(draw):
     return ordered(draw)
 
 
-@operator("argsort", points=[call(TIES), call(TIES, descending=True), call(WITH_NAN)])
+@operator(
+    "argsort",
+    deviations=[
+        Deviation(
+            call(np.zeros(17)),
+            {"forward/0": (np.array([8, *range(16, 8, -1), 0, *range(7, 0, -1)]), np.arange(17))},
+            UNSTABLE,
+        )
+    ],
+    points=[call(TIES), call(TIES, descending=True), call(WITH_NAN)],
+)
 def argsort(draw):
     return ordered(draw)
 
@@ -121,6 +134,14 @@ for name in ("median", "nanmedian"):
             call(np.array(1.0), 0),
             call(np.arange(4)),
         ],
+        deviations=[
+            Deviation(
+                call([nan, nan]),
+                {"tangent/0": (nan, 1.5)},
+                "torch's forward mode counts what equals NaN; its gradient is 0.5 of each",
+            )
+        ]
+        * (name == "nanmedian"),
         raises=[NOT_EMPTY],
         natural={f"jnp.{name}(x, dim)": getattr(jnp, name)},
         forward_mode="of NaN torch's forward mode is NaN, its gradient not" * (name == "median"),
@@ -135,6 +156,17 @@ def repeated(draw):
 
 @operator(
     "mode",
+    deviations=[
+        Deviation(
+            call([nan, 2.0, -1.0]),
+            {
+                "forward/0": (nan, -1.0),
+                "forward/1": (0, 2),
+                "gradient/0": ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
+            },
+            "torch sorts by <, so that a NaN stays and what is at its sides is not compared",
+        )
+    ],
     points=[call(TIES), call(EVEN, 0), call([2.0, 1.0, 1.0, 3.0, 2.0]), call(np.array(1.0))],
     raises=[NOT_EMPTY],
     source="P066",
@@ -172,6 +204,14 @@ for name in ("quantile", "nanquantile"):
             call([1.0, 2.0, 4.0], [0.0, 0.5, 1.0]),
             call([1.0, inf, -inf, 2.0], [0.3, 0.5, 0.9]),
         ],
+        deviations=[
+            Deviation(
+                call(np.zeros(24), 0.25),
+                {"gradient/0": ([0.0] * 18 + [0.75, 0.25] + [0.0] * 4,
+                                [0.0] * 5 + [0.25, 0.75] + [0.0] * 17)},
+                UNSTABLE,
+            )
+        ] * (name == "nanquantile"),
         raises=[
             Raises(call(np.ones(2), 1.5), RuntimeError, "q must be in", "q must be in"),
             Raises(call(np.ones(2), [1.5]), RuntimeError, "q values must be", "q values must be"),
