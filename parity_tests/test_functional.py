@@ -219,8 +219,10 @@ def test_a_boolean_mask_of_attention_is_added():
     q, k = np.ones((1, 2)), np.array([[np.inf, 1.0], [1.0, 2.0], [0.0, 1.0]])
     mask = np.array([[False, True, True]])
 
-    wanted = torch.nn.functional.scaled_dot_product_attention(*to_torch([q, k, k, mask]))
-    ours = functional.scaled_dot_product_attention(*map(jnp.asarray, (q, k, k, mask)))
+    query, key, allowed = to_torch([q, k, mask])
+    wanted = torch.nn.functional.scaled_dot_product_attention(query, key, key, allowed)
+    query, key, allowed = jnp.asarray(q), jnp.asarray(k), jnp.asarray(mask)
+    ours = functional.scaled_dot_product_attention(query, key, key, allowed)
 
     assert wanted.isnan().all()
     np.testing.assert_array_equal(ours, wanted)
