@@ -146,8 +146,8 @@ def _conv(
             ends = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in pads)]
             x = jax.lax.optimization_barrier(jax.lax.pad(x, jnp.zeros((), x.dtype), ends))
             around = [(0, 0)] * places
-        if _is_depthwise(x, w, x.shape[1], w.shape[0], groups):
-            y = _by_taps(x, w, strides, dilations, groups)
+        if _is_depthwise(x, w, groups):
+            y = _by_taps(x, w, strides, dilations)
         else:
             y = jax.lax.conv_general_dilated(
                 x, w, strides, around, rhs_dilation=dilations, feature_group_count=groups
@@ -157,27 +157,26 @@ def _conv(
     return _run(convolved, x, w, bias, had_batch)
 
 
-def _is_depthwise(x: Array, w: Array, ins: int, outs: int, groups: int) -> bool:
-    """Whether XLA's CPU would make it or its gradient dense: 0 * inf is NaN in other groups."""
-    few = groups > 1 and math.prod(w.shape[2:]) <= TAPS
-    return few and x.dtype == jnp.float64 and groups in (ins, outs)
+def _is_depthwise(x: Array, w: Array, groups: int) -> bool:
+    """Whether XLA's CPU would make it dense: slower, and 0 * inf is NaN in the other groups."""
+    return x.dtype == jnp.float64 and x.shape[1] == groups > 1 and math.prod(w.shape[2:]) <= TAPS
 
 
-def _by_taps(
-    x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...], groups: int
-) -> Array:
+def _by_taps(x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:
     """One product for each element of the kernels."""
     sizes = zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
     last = [(n - d * (k - 1) - 1) // s * s for n, k, s, d in sizes]
-    x = x.reshape(x.shape[0], groups, 1, -1, *x.shape[2:])
-    w = w.reshape(groups, -1, *w.shape[1:])
     y = jnp.zeros((), x.dtype)
-    for tap in np.ndindex(w.shape[3:]):
+    for tap in np.ndindex(w.shape[2:]):
         starts = [d * k for d, k in zip(dilations, tap, strict=True)]
         parts = zip(starts, last, strides, strict=True)
-        seen = x[..., *(slice(at, at + far + 1, s) for at, far, s in parts)]
-        y = y + jnp.sum(seen * w[..., *tap].reshape(*w.shape[:3], *[1] * len(tap)), 3)
+        seen = x[:, :, None, *(slice(at, at + far + 1, s) for at, far, s in parts)]
+        y = y + seen * _tap(w, tap, x.shape[1])
     return y.reshape(x.shape[0], -1, *y.shape[3:])
+
+
+def _tap(w: Array, tap: tuple[int, ...], groups: int) -> Array:
+    return w[:, :, *tap].reshape(groups, -1, *[1] * len(tap))
 
 
 def _run(fun, x: Array, w: Array, bias: Array | None, had_batch: bool) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._arguments import array
 from ._windows import Sizes, at_least, batched, sizes
-from .convolution import _check_bias, _check_weight, _is_depthwise, _run
+from .convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
 
 
 Array = jax.Array
@@ -153,8 +153,8 @@ def _transposed(
             )
 
     def convolved(x: Array, w: Array, *rest: Array) -> Array:
-        if _is_depthwise(x, w, x.shape[1], w.shape[1] * groups, groups):
-            y = _spread_by_taps(x, w, strides, dilations, cut, lengths, groups)
+        if _is_depthwise(x, w, groups):
+            y = _spread_by_taps(x, w, strides, dilations, cut, lengths)
         else:
             y = _spread(x, w, strides, dilations, cut, lengths, groups)
         return y + rest[0].reshape(-1, *[1] * places) if rest else y
@@ -201,17 +201,15 @@ def _spread_by_taps(
     dilations: tuple[int, ...],
     cut: tuple[int, ...],
     lengths: list[int],
-    groups: int,
 ) -> Array:
     """One product for each element of the kernels."""
-    spatial = x.shape[2:]
-    x = x.reshape(x.shape[0], groups, -1, 1, *spatial)
-    w = w.reshape(groups, -1, *w.shape[1:])
     y = jnp.zeros((), x.dtype)
-    for tap in np.ndindex(w.shape[3:]):
-        part = jnp.sum(x * w[..., *tap].reshape(*w.shape[:3], *[1] * len(tap)), 2)
+    for tap in np.ndindex(w.shape[2:]):
+        part = x[:, :, None] * _tap(w, tap, x.shape[1])
         ends = []
-        for size, k, s, d, c, n in zip(spatial, tap, strides, dilations, cut, lengths, strict=True):
+        for size, k, s, d, c, n in zip(
+            x.shape[2:], tap, strides, dilations, cut, lengths, strict=True
+        ):
             low = d * k - c
             ends.append((low, n - low - (size - 1) * s - 1, s - 1))
         y = y + jax.lax.pad(part, jnp.zeros((), x.dtype), [(0, 0, 0)] * 3 + ends)
