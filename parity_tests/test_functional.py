@@ -193,6 +193,44 @@ def test_subnormals_are_zero_on_the_cpu():
 @pytest.mark.parametrize(
     "name",
     [
+        "relu", "relu6", "leaky_relu", "selu", "abs", "sign", "angle", "floor", "ceil", "rsqrt",
+        "median", "lgamma", "special.i0e", "special.ndtri",
+    ],
+)  # fmt: skip
+def test_subnormals_are_torchs_when_torch_flushes_them(name):
+    """That they are zero is all that differs. (torch's log, sqrt and fmod never flush.)"""
+    numbers = np.array([1e-310, -1e-310, 0.5, -2.0])
+    x = to_torch([numbers])[0].requires_grad_()
+    torch.set_flush_denormal(True)
+    try:
+        y = torch_side(OPERATORS[name])(x)
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+    finally:
+        torch.set_flush_denormal(False)
+
+    ours, pullback = jax.vjp(PUBLIC[name], jnp.asarray(numbers))
+
+    np.testing.assert_allclose(ours, y.detach(), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(pullback(jnp.ones_like(ours))[0], gradient, rtol=1e-12, atol=1e-300)
+
+
+def test_a_boolean_mask_of_attention_is_added():
+    """As torch's: a score that is not finite is NaN where it is masked, not left out."""
+    q, k = np.ones((1, 2)), np.array([[np.inf, 1.0], [1.0, 2.0], [0.0, 1.0]])
+    mask = np.array([[False, True, True]])
+
+    query, key, allowed = to_torch([q, k, mask])
+    wanted = torch.nn.functional.scaled_dot_product_attention(query, key, key, allowed)
+    query, key, allowed = jnp.asarray(q), jnp.asarray(k), jnp.asarray(mask)
+    ours = functional.scaled_dot_product_attention(query, key, key, allowed)
+
+    assert wanted.isnan().all()
+    np.testing.assert_array_equal(ours, wanted)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
         "add", "sub", "mul", "div", "maximum", "fmax", "clamp_min", "pow", "atan2", "hypot",
         "remainder", "fmod", "logaddexp", "xlogy", "complex",
         "special.zeta", "trapezoid", "linalg.vecdot", "dist",

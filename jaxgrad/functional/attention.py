@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
+from ._rule import derivative
 from .dropouts import dropout
 
 
@@ -93,10 +94,10 @@ def scaled_dot_product_attention(
         if bias:
             scores = scores + bias[0]
         if allowed is not None:
-            scores = jnp.where(allowed, scores, -jnp.inf)
+            scores = scores + jnp.where(allowed, 0, -jnp.inf)
         if is_causal:
             lower = jnp.tril(jnp.ones(scores.shape[-2:], bool))
-            scores = jnp.where(lower, scores, -jnp.inf)
+            scores = scores + jnp.where(lower, 0, -jnp.inf)
         weights = dropout(_safe_softmax(scores), dropout_p, key=dropout_key)
         return jnp.matmul(weights, v)
 
@@ -104,6 +105,7 @@ def scaled_dot_product_attention(
     return in_opmath(attend, query, key, value, *added)
 
 
+@derivative(lambda t, out, _: out * (t - (out * t).sum(-1, keepdims=True)))
 def _safe_softmax(scores: Array) -> Array:
     """Zeros where everything is masked: softmax has 0/0 there."""
     if not scores.shape[-1]:

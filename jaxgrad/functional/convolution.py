@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ._arguments import array, in_opmath, is_floating
 from ._windows import Sizes, at_least, batched, sizes
 
 
 Array = jax.Array
+TAPS = 27  # elements of a depthwise kernel: with more, compiling takes longer than it saves
 
 
 def conv1d(
@@ -137,15 +141,42 @@ def _conv(
     def convolved(x: Array, w: Array, *rest: Array) -> Array:
         around = pads
         if x.dtype == jnp.float64 and any(map(any, pads)):
-            # As torch, 0 times an infinite weight at the border is NaN: XLA has it in float32 only.
+            # As torch, 0 times an infinite weight at the border is NaN: XLA has it in float32 only,
+            # and leaves these zeros out unless they are kept apart.
             ends = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in pads)]
-            x, around = jax.lax.pad(x, jnp.zeros((), x.dtype), ends), [(0, 0)] * places
-        y = jax.lax.conv_general_dilated(
-            x, w, strides, around, rhs_dilation=dilations, feature_group_count=groups
-        )
+            x = jax.lax.optimization_barrier(jax.lax.pad(x, jnp.zeros((), x.dtype), ends))
+            around = [(0, 0)] * places
+        if _is_depthwise(x, w, groups):
+            y = _by_taps(x, w, strides, dilations)
+        else:
+            y = jax.lax.conv_general_dilated(
+                x, w, strides, around, rhs_dilation=dilations, feature_group_count=groups
+            )
         return y + rest[0].reshape(-1, *[1] * places) if rest else y
 
     return _run(convolved, x, w, bias, had_batch)
+
+
+def _is_depthwise(x: Array, w: Array, groups: int) -> bool:
+    """Whether XLA's CPU would make it dense: slower, and 0 * inf is NaN in the other groups."""
+    return x.dtype == jnp.float64 and x.shape[1] == groups > 1 and math.prod(w.shape[2:]) <= TAPS
+
+
+def _by_taps(x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:
+    """One product for each element of the kernels."""
+    sizes = zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
+    last = [(n - d * (k - 1) - 1) // s * s for n, k, s, d in sizes]
+    y = jnp.zeros((), x.dtype)
+    for tap in np.ndindex(w.shape[2:]):
+        starts = [d * k for d, k in zip(dilations, tap, strict=True)]
+        parts = zip(starts, last, strides, strict=True)
+        seen = x[:, :, None, *(slice(at, at + far + 1, s) for at, far, s in parts)]
+        y = y + seen * _tap(w, tap, x.shape[1])
+    return y.reshape(x.shape[0], -1, *y.shape[3:])
+
+
+def _tap(w: Array, tap: tuple[int, ...], groups: int) -> Array:
+    return w[:, :, *tap].reshape(groups, -1, *[1] * len(tap))
 
 
 def _run(fun, x: Array, w: Array, bias: Array | None, had_batch: bool) -> Array:

@@ -132,7 +132,8 @@ def _ctc_derivative(
     _, tangent = jax.jvp(lambda x: _likelihood(x, **options), (log_probs,), (t,))
     if of_logits:
         tangent = tangent + jnp.sum(t * jnp.where(counts[..., None], jnp.exp(log_probs), 0), (0, 2))
-    undefined = jnp.where(counts & jnp.isinf(loss), 0 if zero else jnp.nan, 0)
+    undefined = jnp.where(jnp.isnan(loss) | (jnp.isinf(loss) & (not zero)), jnp.nan, 0)
+    undefined = jnp.where(counts, undefined, 0)
     tangent = tangent * jnp.where(jnp.isinf(loss), 0, 1)
     return tangent + jnp.sum(t * undefined[..., None], (0, 2))
 
@@ -152,17 +153,18 @@ def _likelihood(
     skips = skips.at[:, 3::2].set(targets[:, 1:] != targets[:, :-1]) if longest > 1 else skips
     never = -jnp.inf
     place = jnp.arange(states.shape[1])
+    exists = place <= 2 * lengths[1][:, None]
 
     def shifted(x: jax.Array, by: int) -> jax.Array:
         return jnp.pad(x, ((0, 0), (by, 0)), constant_values=never)[:, : x.shape[1]]
 
     def step(alpha: jax.Array, now: Any) -> tuple[jax.Array, None]:
         t, probs = now
-        emitted = jnp.take_along_axis(probs, states, 1)
+        emitted = jnp.where(exists, jnp.take_along_axis(probs, states, 1), never)
         two = jnp.where(skips, shifted(alpha, 2), never)
         moved = _logsumexp(jnp.stack([alpha, shifted(alpha, 1), two]))
-        first = jnp.where(place < 2, 0.0, never).astype(alpha.dtype)
-        alpha_next = jnp.where(t == 0, first, moved) + emitted
+        first = jnp.where(place < 2, emitted, never)
+        alpha_next = jnp.where(t == 0, first, moved + emitted)
         return jnp.where(t < lengths[0][:, None], alpha_next, alpha), None
 
     start = jnp.where(place == 0, 0.0, never).astype(log_probs.dtype)

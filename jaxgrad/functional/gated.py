@@ -160,5 +160,13 @@ def glu(input: jax.Array, dim: int = -1) -> jax.Array:
     return in_opmath(lambda x: _gated(*jnp.split(x, 2, axis)), input)
 
 
+@derivative(lambda t, _, __, gate: t * sigmoid(gate), lambda t, _, x, gate: t * (x * _bell(gate)))
 def _gated(value: jax.Array, gate: jax.Array) -> jax.Array:
     return value * sigmoid(gate)
+
+
+# One factor: in the two parts of its derivative an infinite value would meet itself negated.
+@derivative(lambda t, y, x: t * (y * (1 - 2 * sigmoid(x))))
+def _bell(x: jax.Array) -> jax.Array:
+    y = sigmoid(x)
+    return y * (1 - y)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
+from ._rule import derivative
 
 
 Array = jax.Array
@@ -104,9 +105,22 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
         )
 
     def product(a: Array, b: Array, w: Array, *rest: Array) -> Array:
-        # In torch's order, which an infinity shows.
-        y = jnp.einsum("...oj,...j->...o", jnp.einsum("...i,oij->...oj", a, w), b)
+        y = _trilinear(a, b, w)
         return y + rest[0] if rest else y
 
     given = [] if bias is None else [bias]
     return in_opmath(product, input1, input2, weight, *given)
+
+
+# In torch's order and by each of the three in turn, which an infinity shows.
+@derivative(
+    lambda t, _, __, b, w: _sum_of_products(t, b, w),
+    lambda t, _, a, __, w: _sum_of_products(a, t, w),
+    lambda t, _, a, b, __: _sum_of_products(a, b, t),
+)
+def _trilinear(a: Array, b: Array, w: Array) -> Array:
+    return _sum_of_products(a, b, w)
+
+
+def _sum_of_products(a: Array, b: Array, w: Array) -> Array:
+    return jnp.einsum("...oj,...j->...o", jnp.einsum("...i,oij->...oj", a, w), b)

@@ -109,6 +109,8 @@ def _lp_pool(
 
 
 def _root_tangent(t: Array, _: Array, y: Array, *, count: int, p: float) -> Array:
+    if p == 1:  # by torch's sign, which is 0 at NaN
+        return jnp.where((y == 0) | jnp.isnan(y), 0, t) * count
     safe = jnp.where(y == 0, 1, y)  # the second derivative at 0 is 0 too
     return jnp.where(y == 0, 0, t) * jnp.where(
         y == 0, 0, jnp.power(count * safe, 1 / p - 1) * (count / p)

@@ -42,7 +42,9 @@ def l1_loss(
     Differs from jax in:
         1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
     """
-    return _regression("l1_loss", _l1, input, target, reduction, weight, weighs_mean=True)
+    return _regression(
+        "l1_loss", lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True
+    )
 
 
 def _l1(difference: jax.Array) -> jax.Array:
@@ -77,9 +79,12 @@ def mse_loss(
     Differs from jax in:
         1. `optax.l2_loss` is half of it.
     """
-    return _regression(
-        "mse_loss", lambda d: d * d, input, target, reduction, weight, weighs_mean=True
-    )
+    return _regression("mse_loss", _square, input, target, reduction, weight, weighs_mean=True)
+
+
+@derivative(lambda t, _, x, y: t * (2 * (x - y)), lambda t, _, x, y: t * (2 * (y - x)))
+def _square(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.square(x - y)
 
 
 def smooth_l1_loss(
@@ -107,7 +112,7 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     return _regression(
-        "smooth_l1_loss", lambda d: _smooth_l1(d, beta=beta), input, target, reduction, None
+        "smooth_l1_loss", lambda x, y: _smooth_l1(x - y, beta=beta), input, target, reduction, None
     )
 
 
@@ -160,15 +165,16 @@ def huber_loss(
             f"huber_loss does not support non-positive values for delta. Got: {delta}"
         )
     return _regression(
-        "huber_loss", lambda d: _huber(d, delta=delta), input, target, reduction, weight
+        "huber_loss", lambda x, y: _huber(x - y, delta=delta), input, target, reduction, weight
     )
 
 
-@derivative(
-    lambda t, _, d, delta: (
-        t * jnp.where(jnp.abs(d) < delta, d, jax.lax.stop_gradient(_sign(d)) * delta)
-    )
-)
+@derivative(lambda t, _, d, delta: t * jnp.where(jnp.abs(d) < delta, 1, 0))
+def _huber_slope(d: jax.Array, *, delta: float) -> jax.Array:
+    return jnp.where(jnp.abs(d) < delta, d, _sign(d) * delta)
+
+
+@derivative(lambda t, _, d, delta: t * _huber_slope(d, delta=delta))
 def _huber(d: jax.Array, *, delta: float) -> jax.Array:
     size = jnp.abs(d)
     return jnp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
@@ -184,7 +190,7 @@ def _regression(
     *,
     weighs_mean: bool = False,
 ) -> jax.Array:
-    """A loss of the difference, with the weights and the reduction."""
+    """A loss of each pair, with the weights and the reduction."""
     input, target = _floats(name, input, target)
     if input.shape != target.shape:
         warnings.warn(
@@ -193,7 +199,7 @@ def _regression(
             stacklevel=3,
         )
     if weight is None:
-        return in_opmath(lambda x, y: reduce(loss(x - y), reduction), input, target)
+        return in_opmath(lambda x, y: reduce(loss(x, y), reduction), input, target)
     if jnp.shape(weight) != input.shape:
         raise ValueError(
             f"Weights and input must have the same size, but they have {jnp.shape(weight)} and "
@@ -201,7 +207,7 @@ def _regression(
         )
 
     def weighted(x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
-        value = loss(x - y) * w
+        value = loss(x, y) * w
         if weighs_mean and reduction == "mean":
             return jnp.sum(value) / jnp.sum(w)
         return reduce(value, reduction)

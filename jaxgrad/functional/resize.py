@@ -108,7 +108,7 @@ def interpolate(
 
     def resampled(x: Array) -> Array:
         for axis, (index, weights) in enumerate(taps, start=2):
-            x = jnp.take(x, index, axis)
+            x = jnp.take(x, index, axis, fill_value=0)
             if weights is not None:
                 ones = [1] * (x.ndim - axis - 2)
                 factors = jnp.asarray(weights, x.dtype).reshape(*weights.shape, *ones)
@@ -171,7 +171,7 @@ def _kernel(
 ) -> Callable[[int, int, float | None], tuple[np.ndarray, np.ndarray | None]]:
     """(input size, output size, factor) to indices and weights, each `(output, taps)`.
 
-    Without weights, indices are `(output,)`.
+    Without weights, indices are `(output,)`. An index that is the input's size is no tap.
     """
 
     def ratio(n: int, out: int, factor: float | None, real: type = real) -> np.floating:
@@ -214,8 +214,9 @@ def _kernel(
         index = begin[:, None] + np.arange(max(end - begin))
         far = np.abs((index - centre[:, None] + 0.5) / wide)
         weights = np.maximum(1 - far, 0) if mode == "bilinear" else _cubic(far, -0.5)
-        weights = np.where(index < end[:, None], weights, 0)
-        return np.minimum(index, n - 1), weights / weights.sum(1, keepdims=True)
+        inside = index < end[:, None]
+        weights = np.where(inside, weights, 0)
+        return np.where(inside, index, n), weights / weights.sum(1, keepdims=True)
 
     if antialias:
         return smooth

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath, is_floating
+from ._rule import derivative
 
 
 Array = jax.Array
+KEYS = -0.75  # the parameter of the cubic kernel
 
 
 def grid_sample(
@@ -175,9 +177,13 @@ def _padded(at: Array, n: int, mode: str, align: bool) -> Array:
         return at
     if mode == "reflection":
         at = _reflected(at, *((0, n - 1) if align else (-0.5, n - 0.5)))
-    # On the border too there is no gradient.
-    clipped = jax.lax.stop_gradient(jnp.where(at > 0, jnp.minimum(at, n - 1), 0))
-    return jnp.where((at > 0) & (at < n - 1), at, clipped)
+    return _clipped(at, end=n - 1)
+
+
+# On the border too there is no gradient.
+@derivative(lambda t, _, at, end: t * jnp.where((at > 0) & (at < end), 1, 0))
+def _clipped(at: Array, *, end: int) -> Array:
+    return jnp.where(at > 0, jnp.minimum(at, end), 0)
 
 
 def _reflected(at: Array, low: float, high: float) -> Array:
@@ -205,13 +211,21 @@ def _linear(at: Array) -> Taps:
 
 def _cubic(at: Array) -> Taps:
     low = jnp.floor(at)
-    t, a = at - low, -0.75
-    kernels: list[Callable[[Array], Array]] = [
-        lambda x: ((a * x - 5 * a) * x + 8 * a) * x - 4 * a,
-        lambda x: ((a + 2) * x - (a + 3)) * x * x + 1,
-    ]
-    weights = [kernels[0](t + 1), kernels[1](t), kernels[1](1 - t), kernels[0](2 - t)]
+    t = at - low
+    weights = [_far(t + 1), _near(t), _near(1 - t), _far(2 - t)]
     return [(low + i - 1, w) for i, w in enumerate(weights)]
+
+
+# The kernel of Keys at a distance up to 1, and up to 2. Their derivatives are one factor each: an
+# infinite value would meet itself with both signs in the parts.
+@derivative(lambda t, _, x: t * ((3 * (KEYS + 2) * x - 2 * (KEYS + 3)) * x))
+def _near(x: Array) -> Array:
+    return ((KEYS + 2) * x - (KEYS + 3)) * x * x + 1
+
+
+@derivative(lambda t, _, x: t * ((3 * KEYS * x - 10 * KEYS) * x + 8 * KEYS))
+def _far(x: Array) -> Array:
+    return ((KEYS * x - 5 * KEYS) * x + 8 * KEYS) * x - 4 * KEYS
 
 
 def _bounded(index: Array, n: int, weight: Array) -> tuple[Array, Array, Array]:

@@ -81,8 +81,13 @@ def xlogy(input: Value, other: Value) -> jax.Array:
     return in_opmath(_xlogy, input, other)
 
 
+def _xlogy_by_x(t: Any, _: Any, x: Any, y: Any) -> Any:
+    masked = (x == 0) & (y <= 0)
+    return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log(y))
+
+
 @derivative(
-    lambda t, _, x, y: t * jnp.where((x == 0) & (y <= 0), 0, jnp.log(y)),
+    _xlogy_by_x,
     lambda t, _, x, y: t * (x / y),
 )
 def _xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -143,7 +148,8 @@ def _sinc_derivative(t: Any, _: Any, x: Any, cancels: bool) -> Any:
     pi = math.pi
     z, square = x * pi, x * x * pi
     if cancels:
-        return t * jnp.where(square == 0, 0, (z * jnp.cos(z) - jnp.sin(z)) / square)
+        slope = jnp.where(square == 0, 0, (z * jnp.cos(z) - jnp.sin(z)) / square)
+        return jnp.where(square == 0, 0, t) * slope
     near = jnp.abs(z) < 0.5
     far, small = jnp.where(near, 1, z), jnp.where(near, z, 0)
     slope = jnp.polyval(jnp.asarray(_SERIES[::-1], x.dtype), small * small) * small

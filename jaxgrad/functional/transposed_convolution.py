@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ._arguments import array
 from ._windows import Sizes, at_least, batched, sizes
-from .convolution import _check_bias, _check_weight, _run
+from .convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
 
 
 Array = jax.Array
@@ -135,7 +136,7 @@ def _transposed(
             f"have {w.shape[0]} channels, but got {x.shape[1]} channels instead"
         )
     _check_bias(w, bias, w.shape[1] * groups)
-    pads = []
+    lengths = []
     for size, k, s, d, c, m in zip(
         x.shape[2:], w.shape[2:], strides, dilations, cut, more, strict=True
     ):
@@ -144,29 +145,72 @@ def _transposed(
                 "output padding must be smaller than either stride or dilation, but got "
                 f"output_padding: {m} stride: {s} dilation: {d}"
             )
-        low = d * (k - 1) - c
-        pads.append((low, low + m))
-        if (size - 1) * s + 1 + 2 * low + m - d * (k - 1) < 1:
+        lengths.append((size - 1) * s + 1 + d * (k - 1) - 2 * c + m)
+        if lengths[-1] < 1:
             raise RuntimeError(
                 f"Given input size per channel: {size}. Calculated output size per channel: "
-                f"{(size - 1) * s + 1 + 2 * low + m - d * (k - 1)}. Output size is too small"
+                f"{lengths[-1]}. Output size is too small"
             )
 
     def convolved(x: Array, w: Array, *rest: Array) -> Array:
-        kernel = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
-        kernel = jnp.swapaxes(kernel, 1, 2).reshape(-1, w.shape[0] // groups, *w.shape[2:])
-        kernel = jnp.flip(kernel, range(2, kernel.ndim))
-        # XLA aborts on some dilated inputs without padding: it gets one more place, cut off again.
-        wide = [
-            (0, int(s > 1)) if ends == (0, 0) else ends
-            for ends, s in zip(pads, strides, strict=True)
-        ]
-        y = jax.lax.conv_general_dilated(
-            x, kernel, (1,) * places, wide, lhs_dilation=strides, rhs_dilation=dilations,
-            feature_group_count=groups,
-        )  # fmt: skip
-        kept = (n - (ends != given) for n, ends, given in zip(y.shape[2:], pads, wide, strict=True))
-        y = y[:, :, *(slice(n) for n in kept)]
+        if _is_depthwise(x, w, groups):
+            y = _spread_by_taps(x, w, strides, dilations, cut, lengths)
+        else:
+            y = _spread(x, w, strides, dilations, cut, lengths, groups)
         return y + rest[0].reshape(-1, *[1] * places) if rest else y
 
     return _run(convolved, x, w, bias, had_batch)
+
+
+def _spread(
+    x: Array,
+    w: Array,
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    cut: tuple[int, ...],
+    lengths: list[int],
+    groups: int,
+) -> Array:
+    kernel = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
+    kernel = jnp.swapaxes(kernel, 1, 2).reshape(-1, w.shape[0] // groups, *w.shape[2:])
+    kernel = jnp.flip(kernel, range(2, kernel.ndim))
+    pads, starts = [], []
+    for size, k, s, d, c, n in zip(
+        x.shape[2:], w.shape[2:], strides, dilations, cut, lengths, strict=True
+    ):
+        # In float64 what is cut off is computed: its gradient's zeros meet the weights, as torch's.
+        start = c if x.dtype == jnp.float64 else 0
+        low = d * (k - 1) - c + start
+        high = max(low, n + start - low - (size - 1) * s - 1 + d * (k - 1))
+        # XLA aborts on some dilated inputs without padding: it gets one more place, cut off again.
+        pads.append((low, high + int(low == high == 0 and s > 1)))
+        starts.append(start)
+    y = jax.lax.conv_general_dilated(
+        x, kernel, (1,) * len(strides), pads, lhs_dilation=strides, rhs_dilation=dilations,
+        feature_group_count=groups,
+    )  # fmt: skip
+    if x.dtype == jnp.float64:
+        y = jax.lax.optimization_barrier(y)
+    return y[:, :, *(slice(at, at + n) for at, n in zip(starts, lengths, strict=True))]
+
+
+def _spread_by_taps(
+    x: Array,
+    w: Array,
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    cut: tuple[int, ...],
+    lengths: list[int],
+) -> Array:
+    """One product for each element of the kernels."""
+    y = jnp.zeros((), x.dtype)
+    for tap in np.ndindex(w.shape[2:]):
+        part = x[:, :, None] * _tap(w, tap, x.shape[1])
+        ends = []
+        for size, k, s, d, c, n in zip(
+            x.shape[2:], tap, strides, dilations, cut, lengths, strict=True
+        ):
+            low = d * k - c
+            ends.append((low, n - low - (size - 1) * s - 1, s - 1))
+        y = y + jax.lax.pad(part, jnp.zeros((), x.dtype), [(0, 0, 0)] * 3 + ends)
+    return y.reshape(x.shape[0], -1, *lengths)

@@ -224,7 +224,8 @@ def _bounded_derivative(t: Any, _: Any, x: Any, p: float, axes: Any, bound: floa
     size, pull = jax.vjp(lambda x: p_norm(x, p=p, axes=axes, keepdim=True), x)
     (slope,) = pull(jnp.ones_like(size))
     over, inverse = size > bound, 1 / (size + 1e-7)
-    along = jnp.sum(jnp.where(over, slope, 0) * t, axes, keepdims=True).real
+    turned = jnp.where(over, t, 0) * jnp.where(over, slope, 0)
+    along = jnp.sum(turned, axes, keepdims=True).real
     scale = jnp.where(over, bound * inverse, 1)
     return t * scale - jnp.where(over, x * (scale * inverse), 0) * along
 

@@ -29,8 +29,9 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
 
 
 @derivative(
-    lambda t, *rest: t * (1 - rest[-1]),
-    lambda t, *rest: t * rest[-1],
+    # Each element by itself, then summed where it was broadcast: inf and -inf make NaN.
+    lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * (1 - rest[-1]),
+    lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * rest[-1],
     lambda t, _, x, end, __: t * (end - x),
 )
 def _lerp(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:

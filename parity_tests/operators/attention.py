@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats, masks
 
 
@@ -44,6 +44,14 @@ def _natural(q, k, v, attn_mask=None, is_causal=False):
             call(np.ones((1, 3, 2, 2)), *[np.ones((1, 2, 2, 2))] * 2, enable_gqa=True),
             RuntimeError, "must divide", "they are 2 and 3",
         ),
+    ],
+    deviations=[
+        Deviation(
+            call([[[[nan]]]], [[[[1.0]]]], [[[[2.0]]]]),
+            {"forward/0": (0.0, nan)},
+            "torch's fused kernel has 0 for scores of NaN with fewer than 8 keys (float64), NaN "
+            "with 8, with a mask and in its math backend",
+        )
     ],
     natural={"jax.nn.dot_product_attention(q, k, v)": lambda *a, **k: (
         _natural(*a, **k) if a[0].ndim == 4 else a[2] * 1.0)},

@@ -76,6 +76,7 @@ def _natural_transpose(x, w, *_, stride=1, **__):
         call(SIGNAL, KERNEL, stride=2, padding=1),
         call([[[1.0, inf, nan, 0.0, 0.0]]], [[[1.0, 0.0]]]),
         call([[[1.0, 2.0, 3.0]]], [[[inf, 1.0, 2.0]]], padding=1),
+        call([[[1.0, 2.0, 3.0]]], [[[inf]]], padding=1),
         call(np.zeros((0, 2, 5)), WEIGHT),
     ],
     raises=[
@@ -100,7 +101,16 @@ def conv1d(draw):
     return _conv(draw, 1)
 
 
-@operator("conv2d", dtypes=KINDS, source="P076")
+@operator(
+    "conv2d",
+    points=[
+        call(np.ones((1, 1, 2, 2)), [[[[inf]]]], padding=1),
+        # What is not finite stays in its group.
+        call([[[[1.0, nan, 2.0]], [[1.0, 2.0, 3.0]]]], [[[[1.0, inf]]], [[[3.0, 4.0]]]], groups=2),
+    ],
+    dtypes=KINDS,
+    source="P076",
+)
 def conv2d(draw):
     return _conv(draw, 2)
 
@@ -116,6 +126,8 @@ def conv3d(draw):
         call(SIGNAL, KERNEL),
         call(SIGNAL, KERNEL, stride=2, padding=1, output_padding=1),
         call(SIGNAL, KERNEL, padding=2),
+        call(SIGNAL, [[[inf, 10.0, nan]]], padding=1),
+        call([[[1.0, nan], [1.0, 2.0]]], [[[1.0, inf]], [[3.0, 4.0]]], padding=1, groups=2),
     ],
     raises=[
         Raises(

@@ -13,6 +13,7 @@ SCORES = np.asarray(np.sin(np.arange(24.0)).reshape(4, 2, 3))
 LOG_PROBS = SCORES - np.log(np.sum(np.exp(SCORES), -1, keepdims=True))
 LABELS, LENGTHS, SIZES = np.array([[1, 2], [1, 1]]), np.array([4, 3]), np.array([2, 2])
 UNIFORM = np.full((2, 1, 2), -np.log(2))
+IMPOSSIBLE = np.array([[[-np.inf, 0.0]], [[-1.0, -0.5]]])
 NONE = {"reduction": "none"}
 
 
@@ -57,7 +58,25 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
                 )
             },
             "torch's is the gradient by logits in front of a log_softmax",
-        )
+        ),
+        Deviation(
+            call(IMPOSSIBLE, np.array([[1]]), np.array([2]), np.array([1]), **NONE),
+            {
+                "gradient/0": (
+                    [[[np.nan, 0.0]], [[-0.009661227626703073, -0.01592867148922117]]],
+                    [[[0.0, -1.0]], [[-0.37754066879814546, -0.6224593312018546]]],
+                )
+            },
+            "torch takes -inf from -inf by a label without probability; and as above",
+        ),
+        Deviation(
+            call(-IMPOSSIBLE[:1], np.array([[1]]), np.array([1]), np.array([0]), **NONE),
+            {
+                "forward/0": (-np.inf, np.nan),
+                "gradient/0": ([[[np.nan, 1.0]]], np.nan),
+            },
+            "inf is no log-probability: ours takes inf from inf",
+        ),
     ],
     natural={"jnp.mean(optax.ctc_loss(...))": _optax},
     source="P097 P098 P099",

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats, masks
 
 
-inf = np.inf
+inf, nan = np.inf, np.nan
 
 
 def small(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
@@ -39,6 +39,28 @@ def _bad(*args: Any, words: str, error: Any = AssertionError, **kwargs: Any) -> 
         _bad(X, X, X[:1], 2, 1, *TAIL, words="does not match value"),
         _bad(X, X, X, 2, 1, *TAIL, is_causal=True, words="Need attn_mask", error=RuntimeError),
         _bad(X, X, X, 2, 1, *TAIL, attn_mask=MASKED[:1], words="but should be", error=RuntimeError),
+    ],
+    deviations=[
+        Deviation(
+            call(
+                [[nan]],
+                [[1.0]],
+                [[1.0]],
+                1,
+                1,
+                [[1.0], [2.0], [3.0]],
+                None,
+                None,
+                None,
+                False,
+                0.0,
+                [[2.0]],
+                [1.0],
+                need_weights=False,
+            ),
+            {"forward/0": (1.0, nan), "gradient/11": (0.0, nan)},
+            "torch's fused kernel has 0 for scores of NaN, see scaled_dot_product_attention",
+        )
     ],
 )
 def multi_head_attention_forward(draw):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats, shapes
 
 
@@ -95,6 +95,12 @@ def rms_norm(draw):
     return call(draw(floats(shape)), dims, weight, draw(st.sampled_from([None, 1e-3])))
 
 
+FOLDED = (
+    "torch's kernel folds mean, variance and weight into a factor and a shift, inf - inf; ours "
+    "centres first, as torch's layer_norm does"
+)
+
+
 @operator(
     "group_norm",
     points=[
@@ -108,6 +114,13 @@ def rms_norm(draw):
         Raises(call(np.ones((1, 2)), 2), ValueError, "more than 1 value", "more than 1 value"),
         Raises(call(np.ones(3), 1), RuntimeError, "at least 2", "at least 2"),
         Raises(call(ONES, 2, np.ones(3)), RuntimeError, "number of channels", "4 elements not 3"),
+    ],
+    deviations=[
+        Deviation(
+            call([[1.0, 2.0, 6.0]], 1, [inf, inf, inf]),
+            {"forward/0": (nan, [[-inf, -inf, inf]])},
+            FOLDED,
+        )
     ],
     natural={
         "flax.linen.GroupNorm(1)(x)": lambda x, groups: _flax(
@@ -160,6 +173,17 @@ def _flax_batch_norm(x, *rest, training=True, **__):
         ),
         Raises(call(np.ones(3), None, None, training=True), IndexError, "Dimension", "(N, C, ...)"),
     ],
+    deviations=[
+        Deviation(
+            call([[1.0], [2.0], [6.0]], None, None, [inf], training=True),
+            {
+                "forward/0": (nan, [[-inf], [-inf], [inf]]),
+                "gradient/0": ([[-inf], [inf], [-inf]], nan),
+                "second/0": ([[inf], [-inf], [inf]], nan),
+            },
+            FOLDED,
+        )
+    ],
     natural={"flax.linen.BatchNorm()(x)": _flax_batch_norm},
     source="P111 P112 P113",
 )  # fmt: skip
@@ -196,6 +220,17 @@ def _torch_instance_norm(input, running_mean=None, running_var=None, *args, **kw
         Raises(
             call(ONES, use_input_stats=False), RuntimeError, "to be defined when", "to be defined"
         ),
+    ],
+    deviations=[
+        Deviation(
+            call([[[1.0, 2.0, 6.0]]], None, None, [inf]),
+            {
+                "forward/0": (nan, [[[-inf, -inf, inf]]]),
+                "gradient/0": ([[[-inf, inf, -inf]]], nan),
+                "second/0": ([[[inf, -inf, inf]]], nan),
+            },
+            FOLDED,
+        )
     ],
     source="P108 P114",
 )

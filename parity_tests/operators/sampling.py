@@ -5,10 +5,13 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats
 
 
+inf, nan = np.inf, np.nan
+COLUMN = np.array([[[[1.0, inf, 2.0], [3.0, inf, 4.0]]]])
+COLUMNS = np.array([[[[0.256640625, -1.579921875, -1.758515625], [0.16875, -0.73875, 3.07125]]]])
 IMAGE = np.array([[[[1.0, 2.0, 4.0], [8.0, 16.0, 32.0], [64.0, 128.0, 256.0]]]])
 PLACES = np.array([[[[0.5, -0.5], [1.0, -1.0], [0.0, 0.0], [-1.0, 0.25], [1.5, 0.3], [-3.0, 2.7]]]])
 
@@ -42,6 +45,19 @@ def _natural(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False
         ),
         Raises(call(IMAGE, PLACES[..., :1]), RuntimeError, "last dimension", "last dimension"),
         Raises(call(IMAGE[0], PLACES), RuntimeError, "grid_sampler()", "4D or 5D"),
+    ],
+    deviations=[
+        Deviation(
+            call(COLUMN, [[[[0.5, 0.1], [nan, 0.1]]]], "bicubic", "zeros", False),
+            {"second/0": (np.where([1, 0, 1], nan, COLUMNS), COLUMNS)},
+            "torch's double backward gives the elements at the border 0 times the weight of a "
+            "place outside",
+        ),
+        Deviation(
+            call([[[[inf, 1.0], [3.0, 4.0]]]], [[[[-1.25, 0.25]]]], "bilinear", "zeros", False),
+            {"second/1": (nan, -inf)},
+            "torch's double backward takes 0 times the first element for what is outside",
+        ),
     ],
     dtypes=("float64", "float32"),
     natural={"map_coordinates(x, places, ...)": _natural},
