@@ -202,7 +202,10 @@ def test_betas_that_are_tensors(name, dtype):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("name", ["adamw", "nadam", "radam", "asgd"])
 def test_parameters_that_are_not_finite(name, dtype):
-    """An infinite parameter that decays stays infinite, and a NaN stays one."""
+    """An infinite parameter that decays stays infinite, and a NaN stays one.
+
+    But for `update` of AdamW and NAdam, whose flops are optax's: there it is NaN.
+    """
     options: dict[str, Any] = {
         "adamw": {"lr": 0.1, "weight_decay": 0.5},
         "asgd": {"lambd": 0.5},
@@ -213,6 +216,8 @@ def test_parameters_that_are_not_finite(name, dtype):
     for exact, as_optax in ((True, False), (False, False), (False, True)):
         tx = make(name, **options, exact=exact)
         ours = optimizers.run_jax(tx, params, grads, as_optax=as_optax)[0]
+        if as_optax and name in ("adamw", "nadam") and dtype in ("float32", "float64"):
+            theirs = [np.where(np.isfinite(x), x, np.nan) for x in theirs]
 
         rtol = 4 * float(jnp.finfo(dtype).eps)
         for a, b in zip(optimizers.in_float64(ours), optimizers.in_float64(theirs), strict=True):
