@@ -305,6 +305,17 @@ ODD: dict[str, Spec] = {
             milestones=[20, 9],
         ),
     ),
+    "a milestone passed by a scheduler at zero": (
+        "SequentialLR",
+        dict(
+            schedulers=[
+                ("ConstantLR", dict(total_iters=30)),
+                ("StepLR", dict(step_size=3)),
+                ("PolynomialLR", dict(total_iters=5)),
+            ],
+            milestones=[20, 9],
+        ),
+    ),
     "a chain as the second": (
         "SequentialLR",
         dict(
