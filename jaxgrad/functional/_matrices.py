@@ -56,6 +56,12 @@ def _mirrored(x: Array) -> Array:
     return jnp.tril(x) + _adjoint(jnp.tril(x, -1))
 
 
+def _same_batch(a: Array, b: Array) -> tuple[Array, Array]:
+    """Two matrices whose leading dims are broadcast."""
+    batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])
+
+
 def _or_nan(x: Array) -> Array:
     """NaN for matrices with an infinity: LAPACK's singular values of them may never return.
 

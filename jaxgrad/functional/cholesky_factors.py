@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath, require
-from ._matrices import _adjoint, _mirrored, matrix, square
+from ._matrices import _adjoint, _mirrored, _same_batch, matrix, square
 from ._rule import derivative
 
 
@@ -116,12 +116,7 @@ def cholesky_solve(
         )
     L = _adjoint(L) if upper else L
 
-    def solution(B: Array, L: Array) -> Array:
-        batch = jnp.broadcast_shapes(B.shape[:-2], L.shape[:-2])
-        B, L = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (B, L))
-        return _solved(B, L, filled=torch_gradient)
-
-    return in_opmath(solution, B, L)
+    return in_opmath(lambda B, L: _solved(*_same_batch(B, L), filled=torch_gradient), B, L)
 
 
 def _solved(B: Array, L: Array, *, filled: bool) -> Array:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax.lax.linalg import lu_pivots_to_permutation, triangular_solve
 
 from ._arguments import array, in_opmath, promoted, require
-from ._matrices import _adjoint, matrix, square
+from ._matrices import _adjoint, _same_batch, matrix, square
 from ._rule import derivative
 
 
@@ -206,9 +206,8 @@ def lu_solve(
 
 
 def _lu_solved(LU: Array, rows: Array, B: Array, adjoint: bool) -> Array:
-    batch = jnp.broadcast_shapes(LU.shape[:-2], B.shape[:-2])
-    LU, B = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (LU, B))
-    rows = jnp.broadcast_to(rows, (*batch, rows.shape[-1]))
+    LU, B = _same_batch(LU, B)
+    rows = jnp.broadcast_to(rows, (*LU.shape[:-2], rows.shape[-1]))
     return _by_factors(LU, B, rows, adjoint=adjoint)
 
 

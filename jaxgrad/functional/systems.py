@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
-from ._matrices import _regular, matrix, square
+from ._matrices import _regular, _same_batch, matrix, square
 from ._rule import derivative
 from .inverses import matrix_rank, pinv
 
@@ -65,10 +65,7 @@ def _solve(name: str, A: Array, B: Array, left: bool) -> Array:
         b = b[..., None] if vector else b
         if not left and not vector:
             a, b = jnp.swapaxes(a, -1, -2), jnp.swapaxes(b, -1, -2)
-        batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        x = jnp.linalg.solve(
-            jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])
-        )
+        x = jnp.linalg.solve(*_same_batch(a, b))
         if vector:
             return x[..., 0]
         return x if left else jnp.swapaxes(x, -1, -2)
@@ -98,10 +95,9 @@ def solve_triangular(
             "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
             f"{'AX = B' if left else 'XA = B'}: {list(A.shape)} and {list(B.shape)}"
         )
-    batch = jnp.broadcast_shapes(A.shape[:-2], B.shape[:-2])
 
     def solution(a: Array, b: Array) -> Array:
-        a, b = (jnp.broadcast_to(x, batch + x.shape[-2:]) for x in (a, b))
+        a, b = _same_batch(a, b)
         return _triangular(a, b, upper=upper, left=left, unit=unitriangular)
 
     return in_opmath(solution, A, B)

@@ -25,7 +25,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     step = state.step + 1
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
-            param = ops.decay(param, h.lr * h.weight_decay, finite=grad.dtype.itemsize > 2)
+            param = ops.decay(param, h.lr * h.weight_decay, finite=True)
         else:
             grad = ops.add(grad, param, h.weight_decay)
 

@@ -37,8 +37,13 @@ class Displaced:
         return self + -other
 
     def becoming(self, end: jax.Array, finite: bool) -> Displaced:
-        """On its way to `end`; unless it is `finite`, an infinity does not move."""
-        start = self.start if finite else lax.clamp(-self.limit, self.start, self.limit)
+        """On its way to `end`; unless it is `finite`, an infinity does not move.
+
+        A number of half precision may always become one.
+        """
+        half = self.limit < jnp.finfo(self.start.dtype).max
+        clamped = half or not finite
+        start = lax.clamp(-self.limit, self.start, self.limit) if clamped else self.start
         return Displaced(self.start, end - start, self.limit)
 
     @property

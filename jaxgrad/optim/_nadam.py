@@ -33,10 +33,10 @@ def _one(param: Any) -> jax.Array:
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[Any, NAdamState]:
     step = state.step + 1
-    t, wide = ops.double(step), grad.dtype.itemsize > 2
+    t = ops.double(step)
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
-            param = ops.decay(param, h.lr * h.weight_decay, finite=wide)
+            param = ops.decay(param, h.lr * h.weight_decay, finite=True)
         else:
             grad = ops.add(grad, param, h.weight_decay)
 
@@ -50,7 +50,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
     product = ops.double(mu_product)
     param = ops.addcdiv(param, grad, denom, -h.lr * (1.0 - mu) / (1.0 - product))
-    param = ops.settled(param, finite=wide)
+    param = ops.settled(param, finite=True)
     param = ops.addcdiv(param, exp_avg, denom, -h.lr * mu_next / (1.0 - product * mu_next))
     return param, NAdamState(step, mu_product, exp_avg, exp_avg_sq)
 

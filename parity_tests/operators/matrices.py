@@ -21,6 +21,15 @@ COFACTORS = [[4.0, 4.0, -4.0], [-2.0, -2.0, 2.0], [0.0, 0.0, 0.0]]
 R, V, EYE = np.ones((2, 3)), np.ones(3), np.eye(2)
 INFINITE = [[inf, 1.0], [inf, 2.0]]
 LAPACKS = "below an infinite pivot JAX's LAPACK (OpenBLAS) has 0, torch's (MKL) inf / inf, NaN"
+SOLVED_BY_INFINITE = Deviation(
+    call(INFINITE, [[1.0], [2.0]]),
+    {
+        "forward/0": (nan, [[0.0], [1.0]]),
+        "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
+        "gradient/1": (nan, [[0.0], [1.0]]),
+    },
+    LAPACKS,
+)
 
 
 def _bad(*args: Any, words: str, **kwargs: Any) -> Raises:
@@ -168,17 +177,7 @@ def pinv(draw):
 
 @operator(
     "linalg.solve",
-    deviations=[
-        Deviation(
-            call(INFINITE, [[1.0], [2.0]]),
-            {
-                "forward/0": (nan, [[0.0], [1.0]]),
-                "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
-                "gradient/1": (nan, [[0.0], [1.0]]),
-            },
-            LAPACKS,
-        )
-    ],
+    deviations=[SOLVED_BY_INFINITE],
     raises=[
         _bad(SINGULAR, V, words="because the input matrix is singular"),
         _bad(EYE, V, words="Incompatible shapes of A and B"),

@@ -10,7 +10,7 @@ from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats
 from parity_tests.operators.decompositions import DEPENDENT, DIVIDED, ZEROS, _distinct
 from parity_tests.operators.factors import OF_INFINITE
-from parity_tests.operators.matrices import INFINITE, LAPACKS, inf, nan
+from parity_tests.operators.matrices import INFINITE, LAPACKS, SOLVED_BY_INFINITE, inf, nan
 
 
 WIDE = ("float64", "float32")
@@ -54,17 +54,7 @@ def inv_ex(draw):
 @operator(
     "linalg.solve_ex",
     dtypes=WIDE,
-    deviations=[
-        Deviation(
-            call(INFINITE, [[1.0], [2.0]]),
-            {
-                "forward/0": (nan, [[0.0], [1.0]]),
-                "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
-                "gradient/1": (nan, [[0.0], [1.0]]),
-            },
-            LAPACKS,
-        )
-    ],
+    deviations=[SOLVED_BY_INFINITE],
     raises=[
         Raises(call(SINGULAR, np.ones(2), check_errors=True), RuntimeError, "solver failed",
                "solver failed (info=2)"),
