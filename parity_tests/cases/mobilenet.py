@@ -150,16 +150,16 @@ def _is_buffer(name: str) -> bool:
 
 
 @functools.cache
-def _network() -> tuple[dict[str, np.ndarray], np.ndarray]:
+def _network(size: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
     """Weights and images for which no unit is within rounding of a kink of ReLU6.
 
-    Of 27 million units some always are; in float32 they would take one branch in torch and the
+    Of millions of units some always are; in float32 they would take one branch in torch and the
     other here, and a gradient would be off by a whole unit. So each channel's bias is moved, by
     at most 0.2, to where its nearest unit is furthest from 0 and from 6: 4e-5 away or more.
     """
     rng = np.random.default_rng(0)
     weights = {name: np.asarray(draw.sample(rng)) for name, draw in _state_dict().items()}
-    images = rng.standard_normal((4, 3, 224, 224))
+    images = rng.standard_normal((4, 3, size, size))
     shifts = np.linspace(-0.2, 0.2, 17)
 
     @jax.jit
@@ -226,22 +226,22 @@ def _one_step(
     }
 
 
-def _of_network(name: str, drawn: Draw) -> Draw:
-    return dataclasses.replace(drawn, sample=lambda rng: _network()[0][name])
+def _inputs(size: int) -> dict[str, Any]:
+    def of_network(name: str, drawn: Draw) -> Draw:
+        return dataclasses.replace(drawn, sample=lambda rng: _network(size)[0][name])
 
-
-INPUTS = dict(
-    weights={name: _of_network(name, drawn) for name, drawn in _state_dict().items()},
-    classifier=linear(LAST, 2),
-    mask=bernoulli(4, LAST, p=KEEP),
-    x=Draw(lambda rng: _network()[1]),
-    y=integers(4, high=2),
-)
+    return dict(
+        weights={name: of_network(name, drawn) for name, drawn in _state_dict().items()},
+        classifier=linear(LAST, 2),
+        mask=bernoulli(4, LAST, p=KEEP),
+        x=Draw(lambda rng: _network(size)[1]),
+        y=integers(4, high=2),
+    )
 
 
 @case(
     source="S1-07",
-    inputs=INPUTS,
+    inputs=_inputs(224),  # as in the document
     idiom=("p.requires_grad = False", "jaxgrad.partition(params, predicate)"),
     control=dict(requires_grad=also_last_block),
     heavy=True,
@@ -254,7 +254,7 @@ def freeze(weights, classifier, mask, x, y, *, requires_grad=only_classifier):
 
 @case(
     source="S1-07",
-    inputs=INPUTS,
+    inputs=_inputs(96),  # the same network in a fifth of the time
     idiom=("loss.backward()", "jax.grad(loss)(params)"),
     control=dict(requires_grad=only_classifier),
     heavy=True,
