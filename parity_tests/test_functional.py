@@ -228,6 +228,41 @@ def test_a_boolean_mask_of_attention_is_added():
     np.testing.assert_array_equal(ours, wanted)
 
 
+def test_equal_eigenvalues_have_one_gradient_in_sum():
+    """That of each depends on the basis, which torch's LAPACK and JAX's choose differently."""
+    ones, equal = np.ones((3, 3)), np.array([1.0, 1.0, 0.0])
+    x, cotangent = to_torch([ones, equal])
+    (wanted,) = torch.autograd.grad(torch.linalg.eigvalsh(x.requires_grad_()), x, cotangent)
+    _, pull = jax.vjp(functional.linalg.eigvalsh, jnp.asarray(ones))
+
+    np.testing.assert_allclose(pull(jnp.asarray(equal))[0], wanted, atol=1e-14)
+    np.testing.assert_allclose(wanted, np.eye(3) - ones / 3, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "params"),
+    [
+        ("gamma", [1.0], ([0.0], [1.0, 2.0])),
+        ("inverse_gamma", [1.0], ([0.0], [1.0, 2.0])),
+        ("negative_binomial", [1.0], ([0.0], [0.5, 0.25])),
+        ("poisson", [np.inf], ([1.0, 2.0],)),
+    ],
+)
+def test_infinite_slopes_are_summed_element_by_element(name, value, params):
+    """inf and -inf of two elements make NaN where the parameter was broadcast, as in torch."""
+    args, cotangent = [np.array(x) for x in (value, *params)], np.array([1.0, -3.0])
+    name, infinite = f"distributions.{name}_log_prob", int(name != "poisson")
+    tensors = [x.requires_grad_() for x in to_torch(args)]
+    wanted = torch.autograd.grad(
+        torch_side(OPERATORS[name])(*tensors), tensors, to_torch([cotangent])[0]
+    )
+    _, pull = jax.vjp(PUBLIC[name], *map(jnp.asarray, args))
+
+    assert wanted[infinite].isnan().all()
+    for ours, theirs in zip(pull(jnp.asarray(cotangent)), wanted, strict=True):
+        np.testing.assert_allclose(ours, theirs)
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floating
-from ._parameters import _floats, _one
+from ._parameters import _expanded, _floats, _one
 from .binary_losses import binary_cross_entropy_with_logits
 from .bounds import clamp
 from .gammas import lgamma
@@ -36,7 +36,7 @@ def poisson_log_prob(value: Array, rate: Value) -> Array:
 
     Torch: `torch.distributions.Poisson`.
     """
-    x, rate = _floats(array(value, "value"), rate)
+    x, rate = _expanded(*_floats(array(value, "value"), rate))
     return xlogy(x, rate) - rate - lgamma(x + 1)
 
 
@@ -118,6 +118,7 @@ def binomial_log_prob(
     """
     logits = _logits("binomial_log_prob", probs, logits)
     x, n, logits = _floats(array(value, "value"), total_count, logits)
+    n, logits = _expanded(n, logits)
     positive = (clamp(logits, min=0) + logits - clamp(logits, max=0)) / 2
     normalizer = n * positive + n * log1p(exp(-abs(logits))) - lgamma(n + 1)
     return x * logits - lgamma(x + 1) - lgamma(n - x + 1) - normalizer
@@ -149,6 +150,7 @@ def negative_binomial_log_prob(
     """
     logits = _logits("negative_binomial_log_prob", probs, logits)
     x, n, logits = _floats(array(value, "value"), total_count, logits)
+    n, logits = _expanded(n, logits)
     power = n * logsigmoid(-logits) + x * logsigmoid(logits)
     normalizer = -lgamma(n + x) + lgamma(x + 1) + lgamma(n)
     return power - jnp.where(n + x == 0, 0, normalizer)

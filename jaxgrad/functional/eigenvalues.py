@@ -1,7 +1,8 @@
 """Eigenvalues and eigenvectors: which triangle is read, and torch's gradients.
 
 Eigenvectors are known up to a sign (a phase): a gradient means something where the loss does not
-depend on it.
+depend on it. Of equal eigenvalues they are any basis, LAPACK's choice, and so are the gradients of
+those eigenvalues; that of their sum is the same for all bases.
 """
 
 from __future__ import annotations

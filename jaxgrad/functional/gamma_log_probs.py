@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._parameters import _floats
+from ._parameters import _expanded, _floats
 from .gammas import lgamma
 from .logarithms import log
 from .singularities import xlogy
@@ -44,6 +44,7 @@ def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
     Torch: `torch.distributions.Gamma`.
     """
     x, a, rate = _floats(array(value, "value"), concentration, rate)
+    a, rate = _expanded(a, rate)
     return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
 
 
@@ -57,8 +58,8 @@ def beta_log_prob(value: Array, concentration1: Value, concentration0: Value) ->
 
     Torch: `torch.distributions.Beta`.
     """
-    x, a, b = jnp.broadcast_arrays(*_floats(array(value, "value"), concentration1, concentration0))
-    return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack([a, b], -1))
+    x, a, b = _floats(array(value, "value"), concentration1, concentration0)
+    return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack(_expanded(a, b), -1))
 
 
 def dirichlet_log_prob(value: Array, concentration: Array) -> Array:

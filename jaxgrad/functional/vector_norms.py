@@ -18,6 +18,7 @@ from ._arguments import (
     is_floating,
 )
 from ._rule import derivative
+from .arithmetic import _quotient
 from .bounds import _clamp_min
 from .signs import _sign
 
@@ -184,7 +185,7 @@ def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12
 
     def unit(x: jax.Array) -> jax.Array:
         size = p_norm(x, p=float(p), axes=axes, keepdim=True)
-        return x / _clamp_min(size, jnp.asarray(eps, size.dtype))
+        return _quotient(x, _clamp_min(size, jnp.asarray(eps, size.dtype)))
 
     return in_opmath(unit, input)
 

@@ -9,11 +9,11 @@ import torch.distributions as td
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import Sample, call, operator
+from parity_tests.operators import Deviation, Sample, call, operator
 from parity_tests.operators._draw import broadcast, floats, integers
 
 
-inf = np.inf
+inf, nan = np.inf, np.nan
 ANY, POSITIVE, UNIT = (-2.0, 2.0), (0.3, 3.0), (0.1, 0.9)
 Range = tuple[float, float] | int
 WIDE = ("float64", "float32")
@@ -25,6 +25,11 @@ GAMMAS = {
 ALMOST = "the normalizing constant near 1/2 is the log of 0 / 0, all but exactly"
 NEAR_HALF = {"float32": Tolerance(2e-3, ALMOST), "float64": Tolerance(1e-9, ALMOST)}
 OF_HALF = ("continuous_bernoulli",)
+SCALE_0 = Deviation(
+    call([1.0], [2.0], [-0.0]),
+    {"tangent/0": (inf, nan)},
+    "torch's forward mode of a quotient is (dx - out dy) / y, its gradient -x / y / y",
+)
 SERIES = [call([0.5, 0.5], [0.4, 0.8], lims=(0.3, 0.7))]
 OF_LOGITS = ("geometric", "bernoulli", "binomial", "negative_binomial", "continuous_bernoulli",
              "relaxed_bernoulli")  # fmt: skip
@@ -137,6 +142,7 @@ for name, made, ranges, points in (
         torch=_log_prob(made),
         elementwise=True,
         points=[call(*points), *SERIES] if name in OF_HALF else [call(*points)],
+        deviations=[SCALE_0] if name == "laplace" else [],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else NEAR_HALF if name in OF_HALF else {},
     )(_drawn(ranges, logits=name in OF_LOGITS, large=name in OF_GAMMAS))
