@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
+from ._kinds import refuse
 from ._products import _batches, _check_matrix_vector, _exact, _fits
 from ._rule import derivative
 
@@ -29,6 +30,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
 
     Torch: `torch.addmm`.
     """
+    refuse("addmm", "bool", input, mat1, mat2)
     x, y = array(mat1, "mat1"), array(mat2, "mat2")
     for name, z in (("mat1", x), ("mat2", y)):
         if z.ndim != 2:
@@ -50,6 +52,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
 
     Torch: `torch.addmv`.
     """
+    refuse("addmv", "bool", input, mat, vec)
     x, y = array(mat, "mat"), array(vec, "vec")
     _check_matrix_vector(x, y)
     return _added(jnp.matmul, input, x, y, beta, alpha)
@@ -68,6 +71,7 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: floa
 
     Torch: `torch.addr`.
     """
+    refuse("addr", "bool integer", input, vec1, vec2)
     x, y = array(vec1, "vec1"), array(vec2, "vec2")
     for name, z in (("vec1", x), ("vec2", y)):
         if z.ndim != 1:
@@ -90,6 +94,7 @@ def baddbmm(
 
     Torch: `torch.baddbmm`.
     """
+    refuse("baddbmm", "bool", input, batch1, batch2)
     x, y = _batches(batch1, batch2, ("batch1", "batch2"))
     return _added(jnp.matmul, input, x, y, beta, alpha)
 
@@ -109,6 +114,7 @@ def addbmm(
 
     Torch: `torch.addbmm`.
     """
+    refuse("addbmm", "bool", input, batch1, batch2)
     x, y = _batches(batch1, batch2, ("batch1", "batch2"))
     return _added(_summed, input, x, y, beta, alpha)
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, together
+from ._kinds import refuse
 from ._rule import derivative, not_differentiable
 from .rounding import _floor_quotient
 
@@ -149,6 +150,7 @@ def deg2rad(input: jax.Array) -> jax.Array:
 
     Torch: `torch.deg2rad`.
     """
+    refuse("deg2rad", "complex", input)
     return in_opmath(lambda x: x * (math.pi / 180), array(input))
 
 
@@ -162,6 +164,7 @@ def rad2deg(input: jax.Array) -> jax.Array:
 
     Torch: `torch.rad2deg`.
     """
+    refuse("rad2deg", "complex", input)
     return in_opmath(lambda x: x * (180 / math.pi), array(input))
 
 

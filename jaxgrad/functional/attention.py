@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 from .dropouts import dropout
 
@@ -59,6 +60,7 @@ def scaled_dot_product_attention(
            the mean of all values; with a bias of -inf NaN).
         2. float64 is computed in float64 (`jax.nn.dot_product_attention`: float32).
     """
+    refuse("scaled_dot_product_attention", "complex", query, key, value, attn_mask)
     query, key, value = array(query, "query"), array(key, "key"), array(value, "value")
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(

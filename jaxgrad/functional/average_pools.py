@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from ._windows import Sizes, _out_sizes, _windows, batched
 
 
@@ -46,6 +47,7 @@ def avg_pool1d(
         1. With `ceil_mode` the last window is divided by what it covers (padding by hand: by the
            kernel).
     """
+    refuse("avg_pool1d", "bool complex", input)
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
@@ -70,6 +72,7 @@ def avg_pool2d(
 
     Torch: `torch.nn.functional.avg_pool2d`.
     """
+    refuse("avg_pool2d", "bool complex", input)
     return _avg_pool(
         2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -96,6 +99,7 @@ def avg_pool3d(
 
     Torch: `torch.nn.functional.avg_pool3d`.
     """
+    refuse("avg_pool3d", "bool complex", input)
     return _avg_pool(
         3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )

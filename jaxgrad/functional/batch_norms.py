@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import DEFAULT, HALF, array
+from ._kinds import refuse
 from ._normalization import (
     _affine,
     _check_channels,
@@ -73,6 +74,7 @@ def batch_norm(
         1. `momentum` weighs the batch (flax: what was there), the running variance is unbiased
            (flax: biased), and one value a channel is an error (flax: output and gradient are 0).
     """
+    refuse("batch_norm", "complex", input, running_mean, running_var, weight, bias)
     input = array(input)
     if input.ndim < 2:
         raise IndexError(
@@ -158,6 +160,7 @@ def instance_norm(
     Differs from jax in:
         1. eps is 1e-5 (flax: 1e-6).
     """
+    refuse("instance_norm", "complex", input, running_mean, running_var, weight, bias)
     input = array(input)
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, reduce, require
+from ._kinds import refuse
 from ._losses import EPSILON, _constants, _floats, _scaled
 from ._rule import derivative, not_differentiable
 from .sigmoids import _logsigmoid
@@ -46,6 +47,7 @@ def binary_cross_entropy(
         1. At 0 and 1 the loss is at most 100 and the gradient finite, 1e12 where it is wrong
            (`-log(p)`: inf, NaN).
     """
+    refuse("binary_cross_entropy", "complex", input, target)
     input, target = _floats("binary_cross_entropy", input, target)
     if input.shape != target.shape:
         raise ValueError(
@@ -115,6 +117,7 @@ def binary_cross_entropy_with_logits(
     Differs from jax in:
         1. `optax.sigmoid_binary_cross_entropy` has neither weight.
     """
+    refuse("binary_cross_entropy_with_logits", "complex", input, target)
     input, target = _floats("binary_cross_entropy_with_logits", input, target)
     if input.shape != target.shape:
         raise ValueError(
@@ -204,6 +207,7 @@ def multilabel_soft_margin_loss(
 
     Torch: `torch.nn.functional.multilabel_soft_margin_loss`.
     """
+    refuse("multilabel_soft_margin_loss", "complex", input, target, weight)
 
     def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
         value = -(y * _logsigmoid(x) + (1 - y) * _logsigmoid(-x))

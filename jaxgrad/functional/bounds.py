@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, together
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -34,6 +35,7 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
         1. At a bound the input's gradient is 1 and the bound's 0 (`jnp.clip`: 0.5 each,
            `lax.clamp`: 0).
     """
+    refuse("clamp", "complex", input, min, max)
     input = array(input)
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
@@ -66,6 +68,7 @@ def clamp_min(input: jax.Array, min: Value) -> jax.Array:
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.maximum`: 0.5).
     """
+    refuse("clamp_min", "complex", input, min)
     return _clamp_min(*together(array(input), min))
 
 
@@ -90,6 +93,7 @@ def clamp_max(input: jax.Array, max: Value) -> jax.Array:
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.minimum`: 0.5).
     """
+    refuse("clamp_max", "complex", input, max)
     return _clamp_max(*together(array(input), max))
 
 
@@ -114,6 +118,7 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. Where either is NaN both have gradient 1 (`jnp.maximum`: 0).
     """
+    refuse("maximum", "complex", input, other)
     return _maximum(*together(array(input), array(other, "other")))
 
 
@@ -138,6 +143,7 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. Where either is NaN both have gradient 1 (`jnp.minimum`: 0).
     """
+    refuse("minimum", "complex", input, other)
     return _minimum(*together(array(input), array(other, "other")))
 
 
@@ -162,6 +168,7 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At a tie the first argument has the gradient (`jnp.fmax`: the second).
     """
+    refuse("fmax", "complex", input, other)
     return _fmax(*together(array(input), array(other, "other")))
 
 
@@ -186,6 +193,7 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At a tie the first argument has the gradient (`jnp.fmin`: the second).
     """
+    refuse("fmin", "complex", input, other)
     return _fmin(*together(array(input), array(other, "other")))
 
 

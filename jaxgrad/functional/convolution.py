@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath, is_floating
+from ._kinds import refuse
 from ._windows import Sizes, at_least, batched, sizes
 
 
@@ -49,6 +50,7 @@ def conv1d(
     Differs from jax in:
         1. `padding` is the same on both sides, also with strides (flax's "SAME": more at the end).
     """
+    refuse("conv1d", "bool", input, weight, bias)
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -75,6 +77,7 @@ def conv2d(
 
     Torch: `torch.nn.functional.conv2d`.
     """
+    refuse("conv2d", "bool", input, weight, bias)
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -99,6 +102,7 @@ def conv3d(
 
     Torch: `torch.nn.functional.conv3d`.
     """
+    refuse("conv3d", "bool", input, weight, bias)
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
 

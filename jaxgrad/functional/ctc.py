@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, reduce, require
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -54,6 +55,7 @@ def ctc_loss(
            (`optax.ctc_loss`: about 1e5).
         2. The mean divides by the lengths of the targets (`jnp.mean(optax.ctc_loss(...))`: not).
     """
+    refuse("ctc_loss", "complex", log_probs)
     log_probs, targets = array(log_probs, "log_probs"), array(targets, "targets")
     if not is_floating(log_probs):
         raise RuntimeError(f"log_probs must be of floats, but they are {log_probs.dtype}")

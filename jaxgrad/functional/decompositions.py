@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from ._matrices import _adjoint, _or_nan, matrix
 from ._rule import derivative
 
@@ -191,6 +192,7 @@ def householder_product(A: Array, tau: Array) -> Array:
     Differs from jax in:
         1. It has a gradient (`jax.lax.linalg.householder_product`: NotImplementedError).
     """
+    refuse("linalg.householder_product", "bool integer", A, tau)
     A, tau = array(A), array(tau, "tau")
     name = "torch.linalg.householder_product"
     if A.ndim < 2:

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim
+from ._kinds import refuse
 from .sums import exact, widened
 
 
@@ -89,6 +90,7 @@ def trace(input: Array) -> Array:
 
     Torch: `torch.trace`. `jnp.trace` is the same.
     """
+    refuse("trace", "bool", input)
     input = widened(input, None)
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, canonical_dim, in_opmath, is_floating, result_type
+from ._kinds import refuse
 from ._losses import passing_floor
 from ._rule import derivative
 from .vector_norms import _sgn, p_norm
@@ -31,6 +32,7 @@ def pairwise_distance(
         1. Of equal points the gradient is that at eps (`jnp.linalg.norm(x1 - x2)`: NaN); with
            `eps=0` it is 0.
     """
+    refuse("pairwise_distance", "bool", x1, x2)
     options = {"p": p, "eps": eps, "keepdim": keepdim}
     return in_opmath(_pairwise, array(x1, "x1"), array(x2, "x2"), **options)
 
@@ -100,6 +102,7 @@ def pdist(input: jax.Array, p: float = 2) -> jax.Array:
     Differs from jax in:
         1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
     """
+    refuse("pdist", "complex", input)
     input = array(input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
@@ -143,6 +146,7 @@ def cdist(
     Differs from jax in:
         1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
     """
+    refuse("cdist", "complex", x1, x2)
     del compute_mode
     x1, x2 = array(x1, "x1"), array(x2, "x2")
     for name, x in (("X1", x1), ("X2", x2)):

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_array, is_complex, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 from .powers import pow
 
@@ -59,6 +60,7 @@ def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
         1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)), of two equal
            ones NaN (`jnp.logaddexp2`: 1).
     """
+    refuse("logaddexp2", "bool integer complex", input, other)
     return in_opmath(_logaddexp2, array(input), array(other, "other"))
 
 

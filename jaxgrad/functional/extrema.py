@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import Dim, array, canonical_dim, canonical_dims, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 from .bounds import maximum, minimum
 
@@ -40,6 +41,7 @@ def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
 
     Torch: `torch.amax`.
     """
+    refuse("amax", "complex", input)
     return _extreme("amax", _amax, input, dim, keepdim)
 
 
@@ -57,6 +59,7 @@ def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
 
     Torch: `torch.amin`.
     """
+    refuse("amin", "complex", input)
     return _extreme("amin", _amin, input, dim, keepdim)
 
 
@@ -126,6 +129,7 @@ def aminmax(input: jax.Array, *, dim: int | None = None, keepdim: bool = False) 
 
     Torch: `torch.aminmax`.
     """
+    refuse("aminmax", "complex", input)
     input = array(input)
     if not input.size:
         raise RuntimeError(
@@ -171,6 +175,7 @@ def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         1. Along a dim the first of a tie has the gradient (`jnp.max`: shared).
         2. A NaN has the gradient (`jnp.max`: all are NaN).
     """
+    refuse("max", "complex", input)
     return _chosen("max", input, dim, keepdim)
 
 
@@ -210,6 +215,7 @@ def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         1. Along a dim the first of a tie has the gradient (`jnp.min`: shared).
         2. A NaN has the gradient (`jnp.min`: all are NaN).
     """
+    refuse("min", "complex", input)
     return _chosen("min", input, dim, keepdim)
 
 

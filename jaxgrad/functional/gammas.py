@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from ._rule import derivative, not_differentiable
 
 
@@ -169,6 +170,7 @@ def mvlgamma(input: Array, p: int) -> Array:
 
     Torch: `torch.mvlgamma`, `torch.special.multigammaln`.
     """
+    refuse("mvlgamma", "bool", input)
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, it is {p}")
 
@@ -200,6 +202,7 @@ def igamma(input: Array, other: Array) -> Array:
         1. It raises when it is differentiated by the first argument
            (`jax.scipy.special.gammainc`: a number).
     """
+    refuse("igamma", "bool integer", input, other)
     return in_opmath(_igamma, array(input), array(other, "other"))
 
 
@@ -229,6 +232,7 @@ def igammac(input: Array, other: Array) -> Array:
         1. It raises when it is differentiated by the first argument
            (`jax.scipy.special.gammaincc`: a number).
     """
+    refuse("igammac", "bool integer", input, other)
     return in_opmath(_igammac, array(input), array(other, "other"))
 
 

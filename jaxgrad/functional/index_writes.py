@@ -8,9 +8,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, in_opmath
+from ._arguments import array, canonical_dim
 from .indexing import _from_either_end, _in_range, _mesh
-from .scatters import _written
+from .scatters import _added, _exact, _written
 
 
 Array = jax.Array
@@ -33,7 +33,12 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: flo
     input, source = array(input), array(source, "source")
     at, dim = _slices("index_add_", input, dim, index, source, RuntimeError)
     _in_range(at, input.shape[dim], RuntimeError if input.ndim > 1 else IndexError, dim)
-    return in_opmath(lambda x, y: x.at[_mesh(at, dim)].add(y * alpha), input, source)
+
+    def added(x: Array, y: Array) -> Array:
+        y = y if alpha == 1 else (y * alpha).astype(y.dtype)
+        return _added(x, y, places=_mesh(at, dim))
+
+    return _exact(added, input, source)
 
 
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import DEFAULT, HALF, array, in_opmath
+from ._kinds import refuse
 from ._normalization import (
     _affine,
     _check_channels,
@@ -46,6 +47,7 @@ def layer_norm(
         1. eps is 1e-5 (flax: 1e-6), and the variance is that of the centred values: flax's
            `use_fast_variance=True` loses it where the mean is large.
     """
+    refuse("layer_norm", "complex", input, weight, bias)
     input, normalized_shape = array(input), tuple(normalized_shape)
     dims = _normalized_dims(input, normalized_shape)
     for name, x in (("weight", weight), ("bias", bias)):
@@ -138,6 +140,7 @@ def group_norm(
     Differs from jax in:
         1. eps is 1e-5 (flax: 1e-6).
     """
+    refuse("group_norm", "complex", input, weight, bias)
     input = array(input)
     if input.ndim < 2:
         raise RuntimeError(
@@ -184,6 +187,7 @@ def local_response_norm(
 
     Torch: `torch.nn.functional.local_response_norm`.
     """
+    refuse("local_response_norm", "bool complex", input)
     input = array(input)
     if input.ndim < 3:
         raise ValueError(

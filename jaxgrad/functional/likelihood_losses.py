@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, reduce, require
+from ._kinds import refuse
 from ._losses import _floats, passing_floor
 from .singularities import _xlogy
 
@@ -38,6 +39,7 @@ def kl_div(
     Differs from jax in:
         1. `"mean"` divides by all elements (`optax.losses.kl_divergence` sums over the last dim).
     """
+    refuse("kl_div", "complex", input, target)
     if reduction == "mean":
         warnings.warn(
             "reduction='mean' divides by the number of elements; 'batchmean' divides by the batch "
@@ -87,6 +89,7 @@ def gaussian_nll_loss(
     Differs from jax in:
         1. Below eps the gradient by the variance is that at eps (`jnp.maximum(var, eps)`: 0).
     """
+    refuse("gaussian_nll_loss", "complex", input, target, var)
     input, target = _floats("gaussian_nll_loss", input, target)
     if isinstance(var, float):
         var = jnp.full_like(input, var)
@@ -141,6 +144,7 @@ def poisson_nll_loss(
 
     Torch: `torch.nn.functional.poisson_nll_loss`.
     """
+    refuse("poisson_nll_loss", "bool complex", input, target)
 
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
         value = jnp.exp(x) - y * x if log_input else x - y * jnp.log(x + eps)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -30,6 +31,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
 
     Torch: `torch.nn.functional.linear`.
     """
+    refuse("linear", "bool", input, weight, bias)
     input, weight = array(input), array(weight, "weight")
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
@@ -86,6 +88,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
 
     Torch: `torch.nn.functional.bilinear`.
     """
+    refuse("bilinear", "bool", input1, input2, weight, bias)
     input1, input2 = array(input1, "input1"), array(input2, "input2")
     weight = array(weight, "weight")
     if input1.shape[:-1] != input2.shape[:-1]:

@@ -7,7 +7,8 @@ import math
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath
+from ._arguments import array, floating, in_opmath
+from ._kinds import refuse
 from ._rule import derivative
 from ._windows import Sizes, sizes
 from .average_pools import _avg_pool
@@ -41,6 +42,7 @@ def lp_pool1d(
     Differs from jax in:
         1. A window of zeros has gradient 0 (`(x**p).sum() ** (1 / p)`: NaN).
     """
+    refuse("lp_pool1d", "complex", input)
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -63,6 +65,7 @@ def lp_pool2d(
 
     Torch: `torch.nn.functional.lp_pool2d`.
     """
+    refuse("lp_pool2d", "complex", input)
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -85,6 +88,7 @@ def lp_pool3d(
 
     Torch: `torch.nn.functional.lp_pool3d`.
     """
+    refuse("lp_pool3d", "complex", input)
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -102,7 +106,7 @@ def _lp_pool(
         found = _max_pool(places, sign * _abs(input), kernel_size, stride, 0, 1, ceil_mode, False)
         assert isinstance(found, jax.Array)
         return sign * found
-    powers = _pow(input, norm_type)
+    powers = _pow(floating(input), norm_type)
     mean = _avg_pool(places, powers, kernel_size, stride, 0, ceil_mode, True, None)
     count = math.prod(sizes(kernel_size, places, "kernel_size"))
     return in_opmath(_root, mean, count=count, p=norm_type)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath, promoted, reduce, require
+from ._kinds import refuse
 from ._losses import _floats, constant
 from .bounds import _clamp_min
 
@@ -34,6 +35,7 @@ def hinge_embedding_loss(
     Differs from jax in:
         1. At the margin the gradient is -1 (`jnp.maximum(0, margin - x)`: -0.5).
     """
+    refuse("hinge_embedding_loss", "complex", input)
     target = array(target, "target")
 
     def loss(x: jax.Array) -> jax.Array:
@@ -69,6 +71,7 @@ def margin_ranking_loss(
     Differs from jax in:
         1. At the margin the gradient is whole (`jnp.maximum(0, ...)`: half).
     """
+    refuse("margin_ranking_loss", "bool complex", input1, input2)
     arrays = [array(input1, "input1"), array(input2, "input2"), array(target, "target")]
     if len({x.ndim for x in arrays}) > 1:
         raise RuntimeError(

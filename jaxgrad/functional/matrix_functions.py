@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
+from ._kinds import refuse
 from ._matrices import square
 from ._rule import derivative
 from .inverses import inv
@@ -89,6 +90,7 @@ def vander(x: Array, *, N: int | None = None) -> Array:
     Differs from jax in:
         1. At 0 the gradient is a number (`jnp.vander`: NaN).
     """
+    refuse("linalg.vander", "bool", x)
     x = array(x, "x")
     count = x.shape[-1] if N is None else N
     if count <= 1:

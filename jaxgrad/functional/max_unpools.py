@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, require
+from ._kinds import refuse
 from ._rule import derivative
 from ._windows import Sizes, batched, sizes
 
@@ -51,6 +52,7 @@ def max_unpool1d(
         1. Of values with the same index the last is written and each has the gradient
            (`.at[].set`: the last alone).
     """
+    refuse("max_unpool1d", "bool integer complex", input)
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -76,6 +78,7 @@ def max_unpool2d(
 
     Torch: `torch.nn.functional.max_unpool2d`.
     """
+    refuse("max_unpool2d", "bool integer complex", input)
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -100,6 +103,7 @@ def max_unpool3d(
 
     Torch: `torch.nn.functional.max_unpool3d`.
     """
+    refuse("max_unpool3d", "bool integer complex", input)
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 

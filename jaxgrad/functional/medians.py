@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 from .extrema import ValuesIndices, not_empty, picked, shared
 from .sorting import _order
@@ -27,6 +28,7 @@ def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> 
 
     Torch: `torch.kthvalue`.
     """
+    refuse("kthvalue", "bool complex", input)
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
@@ -68,6 +70,7 @@ def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> A
         1. Of an even number it is the lower one (`jnp.median`: the mean of two).
         2. Of all, ties share the gradient (`jnp.median`: one has it); a NaN has it.
     """
+    refuse("median", "bool complex", input)
     return _median("median", input, dim, keepdim)
 
 
@@ -95,6 +98,7 @@ def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -
     Differs from jax in:
         1. Of an even number it is the lower one (`jnp.nanmedian`: the mean of two).
     """
+    refuse("nanmedian", "bool complex", input)
     return _median("nanmedian", input, dim, keepdim)
 
 
@@ -147,6 +151,7 @@ def mode(input: jax.Array, dim: int = -1, keepdim: bool = False) -> ValuesIndice
     Differs from jax in:
         1. The last of the equal elements has the gradient.
     """
+    refuse("mode", "complex", input)
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:

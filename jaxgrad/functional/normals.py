@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import jax.scipy.special as jss
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from ._rule import derivative
 from .arithmetic import _erf
 
@@ -93,6 +94,7 @@ def erfcx(input: Array) -> Array:
 
     Torch: `torch.special.erfcx`.
     """
+    refuse("special.erfcx", "complex", input)
     return in_opmath(_erfcx, array(input))
 
 
@@ -132,6 +134,7 @@ def xlog1py(input: Value, other: Value) -> Array:
     Differs from jax in:
         1. At (0, -1) and below the gradient is 0 (`jax.scipy.special.xlog1py`: -inf or NaN).
     """
+    refuse("special.xlog1py", "complex", input, other)
     return in_opmath(_xlog1py, input, other)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import Dim, array, canonical_dim, canonical_dims, in_opmath, is_floating
+from ._arguments import Dim, array, canonical_dim, canonical_dims, in_opmath
 from ._matrices import _or_nan
 from .extrema import _amax, _amin
-from .vector_norms import p_norm, vector_norm
+from .vector_norms import _widened, p_norm, vector_norm
 
 
 def norm(
@@ -30,7 +30,7 @@ def norm(
         p: A number, `"fro"` or `"nuc"`.
         dim: One dim, several, or None for all.
         keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first.
+        dtype: Cast to this first: real or complex as the input is, and not narrower.
 
     Raises:
         RuntimeError: The input is of integers, or empty where the norm has no identity.
@@ -67,10 +67,11 @@ def linalg_norm(
         ord: None is 2, over all elements; else that of `vector_norm` or of `matrix_norm`.
         dim: One dim for a vector, two for a matrix, None for all.
         keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first.
+        dtype: Cast to this first: real or complex as the input is, and not narrower.
 
     Raises:
-        RuntimeError: There are more than two dims, or the `ord` is none of these.
+        RuntimeError: There are more than two dims, the `ord` is none of these, or the dtype does
+            not hold the input.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -119,10 +120,11 @@ def matrix_norm(
         ord: `"fro"`, `"nuc"`, or 2, -2 (singular values), 1, -1 (columns), inf, -inf (rows).
         dim: The dims of the matrix.
         keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first.
+        dtype: Cast to this first: real or complex as the input is, and not narrower.
 
     Raises:
-        RuntimeError: The `ord` is none of these, or there are not two different dims.
+        RuntimeError: The `ord` is none of these, there are not two different dims, or the dtype
+            does not hold the input.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -135,9 +137,7 @@ def matrix_norm(
     Differs from jax in:
         1. Of zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
     """
-    input = array(input)
-    if dtype is not None:
-        input = input.astype(dtype)
+    input = _widened("linalg.matrix_norm", array(input), dtype)
     if input.ndim < 2 or isinstance(dim, int) or len(tuple(dim)) != 2:
         raise RuntimeError(
             f"linalg.matrix_norm: dim must be a 2-tuple of a tensor with at least 2 dims, but it "
@@ -150,11 +150,6 @@ def matrix_norm(
         return vector_norm(input, 2, (first, second), keepdim)
     if ord not in ("nuc", 1, -1, 2, -2, math.inf, -math.inf):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
-    if not is_floating(input):
-        raise RuntimeError(
-            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got "
-            f"{input.dtype}"
-        )
     return in_opmath(_matrix_norm, input, ord=ord, dims=(first, second), keepdim=keepdim)
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from . import decompositions, factors, inverses, products, systems, vector_products
 from ._arguments import array
+from ._kinds import refuse
 from ._matrices import matrix
 
 
@@ -176,6 +177,7 @@ def chain_matmul(*matrices: Array) -> Array:
 
     Torch: `torch.chain_matmul`.
     """
+    refuse("chain_matmul", "bool", *matrices)
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     return array(matrices[0]) if len(matrices) == 1 else products.multi_dot(matrices)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath, is_floating, together
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -32,6 +33,7 @@ def pow(input: Value, exponent: Value) -> jax.Array:
         2. By the exponent at base 0 it is -inf for negative exponents (`jnp.power`: NaN).
         3. An exponent of 0.5 is the square root: -inf at -0.
     """
+    refuse("pow", "bool", input, exponent)
     if isinstance(exponent, bool | int | float) and not isinstance(input, int | float):
         base = together(input, exponent)[0]
         if not is_floating(base):

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, in_opmath, is_floating, promoted
+from ._kinds import refuse
 from ._products import _batches, _check_matrix_vector, _exact, _fits
 
 
@@ -29,6 +30,7 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
 
     Torch: `torch.linalg.multi_dot`. `jnp.linalg.multi_dot` is the same.
     """
+    refuse("linalg.multi_dot", "bool", *tensors)
     arrays = [array(x, "tensors") for x in tensors]
     if len(arrays) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(arrays)}")
@@ -61,6 +63,7 @@ def matmul(input: Array, other: Array) -> Array:
 
     Torch: `torch.matmul`. `jnp.matmul` is the same.
     """
+    refuse("matmul", "bool", input, other)
     x, y = array(input), array(other, "other")
     if not (x.ndim and y.ndim):
         raise RuntimeError(
@@ -83,6 +86,7 @@ def mm(input: Array, mat2: Array) -> Array:
 
     Torch: `torch.mm`. `jnp.matmul` is the same.
     """
+    refuse("mm", "bool", input, mat2)
     x, y = array(input), array(mat2, "mat2")
     for name, z in (("self", x), ("mat2", y)):
         if z.ndim != 2:
@@ -104,6 +108,7 @@ def bmm(input: Array, mat2: Array) -> Array:
 
     Torch: `torch.bmm`. `jnp.matmul` is the same.
     """
+    refuse("bmm", "bool", input, mat2)
     x, y = _batches(input, mat2, ("batch1", "batch2"))
     return _exact(jnp.matmul, x, y)
 
@@ -121,6 +126,7 @@ def mv(input: Array, vec: Array) -> Array:
 
     Torch: `torch.mv`. `jnp.matmul` is the same.
     """
+    refuse("mv", "bool", input, vec)
     x, y = array(input), array(vec, "vec")
     _check_matrix_vector(x, y)
     return _exact(jnp.matmul, x, y)
@@ -137,7 +143,10 @@ def kron(input: Array, other: Array) -> Array:
 
     Torch: `torch.kron`. `jnp.kron` is the same.
     """
-    return jnp.kron(*promoted(array(input), array(other, "other")))
+    x, y = promoted(array(input), array(other, "other"))
+    if x.dtype == jnp.bool_:
+        return jnp.kron(x.astype(int), y.astype(int)).astype(bool)
+    return jnp.kron(x, y)
 
 
 def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
@@ -154,6 +163,7 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
 
     Torch: `torch.tensordot`. `jnp.tensordot` is the same.
     """
+    refuse("tensordot", "bool", a, b)
     x, y = array(a, "a"), array(b, "b")
     if isinstance(dims, int):
         left, right = tuple(range(-dims, 0)), tuple(range(dims))

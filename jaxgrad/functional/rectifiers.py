@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -27,6 +28,7 @@ def relu(input: jax.Array) -> jax.Array:
         1. At NaN the gradient is 1 (`jax.nn.relu`: 0). At 0 both have 0; `jnp.maximum(x, 0)` and
            `jnp.clip(x, 0)` have 0.5.
     """
+    refuse("relu", "complex", input)
     input = array(input)
     if input.dtype == jnp.bool_:
         raise RuntimeError("Boolean inputs not supported for relu; cast them to a number")
@@ -209,6 +211,7 @@ def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
 
     Torch: `torch.nn.functional.threshold`.
     """
+    refuse("threshold", "bool complex", input)
     return _threshold(array(input), bound=threshold, value=value)
 
 

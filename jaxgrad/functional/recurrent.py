@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from .linears import linear
 from .rectifiers import relu
 from .sigmoids import sigmoid, tanh
@@ -46,6 +47,7 @@ def rnn_tanh_cell(
     Differs from jax in:
         1. There are two biases (flax: one).
     """
+    refuse("rnn_tanh_cell", "bool", input, hx, w_ih, w_hh, b_ih, b_hh)
     gates = _gates("rnn_tanh_cell", 1, input, hx, w_ih, w_hh, b_ih, b_hh)
     return in_opmath(lambda x, h: tanh(x + h), *gates)
 
@@ -71,6 +73,7 @@ def rnn_relu_cell(
 
     Torch: `torch.rnn_relu_cell`.
     """
+    refuse("rnn_relu_cell", "bool complex", input, hx, w_ih, w_hh, b_ih, b_hh)
     gates = _gates("rnn_relu_cell", 1, input, hx, w_ih, w_hh, b_ih, b_hh)
     return in_opmath(lambda x, h: relu(x + h), *gates)
 
@@ -107,6 +110,7 @@ def gru_cell(
     Differs from jax in:
         1. There are two biases, also in the new gate (`flax.nnx.GRUCell`: one).
     """
+    refuse("gru_cell", "bool integer", input, hx, w_ih, w_hh, b_ih, b_hh)
     gates = _gates("gru_cell", 3, input, hx, w_ih, w_hh, b_ih, b_hh)
 
     def step(x: Array, h: Array, old: Array) -> Array:
@@ -153,6 +157,7 @@ def lstm_cell(
     Differs from jax in:
         1. There are two biases (flax: one).
     """
+    refuse("lstm_cell", "bool integer", input, hx, w_ih, w_hh, b_ih, b_hh)
     hidden, cell = hx
     gates = _gates("lstm_cell", 4, input, hidden, w_ih, w_hh, b_ih, b_hh)
 

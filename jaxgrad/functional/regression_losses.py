@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_complex, reduce
+from ._kinds import refuse
 from ._losses import _floats
 from ._rule import derivative
 from .signs import _abs
@@ -79,6 +80,7 @@ def mse_loss(
     Differs from jax in:
         1. `optax.l2_loss` is half of it.
     """
+    refuse("mse_loss", "complex", input, target, weight)
     return _regression("mse_loss", _square, input, target, reduction, weight, weighs_mean=True)
 
 
@@ -160,6 +162,7 @@ def huber_loss(
     Differs from jax in:
         1. The gradient at an infinity is delta (`jnp.where` of the two branches: NaN).
     """
+    refuse("huber_loss", "complex", input, target, weight)
     if delta <= 0:
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta. Got: {delta}"

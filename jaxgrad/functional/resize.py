@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from .adaptive import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 
@@ -68,6 +69,7 @@ def interpolate(
     3-d), or all sides stay as they are ("bicubic"), torch's gradient is not its value's; and torch
     repeats the first row of an antialiased output of one column. Here both are right.
     """
+    refuse("interpolate", "bool integer complex", input)
     input = array(input)
     places = input.ndim - 2
     out, scales = _out_size(input, places, size, scale_factor, mode, recompute_scale_factor)
@@ -134,6 +136,7 @@ def upsample(
 
     Torch: `torch.nn.functional.upsample`.
     """
+    refuse("upsample", "bool integer complex", input)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 

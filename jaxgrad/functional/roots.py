@@ -77,7 +77,9 @@ def square(input: jax.Array) -> jax.Array:
     Torch: `torch.square`.
     """
     input = array(input)
-    return in_opmath(_square, input) if is_floating(input) else input * input
+    if is_floating(input):
+        return in_opmath(_square, input)
+    return input.astype(int) if input.dtype == jnp.bool_ else input * input
 
 
 @derivative(lambda t, _, x: t * (2 * x))

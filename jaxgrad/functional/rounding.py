@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, together
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -25,6 +26,7 @@ def floor(input: jax.Array) -> jax.Array:
 
     Torch: `torch.floor`.
     """
+    refuse("floor", "bool", input)
     return _stepwise(jnp.floor, input)
 
 
@@ -38,6 +40,7 @@ def ceil(input: jax.Array) -> jax.Array:
 
     Torch: `torch.ceil`.
     """
+    refuse("ceil", "bool", input)
     return _stepwise(jnp.ceil, input)
 
 
@@ -51,6 +54,7 @@ def trunc(input: jax.Array) -> jax.Array:
 
     Torch: `torch.trunc`.
     """
+    refuse("trunc", "bool", input)
     return _stepwise(jnp.trunc, input)
 
 
@@ -64,6 +68,7 @@ def round(input: jax.Array, *, decimals: int = 0) -> jax.Array:
 
     Torch: `torch.round`.
     """
+    refuse("round", "bool integer complex", input)
     if decimals == 0 or not is_floating(array(input)):
         return _stepwise(jnp.round, input)
     scale = 10.0 ** builtins.abs(decimals)
@@ -87,6 +92,7 @@ def frac(input: jax.Array) -> jax.Array:
 
     Torch: `torch.frac`.
     """
+    refuse("frac", "integer", input)
     return _frac(array(input))
 
 
@@ -105,6 +111,7 @@ def fmod(input: jax.Array, other: Value) -> jax.Array:
 
     Torch: `torch.fmod`.
     """
+    refuse("fmod", "bool", input, other)
     return _fmod(*together(array(input), other))
 
 
@@ -126,6 +133,7 @@ def remainder(input: Value, other: Value) -> jax.Array:
     Differs from jax in:
         1. By an infinite first argument the gradient of the second is NaN.
     """
+    refuse("remainder", "bool", input, other)
     return _remainder(*together(input, other))
 
 

@@ -16,12 +16,16 @@ from ._arguments import (
     is_floating,
     promoted,
 )
+from ._kinds import refuse
 from ._rule import derivative
 from .sums import exact, widened
 
 
 def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     """The running sum along a dim; of integers it is int64.
+
+    Raises:
+        NotImplementedError: The dtype is bool.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,12 +35,16 @@ def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     Torch: `torch.cumsum`.
     """
     input = widened(input, dtype)
+    refuse("cumsum", "bool", input)
     axis = canonical_dim(dim, input.ndim)
     return input if not input.ndim else exact(lambda x: jnp.cumsum(x, axis), input)
 
 
 def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     """The running product along a dim; of integers it is int64.
+
+    Raises:
+        NotImplementedError: The dtype is bool.
 
     Example:
         >>> import jax.numpy as jnp
@@ -46,6 +54,7 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     Torch: `torch.cumprod`.
     """
     input = widened(input, dtype)
+    refuse("cumprod", "bool", input)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim or input.shape[axis] == 1:
         return input  # torch's gradient is the cotangent too, not its product with 1

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim
+from ._kinds import refuse
 
 
 class Running(NamedTuple):
@@ -30,6 +31,7 @@ def cummax(input: jax.Array, dim: int) -> Running:
     Differs from jax in:
         1. The latest of a tie has the gradient (`lax.cummax`: shared).
     """
+    refuse("cummax", "complex", input)
     return _running(input, dim, jnp.greater_equal)
 
 
@@ -46,6 +48,7 @@ def cummin(input: jax.Array, dim: int) -> Running:
     Differs from jax in:
         1. The latest of a tie has the gradient (`lax.cummin`: shared).
     """
+    refuse("cummin", "complex", input)
     return _running(input, dim, jnp.less_equal)
 
 

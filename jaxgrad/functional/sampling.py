@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -48,6 +49,7 @@ def grid_sample(
         1. On and beyond the border the gradient by the grid is 0 with "border"
            (`map_coordinates(mode="nearest")`: on the border it is not).
     """
+    refuse("grid_sample", "bool integer", input, grid)
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
@@ -136,6 +138,7 @@ def affine_grid(theta: Array, size: Sequence[int], align_corners: bool | None = 
 
     Torch: `torch.nn.functional.affine_grid`.
     """
+    refuse("affine_grid", "complex", theta)
     theta = array(theta, "theta")
     if not is_floating(theta):
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 from .index_writes import _slices
 from .indexing import _in_range, _mesh
@@ -58,6 +59,7 @@ def scatter_reduce(
         1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
         2. With NaN among extremes all that are reduced with it have gradient NaN (`.at[].max`: 0).
     """
+    refuse("scatter_reduce", "bool complex", input, src)
     input, src = array(input), array(src, "src")
     if reduce not in _REDUCES:
         raise RuntimeError(
@@ -94,6 +96,7 @@ def index_reduce(
     Differs from jax in:
         1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
     """
+    refuse("index_reduce", "complex", input, source)
     input, source = array(input), array(source, "source")
     if reduce not in _REDUCES[1:]:
         raise RuntimeError(

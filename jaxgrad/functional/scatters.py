@@ -65,7 +65,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """
     input = array(input)
     x, y, places = _scattered("scatter_add", input, dim, index, array(src, "src"))
-    return in_opmath(lambda x, y: x.at[places].add(y), x, y).reshape(input.shape)
+    return _exact(_added, x, y, places=places).reshape(input.shape)
 
 
 def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
@@ -100,7 +100,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     flat, at = input.reshape(-1), index.reshape(-1) % max(input.size, 1)
     source = source.reshape(-1)
     if accumulate:
-        return in_opmath(lambda x, y: x.at[at].add(y), flat, source).reshape(input.shape)
+        return _exact(_added, flat, source, places=(at,)).reshape(input.shape)
     return _written(flat, source, places=(at,)).reshape(input.shape)
 
 
@@ -135,6 +135,10 @@ def _scattered(
         )
     _in_range(at, x.shape[dim], RuntimeError, dim)
     return x, y[tuple(slice(n) for n in at.shape)], _mesh(at, dim)
+
+
+def _added(x: Array, y: Array, *, places: Any) -> Array:
+    return x.at[places].max(y) if x.dtype == jnp.bool_ else x.at[places].add(y)
 
 
 def _exact(fun: Any, x: Array, y: Array, **options: Any) -> Array:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath
+from ._kinds import refuse
 from ._rule import derivative
 from .sigmoids import tanh
 
@@ -29,6 +30,7 @@ def tanhshrink(input: jax.Array) -> jax.Array:
     Differs from jax in:
         1. The gradient is `1 - (1 - tanh(x)^2)`, 0 for tiny inputs (`x - jnp.tanh(x)`: -x).
     """
+    refuse("tanhshrink", "bool", input)
     input = array(input)
     return input - tanh(input)
 

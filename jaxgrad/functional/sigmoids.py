@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, floating, floats, in_opmath
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -49,6 +50,7 @@ def softsign(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.softsign`.
     """
+    refuse("softsign", "bool", input)
     from .signs import abs
 
     input = array(input)

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath, is_complex, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -26,6 +27,7 @@ def abs(input: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At 0 the gradient is 0 (`jnp.abs`: 1), at NaN 0 (`jnp.abs`: -1).
     """
+    refuse("abs", "bool", input)
     input = array(input)
     return jnp.abs(input) if is_complex(input) else _abs(input)
 
@@ -51,6 +53,7 @@ def sign(input: jax.Array) -> jax.Array:
 
     Torch: `torch.sign`.
     """
+    refuse("sign", "complex", input)
     input = array(input)
     if input.dtype == jnp.bool_:
         return input

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -28,6 +29,7 @@ def atan2(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At (0, 0) the gradient is 0 (`jnp.arctan2`: NaN).
     """
+    refuse("atan2", "complex", input, other)
     return in_opmath(_atan2, array(input), array(other, "other"))
 
 
@@ -57,6 +59,7 @@ def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At (0, 0) the gradient is NaN (`jnp.hypot`: 0.5); above 1e154 `jnp.hypot`'s is 1.06.
     """
+    refuse("hypot", "bool integer", input, other)
     return in_opmath(_hypot, array(input), array(other, "other"))
 
 
@@ -78,6 +81,7 @@ def xlogy(input: Value, other: Value) -> jax.Array:
     Differs from jax in:
         1. At input 0 and other <= 0 the gradient is 0 (`jax.scipy.special.xlogy`: -inf, NaN).
     """
+    refuse("xlogy", "complex", input, other)
     return in_opmath(_xlogy, input, other)
 
 
@@ -109,6 +113,7 @@ def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
         1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp`: e at (1, inf)), of two equal
            ones NaN (`jnp.logaddexp`: 1).
     """
+    refuse("logaddexp", "bool integer", input, other)
     return in_opmath(_logaddexp, array(input), array(other, "other"))
 
 

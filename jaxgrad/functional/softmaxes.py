@@ -9,7 +9,9 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, in_opmath, result_type
+from ._kinds import refuse
 from ._rule import derivative
+from .exponents import neg
 
 
 Array = jax.Array
@@ -32,6 +34,9 @@ def softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> j
         input: Of any shape.
         dim: The dim that is summed over; None is torch's old choice, with a warning.
         dtype: Cast to this first.
+
+    Raises:
+        NotImplementedError: The input, cast, is not of real floats.
 
     Example:
         >>> import jax.numpy as jnp
@@ -68,8 +73,8 @@ def softmin(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> j
 
     Torch: `torch.nn.functional.softmin`.
     """
-    input = _cast("softmin", input, dtype)
-    return softmax(-input, _implicit_dim("softmin", dim, input.ndim))
+    input = neg(array(input))
+    return softmax(input, _implicit_dim("softmin", dim, input.ndim), dtype=dtype)
 
 
 def log_softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
@@ -103,8 +108,8 @@ def _log_softmax(x: jax.Array, *, axis: int) -> jax.Array:
 def _cast(name: str, input: Any, dtype: Any) -> jax.Array:
     input = array(input)
     if dtype is not None:
-        return input.astype(dtype)
-    if not jnp.issubdtype(result_type(input), jnp.inexact):
+        input = input.astype(dtype)
+    if not jnp.issubdtype(result_type(input), jnp.floating):
         raise NotImplementedError(
             f'"{name}_lastdim_kernel_impl" not implemented for {input.dtype}; cast to a float, '
             "or pass dtype="
@@ -143,6 +148,7 @@ def gumbel_softmax(
 
     Torch: `torch.nn.functional.gumbel_softmax`.
     """
+    refuse("gumbel_softmax", "bool", logits, noise)
     del eps
     logits = array(logits, "logits")
     if (key is None) == (noise is None):

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim
+from ._kinds import refuse
 from .extrema import ValuesIndices
 
 
@@ -30,6 +31,7 @@ def sort(
     Differs from jax in:
         1. Descending, ties keep their order (`jnp.sort(x)[::-1]`: reversed).
     """
+    refuse("sort", "complex", input)
     del stable
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
@@ -56,6 +58,7 @@ def argsort(
 
     Torch: `torch.argsort`.
     """
+    refuse("argsort", "complex", input)
     return sort(input, dim, descending, stable=stable).indices
 
 
@@ -69,6 +72,7 @@ def msort(input: jax.Array) -> jax.Array:
 
     Torch: `torch.msort`.
     """
+    refuse("msort", "complex", input)
     return sort(input, 0).values
 
 
@@ -96,6 +100,7 @@ def topk(
 
     Torch: `torch.topk`.
     """
+    refuse("topk", "bool complex", input)
     del sorted
     input = array(input)
     axis = canonical_dim(dim, input.ndim)

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import Dim, array, canonical_dim, canonical_dims, floating, in_opmath, require
+from ._kinds import refuse
 from .bounds import clamp
 
 
@@ -158,6 +159,7 @@ def gradient(
     Differs from jax in:
         1. There is an `edge_order=2` (`jnp.gradient`: NotImplementedError).
     """
+    refuse("gradient", "bool", input)
     input = array(input)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import Dim, array, canonical_dims, in_opmath, is_floating
+from ._arguments import Dim, array, canonical_dims, in_opmath, is_complex, is_floating
 from ._rule import derivative
 
 
@@ -22,7 +22,7 @@ def widened(input: Any, dtype: Any) -> jax.Array:
 def sum(
     input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
 ) -> jax.Array:
-    """The sum over some dims, or over all; integers are summed as int64.
+    """The sum over some dims, or over all; integers are summed as int64, as bool it is any.
 
     Example:
         >>> import jax.numpy as jnp
@@ -33,6 +33,8 @@ def sum(
     """
     input = widened(input, dtype)
     axes = canonical_dims(dim, input.ndim)
+    if input.dtype == jnp.bool_:
+        return jnp.any(input, axes, keepdims=keepdim)
     return exact(lambda x: jnp.sum(x, axes, keepdims=keepdim), input)
 
 
@@ -75,6 +77,10 @@ def nansum(
 ) -> jax.Array:
     """The sum of what is not NaN.
 
+    Raises:
+        RuntimeError: The input is complex.
+        NotImplementedError: The input is of floats and the dtype complex.
+
     Example:
         >>> import jax.numpy as jnp
         >>> print(nansum(jnp.array([1.0, jnp.nan])))
@@ -82,8 +88,20 @@ def nansum(
 
     Torch: `torch.nansum`.
     """
-    input = widened(input, dtype)
-    return sum(jnp.where(jnp.isnan(input), 0, input), dim, keepdim)
+    input = _real("nansum", array(input), dtype)
+    return sum(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
+    """In this dtype; real, or of integers before."""
+    if is_complex(input):
+        raise RuntimeError(
+            f"{name} does not support complex inputs, and the input is {input.dtype}"
+        )
+    was_floating, input = is_floating(input), widened(input, dtype)
+    if was_floating and is_complex(input):
+        raise NotImplementedError(f'"{name}_cpu" not implemented for {input.dtype}')
+    return input
 
 
 def nanmean(
@@ -92,7 +110,8 @@ def nanmean(
     """The mean of what is not NaN.
 
     Raises:
-        RuntimeError: The input is of integers.
+        RuntimeError: The input is of integers or complex, or the dtype is of integers.
+        NotImplementedError: The dtype is complex.
 
     Example:
         >>> import jax.numpy as jnp
@@ -101,7 +120,7 @@ def nanmean(
 
     Torch: `torch.nanmean`.
     """
-    input = _of_floats("nanmean", input if dtype is None else array(input).astype(dtype))
+    input = _of_floats("nanmean", _real("nanmean", _of_floats("nanmean", input), dtype))
     axes = canonical_dims(dim, input.ndim)
 
     def average(x: jax.Array) -> jax.Array:
@@ -121,7 +140,7 @@ def _known(x: jax.Array) -> jax.Array:
 def prod(
     input: jax.Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> jax.Array:
-    """The product along one dim, or of all elements; of integers it is int64.
+    """The product along one dim, or of all elements; of integers it is int64, as bool it is all.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -134,6 +153,8 @@ def prod(
     axes = canonical_dims(dim, input.ndim)
     if not input.ndim:
         return input
+    if input.dtype == jnp.bool_:
+        return jnp.all(input, axes, keepdims=keepdim)
     return exact(lambda x: _squeezed(_prod(x, axes=axes), axes, keepdim), input)
 
 

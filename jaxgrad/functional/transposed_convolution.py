@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array
+from ._kinds import refuse
 from ._windows import Sizes, at_least, batched, sizes
 from .convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
 
@@ -53,6 +54,7 @@ def conv_transpose1d(
         2. `padding` cuts the output, `output_padding` extends it (`lax.conv_transpose`: "SAME" and
            "VALID" have other sizes).
     """
+    refuse("conv_transpose1d", "bool", input, weight, bias)
     return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -78,6 +80,7 @@ def conv_transpose2d(
 
     Torch: `torch.nn.functional.conv_transpose2d`.
     """
+    refuse("conv_transpose2d", "bool", input, weight, bias)
     return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -103,6 +106,7 @@ def conv_transpose3d(
 
     Torch: `torch.nn.functional.conv_transpose3d`.
     """
+    refuse("conv_transpose3d", "bool", input, weight, bias)
     return _transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 

@@ -17,6 +17,7 @@ from ._arguments import (
     is_complex,
     is_floating,
 )
+from ._kinds import refuse
 from ._rule import derivative
 from .arithmetic import _quotient
 from .bounds import _clamp_min
@@ -38,10 +39,11 @@ def vector_norm(
         ord: Any number, `inf`, `-inf`; 0 counts what is not 0.
         dim: One dim, several, or None for all.
         keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first.
+        dtype: Cast to this first: real or complex as the input is, and not narrower.
 
     Raises:
-        RuntimeError: The input is of integers, or empty where the norm has no identity.
+        RuntimeError: The input is of integers, or empty where the norm has no identity, or the
+            dtype does not hold it.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -56,14 +58,7 @@ def vector_norm(
         2. At a zero element it is 0 (`ord=1`: 1; `ord=0.5`: inf; negative `ord`: NaN).
         3. A NaN element has gradient 0 where `ord` is 1 or infinite.
     """
-    input = array(input)
-    if dtype is not None:
-        input = input.astype(dtype)
-    if not is_floating(input):
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            f"{input.dtype}"
-        )
+    input = _widened("linalg.vector_norm", array(input), dtype)
     axes = canonical_dims(dim, input.ndim)
     if (ord < 0 or ord == math.inf) and 0 in (input.shape[a] for a in axes):
         raise RuntimeError(
@@ -71,6 +66,27 @@ def vector_norm(
             "operation does not have an identity"
         )
     return in_opmath(p_norm, input, p=float(ord), axes=axes, keepdim=keepdim)
+
+
+def _widened(name: str, x: jax.Array, dtype: Any) -> jax.Array:
+    """In this dtype, if it holds what x may be."""
+    if not is_floating(x):
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}"
+        )
+    if dtype is None:
+        return x
+    dtype, kind = jnp.dtype(dtype), "complex" if is_complex(x) else "real"
+    if not jnp.issubdtype(dtype, jnp.inexact):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype}")
+    if jnp.issubdtype(dtype, jnp.complexfloating) != (kind == "complex"):
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype}")
+    if jnp.promote_types(x.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "
+            f"to the specified dtype ({dtype})"
+        )
+    return x.astype(dtype)
 
 
 def p_norm(x: jax.Array, *, p: float, axes: tuple[int, ...], keepdim: bool = False) -> jax.Array:
@@ -156,6 +172,7 @@ def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
     Differs from jax in:
         1. Of equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
     """
+    refuse("dist", "bool integer", input, other)
 
     def apart(x: jax.Array, y: jax.Array) -> jax.Array:
         difference = x - y
@@ -180,6 +197,7 @@ def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12
     Differs from jax in:
         1. Of a zero vector the gradient is 1 / eps (`x / jnp.maximum(norm, eps)`: NaN).
     """
+    refuse("normalize", "bool integer", input)
     input = array(input)
     axes = canonical_dims(dim, input.ndim)
 
@@ -206,6 +224,7 @@ def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
     Differs from jax in:
         1. A zero slice has gradient 1 (with `jnp.linalg.norm`: NaN).
     """
+    refuse("renorm", "bool integer", input)
     input = array(input)
     if p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported: p is {p}")

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, broadcasting, canonical_dim, in_opmath, together
+from ._kinds import refuse
 from ._products import _exact, _vectors
 
 
@@ -55,6 +56,7 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
 
     Torch: `torch.linalg.vecdot`. `jnp.linalg.vecdot` is the same.
     """
+    refuse("linalg.vecdot", "bool integer", x, y)
     with broadcasting(x, y):
         a, b = jnp.broadcast_arrays(array(x, "x"), array(y, "y"))
     axis = canonical_dim(dim, a.ndim)
@@ -74,6 +76,7 @@ def dot(input: Array, tensor: Array) -> Array:
 
     Torch: `torch.dot`. `jnp.dot` is the same.
     """
+    refuse("dot", "bool", input, tensor)
     return _exact(jnp.dot, *_vectors("dot", input, tensor))
 
 
@@ -90,6 +93,7 @@ def vdot(input: Array, other: Array) -> Array:
 
     Torch: `torch.vdot`. `jnp.vdot` is the same.
     """
+    refuse("vdot", "bool", input, other)
     return _exact(jnp.vdot, *_vectors("vdot", input, other))
 
 
@@ -106,6 +110,7 @@ def inner(input: Array, other: Array) -> Array:
 
     Torch: `torch.inner`. `jnp.inner` is the same.
     """
+    refuse("inner", "bool", input, other)
     x, y = array(input), array(other, "other")
     if x.ndim and y.ndim and x.shape[-1] != y.shape[-1]:
         raise RuntimeError(

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, together
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -22,6 +23,7 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
 
     Torch: `torch.lerp`.
     """
+    refuse("lerp", "bool integer", input, end)
     input, end = array(input), array(end, "end")
     if isinstance(weight, int | float):
         return in_opmath(_lerp_by, input, end, weight=weight)
@@ -60,6 +62,7 @@ def addcmul(
 
     Torch: `torch.addcmul`.
     """
+    refuse("addcmul", "bool", input, tensor1, tensor2)
     x, a, b = together(array(input), array(tensor1, "tensor1"), array(tensor2, "tensor2"))
     if not is_floating(x):
         return x + a * b * int(value)

@@ -1,0 +1,30 @@
+"""The kinds of numbers that torch has no kernel for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from ._arguments import Number, is_array, result_type
+
+
+KINDS = {"bool": jnp.bool_, "integer": jnp.integer, "complex": jnp.complexfloating}
+
+
+def refuse(op: str, kinds: str, *args: Any) -> None:
+    """Raise where the result type of arrays is of such a kind.
+
+    Args:
+        op: What has no kernel for it.
+        kinds: Of `"bool"`, `"integer"` and `"complex"`, separated by spaces.
+        args: Arrays and numbers; what is neither is left out.
+
+    Raises:
+        NotImplementedError: It is.
+    """
+    if not any(is_array(x) for x in args):
+        return
+    dtype = result_type(*(x for x in args if is_array(x) or isinstance(x, Number)))
+    if any(jnp.issubdtype(dtype, KINDS[kind]) for kind in kinds.split()):
+        raise NotImplementedError(f"{op} is not implemented for {dtype}; convert to real floats")
