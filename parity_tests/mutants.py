@@ -55,7 +55,7 @@ PASS_THROUGH = {
 PACKAGES = {
     "jaxgrad/_autocast/": ["test_autocast*.py"],
     "jaxgrad/clipping.py": ["test_helpers_clipping.py"],
-    "jaxgrad/functional/": ["test_functional.py"],
+    "jaxgrad/functional/": ["test_functional.py", "test_functional_dtypes.py"],
     "jaxgrad/functional/_conventions": ["test_conventions.py"],
     "jaxgrad/grad_scaler.py": ["test_helpers_scaler.py"],
     "jaxgrad/optim/": [

@@ -3,8 +3,6 @@
 import dataclasses
 import doctest
 import inspect
-import itertools
-import warnings
 from typing import Any
 
 import jax
@@ -17,11 +15,11 @@ from jaxgrad import functional
 from jaxgrad.functional._arguments import result_type
 from jaxgrad.functional._rule import derivative, not_differentiable
 from jaxgrad.parity.interop import to_torch
-from parity_tests.operators import Sample, jax_side, load, torch_side
+from parity_tests.operators import load, torch_side
 from parity_tests.operators._conventions import COMMAND, pinned
 from parity_tests.operators._draw import drawn
 from parity_tests.operators._grid import check
-from parity_tests.operators._jobs import job, jobs
+from parity_tests.operators._jobs import jobs
 from parity_tests.operators._torch import flat
 
 
@@ -100,104 +98,6 @@ ALIASES = {
     for name, fun in PUBLIC.items()
     if name not in OPERATORS
 }
-
-
-def _size(sample: Sample) -> int:
-    leaves = jax.tree.leaves((sample.args, sample.kwargs))
-    return sum(x.size for x in leaves if isinstance(x, np.ndarray))
-
-
-def _as_kind(x: np.ndarray, kind: Any) -> np.ndarray:
-    return np.asarray(np.abs(x)).astype(kind)
-
-
-def _outcome(fun: Any) -> list[str] | type:
-    """The dtypes of what is returned, or the type of what is raised."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return [str(x.dtype).removeprefix("torch.") for x in flat(fun())]
-        except Exception as error:
-            return type(error)
-
-
-def _abstract(fun: Any, arrays: Any, *, traced: bool) -> Any:
-    """What is returned, without its values where the function can do without them."""
-    leaves = jax.eval_shape(fun, arrays) if traced else fun(arrays)
-    return [torch.empty(0, dtype=getattr(torch, str(x.dtype))) for x in jax.tree.leaves(leaves)]
-
-
-def _same_outcome(ours: list[str] | type, theirs: list[str] | type) -> bool:
-    return isinstance(ours, type) == isinstance(theirs, type) and (
-        isinstance(ours, type) or ours == theirs
-    )
-
-
-# Where torch takes integers or booleans and we do not, or where the result is of another dtype.
-CONVERT = "an error that says to convert: torch's result is that of integers, cut off"
-OTHER_KINDS = {
-    **dict.fromkeys(
-        ["max_pool1d", "max_pool2d", "max_pool3d", "l1_loss", "smooth_l1_loss"], CONVERT
-    ),
-    **dict.fromkeys(["unfold", "fold", "scatter_reduce"], CONVERT),
-    **dict.fromkeys(["dropout", "dropout1d", "feature_alpha_dropout"], CONVERT),
-    **dict.fromkeys(
-        ["avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "baddbmm", "rnn_relu_cell"],
-        "of integers torch's is cut off, ours a float",
-    ),
-    **dict.fromkeys(
-        ["div", "remainder"], "torch refuses to divide an integer by 0; XLA has a value"
-    ),
-    "gumbel_softmax": "the noise of the record is of float64",
-}
-
-
-@pytest.mark.parametrize("name", [name for name in OPERATORS if "distributions" not in name])
-def test_kinds_of_numbers_are_torchs(name):
-    """Integers, booleans and complex numbers: the dtype of torch's result, or an error as torch.
-
-    Left out are distributions, whose objects torch's own checks keep from them.
-    """
-    made, seen = OPERATORS[name], {}
-    call = job("", max(drawn(made), key=_size), None)
-    for kind in (np.int64, np.bool_, np.complex128):
-        arrays = [_as_kind(x, kind) if x.dtype.kind in "fc" else x for x in call.arrays]
-
-        def ours(arrays: Any) -> Any:
-            args, kwargs = call.rebuild(arrays)
-            return jax_side(made)(*args, **kwargs)
-
-        args, kwargs = call.rebuild(to_torch(arrays))
-        theirs = _outcome(lambda args=args, kwargs=kwargs: torch_side(made)(*args, **kwargs))
-        given = [jnp.asarray(x) for x in arrays]
-        found = _outcome(lambda given=given, ours=ours: _abstract(ours, given, traced=made.jit))
-        if not _same_outcome(found, theirs):
-            seen[kind.__name__] = (theirs, found)
-
-    assert bool(seen) == (name in OTHER_KINDS), seen
-
-
-@pytest.mark.parametrize(
-    "name", [name for name in OPERATORS if "dtype" in inspect.signature(PUBLIC[name]).parameters]
-)
-def test_dtype_arguments_are_torchs(name):
-    """`dtype=`, of every kind for every kind of input: torch's dtype, or an error as torch."""
-    kinds = ("int64", "float32", "float64", "complex64", "complex128", "bool")
-    made = OPERATORS[name]
-    call = job("", max((s for s in drawn(made) if "dtype" not in s.kwargs), key=_size), None)
-    for given, asked in itertools.product(kinds, kinds):
-        arrays = [_as_kind(x, given) for x in call.arrays]
-
-        def ours(arrays: Any, asked: str = asked) -> Any:
-            args, kwargs = call.rebuild(arrays)
-            return PUBLIC[name](*args, **kwargs, dtype=asked)
-
-        args, kwargs = call.rebuild(to_torch(arrays))
-        kwargs["dtype"] = getattr(torch, asked)
-        theirs = _outcome(lambda args=args, kwargs=kwargs: torch_side(made)(*args, **kwargs))
-        found = _outcome(lambda x=arrays, ours=ours: _abstract(ours, x, traced=True))
-
-        assert _same_outcome(found, theirs), (given, asked, theirs, found)
 
 
 def test_every_function_has_its_record():

@@ -1,4 +1,4 @@
-"""The kinds of numbers that torch has no kernel for."""
+"""What torch has no kernel for: kinds of numbers, and arguments of different dtypes."""
 
 from __future__ import annotations
 
@@ -28,3 +28,17 @@ def refuse(op: str, kinds: str, *args: Any) -> None:
     dtype = result_type(*(x for x in args if is_array(x) or isinstance(x, Number)))
     if any(jnp.issubdtype(dtype, KINDS[kind]) for kind in kinds.split()):
         raise NotImplementedError(f"{op} is not implemented for {dtype}; convert to real floats")
+
+
+def one_dtype(op: str, **args: Any) -> None:
+    """Raise where arrays, by name, are not of one dtype; what is no array is left out.
+
+    Raises:
+        RuntimeError: They are not.
+    """
+    dtypes = {name: x.dtype for name, x in args.items() if is_array(x)}
+    if len(set(dtypes.values())) > 1:
+        found = ", ".join(f"{name} of {dtype}" for name, dtype in dtypes.items())
+        raise RuntimeError(
+            f"{op}: expected {' and '.join(dtypes)} to have the same dtype, but found {found}"
+        )

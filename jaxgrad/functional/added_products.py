@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._products import _batches, _check_matrix_vector, _exact, _fits
 from ._rule import derivative
 
@@ -31,6 +31,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
     Torch: `torch.addmm`.
     """
     refuse("addmm", "bool", input, mat1, mat2)
+    one_dtype("addmm", input=input, mat1=mat1, mat2=mat2)
     x, y = array(mat1, "mat1"), array(mat2, "mat2")
     for name, z in (("mat1", x), ("mat2", y)):
         if z.ndim != 2:
@@ -53,6 +54,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
     Torch: `torch.addmv`.
     """
     refuse("addmv", "bool", input, mat, vec)
+    one_dtype("addmv", input=input, mat=mat, vec=vec)
     x, y = array(mat, "mat"), array(vec, "vec")
     _check_matrix_vector(x, y)
     return _added(jnp.matmul, input, x, y, beta, alpha)
@@ -95,6 +97,7 @@ def baddbmm(
     Torch: `torch.baddbmm`.
     """
     refuse("baddbmm", "bool", input, batch1, batch2)
+    one_dtype("baddbmm", input=input, batch1=batch1, batch2=batch2)
     x, y = _batches(batch1, batch2, ("batch1", "batch2"))
     return _added(jnp.matmul, input, x, y, beta, alpha)
 
@@ -115,6 +118,7 @@ def addbmm(
     Torch: `torch.addbmm`.
     """
     refuse("addbmm", "bool", input, batch1, batch2)
+    one_dtype("addbmm", input=input, batch1=batch1, batch2=batch2)
     x, y = _batches(batch1, batch2, ("batch1", "batch2"))
     return _added(_summed, input, x, y, beta, alpha)
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, reduce, require
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._losses import EPSILON, _constants, _floats, _scaled
 from ._rule import derivative, not_differentiable
 from .sigmoids import _logsigmoid
@@ -48,6 +48,7 @@ def binary_cross_entropy(
            (`-log(p)`: inf, NaN).
     """
     refuse("binary_cross_entropy", "complex", input, target)
+    one_dtype("binary_cross_entropy", input=input, target=target)
     input, target = _floats("binary_cross_entropy", input, target)
     if input.shape != target.shape:
         raise ValueError(

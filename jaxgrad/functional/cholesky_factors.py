@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath, require
+from ._kinds import one_dtype
 from ._matrices import _adjoint, _mirrored, _same_batch, matrix, square
 from ._rule import derivative
 
@@ -108,6 +109,7 @@ def cholesky_solve(
 
     Torch: `torch.cholesky_solve`.
     """
+    one_dtype("cholesky_solve", B=B, L=L)
     B, L = matrix("cholesky_solve", B), square("cholesky_solve", L)
     if B.shape[-2] != L.shape[-1]:
         raise RuntimeError(

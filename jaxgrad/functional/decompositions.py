@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._matrices import _adjoint, _or_nan, matrix
 from ._rule import derivative
 
@@ -193,6 +193,7 @@ def householder_product(A: Array, tau: Array) -> Array:
         1. It has a gradient (`jax.lax.linalg.householder_product`: NotImplementedError).
     """
     refuse("linalg.householder_product", "bool integer", A, tau)
+    one_dtype("linalg.householder_product", A=A, tau=tau)
     A, tau = array(A), array(tau, "tau")
     name = "torch.linalg.householder_product"
     if A.ndim < 2:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, canonical_dim, in_opmath, is_floating, result_type
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._losses import passing_floor
 from ._rule import derivative
 from .vector_norms import _sgn, p_norm
@@ -147,6 +147,7 @@ def cdist(
         1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
     """
     refuse("cdist", "complex", x1, x2)
+    one_dtype("cdist", x1=x1, x2=x2)
     del compute_mode
     x1, x2 = array(x1, "x1"), array(x2, "x2")
     for name, x in (("X1", x1), ("X2", x2)):

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, require
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from .embeddings import _indices, _lookup, _renormed
 
 
@@ -58,6 +58,7 @@ def embedding_bag(
         1. The maximum of several equal rows passes the gradient to the first (`jnp.max`: splits).
     """
     refuse("embedding_bag", "bool integer complex", weight, per_sample_weights)
+    one_dtype("embedding_bag", weight=weight, per_sample_weights=per_sample_weights)
     input, weight = _indices(input, "embedding_bag"), array(weight, "weight")
     factors = per_sample_weights
     if factors is not None and factors.shape != input.shape:

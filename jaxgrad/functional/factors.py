@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax.lax.linalg import lu_pivots_to_permutation, triangular_solve
 
 from ._arguments import array, in_opmath, promoted, require
+from ._kinds import one_dtype
 from ._matrices import _adjoint, _same_batch, matrix, square
 from ._rule import derivative
 
@@ -178,6 +179,7 @@ def lu_solve(
 
     Torch: `torch.linalg.lu_solve`. `jax.scipy.linalg.lu_solve` counts pivots from 0.
     """
+    one_dtype("linalg.lu_solve", LU=LU, B=B)
     LU, B, pivots = square("linalg.lu_solve", LU), array(B, "B"), array(pivots, "pivots")
     n = LU.shape[-1]
     if pivots.dtype != jnp.int32:

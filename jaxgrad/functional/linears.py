@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._rule import derivative
 
 
@@ -32,15 +32,12 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     Torch: `torch.nn.functional.linear`.
     """
     refuse("linear", "bool", input, weight, bias)
+    one_dtype("linear", input=input, weight=weight, bias=bias)
     input, weight = array(input), array(weight, "weight")
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {input.ndim}D and "
             f"{weight.ndim}D"
-        )
-    if input.dtype != weight.dtype:
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {input.dtype} != {weight.dtype}"
         )
     if weight.ndim > 2 or input.shape[-1] != weight.shape[-1]:
         raise RuntimeError(
@@ -89,6 +86,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
     Torch: `torch.nn.functional.bilinear`.
     """
     refuse("bilinear", "bool", input1, input2, weight, bias)
+    one_dtype("bilinear", input1=input1, input2=input2, weight=weight)
     input1, input2 = array(input1, "input1"), array(input2, "input2")
     weight = array(weight, "weight")
     if input1.shape[:-1] != input2.shape[:-1]:

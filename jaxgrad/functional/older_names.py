@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from . import decompositions, factors, inverses, products, systems, vector_products
 from ._arguments import array
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._matrices import matrix
 
 
@@ -142,6 +142,7 @@ def triangular_solve(
 
     Torch: `torch.triangular_solve`.
     """
+    one_dtype("triangular_solve", b=b, A=A)
     A = array(A, "A")
     turned, upper = (jnp.swapaxes(A, -1, -2), not upper) if transpose else (A, upper)
     x = systems.solve_triangular(turned, b, upper=upper, unitriangular=unitriangular)

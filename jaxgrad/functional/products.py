@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, in_opmath, is_floating, promoted
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._products import _batches, _check_matrix_vector, _exact, _fits
 
 
@@ -109,6 +109,7 @@ def bmm(input: Array, mat2: Array) -> Array:
     Torch: `torch.bmm`. `jnp.matmul` is the same.
     """
     refuse("bmm", "bool", input, mat2)
+    one_dtype("bmm", input=input, mat2=mat2)
     x, y = _batches(input, mat2, ("batch1", "batch2"))
     return _exact(jnp.matmul, x, y)
 
@@ -127,6 +128,7 @@ def mv(input: Array, vec: Array) -> Array:
     Torch: `torch.mv`. `jnp.matmul` is the same.
     """
     refuse("mv", "bool", input, vec)
+    one_dtype("mv", input=input, vec=vec)
     x, y = array(input), array(vec, "vec")
     _check_matrix_vector(x, y)
     return _exact(jnp.matmul, x, y)
@@ -164,6 +166,7 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
     Torch: `torch.tensordot`. `jnp.tensordot` is the same.
     """
     refuse("tensordot", "bool", a, b)
+    one_dtype("tensordot", a=a, b=b)
     x, y = array(a, "a"), array(b, "b")
     if isinstance(dims, int):
         left, right = tuple(range(-dims, 0)), tuple(range(dims))

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath
+from ._kinds import one_dtype
 from ._matrices import _regular, _same_batch, matrix, square
 from ._rule import derivative
 from .inverses import matrix_rank, pinv
@@ -46,6 +47,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     Differs from jax in:
         1. A singular matrix is an error (`jnp.linalg.solve`: NaN and inf).
     """
+    one_dtype("linalg.solve", A=A, B=B)
     found = _solve("linalg.solve", A, B, left)
     _regular("torch.linalg.solve: The solver failed", jnp.asarray(A), found)
     return found
@@ -145,6 +147,7 @@ def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
 
     Torch: `torch.linalg.lstsq`.
     """
+    one_dtype("linalg.lstsq", A=A, B=B)
     A, B = matrix("linalg.lstsq", A), matrix("linalg.lstsq", B)
     m, n = A.shape[-2:]
     if B.shape[-2] != m:

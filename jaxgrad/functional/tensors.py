@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dims
+from ._kinds import one_dtype
 from .inverses import inv
 from .systems import solve
 
@@ -34,6 +35,7 @@ def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:
 
     Torch: `torch.linalg.tensorsolve`.
     """
+    one_dtype("linalg.tensorsolve", A=A, B=B)
     A, B = array(A, "A"), array(B, "B")
     if dims is not None:
         moved = canonical_dims(dims, A.ndim, empty_is_all=False)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, broadcasting, canonical_dim, in_opmath, together
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._products import _exact, _vectors
 
 
@@ -26,6 +26,7 @@ def cross(input: Array, other: Array, *, dim: int = -1) -> Array:
 
     Torch: `torch.linalg.cross`. `jnp.cross` is the same.
     """
+    one_dtype("linalg.cross", input=input, other=other)
     x, y = array(input), array(other, "other")
     if x.ndim != y.ndim:
         raise RuntimeError(
@@ -57,6 +58,7 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
     Torch: `torch.linalg.vecdot`. `jnp.linalg.vecdot` is the same.
     """
     refuse("linalg.vecdot", "bool integer", x, y)
+    one_dtype("linalg.vecdot", x=x, y=y)
     with broadcasting(x, y):
         a, b = jnp.broadcast_arrays(array(x, "x"), array(y, "y"))
     axis = canonical_dim(dim, a.ndim)
@@ -111,6 +113,7 @@ def inner(input: Array, other: Array) -> Array:
     Torch: `torch.inner`. `jnp.inner` is the same.
     """
     refuse("inner", "bool", input, other)
+    one_dtype("inner", input=input, other=other)
     x, y = array(input), array(other, "other")
     if x.ndim and y.ndim and x.shape[-1] != y.shape[-1]:
         raise RuntimeError(

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, together
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._rule import derivative
 
 
@@ -24,6 +24,7 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
     Torch: `torch.lerp`.
     """
     refuse("lerp", "bool integer", input, end)
+    one_dtype("lerp", input=input, end=end, weight=weight)
     input, end = array(input), array(end, "end")
     if isinstance(weight, int | float):
         return in_opmath(_lerp_by, input, end, weight=weight)

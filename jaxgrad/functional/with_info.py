@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import in_opmath, require
+from ._kinds import one_dtype
 from ._matrices import _adjoint, square
 from .cholesky_factors import _cholesky
 from .factors import _lu_factor, _pivoted
@@ -89,6 +90,7 @@ def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = Fals
 
     Torch: `torch.linalg.solve_ex`.
     """
+    one_dtype("linalg.solve_ex", A=A, B=B)
     found = _solve("linalg.solve_ex", A, B, left)
     info = _zero_pivot(square("linalg.solve_ex", A))
     _check("torch.linalg.solve_ex: The solver failed", info, check_errors)
