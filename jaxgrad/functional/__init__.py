@@ -3,7 +3,8 @@
 `torch.x` and `torch.nn.functional.x` are `functional.x`; `torch.linalg.x`, `torch.special.x` and
 `torch.fft.x` are in the namespaces of the same names. `out=` and `inplace=` are left out.
 Where torch has no kernel for a kind of numbers (booleans, integers, complex), NotImplementedError
-is raised. Subnormal numbers are zeros: so XLA has them on the CPU.
+is raised, and RuntimeError where it wants arguments of one dtype. Subnormal numbers are zeros: so
+XLA has them on the CPU.
 """
 
 from jaxgrad.functional import _conventions

@@ -97,25 +97,7 @@ def multi_head_attention_forward(
 
     Torch: `torch.nn.functional.multi_head_attention_forward`.
     """
-    refuse(
-        "multi_head_attention_forward",
-        "complex",
-        query,
-        key,
-        value,
-        in_proj_weight,
-        in_proj_bias,
-        bias_k,
-        bias_v,
-        out_proj_weight,
-        out_proj_bias,
-        attn_mask,
-        q_proj_weight,
-        k_proj_weight,
-        v_proj_weight,
-        static_k,
-        static_v,
-    )
+    refuse("multi_head_attention_forward", "complex", query, key, value)
     inputs = [array(x, name) for x, name in ((query, "query"), (key, "key"), (value, "value"))]
     single = inputs[0].ndim == 2
     if single:
