@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import statistics
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import jax
@@ -47,9 +46,8 @@ def _row(network: str, name: str) -> dict[str, Any]:
     if name == "per sample gradients" and net.mixes_samples:
         return {"why": "batch norm mixes the samples: none has a gradient of its own"}
     made, (_, params) = BEHAVIOURS[name](), net.built()
-    ways = (made.ours(net), jaxgrad.optim.sgd(LR)), (made.by_hand(net), optax.sgd(LR))
-    with ThreadPoolExecutor() as pool:  # compiled side by side, which is most of a row's time
-        ours, hand = pool.map(lambda way: jax_step(net, params, *way), ways)
+    ours = jax_step(net, params, made.ours(net), jaxgrad.optim.sgd(LR))
+    hand = jax_step(net, params, made.by_hand(net), optax.sgd(LR))
     runs: dict[str, Run] = {"ours": ours, "by hand": hand, "torch": torch_step(net, made)}
     left, right = counted(ours.compiled), counted(hand.compiled)
     row: dict[str, Any] = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
