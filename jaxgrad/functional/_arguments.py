@@ -173,6 +173,12 @@ def in_opmath(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
     return out if wide == dtype else jax.tree.map(lambda y: _narrow(y, dtype), out)
 
 
+def exact(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """`in_opmath` where an array is of floats; integers and booleans stay what they are."""
+    floats = any(is_floating(x) for x in args)
+    return in_opmath(fun, *args, **options) if floats else fun(*args, **options)
+
+
 def _narrow(y: jax.Array, dtype: Any) -> jax.Array:
     return y.astype(dtype) if y.dtype == DEFAULT else y
 

@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._arguments import array, result_type
+from ._arguments import array
+from ._kinds import refuse
 from ._rule import derivative, not_differentiable
 
 
@@ -39,12 +40,8 @@ def passing_floor(x: jax.Array, *, eps: float) -> jax.Array:
     return jnp.maximum(x, eps)
 
 
-def _floats(name: str, input: Any, target: Any = None) -> list[jax.Array]:
-    """The arrays of a loss, of which one must be of floats."""
+def _floats(name: str, input: Any, target: Any = None, *, complex: bool = False) -> list[jax.Array]:
+    """The arrays of a loss, of which one must be of floats, and none complex unless `complex`."""
     arrays = [array(input)] + ([] if target is None else [array(target, "target")])
-    dtype = result_type(*arrays)
-    if not jnp.issubdtype(dtype, jnp.inexact):
-        raise NotImplementedError(
-            f"{name} is not implemented for {dtype}; convert the input to a float"
-        )
+    refuse(name, "bool integer" if complex else "bool integer complex", *arrays)
     return arrays

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
 
-from ._arguments import array, in_opmath, is_floating
+from ._arguments import array
 
 
 Array = jax.Array
-
-
-def _exact(fun: Callable[..., Array], *arrays: Array) -> Array:
-    return in_opmath(fun, *arrays) if any(is_floating(x) for x in arrays) else fun(*arrays)
 
 
 def _fits(x: Array, y: Array) -> None:

@@ -8,9 +8,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array
+from ._arguments import array, exact
 from ._kinds import one_dtype, refuse
-from ._products import _batches, _check_matrix_vector, _exact, _fits
+from ._products import _batches, _check_matrix_vector, _fits
 from ._rule import derivative
 
 
@@ -153,4 +153,4 @@ def _added(
             f"The size of input, {list(input.shape)}, must expand to that of the product, "
             f"{list(shape)}"
         )
-    return _exact(lambda a, x, y: jnp.broadcast_to(scaled(fun(x, y), a), shape), input, x, y)
+    return exact(lambda a, x, y: jnp.broadcast_to(scaled(fun(x, y), a), shape), input, x, y)

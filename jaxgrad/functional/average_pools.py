@@ -47,7 +47,6 @@ def avg_pool1d(
         1. With `ceil_mode` the last window is divided by what it covers (padding by hand: by the
            kernel).
     """
-    refuse("avg_pool1d", "bool complex", input)
     return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
@@ -72,7 +71,6 @@ def avg_pool2d(
 
     Torch: `torch.nn.functional.avg_pool2d`.
     """
-    refuse("avg_pool2d", "bool complex", input)
     return _avg_pool(
         2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -99,7 +97,6 @@ def avg_pool3d(
 
     Torch: `torch.nn.functional.avg_pool3d`.
     """
-    refuse("avg_pool3d", "bool complex", input)
     return _avg_pool(
         3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
@@ -116,6 +113,7 @@ def _avg_pool(
     divisor: int | None,
 ) -> Array:
     name = f"avg_pool{places}d"
+    refuse(name, "bool complex", input)
     windows = _windows(name, places, kernel_size, stride, padding)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, reduce, require
-from ._kinds import one_dtype, refuse
+from ._kinds import one_dtype
 from ._losses import EPSILON, _constants, _floats, _scaled
 from ._rule import derivative, not_differentiable
 from .sigmoids import _logsigmoid
@@ -47,7 +47,6 @@ def binary_cross_entropy(
         1. At 0 and 1 the loss is at most 100 and the gradient finite, 1e12 where it is wrong
            (`-log(p)`: inf, NaN).
     """
-    refuse("binary_cross_entropy", "complex", input, target)
     one_dtype("binary_cross_entropy", input=input, target=target)
     input, target = _floats("binary_cross_entropy", input, target)
     if input.shape != target.shape:
@@ -118,7 +117,6 @@ def binary_cross_entropy_with_logits(
     Differs from jax in:
         1. `optax.sigmoid_binary_cross_entropy` has neither weight.
     """
-    refuse("binary_cross_entropy_with_logits", "complex", input, target)
     input, target = _floats("binary_cross_entropy_with_logits", input, target)
     if input.shape != target.shape:
         raise ValueError(
@@ -170,7 +168,7 @@ def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "m
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
         return reduce(_soft_margin(x, y), reduction)
 
-    return in_opmath(loss, *_floats("soft_margin_loss", input, target))
+    return in_opmath(loss, *_floats("soft_margin_loss", input, target, complex=True))
 
 
 def _soft_margin_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
@@ -208,7 +206,6 @@ def multilabel_soft_margin_loss(
 
     Torch: `torch.nn.functional.multilabel_soft_margin_loss`.
     """
-    refuse("multilabel_soft_margin_loss", "complex", input, target, weight)
 
     def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
         value = -(y * _logsigmoid(x) + (1 - y) * _logsigmoid(-x))

@@ -50,7 +50,6 @@ def conv1d(
     Differs from jax in:
         1. `padding` is the same on both sides, also with strides (flax's "SAME": more at the end).
     """
-    refuse("conv1d", "bool", input, weight, bias)
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -77,7 +76,6 @@ def conv2d(
 
     Torch: `torch.nn.functional.conv2d`.
     """
-    refuse("conv2d", "bool", input, weight, bias)
     return _conv(2, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -102,7 +100,6 @@ def conv3d(
 
     Torch: `torch.nn.functional.conv3d`.
     """
-    refuse("conv3d", "bool", input, weight, bias)
     return _conv(3, input, weight, bias, stride, padding, dilation, groups)
 
 
@@ -117,6 +114,7 @@ def _conv(
     groups: int,
 ) -> Array:
     name = f"conv{places}d"
+    refuse(name, "bool", input, weight, bias)
     x, had_batch = batched(array(input), places, name)
     w = array(weight, "weight")
     strides = at_least(1, "stride", name, sizes(stride, places, "stride"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim
+from ._arguments import array, canonical_dim, exact
 from ._kinds import refuse
-from .sums import exact, widened
+from .sums import widened
 
 
 Array = jax.Array

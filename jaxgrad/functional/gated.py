@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import canonical_dim, floats, in_opmath
-from ._kinds import refuse
 from ._rule import derivative
 from .sigmoids import _rounded_tanh, _softplus, sigmoid, tanh
 
@@ -36,14 +35,11 @@ def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
         1. The default is exact; `jax.nn.gelu`'s is the approximation by tanh.
         2. The far tail (x < -8) is torch's, which cancels: 1 % off at -10, where it is 1e-22.
     """
-    refuse("gelu", "complex", input)
     if approximate not in ("none", "tanh"):
         raise RuntimeError(
             f"approximate argument must be either none or tanh, but it is {approximate!r}"
         )
-    return in_opmath(
-        _gelu if approximate == "none" else _gelu_tanh, floats(input, "gelu", complex=True)
-    )
+    return in_opmath(_gelu if approximate == "none" else _gelu_tanh, floats(input, "gelu"))
 
 
 def _gelu_derivative(t: Any, _: Any, x: Any) -> Any:

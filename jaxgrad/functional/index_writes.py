@@ -8,9 +8,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim
+from ._arguments import array, canonical_dim, exact
 from .indexing import _from_either_end, _in_range, _mesh
-from .scatters import _added, _exact, _written
+from .scatters import _added, _written
 
 
 Array = jax.Array
@@ -38,7 +38,7 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: flo
         y = y if alpha == 1 else (y * alpha).astype(y.dtype)
         return _added(x, y, places=_mesh(at, dim))
 
-    return _exact(added, input, source)
+    return exact(added, input, source)
 
 
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:

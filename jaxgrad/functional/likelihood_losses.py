@@ -39,7 +39,6 @@ def kl_div(
     Differs from jax in:
         1. `"mean"` divides by all elements (`optax.losses.kl_divergence` sums over the last dim).
     """
-    refuse("kl_div", "complex", input, target)
     if reduction == "mean":
         warnings.warn(
             "reduction='mean' divides by the number of elements; 'batchmean' divides by the batch "
@@ -89,7 +88,6 @@ def gaussian_nll_loss(
     Differs from jax in:
         1. Below eps the gradient by the variance is that at eps (`jnp.maximum(var, eps)`: 0).
     """
-    refuse("gaussian_nll_loss", "complex", input, target, var)
     input, target = _floats("gaussian_nll_loss", input, target)
     if isinstance(var, float):
         var = jnp.full_like(input, var)

@@ -42,7 +42,6 @@ def lp_pool1d(
     Differs from jax in:
         1. A window of zeros has gradient 0 (`(x**p).sum() ** (1 / p)`: NaN).
     """
-    refuse("lp_pool1d", "complex", input)
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -65,7 +64,6 @@ def lp_pool2d(
 
     Torch: `torch.nn.functional.lp_pool2d`.
     """
-    refuse("lp_pool2d", "complex", input)
     return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -88,7 +86,6 @@ def lp_pool3d(
 
     Torch: `torch.nn.functional.lp_pool3d`.
     """
-    refuse("lp_pool3d", "complex", input)
     return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
@@ -100,6 +97,7 @@ def _lp_pool(
     stride: Sizes | None,
     ceil_mode: bool,
 ) -> Array:
+    refuse(f"lp_pool{places}d", "complex", input)
     input = array(input)
     if math.isinf(norm_type):
         sign = 1 if norm_type > 0 else -1

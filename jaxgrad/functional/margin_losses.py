@@ -35,7 +35,6 @@ def hinge_embedding_loss(
     Differs from jax in:
         1. At the margin the gradient is -1 (`jnp.maximum(0, margin - x)`: -0.5).
     """
-    refuse("hinge_embedding_loss", "complex", input)
     target = array(target, "target")
 
     def loss(x: jax.Array) -> jax.Array:

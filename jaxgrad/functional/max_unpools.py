@@ -52,7 +52,6 @@ def max_unpool1d(
         1. Of values with the same index the last is written and each has the gradient
            (`.at[].set`: the last alone).
     """
-    refuse("max_unpool1d", "bool integer complex", input)
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -78,7 +77,6 @@ def max_unpool2d(
 
     Torch: `torch.nn.functional.max_unpool2d`.
     """
-    refuse("max_unpool2d", "bool integer complex", input)
     return _max_unpool(2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -103,7 +101,6 @@ def max_unpool3d(
 
     Torch: `torch.nn.functional.max_unpool3d`.
     """
-    refuse("max_unpool3d", "bool integer complex", input)
     return _max_unpool(3, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -117,6 +114,7 @@ def _max_unpool(
     output_size: Sequence[int] | None,
 ) -> Array:
     name = f"max_unpool{places}d"
+    refuse(name, "bool integer complex", input)
     kernel = sizes(kernel_size, places, "kernel_size")
     steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
     pads = sizes(padding, places, "padding")

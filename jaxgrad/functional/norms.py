@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from ._arguments import Dim, array, canonical_dim, canonical_dims, in_opmath
 from ._matrices import _or_nan
 from .extrema import _amax, _amin
-from .vector_norms import _widened, p_norm, vector_norm
+from .vector_norms import _as_dtype, p_norm, vector_norm
 
 
 def norm(
@@ -33,7 +33,8 @@ def norm(
         dtype: Cast to this first: real or complex as the input is, and not narrower.
 
     Raises:
-        RuntimeError: The input is of integers, or empty where the norm has no identity.
+        RuntimeError: The input is of integers, or empty where the norm has no identity, or the
+            dtype does not hold it.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -137,7 +138,7 @@ def matrix_norm(
     Differs from jax in:
         1. Of zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
     """
-    input = _widened("linalg.matrix_norm", array(input), dtype)
+    input = _as_dtype("linalg.matrix_norm", array(input), dtype)
     if input.ndim < 2 or isinstance(dim, int) or len(tuple(dim)) != 2:
         raise RuntimeError(
             f"linalg.matrix_norm: dim must be a 2-tuple of a tensor with at least 2 dims, but it "

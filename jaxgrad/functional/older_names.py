@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from . import decompositions, factors, inverses, products, systems, vector_products
 from ._arguments import array
-from ._kinds import one_dtype, refuse
+from ._kinds import one_dtype
 from ._matrices import matrix
 
 
@@ -178,7 +178,6 @@ def chain_matmul(*matrices: Array) -> Array:
 
     Torch: `torch.chain_matmul`.
     """
-    refuse("chain_matmul", "bool", *matrices)
     if not matrices:
         raise RuntimeError("chain_matmul(): Expected one or more matrices")
     return array(matrices[0]) if len(matrices) == 1 else products.multi_dot(matrices)

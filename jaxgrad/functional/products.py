@@ -9,9 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, in_opmath, is_floating, promoted
+from ._arguments import array, canonical_dim, exact, in_opmath, is_floating, promoted
 from ._kinds import one_dtype, refuse
-from ._products import _batches, _check_matrix_vector, _exact, _fits
+from ._products import _batches, _check_matrix_vector, _fits
 
 
 Array = jax.Array
@@ -70,7 +70,7 @@ def matmul(input: Array, other: Array) -> Array:
             f"both arguments to matmul need to be at least 1D, but they are {x.ndim}D and {y.ndim}D"
         )
     _fits(x, y)
-    return _exact(jnp.matmul, x, y)
+    return exact(jnp.matmul, x, y)
 
 
 def mm(input: Array, mat2: Array) -> Array:
@@ -92,7 +92,7 @@ def mm(input: Array, mat2: Array) -> Array:
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, its shape is {list(z.shape)}")
     _fits(x, y)
-    return _exact(jnp.matmul, x, y)
+    return exact(jnp.matmul, x, y)
 
 
 def bmm(input: Array, mat2: Array) -> Array:
@@ -111,7 +111,7 @@ def bmm(input: Array, mat2: Array) -> Array:
     refuse("bmm", "bool", input, mat2)
     one_dtype("bmm", input=input, mat2=mat2)
     x, y = _batches(input, mat2, ("batch1", "batch2"))
-    return _exact(jnp.matmul, x, y)
+    return exact(jnp.matmul, x, y)
 
 
 def mv(input: Array, vec: Array) -> Array:
@@ -131,7 +131,7 @@ def mv(input: Array, vec: Array) -> Array:
     one_dtype("mv", input=input, vec=vec)
     x, y = array(input), array(vec, "vec")
     _check_matrix_vector(x, y)
-    return _exact(jnp.matmul, x, y)
+    return exact(jnp.matmul, x, y)
 
 
 def kron(input: Array, other: Array) -> Array:
@@ -187,7 +187,7 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
                 f"and second has size {y.shape[q]} in dim {q}"
             )
     axes = tuple(p for p, _ in pairs), tuple(q for _, q in pairs)
-    return _exact(lambda x, y: jnp.tensordot(x, y, axes), x, y)
+    return exact(lambda x, y: jnp.tensordot(x, y, axes), x, y)
 
 
 def einsum(equation: str, *operands: Array) -> Array:
@@ -205,7 +205,7 @@ def einsum(equation: str, *operands: Array) -> Array:
     """
     arrays = [array(x, "operands") for x in operands]
     try:
-        return _exact(lambda *xs: jnp.einsum(equation, *xs), *arrays)
+        return exact(lambda *xs: jnp.einsum(equation, *xs), *arrays)
     except (ValueError, TypeError) as error:
         shapes = [list(x.shape) for x in arrays]
         raise RuntimeError(f"einsum(): {equation!r} does not fit the shapes {shapes}") from error

@@ -194,7 +194,7 @@ def _regression(
     weighs_mean: bool = False,
 ) -> jax.Array:
     """A loss of each pair, with the weights and the reduction."""
-    input, target = _floats(name, input, target)
+    input, target = _floats(name, input, target, complex=True)
     if input.shape != target.shape:
         warnings.warn(
             f"the target has the shape {target.shape}, the input {input.shape}; they broadcast, "

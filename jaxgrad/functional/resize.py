@@ -136,7 +136,6 @@ def upsample(
 
     Torch: `torch.nn.functional.upsample`.
     """
-    refuse("upsample", "bool integer complex", input)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 

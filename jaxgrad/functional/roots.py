@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_floating
+from ._arguments import array, exact, in_opmath
 from ._rule import derivative
 
 
@@ -77,9 +77,7 @@ def square(input: jax.Array) -> jax.Array:
     Torch: `torch.square`.
     """
     input = array(input)
-    if is_floating(input):
-        return in_opmath(_square, input)
-    return input.astype(int) if input.dtype == jnp.bool_ else input * input
+    return exact(_square, input.astype(int) if input.dtype == jnp.bool_ else input)
 
 
 @derivative(lambda t, _, x: t * (2 * x))

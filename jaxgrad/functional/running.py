@@ -11,6 +11,7 @@ from ._arguments import (
     array,
     broadcasting,
     canonical_dim,
+    exact,
     floating,
     in_opmath,
     is_floating,
@@ -18,7 +19,7 @@ from ._arguments import (
 )
 from ._kinds import refuse
 from ._rule import derivative
-from .sums import exact, widened
+from .sums import widened
 
 
 def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:

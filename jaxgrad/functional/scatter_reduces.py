@@ -7,12 +7,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_floating
+from ._arguments import array, exact, in_opmath, is_floating
 from ._kinds import refuse
 from ._rule import derivative
 from .index_writes import _slices
 from .indexing import _in_range, _mesh
-from .scatters import _exact, _scattered
+from .scatters import _scattered
 
 
 Array = jax.Array
@@ -116,7 +116,7 @@ def _reduced(
         counts = in_opmath(
             _add, jnp.full(x.shape, float(include_self)), jnp.ones(y.shape), **options
         )
-        total = _exact(_add, x, y, **options)
+        total = exact(_add, x, y, **options)
         if reduce == "sum":
             return total
         if not is_floating(total):
@@ -124,8 +124,8 @@ def _reduced(
         counts = jnp.maximum(counts, 1)
         return in_opmath(lambda x, y: _add(x, y, **options) / counts.astype(x.dtype), x, y)
     if reduce == "prod":
-        return _exact(_product, x, y, **options)
-    return _exact(_extreme, x, y, largest=reduce == "amax", counted=torch_gradient, **options)
+        return exact(_product, x, y, **options)
+    return exact(_extreme, x, y, largest=reduce == "amax", counted=torch_gradient, **options)
 
 
 def _emptied(x: Array, places: Places, kept: bool, start: Any) -> Array:

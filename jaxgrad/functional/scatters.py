@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, in_opmath, is_array, is_floating
+from ._arguments import array, canonical_dim, exact, is_array
 from ._rule import derivative
 from .indexing import _check_shape, _from_either_end, _in_range, _mesh
 
@@ -65,7 +65,7 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     """
     input = array(input)
     x, y, places = _scattered("scatter_add", input, dim, index, array(src, "src"))
-    return _exact(_added, x, y, places=places).reshape(input.shape)
+    return exact(_added, x, y, places=places).reshape(input.shape)
 
 
 def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
@@ -100,7 +100,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     flat, at = input.reshape(-1), index.reshape(-1) % max(input.size, 1)
     source = source.reshape(-1)
     if accumulate:
-        return _exact(_added, flat, source, places=(at,)).reshape(input.shape)
+        return exact(_added, flat, source, places=(at,)).reshape(input.shape)
     return _written(flat, source, places=(at,)).reshape(input.shape)
 
 
@@ -141,10 +141,6 @@ def _added(x: Array, y: Array, *, places: Any) -> Array:
     return x.at[places].max(y) if x.dtype == jnp.bool_ else x.at[places].add(y)
 
 
-def _exact(fun: Any, x: Array, y: Array, **options: Any) -> Array:
-    return in_opmath(fun, x, y, **options) if is_floating(x) else fun(x, y, **options)
-
-
 def index_put(
     input: Array, indices: tuple[Array | None, ...], values: Array, accumulate: bool = False
 ) -> Array:
@@ -183,7 +179,7 @@ def index_put(
     places = tuple(slice(None) if i is None else array(i, "indices") for i in indices)
     values = jnp.broadcast_to(values, jax.eval_shape(lambda x: x[places], input).shape)
     if accumulate:
-        return _exact(lambda x, y: x.at[places].add(y), input, values)
+        return exact(lambda x, y: x.at[places].add(y), input, values)
     return _written(input, values, places=places)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import Dim, array, canonical_dims, in_opmath, is_complex, is_floating
+from ._arguments import Dim, array, canonical_dims, exact, in_opmath, is_floating
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -36,10 +37,6 @@ def sum(
     if input.dtype == jnp.bool_:
         return jnp.any(input, axes, keepdims=keepdim)
     return exact(lambda x: jnp.sum(x, axes, keepdims=keepdim), input)
-
-
-def exact(fun: Any, input: jax.Array) -> jax.Array:
-    return in_opmath(fun, input) if is_floating(input) else fun(input)
 
 
 def mean(
@@ -78,8 +75,7 @@ def nansum(
     """The sum of what is not NaN.
 
     Raises:
-        RuntimeError: The input is complex.
-        NotImplementedError: The input is of floats and the dtype complex.
+        NotImplementedError: The input is complex, or of floats and the dtype complex.
 
     Example:
         >>> import jax.numpy as jnp
@@ -94,14 +90,11 @@ def nansum(
 
 def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
     """In this dtype; real, or of integers before."""
-    if is_complex(input):
-        raise RuntimeError(
-            f"{name} does not support complex inputs, and the input is {input.dtype}"
-        )
-    was_floating, input = is_floating(input), widened(input, dtype)
-    if was_floating and is_complex(input):
-        raise NotImplementedError(f'"{name}_cpu" not implemented for {input.dtype}')
-    return input
+    refuse(name, "complex", input)
+    wide = widened(input, dtype)
+    if is_floating(input):
+        refuse(name, "complex", wide)
+    return wide
 
 
 def nanmean(
@@ -110,8 +103,8 @@ def nanmean(
     """The mean of what is not NaN.
 
     Raises:
-        RuntimeError: The input is of integers or complex, or the dtype is of integers.
-        NotImplementedError: The dtype is complex.
+        RuntimeError: The input is of integers, or the dtype is.
+        NotImplementedError: The input is complex, or the dtype is.
 
     Example:
         >>> import jax.numpy as jnp

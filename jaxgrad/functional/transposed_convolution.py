@@ -54,7 +54,6 @@ def conv_transpose1d(
         2. `padding` cuts the output, `output_padding` extends it (`lax.conv_transpose`: "SAME" and
            "VALID" have other sizes).
     """
-    refuse("conv_transpose1d", "bool", input, weight, bias)
     return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -80,7 +79,6 @@ def conv_transpose2d(
 
     Torch: `torch.nn.functional.conv_transpose2d`.
     """
-    refuse("conv_transpose2d", "bool", input, weight, bias)
     return _transposed(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -106,7 +104,6 @@ def conv_transpose3d(
 
     Torch: `torch.nn.functional.conv_transpose3d`.
     """
-    refuse("conv_transpose3d", "bool", input, weight, bias)
     return _transposed(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
@@ -122,6 +119,7 @@ def _transposed(
     dilation: Sizes,
 ) -> Array:
     name = f"conv_transpose{places}d"
+    refuse(name, "bool", input, weight, bias)
     x, had_batch = batched(array(input), places, name)
     w = array(weight, "weight")
     strides = at_least(1, "stride", name, sizes(stride, places, "stride"))

@@ -58,7 +58,7 @@ def vector_norm(
         2. At a zero element it is 0 (`ord=1`: 1; `ord=0.5`: inf; negative `ord`: NaN).
         3. A NaN element has gradient 0 where `ord` is 1 or infinite.
     """
-    input = _widened("linalg.vector_norm", array(input), dtype)
+    input = _as_dtype("linalg.vector_norm", array(input), dtype)
     axes = canonical_dims(dim, input.ndim)
     if (ord < 0 or ord == math.inf) and 0 in (input.shape[a] for a in axes):
         raise RuntimeError(
@@ -68,7 +68,7 @@ def vector_norm(
     return in_opmath(p_norm, input, p=float(ord), axes=axes, keepdim=keepdim)
 
 
-def _widened(name: str, x: jax.Array, dtype: Any) -> jax.Array:
+def _as_dtype(name: str, x: jax.Array, dtype: Any) -> jax.Array:
     """In this dtype, if it holds what x may be."""
     if not is_floating(x):
         raise RuntimeError(

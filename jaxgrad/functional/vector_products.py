@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, broadcasting, canonical_dim, in_opmath, together
+from ._arguments import array, broadcasting, canonical_dim, exact, in_opmath, together
 from ._kinds import one_dtype, refuse
-from ._products import _exact, _vectors
+from ._products import _vectors
 
 
 Array = jax.Array
@@ -79,7 +79,7 @@ def dot(input: Array, tensor: Array) -> Array:
     Torch: `torch.dot`. `jnp.dot` is the same.
     """
     refuse("dot", "bool", input, tensor)
-    return _exact(jnp.dot, *_vectors("dot", input, tensor))
+    return exact(jnp.dot, *_vectors("dot", input, tensor))
 
 
 def vdot(input: Array, other: Array) -> Array:
@@ -96,7 +96,7 @@ def vdot(input: Array, other: Array) -> Array:
     Torch: `torch.vdot`. `jnp.vdot` is the same.
     """
     refuse("vdot", "bool", input, other)
-    return _exact(jnp.vdot, *_vectors("vdot", input, other))
+    return exact(jnp.vdot, *_vectors("vdot", input, other))
 
 
 def inner(input: Array, other: Array) -> Array:
@@ -120,7 +120,7 @@ def inner(input: Array, other: Array) -> Array:
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(x.shape)} and {list(y.shape)}"
         )
-    return _exact(jnp.inner, x, y)
+    return exact(jnp.inner, x, y)
 
 
 def outer(input: Array, vec2: Array) -> Array:

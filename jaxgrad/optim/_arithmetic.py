@@ -92,9 +92,9 @@ class Fast:
         return x
 
     @in_float32
-    def settled(self, x: Any, finite: bool) -> Any:
-        """A parameter between two moves, rounded to where it is now."""
-        return x.becoming(x.value, finite) if isinstance(x, Displaced) else x
+    def settled(self, x: Any) -> Any:
+        """A finite parameter between two moves, rounded to where it is now."""
+        return x.becoming(x.value, finite=True) if isinstance(x, Displaced) else x
 
     def value(self, x: Any) -> Any:
         """The parameter where it is now."""

@@ -50,7 +50,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
     product = ops.double(mu_product)
     param = ops.addcdiv(param, grad, denom, -h.lr * (1.0 - mu) / (1.0 - product))
-    param = ops.settled(param, finite=True)
+    param = ops.settled(param)
     param = ops.addcdiv(param, exp_avg, denom, -h.lr * mu_next / (1.0 - product * mu_next))
     return param, NAdamState(step, mu_product, exp_avg, exp_avg_sq)
 

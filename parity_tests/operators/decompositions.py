@@ -105,7 +105,7 @@ def cholesky_solve(draw):
     return call(draw(floats((x.shape[-1], draw(st.integers(1, 2))))), x, upper)
 
 
-DEPENDENT = [[1.0, 1.0, 2.0], [1.0, 1.0, 3.0]]
+DEPENDENT = [[1.0, 1.0, 2.0], [0.0, 0.0, 3.0]]  # without a rounding: the same in every LAPACK
 DIVIDED = "of columns that depend on each other torch's is a number, its gradient NaN"
 INFINITE = Deviation(
     call([[1.0, inf]]),
