@@ -16,9 +16,10 @@ import numpy as np
 import optax
 
 import jaxgrad
-from benchmarks.behaviours import BEHAVIOURS, jax_step, torch_step
+from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import Run, rounds
 from benchmarks.networks import Network, cross_entropy, forward, mlp, transformer
+from benchmarks.steps import jax_step, torch_step
 
 
 TITLE = "How cost grows"

@@ -12,9 +12,10 @@ import optax
 
 import jaxgrad
 from benchmarks import networks
-from benchmarks.behaviours import BEHAVIOURS, jax_step, one_process, torch_step
+from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import Run, counted, over, rounds, seconds
 from benchmarks.networks import NETWORKS
+from benchmarks.steps import jax_step, one_process, torch_step
 
 
 TITLE = "A training step"

@@ -14,9 +14,10 @@ import torch
 import jaxgrad
 from benchmarks import functional, growth, results
 from benchmarks.__main__ import HERE, SECTIONS
-from benchmarks.behaviours import BEHAVIOURS, jax_step, one_process, torch_step
+from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import over, rounds
 from benchmarks.networks import mlp, mobilenet, transformer
+from benchmarks.steps import jax_step, one_process, torch_step
 
 
 SMALL = {
