@@ -1,0 +1,81 @@
+"""A training step of each library, ready to run: SGD around the gradients of a behaviour."""
+
+from __future__ import annotations
+
+import pathlib
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.behaviours import Behaviour, Grads
+from benchmarks.networks import Network
+
+
+@contextmanager
+def one_process() -> Iterator[None]:
+    """A gloo group of this process alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "group")
+        torch.distributed.init_process_group("gloo", f"file://{path}", rank=0, world_size=1)
+        try:
+            yield
+        finally:
+            torch.distributed.destroy_process_group()
+
+
+class Step(NamedTuple):
+    """A compiled step, ready to run; it gives the loss, the parameters and the state."""
+
+    compiled: Any
+    args: tuple[Any, ...]
+
+    def __call__(self) -> Any:
+        return self.compiled(*self.args)
+
+
+def jax_step(net: Network, params: Any, grads: Grads, tx: Any) -> Step:
+    """A step of JAX; `tx` is optax's or ours."""
+    x, y, state = jnp.asarray(net.x), jnp.asarray(net.y), tx.init(params)
+
+    @jax.jit
+    def step(params: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
+        value, found = grads(params, x, y)
+        if hasattr(tx, "step"):
+            return value, tx.step(found, state, params)
+        reached = jax.tree.map(lambda g, p: None if g is None else p, found, params, is_leaf=_none)
+        updates, moved = tx.update(found, state, reached)
+        new = jax.tree.map(lambda u, p: p if u is None else p + u, updates, params, is_leaf=_none)
+        return value, (new, moved)
+
+    args = params, state, x, y
+    return Step(step.lower(*args).compile(), args)
+
+
+def _none(leaf: Any) -> bool:
+    return leaf is None
+
+
+def torch_step(net: Network, made: Behaviour, compiled: bool = False) -> Callable[[], Any]:
+    """A step of torch, ready to run; it gives the parameters after it."""
+    modules, _ = net.built()
+    modules.train()
+    x, y = torch.tensor(net.x), torch.tensor(np.asarray(net.y))
+    loss, backward = made.torch(modules)
+    sgd = torch.optim.SGD(modules.parameters(), lr=1e-2)
+    if compiled:
+        loss = torch.compile(loss)
+
+    def step() -> list[nn.Parameter]:
+        sgd.zero_grad()
+        backward(loss, x, y)
+        sgd.step()
+        return list(modules.parameters())
+
+    return step
