@@ -191,3 +191,18 @@ def test_a_difference_is_seen_in_its_digits(record):
     (row,) = measured(record(), "f", at, "0", sides, np.array([True]))
 
     assert (row.at, row.torch, row.jax) == ("([1], [2])", "[1]", "[1.00002]")
+
+
+def test_what_a_newer_jax_changed(monkeypatch):
+    """Its table has the operators whose rows are others, and those that have none any more."""
+    known = ROWS[0]._replace(operator="abs"), ROWS[0]._replace(operator="exp")
+    tables = {conventions.TABLE: list(known), conventions.NEWER: [known[0]._replace(jax="9")]}
+    monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
+    monkeypatch.setattr(conventions, "IS_NEWER", True)
+    same, gone = Outcome([], [known[0]], 0, 0), Outcome([], [], 0, 0)
+    assert conventions.pinned() == [known[1], known[0]._replace(jax="9")]
+
+    tables[conventions.NEWER] = conventions.moved({"abs": same, "exp": gone})
+
+    assert [row.operator for row in tables[conventions.NEWER]] == ["exp"]
+    assert conventions.pinned() == [known[0]]

@@ -3,6 +3,7 @@
 import dataclasses
 import doctest
 import inspect
+import itertools
 from typing import Any
 
 import jax
@@ -237,6 +238,32 @@ def test_equal_eigenvalues_have_one_gradient_in_sum():
 
     np.testing.assert_allclose(pull(jnp.asarray(equal))[0], wanted, atol=1e-14)
     np.testing.assert_allclose(wanted, np.eye(3) - ones / 3, atol=1e-14)
+
+
+@pytest.mark.parametrize("rank", range(5))
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_derivatives_of_a_determinant_are_the_polynomials(rank, dtype):
+    """Of singular matrices too, where those by singular values are not: torch's and ours before."""
+
+    def by_terms(x):
+        swaps = {p: np.linalg.det(np.eye(4)[list(p)]) for p in itertools.permutations(range(4))}
+        return sum(sign * jnp.prod(x[jnp.arange(4), jnp.array(p)]) for p, sign in swaps.items())
+
+    holomorphic = dtype == "complex128"
+    x = np.random.default_rng(rank).standard_normal((2, 4, 4))
+    x[..., rank:] = 0  # no rounding makes it regular
+    x = x[0] + 1j * x[1] if holomorphic else x[0]
+    batch = jnp.stack([jnp.asarray(x), jnp.eye(4, dtype=dtype)])
+
+    def derivatives(fun):
+        first = jax.jacrev(fun, holomorphic=holomorphic)
+        second = jax.jacfwd(first, holomorphic=holomorphic)
+        return jax.jit(jax.vmap(lambda x: (first(x), second(x))))(batch)
+
+    for found, wanted in zip(
+        derivatives(functional.linalg.det), derivatives(by_terms), strict=True
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ._arguments import in_opmath
 from ._matrices import square
@@ -28,7 +29,7 @@ def det(A: Array, *, torch_gradient: bool = False) -> Array:
     Args:
         A: `(*, n, n)`.
         torch_gradient: Of an exactly singular matrix torch's gradient is 0, where it is the
-            matrix of cofactors. True: 0.
+            matrix of cofactors (torch's too if one asks for a graph of it). True: 0.
 
     Raises:
         RuntimeError: They are not square.
@@ -40,13 +41,73 @@ def det(A: Array, *, torch_gradient: bool = False) -> Array:
          [-2.  1.]]
 
     Torch: `torch.linalg.det`.
+
+    Differs from jax in:
+        1. Singular matrices have a second derivative (`jnp.linalg.det`: NaN).
     """
     A = square("linalg.det", A)
     if not A.shape[-1]:
         return jnp.ones(A.shape[:-2], A.dtype)
     if A.shape[-1] == 1:
         return A[..., 0, 0]
-    return in_opmath(_torch_det if torch_gradient else jnp.linalg.det, A)
+    if torch_gradient:
+        return in_opmath(_torch_det, A)
+    return in_opmath(_small_det if A.shape[-1] < 4 else _det, A)
+
+
+def _cofactors(x: Array) -> Array:
+    """Of matrices of two or three rows."""
+    if x.shape[-1] == 2:
+        (a, b), (c, d) = jnp.moveaxis(x, (-2, -1), (0, 1))
+        return jnp.stack([jnp.stack([d, -c], -1), jnp.stack([-b, a], -1)], -2)
+    first, second, third = jnp.moveaxis(x, -2, 0)
+    pairs = (second, third), (third, first), (first, second)
+    return jnp.stack([jnp.cross(*pair) for pair in pairs], -2)
+
+
+# A polynomial: right at every order, also where JAX's own rule divides by a pivot of 0.
+@derivative(lambda t, _, x: jnp.sum(t * _cofactors(x), (-2, -1)))
+def _small_det(x: Array) -> Array:
+    return jnp.linalg.det(x)
+
+
+def _regular_derivative(t: Any, out: Any, x: Any) -> Any:
+    return out * jnp.trace(jnp.linalg.solve(x, t), axis1=-2, axis2=-1)
+
+
+@derivative(_regular_derivative)
+def _regular_det(x: Array) -> Array:
+    return jnp.linalg.det(x)
+
+
+def _det_derivative(t: Any, out: Any, x: Any) -> Any:
+    singular, one = (out == 0)[..., None, None], jnp.eye(x.shape[-1], dtype=x.dtype)
+
+    def by_another() -> Array:
+        _, slope = jax.jvp(_bordered_det, (jnp.where(singular, x, one),), (t,))
+        return jnp.where(out == 0, slope, _regular_derivative(t, out, jnp.where(singular, one, x)))
+
+    return lax.cond(jnp.any(singular), by_another, lambda: _regular_derivative(t, out, x))
+
+
+@derivative(_det_derivative)
+def _det(x: Array) -> Array:
+    return jnp.linalg.det(x)
+
+
+def _bordered_det(x: Array) -> Array:
+    """The determinant, by that of a matrix `x + left @ right` which may be divided by.
+
+    Two directions in which x vanishes are filled: there are two derivatives. If it vanishes in
+    more, both are 0.
+    """
+    u, s, vh = jnp.linalg.svd(lax.stop_gradient(x))
+    left, right = u[..., -2:] * s[..., :1, None], vh[..., -2:, :]
+    hollow = s[..., -3] <= x.shape[-1] * jnp.finfo(x.dtype).eps * s[..., 0]
+    each = hollow[..., None, None]
+    filled = jnp.where(each, jnp.eye(x.shape[-1], dtype=x.dtype), x + left @ right)
+    rest = jnp.eye(2, dtype=x.dtype) - right @ jnp.linalg.solve(filled, left)
+    return jnp.where(hollow, 0, _regular_det(filled) * _small_det(rest))
 
 
 def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
@@ -66,7 +127,7 @@ def _torch_det(x: Array) -> Array:
 def _pivots(x: Array) -> tuple[Array, Array]:
     """The diagonal of U in `P @ L @ U`, and the determinant of P."""
     # torch factors the transpose of real matrices, which is how LAPACK reads them.
-    LU, pivots, _ = jax.lax.linalg.lu(x if jnp.iscomplexobj(x) else jnp.swapaxes(x, -1, -2))
+    LU, pivots, _ = lax.linalg.lu(x if jnp.iscomplexobj(x) else jnp.swapaxes(x, -1, -2))
     swaps = jnp.sum(pivots != jnp.arange(x.shape[-1]), -1)
     parity = jnp.where(swaps % 2, -1, 1).astype(x.dtype)
     return jnp.diagonal(LU, axis1=-2, axis2=-1), parity

@@ -4,7 +4,8 @@
 
 Each row is measured in the run. With `--markdown` what was measured takes the place of what the
 table has of these operators, and the page and the docstrings are written from the whole table;
-the suite compares all three with its own run.
+the suite compares all three with its own run. With a JAX from 0.11 on it writes instead what is
+different there, a table of its own.
 """
 
 import collections
@@ -14,7 +15,7 @@ import json
 import pathlib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import jax
 
@@ -30,6 +31,7 @@ from parity_tests.settings import ROOT
 
 TABLE = ROOT / "parity_tests" / "conventions.tsv"
 NEWER = ROOT / "parity_tests" / "conventions_jax_0_11.tsv"  # what JAX changed since
+IS_NEWER = jax.__version_info__ >= (0, 11)
 DOCSTRINGS = ROOT / "jaxgrad" / "functional" / "_conventions.json"
 PAGE = ROOT / "docs" / "operators.md"
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
@@ -55,6 +57,10 @@ def main(
     outcomes = dict(zip(names, _measured(names, processes), strict=True))
     kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
     rows = merged(kept, outcomes.values())
+    if markdown and IS_NEWER:
+        NEWER.write_text(as_table(moved(outcomes)), encoding="utf-8")
+        print(f"{NEWER.name} is written; the page is of the oldest JAX", file=sys.stderr)
+        markdown = None
     if markdown:
         TABLE.write_text(as_table(rows), encoding="utf-8")
         DOCSTRINGS.write_text(as_json(rows), encoding="utf-8")
@@ -101,9 +107,19 @@ def read(path: pathlib.Path = TABLE) -> list[Row]:
 
 def pinned() -> list[Row]:
     """The rows that hold for the JAX that is installed; the page has those of the oldest."""
-    newer = read(NEWER) if jax.__version_info__ >= (0, 11) else []
+    newer = read(NEWER) if IS_NEWER else []
     changed = {row.operator for row in newer}
-    return [*(row for row in read() if row.operator not in changed), *newer]
+    return [row for row in (*(r for r in read() if r.operator not in changed), *newer) if row.form]
+
+
+def moved(outcomes: Mapping[str, Outcome]) -> list[Row]:
+    """The rows of operators for which this JAX has others; without a form: it has none."""
+    base = dict(_operators(read()))
+    found = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
+    for name, outcome in outcomes.items():
+        if sorted(outcome.rows) != sorted(base.get(name, [])):
+            found[name] = outcome.rows or [Row(name, "", "", "", "", "")]
+    return [row for name in sorted(found) for row in found[name]]
 
 
 def as_table(rows: Iterable[Row]) -> str:

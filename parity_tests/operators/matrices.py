@@ -73,6 +73,11 @@ operator(
             "are equal; it is linear in the entries",
         ),
         Deviation(
+            call(np.diag([1.0, 2.0, 3.0, 0.0])),
+            {"gradient/0": (0.0, np.diag([0.0, 0.0, 0.0, 6.0]))},
+            "the same of four rows, where the second derivative is torch's too",
+        ),
+        Deviation(
             call([[inf, 1.0], [2.0, 3.0]]),
             {"gradient/0": ([[nan, nan], [nan, inf]], [[3.0, -2.0], [-1.0, inf]])},
             "torch divides by the matrix; ours are cofactors, most of which do not touch infinity",
