@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, reduce, require
+from ._arguments import array, floats, in_opmath, reduce, require
 from ._kinds import one_dtype
 from ._losses import EPSILON, _constants, _floats, _scaled
 from ._rule import derivative, not_differentiable
@@ -212,5 +212,5 @@ def multilabel_soft_margin_loss(
         return reduce(jnp.sum(_scaled(value, *w), -1) / x.shape[-1], reduction)
 
     weights = [] if weight is None else [array(weight, "weight")]
-    pair = _floats("multilabel_soft_margin_loss", input, target)
-    return in_opmath(loss, *pair, *weights)
+    input = floats(input, "multilabel_soft_margin_loss")
+    return in_opmath(loss, input, array(target, "target"), *weights)

@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, floating
+from ._arguments import array, floating, floats
+from ._kinds import refuse
 from ._parameters import _expanded, _floats, _one
 from .binary_losses import binary_cross_entropy_with_logits
 from .bounds import clamp
@@ -61,7 +62,7 @@ def bernoulli_log_prob(
     Torch: `torch.distributions.Bernoulli`.
     """
     logits = _logits("bernoulli_log_prob", probs, logits)
-    x, logits = jnp.broadcast_arrays(*_floats(array(value, "value"), logits))
+    x, logits = jnp.broadcast_arrays(*_floats(floats(value, "bernoulli_log_prob", "value"), logits))
     return -binary_cross_entropy_with_logits(logits, x, reduction="none")
 
 
@@ -148,6 +149,7 @@ def negative_binomial_log_prob(
 
     Torch: `torch.distributions.NegativeBinomial`.
     """
+    refuse("negative_binomial_log_prob", "bool integer", logits)
     logits = _logits("negative_binomial_log_prob", probs, logits)
     x, n, logits = _floats(array(value, "value"), total_count, logits)
     n, logits = _expanded(n, logits)
@@ -218,7 +220,8 @@ def _clamped(probs: Array) -> Array:
 def _logits(name: str, probs: Any, logits: Any) -> Array:
     _one(name, probs, logits)
     if probs is None:
-        return floating(jnp.asarray(logits))
+        return jnp.asarray(logits)
+    refuse(name, "bool integer", probs)
     return _binary_logits(floating(jnp.asarray(probs)))
 
 
@@ -230,9 +233,9 @@ def _binary_logits(probs: Array) -> Array:
 def _log_classes(name: str, probs: Any, logits: Any) -> Array:
     _one(name, probs, logits)
     if probs is None:
-        logits = array(logits, "logits")
+        (logits,) = _floats(array(logits, "logits"))
         return logits - logsumexp(logits, -1, keepdim=True)
-    return log(_clamped(_normalized(array(probs, "probs"))))
+    return log(_clamped(_normalized(floating(array(probs, "probs")))))
 
 
 def _normalized(probs: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from ._kinds import refuse
 from ._parameters import _floats
 from .binary_losses import binary_cross_entropy_with_logits
 from .discrete_log_probs import _binary_logits, _clamped, _normalized
@@ -62,6 +63,8 @@ def gumbel_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    for loc in (p_loc, q_loc):
+        refuse("gumbel_kl_divergence", "bool integer", loc)
     p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
     ratio, ours, theirs = p_scale / q_scale, p_loc / q_scale, q_loc / q_scale
     moved = exp(theirs + lgamma(1 + ratio) - ours)
@@ -93,7 +96,7 @@ def exponential_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_rate, q_rate = _floats(p_rate, q_rate)
+    p_rate, q_rate = _floats(p_rate, q_rate, bools=True)
     ratio = q_rate / p_rate
     return -log(ratio) + ratio - 1
 
@@ -190,6 +193,7 @@ def uniform_kl_divergence(p_low: Value, p_high: Value, q_low: Value, q_high: Val
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse("uniform_kl_divergence", "complex", p_low, p_high, q_low, q_high)
     p_low, p_high, q_low, q_high = _floats(p_low, p_high, q_low, q_high)
     found = log((q_high - q_low) / (p_high - p_low))
     return jnp.where((q_low > p_low) | (q_high < p_high), jnp.inf, found)
@@ -205,6 +209,8 @@ def bernoulli_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    for probs in (p_probs, q_probs):
+        refuse("bernoulli_kl_divergence", "bool integer", probs)
     p_probs, q_probs = _floats(p_probs, q_probs)
     ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
     one = p_probs * (softplus(-theirs) - softplus(-ours))
@@ -223,6 +229,8 @@ def geometric_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    for probs in (p_probs, q_probs):
+        refuse("geometric_kl_divergence", "bool integer", probs)
     p_probs, q_probs = _floats(p_probs, q_probs)
     ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
     entropy = binary_cross_entropy_with_logits(ours, p_probs, reduction="none") / p_probs
@@ -243,7 +251,7 @@ def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_probs, q_probs = _floats(p_probs, q_probs)
+    p_probs, q_probs = _floats(p_probs, q_probs, bools=True)
     p, q = _normalized(p_probs), _normalized(q_probs)
     each = p * (log(_clamped(p)) - log(_clamped(q)))
     return jnp.sum(jnp.where(p == 0, 0, jnp.where(q == 0, jnp.inf, each)), -1)
@@ -271,6 +279,7 @@ def multivariate_normal_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse("multivariate_normal_kl_divergence", "bool integer", q_scale_tril)
     p_loc, p_scale_tril, q_loc, q_scale_tril = _floats(
         p_loc, p_scale_tril, q_loc, q_scale_tril, elementwise=False
     )

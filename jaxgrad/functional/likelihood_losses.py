@@ -8,7 +8,7 @@ import warnings
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, reduce, require
+from ._arguments import array, floats, in_opmath, reduce, require
 from ._kinds import refuse
 from ._losses import _floats, passing_floor
 from .singularities import _xlogy
@@ -52,7 +52,7 @@ def kl_div(
         total = reduce(value, "sum" if batch else reduction)
         return total / input.shape[0] if batch and input.ndim else total
 
-    return in_opmath(loss, *_floats("kl_div", input, target))
+    return in_opmath(loss, floats(input, "kl_div"), floats(target, "kl_div", "target"))
 
 
 def gaussian_nll_loss(
@@ -91,7 +91,7 @@ def gaussian_nll_loss(
     input, target = _floats("gaussian_nll_loss", input, target)
     if isinstance(var, float):
         var = jnp.full_like(input, var)
-    var = array(var, "var")
+    var = floats(var, "gaussian_nll_loss", "var")
     require(~jnp.any(var < 0), ValueError("var has negative entry/entries"))
     if var.shape != input.shape:
         if var.shape == input.shape[:-1]:

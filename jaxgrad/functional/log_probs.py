@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._parameters import _floats, _one
+from ._kinds import refuse
+from ._parameters import _floats, _in_dtype_of, _one
 from .cholesky_factors import cholesky
 from .gammas import lgamma
 from .logarithms import exp, log, log1p
@@ -110,6 +111,7 @@ def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Gumbel`.
     """
+    refuse("gumbel_log_prob", "bool integer", loc)
     x, loc, scale = _floats(array(value, "value"), loc, scale)
     y = (loc - x) / scale
     return (y - exp(y)) - log(scale)
@@ -125,6 +127,7 @@ def half_normal_log_prob(value: Array, scale: Value) -> Array:
 
     Torch: `torch.distributions.HalfNormal`.
     """
+    refuse("half_normal_log_prob", "complex", value)
     x, scale = _floats(array(value, "value"), scale)
     return jnp.where(x >= 0, normal_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
 
@@ -139,7 +142,8 @@ def half_cauchy_log_prob(value: Array, scale: Value) -> Array:
 
     Torch: `torch.distributions.HalfCauchy`.
     """
-    x, scale = _floats(array(value, "value"), scale)
+    refuse("half_cauchy_log_prob", "complex", scale)
+    x, scale = _floats(_in_dtype_of(value, scale), scale)
     return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
 
 
@@ -153,6 +157,7 @@ def uniform_log_prob(value: Array, low: Value, high: Value) -> Array:
 
     Torch: `torch.distributions.Uniform`.
     """
+    refuse("uniform_log_prob", "complex", value, low, high)
     x, low, high = _floats(array(value, "value"), low, high)
     return jnp.where((low <= x) & (high > x), 0, -jnp.inf) - log(high - low)
 
@@ -182,6 +187,7 @@ def multivariate_normal_log_prob(
     Torch: `torch.distributions.MultivariateNormal`.
     """
     factor = _factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
+    refuse("multivariate_normal_log_prob", "bool integer", factor)
     x, loc, factor = _floats(array(value, "value"), array(loc, "loc"), factor, elementwise=False)
     distance = _mahalanobis(factor, x - loc)
     return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - _half_log_det(factor)

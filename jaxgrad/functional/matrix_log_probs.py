@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
+from ._kinds import one_dtype
 from ._parameters import _floats
 from .cholesky_factors import cholesky, cholesky_solve
 from .determinants import slogdet
@@ -39,6 +40,8 @@ def low_rank_multivariate_normal_log_prob(
 
     Torch: `torch.distributions.LowRankMultivariateNormal`.
     """
+    ratio = array(cov_factor, "cov_factor") / array(cov_diag, "cov_diag")[..., None]
+    one_dtype("low_rank_multivariate_normal_log_prob", cov_factor=cov_factor, ratio=ratio)
     x, loc, W, d = _floats(
         array(value, "value"), array(loc, "loc"), array(cov_factor, "cov_factor"),
         array(cov_diag, "cov_diag"), elementwise=False,
@@ -80,6 +83,7 @@ def wishart_log_prob(
     Torch: `torch.distributions.Wishart`.
     """
     factor = _factor("wishart_log_prob", covariance_matrix, scale_tril)
+    one_dtype("wishart_log_prob", value=value, factor=factor)
     x, df, factor = _floats(array(value, "value"), df, factor, elementwise=False)
     n = factor.shape[-1]
     solved = cholesky_solve(x, factor, torch_gradient=torch_gradient)

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
+from ._kinds import refuse
 from ._parameters import _floats
 from .gamma_log_probs import exponential_log_prob, gamma_log_prob
 from .gammas import lgamma
@@ -65,6 +66,7 @@ def generalized_pareto_log_prob(
 
     Torch: `torch.distributions.GeneralizedPareto`, of the default dtype alone.
     """
+    refuse("generalized_pareto_log_prob", "bool integer complex", concentration)
     x, loc, scale, c = _floats(array(value, "value"), loc, scale, concentration)
     x = (x - loc) / scale
     zero = jnp.isclose(c, 0.0)
@@ -98,8 +100,8 @@ def chi2_log_prob(value: Array, df: Value) -> Array:
 
     Torch: `torch.distributions.Chi2`.
     """
-    x, df = _floats(array(value, "value"), df)
-    return gamma_log_prob(x, 0.5 * df, 0.5)
+    (df,) = _floats(df, bools=True)
+    return gamma_log_prob(value, 0.5 * df, 0.5)
 
 
 def fisher_snedecor_log_prob(value: Array, df1: Value, df2: Value) -> Array:
@@ -112,7 +114,7 @@ def fisher_snedecor_log_prob(value: Array, df1: Value, df2: Value) -> Array:
 
     Torch: `torch.distributions.FisherSnedecor`.
     """
-    x, df1, df2 = _floats(array(value, "value"), df1, df2)
+    x, df1, df2 = _floats(array(value, "value"), df1, df2, bools=True)
     one, two, ratio = df1 * 0.5, df2 * 0.5, df1 / df2
     constant = lgamma(one + two) - lgamma(one) - lgamma(two)
     return constant + one * log(ratio) + (one - 1) * log(x) - (one + two) * log1p(ratio * x)

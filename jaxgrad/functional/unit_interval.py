@@ -7,7 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, floating
+from ._arguments import array, floating, floats
 from ._parameters import _floats
 from .bounds import clamp
 from .discrete_log_probs import (
@@ -72,7 +72,7 @@ def continuous_bernoulli_log_prob(
     """
     given = _logits("continuous_bernoulli_log_prob", probs, logits)
     p = sigmoid(given) if probs is None else floating(jnp.asarray(probs))
-    x, given, p = _floats(array(value, "value"), given, p)
+    x, given, p = _floats(floats(value, "continuous_bernoulli_log_prob", "value"), given, p)
     return bernoulli_log_prob(x, logits=given) + _normalizer(_clamped(p), *lims)
 
 
@@ -108,7 +108,8 @@ def relaxed_bernoulli_log_prob(
     Torch: `torch.distributions.RelaxedBernoulli`.
     """
     logits = _logits("relaxed_bernoulli_log_prob", probs, logits)
-    x, temperature, logits = _floats(array(value, "value"), temperature, logits)
+    x = floats(value, "relaxed_bernoulli_log_prob", "value")
+    x, temperature, logits = _floats(x, temperature, logits)
     limits = jnp.finfo(x.dtype)
     x = clamp(x, float(limits.tiny), 1 - float(limits.eps))
     x = log(x) - log1p(-x)
@@ -186,7 +187,8 @@ def logistic_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.LogisticNormal`.
     """
-    y, loc, scale = _floats(array(value, "value"), loc, scale, elementwise=False)
+    y = floats(value, "logistic_normal_log_prob", "value")
+    y, loc, scale = _floats(y, loc, scale, elementwise=False)
     y, left = y[..., :-1], jnp.arange(y.shape[-1] - 1, 0, -1, dtype=y.dtype)
     rest = clamp(1 - jnp.cumsum(y, -1), min=float(jnp.finfo(y.dtype).tiny))
     x = log(y) - log(rest) + jnp.log(left)
