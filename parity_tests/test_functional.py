@@ -16,7 +16,7 @@ from jaxgrad import functional
 from jaxgrad.functional._arguments import result_type
 from jaxgrad.functional._rule import derivative, not_differentiable
 from jaxgrad.parity.interop import to_torch
-from parity_tests.operators import load, torch_side
+from parity_tests.operators import call, load, torch_side
 from parity_tests.operators._conventions import COMMAND, pinned
 from parity_tests.operators._draw import drawn
 from parity_tests.operators._grid import check
@@ -143,6 +143,24 @@ def test_a_record_can_fail():
 
     assert any("point" in text and "gradient/0" in text for text in problems)
     assert not any("drawn" in text for text in problems)
+
+
+def test_a_call_that_torch_refuses_in_another_dtype():
+    """Weights that became complex, as all of the call: an error of both sides, or a problem."""
+    from parity_tests.operators import _grid
+
+    made = dataclasses.replace(
+        OPERATORS["cov"],
+        strategy=lambda _: call(np.eye(2), aweights=np.ones(2)),
+        dtypes=("float64", "complex128"),
+        jit=False,
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_grid, "jax_side", lambda _: lambda x, **_: jnp.cov(x, ddof=0))
+        problems = _grid.check(dataclasses.replace(made, points=(), raises=())).problems
+
+    assert not _grid.check(made).problems
+    assert any("JAX should raise" in text for text in problems)
 
 
 @derivative(lambda t, _, x: t * jnp.where(x > 0, 1, 7) * x)

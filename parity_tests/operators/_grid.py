@@ -10,7 +10,7 @@ import numpy as np
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import FLOAT64_RTOL, compare, flatten
 from jaxgrad.parity.ulp import distance, is_array, is_inexact, wide
-from parity_tests.operators import Deviation, Operator, Raises, jax_side, torch_side
+from parity_tests.operators import Deviation, Operator, Raises, Sample, jax_side, torch_side
 from parity_tests.operators import _jax as jax_program
 from parity_tests.operators import _torch as torch_program
 from parity_tests.operators._jobs import Job, job, jobs
@@ -42,9 +42,9 @@ def _check(made: Operator) -> Outcome:
     import torch
 
     ours, theirs = jax_side(made), torch_side(made)
-    todo = jobs(made)
     with torch.random.fork_rng():
-        truths = [torch_program.observe(theirs, j, ones=made.elementwise) for j in todo]
+        todo, truths, refused = _truths(made, theirs)
+    raises = [*made.raises, *refused]
     points = [i for i, j in enumerate(todo) if j.label.startswith("point")]
     natural = [(form, i) for form in made.natural for i in points]
     plain = [dataclasses.replace(todo[i], full=False, options=()) for _, i in natural]
@@ -69,14 +69,30 @@ def _check(made: Operator) -> Outcome:
         leaves += count
     if made.forward_mode and not contradicts:
         problems.append(f"forward_mode={made.forward_mode!r} is no longer so: torch's agrees")
-    for raised in made.raises:
+    for raised in raises:
         problems += _raises(ours, theirs, raised)
     rows = [
         row
         for (form, i), found in zip(natural, seen[len(todo) :], strict=True)
         for row in _rows(made, form, todo[i], truths[i].observed, found)
     ]
-    return Outcome(problems, rows, len(todo) + len(made.raises), leaves)
+    return Outcome(problems, rows, len(todo) + len(raises), leaves)
+
+
+def _truths(
+    made: Operator, theirs: Callable[..., Any]
+) -> tuple[list[Job], list[torch_program.Truth], list[Raises]]:
+    """Jobs and what torch has for them; and those in another dtype that it refuses: so must we."""
+    todo, truths, refused = [], [], []
+    for j in jobs(made):
+        try:
+            truths.append(torch_program.observe(theirs, j, ones=made.elementwise))
+            todo.append(j)
+        except Exception:
+            if j.dtype in ("", made.dtypes[0]):
+                raise  # the record's own dtype
+            refused.append(Raises(Sample(*j.rebuild(j.arrays)), Exception, "", ""))
+    return todo, truths, refused
 
 
 def _disagreements(
