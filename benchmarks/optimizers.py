@@ -17,7 +17,7 @@ import optax
 import torch
 
 import jaxgrad
-from benchmarks.interleaved import Run, cost, over, rounds
+from benchmarks.interleaved import counted, over, rounds
 
 
 TITLE = "A step of each optimizer"
@@ -78,18 +78,19 @@ def optax_step(tx: Any, params: Any, state: Any, grads: Any) -> Any:
     return optax.apply_updates(params, updates), state
 
 
-def donated(step: Callable[..., Any], tx: Any, given: list[np.ndarray]) -> Run:
-    """The compiled step, ready to run: it is given what it returned."""
-    # Buffers are paired with results of their shape in order: parameters first, as they come out.
-    compiled = jax.jit(functools.partial(step, tx), donate_argnums=(0, 1))
-    params, grads = ([jnp.array(x) for x in given] for _ in range(2))
-    now = [(params, tx.init(params))]
+class Donated:
+    """A compiled step, ready to run: it is given what it returned."""
 
-    def run() -> Any:
-        now[0] = compiled(*now[0], grads)
-        return now[0]
+    def __init__(self, step: Callable[..., Any], tx: Any, given: list[np.ndarray]):
+        params, self.grads = ([jnp.array(x) for x in given] for _ in range(2))
+        self.now = params, tx.init(params)
+        # Buffers are paired with results of their shape in order: parameters first.
+        jitted = jax.jit(functools.partial(step, tx), donate_argnums=(0, 1))
+        self.compiled = jitted.lower(*self.now, self.grads).compile()
 
-    return run
+    def __call__(self) -> Any:
+        self.now = self.compiled(*self.now, self.grads)
+        return self.now
 
 
 def torch_run(factory: Any, given: list[np.ndarray], **options: Any) -> Any:
@@ -119,13 +120,8 @@ def row(name: str, given: list[np.ndarray], pairs: int) -> dict[str, float]:
     """Counts of XLA, then times in rounds."""
     made = ROWS[name]
     sides = {"ours": (our_step, made.ours), "time": (optax_step, made.optax)}
-    params = [jnp.asarray(x) for x in given]
-    left, right = (
-        cost(functools.partial(step, tx), params, tx.init(params), params)
-        for step, tx in sides.values()
-    )
-    del params
-    runs = {side: donated(step, tx, given) for side, (step, tx) in sides.items()}
+    runs: dict[str, Any] = {side: Donated(step, tx, given) for side, (step, tx) in sides.items()}
+    left, right = (counted(run.compiled) for run in runs.values())
     found = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
     found["time"] = over(rounds(runs, at_least=pairs, at_most=pairs), "ours", "time")
     del runs["time"]  # torch's threads spin after its step, and slow what comes next
