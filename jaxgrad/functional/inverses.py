@@ -77,13 +77,18 @@ def pinv(
         rtol = 0.0 if atol else max(A.shape[-2:]) * float(jnp.finfo(A.dtype).eps)
 
     def inverse(x: Array) -> Array:
-        bound = rtol
+        whole, bound = _read(x, hermitian), rtol
         if atol:
-            largest = jnp.linalg.norm(jax.lax.stop_gradient(x), 2, (-2, -1))
+            largest = jnp.linalg.norm(jax.lax.stop_gradient(whole), 2, (-2, -1))
             bound = jnp.maximum(rtol, atol / largest)
-        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(x, rtol=bound)
+        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(whole, rtol=bound)
 
-    return in_opmath(lambda x: inverse(_or_nan(x)), A)
+    return in_opmath(inverse, A)
+
+
+def _read(x: Array, hermitian: bool) -> Array:
+    """What LAPACK is given: the Hermitian matrix of the lower triangle, or the whole."""
+    return _or_nan(_mirrored(x) if hermitian else x)
 
 
 def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
@@ -95,7 +100,7 @@ def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
 
 @derivative(_pinv_derivative, None)
 def _of_lower(x: Array, bound: Any) -> Array:
-    return jnp.linalg.pinv(_mirrored(x), rtol=bound)
+    return jnp.linalg.pinv(_read(x, True), rtol=bound)
 
 
 def cond(A: Array, p: Any = None) -> Array:
@@ -153,9 +158,9 @@ def matrix_rank(
 
     Torch: `torch.linalg.matrix_rank`.
     """
-    A = _or_nan(jax.lax.stop_gradient(matrix("linalg.matrix_rank", A)))
+    A = jax.lax.stop_gradient(matrix("linalg.matrix_rank", A))
     atol = tol if atol is None else atol
-    s = jnp.linalg.svd(_mirrored(A) if hermitian else A, compute_uv=False)
+    s = jnp.linalg.svd(_read(A, hermitian), compute_uv=False)
     if not s.shape[-1]:
         return jnp.zeros(s.shape[:-1], int)
     if rtol is None:

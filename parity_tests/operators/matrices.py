@@ -32,6 +32,11 @@ SOLVED_BY_INFINITE = Deviation(
 )
 
 
+def _not_read(x: float) -> list[list[float]]:
+    """An element in the upper triangle, which is not read."""
+    return [[1.0, 0.0, 0.0], [0.0, 1.0, x], [0.0, 0.0, 1.0]]
+
+
 def _bad(*args: Any, words: str, **kwargs: Any) -> Raises:
     return Raises(call(*args, **kwargs), RuntimeError, words, words)
 
@@ -166,7 +171,22 @@ def _wide_or_tall(draw):
 
 @operator(
     "linalg.pinv",
-    points=[call([[2.0, 9.0], [1.0, 3.0]], hermitian=True)],
+    points=[
+        call([[2.0, 9.0], [1.0, 3.0]], hermitian=True),
+        call([[1.0, 100.0], [0.0, 0.25]], atol=0.5, hermitian=True),
+        *(call(x, hermitian=True) for x in (np.zeros((2, 2)), np.eye(3), np.diag([1.0, -1.0]))),
+        *(call(x, hermitian=True) for x in ([[0.0, 1.0], [1.0, 0.0]], [[-0.0]], np.zeros((0, 0)))),
+        *(call(_not_read(x), hermitian=True) for x in (inf, nan)),
+        call([[inf]], hermitian=True),
+    ],
+    deviations=[
+        Deviation(
+            call([[nan]], hermitian=True),
+            {"forward/0": (0.0, nan)},
+            "torch leaves out an eigenvalue that is not above the bound, as NaN; of other "
+            "matrices its eigenvectors are NaN, and so is the inverse",
+        )
+    ],
     raises=[_bad(V, words="linalg.pinv")],
     dtypes=WIDE[:2],
 )
@@ -298,6 +318,7 @@ def vander(draw):
     points=[
         *(call(x) for x in (SINGULAR, np.zeros((2, 3)), np.zeros((0, 3)))),
         call([[1.0, 5.0], [1.0, 1.0]], hermitian=True),
+        *(call(_not_read(x), hermitian=True) for x in (inf, nan)),
     ],
     raises=[NOT_MATRIX],
     dtypes=WIDE[:2],
