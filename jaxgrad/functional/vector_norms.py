@@ -108,7 +108,6 @@ def _norm_derivative(t: Any, norm: Any, x: Any, p: float, axes: Any) -> Any:
         factor = _sgn(x) * (mask / jnp.sum(mask, axes, keepdims=True))
     elif p < 1:
         factor = _sgn(x) * jnp.where(x == 0, 0, jnp.power(jnp.abs(x), p - 1))
-        factor = factor * jnp.power(norm, 1 - p)
     elif p < 2:
         scale = jnp.where(norm == 0, 0, 1 / jnp.power(norm, p - 1))
         factor = _sgn(x) * _power(_abs(x), p - 1) * scale
@@ -117,6 +116,8 @@ def _norm_derivative(t: Any, norm: Any, x: Any, p: float, axes: Any) -> Any:
         factor = x * _power(_abs(x), p - 2) * scale
     product = jnp.real(jnp.conj(factor) * t) if is_complex(x) else factor * t
     total = jnp.sum(product, axes, keepdims=True)
+    if -math.inf < p < 1:
+        return total * jnp.power(norm, 1 - p)  # after the sum: infinite where an element is
     # torch masks the product for these, so that a second derivative is 0 and not NaN.
     return jnp.where(norm == 0, 0, total) if p > 1 and p not in (2, math.inf) else total
 
