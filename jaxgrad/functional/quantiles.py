@@ -114,8 +114,8 @@ def _interpolated(x: jax.Array, q: jax.Array, how: str, *, ignores: bool) -> jax
     ordered = jnp.take_along_axis(x, _order(x, x.ndim - 1), -1)
     nan = jnp.isnan(x)
     if ignores:
-        last = jnp.maximum(jnp.sum(~nan, -1, keepdims=True) - 1, 0).astype(x.dtype)
-        rank = q * last
+        rank = q * (jnp.sum(~nan, -1, keepdims=True) - 1).astype(x.dtype)
+        rank = jnp.where(rank < 0, 0, rank)  # of nothing but NaN, without a gradient
     else:
         whole = jnp.any(nan, -1, keepdims=True)
         rank = jnp.where(whole, x.shape[-1] - 1, q * (x.shape[-1] - 1))

@@ -155,10 +155,11 @@ def _squeezed(y: jax.Array, axes: Any, keepdim: bool) -> jax.Array:
     return y if keepdim else jnp.squeeze(y, axes)
 
 
-def _prod_derivative(t: Any, out: Any, x: Any, axes: Any) -> Any:
+def _prod_derivative(t: Any, _: Any, x: Any, axes: Any) -> Any:
     """The quotient by each factor; the product of the others where one of them is 0."""
     zero = jnp.any(x == 0)
-    quotient = jnp.where(zero, 0, out) / jnp.where(zero, 1, x)
+    safe = jnp.where(zero, 1, x)  # out itself would bring 0 * inf into a second derivative
+    quotient = jnp.where(zero, 0, _prod(safe, axes=axes)) / safe
     others = jax.jvp(
         lambda x: jnp.prod(x, axes, keepdims=True),
         (jnp.where(zero, x, 1),),

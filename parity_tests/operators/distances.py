@@ -25,6 +25,7 @@ TWO = np.ones((2, 2))
     points=[
         *(call(SAME, SAME, p) for p in (1.0, 2.0)),
         *(call(SAME, SAME, p, eps=0.0) for p in ORDERS),
+        *(call([[1.0, x], [1.0, 2.0]], [[0.0, 1.0]], 0.5, eps=0.0) for x in (inf, nan)),
     ],
     natural={"jnp.linalg.norm(x - y)": lambda x, y, p, eps=1e-6: jnp.linalg.norm(x - y, p, -1)},
     source="P025",
@@ -41,6 +42,8 @@ def pairwise_distance(draw):
         call([[0.0, 0.0, 0.0]], [[1.0, 2.0, 3.0]]),
         call([[0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0]]),
         call([[1e-9, 0.0, 0.0]], [[1.0, 2.0, 3.0]]),
+        call([[1e-10, 2e-10, -1e-10]], [[1e-10, 1e-10, 0.0]]),
+        call([[1e-10, 2e-10, -1e-10]], [[0.0, 0.0, 0.0]]),
         call([1.0, 2.0], [2.0, 4.0], dim=0),
     ],
     raises=[

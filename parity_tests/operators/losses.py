@@ -88,6 +88,13 @@ def _reduced(loss, reduction):
         call([1.0, 2.0], [0.0, 0.0]),
         call(np.zeros((0, 2)), np.zeros((0, 2)), **NONE),
     ],
+    deviations=[
+        Deviation(
+            call([0.0, -1.0], [1.0, 1.0], weight=np.array([-1.0, 1.0])),
+            {"tangent/0": (-inf, nan)},
+            "torch's forward mode of a quotient is (dx - out dy) / y, its gradient -x / y / y",
+        )
+    ],
     raises=[SCALE],
     natural={
         "optax.l2_loss(x, y)": lambda x, y, reduction="mean": _reduced(

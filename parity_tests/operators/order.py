@@ -203,6 +203,7 @@ for name in ("quantile", "nanquantile"):
             call(WITH_NAN[::2], 0.5, 1),
             call([1.0, 2.0, 4.0], [0.0, 0.5, 1.0]),
             call([1.0, inf, -inf, 2.0], [0.3, 0.5, 0.9]),
+            call([nan], [0.0, 0.25, 1.0]),
         ],
         deviations=[
             Deviation(

@@ -261,7 +261,21 @@ def sinc(draw):
     return one(draw)
 
 
-@operator("lerp", elementwise=True, points=[call([1.0, 2.0], [3.0, inf], [0.5, 0.0])])
+@operator(
+    "lerp",
+    points=[
+        call([1.0, 2.0], [3.0, inf], [0.5, 0.0]),
+        call([inf, 1.0, nan], [1.0, inf, 2.0], [0.25, 0.75, 1.0]),
+        call([inf, nan], [3.0, 1.0], 0.25),
+    ],
+    deviations=[
+        Deviation(
+            call([1.0, 1.0], [3.0], [inf]),
+            {"tangent/0": ([nan, -inf], nan)},
+            "torch's forward mode is lerp of the tangents, its gradient 1 - weight and weight",
+        )
+    ],
+)
 def lerp(draw):
     a, b, c = draw(broadcast(3))
     weight = draw(st.one_of(st.floats(0, 1), floats(c)))

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import WIDENED, dims, floats
 
 
@@ -27,6 +27,23 @@ def cumsum(draw):
 @operator(
     "cumprod",
     points=[call(ZEROS, 1), call([2.0, inf, -3.0], 0), call(EMPTY, 0), call(np.arange(3), 0)],
+    deviations=[
+        Deviation(
+            call([inf], 0),
+            {"tangent/0": (nan, 1.0)},
+            "torch's forward mode divides by each factor, its gradient not by the only one",
+        ),
+        Deviation(
+            call([2.0, inf, 0.0], 0),
+            {
+                "gradient/0": ([nan, 4.0, inf], [inf, 4.0, inf]),
+                "second/0": ([inf, nan, inf], [nan, 20.0, nan]),
+                "tangent/0": ([1.0, inf, inf], [1.0, inf, nan]),
+            },
+            "torch multiplies the other factors out, once for each order of derivative; ours is a "
+            "recurrence, and 0 times an infinity is elsewhere",
+        ),
+    ],
     natural={"jnp.cumprod(x, dim)": jnp.cumprod},
 )
 def cumprod(draw):
