@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from ._arguments import array
 from ._kinds import refuse
-from ._parameters import _floats, _in_dtype_of, _one
+from ._parameters import _expanded, _floats, _in_dtype_of, _one
 from .cholesky_factors import cholesky
 from .gammas import lgamma
 from .logarithms import exp, log, log1p
@@ -38,6 +38,7 @@ def normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     Torch: `torch.distributions.Normal`.
     """
     x, loc, scale = _floats(array(value, "value"), loc, scale)
+    loc, scale = _expanded(loc, scale)
     return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
 
 

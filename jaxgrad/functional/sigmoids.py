@@ -102,12 +102,7 @@ def logsigmoid(input: jax.Array) -> jax.Array:
     return in_opmath(_logsigmoid, floats(input, "logsigmoid"))
 
 
-def _logsigmoid_derivative(t: Any, _: Any, x: Any) -> Any:
-    z = jnp.exp(-jnp.where(x < 0, -x, x))
-    return t * (jnp.where(x < 0, 1, 0) - jnp.where(x < 0, 1, -1) * (z / (1 + z)))
-
-
-@derivative(_logsigmoid_derivative)
+@derivative(lambda t, _, x: t * _sigmoid(-x))
 def _logsigmoid(x: jax.Array) -> jax.Array:
     return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
 
