@@ -21,31 +21,46 @@ COMPLEX = Raises(call(X + 1j), RuntimeError, "Complex", "expects a real input")
 REAL, BOTH = ("float64", "float32"), ("complex128", "float64", "complex64")
 
 
-def _of_six(at: int, name: str) -> list[Deviation]:
-    """Six numbers, one of them infinite, which torch takes apart into 2 x 3 and JAX into 3 x 2."""
-    x = np.where(np.arange(6) == at, inf, 0.0)
-    torch_is, ours = SIX[name]
-    why = "the order of the factors decides where an infinity meets a twiddle factor's 0"
-    return [Deviation(call(x), {"forward/0": (torch_is, ours)}, why)]
-
-
+# Numbers of which one is infinite, transformed into or from six: the input, torch's and ours.
+_FFT = [inf, complex(inf, -inf), complex(-inf, -inf), -inf, complex(-inf, inf), complex(inf, inf)]
 SIX = {
     "fft": (
-        [inf, complex(inf, -inf), complex(-inf, -inf), -inf, complex(-inf, inf), complex(inf, inf)],
-        [inf, complex(inf, -inf), complex(-inf, -inf), complex(-inf, nan), complex(-inf, inf),
-         complex(nan, inf)],
+        [0.0, inf, 0.0, 0.0, 0.0, 0.0],
+        _FFT,
+        [*_FFT[:3], complex(-inf, nan), _FFT[4], complex(nan, inf)],
     ),
     "rfft": (
+        [0.0, 0.0, 0.0, 0.0, 0.0, inf],
         [inf, complex(inf, inf), complex(-inf, inf), -inf],
         [inf, complex(nan, inf), complex(nan, inf), -inf],
     ),
-}  # fmt: skip
+    "irfft": (
+        [0.0, inf, 0.0, 0.0],
+        [inf, inf, -inf, -inf, -inf, inf],
+        [inf, inf, -inf, -inf, -inf, nan],
+    ),
+}
+CONJUGATE = {"ifft": "fft", "ihfft": "rfft", "hfft": "irfft"}
+
+
+def _of_six(name: str) -> list[Deviation]:
+    """torch takes six apart into 2 x 3 and JAX into 3 x 2. Of two dims it is the last one."""
+    kind = name.rstrip("2n")
+    x, *both = (np.array(x) for x in SIX[CONJUGATE.get(kind, kind)])
+    if kind in CONJUGATE:
+        both = [y.conj() for y in both]
+    if kind != name:
+        x, both = x[None], [y[None] for y in both]
+    why = "the order of the factors decides where an infinity meets a twiddle factor's 0"
+    return [Deviation(call(x), {"forward/0": (both[0], both[1])}, why)]
+
+
 for name in ("fft", "ifft", "irfft", "hfft", "rfft", "ihfft"):
     _REAL = name in ("rfft", "ihfft")
 
     @operator(
         f"fft.{name}",
-        deviations=_of_six(1 if name == "fft" else 5, name) if name in SIX else [],
+        deviations=_of_six(name),
         points=[] if _REAL else [call(np.arange(3))],
         raises=[
             NO_NORM,
@@ -68,6 +83,7 @@ for name in (f"{kind}fft{many}" for kind in ("", "i", "r", "ir", "h", "ih") for 
 
     @operator(
         f"fft.{name}",
+        deviations=_of_six(name),
         raises=[
             NO_NORM,
             _bad(X, (2, 2, 2), (0, 1), words="must have the same length"),

@@ -81,6 +81,14 @@ def _real_window(input, *args, window=None, **kwargs):
     points=[
         call(np.array([[inf + 0j], [2.0]]), 2, 1, window=np.array([1 + 1j, 1 + 0.5j]),
              return_complex=True, onesided=False, center=False),
+        call(np.array([[0j], [inf], [0.0]]), 4, 1, center=False),
+    ],
+    deviations=[
+        Deviation(
+            call(np.array([[0j], [inf], [0.0], [0.0]]), 6, 1, center=False),
+            {"forward/0": ([inf, inf, -inf, -inf, -inf, inf], [inf, inf, -inf, -inf, -inf, nan])},
+            "as of irfft: the order of the factors of six",
+        )
     ],
     dtypes=("complex128", "complex64"),
     raises=[
