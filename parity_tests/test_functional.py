@@ -284,6 +284,22 @@ def test_derivatives_of_a_determinant_are_the_polynomials(rank, dtype):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-13)
 
 
+@pytest.mark.parametrize("name", ["eigh", "eig"])
+def test_vectors_of_equal_eigenvalues_have_no_gradient(name):
+    """It is NaN by the vectors; by the eigenvalues alone it is not."""
+    ours, theirs = getattr(functional.linalg, name), getattr(torch.linalg, name)
+    both = torch.eye(2, dtype=torch.float64).requires_grad_()
+
+    def gradients(which):
+        total = theirs(both)[which].abs().pow(2).sum()
+        ours_of = jax.grad(lambda x: jnp.sum(jnp.abs(ours(x)[which]) ** 2))
+        return ours_of(jnp.eye(2, dtype=float)), torch.autograd.grad(total, both)[0]
+
+    for which, expected in ((0, 2 * np.eye(2)), (1, np.full((2, 2), np.nan))):
+        for gradient in gradients(which):
+            np.testing.assert_array_equal(gradient, expected)
+
+
 @pytest.mark.parametrize(
     ("name", "value", "params"),
     [

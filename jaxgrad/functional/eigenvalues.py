@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ._arguments import in_opmath
+from ._arguments import in_opmath, require
 from ._matrices import _adjoint, _mirrored, square
 from ._rule import derivative
 
@@ -29,6 +29,9 @@ class EighResult(NamedTuple):
 
 def eigh(A: Array, UPLO: str = "L") -> EighResult:
     """The rising eigenvalues and the eigenvectors of Hermitian matrices, from one triangle.
+
+    Where eigenvalues are equal, their vectors are any basis, and the gradient by them is NaN; that
+    of the sum of these eigenvalues is the same for every basis.
 
     Args:
         A: `(*, n, n)`.
@@ -110,8 +113,10 @@ def _eigvalsh(x: Array) -> Array:
 def eig(A: Array) -> EighResult:
     """The complex eigenvalues and eigenvectors of square matrices, these of length 1.
 
+    Where eigenvalues are equal, the gradient by their vectors is NaN.
+
     Raises:
-        RuntimeError: A is not square.
+        RuntimeError: A is not square, or not finite (not under `jit`).
 
     Example:
         >>> import jax.numpy as jnp
@@ -123,7 +128,12 @@ def eig(A: Array) -> EighResult:
     Differs from jax in:
         1. The eigenvectors have a gradient (`jnp.linalg.eig`: NotImplementedError).
     """
-    return EighResult(*in_opmath(_eig, square("linalg.eig", A)))
+    A = square("linalg.eig", A)
+    require(
+        jnp.all(jnp.isfinite(jax.lax.stop_gradient(A))),
+        RuntimeError("linalg.eig: input tensor should not contain infs or NaNs."),
+    )
+    return EighResult(*in_opmath(_eig, A))
 
 
 def eigvals(A: Array) -> Array:

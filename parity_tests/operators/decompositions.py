@@ -217,7 +217,10 @@ def _spread(draw):
     "linalg.eig",
     invariant=lambda values, v: (values, (v * v.conj()).real),
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
-    raises=[_bad(R, words="batches of square matrices")],
+    raises=[
+        _bad(R, words="batches of square matrices"),
+        *(_bad(np.array([[x]]), words="should not contain infs or NaNs") for x in (inf, nan)),
+    ],
     dtypes=WIDE,
     source="P061",
 )
