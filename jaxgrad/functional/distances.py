@@ -174,7 +174,8 @@ def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
     if p == 1:
         factor = jnp.where(jnp.isnan(d), d, _sgn(d))
     elif math.isinf(p):
-        factor = _sgn(d) * jnp.where(jnp.abs(d) == whole, 1, 0)
+        below = jax.lax.stop_gradient(whole - jnp.abs(d))  # NaN of an infinity that is the largest
+        factor = _sgn(d) * (1 - jnp.minimum(jnp.ceil(below), 1))
     else:
         zero = (whole == 0) | ((d == 0) & (p < 1))
         safe = jnp.where(zero, 1, whole)

@@ -6,7 +6,7 @@ import optax
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import broadcast, dims, floats, masks, shapes
 
 
@@ -155,6 +155,7 @@ def triplet_margin_with_distance_loss(draw):
     points=[
         *(call(ROWS, p) for p in (0.0, *ORDERS)),
         call([[nan], [1.0]], 1.0),
+        *(call([[0.0, x], [1.0, 2.0], [1.0, 3.0]], inf) for x in (inf, nan)),
         call(np.zeros((1, 2))),
     ],
     raises=[
@@ -178,7 +179,19 @@ def pdist(draw):
     dtypes=("float64", "float32"),
     points=[
         *(call(SAME, [[0.0, 1.0], [5.0, 3.0]], p) for p in (0.0, *ORDERS)),
+        call([[0.0, inf], [1.0, 2.0]], [[5.0, 1.0], [1.0, 2.0]], inf),
         call(np.zeros((0, 2)), np.zeros((3, 2))),
+    ],
+    deviations=[
+        Deviation(
+            call([[nan, 0.0]], [[1.0, 2.0]], inf),
+            {
+                "forward/0": (2.0, nan),
+                "gradient/0": ([[nan, -1.0]], nan),
+                "gradient/1": ([[nan, 1.0]], nan),
+            },
+            "torch leaves a NaN out of this maximum, but not out of pdist's",
+        )
     ],
     raises=[
         Raises(call(np.ones((2, 2)), np.ones((2, 3))), RuntimeError, "same number", "same number"),
