@@ -120,7 +120,12 @@ def sigmoid(input: jax.Array) -> jax.Array:
     return in_opmath(_sigmoid, array(input))
 
 
-@derivative(lambda t, y, _: t * ((1 - y) * y))
+@derivative(lambda t, _, y: t * (1 - 2 * y))  # of one term: two of an infinity make NaN
+def _slope(y: jax.Array) -> jax.Array:
+    return (1 - y) * y
+
+
+@derivative(lambda t, y, _: t * _slope(y))
 def _sigmoid(x: jax.Array) -> jax.Array:
     return jax.lax.logistic(x)
 

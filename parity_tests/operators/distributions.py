@@ -42,7 +42,11 @@ DEVIATIONS = {
         "XLA drops the 0 with which a sum begins: it stays -0, whose digamma is not that of 0",
     ),
 }
-SERIES = [call([0.5, 0.5], [0.4, 0.8], lims=(0.3, 0.7))]
+MORE = {
+    "continuous_bernoulli": [call([0.5, 0.5], [0.4, 0.8], lims=(0.3, 0.7))],
+    "geometric": [call([-inf], logits=np.array([-0.25]))],
+    "negative_binomial": [call([2.0], [-inf], logits=np.array([0.5]))],
+}
 OF_LOGITS = ("geometric", "bernoulli", "binomial", "negative_binomial", "continuous_bernoulli",
              "relaxed_bernoulli")  # fmt: skip
 OF_GAMMAS = ("student_t", "gamma", "beta", "binomial", "negative_binomial", "poisson",
@@ -153,7 +157,7 @@ for name, made, ranges, points in (
         f"distributions.{name}_log_prob",
         torch=_log_prob(made),
         elementwise=True,
-        points=[call(*points), *SERIES] if name in OF_HALF else [call(*points)],
+        points=[call(*points), *MORE.get(name, [])],
         deviations=[DEVIATIONS[name]] if name in DEVIATIONS else [],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else NEAR_HALF if name in OF_HALF else {},
