@@ -68,6 +68,7 @@ def laplace_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     Torch: `torch.distributions.Laplace`.
     """
     x, loc, scale = _floats(array(value, "value"), loc, scale)
+    loc, scale = _expanded(loc, scale)
     return -log(2 * scale) - abs(x - loc) / scale
 
 
@@ -82,6 +83,7 @@ def cauchy_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     Torch: `torch.distributions.Cauchy`.
     """
     x, loc, scale = _floats(array(value, "value"), loc, scale)
+    loc, scale = _expanded(loc, scale)
     return -math.log(math.pi) - log(scale) - log1p(pow((x - loc) / scale, 2))
 
 
@@ -96,6 +98,7 @@ def student_t_log_prob(value: Array, df: Value, loc: Value = 0.0, scale: Value =
     Torch: `torch.distributions.StudentT`.
     """
     x, df, loc, scale = _floats(array(value, "value"), df, loc, scale)
+    df, loc, scale = _expanded(df, loc, scale)
     y = (x - loc) / scale
     constant = log(scale) + 0.5 * log(df) + 0.5 * math.log(math.pi)
     constant = constant + lgamma(0.5 * df) - lgamma(0.5 * (df + 1))
@@ -114,6 +117,7 @@ def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     """
     refuse("gumbel_log_prob", "bool integer", loc)
     x, loc, scale = _floats(array(value, "value"), loc, scale)
+    loc, scale = _expanded(loc, scale)
     y = (loc - x) / scale
     return (y - exp(y)) - log(scale)
 
