@@ -84,7 +84,7 @@ def mse_loss(
     return _regression("mse_loss", _square, input, target, reduction, weight, weighs_mean=True)
 
 
-@derivative(lambda t, _, x, y: t * (2 * (x - y)), lambda t, _, x, y: t * (2 * (y - x)))
+@derivative(lambda t, _, x, y: t * (2 * (x - y)), lambda t, _, x, y: -(t * (2 * (x - y))))
 def _square(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.square(x - y)
 
