@@ -26,7 +26,7 @@ TWINS = {name: importlib.import_module(f"parity_tests.twins.{name}") for name in
 CONFIGURATIONS = [(twin, name) for twin in TWINS for name in TWINS[twin].CONFIGURATIONS]
 BUGS = [(twin, bug.name) for twin in TWINS for bug in TWINS[twin].BUGS]
 if not os.environ.get("TEST_ALL"):  # `make test-all` runs every one
-    CONFIGURATIONS, BUGS = CONFIGURATIONS[::5], BUGS[::20]
+    CONFIGURATIONS, BUGS = CONFIGURATIONS[::8], BUGS[::30]
 
 SAME = 1e-12  # of scale: what rounding in float64 leaves
 MOVED = 1e-9  # of scale: what a bug must move
