@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
+from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import dims, floats, integers, shapes
 
@@ -78,9 +79,13 @@ def _gumbel_softmax(logits, tau=1, hard=False, dim=-1, *, noise):
         return torch.nn.functional.gumbel_softmax(logits, tau, hard, dim=dim)
 
 
+SURE = "where one class has nearly all, a tangent is what is left of 1: good to 1e-16 of that 1"
+
+
 @operator(
     "gumbel_softmax",
     torch=_gumbel_softmax,
+    tolerance={"float64": Tolerance(1e-11, SURE)},
 )
 def gumbel_softmax(draw):
     x = draw(floats(draw(shapes(low=1))))
