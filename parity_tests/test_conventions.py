@@ -161,6 +161,7 @@ def record():
     """A record that is in no grid."""
     from parity_tests import operators
 
+    operators.load()
     name = "maximum"
     kept = operators._FOUND.pop(name)
 

@@ -38,6 +38,12 @@ def _expanded(*params: Array) -> list[Array]:
     return jnp.broadcast_arrays(*params)
 
 
+def _given(value: Any, *params: Any) -> list[Array]:
+    """A value in the result type of all, and the parameters in one shape."""
+    x, *floats = _floats(array(value, "value"), *params)
+    return [x, *_expanded(*floats)]
+
+
 def _one(name: str, first: Any, second: Any, names: str = "probs and logits") -> None:
     if (first is None) == (second is None):
         raise TypeError(f"{name} needs one of {names}, not both or neither")

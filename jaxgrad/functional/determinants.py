@@ -72,7 +72,12 @@ def _small_det(x: Array) -> Array:
 
 
 def _regular_derivative(t: Any, out: Any, x: Any) -> Any:
-    return out * jnp.trace(jnp.linalg.solve(x, t), axis1=-2, axis2=-1)
+    return out * _log_slope(t, x)
+
+
+def _log_slope(t: Any, x: Any) -> Array:
+    """Of the logarithm of the determinant."""
+    return jnp.trace(jnp.linalg.solve(x, t), axis1=-2, axis2=-1)
 
 
 @derivative(_regular_derivative)
@@ -113,8 +118,7 @@ def _bordered_det(x: Array) -> Array:
 def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
     singular = out == 0
     safe = jnp.where(singular[..., None, None], jnp.eye(x.shape[-1], dtype=x.dtype), x)
-    slope = jnp.trace(jnp.linalg.solve(safe, t), axis1=-2, axis2=-1)
-    return jnp.where(singular, 0, out) * slope
+    return _regular_derivative(t, jnp.where(singular, 0, out), safe)
 
 
 @derivative(_torch_det_derivative)
@@ -150,7 +154,7 @@ def slogdet(A: Array) -> SlogdetResult:
 
 
 def _slogdet_derivative(t: Any, out: Any, x: Any) -> Any:
-    slope = jnp.trace(jnp.linalg.solve(x, t), axis1=-2, axis2=-1)
+    slope = _log_slope(t, x)
     sign, _ = out
     turned = 1j * slope.imag * sign if jnp.iscomplexobj(x) else jnp.zeros_like(sign)
     return turned, slope.real

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, floating, floats
 from ._kinds import refuse
-from ._parameters import _expanded, _floats, _one
+from ._parameters import _expanded, _floats, _given, _one
 from .binary_losses import binary_cross_entropy_with_logits
 from .bounds import clamp
 from .gammas import lgamma
@@ -118,8 +118,7 @@ def binomial_log_prob(
     Torch: `torch.distributions.Binomial`.
     """
     logits = _logits("binomial_log_prob", probs, logits)
-    x, n, logits = _floats(array(value, "value"), total_count, logits)
-    n, logits = _expanded(n, logits)
+    x, n, logits = _given(value, total_count, logits)
     positive = (clamp(logits, min=0) + logits - clamp(logits, max=0)) / 2
     normalizer = n * positive + n * log1p(exp(-abs(logits))) - lgamma(n + 1)
     return x * logits - lgamma(x + 1) - lgamma(n - x + 1) - normalizer
@@ -151,8 +150,7 @@ def negative_binomial_log_prob(
     """
     refuse("negative_binomial_log_prob", "bool integer", logits)
     logits = _logits("negative_binomial_log_prob", probs, logits)
-    x, n, logits = _floats(array(value, "value"), total_count, logits)
-    n, logits = _expanded(n, logits)
+    x, n, logits = _given(value, total_count, logits)
     power = n * logsigmoid(-logits) + x * logsigmoid(logits)
     normalizer = -lgamma(n + x) + lgamma(x + 1) + lgamma(n)
     return power - jnp.where(n + x == 0, 0, normalizer)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._parameters import _expanded, _floats, _in_dtype_of
+from ._parameters import _expanded, _floats, _given, _in_dtype_of
 from .gammas import lgamma
 from .logarithms import log
 from .singularities import xlogy
@@ -44,8 +44,7 @@ def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
     Torch: `torch.distributions.Gamma`.
     """
     x = _in_dtype_of(value, concentration, rate)
-    x, a, rate = _floats(x, concentration, rate)
-    a, rate = _expanded(a, rate)
+    x, a, rate = _given(x, concentration, rate)
     return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
 
 

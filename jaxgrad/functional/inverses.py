@@ -77,11 +77,11 @@ def pinv(
         rtol = 0.0 if atol else max(A.shape[-2:]) * float(jnp.finfo(A.dtype).eps)
 
     def inverse(x: Array) -> Array:
-        whole, bound = _read(x, hermitian), rtol
+        bound = rtol
         if atol:
-            largest = jnp.linalg.norm(jax.lax.stop_gradient(whole), 2, (-2, -1))
+            largest = jnp.linalg.norm(_read(jax.lax.stop_gradient(x), hermitian), 2, (-2, -1))
             bound = jnp.maximum(rtol, atol / largest)
-        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(whole, rtol=bound)
+        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(_or_nan(x), rtol=bound)
 
     return in_opmath(inverse, A)
 

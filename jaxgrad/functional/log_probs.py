@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from ._arguments import array
 from ._kinds import refuse
-from ._parameters import _expanded, _floats, _in_dtype_of, _one
+from ._parameters import _floats, _given, _in_dtype_of, _one
 from .cholesky_factors import cholesky
 from .gammas import lgamma
 from .logarithms import exp, log, log1p
@@ -37,8 +37,7 @@ def normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Normal`.
     """
-    x, loc, scale = _floats(array(value, "value"), loc, scale)
-    loc, scale = _expanded(loc, scale)
+    x, loc, scale = _given(value, loc, scale)
     return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
 
 
@@ -67,8 +66,7 @@ def laplace_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Laplace`.
     """
-    x, loc, scale = _floats(array(value, "value"), loc, scale)
-    loc, scale = _expanded(loc, scale)
+    x, loc, scale = _given(value, loc, scale)
     return -log(2 * scale) - abs(x - loc) / scale
 
 
@@ -82,8 +80,7 @@ def cauchy_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Cauchy`.
     """
-    x, loc, scale = _floats(array(value, "value"), loc, scale)
-    loc, scale = _expanded(loc, scale)
+    x, loc, scale = _given(value, loc, scale)
     return -math.log(math.pi) - log(scale) - log1p(pow((x - loc) / scale, 2))
 
 
@@ -97,8 +94,7 @@ def student_t_log_prob(value: Array, df: Value, loc: Value = 0.0, scale: Value =
 
     Torch: `torch.distributions.StudentT`.
     """
-    x, df, loc, scale = _floats(array(value, "value"), df, loc, scale)
-    df, loc, scale = _expanded(df, loc, scale)
+    x, df, loc, scale = _given(value, df, loc, scale)
     y = (x - loc) / scale
     constant = log(scale) + 0.5 * log(df) + 0.5 * math.log(math.pi)
     constant = constant + lgamma(0.5 * df) - lgamma(0.5 * (df + 1))
@@ -116,8 +112,7 @@ def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     Torch: `torch.distributions.Gumbel`.
     """
     refuse("gumbel_log_prob", "bool integer", loc)
-    x, loc, scale = _floats(array(value, "value"), loc, scale)
-    loc, scale = _expanded(loc, scale)
+    x, loc, scale = _given(value, loc, scale)
     y = (loc - x) / scale
     return (y - exp(y)) - log(scale)
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from ._arguments import array
 from ._kinds import refuse
-from ._parameters import _expanded, _floats
+from ._parameters import _floats, _given
 from .gamma_log_probs import exponential_log_prob, gamma_log_prob
 from .gammas import lgamma
 from .log_probs import Value
@@ -49,8 +49,7 @@ def pareto_log_prob(value: Array, scale: Value, alpha: Value) -> Array:
 
     Torch: `torch.distributions.Pareto`.
     """
-    x, scale, alpha = _floats(array(value, "value"), scale, alpha)
-    scale, alpha = _expanded(scale, alpha)
+    x, scale, alpha = _given(value, scale, alpha)
     y = log(x / scale)
     return exponential_log_prob(y, alpha) - log(abs(scale)) - y
 

@@ -109,7 +109,8 @@ def pinned() -> list[Row]:
     """The rows that hold for the JAX that is installed; the page has those of the oldest."""
     newer = read(NEWER) if IS_NEWER else []
     changed = {row.operator for row in newer}
-    return [row for row in (*(r for r in read() if r.operator not in changed), *newer) if row.form]
+    same = [row for row in read() if row.operator not in changed]
+    return [*same, *(row for row in newer if row.form)]
 
 
 def moved(outcomes: Mapping[str, Outcome]) -> list[Row]:
