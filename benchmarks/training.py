@@ -12,10 +12,11 @@ import optax
 
 import jaxgrad
 from benchmarks import networks
+from benchmarks.ahead import Wait, second_process
 from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import Run, counted, over, rounds, seconds
 from benchmarks.networks import NETWORKS
-from benchmarks.steps import jax_step, one_process, torch_step
+from benchmarks.steps import Step, jax_step, one_process, torch_step
 
 
 TITLE = "A training step"
@@ -33,22 +34,23 @@ def cells() -> list[tuple[str, str]]:
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
     """A row a network and behaviour: ours / theirs, or the reason why there is no number."""
     found = {}
-    with one_process():
+    with one_process(), second_process() as start:
         for network, name in cells():
             tick(f"{network}, {name}")
-            found[f"{network}, {name}"] = _row(network, name)
+            found[f"{network}, {name}"] = _row(network, name, start)
             jax.clear_caches()
         found["depthwise"] = _depthwise()
     return found
 
 
-def _row(network: str, name: str) -> dict[str, Any]:
-    net = NETWORKS[network]()
+def _row(network: str, name: str, start: Callable[..., Wait]) -> dict[str, Any]:
+    net, made = NETWORKS[network](), BEHAVIOURS[name]()
     if name == "per sample gradients" and net.mixes_samples:
         return {"why": "batch norm mixes the samples: none has a gradient of its own"}
-    made, (_, params) = BEHAVIOURS[name](), net.built()
-    ours = jax_step(net, params, made.ours(net), jaxgrad.optim.sgd(LR))
-    hand = jax_step(net, params, made.by_hand(net), optax.sgd(LR))
+    wait = start(_by_hand, network, name)
+    ours = jax_step(net, net.built()[1], made.ours(net), jaxgrad.optim.sgd(LR))
+    wait()
+    hand = _by_hand(network, name)
     runs: dict[str, Run] = {"ours": ours, "by hand": hand, "torch": torch_step(net, made)}
     left, right = counted(ours.compiled), counted(hand.compiled)
     row: dict[str, Any] = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
@@ -66,20 +68,17 @@ def _row(network: str, name: str) -> dict[str, Any]:
     return row | {theirs: over(times, "ours", theirs) for theirs in runs if theirs != "ours"}
 
 
+def _by_hand(network: str, name: str) -> Step:
+    net = NETWORKS[network]()
+    return jax_step(net, net.built()[1], BEHAVIOURS[name]().by_hand(net), optax.sgd(LR))
+
+
 def _depthwise() -> float:
     """MobileNetV2 with XLA's own depthwise convolution, over the one with shifts."""
     steps = {}
     for shifts in (True, False):
         networks.SHIFTS = shifts
-        net = networks.mobilenet()
-        grads = jax.value_and_grad(
-            lambda params, x, y, net=net: networks.cross_entropy(
-                networks.forward(net.stages, params, x), y
-            )
-        )
-        steps["shifts" if shifts else "convolution"] = jax_step(
-            net, net.built()[1], grads, optax.sgd(LR)
-        )
+        steps["shifts" if shifts else "convolution"] = _by_hand("MobileNetV2", "control")
     networks.SHIFTS = True
     return over(rounds(steps), "convolution", "shifts")
 
