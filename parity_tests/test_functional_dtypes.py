@@ -95,34 +95,53 @@ def test_kinds_of_numbers(name):
     assert any(seen.values()) == (name in OTHER_KINDS), seen
 
 
-# Where torch and we do not agree on arguments of different dtypes.
+MIXED_KINDS = ("float32", "int64", "bool", "complex128")
+
+
+def _mixtures(kinds: str, reason: str, *names: str) -> dict[tuple[str, str], str]:
+    return dict.fromkeys(itertools.product(names, kinds.split()), reason)
+
+
+# Where torch and we do not agree on one argument of another dtype than the rest.
+ONE_DNN = "torch's oneDNN takes a bias of another dtype"
+AS_IF = "torch reads a matrix of another dtype as if it were of that of B"
 OTHER_MIXTURES = {
-    **dict.fromkeys(["conv2d", "conv_transpose2d"], "torch's oneDNN takes a bias of another dtype"),
-    **dict.fromkeys(
-        ["linalg.solve_triangular", "distributions.multivariate_normal_log_prob"],
-        "torch reads a matrix of another dtype as if it were of that of B",
+    **_mixtures("float32 int64 bool complex128", ONE_DNN, "conv2d"),
+    **_mixtures("float32 int64 bool", ONE_DNN, "conv_transpose2d"),
+    **_mixtures("float32 int64 bool complex128", AS_IF, "linalg.solve_triangular"),
+    **_mixtures("float32 complex128", AS_IF, "distributions.multivariate_normal_log_prob"),
+    **_mixtures("complex128", AS_IF, "distributions.multivariate_normal_kl_divergence"),
+    **_mixtures(
+        "float32 int64 bool", "the samples may be of another dtype",
+        "fractional_max_pool2d", "fractional_max_pool3d",
     ),
-    **dict.fromkeys(
-        ["fractional_max_pool2d", "fractional_max_pool3d"], "the samples may be of another dtype"
+    **_mixtures(
+        "float32", "the result of torch's is float32",
+        "huber_loss", "binary_cross_entropy_with_logits", "distributions.bernoulli_log_prob",
     ),
-    **dict.fromkeys(
-        ["huber_loss", "binary_cross_entropy_with_logits", "distributions.bernoulli_log_prob"],
-        "the result of torch's is float32",
+    **_mixtures(
+        "complex128", "an error: torch drops the imaginary part of the number of trials",
+        "distributions.binomial_log_prob", "distributions.negative_binomial_log_prob",
     ),
-}
+    **_mixtures(
+        "complex128", "an error: torch goes on with a complex 0 or 1 as a value",
+        "distributions.bernoulli_log_prob", "distributions.continuous_bernoulli_log_prob",
+    ),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_arguments_of_different_dtypes(name):
-    """One of them in float32 or of integers: promoted, or an error, as in torch."""
+    """One of them of another float, integers, booleans or complex numbers: as in torch."""
     made, seen = OPERATORS[name], {}
     call = _largest(made)
     places = [i for i, x in enumerate(call.arrays) if x.dtype == np.float64]
-    for place, kind in itertools.product(places * (len(places) > 1), ("float32", "int64")):
+    for place, kind in itertools.product(places * (len(places) > 1), MIXED_KINDS):
         arrays = [_as(x, kind) if i == place else x for i, x in enumerate(call.arrays)]
         seen[call.names[place], kind] = _outcomes(made, call, arrays)
+    others = {kind for (_, kind), outcomes in seen.items() if outcomes}
 
-    assert any(seen.values()) == (name in OTHER_MIXTURES), seen
+    assert others == {kind for other, kind in OTHER_MIXTURES if other == name}, seen
 
 
 @pytest.mark.parametrize(

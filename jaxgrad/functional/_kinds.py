@@ -30,6 +30,16 @@ def refuse(op: str, kinds: str, *args: Any) -> None:
         raise NotImplementedError(f"{op} is not implemented for {dtype}; convert to real floats")
 
 
+def refuse_each(op: str, kinds: str, *args: Any) -> None:
+    """`refuse` of each alone: torch does not subtract booleans, also not from floats.
+
+    Raises:
+        NotImplementedError: One is of such a kind.
+    """
+    for x in args:
+        refuse(op, kinds, x)
+
+
 def one_dtype(op: str, **args: Any) -> None:
     """Raise where arrays, by name, are not of one dtype; what is no array is left out.
 

@@ -7,27 +7,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, floating, promoted, together
-from ._kinds import refuse
+from ._arguments import array, floating, is_complex, promoted, together
 
 
 Array = jax.Array
 
 
-def _floats(*args: Any, elementwise: bool = True, bools: bool = False) -> list[Array]:
-    """Arguments in their result type; nearly all formulas subtract, and torch no booleans.
-
-    Raises:
-        NotImplementedError: All are booleans, and the formula is none of those that take them.
-    """
-    if not bools:
-        refuse("this distribution", "bool", *args)
-    return [floating(x) for x in (together if elementwise else promoted)(*args)]
+def _floats(*args: Any, elementwise: bool = True) -> list[Array]:
+    """Arguments in the precision of their result type; what is real stays so beside complex."""
+    found = (together if elementwise else promoted)(*args)
+    if is_complex(found[0]):
+        pairs = zip(args, found, strict=True)
+        return [y if jnp.iscomplexobj(x) else jnp.real(y) for x, y in pairs]
+    return [floating(x) for x in found]
 
 
 def _in_dtype_of(value: Any, *params: Any) -> Array:
     """A value in the dtype of the parameters: torch does not always promote it."""
-    return array(value, "value").astype(_floats(*params)[0].dtype)
+    return array(value, "value").astype(floating(promoted(*params)[0]).dtype)
 
 
 def _expanded(*params: Array) -> list[Array]:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath, reduce, require
-from ._kinds import one_dtype
+from ._kinds import one_dtype, refuse
 from ._losses import EPSILON, _constants, _floats, _scaled
 from ._rule import derivative, not_differentiable
 from .sigmoids import _logsigmoid
@@ -117,7 +117,8 @@ def binary_cross_entropy_with_logits(
     Differs from jax in:
         1. `optax.sigmoid_binary_cross_entropy` has neither weight.
     """
-    input, target = _floats("binary_cross_entropy_with_logits", input, target)
+    input = floats(input, "binary_cross_entropy_with_logits")
+    target = floats(target, "binary_cross_entropy_with_logits", "target")
     if input.shape != target.shape:
         raise ValueError(
             f"Target size ({list(target.shape)}) must be the same as input size "
@@ -213,4 +214,5 @@ def multilabel_soft_margin_loss(
 
     weights = [] if weight is None else [array(weight, "weight")]
     input = floats(input, "multilabel_soft_margin_loss")
+    refuse("multilabel_soft_margin_loss", "bool", target)
     return in_opmath(loss, input, array(target, "target"), *weights)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._parameters import _floats
 from .log_probs import Value
 from .logarithms import log
@@ -33,6 +33,7 @@ def von_mises_log_prob(value: jax.Array, loc: Value, concentration: Value) -> ja
 
     Torch: `torch.distributions.VonMises`.
     """
+    refuse_each("von_mises_log_prob", "bool", value, loc, concentration)
     refuse("von_mises_log_prob", "complex", concentration)
     x, loc, k = _floats(array(value, "value"), loc, concentration)
     return k * cos(x - loc) - math.log(2 * math.pi) - _log_i0(k)

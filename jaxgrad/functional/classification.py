@@ -150,10 +150,7 @@ def _of_probabilities(
     reduction: str,
     label_smoothing: float,
 ) -> jax.Array:
-    if not is_floating(target):
-        raise RuntimeError(
-            f"Expected floating point type for target with class probabilities, got {target.dtype}"
-        )
+    target = floats(target, "cross_entropy", "target")
     if ignore_index >= 0:
         raise RuntimeError(
             f"ignore_index is not supported for floating point target, but it is {ignore_index}"

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floating, floats
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._parameters import _expanded, _floats, _given, _one
 from .binary_losses import binary_cross_entropy_with_logits
 from .bounds import clamp
@@ -37,6 +37,7 @@ def poisson_log_prob(value: Array, rate: Value) -> Array:
 
     Torch: `torch.distributions.Poisson`.
     """
+    refuse("poisson_log_prob", "bool", rate)
     x, rate = _expanded(*_floats(array(value, "value"), rate))
     return xlogy(x, rate) - rate - lgamma(x + 1)
 
@@ -86,6 +87,7 @@ def geometric_log_prob(
 
     Torch: `torch.distributions.Geometric`.
     """
+    refuse("geometric_log_prob", "bool", probs)
     _one("geometric_log_prob", probs, logits)
     probs = sigmoid(floating(jnp.asarray(logits))) if probs is None else probs
     x, p = _floats(array(value, "value"), probs)
@@ -117,6 +119,7 @@ def binomial_log_prob(
 
     Torch: `torch.distributions.Binomial`.
     """
+    refuse_each("binomial_log_prob", "bool", value, logits)
     logits = _logits("binomial_log_prob", probs, logits)
     x, n, logits = _given(value, total_count, logits)
     positive = (clamp(logits, min=0) + logits - clamp(logits, max=0)) / 2
@@ -203,6 +206,7 @@ def multinomial_log_prob(
 
     Torch: `torch.distributions.Multinomial`.
     """
+    refuse("multinomial_log_prob", "complex", logits)
     known = _log_classes("multinomial_log_prob", probs, logits)
     x, known = _floats(array(value, "value"), known)
     known = jnp.where((x == 0) & (known == -jnp.inf), 0, known)
@@ -231,6 +235,7 @@ def _binary_logits(probs: Array) -> Array:
 def _log_classes(name: str, probs: Any, logits: Any) -> Array:
     _one(name, probs, logits)
     if probs is None:
+        refuse(name, "bool", logits)
         (logits,) = _floats(array(logits, "logits"))
         return logits - logsumexp(logits, -1, keepdim=True)
     return log(_clamped(_normalized(floating(array(probs, "probs")))))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, canonical_dim, in_opmath, is_floating, result_type
-from ._kinds import one_dtype, refuse
+from ._kinds import one_dtype, refuse, refuse_each
 from ._losses import passing_floor
 from ._rule import derivative
 from .vector_norms import _sgn, p_norm
@@ -32,7 +32,7 @@ def pairwise_distance(
         1. Of equal points the gradient is that at eps (`jnp.linalg.norm(x1 - x2)`: NaN); with
            `eps=0` it is 0.
     """
-    refuse("pairwise_distance", "bool", x1, x2)
+    refuse_each("pairwise_distance", "bool", x1, x2)
     options = {"p": p, "eps": eps, "keepdim": keepdim}
     return in_opmath(_pairwise, array(x1, "x1"), array(x2, "x2"), **options)
 

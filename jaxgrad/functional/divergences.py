@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._parameters import _floats
 from .binary_losses import binary_cross_entropy_with_logits
 from .discrete_log_probs import _binary_logits, _clamped, _normalized
@@ -33,6 +33,7 @@ def normal_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("normal_kl_divergence", "bool", p_loc, q_loc)
     p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
     ratio = pow(p_scale / q_scale, 2)
     return 0.5 * (ratio + pow((p_loc - q_loc) / q_scale, 2) - 1 - log(ratio))
@@ -48,6 +49,7 @@ def laplace_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: V
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("laplace_kl_divergence", "bool", p_loc, q_loc)
     p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
     ratio, apart = p_scale / q_scale, abs(p_loc - q_loc)
     return -log(ratio) + apart / q_scale + ratio * exp(-apart / p_scale) - 1
@@ -63,8 +65,8 @@ def gumbel_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    for loc in (p_loc, q_loc):
-        refuse("gumbel_kl_divergence", "bool integer", loc)
+    refuse_each("gumbel_kl_divergence", "bool integer", p_loc, q_loc)
+    refuse_each("gumbel_kl_divergence", "bool", p_scale, q_scale)
     p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
     ratio, ours, theirs = p_scale / q_scale, p_loc / q_scale, q_loc / q_scale
     moved = exp(theirs + lgamma(1 + ratio) - ours)
@@ -81,6 +83,7 @@ def cauchy_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("cauchy_kl_divergence", "bool", p_loc, q_loc)
     p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
     both = pow(p_scale + q_scale, 2) + pow(p_loc - q_loc, 2)
     return log(both) - log(4 * p_scale * q_scale)
@@ -96,7 +99,7 @@ def exponential_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_rate, q_rate = _floats(p_rate, q_rate, bools=True)
+    p_rate, q_rate = _floats(p_rate, q_rate)
     ratio = q_rate / p_rate
     return -log(ratio) + ratio - 1
 
@@ -111,6 +114,7 @@ def poisson_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("poisson_kl_divergence", "bool", p_rate, q_rate)
     p_rate, q_rate = _floats(p_rate, q_rate)
     return p_rate * (log(p_rate) - log(q_rate)) - (p_rate - q_rate)
 
@@ -130,6 +134,7 @@ def gamma_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("gamma_kl_divergence", "bool", p_concentration, p_rate, q_concentration, q_rate)
     p_concentration, p_rate, q_concentration, q_rate = _floats(
         p_concentration, p_rate, q_concentration, q_rate
     )
@@ -153,10 +158,9 @@ def beta_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_concentration1, p_concentration0, q_concentration1, q_concentration0 = _floats(
-        p_concentration1, p_concentration0, q_concentration1, q_concentration0
-    )
-    a, b, c, d = p_concentration1, p_concentration0, q_concentration1, q_concentration0
+    given = (p_concentration1, p_concentration0, q_concentration1, q_concentration0)
+    refuse("beta_kl_divergence", "bool", *given)
+    a, b, c, d = _floats(*given)
     found = lgamma(c) + lgamma(d) + lgamma(a + b) - (lgamma(a) + lgamma(b) + lgamma(c + d))
     found = found + (a - c) * digamma(a) + (b - d) * digamma(b)
     return found + ((c + d) - (a + b)) * digamma(a + b)
@@ -176,6 +180,7 @@ def dirichlet_kl_divergence(p_concentration: Array, q_concentration: Array) -> A
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("dirichlet_kl_divergence", "bool", p_concentration, q_concentration)
     p_concentration, q_concentration = _floats(p_concentration, q_concentration)
     a, b = p_concentration, q_concentration
     ours, theirs = jnp.sum(a, -1), jnp.sum(b, -1)
@@ -193,6 +198,7 @@ def uniform_kl_divergence(p_low: Value, p_high: Value, q_low: Value, q_high: Val
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("uniform_kl_divergence", "bool", p_low, p_high, q_low, q_high)
     refuse("uniform_kl_divergence", "complex", p_low, p_high, q_low, q_high)
     p_low, p_high, q_low, q_high = _floats(p_low, p_high, q_low, q_high)
     found = log((q_high - q_low) / (p_high - p_low))
@@ -209,8 +215,7 @@ def bernoulli_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    for probs in (p_probs, q_probs):
-        refuse("bernoulli_kl_divergence", "bool integer", probs)
+    refuse_each("bernoulli_kl_divergence", "bool integer", p_probs, q_probs)
     p_probs, q_probs = _floats(p_probs, q_probs)
     ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
     one = p_probs * (softplus(-theirs) - softplus(-ours))
@@ -229,8 +234,7 @@ def geometric_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    for probs in (p_probs, q_probs):
-        refuse("geometric_kl_divergence", "bool integer", probs)
+    refuse_each("geometric_kl_divergence", "bool integer", p_probs, q_probs)
     p_probs, q_probs = _floats(p_probs, q_probs)
     ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
     entropy = binary_cross_entropy_with_logits(ours, p_probs, reduction="none") / p_probs
@@ -251,7 +255,7 @@ def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_probs, q_probs = _floats(p_probs, q_probs, bools=True)
+    p_probs, q_probs = _floats(p_probs, q_probs)
     p, q = _normalized(p_probs), _normalized(q_probs)
     each = p * (log(_clamped(p)) - log(_clamped(q)))
     return jnp.sum(jnp.where(p == 0, 0, jnp.where(q == 0, jnp.inf, each)), -1)
@@ -279,6 +283,7 @@ def multivariate_normal_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
+    refuse_each("multivariate_normal_kl_divergence", "bool", p_loc, q_loc)
     refuse("multivariate_normal_kl_divergence", "bool integer", q_scale_tril)
     p_loc, p_scale_tril, q_loc, q_scale_tril = _floats(
         p_loc, p_scale_tril, q_loc, q_scale_tril, elementwise=False

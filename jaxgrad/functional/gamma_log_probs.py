@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
+from ._kinds import refuse, refuse_each
 from ._parameters import _expanded, _floats, _given, _in_dtype_of
 from .gammas import lgamma
 from .logarithms import log
@@ -29,6 +30,7 @@ def exponential_log_prob(value: Array, rate: Value) -> Array:
 
     Torch: `torch.distributions.Exponential`.
     """
+    refuse("exponential_log_prob", "bool", value, rate)
     x, rate = _floats(array(value, "value"), rate)
     return log(rate) - rate * x
 
@@ -43,6 +45,7 @@ def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
 
     Torch: `torch.distributions.Gamma`.
     """
+    refuse_each("gamma_log_prob", "bool", concentration, rate)
     x = _in_dtype_of(value, concentration, rate)
     x, a, rate = _given(x, concentration, rate)
     return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
@@ -58,6 +61,7 @@ def beta_log_prob(value: Array, concentration1: Value, concentration0: Value) ->
 
     Torch: `torch.distributions.Beta`.
     """
+    refuse("beta_log_prob", "bool", value)
     x, a, b = _floats(array(value, "value"), concentration1, concentration0)
     return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack(_expanded(a, b), -1))
 
@@ -76,5 +80,6 @@ def dirichlet_log_prob(value: Array, concentration: Array) -> Array:
 
     Torch: `torch.distributions.Dirichlet`.
     """
+    refuse("dirichlet_log_prob", "bool", concentration)
     x, a = _floats(array(value, "value"), array(concentration, "concentration"))
     return jnp.sum(xlogy(a - 1, x), -1) + lgamma(jnp.sum(a, -1)) - jnp.sum(lgamma(a), -1)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath, reduce, require
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._losses import _floats, passing_floor
 from .singularities import _xlogy
 
@@ -88,7 +88,8 @@ def gaussian_nll_loss(
     Differs from jax in:
         1. Below eps the gradient by the variance is that at eps (`jnp.maximum(var, eps)`: 0).
     """
-    input, target = _floats("gaussian_nll_loss", input, target)
+    refuse_each("gaussian_nll_loss", "bool", input, target)
+    input, target = _floats("gaussian_nll_loss", input, target, complex=True)
     if isinstance(var, float):
         var = jnp.full_like(input, var)
     var = floats(var, "gaussian_nll_loss", "var")
@@ -142,7 +143,9 @@ def poisson_nll_loss(
 
     Torch: `torch.nn.functional.poisson_nll_loss`.
     """
-    refuse("poisson_nll_loss", "bool complex", input, target)
+    refuse("poisson_nll_loss", "bool", input, target)
+    if full:
+        refuse("poisson_nll_loss", "bool complex", target)
 
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
         value = jnp.exp(x) - y * x if log_input else x - y * jnp.log(x + eps)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._parameters import _floats, _given, _in_dtype_of, _one
 from .cholesky_factors import cholesky
 from .gammas import lgamma
@@ -37,6 +37,7 @@ def normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Normal`.
     """
+    refuse_each("normal_log_prob", "bool", value, loc)
     x, loc, scale = _given(value, loc, scale)
     return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
 
@@ -51,6 +52,7 @@ def log_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.LogNormal`.
     """
+    refuse("log_normal_log_prob", "bool", loc)
     x, loc, scale = _floats(array(value, "value"), loc, scale)
     x = log(x)
     return normal_log_prob(x, loc, scale) - x
@@ -66,6 +68,7 @@ def laplace_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Laplace`.
     """
+    refuse_each("laplace_log_prob", "bool", value, loc)
     x, loc, scale = _given(value, loc, scale)
     return -log(2 * scale) - abs(x - loc) / scale
 
@@ -80,6 +83,7 @@ def cauchy_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Cauchy`.
     """
+    refuse_each("cauchy_log_prob", "bool", value, loc)
     x, loc, scale = _given(value, loc, scale)
     return -math.log(math.pi) - log(scale) - log1p(pow((x - loc) / scale, 2))
 
@@ -94,6 +98,7 @@ def student_t_log_prob(value: Array, df: Value, loc: Value = 0.0, scale: Value =
 
     Torch: `torch.distributions.StudentT`.
     """
+    refuse_each("student_t_log_prob", "bool", value, loc)
     x, df, loc, scale = _given(value, df, loc, scale)
     y = (x - loc) / scale
     constant = log(scale) + 0.5 * log(df) + 0.5 * math.log(math.pi)
@@ -111,6 +116,7 @@ def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Gumbel`.
     """
+    refuse_each("gumbel_log_prob", "bool", value, scale)
     refuse("gumbel_log_prob", "bool integer", loc)
     x, loc, scale = _given(value, loc, scale)
     y = (loc - x) / scale
@@ -127,6 +133,7 @@ def half_normal_log_prob(value: Array, scale: Value) -> Array:
 
     Torch: `torch.distributions.HalfNormal`.
     """
+    refuse_each("half_normal_log_prob", "bool", value, scale)
     refuse("half_normal_log_prob", "complex", value)
     x, scale = _floats(array(value, "value"), scale)
     return jnp.where(x >= 0, normal_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
@@ -142,6 +149,7 @@ def half_cauchy_log_prob(value: Array, scale: Value) -> Array:
 
     Torch: `torch.distributions.HalfCauchy`.
     """
+    refuse("half_cauchy_log_prob", "bool", scale)
     refuse("half_cauchy_log_prob", "complex", scale)
     x, scale = _floats(_in_dtype_of(value, scale), scale)
     return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
@@ -157,6 +165,7 @@ def uniform_log_prob(value: Array, low: Value, high: Value) -> Array:
 
     Torch: `torch.distributions.Uniform`.
     """
+    refuse_each("uniform_log_prob", "bool", low, high)
     refuse("uniform_log_prob", "complex", value, low, high)
     x, low, high = _floats(array(value, "value"), low, high)
     return jnp.where((low <= x) & (high > x), 0, -jnp.inf) - log(high - low)
@@ -186,6 +195,7 @@ def multivariate_normal_log_prob(
 
     Torch: `torch.distributions.MultivariateNormal`.
     """
+    refuse_each("multivariate_normal_log_prob", "bool", value, loc)
     factor = _factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
     refuse("multivariate_normal_log_prob", "bool integer", factor)
     x, loc, factor = _floats(array(value, "value"), array(loc, "loc"), factor, elementwise=False)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath, promoted, reduce, require
-from ._kinds import refuse
+from ._kinds import refuse_each
 from ._losses import _floats, constant
 from .bounds import _clamp_min
 
@@ -70,7 +70,7 @@ def margin_ranking_loss(
     Differs from jax in:
         1. At the margin the gradient is whole (`jnp.maximum(0, ...)`: half).
     """
-    refuse("margin_ranking_loss", "bool complex", input1, input2)
+    refuse_each("margin_ranking_loss", "bool complex", input1, input2, target)
     arrays = [array(input1, "input1"), array(input2, "input2"), array(target, "target")]
     if len({x.ndim for x in arrays}) > 1:
         raise RuntimeError(

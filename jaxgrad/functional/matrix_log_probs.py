@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._kinds import one_dtype
+from ._kinds import one_dtype, refuse, refuse_each
 from ._parameters import _floats
 from .cholesky_factors import cholesky, cholesky_solve
 from .determinants import slogdet
@@ -16,6 +16,7 @@ from .gammas import lgamma, mvlgamma
 from .log_probs import Value, _factor, _half_log_det, _mahalanobis
 from .logarithms import log
 from .powers import pow
+from .products import matmul
 
 
 Array = jax.Array
@@ -40,6 +41,7 @@ def low_rank_multivariate_normal_log_prob(
 
     Torch: `torch.distributions.LowRankMultivariateNormal`.
     """
+    refuse_each("low_rank_multivariate_normal_log_prob", "bool", value, loc)
     ratio = array(cov_factor, "cov_factor") / array(cov_diag, "cov_diag")[..., None]
     one_dtype("low_rank_multivariate_normal_log_prob", cov_factor=cov_factor, ratio=ratio)
     x, loc, W, d = _floats(
@@ -49,7 +51,7 @@ def low_rank_multivariate_normal_log_prob(
     x, scaled = x - loc, jnp.swapaxes(W, -1, -2) / d[..., None, :]
     factor = cholesky(scaled @ W + jnp.eye(W.shape[-1], dtype=W.dtype))
     distance = jnp.sum(pow(x, 2) / d, -1)
-    distance = distance - _mahalanobis(factor, jnp.matmul(scaled, x[..., None])[..., 0])
+    distance = distance - _mahalanobis(factor, matmul(scaled, x[..., None])[..., 0])
     log_det = 2 * _half_log_det(factor) + jnp.sum(log(d), -1)
     return -0.5 * (W.shape[-2] * math.log(2 * math.pi) + log_det + distance)
 
@@ -82,6 +84,7 @@ def wishart_log_prob(
 
     Torch: `torch.distributions.Wishart`.
     """
+    refuse("wishart_log_prob", "bool", df)
     factor = _factor("wishart_log_prob", covariance_matrix, scale_tril)
     one_dtype("wishart_log_prob", value=value, factor=factor)
     x, df, factor = _floats(array(value, "value"), df, factor, elementwise=False)
@@ -109,6 +112,7 @@ def lkj_cholesky_log_prob(value: Array, concentration: Value = 1.0) -> Array:
 
     Torch: `torch.distributions.LKJCholesky`.
     """
+    refuse("lkj_cholesky_log_prob", "bool", concentration)
     x, a = _floats(array(value, "value"), concentration, elementwise=False)
     n = x.shape[-1]
     diagonal = jnp.diagonal(x, axis1=-2, axis2=-1)[..., 1:]

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, reduce, together
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._losses import EPSILON
 from .bounds import _clamp_min, _minimum
 from .distances import _pairwise, pairwise_distance
@@ -112,7 +112,7 @@ def triplet_margin_loss(
            eps to the distance; with `jnp.linalg.norm`: NaN).
         2. At the margin it is whole (`jnp.maximum(0, ...)`: half).
     """
-    refuse("triplet_margin_loss", "bool", anchor, positive, negative)
+    refuse_each("triplet_margin_loss", "bool", anchor, positive, negative)
 
     def distance(x: jax.Array, y: jax.Array) -> jax.Array:
         return _pairwise(x, y, p=p, eps=eps)
@@ -144,7 +144,7 @@ def triplet_margin_with_distance_loss(
 
     Torch: `torch.nn.functional.triplet_margin_with_distance_loss`.
     """
-    refuse("triplet_margin_with_distance_loss", "bool", anchor, positive, negative)
+    refuse_each("triplet_margin_with_distance_loss", "bool", anchor, positive, negative)
     chosen = distance_function or pairwise_distance
     return _triplet(anchor, positive, negative, chosen, margin, swap, reduction)
 

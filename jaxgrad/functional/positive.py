@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._parameters import _floats, _given
 from .gamma_log_probs import exponential_log_prob, gamma_log_prob
 from .gammas import lgamma
@@ -33,6 +33,7 @@ def weibull_log_prob(value: Array, scale: Value, concentration: Value) -> Array:
 
     Torch: `torch.distributions.Weibull`.
     """
+    refuse_each("weibull_log_prob", "bool", value, scale)
     x, scale, a = _floats(array(value, "value"), scale, concentration)
     x, steps = x / scale, log(abs(scale))
     x, step = unpowered(x, 1 / a)
@@ -49,6 +50,7 @@ def pareto_log_prob(value: Array, scale: Value, alpha: Value) -> Array:
 
     Torch: `torch.distributions.Pareto`.
     """
+    refuse_each("pareto_log_prob", "bool", value, scale)
     x, scale, alpha = _given(value, scale, alpha)
     y = log(x / scale)
     return exponential_log_prob(y, alpha) - log(abs(scale)) - y
@@ -66,6 +68,7 @@ def generalized_pareto_log_prob(
 
     Torch: `torch.distributions.GeneralizedPareto`, of the default dtype alone.
     """
+    refuse_each("generalized_pareto_log_prob", "bool", value, loc)
     refuse("generalized_pareto_log_prob", "bool integer complex", concentration)
     x, loc, scale, c = _floats(array(value, "value"), loc, scale, concentration)
     x = (x - loc) / scale
@@ -85,6 +88,7 @@ def inverse_gamma_log_prob(value: Array, concentration: Value, rate: Value) -> A
 
     Torch: `torch.distributions.InverseGamma`.
     """
+    refuse_each("inverse_gamma_log_prob", "bool", concentration, rate)
     x, a, rate = _floats(array(value, "value"), concentration, rate)
     x, step = unpowered(x, jnp.full((), -1, x.dtype))
     return gamma_log_prob(x, a, rate) - step
@@ -100,7 +104,7 @@ def chi2_log_prob(value: Array, df: Value) -> Array:
 
     Torch: `torch.distributions.Chi2`.
     """
-    (df,) = _floats(df, bools=True)
+    (df,) = _floats(df)
     return gamma_log_prob(value, 0.5 * df, 0.5)
 
 
@@ -114,7 +118,7 @@ def fisher_snedecor_log_prob(value: Array, df1: Value, df2: Value) -> Array:
 
     Torch: `torch.distributions.FisherSnedecor`.
     """
-    x, df1, df2 = _floats(array(value, "value"), df1, df2, bools=True)
+    x, df1, df2 = _floats(array(value, "value"), df1, df2)
     one, two, ratio = df1 * 0.5, df2 * 0.5, df1 / df2
     constant = lgamma(one + two) - lgamma(one) - lgamma(two)
     return constant + one * log(ratio) + (one - 1) * log(x) - (one + two) * log1p(ratio * x)

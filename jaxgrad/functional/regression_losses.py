@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_complex, reduce
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._losses import _floats
 from ._rule import derivative
 from .signs import _abs
@@ -43,6 +43,7 @@ def l1_loss(
     Differs from jax in:
         1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
     """
+    refuse_each("l1_loss", "bool", input, target)
     return _regression(
         "l1_loss", lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True
     )
@@ -113,6 +114,7 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
+    refuse_each("smooth_l1_loss", "bool", input, target)
     return _regression(
         "smooth_l1_loss", lambda x, y: _smooth_l1(x - y, beta=beta), input, target, reduction, None
     )
@@ -163,6 +165,7 @@ def huber_loss(
         1. The gradient at an infinity is delta (`jnp.where` of the two branches: NaN).
     """
     refuse("huber_loss", "complex", input, target, weight)
+    refuse("huber_loss", "bool integer", input)
     if delta <= 0:
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta. Got: {delta}"

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, in_opmath, result_type
-from ._kinds import refuse
+from ._kinds import refuse_each
 from ._rule import derivative
 from .exponents import neg
 
@@ -148,7 +148,7 @@ def gumbel_softmax(
 
     Torch: `torch.nn.functional.gumbel_softmax`.
     """
-    refuse("gumbel_softmax", "bool", logits, noise)
+    refuse_each("gumbel_softmax", "bool", logits, noise)
     del eps
     logits = array(logits, "logits")
     if (key is None) == (noise is None):

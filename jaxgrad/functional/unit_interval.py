@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floating, floats
+from ._kinds import refuse
 from ._parameters import _floats
 from .bounds import clamp
 from .discrete_log_probs import (
@@ -40,6 +41,7 @@ def kumaraswamy_log_prob(value: Array, concentration1: Value, concentration0: Va
 
     Torch: `torch.distributions.Kumaraswamy`.
     """
+    refuse("kumaraswamy_log_prob", "bool", concentration0)
     x, a, b = _floats(array(value, "value"), concentration1, concentration0)
     x, first = unpowered(x, 1 / a)
     x, second = unpowered(1 - x, 1 / b)
@@ -169,6 +171,7 @@ def one_hot_categorical_log_prob(
 
     Torch: `torch.distributions.OneHotCategorical`.
     """
+    refuse("one_hot_categorical_log_prob", "complex", value)
     return categorical_log_prob(jnp.argmax(array(value, "value"), -1), probs, logits)
 
 
@@ -187,6 +190,7 @@ def logistic_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.LogisticNormal`.
     """
+    refuse("logistic_normal_log_prob", "bool", loc)
     y = floats(value, "logistic_normal_log_prob", "value")
     y, loc, scale = _floats(y, loc, scale, elementwise=False)
     y, left = y[..., :-1], jnp.arange(y.shape[-1] - 1, 0, -1, dtype=y.dtype)

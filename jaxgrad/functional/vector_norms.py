@@ -17,7 +17,7 @@ from ._arguments import (
     is_complex,
     is_floating,
 )
-from ._kinds import refuse
+from ._kinds import refuse, refuse_each
 from ._rule import derivative
 from .arithmetic import _quotient
 from .bounds import _clamp_min
@@ -173,7 +173,8 @@ def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
     Differs from jax in:
         1. Of equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
     """
-    refuse("dist", "bool integer", input, other)
+    refuse("dist", "integer", input, other)
+    refuse_each("dist", "bool", input, other)
 
     def apart(x: jax.Array, y: jax.Array) -> jax.Array:
         difference = x - y
