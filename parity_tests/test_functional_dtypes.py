@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
 
+from jaxgrad import functional
 from jaxgrad.parity.interop import to_jax, to_torch
 from parity_tests.operators import Operator, Sample, jax_side, load, torch_side
 from parity_tests.operators._draw import drawn
@@ -156,3 +158,11 @@ def test_the_dtype_argument(name):
         arrays = [_as(x, given) for x in call.arrays]
 
         assert _outcomes(made, call, arrays, asked) is None, (given, asked)
+
+
+def test_doubles_of_numpy_are_single_without_64_bits():
+    """As JAX reads them: beside floats of its own they are of one dtype."""
+    with jax.enable_x64(False):
+        found = functional.linear(np.ones((1, 2)), jnp.ones((1, 2)))
+
+        assert found.dtype == jnp.float32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from ._arguments import Number, is_array, result_type
@@ -46,7 +47,8 @@ def one_dtype(op: str, **args: Any) -> None:
     Raises:
         RuntimeError: They are not.
     """
-    dtypes = {name: x.dtype for name, x in args.items() if is_array(x)}
+    # Without 64 bits JAX reads an array of numpy in 32.
+    dtypes = {n: jax.dtypes.canonicalize_dtype(x.dtype) for n, x in args.items() if is_array(x)}
     if len(set(dtypes.values())) > 1:
         found = ", ".join(f"{name} of {dtype}" for name, dtype in dtypes.items())
         raise RuntimeError(

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 
 from ._arguments import array
+from ._kinds import one_dtype
 
 
 Array = jax.Array
@@ -20,10 +21,6 @@ def _fits(x: Array, y: Array) -> None:
         raise RuntimeError(
             "mat1 and mat2 shapes cannot be multiplied "
             f"({'x'.join(map(str, x.shape))} and {'x'.join(map(str, y.shape))})"
-        )
-    if x.dtype != y.dtype:
-        raise RuntimeError(
-            f"expected m1 and m2 to have the same dtype, but got: {x.dtype} != {y.dtype}"
         )
 
 
@@ -49,14 +46,11 @@ def _batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array, Arra
     return x, y
 
 
-def _vectors(name: str, input: Any, other: Any) -> tuple[Array, Array]:
-    x, y = array(input), array(other, "other")
+def _vectors(name: str, **args: Any) -> tuple[Array, Array]:
+    x, y = (array(z, what) for what, z in args.items())
     if (x.ndim, y.ndim) != (1, 1):
         raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
-    if x.dtype != y.dtype:
-        raise RuntimeError(
-            f"{name} : expected both vectors to have same dtype, but found {x.dtype} and {y.dtype}"
-        )
+    one_dtype(name, **args)
     if x.shape != y.shape:
         raise RuntimeError(_lengths(x, y))
     return x, y

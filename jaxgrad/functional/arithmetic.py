@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating, together
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._rule import derivative, not_differentiable
 from .rounding import _floor_quotient
 
@@ -269,11 +269,7 @@ def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
         1. It raises when it is differentiated (`jnp.heaviside`: 0).
     """
     input, values = array(input), array(values, "values")
-    if input.dtype != values.dtype:
-        raise RuntimeError(
-            "heaviside is not yet implemented for tensors with different dtypes: they are "
-            f"{input.dtype} and {values.dtype}"
-        )
+    one_dtype("heaviside", input=input, values=values)
     return _heaviside(input, values)
 
 

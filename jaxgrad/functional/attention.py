@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_floating
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._rule import derivative
 from .dropouts import dropout
 
@@ -67,11 +67,7 @@ def scaled_dot_product_attention(
             "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
             f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
-    if not query.dtype == key.dtype == value.dtype:
-        raise RuntimeError(
-            "Expected query, key, and value to have the same dtype, but got query.dtype: "
-            f"{query.dtype} key.dtype: {key.dtype} and value.dtype: {value.dtype} instead."
-        )
+    one_dtype("scaled_dot_product_attention", query=query, key=key, value=value)
     if not is_floating(query):
         raise RuntimeError(f"expected floating query, key and value, but found {query.dtype}")
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:

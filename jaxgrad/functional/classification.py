@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, floats, in_opmath, is_floating, reduce, require
+from ._arguments import array, floats, in_opmath, is_complex, is_floating, reduce, require
 from ._losses import constant
 from .softmaxes import _log_softmax
 
@@ -150,7 +150,10 @@ def _of_probabilities(
     reduction: str,
     label_smoothing: float,
 ) -> jax.Array:
-    target = floats(target, "cross_entropy", "target")
+    if not is_floating(target) or is_complex(target):
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {target.dtype}"
+        )
     if ignore_index >= 0:
         raise RuntimeError(
             f"ignore_index is not supported for floating point target, but it is {ignore_index}"

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, in_opmath, is_complex, is_floating, together
+from ._kinds import one_dtype
 from ._rule import derivative
 from .signs import sign
 
@@ -189,7 +190,7 @@ def complex(real: Array, imag: Array) -> Array:
 
     Torch: `torch.complex`.
     """
-    x, y = _two_floats(real, imag, ("real", "imag"))
+    x, y = _two_floats("complex", real=real, imag=imag)
     return jax.lax.complex(x, y)
 
 
@@ -212,7 +213,7 @@ def polar(abs: Array, angle: Array, *, torch_gradient: bool = False) -> Array:
 
     Torch: `torch.polar`.
     """
-    x, y = _two_floats(abs, angle, ("abs", "angle"))
+    x, y = _two_floats("polar", abs=abs, angle=angle)
     return _polar(x, y, signed=torch_gradient)
 
 
@@ -226,13 +227,9 @@ def _polar(size: Array, angle: Array, *, signed: bool) -> Array:
     return jax.lax.complex(size * jnp.cos(angle), size * jnp.sin(angle))
 
 
-def _two_floats(x: Any, y: Any, names: tuple[str, str]) -> list[Array]:
-    x, y = array(x, names[0]), array(y, names[1])
-    if x.dtype != y.dtype:
-        raise RuntimeError(
-            f"Expected object of scalar type {x.dtype} but got scalar type {y.dtype} for second "
-            "argument"
-        )
+def _two_floats(name: str, **args: Any) -> list[Array]:
+    x, y = (array(z, what) for what, z in args.items())
+    one_dtype(name, **args)
     if x.dtype not in (jnp.float32, jnp.float64, jnp.float16):
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {x.dtype} and "

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath, is_floating
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._windows import Sizes, at_least, batched, sizes
 
 
@@ -194,12 +194,7 @@ def _check_weight(name: str, x: Array, w: Array, bias: Array | None, groups: int
         raise RuntimeError(
             f"{name}: weight should have {x.ndim} dimensions, but its shape is {list(w.shape)}"
         )
-    for what, y in (("weight", w), ("bias", bias)):
-        if y is not None and y.dtype != x.dtype:
-            raise RuntimeError(
-                f"{name}: expected input and {what} of one scalar type, found {x.dtype} and "
-                f"{y.dtype}"
-            )
+    one_dtype(name, input=x, weight=w, bias=bias)
 
 
 def _check_bias(w: Array, bias: Array | None, channels: int) -> None:

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, exact
+from ._kinds import one_dtype
 from .indexing import _from_either_end, _in_range, _mesh
 from .scatters import _added, _written
 
@@ -97,11 +98,7 @@ def _slices(
 ) -> tuple[Array, int]:
     """The index of each element of the source, from one for each slice."""
     index = array(index, "index").reshape(-1)
-    if input.dtype != source.dtype:
-        raise RuntimeError(
-            f"{name}(): self and source expected to have the same dtype, but got (self) "
-            f"{input.dtype} and (source) {source.dtype}: they must have the same scalar type"
-        )
+    one_dtype(name, input=input, source=source)
     dim = canonical_dim(dim, input.ndim)
     if index.size != source.shape[dim]:
         raise error(

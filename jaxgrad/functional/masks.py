@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, broadcasting, is_floating, promoted, require
+from ._kinds import one_dtype
 from ._rule import derivative
 
 
@@ -123,11 +124,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     Torch: `torch.masked_scatter`.
     """
     input, mask, source = array(input), array(mask, "mask"), array(source, "source")
-    if input.dtype != source.dtype:
-        raise RuntimeError(
-            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype} "
-            f"and {source.dtype}"
-        )
+    one_dtype("masked_scatter", input=input, source=source)
     if mask.dtype != jnp.bool_:
         raise RuntimeError(f"masked_scatter only supports boolean masks, but got {mask.dtype}")
     input, mask = jnp.broadcast_arrays(input, mask)

@@ -16,7 +16,6 @@ from .gammas import lgamma, mvlgamma
 from .log_probs import Value, _factor, _half_log_det, _mahalanobis
 from .logarithms import log
 from .powers import pow
-from .products import matmul
 
 
 Array = jax.Array
@@ -49,9 +48,10 @@ def low_rank_multivariate_normal_log_prob(
         array(cov_diag, "cov_diag"), elementwise=False,
     )  # fmt: skip
     x, scaled = x - loc, jnp.swapaxes(W, -1, -2) / d[..., None, :]
+    one_dtype("low_rank_multivariate_normal_log_prob", cov_factor=W, difference=x)
     factor = cholesky(scaled @ W + jnp.eye(W.shape[-1], dtype=W.dtype))
     distance = jnp.sum(pow(x, 2) / d, -1)
-    distance = distance - _mahalanobis(factor, matmul(scaled, x[..., None])[..., 0])
+    distance = distance - _mahalanobis(factor, jnp.matmul(scaled, x[..., None])[..., 0])
     log_det = 2 * _half_log_det(factor) + jnp.sum(log(d), -1)
     return -0.5 * (W.shape[-2] * math.log(2 * math.pi) + log_det + distance)
 

@@ -40,11 +40,7 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(x.shape)} and "
                 f"{list(y.shape)} cannot be multiplied"
             )
-    if len({x.dtype for x in arrays}) > 1:
-        raise RuntimeError(
-            "multi_dot(): all tensors must have be the same dtype but they have "
-            f"{', '.join(str(x.dtype) for x in arrays)}"
-        )
+    one_dtype("linalg.multi_dot", **{f"tensors[{i}]": x for i, x in enumerate(arrays)})
     if not is_floating(arrays[0]):
         return jnp.linalg.multi_dot(arrays)
     return in_opmath(lambda *xs: jnp.linalg.multi_dot(xs), *arrays)
@@ -70,6 +66,7 @@ def matmul(input: Array, other: Array) -> Array:
             f"both arguments to matmul need to be at least 1D, but they are {x.ndim}D and {y.ndim}D"
         )
     _fits(x, y)
+    one_dtype("matmul", input=x, other=y)
     return exact(jnp.matmul, x, y)
 
 
@@ -92,6 +89,7 @@ def mm(input: Array, mat2: Array) -> Array:
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, its shape is {list(z.shape)}")
     _fits(x, y)
+    one_dtype("mm", input=x, mat2=y)
     return exact(jnp.matmul, x, y)
 
 

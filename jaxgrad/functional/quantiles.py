@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, require
+from ._kinds import one_dtype
 from .sorting import _order
 from .weighted import _lerp
 
@@ -89,11 +90,7 @@ def _quantile(
     q = array(q, "q")
     if q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not of {q.ndim} dims")
-    if q.dtype != input.dtype:
-        raise RuntimeError(
-            f"{name}() q tensor must be same dtype as the input tensor: they are {q.dtype} and "
-            f"{input.dtype}"
-        )
+    one_dtype(name, input=input, q=q)
     require(
         jnp.all((q >= 0) & (q <= 1)),
         RuntimeError(f"{name}() q values must be in the range [0, 1]"),

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath, is_floating
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._rule import derivative
 
 
@@ -137,10 +137,7 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
         )
-    if input.dtype != weight.dtype:
-        raise RuntimeError(
-            f"prelu: Type promoting not supported. Got {input.dtype} and {weight.dtype}"
-        )
+    one_dtype("prelu", input=input, weight=weight)
     if weight.size != 1:
         if not input.ndim:
             raise RuntimeError("prelu: Not allow zero-dim input tensor with several weights.")

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array, in_opmath, is_floating
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._rule import derivative
 
 
@@ -61,11 +61,7 @@ def grid_sample(
             f"'reflection', but got: '{padding_mode}'"
         )
     input, grid = array(input), array(grid, "grid")
-    if input.dtype != grid.dtype:
-        raise RuntimeError(
-            "grid_sampler(): expected input and grid to have same dtype, but input has "
-            f"{input.dtype} and grid has {grid.dtype}"
-        )
+    one_dtype("grid_sample", input=input, grid=grid)
     places = input.ndim - 2
     if places not in (2, 3) or grid.ndim != input.ndim:
         raise RuntimeError(

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, canonical_dim, exact, is_array
+from ._kinds import one_dtype
 from ._rule import derivative
 from .indexing import _check_shape, _from_either_end, _in_range, _mesh
 
@@ -86,11 +87,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         1. Each of several elements for one index has the gradient (`.at[].set`: the last alone).
     """
     input, index, source = array(input), array(index, "index"), array(source, "source")
-    if input.dtype != source.dtype:
-        raise RuntimeError(
-            "put_(): self and source expected to have the same dtype, but got self.dtype = "
-            f"{input.dtype} and source.dtype = {source.dtype}"
-        )
+    one_dtype("put", input=input, source=source)
     if index.size != source.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
@@ -120,11 +117,7 @@ def _scattered(
     name: str, input: Array, dim: int, index: Array, src: Array
 ) -> tuple[Array, Array, Places]:
     """The input, what is written of the source, and where."""
-    if input.dtype != src.dtype:
-        raise RuntimeError(
-            f"{name}(): Expected self.dtype to be equal to src.dtype, but they are {input.dtype} "
-            f"and {src.dtype}"
-        )
+    one_dtype(name, input=input, src=src)
     dim = canonical_dim(dim, input.ndim)
     x, at, y = (jnp.atleast_1d(z) for z in (input, array(index, "index"), src))
     _check_shape("self", x, at, dim)
@@ -168,11 +161,7 @@ def index_put(
         1. Each of several values for one index has the gradient (`.at[].set`: the last alone).
     """
     input, values = array(input), array(values, "values")
-    if input.dtype != values.dtype:
-        raise RuntimeError(
-            "Index put requires the source and destination dtypes match, got "
-            f"{input.dtype} for the destination and {values.dtype} for the source."
-        )
+    one_dtype("index_put", input=input, values=values)
     for dim, index in enumerate(indices):
         if index is not None and index.dtype != jnp.bool_:
             _in_either_range(index, input.shape[dim], dim)

@@ -79,7 +79,7 @@ def dot(input: Array, tensor: Array) -> Array:
     Torch: `torch.dot`. `jnp.dot` is the same.
     """
     refuse("dot", "bool", input, tensor)
-    return exact(jnp.dot, *_vectors("dot", input, tensor))
+    return exact(jnp.dot, *_vectors("dot", input=input, tensor=tensor))
 
 
 def vdot(input: Array, other: Array) -> Array:
@@ -96,7 +96,7 @@ def vdot(input: Array, other: Array) -> Array:
     Torch: `torch.vdot`. `jnp.vdot` is the same.
     """
     refuse("vdot", "bool", input, other)
-    return exact(jnp.vdot, *_vectors("vdot", input, other))
+    return exact(jnp.vdot, *_vectors("vdot", input=input, other=other))
 
 
 def inner(input: Array, other: Array) -> Array:

@@ -74,7 +74,7 @@ def two(draw):
     return call(draw(floats(left, low=0.1)), draw(floats(right)))
 
 
-DTYPES = Raises(call(np.ones(2), np.ones(2, "f4")), RuntimeError, "scalar type", "scalar type")
+DTYPES = Raises(call(np.ones(2), np.ones(2, "f4")), RuntimeError, "scalar type", "same dtype")
 INTEGERS = Raises(call(np.ones(2, int), np.ones(2, int)), RuntimeError, "Half, Fl", "Half, Fl")
 
 operator("complex", raises=[DTYPES, INTEGERS], dtypes=("float64", "float32"))(two)

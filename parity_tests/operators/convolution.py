@@ -83,7 +83,7 @@ def _natural_transpose(x, w, *_, stride=1, **__):
         Raises(call(TWO, WEIGHT, groups=2), RuntimeError, "divisible by 2", "divisible by 2"),
         Raises(call(TWO, WEIGHT[:, :1]), RuntimeError, "to have 1 channels", "to have 1 channels"),
         Raises(call(TWO, WEIGHT, np.ones(2)), RuntimeError, "with 3 elements", "with 3 elements"),
-        Raises(call(TWO, WEIGHT.astype("f4")), RuntimeError, "scalar type", "scalar type"),
+        Raises(call(TWO, WEIGHT.astype("f4")), RuntimeError, "scalar type", "same dtype"),
         Raises(call(TWO[..., :2], WEIGHT), RuntimeError, "Kernel size", "Kernel size"),
         Raises(call(TWO, WEIGHT, stride=0), RuntimeError, "stride", "stride"),
         Raises(call(TWO, WEIGHT, padding=-1), RuntimeError, "negative padding", "negative padding"),

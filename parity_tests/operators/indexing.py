@@ -116,7 +116,7 @@ def _sliced(draw, *, distinct=False):
         _bad(X, 1, np.array([-1, 1, 1]), X),
         _bad(FOUR, 0, np.array([0, 1, 4]), SRC, torch="out of range", error=IndexError),
         _bad(FOUR, 0, np.array([0, 1]), SRC, torch="Number of indices", ours="Number of indices"),
-        _bad(FOUR, 0, TWICE, SRC.astype("f4"), torch="same scalar", ours="same scalar"),
+        _bad(FOUR, 0, TWICE, SRC.astype("f4"), torch="same scalar", ours="same dtype"),
     ],
 )
 def index_add(draw):
@@ -174,7 +174,7 @@ def masked_select(draw):
     points=[call(X, np.array([True, False, True]), np.arange(9.0))],
     raises=[
         _bad(X, X > -1, np.ones(2), torch="Number of elements", ours="Number of elements"),
-        _bad(X, X > 1, SRC.astype("f4"), torch="same dtypes", ours="same dtypes"),
+        _bad(X, X > 1, SRC.astype("f4"), torch="same dtypes", ours="same dtype"),
     ],
 )
 def masked_scatter(draw):
@@ -190,7 +190,7 @@ def masked_scatter(draw):
         _bad(X, 1, np.array([[-1]]), 1.0),
         _bad(X, 1, np.array([0]), 1.0, torch="same number", ours="same number"),
         _bad(X, 1, np.ones((2, 2), int), X[:1], torch="no larger size", ours="no larger size"),
-        _bad(FOUR, 0, TWICE, SRC.astype("f4"), torch="src.dtype", ours="src.dtype"),
+        _bad(FOUR, 0, TWICE, SRC.astype("f4"), torch="src.dtype", ours="same dtype"),
     ],
     natural={"x.at[i].set(y)": _set},
     forward_mode=LAST_ONLY,

@@ -13,6 +13,7 @@ from parity_tests.operators._draw import dims, floats, integers, shapes
 nan = np.nan
 X = np.arange(6.0).reshape(2, 3)
 FOUR, SLOTS = np.array([1.0, 5.0, 7.0, 0.0]), np.array([1, 1, 2])
+SINGLE = FOUR[:3].astype("f4")
 REDUCES = ["sum", "prod", "mean", "amax", "amin"]
 SIZE = "size equal to the slice"
 SHARED = "torch counts the input's element among equal extremes where it is not reduced"
@@ -63,7 +64,7 @@ DEVIATION = Deviation(
     raises=[
         _bad(X, 1, np.array([[3]]), X, "amax", torch="out of bounds"),
         _bad(FOUR, 0, SLOTS, FOUR[:3], "foo", torch="must be either sum"),
-        _bad(FOUR, 0, SLOTS, FOUR[:3].astype("f4"), "sum", torch="to be equal to src.dtype"),
+        _bad(FOUR, 0, SLOTS, SINGLE, "sum", torch="to be equal to src.dtype", ours="same dtype"),
     ],
     natural={"x.at[i].max(y)": _at},
     forward_mode="torch's forward mode of a product is 0",
@@ -89,7 +90,7 @@ def scatter_reduce(draw):
     raises=[
         _bad(FOUR, 0, SLOTS, FOUR[:3], "sum", torch="Expected reduce to be one of"),
         _bad(FOUR, 0, SLOTS[:1], FOUR[:3], "amax", torch="Number of indices"),
-        _bad(FOUR, 0, SLOTS, FOUR[:3].astype("f4"), "amax", torch="same scalar type"),
+        _bad(FOUR, 0, SLOTS, SINGLE, "amax", torch="same scalar type", ours="same dtype"),
         _bad(FOUR, 0, SLOTS + 9, FOUR[:3], "amax", torch="out of", error=IndexError),
     ],
     natural={"x.at[i].max(y)": _at},
@@ -114,7 +115,7 @@ def index_reduce(draw):
     ],
     raises=[
         _bad(FOUR, (SLOTS + 3,), FOUR[:3], torch="out of bounds", error=IndexError),
-        _bad(FOUR, (SLOTS,), FOUR[:3].astype("f4"), torch="source and destination dtypes match"),
+        _bad(FOUR, (SLOTS,), SINGLE, torch="destination dtypes match", ours="same dtype"),
     ],
     natural={"x.at[i].set(y)": lambda x, i, y, add=False: (
         x.at[i].add(y) if add else x.at[i].set(y))},
