@@ -163,6 +163,6 @@ def test_the_dtype_argument(name):
 def test_doubles_of_numpy_are_single_without_64_bits():
     """As JAX reads them: beside floats of its own they are of one dtype."""
     with jax.enable_x64(False):
-        found = functional.linear(np.ones((1, 2)), jnp.ones((1, 2)))
+        found = functional.linear(np.ones((1, 2)), jnp.ones((1, 2)))  # pyright: ignore[reportArgumentType]
 
         assert found.dtype == jnp.float32
