@@ -57,7 +57,8 @@ def run(
     def observations(batches: list[Any]) -> list[Any]:
         found = []
         for members, batch in zip(groups.values(), batches, strict=True):
-            observe = functools.partial(_observe, funs[members[0]], jobs[members[0]])
+            job = jobs[max(members, key=lambda i: jobs[i].full)]
+            observe = functools.partial(_observe, funs[members[0]], job)
             try:
                 found.append(observe(batch) if len(members) == 1 else lax.map(observe, batch))
             except Exception as error:
@@ -89,7 +90,7 @@ def _signature(fun: Callable[..., Any], job: Job, inputs: Any) -> Any:
     """What two jobs share that are the same program."""
     leaves, treedef = job.static
     shapes = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(inputs)]
-    return fun, job.full, job.options, repr(leaves), treedef, repr(shapes)
+    return fun, job.options, repr(leaves), treedef, repr(shapes)
 
 
 def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
