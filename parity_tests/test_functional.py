@@ -301,6 +301,28 @@ def test_vectors_of_equal_eigenvalues_have_no_gradient(name):
 
 
 @pytest.mark.parametrize(
+    ("name", "x", "weight", "by", "expected"),
+    [("huber_loss", 1.0, np.inf, 0, np.nan), ("mse_loss", np.inf, 1.0, 2, -np.inf)],
+)
+def test_slopes_of_a_difference_are_torchs_at_infinity(name, x, weight, by, expected):
+    """Those by the two arguments are summed after huber_loss's weight, before mse_loss's."""
+    args = [np.array([value]) for value in (x, 0.5, weight)]
+    tensors = [value.requires_grad_() for value in to_torch(args)]
+    value = getattr(torch.nn.functional, name)(*tensors[:2], weight=tensors[2], reduction="sum")
+    slopes = torch.autograd.grad(value, tensors[:2], create_graph=True)
+    (wanted,) = torch.autograd.grad(slopes[0] + 3 * slopes[1], tensors[by])
+
+    def slope(*args):
+        one = jax.grad(lambda x, y: PUBLIC[name](x, y, weight=args[2], reduction="sum"), (0, 1))
+        x, y = one(*args[:2])
+        return (x + 3 * y)[0]
+
+    ours = jax.grad(slope, by)(*map(jnp.asarray, args))
+    np.testing.assert_array_equal(ours, wanted)
+    np.testing.assert_array_equal(ours, [expected])
+
+
+@pytest.mark.parametrize(
     ("name", "value", "params", "infinite"),
     [
         ("gamma", [1.0], ([0.0], [1.0, 2.0]), 1),

@@ -82,7 +82,9 @@ def mse_loss(
         1. `optax.l2_loss` is half of it.
     """
     refuse("mse_loss", "complex", input, target, weight)
-    return _regression("mse_loss", _square, input, target, reduction, weight, weighs_mean=True)
+    # Where it weighs, torch squares the difference: one tangent, not two infinite ones.
+    loss = _square if weight is None else lambda x, y: jnp.square(x - y)
+    return _regression("mse_loss", loss, input, target, reduction, weight, weighs_mean=True)
 
 
 @derivative(lambda t, _, x, y: t * (2 * (x - y)), lambda t, _, x, y: -(t * (2 * (x - y))))
@@ -171,7 +173,7 @@ def huber_loss(
             f"huber_loss does not support non-positive values for delta. Got: {delta}"
         )
     return _regression(
-        "huber_loss", lambda x, y: _huber(x - y, delta=delta), input, target, reduction, weight
+        "huber_loss", lambda x, y: _huber(x, y, delta=delta), input, target, reduction, weight
     )
 
 
@@ -180,9 +182,13 @@ def _huber_slope(d: jax.Array, *, delta: float) -> jax.Array:
     return jnp.where(jnp.abs(d) < delta, d, _sign(d) * delta)
 
 
-@derivative(lambda t, _, d, delta: t * _huber_slope(d, delta=delta))
-def _huber(d: jax.Array, *, delta: float) -> jax.Array:
-    size = jnp.abs(d)
+# By each of the two: where the cotangent is infinite, their second derivatives are inf - inf.
+@derivative(
+    lambda t, _, x, y, delta: t * _huber_slope(x - y, delta=delta),
+    lambda t, _, x, y, delta: -(t * _huber_slope(x - y, delta=delta)),
+)
+def _huber(x: jax.Array, y: jax.Array, *, delta: float) -> jax.Array:
+    size = jnp.abs(x - y)
     return jnp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
