@@ -16,14 +16,16 @@ from jaxgrad import functional
 from jaxgrad.functional._arguments import result_type
 from jaxgrad.functional._rule import derivative, not_differentiable
 from jaxgrad.parity.interop import to_torch
-from parity_tests.operators import call, load, torch_side
+from parity_tests.operators import call, jax_side, load, torch_side
 from parity_tests.operators._conventions import COMMAND, pinned
 from parity_tests.operators._draw import drawn
 from parity_tests.operators._grid import check
-from parity_tests.operators._jobs import jobs
-from parity_tests.operators._torch import flat
+from parity_tests.operators._jax import run
+from parity_tests.operators._jobs import job, jobs
+from parity_tests.operators._torch import flat, observe
 
 
+inf = np.inf
 OPERATORS = load()
 TABLE = pinned()
 NAMESPACES = ("distributions", "fft", "linalg", "special")
@@ -300,26 +302,42 @@ def test_vectors_of_equal_eigenvalues_have_no_gradient(name):
             np.testing.assert_array_equal(gradient, expected)
 
 
+NINE = np.arange(1.0, 10.0)
+
+
 @pytest.mark.parametrize(
-    ("name", "x", "weight", "by", "expected"),
-    [("huber_loss", 1.0, np.inf, 0, np.nan), ("mse_loss", np.inf, 1.0, 2, -np.inf)],
+    ("name", "sample"),
+    [
+        ("huber_loss", call(NINE, NINE / 2, "none", weight=np.full(9, inf))),
+        ("mse_loss", call(np.full(9, inf), NINE, reduction="none", weight=NINE)),
+        ("addcdiv", call(NINE, [2.0], [0.0])),
+    ],
 )
-def test_slopes_of_a_difference_are_torchs_at_infinity(name, x, weight, by, expected):
-    """Those by the two arguments are summed after huber_loss's weight, before mse_loss's."""
-    args = [np.array([value]) for value in (x, 0.5, weight)]
-    tensors = [value.requires_grad_() for value in to_torch(args)]
-    value = getattr(torch.nn.functional, name)(*tensors[:2], weight=tensors[2], reduction="sum")
-    slopes = torch.autograd.grad(value, tensors[:2], create_graph=True)
-    (wanted,) = torch.autograd.grad(slopes[0] + 3 * slopes[1], tensors[by])
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch's forward mode has a use of it
+def test_slopes_are_summed_where_torchs_are(name, sample):
+    """Of what is subtracted, weighed or broadcast: before or after they meet an infinity."""
+    made, at = OPERATORS[name], job(name, sample, None)
+    truth = observe(torch_side(made), at)
+    (found,) = run([jax_side(made)], [at], [truth.cotangents], [truth.directions], name=None)
 
-    def slope(*args):
-        one = jax.grad(lambda x, y: PUBLIC[name](x, y, weight=args[2], reduction="sum"), (0, 1))
-        x, y = one(*args[:2])
-        return (x + 3 * y)[0]
+    for part in ("gradient", "second"):
+        for by, wanted in truth.observed[part].items():
+            if wanted is not None:
+                np.testing.assert_allclose(found[part][by], wanted, err_msg=f"{part}/{by}")
 
-    ours = jax.grad(slope, by)(*map(jnp.asarray, args))
-    np.testing.assert_array_equal(ours, wanted)
-    np.testing.assert_array_equal(ours, [expected])
+
+def test_mixed_derivatives_of_xlogy_are_summed_element_by_element():
+    """By an argument that was broadcast, of the gradient by the other one."""
+    x, y, c = (torch.tensor(x).requires_grad_() for x in ([1.0, 2.0], [0.0], [1.0, -3.0]))
+    (by_x,) = torch.autograd.grad(torch.xlogy(x, y), x, c, create_graph=True)
+    (theirs,) = torch.autograd.grad(by_x.sum(), y)
+
+    def slope(y):
+        _, pull = jax.vjp(lambda x: functional.xlogy(x, y), jnp.array([1.0, 2.0]))
+        return jnp.sum(pull(jnp.array([1.0, -3.0]))[0])
+
+    assert theirs.isnan()
+    assert jnp.isnan(jax.grad(slope)(jnp.zeros(1)))
 
 
 @pytest.mark.parametrize(

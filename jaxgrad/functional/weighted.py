@@ -91,9 +91,14 @@ def addcdiv(
             "Integer division with addcdiv is no longer supported; make one of the arguments a "
             "float"
         )
-    return in_opmath(lambda x, a, b: x + _quotient(value * a, b), array(input), a, b)
+    return in_opmath(_addcdiv, array(input), a, b, value=value)
 
 
-@derivative(lambda t, *rest: t / rest[-1], lambda t, _, a, b: t * -(a / (b * b)))
-def _quotient(a: jax.Array, b: jax.Array) -> jax.Array:
-    return a / b
+@derivative(
+    lambda t, *_, **__: t,
+    # As of lerp.
+    lambda t, out, _, __, b, value: jnp.broadcast_to(t, out.shape) * (value / b),
+    lambda t, out, _, a, b, value: jnp.broadcast_to(t, out.shape) * -(value * a / (b * b)),
+)
+def _addcdiv(x: jax.Array, a: jax.Array, b: jax.Array, *, value: float) -> jax.Array:
+    return x + value * a / b
