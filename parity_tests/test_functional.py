@@ -351,6 +351,7 @@ def test_mixed_derivatives_are_summed_element_by_element(name, edge):
         ("poisson", [np.inf], ([1.0, 2.0],), 0),
         ("normal", [np.inf], ([0.0], [1.0, 2.0]), 0),
         ("half_normal", [np.inf], ([1.0, 2.0],), 0),
+        ("relaxed_bernoulli", [0.75], ([np.inf], [0.5, 0.25]), 0),
     ],
 )
 def test_infinite_slopes_are_summed_element_by_element(name, value, params, infinite):

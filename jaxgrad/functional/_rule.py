@@ -29,7 +29,8 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
 
     Args:
         *formulas: One for each positional argument of the function. None: no gradient passes
-            there. Arguments that are not differentiated contribute nothing at all.
+            there. Arguments that are not differentiated contribute nothing at all. An argument
+            may be a tuple of arrays, of whose tangents some may be a zero: ask `is_zero`.
 
     Returns:
         A decorator. What is passed by keyword is an option, without a derivative.
@@ -60,7 +61,7 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
             parts = [
                 formula(tangent, out, *args, **options)
                 for formula, tangent in zip(formulas, tangents, strict=False)
-                if formula is not None and not _is_zero(tangent)
+                if formula is not None and not is_zero(tangent)
             ]
             return out, jax.tree.map(_total, out, *parts, is_leaf=_is_none)
 
@@ -81,7 +82,8 @@ def not_differentiable(name: str) -> Formula:
     return formula
 
 
-def _is_zero(tangent: Any) -> bool:
+def is_zero(tangent: Any) -> bool:
+    """Whether it is the tangent of what is not differentiated."""
     leaves = jax.tree.leaves(tangent, is_leaf=lambda x: isinstance(x, SymbolicZero))
     return all(
         isinstance(leaf, SymbolicZero) or getattr(leaf, "dtype", None) == _NO_TANGENT

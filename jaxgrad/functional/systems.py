@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from ._arguments import array, in_opmath
 from ._kinds import one_dtype
 from ._matrices import _regular, _same_batch, matrix, square
-from ._rule import derivative
+from ._rule import derivative, is_zero
 from .inverses import matrix_rank, pinv
 
 
@@ -99,29 +99,27 @@ def solve_triangular(
         )
 
     def solution(a: Array, b: Array) -> Array:
-        a, b = _same_batch(a, b)
-        return _triangular(a, b, upper=upper, left=left, unit=unitriangular)
+        return _triangular(_same_batch(a, b), upper=upper, left=left, unit=unitriangular)
 
     return in_opmath(solution, A, B)
 
 
 def _triangular_derivative(
-    t: Any, X: Any, a: Any, _: Any, *, upper: bool, left: bool, unit: bool
-) -> Any:
-    # In the order of torch's products: what is not finite spreads as there.
-    moved = jnp.triu(t, int(unit)) if upper else jnp.tril(t, -int(unit))
-    moved = jnp.matmul(moved, X) if left else jnp.matmul(X, moved)
-    return -_triangular(a, moved, upper=upper, left=left, unit=unit)
+    t: Any, X: Any, system: Any, *, upper: bool, left: bool, unit: bool
+) -> Array:
+    # One solution for both tangents, after torch's products: what is not finite spreads as there.
+    (by_a, by_b), (a, _) = t, system
+    if not is_zero(by_a):
+        moved = jnp.triu(by_a, int(unit)) if upper else jnp.tril(by_a, -int(unit))
+        moved = jnp.matmul(moved, X) if left else jnp.matmul(X, moved)
+        by_b = -moved if is_zero(by_b) else by_b - moved
+    return _triangular((a, by_b), upper=upper, left=left, unit=unit)
 
 
-def _triangular_by_right_side(t: Any, _: Any, a: Any, __: Any, **options: bool) -> Any:
-    return _triangular(a, t, **options)
-
-
-@derivative(_triangular_derivative, _triangular_by_right_side)
-def _triangular(a: Array, b: Array, *, upper: bool, left: bool, unit: bool) -> Array:
+@derivative(_triangular_derivative)
+def _triangular(system: tuple[Array, Array], *, upper: bool, left: bool, unit: bool) -> Array:
     return jax.lax.linalg.triangular_solve(
-        a, b, left_side=left, lower=not upper, unit_diagonal=unit
+        *system, left_side=left, lower=not upper, unit_diagonal=unit
     )
 
 

@@ -115,7 +115,8 @@ def relaxed_bernoulli_log_prob(
     limits = jnp.finfo(x.dtype)
     x = clamp(x, float(limits.tiny), 1 - float(limits.eps))
     x = log(x) - log1p(-x)
-    difference = logits - x * temperature
+    each, logits = jnp.broadcast_arrays(x, logits)  # as torch: slopes are summed one by one
+    difference = logits - each * temperature
     score = log(temperature) + difference - 2 * log1p(exp(difference))
     return softplus(-x) + softplus(x) + score
 

@@ -225,6 +225,7 @@ def solve(draw):
 
 @operator(
     "linalg.solve_triangular",
+    points=[call([[0.0]], [[1.0]], upper=True)],
     raises=[_bad(EYE, np.ones((3, 1)), upper=True, words="Incompatible shapes of A and B")],
     dtypes=WIDE,
 )
