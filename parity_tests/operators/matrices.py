@@ -87,6 +87,14 @@ operator(
             {"gradient/0": ([[nan, nan], [nan, inf]], [[3.0, -2.0], [-1.0, inf]])},
             "torch divides by the matrix; ours are cofactors, most of which do not touch infinity",
         ),
+        *(
+            Deviation(
+                call([[x]]),
+                {"tangent/0": (x * 0, 1.0)},
+                "torch's forward mode multiplies the determinant by the trace of a solution",
+            )
+            for x in (0.0, inf)
+        ),
     ],
     raises=[NOT_SQUARE, NOT_MATRIX],
     dtypes=WIDE,
@@ -185,7 +193,15 @@ def _wide_or_tall(draw):
             {"forward/0": (0.0, nan)},
             "torch leaves out an eigenvalue that is not above the bound, as NaN; of other "
             "matrices its eigenvectors are NaN, and so is the inverse",
-        )
+        ),
+        Deviation(
+            call(np.diag([1.0, inf, 1.0])),
+            {
+                "forward/0": (0.0, nan),
+                "gradient/0": ([[0.0, nan, 0.0], [nan, nan, nan], [0.0, nan, 0.0]], nan),
+            },
+            "LAPACK may iterate without end on three rows with an infinity: ours is not asked",
+        ),
     ],
     raises=[_bad(V, words="linalg.pinv")],
     dtypes=WIDE[:2],
