@@ -289,25 +289,24 @@ def per_sample_gradients() -> Behaviour:
 
         return _torch_loss(net), backward
 
-    def vmapped(net: Network, value_and_grad: Any, clip: Any) -> Grads:
+    def vmapped(net: Network, value_and_grad: Any, norm: Any) -> Grads:
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
             def one(x: jax.Array, y: jax.Array) -> Any:
                 value, found = value_and_grad(_loss(net))(params, x[None], y[None])
-                return value, clip(found)
+                return value, found, jnp.minimum(1.0, 1.0 / (norm(found) + 1e-6))
 
-            return jax.tree.map(lambda a: jnp.mean(a, 0), jax.vmap(one)(x, y))
+            values, found, scale = jax.vmap(one)(x, y)
+            # As in torch's: gradients that were scaled each by itself would be written again.
+            mean = lambda g: jnp.einsum("n,n...->...", scale, g) / len(x)  # noqa: E731
+            return jnp.mean(values), jax.tree.map(mean, found)
 
         return grads
 
-    def clip_by_hand(found: Any) -> Any:
-        scale = jnp.minimum(1.0, 1.0 / (optax.tree.norm(found) + 1e-6))
-        return jax.tree.map(lambda g: g * scale, found)
-
     return Behaviour(
         reference,
-        lambda net: vmapped(net, jax.value_and_grad, clip_by_hand),
+        lambda net: vmapped(net, jax.value_and_grad, optax.tree.norm),
         lambda net: vmapped(
-            net, jaxgrad.value_and_grad, lambda g: jaxgrad.clip_grad_norm(g, 1.0)[0]
+            net, jaxgrad.value_and_grad, lambda g: jaxgrad.clip_grad_norm(g, 1.0)[1]
         ),
     )
 

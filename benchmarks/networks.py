@@ -137,7 +137,10 @@ def transformer(
 
 
 def mobilenet(batch: int = 8, size: int = 64) -> Network:
-    """MobileNetV2 in train mode; batch norm keeps no running statistics, in either library."""
+    """MobileNetV2 in train mode; batch norm keeps no running statistics, in either library.
+
+    In JAX the channels are last, as flax has them: XLA's CPU convolution wants them there.
+    """
     shapes = [(2, 1, True)]  # of each stage: stride, expansion, whether input and output match
     channels = 32
     for out, blocks, stride in STAGES:
@@ -155,10 +158,9 @@ def mobilenet(batch: int = 8, size: int = 64) -> Network:
         stride: int = 1,
     ) -> jax.Array:
         y = conv2d(x.astype(low), p[f"{conv}.weight"].astype(low), stride).astype(jnp.float32)
-        mean = jnp.mean(y, (0, 2, 3), keepdims=True)
-        scale = lax.rsqrt(jnp.var(y, (0, 2, 3), keepdims=True) + 1e-5)
-        gain, bias = (p[f"{norm}.{kind}"][:, None, None] for kind in ("weight", "bias"))
-        return ((y - mean) * scale * gain + bias).astype(low)
+        mean = jnp.mean(y, (0, 1, 2))
+        scale = lax.rsqrt(jnp.var(y, (0, 1, 2)) + 1e-5)
+        return ((y - mean) * scale * p[f"{norm}.weight"] + p[f"{norm}.bias"]).astype(low)
 
     def activated(p: Any, x: jax.Array, low: Any, name: str, stride: int = 1) -> jax.Array:
         return jnp.clip(conv_norm(p, x, low, f"{name}0", f"{name}1", stride), 0, 6)
@@ -189,41 +191,40 @@ def mobilenet(batch: int = 8, size: int = 64) -> Network:
         return list(net)
 
     def stem(p: dict[str, jax.Array], x: jax.Array, low: Any) -> jax.Array:
-        return activated(p, x, low, "", 2)
+        return activated(p, jnp.moveaxis(x, 1, -1), low, "", 2)
 
     def head(p: dict[str, jax.Array], x: jax.Array, low: Any) -> jax.Array:
-        return linear(p, jnp.mean(activated(p, x, low, "0."), (2, 3)), low, "3.")
+        return linear(p, jnp.mean(activated(p, x, low, "0."), (1, 2)), low, "3.")
 
     stages = [stem, *(inverted(*shape) for shape in shapes[1:]), head]
     return Network("MobileNetV2", modules, stages, *_batch(batch, 3, size, size), True)
 
 
 def conv2d(x: jax.Array, weight: jax.Array, stride: int) -> jax.Array:
-    """XLA's convolution, but a sum of shifts where each channel has a filter of its own.
+    """XLA's convolution; but a product where a filter is one pixel, shifts where it is one channel.
 
     XLA's CPU convolution runs a depthwise filter three times slower than these shifts.
     """
-    size = weight.shape[-1]
+    size, depthwise = weight.shape[-1], weight.shape[1] == 1
+    if size == stride == 1:
+        return x @ weight[:, :, 0, 0].T
     pad = (size // 2, size // 2)
-    if weight.shape[1] > 1 or x.shape[1] == 1 or not SHIFTS:
+    if not (depthwise and SHIFTS):
         return lax.conv_general_dilated(
             x,
             weight,
             (stride, stride),
             (pad, pad),
-            dimension_numbers=("NCHW", "OIHW", "NCHW"),
-            feature_group_count=x.shape[1] // weight.shape[1],
+            dimension_numbers=("NHWC", "OIHW", "NHWC"),
+            feature_group_count=x.shape[-1] // weight.shape[1],
         )
-    x = jnp.pad(x, ((0, 0), (0, 0), pad, pad))
+    x = jnp.pad(x, ((0, 0), pad, pad, (0, 0)))
     heights, widths = (
-        [slice(first, n - size + first + 1, stride) for first in range(size)] for n in x.shape[2:]
+        [slice(first, n - size + first + 1, stride) for first in range(size)] for n in x.shape[1:3]
     )
     places = itertools.product(enumerate(heights), enumerate(widths))
     return sum(
-        (
-            x[:, :, rows, cols] * weight[:, 0, i, j][:, None, None]
-            for (i, rows), (j, cols) in places
-        ),
+        (x[:, rows, cols] * weight[:, 0, i, j] for (i, rows), (j, cols) in places),
         start=jnp.zeros((), x.dtype),
     )
 

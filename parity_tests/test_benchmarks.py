@@ -45,7 +45,10 @@ def test_the_networks_are_one(network):
         if shape in shapes or len(shapes) == 4:  # each is a program to compile
             continue
         shapes.add(shape)
+        # Between the stages of an image network JAX has the channels last.
+        given = given.movedim(1, -1) if given.ndim == 4 and module is not modules[0] else given
         out = np.asarray(stage(p, jnp.asarray(given.numpy()), jnp.float32))
+        out = np.moveaxis(out, -1, 1) if out.ndim == 4 else out
         assert np.allclose(out, x.numpy(), rtol=1e-4, atol=1e-4)
     assert len(shapes) > 1
 
