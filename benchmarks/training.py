@@ -21,7 +21,7 @@ from benchmarks.steps import Step, jax_step, one_process, torch_step
 
 TITLE = "A training step"
 LR = 1e-2
-# What torch.compile is tried on: for all rows it would take longer than all else together.
+# What torch.compile is tried on: one compilation takes longer than all the runs of a row.
 COMPILED = ("control",)
 HEADS = ("flops", "bytes", "by hand", "torch", "torch.compile")
 
