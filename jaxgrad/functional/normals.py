@@ -140,13 +140,8 @@ def xlog1py(input: Value, other: Value) -> Array:
 
 def _xlog1py_by_input(t: Any, _: Any, x: Any, y: Any) -> Any:
     none = (x == 0) & (y <= -1)
-    return jnp.where(none, 0, t) * jnp.where(none, 0, _log1p(y, shape=none.shape))
-
-
-# As of xlogy: each element's slope by itself, then summed where y was broadcast.
-@derivative(lambda t, out, y, **_: jnp.broadcast_to(t, out.shape) / (y + 1))
-def _log1p(y: Array, *, shape: tuple[int, ...]) -> Array:
-    return jnp.broadcast_to(jnp.log1p(y), shape)
+    each = jnp.broadcast_to(y, none.shape)  # as of xlogy
+    return jnp.where(none, 0, t) * jnp.where(none, 0, jnp.log1p(each))
 
 
 @derivative(_xlog1py_by_input, lambda t, _, x, y: t * (x / (y + 1)))

@@ -87,13 +87,8 @@ def xlogy(input: Value, other: Value) -> jax.Array:
 
 def _xlogy_by_x(t: Any, _: Any, x: Any, y: Any) -> Any:
     masked = (x == 0) & (y <= 0)
-    return jnp.where(masked, 0, t) * jnp.where(masked, 0, _log(y, shape=masked.shape))
-
-
-# Each element's slope by itself, then summed where y was broadcast: inf and -inf make NaN.
-@derivative(lambda t, out, y, **_: jnp.broadcast_to(t, out.shape) / y)
-def _log(y: jax.Array, *, shape: tuple[int, ...]) -> jax.Array:
-    return jnp.broadcast_to(jnp.log(y), shape)
+    each = jnp.broadcast_to(y, masked.shape)  # has a slope by itself: inf and -inf make NaN
+    return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log(each))
 
 
 @derivative(

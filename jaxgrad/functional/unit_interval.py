@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from ._arguments import array, floating, floats
 from ._kinds import refuse
-from ._parameters import _floats
+from ._parameters import _expanded, _floats
 from .bounds import clamp
 from .discrete_log_probs import (
     _clamped,
@@ -115,7 +115,7 @@ def relaxed_bernoulli_log_prob(
     limits = jnp.finfo(x.dtype)
     x = clamp(x, float(limits.tiny), 1 - float(limits.eps))
     x = log(x) - log1p(-x)
-    each, logits = jnp.broadcast_arrays(x, logits)  # as torch: slopes are summed one by one
+    each, logits = _expanded(x, logits)
     difference = logits - each * temperature
     score = log(temperature) + difference - 2 * log1p(exp(difference))
     return softplus(-x) + softplus(x) + score

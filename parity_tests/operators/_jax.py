@@ -57,6 +57,7 @@ def run(
     def observations(batches: list[Any]) -> list[Any]:
         found = []
         for members, batch in zip(groups.values(), batches, strict=True):
+            # What one of them needs the others have too, and nobody looks at it.
             job = jobs[max(members, key=lambda i: jobs[i].full)]
             observe = functools.partial(_observe, funs[members[0]], job)
             try:
