@@ -95,6 +95,21 @@ def test_every_option_is_drawn():
     assert left == UNDRAWN
 
 
+def test_a_record_may_be_of_few_kinds(monkeypatch):
+    """Ten calls of two kinds where the record says so, of more to fuzz, none where ten differ."""
+    few, other = OPERATORS["linalg.matrix_exp"], OPERATORS["leaky_relu"]
+    monkeypatch.delenv("OPERATOR_SEED", raising=False)
+
+    shapes = [sample.args[0].shape for sample in drawn(few)]
+    assert len(shapes) == 10
+    assert len(set(shapes)) == few.kinds == 2
+    with pytest.raises(ValueError, match="leaky_relu: only 2 calls of 2 kinds came; let it have"):
+        drawn(dataclasses.replace(other, kinds=2))
+
+    monkeypatch.setenv("OPERATOR_SEED", "1")
+    assert len({sample.args[0].shape for sample in drawn(few)}) > 2
+
+
 # A second name of one function, as torch.special.erf is of torch.erf: the record's name.
 ALIASES = {
     name: next((known for known in OPERATORS if PUBLIC.get(known) is fun), None)

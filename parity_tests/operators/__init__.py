@@ -92,6 +92,7 @@ class Operator:
     torch_gradient: bool
     jit: bool
     drawn: int
+    kinds: int | None
     invariant: Callable[..., Any] | None
     tolerance: Mapping[str, Tolerance]
     forward_mode: str
@@ -114,6 +115,7 @@ def operator(
     torch_gradient: bool = False,
     jit: bool = True,
     drawn: int = 10,
+    kinds: int | None = None,
     invariant: Callable[..., Any] | None = None,
     tolerance: Mapping[str, Tolerance] | None = None,
     forward_mode: str = "",
@@ -136,6 +138,7 @@ def operator(
       torch_gradient: Ours is called with `torch_gradient=True`, except for `deviations`.
       jit: False for what cannot be traced (a shape that depends on values).
       drawn: How many calls are drawn; at least ten.
+      kinds: Of how many shapes and options at most, where a program takes long to compile.
       invariant: What is compared of several outputs, where each is known up to a sign: a function
         of them in operators that both sides have.
       tolerance: A bound of its own for a dtype, with its reason.
@@ -163,6 +166,7 @@ def operator(
             torch_gradient=torch_gradient,
             jit=jit,
             drawn=drawn,
+            kinds=kinds,
             invariant=invariant,
             tolerance=dict(tolerance or {}),
             forward_mode=forward_mode,

@@ -5,8 +5,9 @@ import random
 import zlib
 from typing import Any
 
+import jax
 import numpy as np
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, PrimitiveProvider
 
@@ -113,10 +114,13 @@ AVAILABLE_PROVIDERS["plain"] = f"{__name__}.Plain"
 def drawn(made: Operator) -> list[Sample]:
     """The calls that a record's strategy gives: the same ones in every run.
 
-    OPERATOR_SEED=1 in the environment draws others, for fuzzing.
+    OPERATOR_SEED=1 in the environment draws others, for fuzzing: of every kind that comes.
     """
     found: list[Sample] = []
-    Plain.seed = zlib.crc32(f"{made.name} {os.environ.get('OPERATOR_SEED', '')}".encode())
+    kinds: set[str] = set()
+    seed = os.environ.get("OPERATOR_SEED", "")
+    most = made.drawn if seed or made.kinds is None else made.kinds
+    Plain.seed = zlib.crc32(f"{made.name} {seed}".encode())
 
     @settings(
         backend="plain",
@@ -128,7 +132,21 @@ def drawn(made: Operator) -> list[Sample]:
     )
     @given(st.composite(made.strategy)())
     def collect(sample: Sample) -> None:
+        kind = _kind(sample)
+        assume(kind in kinds or len(kinds) < most)
+        kinds.add(kind)
         found.append(sample)
 
     collect()
+    if len(found) < made.drawn:
+        raise ValueError(
+            f"{made.name}: only {len(found)} calls of {most} kinds came; let it have more kinds"
+        )
     return found
+
+
+def _kind(sample: Sample) -> str:
+    """What two calls share that are the same program: shapes, dtypes and options."""
+    leaves, treedef = jax.tree.flatten((sample.args, sample.kwargs))
+    shown = [(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in leaves]
+    return f"{shown} {treedef}"

@@ -111,8 +111,7 @@ def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
         if [(y.shape, y.dtype) for y in live] != [(c.shape, c.dtype) for c in cotangents]:
             return [], (outs, None)  # the comparison of the forward says what is wrong
         pull = jax.linear_transpose(push, inputs)
-        tangent = push(along) if job.full else None
-        return _conjugate(pull(_conjugate(cotangents))[0]), (outs, tangent)
+        return _conjugate(pull(_conjugate(cotangents))[0]), (outs, push)
 
     inputs = [arrays[i] for i in job.differentiable]
     if not inputs or not cotangents:
@@ -120,7 +119,7 @@ def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
     if not job.full:
         gradients, (outs, _) = backward(inputs, cotangents)
         return {"forward": outs, "gradient": _named(names, gradients)}
-    gradients, pull, (outs, tangent) = jax.vjp(backward, inputs, cotangents, has_aux=True)
+    gradients, pull, (outs, push) = jax.vjp(backward, inputs, cotangents, has_aux=True)
     if not gradients:
         return {"forward": outs, "gradient": {}}
     second, transpose = _conjugate(pull(_conjugate(along)))
@@ -129,7 +128,7 @@ def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
         "gradient": _named(names, gradients),
         "second": _named(names, second),
         "transpose": transpose,
-        "tangent": tangent,
+        "tangent": push(along),
     }
 
 

@@ -82,12 +82,12 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
     source="P097 P098 P099",
 )
 def ctc_loss(draw):
-    steps, classes, longest, batch = 4, 4, 2, 2
+    steps, classes, longest, batch = 4, 3, 2, 2
     # Few kinds of calls: each is a long program to compile.
     kind, reduction, zero, blank = draw(
         st.sampled_from(
             [
-                ("rows", "mean", False, 0),
+                ("rows", "mean", False, 0),  # as the point is
                 ("flat", "sum", True, 0),
                 ("unnormalised", "none", False, classes - 1),
                 ("alone", "mean", True, 0),
@@ -104,5 +104,5 @@ def ctc_loss(draw):
         lengths = [np.asarray(n[0]) for n in lengths]
         log_probs, targets = log_probs[:, 0], targets[0, : lengths[1]]
     x = scores if kind == "unnormalised" else log_probs
-    more = {"blank": blank} if blank else {}
-    return call(x, targets, *lengths, reduction=reduction, zero_infinity=zero, **more)
+    options = {"reduction": reduction, "zero_infinity": zero, "blank": blank}
+    return call(x, targets, *lengths, **(options if kind != "rows" else {}))

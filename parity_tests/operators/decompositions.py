@@ -149,6 +149,7 @@ def _distinct(draw):
 
 @operator(
     "linalg.svd",
+    kinds=4,
     invariant=lambda u, s, vh: (
         u[..., : s.shape[-1]] ** 2,
         s,
@@ -180,6 +181,7 @@ ASYMMETRIC = [[1.0, 5.0], [2.0, 3.0]]
 
 @operator(
     "linalg.eigh",
+    kinds=4,
     invariant=lambda values, v: (values, v**2, v[..., :1, :] * v),
     points=[call(ASYMMETRIC), call(ASYMMETRIC, "U"), call([[2.0, 0.0], [0.0, 2.0]])],
     raises=[_bad(R, words="batches of square matrices"), _bad(np.eye(2), "X", words="'L' or 'U'")],
@@ -215,6 +217,7 @@ def _spread(draw):
 
 @operator(
     "linalg.eig",
+    kinds=4,
     invariant=lambda values, v: (values, (v * v.conj()).real),
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
     raises=[

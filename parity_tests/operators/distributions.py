@@ -54,17 +54,16 @@ OF_GAMMAS = ("student_t", "gamma", "beta", "binomial", "negative_binomial", "poi
 
 
 def _drawn(
-    ranges: Sequence[Range], *, same: bool = False, logits: bool = False, large: bool = False
+    ranges: Sequence[Range], *, same: bool = False, logits: bool = False
 ) -> Callable[..., Sample]:
     """A value and parameters in these ranges, which broadcast; an int is a bound of counts.
 
     `same`: of one shape, because torch writes into some of its divergences, without broadcasting.
     `logits`: the last one, a probability, may be given by its logits.
-    `large`: few shapes, because the gamma functions are programs that take long to compile.
     """
 
     def strategy(draw):
-        shapes = draw(_few(len(ranges)) if large else broadcast(len(ranges)))
+        shapes = draw(broadcast(len(ranges)))
         shapes = [shapes[0] for _ in ranges] if same else shapes
         arrays = [
             draw(integers(shape, 0, r)).astype(float) if isinstance(r, int)
@@ -78,12 +77,6 @@ def _drawn(
 
     strategy.__module__ = __name__
     return strategy
-
-
-def _few(count: int) -> st.SearchStrategy[list[tuple[int, ...]]]:
-    """Shapes that broadcast together, in three of the ways that they may."""
-    mixed = [(2, 3), (3,), (2, 1), ()][:count]
-    return st.sampled_from([[()] * count, mixed, mixed[::-1]])
 
 
 def _log_prob(made: Any) -> Callable[..., Any]:
@@ -155,13 +148,14 @@ for name, made, ranges, points in (
 ):  # fmt: skip
     operator(
         f"distributions.{name}_log_prob",
+        kinds=4 if name in OF_LOGITS else 3,
         torch=_log_prob(made),
         elementwise=True,
         points=[call(*points), *MORE.get(name, [])],
         deviations=[DEVIATIONS[name]] if name in DEVIATIONS else [],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else NEAR_HALF if name in OF_HALF else {},
-    )(_drawn(ranges, logits=name in OF_LOGITS, large=name in OF_GAMMAS))
+    )(_drawn(ranges, logits=name in OF_LOGITS))
 
 
 ZERO = [[0.0, 0.5, 0.5], [0.2, 0.3, 0.5]]
@@ -176,6 +170,7 @@ def _classes(draw):
 
 @operator(
     "distributions.categorical_log_prob",
+    kinds=3,
     torch=_log_prob(td.Categorical),
     points=[call(np.array([0, 1]), ZERO), call(np.array([0, 1]), logits=[[-inf, 0.0], [0.0, 1.0]])],
     dtypes=WIDE,
@@ -193,6 +188,7 @@ def _multinomial(value, probs=None, logits=None):
 
 @operator(
     "distributions.multinomial_log_prob",
+    kinds=3,
     torch=_multinomial,
     points=[call([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]], ZERO)],
     dtypes=WIDE,
@@ -205,6 +201,7 @@ def multinomial(draw):
 
 @operator(
     "distributions.dirichlet_log_prob",
+    kinds=3,
     torch=_log_prob(td.Dirichlet),
     points=[call([[0.0, 1.0], [0.5, 0.5]], [[1.0, 1.0], [2.0, 1.0]])],
     dtypes=WIDE,
@@ -221,6 +218,7 @@ def _factor(draw, n):
 
 @operator(
     "distributions.multivariate_normal_log_prob",
+    kinds=3,
     torch=_log_prob(td.MultivariateNormal),
     forward_mode="torch's forward mode of cholesky takes the tangent as it is",
     dtypes=WIDE,
@@ -251,16 +249,18 @@ for name, made, ranges, points in (
 ):  # fmt: skip
     operator(
         f"distributions.{name}_kl_divergence",
+        kinds=3,
         torch=_divergence(made),
         elementwise=True,
         points=[call(*points)],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else {},
-    )(_drawn(ranges, same=True, large=name in OF_GAMMAS))
+    )(_drawn(ranges, same=True))
 
 
 @operator(
     "distributions.dirichlet_kl_divergence",
+    kinds=3,
     torch=_divergence(td.Dirichlet),
     dtypes=WIDE,
     tolerance=GAMMAS,
@@ -272,6 +272,7 @@ def dirichlet_divergence(draw):
 
 @operator(
     "distributions.categorical_kl_divergence",
+    kinds=3,
     torch=_divergence(td.Categorical),
     points=[call(ZERO, ZERO[::-1])],
     deviations=[Deviation(call([[-1.0, 1.0]], [[1.0, 1.0]]), {"tangent/0": (-inf, nan)}, QUOTIENT)],
@@ -290,7 +291,9 @@ def _of_factors(p_loc, p_factor, q_loc, q_factor):
     return td.kl_divergence(p, q)
 
 
-@operator("distributions.multivariate_normal_kl_divergence", torch=_of_factors, dtypes=WIDE)
+@operator(
+    "distributions.multivariate_normal_kl_divergence", torch=_of_factors, kinds=3, dtypes=WIDE
+)
 def normals_divergence(draw):
     n = draw(st.integers(1, 3))
     return call(*(x for _ in "pq" for x in (draw(floats((n,))), _factor(draw, n))))

@@ -22,6 +22,7 @@ def _matrices(draw):
 
 @operator(
     "linalg.lu",
+    kinds=3,
     points=[call(np.ones((2, 2))), call(np.ones((3, 2))), call([[1.0, nan], [2.0, 3.0]])],
     deviations=[
         Deviation(
@@ -53,6 +54,7 @@ OF_INFINITE = Deviation(
 
 @operator(
     "linalg.lu_factor",
+    kinds=3,
     points=[call([[1.0, nan], [2.0, 3.0]])],
     deviations=[OF_INFINITE],
     raises=[
@@ -68,6 +70,7 @@ def lu_factor(draw):
 
 @operator(
     "linalg.lu_solve",
+    kinds=4,
     points=[
         call(EYE * 0.0, np.array([1, 2], np.int32), [[1.0], [2.0]], adjoint=adjoint)
         for adjoint in (False, True)
@@ -95,6 +98,7 @@ def lu_solve(draw):
 
 @operator(
     "linalg.householder_product",
+    kinds=3,
     points=[call([[1.0], [inf]], [0.5]), call([[1.0], [2.0]], [0.0])],
     deviations=[
         Deviation(

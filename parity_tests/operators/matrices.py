@@ -102,6 +102,7 @@ operator(
 )(_square())
 operator(
     "linalg.slogdet",
+    kinds=4,
     deviations=[
         Deviation(
             call(INFINITE),
@@ -115,6 +116,7 @@ operator(
 )(_square())
 operator(
     "logdet",
+    kinds=4,
     points=[call([[0.0, 1.0], [1.0, 0.0]])],
     deviations=[
         Deviation(call(INFINITE), {"gradient/0": (nan, [[0.0, 0.0], [0.0, 0.5]])}, LAPACKS)
@@ -146,6 +148,7 @@ operator(
 )(_square(0, 1, 2, 3, -1, -2))
 operator(
     "linalg.matrix_exp",
+    kinds=2,
     points=[call([[-1e6]]), call([[inf]]), call([[nan, 0.0], [0.0, 1.0]])],
     deviations=[
         Deviation(
@@ -179,6 +182,7 @@ def _wide_or_tall(draw):
 
 @operator(
     "linalg.pinv",
+    kinds=4,
     points=[
         call([[2.0, 9.0], [1.0, 3.0]], hermitian=True),
         call([[1.0, 100.0], [0.0, 0.25]], atol=0.5, hermitian=True),
@@ -218,6 +222,7 @@ def pinv(draw):
 
 @operator(
     "linalg.solve",
+    kinds=4,
     deviations=[SOLVED_BY_INFINITE],
     raises=[
         _bad(SINGULAR, V, words="because the input matrix is singular"),
@@ -256,6 +261,7 @@ def solve_triangular(draw):
 
 @operator(
     "linalg.lstsq",
+    kinds=4,
     points=[call([[1.0, 0.0], [0.0, 2.0]], [[1.0, inf], [1.0, 2.0]])],
     deviations=[
         Deviation(

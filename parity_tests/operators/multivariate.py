@@ -20,6 +20,7 @@ from parity_tests.operators.distributions import (
 
 @operator(
     "distributions.relaxed_one_hot_categorical_log_prob",
+    kinds=3,
     torch=_log_prob(td.RelaxedOneHotCategorical),
     points=[call([[0.2, 0.8], [0.0, 1.0]], np.array(2.0), [[0.5, 0.5], [0.0, 1.0]])],
     dtypes=WIDE,
@@ -32,6 +33,7 @@ def relaxed_one_hot_categorical(draw):
 
 @operator(
     "distributions.one_hot_categorical_log_prob",
+    kinds=3,
     torch=_log_prob(td.OneHotCategorical),
     points=[call([[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]])],
     dtypes=WIDE,
@@ -44,6 +46,7 @@ def one_hot_categorical(draw):
 
 @operator(
     "distributions.logistic_normal_log_prob",
+    kinds=3,
     torch=_log_prob(td.LogisticNormal),
     points=[call([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]], [0.0], [1.0])],
     dtypes=WIDE,
@@ -58,6 +61,7 @@ def logistic_normal(draw):
 
 @operator(
     "distributions.low_rank_multivariate_normal_log_prob",
+    kinds=3,
     torch=_log_prob(td.LowRankMultivariateNormal),
     dtypes=WIDE,
 )
@@ -70,6 +74,7 @@ def low_rank_multivariate_normal(draw):
 
 @operator(
     "distributions.wishart_log_prob",
+    kinds=3,
     torch=_log_prob(td.Wishart),
     torch_gradient=True,
     deviations=[
@@ -104,6 +109,7 @@ def _lkj(value, concentration=1.0):
 
 @operator(
     "distributions.lkj_cholesky_log_prob",
+    kinds=3,
     torch=_lkj,
     points=[call([[1.0, 0.0], [1.0, 0.0]], np.array(1.0))],
     dtypes=WIDE,

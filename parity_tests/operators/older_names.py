@@ -53,6 +53,7 @@ def inv_ex(draw):
 
 @operator(
     "linalg.solve_ex",
+    kinds=4,
     dtypes=WIDE,
     deviations=[SOLVED_BY_INFINITE],
     raises=[
@@ -92,6 +93,7 @@ def cholesky_ex(draw):
 
 @operator(
     "linalg.lu_factor_ex",
+    kinds=4,
     dtypes=WIDE,
     deviations=[OF_INFINITE],
     raises=[
@@ -102,7 +104,7 @@ def lu_factor_ex(draw):
     return call(_square(draw), pivot=True, check_errors=draw(st.booleans()))
 
 
-@operator("lu_solve", dtypes=WIDE)
+@operator("lu_solve", dtypes=WIDE, kinds=4)
 def lu_solve(draw):
     x = _square(draw)
     lu, pivots = torch.linalg.lu_factor(torch.from_numpy(x))
@@ -173,6 +175,7 @@ def _signless(u, s, v):
 
 @operator(
     "svd",
+    kinds=4,
     dtypes=WIDE,
     invariant=_signless,
     points=[call([[-0.0]])],

@@ -74,6 +74,7 @@ def _one_bias(x, h, w, u, b, _):
 
 @operator(
     "gru_cell",
+    kinds=4,
     points=[call(ONE, ONE, THREE, THREE, np.ones(3), np.ones(3))],
     natural={"flax.nnx.GRUCell()(h, x)": _one_bias},
     tolerance={"float64": Tolerance(1e-11, SATURATED)},
@@ -85,6 +86,7 @@ def gru_cell(draw):
 
 @operator(
     "lstm_cell",
+    kinds=4,
     torch=torch.lstm_cell,
     source="P115",
 )

@@ -28,7 +28,8 @@ def _within(low: float, high: float) -> Callable[..., Sample]:
 
 
 def _one(name: str, low: float, high: float, points: list[float], **more: Any) -> None:
-    made: dict[str, Any] = {"elementwise": True, "points": [call(points), call([nan])], **more}
+    usual = {"elementwise": True, "points": [call(points), call([nan])], "kinds": 3}
+    made: dict[str, Any] = {**usual, **more}
     operator(name, **made)(_within(low, high))
 
 
@@ -94,6 +95,7 @@ _one(
 
 @operator(
     "polygamma",
+    kinds=5,
     elementwise=True,
     points=[call(0, POLES), call(1, POLES), call(2, [0.0, -1.0, 1.0, 30.0, inf])],
     raises=[Raises(call(-1, EDGES), RuntimeError, "negative n", "negative n")],
@@ -106,6 +108,7 @@ def polygamma(draw):
 
 @operator(
     "mvlgamma",
+    kinds=4,
     elementwise=True,
     points=[call([2.0, 3.0, 0.4, 0.5, inf], 2), call([0.0, -0.0], 1)],
     raises=[Raises(call(EDGES, 0), RuntimeError, "greater than or", "greater than or")],
@@ -127,6 +130,7 @@ for name, forward in (
     @operator(
         name,
         torch=_whole(getattr(torch, name)),
+        kinds=4,
         tolerance={"float32": Tolerance(4e-6, "XLA's float32 series is right to 11 ULP")},
         elementwise=True,
         points=[call(np.array([1, 2, 0, 3, 1]), [0.0, 1.0, 2.0, inf, -1.0])],
@@ -143,6 +147,7 @@ for name, forward in (
 
 @operator(
     "special.zeta",
+    kinds=4,
     elementwise=True,
     points=[call(np.array([2, 3, 2, 3, 2, 1, 3]), [1.0, 0.0, -9.5, -1.0, 30.0, 2.0, -20.3])],
     raises=[Raises(call([2.0], [2.0]), RuntimeError, "", "is not implemented", when="backward")],

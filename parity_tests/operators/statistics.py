@@ -43,6 +43,7 @@ def cov(draw):
 
 @operator(
     "corrcoef",
+    kinds=4,
     raises=[_bad(CUBE, words="two or fewer dimensions")],
     deviations=[
         Deviation(
