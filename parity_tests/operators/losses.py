@@ -205,7 +205,9 @@ def _weights(draw, shape, *names):
             -y * jnp.log(p) - (1 - y) * jnp.log(1 - p), reduction
         )
     },
-    tolerance={"float64": Tolerance(1e-10, "torch's second derivative adds 1e-12 to p and 1 - p")},
+    tolerance={
+        "float64": Tolerance(1e-9, "torch's double backward adds 1e-12 to p, and a sum may cancel")
+    },
     source="P044",
 )
 def binary_cross_entropy(draw):

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
+from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import REAL, Deviation, Raises, call, operator
 from parity_tests.operators._draw import WIDENED, dim_sets, dims, floats
 
@@ -130,6 +131,7 @@ for name in ("var_mean", "std_mean"):
             call(np.array(2.0), correction=0),
             call([[1.0, inf], [inf, 1.0]], 1),
         ],
+        tolerance={"float32": Tolerance(1e-6, "of 70 numbers the sum is rounded in another order")},
     )(spread)
 
 
