@@ -77,7 +77,15 @@ def stft(
         batched = pad(x.reshape(1, -1, x.shape[-1]), (n_fft // 2, n_fft // 2), pad_mode)
         x = batched.reshape(*x.shape[:-1], -1)
     elif align_to_window:
-        x = pad(x, ((n_fft - width) // 2, (n_fft - width) // 2))
+        length, side = x.shape[-1], (n_fft - width) // 2
+        x = pad(x, (side, side))
+        over = (length - width) // hop * hop + n_fft - x.shape[-1]
+        if over > 0:
+            raise RuntimeError(
+                f"stft: align_to_window pads {side} on each side for n_fft={n_fft} and "
+                f"win_length={width}, and the last frame ends {over} behind that: let both be even "
+                "or both odd"
+            )
     if not 0 < n_fft <= x.shape[-1]:
         raise RuntimeError(f"stft: expected 0 < n_fft < {x.shape[-1]}, but got n_fft={n_fft}")
     half = not complex_ if onesided is None else onesided
