@@ -13,6 +13,7 @@ from jaxgrad.parity.ulp import distance, is_array, is_inexact, wide
 from parity_tests.operators import Deviation, Operator, Raises, Sample, jax_side, torch_side
 from parity_tests.operators import _jax as jax_program
 from parity_tests.operators import _torch as torch_program
+from parity_tests.operators._draw import fuzz_seed
 from parity_tests.operators._jobs import Job, job, jobs
 from parity_tests.operators._rows import FLOOR, Row, measured, raising
 
@@ -67,7 +68,7 @@ def _check(made: Operator) -> Outcome:
         texts, count = _disagreements(made, theirs, j, truth, found, pins)
         problems += [f"{j.label}: {text}" for text in texts]
         leaves += count
-    if made.forward_mode and not contradicts:
+    if made.forward_mode and not contradicts and not fuzz_seed():
         problems.append(f"forward_mode={made.forward_mode!r} is no longer so: torch's agrees")
     for raised in raises:
         problems += _raises(ours, theirs, raised)
@@ -129,19 +130,13 @@ def _disagreements(
         return texts, len(left)
     tolerance = made.tolerance.get(job.dtype)
     result = compare(left, right, tolerance=tolerance, zeros=True)
-    if not job.full and result.verdict != "bitwise":
-        judges = _judges(theirs, job, left)
-        result = compare(left, right, tolerance=tolerance, zeros=True, **judges)
-    if job.full and not job.point and result.verdict == "fail":
-        # Not within 1e-12: what cancels is known no better than torch's own rounding lets it be.
-        judges = _judges(theirs, job, left)
-        judged = compare(left, right, zeros=True, **judges)
-        plain = {leaf.path: leaf.verdict for leaf in result.leaves}
-        failed = [leaf for leaf in judged.leaves if "fail" == leaf.verdict == plain[leaf.path]]
-        return texts + [f"{leaf.path}: {leaf.text}" for leaf in failed], len(left)
-    if result.verdict not in ("bitwise", "close"):
-        texts += [f"{leaf.path}: {leaf.text}" for leaf in result.leaves if leaf.verdict == "fail"]
-    return texts, len(left)
+    failed = [leaf for leaf in result.leaves if leaf.verdict == "fail"]
+    if failed and not (job.point and job.full):
+        # What cancels is known no better than torch's own rounding lets it be.
+        judged = compare(left, right, zeros=True, **_judges(theirs, job, left))
+        plain = {leaf.path for leaf in failed}
+        failed = [x for x in judged.leaves if x.verdict == "fail" and x.path in plain]
+    return texts + [f"{leaf.path}: {leaf.text}" for leaf in failed], len(left)
 
 
 def _kept_finite(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[list[str], int]:
