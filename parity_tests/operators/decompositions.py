@@ -5,6 +5,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
+from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Deviation, Raises, call, operator
 from parity_tests.operators._draw import floats
 from parity_tests.operators.matrices import _bad, _wide_or_tall, inf, nan, regular
@@ -204,6 +205,7 @@ def _invariant(values, v):
     raises=[_bad(R, words="batches of square matrices")],
     natural={"jnp.linalg.eigvalsh(x)": jnp.linalg.eigvalsh},
     dtypes=WIDE,
+    tolerance={"float32": Tolerance(1e-5, "vectors of near values: another LAPACK is 19 ULP off")},
     source="P054",
 )
 def eigvalsh(draw):
