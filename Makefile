@@ -4,6 +4,7 @@ PYTHON ?= python3
 # Where CPU builds of torch are, when the default indexes would bring CUDA.
 TORCH_INDEX ?=
 WORKERS ?= 2
+SEED ?=
 ARGS ?=
 SAMPLED := $(patsubst %,cases/%,autograd backward control_flow freezing grad_modes higher_order none_or_zero surrogate)
 
@@ -14,7 +15,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test test-all bench bits fuzz mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
+.PHONY: help parity test test-all bench bits fuzz operators mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -38,6 +39,9 @@ bits: $(STAMP) ## which bits `exact=True` shares with the torch of this machine:
 
 fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, and a tenth of it of each larger one
 	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_optim.py parity_tests/test_optim_matrix.py -k drawn $(ARGS)
+
+operators: $(STAMP) ## every operator against torch; SEED=7 draws other calls, of every kind
+	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_functional.py -k test_operator $(ARGS)
 
 mutants: $(STAMP) ## take every piece away, one at a time: the suite must go red
 	@"$(BIN)" -m parity_tests.mutants $(ARGS)
