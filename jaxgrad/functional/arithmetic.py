@@ -39,7 +39,7 @@ def sub(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
     """`input - alpha * other`.
 
     Raises:
-        RuntimeError: Both are boolean, or alpha is a float and the result is of integers.
+        RuntimeError: One is boolean, or alpha is a float and the result is of integers.
 
     Example:
         >>> import jax.numpy as jnp
@@ -54,6 +54,11 @@ def sub(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
             "`logical_xor()` operator instead."
+        )
+    if any(jnp.result_type(value) == jnp.bool_ for value in (input, other)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
         )
     return x - (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
 

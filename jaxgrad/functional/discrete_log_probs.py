@@ -62,6 +62,7 @@ def bernoulli_log_prob(
 
     Torch: `torch.distributions.Bernoulli`.
     """
+    refuse("bernoulli_log_prob", "bool integer", logits)
     logits = _logits("bernoulli_log_prob", probs, logits)
     x, logits = jnp.broadcast_arrays(*_floats(floats(value, "bernoulli_log_prob", "value"), logits))
     return -binary_cross_entropy_with_logits(logits, x, reduction="none")

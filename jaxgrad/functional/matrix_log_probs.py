@@ -7,7 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array
+from ._arguments import array, is_array
 from ._kinds import one_dtype, refuse, refuse_each
 from ._parameters import _floats
 from .cholesky_factors import cholesky, cholesky_solve
@@ -113,11 +113,14 @@ def lkj_cholesky_log_prob(value: Array, concentration: Value = 1.0) -> Array:
     Torch: `torch.distributions.LKJCholesky`.
     """
     refuse("lkj_cholesky_log_prob", "bool", concentration)
-    x, a = _floats(array(value, "value"), concentration, elementwise=False)
+    # torch adds a dim to the concentration: it takes part in the dtype of the result.
+    column = jnp.asarray(concentration)[..., None] if is_array(concentration) else concentration
+    x, a = _floats(array(value, "value"), column, elementwise=False)
+    a = a.reshape(a.shape or (1,))
     n = x.shape[-1]
     diagonal = jnp.diagonal(x, axis1=-2, axis2=-1)[..., 1:]
-    order = 2 * (a - 1)[..., None] + n - jnp.arange(2, n + 1)
+    order = 2 * (a - 1) + n - jnp.arange(2, n + 1)
     density = jnp.sum(order * log(diagonal), -1)
-    alpha = a + 0.5 * (n - 1)
+    alpha = a[..., 0] + 0.5 * (n - 1)
     constant = 0.5 * (n - 1) * math.log(math.pi) + mvlgamma(alpha - 0.5, n - 1)
     return density - (constant - lgamma(alpha) * (n - 1))

@@ -53,9 +53,10 @@ def cov(
     def covariance(x: Array, *weights: Array) -> Array:
         return _covariance(x, weights, correction, aweights is not None)
 
-    return in_opmath(
-        covariance, floating(input), *(w.astype(floating(input).dtype) for w in weights)
-    )
+    dtype = floating(input).dtype
+    if aweights is not None:
+        dtype = jnp.promote_types(dtype, array(aweights).dtype)
+    return in_opmath(covariance, input.astype(dtype), *(w.astype(dtype) for w in weights))
 
 
 def _covariance(x: Array, weights: Sequence[Array], correction: int, normed: bool) -> Array:

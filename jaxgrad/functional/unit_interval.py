@@ -72,6 +72,7 @@ def continuous_bernoulli_log_prob(
 
     Torch: `torch.distributions.ContinuousBernoulli`.
     """
+    refuse("continuous_bernoulli_log_prob", "bool integer", logits)
     given = _logits("continuous_bernoulli_log_prob", probs, logits)
     p = sigmoid(given) if probs is None else floating(jnp.asarray(probs))
     x, given, p = _floats(floats(value, "continuous_bernoulli_log_prob", "value"), given, p)
@@ -109,6 +110,7 @@ def relaxed_bernoulli_log_prob(
 
     Torch: `torch.distributions.RelaxedBernoulli`.
     """
+    refuse("relaxed_bernoulli_log_prob", "bool", logits)
     logits = _logits("relaxed_bernoulli_log_prob", probs, logits)
     x = floats(value, "relaxed_bernoulli_log_prob", "value")
     x, temperature, logits = _floats(x, temperature, logits)

@@ -39,8 +39,15 @@ for name in ("add", "sub"):
             Raises(
                 call(np.arange(3), 1, alpha=0.5), RuntimeError, "integral input", "alpha is 0.5"
             ),
-            *[Raises(call(BOOLS, BOOLS), RuntimeError, "Subtraction", "Subtraction")]
-            * (name == "sub"),
+            *[
+                Raises(call(*pair), RuntimeError, words, words)
+                for pair, words in (
+                    ((BOOLS, BOOLS), "with two bool tensors is not"),
+                    (([1.0], BOOLS), "with a bool tensor is not"),
+                    (([1.0], True), "with a bool tensor is not"),
+                )
+                if name == "sub"
+            ],
         ],
     )
     def sum_of(draw):
