@@ -64,7 +64,7 @@ def bernoulli_log_prob(
     """
     refuse("bernoulli_log_prob", "bool integer", logits)
     logits = _logits("bernoulli_log_prob", probs, logits)
-    x, logits = jnp.broadcast_arrays(*_floats(floats(value, "bernoulli_log_prob", "value"), logits))
+    x, logits = _expanded(*_floats(floats(value, "bernoulli_log_prob", "value"), logits))
     return -binary_cross_entropy_with_logits(logits, x, reduction="none")
 
 

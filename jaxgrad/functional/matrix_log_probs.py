@@ -116,7 +116,7 @@ def lkj_cholesky_log_prob(value: Array, concentration: Value = 1.0) -> Array:
     # torch adds a dim to the concentration: it takes part in the dtype of the result.
     column = jnp.asarray(concentration)[..., None] if is_array(concentration) else concentration
     x, a = _floats(array(value, "value"), column, elementwise=False)
-    a = a.reshape(a.shape or (1,))
+    a = jnp.atleast_1d(a)
     n = x.shape[-1]
     diagonal = jnp.diagonal(x, axis1=-2, axis2=-1)[..., 1:]
     order = 2 * (a - 1) + n - jnp.arange(2, n + 1)

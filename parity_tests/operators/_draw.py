@@ -142,7 +142,7 @@ def drawn(made: Operator) -> list[Sample]:
         found.append(sample)
 
     collect()
-    if most < made.drawn > len(found):
+    if len(found) < made.drawn and most < made.drawn:
         raise ValueError(
             f"{made.name}: only {len(found)} calls of {most} kinds came; let it have more kinds"
         )

@@ -28,9 +28,8 @@ def _within(low: float, high: float) -> Callable[..., Sample]:
 
 
 def _one(name: str, low: float, high: float, points: list[float], **more: Any) -> None:
-    usual = {"elementwise": True, "points": [call(points), call([nan])], "kinds": 3}
-    made: dict[str, Any] = {**usual, **more}
-    operator(name, **made)(_within(low, high))
+    seen = [call(points), call([nan])]
+    operator(name, elementwise=True, kinds=3, points=seen, **more)(_within(low, high))
 
 
 POLES = [0.0, -0.0, -1.5, -9.5, 1.0, 2.0, 0.5, 30.0, 1e10, inf]
