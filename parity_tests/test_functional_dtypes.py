@@ -14,7 +14,7 @@ import torch
 
 from jaxgrad import functional
 from jaxgrad.parity.interop import to_jax, to_torch
-from parity_tests.operators import Operator, Sample, jax_side, load, torch_side
+from parity_tests.operators import Operator, jax_side, load, torch_side
 from parity_tests.operators._draw import drawn
 from parity_tests.operators._jobs import Job, job
 from parity_tests.operators._torch import flat
@@ -24,14 +24,9 @@ OPERATORS = load()
 KINDS = ("int64", "float32", "float64", "complex64", "complex128", "bool")
 
 
-def _largest(made: Operator, without: str = "") -> Job:
-    """The call of the largest arrays."""
-
-    def size(sample: Sample) -> int:
-        leaves = jax.tree.leaves((sample.args, sample.kwargs))
-        return sum(x.size for x in leaves if isinstance(x, np.ndarray))
-
-    return job("", max((s for s in drawn(made) if without not in s.kwargs), key=size), None)
+def _calls(made: Operator, without: str = "") -> list[Job]:
+    """The drawn calls."""
+    return [job("", sample, None) for sample in drawn(made) if without not in sample.kwargs]
 
 
 def _as(x: np.ndarray, dtype: str) -> np.ndarray:
@@ -71,61 +66,81 @@ def _outcomes(made: Operator, call: Job, arrays: list[np.ndarray], dtype: str = 
     return None if both_raise or wanted == found else (wanted, found)
 
 
-# Where torch takes integers or booleans and we do not, or where the result is of another dtype.
+def _named(kinds: str, reason: str, *names: str) -> dict[tuple[str, str], str]:
+    return dict.fromkeys(itertools.product(names, kinds.split()), reason)
+
+
+# Where torch and we do not agree on every floating argument of another kind.
 CONVERT = "an error that says to convert: torch's result is that of integers, cut off"
+ONE_PLACE = "an error: torch has no kernel of it, and takes it where one number is left alone"
 OTHER_KINDS = {
-    **dict.fromkeys(["max_pool1d", "max_pool2d", "max_pool3d", "unfold", "fold"], CONVERT),
-    **dict.fromkeys(["l1_loss", "smooth_l1_loss", "scatter_reduce"], CONVERT),
-    **dict.fromkeys(["dropout", "dropout1d", "feature_alpha_dropout"], CONVERT),
-    **dict.fromkeys(
-        ["avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "baddbmm", "rnn_relu_cell"],
-        "of integers torch's is cut off, ours a float",
+    **_named("int64", CONVERT, "max_pool1d", "max_pool2d", "max_pool3d"),
+    **_named("bool", "an error that says to convert", "unfold", "fold"),
+    **_named("int64", CONVERT, "lp_pool2d", "lp_pool3d", "hinge_embedding_loss"),
+    **_named("int64", CONVERT, "alpha_dropout", "feature_alpha_dropout"),
+    **_named("int64 bool", CONVERT, "dropout", "dropout1d", "dropout2d", "dropout3d"),
+    **_named("complex128", ONE_PLACE, "adaptive_avg_pool1d", "adaptive_avg_pool2d"),
+    **_named("complex128", ONE_PLACE, "adaptive_avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d"),
+    **_named(
+        "int64", "of integers torch's is cut off, ours a float",
+        "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "rnn_relu_cell",
+        "addmm", "addmv", "addbmm", "baddbmm",
     ),
-    "gumbel_softmax": "the noise of the record is of float64",
-}
+    **_named(
+        "bool complex128", "an error that says to convert: torch takes them by some reductions",
+        "index_reduce", "scatter_reduce",
+    ),
+    **_named("bool", "an error that says to convert: torch's sum is an or", "addr"),
+    **_named("int64", "the noise of the record is of float64", "gumbel_softmax"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_kinds_of_numbers(name):
-    """Every floating argument as integers, booleans and complex numbers."""
+    """Every floating argument as integers, booleans and complex numbers, in each drawn call."""
     made, seen = OPERATORS[name], {}
-    call = _largest(made)
-    for kind in ("int64", "bool", "complex128"):
+    for call, kind in itertools.product(_calls(made), ("int64", "bool", "complex128")):
         arrays = [_as(x, kind) if x.dtype.kind in "fc" else x for x in call.arrays]
-        seen[kind] = _outcomes(made, call, arrays)
+        if outcomes := _outcomes(made, call, arrays):
+            seen[kind] = (outcomes, call.names)
 
-    assert any(seen.values()) == (name in OTHER_KINDS), seen
+    assert set(seen) == {kind for other, kind in OTHER_KINDS if other == name}, seen
 
 
 MIXED_KINDS = ("float32", "int64", "bool", "complex128")
-
-
-def _mixtures(kinds: str, reason: str, *names: str) -> dict[tuple[str, str], str]:
-    return dict.fromkeys(itertools.product(names, kinds.split()), reason)
 
 
 # Where torch and we do not agree on one argument of another dtype than the rest.
 ONE_DNN = "torch's oneDNN takes a bias of another dtype"
 AS_IF = "torch reads a matrix of another dtype as if it were of that of B"
 OTHER_MIXTURES = {
-    **_mixtures("float32 int64 bool complex128", ONE_DNN, "conv2d"),
-    **_mixtures("float32 int64 bool", ONE_DNN, "conv_transpose2d"),
-    **_mixtures("float32 int64 bool complex128", AS_IF, "linalg.solve_triangular"),
-    **_mixtures("float32 complex128", AS_IF, "distributions.multivariate_normal_log_prob"),
-    **_mixtures("complex128", AS_IF, "distributions.multivariate_normal_kl_divergence"),
-    **_mixtures(
+    **_named("float32 int64 bool complex128", ONE_DNN, "conv1d", "conv2d"),
+    **_named("float32 int64 bool", ONE_DNN, "conv_transpose1d", "conv_transpose2d"),
+    **_named("float32 int64 bool complex128", AS_IF, "linalg.solve_triangular"),
+    **_named("float32 complex128", AS_IF, "distributions.multivariate_normal_log_prob"),
+    **_named("complex128", AS_IF, "distributions.multivariate_normal_kl_divergence"),
+    **_named(
+        "int64 bool complex128", "an error: torch moves them example by example, cut off",
+        "instance_norm",
+    ),
+    **_named(
+        "complex128", "an error: no weight and no probability",
+        "cross_entropy", "binary_cross_entropy_with_logits",
+    ),
+    **_named("bool", "an error: the noise of torch is of the logits' dtype", "gumbel_softmax"),
+    **_named(
         "float32 int64 bool", "the samples may be of another dtype",
         "fractional_max_pool2d", "fractional_max_pool3d",
     ),
-    **_mixtures(
+    **_named(
         "float32", "the result of torch's is float32",
         "huber_loss", "binary_cross_entropy_with_logits", "distributions.bernoulli_log_prob",
     ),
-    **_mixtures(
+    **_named(
         "complex128", "an error: torch drops the imaginary part of the number of trials",
         "distributions.binomial_log_prob", "distributions.negative_binomial_log_prob",
     ),
-    **_mixtures(
+    **_named(
         "complex128", "an error: torch goes on with a complex 0 or 1 as a value",
         "distributions.bernoulli_log_prob", "distributions.continuous_bernoulli_log_prob",
     ),
@@ -136,14 +151,14 @@ OTHER_MIXTURES = {
 def test_arguments_of_different_dtypes(name):
     """One of them of another float, integers, booleans or complex numbers: as in torch."""
     made, seen = OPERATORS[name], {}
-    call = _largest(made)
-    places = [i for i, x in enumerate(call.arrays) if x.dtype == np.float64]
-    for place, kind in itertools.product(places * (len(places) > 1), MIXED_KINDS):
-        arrays = [_as(x, kind) if i == place else x for i, x in enumerate(call.arrays)]
-        seen[call.names[place], kind] = _outcomes(made, call, arrays)
-    others = {kind for (_, kind), outcomes in seen.items() if outcomes}
+    for call in _calls(made):
+        places = [i for i, x in enumerate(call.arrays) if x.dtype == np.float64]
+        for place, kind in itertools.product(places * (len(places) > 1), MIXED_KINDS):
+            arrays = [_as(x, kind) if i == place else x for i, x in enumerate(call.arrays)]
+            if outcomes := _outcomes(made, call, arrays):
+                seen[kind] = (outcomes, call.names[place])
 
-    assert others == {kind for other, kind in OTHER_MIXTURES if other == name}, seen
+    assert set(seen) == {kind for other, kind in OTHER_MIXTURES if other == name}, seen
 
 
 @pytest.mark.parametrize(
@@ -153,8 +168,7 @@ def test_arguments_of_different_dtypes(name):
 def test_the_dtype_argument(name):
     """Of every kind, for every kind of input."""
     made = OPERATORS[name]
-    call = _largest(made, without="dtype")
-    for given, asked in itertools.product(KINDS, KINDS):
+    for call, given, asked in itertools.product(_calls(made, without="dtype"), KINDS, KINDS):
         arrays = [_as(x, given) for x in call.arrays]
 
         assert _outcomes(made, call, arrays, asked) is None, (given, asked)

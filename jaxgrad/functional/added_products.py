@@ -73,7 +73,10 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: floa
 
     Torch: `torch.addr`.
     """
-    refuse("addr", "bool integer", input, vec1, vec2)
+    refuse("addr", "bool", input, vec1, vec2)
+    for name, number in {"beta": beta, "alpha": alpha}.items():
+        if isinstance(number, float):
+            refuse(f"addr of a floating-point {name}", "integer", input, vec1, vec2)
     x, y = array(vec1, "vec1"), array(vec2, "vec2")
     for name, z in (("vec1", x), ("vec2", y)):
         if z.ndim != 1:

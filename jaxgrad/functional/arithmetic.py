@@ -110,6 +110,7 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.
         )
     if rounding_mode is None:
         return in_opmath(_quotient, input, other)
+    refuse(f"div of rounding_mode '{rounding_mode}'", "bool complex", input, other)
     x, y = together(input, other)
     if not is_floating(x):
         return jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_same(x, y))
@@ -241,6 +242,7 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
         1. Outside of [0, 1] the gradient is NaN (`jax.scipy.special.logit`: a number).
         2. At eps and 1 - eps it is whole (`jnp.clip`: half).
     """
+    refuse("logit", "complex", input)
     return in_opmath(_logit, array(input), eps=eps)
 
 

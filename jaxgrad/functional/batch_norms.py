@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import DEFAULT, HALF, array
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from ._normalization import (
     _affine,
     _check_channels,
@@ -160,8 +160,14 @@ def instance_norm(
     Differs from jax in:
         1. eps is 1e-5 (flax: 1e-6).
     """
-    refuse("instance_norm", "complex", input, running_mean, running_var, weight, bias)
+    refuse("instance_norm", "complex", input, weight, bias)
+    for running in (running_mean, running_var):
+        refuse("instance_norm with running statistics", "bool integer complex", running)
     input = array(input)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if running_mean is not None and running_mean.dtype == input.dtype:
+        one_dtype("instance_norm", input=input, running_var=running_var)
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(
             "Expected more than 1 spatial element when training, got input size "
@@ -172,7 +178,9 @@ def instance_norm(
             raise RuntimeError(
                 "Expected running_mean and running_var to be defined when use_input_stats is false"
             )
-        return batch_norm(input, running_mean, running_var, weight, bias, eps=eps)
+        running = jax.lax.stop_gradient((running_mean, running_var))
+        same = (jnp.asarray(x, input.dtype) for x in running)
+        return BatchNorm(batch_norm(input, *same, weight, bias, eps=eps).output, *running)
     _check_channels(
         input,
         input.shape[1],
@@ -188,7 +196,7 @@ def instance_norm(
         return _standardize(x, dims, eps) * _on_channels(w, x) + _on_channels(b, x)
 
     output = _affine(normalize, input, weight, bias)
-    if running_mean is None and running_var is None:
+    if running_mean is None:
         return output
     return BatchNorm(output, *_moved(input, dims, running_mean, running_var, momentum))
 

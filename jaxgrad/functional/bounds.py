@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, together
+from ._arguments import array, is_array, together
 from ._kinds import refuse
 from ._rule import derivative
 
@@ -40,9 +40,10 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if max is None:
-        return _clamp_min(*together(input, min))
+        return clamp_min(input, min)
     if min is None:
-        return _clamp_max(*together(input, max))
+        return clamp_max(input, max)
+    refuse("clamp", "bool", input, min, max)
     return _clamp(*together(input, min, max))
 
 
@@ -69,6 +70,7 @@ def clamp_min(input: jax.Array, min: Value) -> jax.Array:
         1. At the bound the input's gradient is 1 (`jnp.maximum`: 0.5).
     """
     refuse("clamp_min", "complex", input, min)
+    _refuse_number("clamp_min", input, min)
     return _clamp_min(*together(array(input), min))
 
 
@@ -94,6 +96,7 @@ def clamp_max(input: jax.Array, max: Value) -> jax.Array:
         1. At the bound the input's gradient is 1 (`jnp.minimum`: 0.5).
     """
     refuse("clamp_max", "complex", input, max)
+    _refuse_number("clamp_max", input, max)
     return _clamp_max(*together(array(input), max))
 
 
@@ -103,6 +106,12 @@ def clamp_max(input: jax.Array, max: Value) -> jax.Array:
 )
 def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(x, high)
+
+
+def _refuse_number(op: str, input: jax.Array, bound: Value) -> None:
+    """torch bounds booleans by arrays, but not by a number."""
+    if not is_array(bound):
+        refuse(op, "bool", input, bound)
 
 
 def maximum(input: jax.Array, other: jax.Array) -> jax.Array:

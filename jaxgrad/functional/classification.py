@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, floats, in_opmath, is_complex, is_floating, reduce, require
+from ._kinds import refuse
 from ._losses import constant
 from .softmaxes import _log_softmax
 
@@ -150,6 +151,7 @@ def _of_probabilities(
     reduction: str,
     label_smoothing: float,
 ) -> jax.Array:
+    refuse("cross_entropy", "complex", weight)
     if not is_floating(target) or is_complex(target):
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {target.dtype}"

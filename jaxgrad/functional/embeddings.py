@@ -11,6 +11,7 @@ import numpy as np
 from jaxgrad._compat import is_traced
 
 from ._arguments import array, in_opmath, require
+from ._kinds import refuse
 from ._rule import derivative
 
 
@@ -98,6 +99,8 @@ def _take(weight: Array, index: Array) -> Array:
 
 def _renormed(weight: Array, max_norm: float, norm_type: float) -> Array:
     """The rows at most so long; where one is scaled, by a constant that is added."""
+
+    refuse("max_norm", "bool integer", weight)
 
     def scaled(w: Array) -> Array:
         w = jax.lax.stop_gradient(w)

@@ -112,6 +112,8 @@ def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -
         1. It has a gradient by a power of floats (`jnp.ldexp` takes integers alone).
     """
     input, other = array(input), array(other, "other")
+    if is_floating(input) and not is_complex(input):
+        refuse("ldexp", "bool", other)
     if is_floating(other):
         return in_opmath(_ldexp, input, other)
     return in_opmath(_ldexp, input, jax.lax.stop_gradient(other), integer=torch_gradient)

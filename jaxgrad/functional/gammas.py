@@ -82,6 +82,7 @@ def polygamma(n: int, input: Array) -> Array:
     """
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n: n is {n}")
+    refuse("polygamma", "complex", input)
     return in_opmath(lambda x: _polygamma(x, n=n), array(input))
 
 

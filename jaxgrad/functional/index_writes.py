@@ -85,6 +85,11 @@ def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Ar
             "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
             f"{jnp.ndim(value)} dimension(s)."
         )
+    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(input):
+        raise RuntimeError(
+            f"index_fill_(): Converting complex Scalar to non-complex type is not supported: the "
+            f"input is {input.dtype}"
+        )
     dim = canonical_dim(dim, input.ndim)
     n = input.shape[dim]
     _from_either_end(index, n, IndexError)

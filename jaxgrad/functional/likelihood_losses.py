@@ -144,6 +144,8 @@ def poisson_nll_loss(
     Torch: `torch.nn.functional.poisson_nll_loss`.
     """
     refuse("poisson_nll_loss", "bool", input, target)
+    if not log_input:
+        refuse("poisson_nll_loss", "bool", input)
     if full:
         refuse("poisson_nll_loss", "bool complex", target)
 

@@ -86,7 +86,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
     Torch: `torch.nn.functional.bilinear`.
     """
     refuse("bilinear", "bool", input1, input2, weight, bias)
-    one_dtype("bilinear", input1=input1, input2=input2, weight=weight)
+    one_dtype("bilinear", input1=input1, input2=input2, weight=weight, bias=bias)
     input1, input2 = array(input1, "input1"), array(input2, "input2")
     weight = array(weight, "weight")
     if input1.shape[:-1] != input2.shape[:-1]:

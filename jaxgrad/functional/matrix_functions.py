@@ -33,6 +33,8 @@ def matrix_power(A: Array, n: int) -> Array:
     A = square("linalg.matrix_power", A, integers=True)
     if n < 0:
         A, n = inv(A), -n
+    if n > 1:
+        refuse("linalg.matrix_power", "bool", A)
     if not is_floating(A):
         return jnp.linalg.matrix_power(A, n)
     return in_opmath(lambda x: jnp.linalg.matrix_power(x, n), A)

@@ -87,6 +87,7 @@ def wishart_log_prob(
     refuse("wishart_log_prob", "bool", df)
     factor = _factor("wishart_log_prob", covariance_matrix, scale_tril)
     one_dtype("wishart_log_prob", value=value, factor=factor)
+    refuse("wishart_log_prob", "integer", value)
     x, df, factor = _floats(array(value, "value"), df, factor, elementwise=False)
     n = factor.shape[-1]
     solved = cholesky_solve(x, factor, torch_gradient=torch_gradient)

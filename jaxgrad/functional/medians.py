@@ -28,7 +28,6 @@ def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> 
 
     Torch: `torch.kthvalue`.
     """
-    refuse("kthvalue", "bool complex", input)
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
@@ -40,6 +39,7 @@ def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> 
         )
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
+    refuse("kthvalue", "bool complex", input)
     at = jax.lax.slice_in_dim(_order(input, axis), k - 1, k, axis=axis)
     return picked(input, at, axis, keepdim)
 
@@ -151,11 +151,11 @@ def mode(input: jax.Array, dim: int = -1, keepdim: bool = False) -> ValuesIndice
     Differs from jax in:
         1. The last of the equal elements has the gradient.
     """
-    refuse("mode", "complex", input)
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
+    refuse("mode", "complex", input)
     not_empty("mode", input, dim, (axis,))
     order = _order(input, axis)
     values = jnp.take_along_axis(jax.lax.stop_gradient(input), order, axis)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import array, is_floating
-from ._kinds import refuse
+from ._kinds import one_dtype, refuse
 from .attention import scaled_dot_product_attention
 from .dropouts import dropout
 from .linears import linear
@@ -143,6 +143,7 @@ def multi_head_attention_forward(
     p = dropout_p if training else 0.0
     seen = None
     if need_weights:
+        one_dtype("multi_head_attention_forward", query=q, mask=mask)
         scores = matmul(q * math.sqrt(1 / q.shape[-1]), jnp.swapaxes(k, -1, -2))
         seen = dropout(softmax(scores if mask is None else scores + mask, -1), p, key=dropout_key)
         out = matmul(seen, v)
@@ -166,6 +167,11 @@ def _mask(
     """Both masks as what is added to the scores; what was appended to the keys is seen."""
     batch, heads, length, keys = shape
     added = []
+    for name, given in {"attn_mask": attention, "key_padding_mask": padding}.items():
+        _check(
+            given is None or is_floating(given) or given.dtype == jnp.bool_,
+            f"only bool and floating types of {name} are supported",
+        )
     if attention is not None:
         attention = array(attention, "attn_mask")
         fits = (length, keys) if attention.ndim == 2 else (batch * heads, length, keys)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ._arguments import array
+from ._kinds import refuse
 
 
 Array = jax.Array
@@ -60,6 +61,8 @@ def pad(
         raise NotImplementedError(f"Unrecognised padding mode {mode}")
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode != "circular":
+        refuse(f"pad of mode '{mode}'", "bool", x)
     if x.ndim - len(ends) not in (1, 2) or not 1 <= len(ends) <= 3:
         raise NotImplementedError(
             f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: {mode} "

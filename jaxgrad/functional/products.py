@@ -143,7 +143,10 @@ def kron(input: Array, other: Array) -> Array:
 
     Torch: `torch.kron`. `jnp.kron` is the same.
     """
-    x, y = promoted(array(input), array(other, "other"))
+    # A number counts as a matrix, also in the dtype of the result.
+    x, y = promoted(*(jnp.atleast_1d(array(z)) for z in (input, other)))
+    if not (jnp.ndim(input) or jnp.ndim(other)):
+        x, y = x[0], y[0]
     if x.dtype == jnp.bool_:
         return jnp.kron(x.astype(int), y.astype(int)).astype(bool)
     return jnp.kron(x, y)
@@ -202,8 +205,32 @@ def einsum(equation: str, *operands: Array) -> Array:
     Torch: `torch.einsum`. `jnp.einsum` is the same.
     """
     arrays = [array(x, "operands") for x in operands]
+    _check_contractions(equation, arrays)
     try:
         return exact(lambda *xs: jnp.einsum(equation, *xs), *arrays)
     except (ValueError, TypeError) as error:
         shapes = [list(x.shape) for x in arrays]
         raise RuntimeError(f"einsum(): {equation!r} does not fit the shapes {shapes}") from error
+
+
+def _check_contractions(equation: str, operands: list[Array]) -> None:
+    """torch goes from left to right; where it sums over a label of two, they have one dtype."""
+    terms, _, out = equation.replace(" ", "").partition("->")
+    labels = [_labels(term, x.shape) for term, x in zip(terms.split(","), operands, strict=False)]
+    seen, dtype = labels[0], operands[0].dtype
+    for i, (found, x) in enumerate(zip(labels[1:], operands[1:], strict=False), start=1):
+        if (seen & found).difference(out, *labels[i + 1 :]):
+            refuse("einsum", "bool", x)
+            if dtype != x.dtype:
+                raise RuntimeError(
+                    f"einsum(): {equation!r} needs operands of one dtype, but operand {i} is of "
+                    f"{x.dtype} and what it is multiplied by of {dtype}"
+                )
+        seen, dtype = seen | found, jnp.promote_types(dtype, x.dtype)
+
+
+def _labels(term: str, shape: tuple[int, ...]) -> set[str]:
+    """The labels of dims, of which those of size 1 are left out."""
+    first, _, last = term.partition("...")
+    pairs = [*zip(first, shape, strict=False), *zip(last[::-1], shape[::-1], strict=False)]
+    return {label for label, size in pairs if size != 1}

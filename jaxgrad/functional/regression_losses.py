@@ -8,11 +8,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, in_opmath, is_complex, reduce
+from ._arguments import array, exact, is_complex, reduce
 from ._kinds import refuse, refuse_each
-from ._losses import _floats
 from ._rule import derivative
+from .arithmetic import div, mul
 from .signs import _abs
+from .sums import sum
 
 
 def l1_loss(
@@ -44,6 +45,8 @@ def l1_loss(
         1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
     """
     refuse_each("l1_loss", "bool", input, target)
+    if weight is None and reduction == "mean":
+        refuse("l1_loss of the mean", "integer", input, target)
     return _regression(
         "l1_loss", lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True
     )
@@ -81,10 +84,18 @@ def mse_loss(
     Differs from jax in:
         1. `optax.l2_loss` is half of it.
     """
-    refuse("mse_loss", "complex", input, target, weight)
-    # Where it weighs, torch squares the difference: one tangent, not two infinite ones.
-    loss = _square if weight is None else lambda x, y: jnp.square(x - y)
+    loss = _square
+    if weight is None:
+        refuse("mse_loss", "bool integer complex", input, target)
+    else:
+        refuse_each("mse_loss", "bool", input, target)
+        # Where it weighs, torch squares the difference: one tangent, not two infinite ones.
+        loss = _square_of_difference
     return _regression("mse_loss", loss, input, target, reduction, weight, weighs_mean=True)
+
+
+def _square_of_difference(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.square(x - y)
 
 
 @derivative(lambda t, _, x, y: t * (2 * (x - y)), lambda t, _, x, y: -(t * (2 * (x - y))))
@@ -116,7 +127,7 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    refuse_each("smooth_l1_loss", "bool", input, target)
+    refuse("smooth_l1_loss", "bool integer complex", input, target)
     return _regression(
         "smooth_l1_loss", lambda x, y: _smooth_l1(x - y, beta=beta), input, target, reduction, None
     )
@@ -166,7 +177,7 @@ def huber_loss(
     Differs from jax in:
         1. The gradient at an infinity is delta (`jnp.where` of the two branches: NaN).
     """
-    refuse("huber_loss", "complex", input, target, weight)
+    refuse("huber_loss", "complex", input, target)
     refuse("huber_loss", "bool integer", input)
     if delta <= 0:
         raise RuntimeError(
@@ -203,25 +214,21 @@ def _regression(
     weighs_mean: bool = False,
 ) -> jax.Array:
     """A loss of each pair, with the weights and the reduction."""
-    input, target = _floats(name, input, target, complex=True)
+    input, target = array(input), array(target, "target")
     if input.shape != target.shape:
         warnings.warn(
             f"the target has the shape {target.shape}, the input {input.shape}; they broadcast, "
             "which is rarely meant",
             stacklevel=3,
         )
-    if weight is None:
-        return in_opmath(lambda x, y: reduce(loss(x, y), reduction), input, target)
-    if jnp.shape(weight) != input.shape:
-        raise ValueError(
-            f"Weights and input must have the same size, but they have {jnp.shape(weight)} and "
-            f"{input.shape}"
-        )
-
-    def weighted(x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
-        value = loss(x, y) * w
+    value = exact(loss, input, target)
+    if weight is not None:
+        if jnp.shape(weight) != input.shape:
+            raise ValueError(
+                f"Weights and input must have the same size, but they have {jnp.shape(weight)} and "
+                f"{input.shape}"
+            )
+        value = mul(value, weight)
         if weighs_mean and reduction == "mean":
-            return jnp.sum(value) / jnp.sum(w)
-        return reduce(value, reduction)
-
-    return in_opmath(weighted, input, target, array(weight, "weight"))
+            return div(sum(value), sum(weight))
+    return sum(value) if reduction == "sum" else exact(lambda x: reduce(x, reduction), value)

@@ -36,9 +36,11 @@ def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     Torch: `torch.cumsum`.
     """
     input = widened(input, dtype)
-    refuse("cumsum", "bool", input)
     axis = canonical_dim(dim, input.ndim)
-    return input if not input.ndim else exact(lambda x: jnp.cumsum(x, axis), input)
+    if not input.ndim:
+        return input
+    refuse("cumsum", "bool", input)
+    return exact(lambda x: jnp.cumsum(x, axis), input)
 
 
 def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
@@ -55,8 +57,9 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     Torch: `torch.cumprod`.
     """
     input = widened(input, dtype)
-    refuse("cumprod", "bool", input)
     axis = canonical_dim(dim, input.ndim)
+    if input.ndim:
+        refuse("cumprod", "bool", input)
     if not input.ndim or input.shape[axis] == 1:
         return input  # torch's gradient is the cotangent too, not its product with 1
     return exact(lambda x: _cumprod(x, axis=axis), input)

@@ -31,8 +31,7 @@ def cummax(input: jax.Array, dim: int) -> Running:
     Differs from jax in:
         1. The latest of a tie has the gradient (`lax.cummax`: shared).
     """
-    refuse("cummax", "complex", input)
-    return _running(input, dim, jnp.greater_equal)
+    return _running("cummax", input, dim, jnp.greater_equal)
 
 
 def cummin(input: jax.Array, dim: int) -> Running:
@@ -48,15 +47,16 @@ def cummin(input: jax.Array, dim: int) -> Running:
     Differs from jax in:
         1. The latest of a tie has the gradient (`lax.cummin`: shared).
     """
-    refuse("cummin", "complex", input)
-    return _running(input, dim, jnp.less_equal)
+    return _running("cummin", input, dim, jnp.less_equal)
 
 
-def _running(input: Any, dim: int, wins: Any) -> Running:
+def _running(name: str, input: Any, dim: int, wins: Any) -> Running:
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return Running(input, jnp.zeros((), int))
+    if input.size:
+        refuse(name, "complex", input)
     fixed = jax.lax.stop_gradient(input)
     place = jnp.arange(input.shape[axis]).reshape(-1, *(1 for _ in range(input.ndim - axis - 1)))
     place = jnp.broadcast_to(place, input.shape)

@@ -49,7 +49,7 @@ def grid_sample(
         1. On and beyond the border the gradient by the grid is 0 with "border"
            (`map_coordinates(mode="nearest")`: on the border it is not).
     """
-    refuse("grid_sample", "bool integer", input, grid)
+    refuse("grid_sample", "bool integer complex", input, grid)
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "

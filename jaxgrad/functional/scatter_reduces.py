@@ -96,7 +96,7 @@ def index_reduce(
     Differs from jax in:
         1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
     """
-    refuse("index_reduce", "complex", input, source)
+    refuse("index_reduce", "bool complex", input, source)
     input, source = array(input), array(source, "source")
     if reduce not in _REDUCES[1:]:
         raise RuntimeError(

@@ -168,7 +168,7 @@ def index_put(
     places = tuple(slice(None) if i is None else array(i, "indices") for i in indices)
     values = jnp.broadcast_to(values, jax.eval_shape(lambda x: x[places], input).shape)
     if accumulate:
-        return exact(lambda x, y: x.at[places].add(y), input, values)
+        return exact(_added, input, values, places=places)
     return _written(input, values, places=places)
 
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from ._arguments import array, broadcasting, canonical_dim, exact, in_opmath, together
 from ._kinds import one_dtype, refuse
 from ._products import _vectors
+from .arithmetic import mul
 
 
 Array = jax.Array
@@ -112,10 +113,12 @@ def inner(input: Array, other: Array) -> Array:
 
     Torch: `torch.inner`. `jnp.inner` is the same.
     """
-    refuse("inner", "bool", input, other)
-    one_dtype("inner", input=input, other=other)
     x, y = array(input), array(other, "other")
-    if x.ndim and y.ndim and x.shape[-1] != y.shape[-1]:
+    if not (x.ndim and y.ndim):
+        return mul(x, y)
+    refuse("inner", "bool", x, y)
+    one_dtype("inner", input=x, other=y)
+    if x.shape[-1] != y.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "
             f"{list(x.shape)} and {list(y.shape)}"

@@ -23,12 +23,13 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
 
     Torch: `torch.lerp`.
     """
-    refuse("lerp", "bool integer", input, end)
-    one_dtype("lerp", input=input, end=end, weight=weight)
     input, end = array(input), array(end, "end")
+    one_dtype("lerp", input=input, end=end, weight=weight if jnp.ndim(weight) else None)
     if isinstance(weight, int | float):
+        refuse("lerp", "bool integer", input, end)
         return in_opmath(_lerp_by, input, end, weight=weight)
-    return in_opmath(_lerp, input, end, jnp.asarray(weight, input.dtype))
+    refuse("lerp", "bool integer", input, end, weight)
+    return in_opmath(_lerp, input, end, weight)
 
 
 @derivative(
