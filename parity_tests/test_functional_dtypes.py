@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from jaxgrad import functional
-from jaxgrad.parity.interop import to_jax, to_torch
+from jaxgrad.parity.interop import to_jax, to_numpy, to_torch
 from parity_tests.operators import Operator, jax_side, load, torch_side
 from parity_tests.operators._draw import drawn
 from parity_tests.operators._jobs import Job, job
@@ -107,6 +107,37 @@ def test_kinds_of_numbers(name):
     assert set(seen) == {kind for other, kind in OTHER_KINDS if other == name}, seen
 
 
+# Where torch and we compute other numbers of integers.
+OTHER_NUMBERS = {
+    **dict.fromkeys(["local_response_norm", "lp_pool3d"], "torch's means are cut off"),
+    "distributions.inverse_gamma_log_prob": "torch's reciprocal of the value is cut off, to 0",
+    "kthvalue": "the index of a tie, which torch leaves open",
+}
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_numbers_of_integers(name):
+    """Where both take integers, and give the same dtypes, they give the same numbers."""
+    made, same = OPERATORS[name], True
+    for call in sorted(_calls(made), key=lambda call: -sum(x.size for x in call.arrays))[:3]:
+        arrays = [_as(x, "int64") if x.dtype.kind in "fc" else x for x in call.arrays]
+        theirs, ours = call.rebuild(to_torch(arrays)), call.rebuild(to_jax(arrays))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                wanted = flat(torch_side(made)(*theirs[0], **theirs[1]))
+            except Exception:
+                continue
+        if _outcomes(made, call, arrays) is None:
+            found = jax.tree.leaves(jax_side(made)(*ours[0], **ours[1]))
+            same &= all(
+                np.allclose(x, y, rtol=1e-5, atol=1e-5, equal_nan=True)
+                for x, y in zip(to_numpy(wanted), found, strict=True)
+            )
+
+    assert same == (name not in OTHER_NUMBERS)
+
+
 MIXED_KINDS = ("float32", "int64", "bool", "complex128")
 
 
@@ -172,6 +203,34 @@ def test_the_dtype_argument(name):
         arrays = [_as(x, given) for x in call.arrays]
 
         assert _outcomes(made, call, arrays, asked) is None, (given, asked)
+
+
+@pytest.mark.parametrize("name", ["l1_loss", "mse_loss"])
+@pytest.mark.parametrize("weight", [np.array([1.0, 2.0]), np.array([1.0 - 1j, 2.0])])
+def test_weighted_losses_of_complex_numbers(name, weight):
+    """torch weighs them by products, which take them where its kernels do not."""
+    x, y = np.array([1.0 + 2j, 3j]), np.array([0.0, 1.0])
+    given = to_torch([x, y, weight])
+    given[0].requires_grad_()
+    wanted = getattr(torch.nn.functional, name)(given[0], given[1], weight=given[2])
+    wanted.real.backward()
+
+    found, gradient = jax.value_and_grad(
+        lambda x: getattr(functional, name)(x, y, weight=weight).real, holomorphic=False
+    )(jnp.asarray(x))
+
+    assert found == pytest.approx(wanted.real.item(), rel=1e-14)
+    np.testing.assert_allclose(np.conj(gradient), given[0].grad.numpy(), rtol=1e-14)
+
+
+def test_sums_of_booleans_by_index():
+    """An or, as in torch."""
+    given: Any = ([False, True], [0, 0], [True, False])
+    x, i, y = map(torch.tensor, given)
+    a, at, b = map(jnp.array, given)
+
+    wanted = torch.index_put(x, (i,), y, accumulate=True)
+    assert functional.index_put(a, (at,), b, accumulate=True).tolist() == wanted.tolist()
 
 
 def test_doubles_of_numpy_are_single_without_64_bits():

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from ._arguments import array
 from ._kinds import one_dtype
@@ -61,3 +63,32 @@ def _lengths(x: Array, y: Array) -> str:
         f"inconsistent tensor size, expected tensor [{x.size}] and src [{y.size}] to have the same "
         f"number of elements, but got {x.size} and {y.size} elements respectively"
     )
+
+
+def _chain(*matrices: Array) -> Array:
+    """The product of several, split where it is cheapest; of equal costs as torch does."""
+    first, last = matrices[0], matrices[-1]
+    sizes = [first.shape[0] if first.ndim == 2 else 1, *(x.shape[0] for x in matrices[1:])]
+    sizes.append(last.shape[1] if last.ndim == 2 else 1)
+    later = -1 if len(matrices) == 3 else 1  # of three torch splits after the second
+
+    @functools.cache
+    def cheapest(i: int, j: int) -> tuple[int, int]:
+        """The cost of the product of those from i to j, and the last of its left part."""
+        if i == j:
+            return 0, i
+        outside = sizes[i] * sizes[j + 1]
+
+        def cost(k: int) -> int:
+            return cheapest(i, k)[0] + cheapest(k + 1, j)[0] + outside * sizes[k + 1]
+
+        split = min(range(i, j)[::later], key=cost)
+        return cost(split), split
+
+    def product(i: int, j: int) -> Array:
+        if i == j:
+            return matrices[i]
+        split = cheapest(i, j)[1]
+        return jnp.matmul(product(i, split), product(split + 1, j))
+
+    return product(0, len(matrices) - 1)

@@ -179,8 +179,8 @@ def instance_norm(
                 "Expected running_mean and running_var to be defined when use_input_stats is false"
             )
         running = jax.lax.stop_gradient((running_mean, running_var))
-        same = (jnp.asarray(x, input.dtype) for x in running)
-        return BatchNorm(batch_norm(input, *same, weight, bias, eps=eps).output, *running)
+        mean, var = (jnp.asarray(x, input.dtype) for x in running)
+        return BatchNorm(batch_norm(input, mean, var, weight, bias, eps=eps).output, *running)
     _check_channels(
         input,
         input.shape[1],

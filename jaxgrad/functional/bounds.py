@@ -37,12 +37,12 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
     """
     refuse("clamp", "complex", input, min, max)
     input = array(input)
-    if min is None and max is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+    if min is None:
+        if max is None:
+            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        return clamp_max(input, max)
     if max is None:
         return clamp_min(input, min)
-    if min is None:
-        return clamp_max(input, max)
     refuse("clamp", "bool", input, min, max)
     return _clamp(*together(input, min, max))
 

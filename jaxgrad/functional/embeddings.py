@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxgrad._compat import is_traced
 
-from ._arguments import array, in_opmath, require
+from ._arguments import array, in_opmath, is_floating, require
 from ._kinds import refuse
 from ._rule import derivative
 
@@ -94,7 +94,8 @@ def _lookup(weight: Array, *, index: Array, **_: Any) -> Array:
 
 
 def _take(weight: Array, index: Array) -> Array:
-    return weight.at[index].get(mode="fill", fill_value=jnp.nan)
+    missing = jnp.nan if is_floating(weight) else None
+    return weight.at[index].get(mode="fill", fill_value=missing)
 
 
 def _renormed(weight: Array, max_norm: float, norm_type: float) -> Array:

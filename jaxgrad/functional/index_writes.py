@@ -36,7 +36,7 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: flo
     _in_range(at, input.shape[dim], RuntimeError if input.ndim > 1 else IndexError, dim)
 
     def added(x: Array, y: Array) -> Array:
-        y = y if alpha == 1 else (y * alpha).astype(y.dtype)
+        y = y if alpha == 1 else y * jnp.asarray(alpha, y.dtype)
         return _added(x, y, places=_mesh(at, dim))
 
     return exact(added, input, source)

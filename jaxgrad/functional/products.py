@@ -9,9 +9,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, canonical_dim, exact, in_opmath, is_floating, promoted
+from ._arguments import array, canonical_dim, exact, promoted
 from ._kinds import one_dtype, refuse
-from ._products import _batches, _check_matrix_vector, _fits
+from ._products import _batches, _chain, _check_matrix_vector, _fits
 
 
 Array = jax.Array
@@ -41,9 +41,7 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
                 f"{list(y.shape)} cannot be multiplied"
             )
     one_dtype("linalg.multi_dot", **{f"tensors[{i}]": x for i, x in enumerate(arrays)})
-    if not is_floating(arrays[0]):
-        return jnp.linalg.multi_dot(arrays)
-    return in_opmath(lambda *xs: jnp.linalg.multi_dot(xs), *arrays)
+    return exact(_chain, *arrays)
 
 
 def matmul(input: Array, other: Array) -> Array:

@@ -13,7 +13,7 @@ from ._kinds import refuse, refuse_each
 from ._rule import derivative
 from .arithmetic import div, mul
 from .signs import _abs
-from .sums import sum
+from .sums import mean, sum
 
 
 def l1_loss(
@@ -45,11 +45,7 @@ def l1_loss(
         1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
     """
     refuse_each("l1_loss", "bool", input, target)
-    if weight is None and reduction == "mean":
-        refuse("l1_loss of the mean", "integer", input, target)
-    return _regression(
-        "l1_loss", lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True
-    )
+    return _regression(lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True)
 
 
 def _l1(difference: jax.Array) -> jax.Array:
@@ -91,7 +87,7 @@ def mse_loss(
         refuse_each("mse_loss", "bool", input, target)
         # Where it weighs, torch squares the difference: one tangent, not two infinite ones.
         loss = _square_of_difference
-    return _regression("mse_loss", loss, input, target, reduction, weight, weighs_mean=True)
+    return _regression(loss, input, target, reduction, weight, weighs_mean=True)
 
 
 def _square_of_difference(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -128,9 +124,7 @@ def smooth_l1_loss(
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
     refuse("smooth_l1_loss", "bool integer complex", input, target)
-    return _regression(
-        "smooth_l1_loss", lambda x, y: _smooth_l1(x - y, beta=beta), input, target, reduction, None
-    )
+    return _regression(lambda x, y: _smooth_l1(x - y, beta=beta), input, target, reduction, None)
 
 
 def _smooth_l1_derivative(t: Any, _: Any, d: Any, beta: float) -> Any:
@@ -183,9 +177,7 @@ def huber_loss(
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta. Got: {delta}"
         )
-    return _regression(
-        "huber_loss", lambda x, y: _huber(x, y, delta=delta), input, target, reduction, weight
-    )
+    return _regression(lambda x, y: _huber(x, y, delta=delta), input, target, reduction, weight)
 
 
 @derivative(lambda t, _, d, delta: t * jnp.where(jnp.abs(d) < delta, 1, 0))
@@ -204,7 +196,6 @@ def _huber(x: jax.Array, y: jax.Array, *, delta: float) -> jax.Array:
 
 
 def _regression(
-    name: str,
     loss: Any,
     input: Any,
     target: Any,
@@ -231,4 +222,6 @@ def _regression(
         value = mul(value, weight)
         if weighs_mean and reduction == "mean":
             return div(sum(value), sum(weight))
-    return sum(value) if reduction == "sum" else exact(lambda x: reduce(x, reduction), value)
+    if reduction == "mean":
+        return mean(value)
+    return sum(value) if reduction == "sum" else reduce(value, reduction)

@@ -7,9 +7,10 @@ import math
 import jax
 import jax.numpy as jnp
 
-from ._arguments import array, floating, floats
+from ._arguments import array, floating, floats, in_opmath
 from ._kinds import refuse
 from ._parameters import _expanded, _floats
+from ._rule import derivative
 from .bounds import clamp
 from .discrete_log_probs import (
     _clamped,
@@ -20,7 +21,7 @@ from .discrete_log_probs import (
 )
 from .gammas import lgamma
 from .log_probs import Value, normal_log_prob, uniform_log_prob
-from .logarithms import exp, log, log1p
+from .logarithms import log, log1p
 from .positive import unpowered
 from .powers import pow
 from .sigmoids import logsigmoid, sigmoid, softplus
@@ -119,8 +120,19 @@ def relaxed_bernoulli_log_prob(
     x = log(x) - log1p(-x)
     each, logits = _expanded(x, logits)
     difference = logits - each * temperature
-    score = log(temperature) + difference - 2 * log1p(exp(difference))
+    score = log(temperature) + difference - 2 * in_opmath(_log1p_exp, difference)
     return softplus(-x) + softplus(x) + score
+
+
+# Where exp is nearly as large as a number can be, XLA has 0 for its inverse, and torch has not.
+@derivative(lambda t, _, x: t * _share(x))
+def _log1p_exp(x: Array) -> Array:
+    return jnp.log1p(jnp.exp(x))
+
+
+@derivative(lambda t, y, _: t * (y * (1 - y)))
+def _share(x: Array) -> Array:
+    return jnp.where(jnp.isinf(jnp.exp(x)), jnp.nan, jax.lax.logistic(x))
 
 
 def relaxed_one_hot_categorical_log_prob(

@@ -75,7 +75,15 @@ def mul(draw):
         call(np.arange(-3, 3), 2, rounding_mode="trunc"),
         call(np.arange(3), 2),
     ],
-    raises=[Raises(call(np.ones(2), 2.0, rounding_mode="x"), RuntimeError, "rounding", "rounding")],
+    raises=[
+        Raises(call(np.ones(2), 2.0, rounding_mode="x"), RuntimeError, "rounding", "rounding"),
+        Raises(
+            call(BOOLS, BOOLS, rounding_mode="floor"),
+            NotImplementedError,
+            "'Bool'",
+            "rounding_mode 'floor' is not implemented for bool",
+        ),
+    ],
     forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf elsewhere",
     natural={"x / y": lambda x, y, **_: jnp.true_divide(x, y)},
 )

@@ -191,6 +191,10 @@ def linear(draw):
             call(np.ones((2, 3)), np.ones((2, 4)), np.ones((5, 3, 4)), np.ones(4)),
             RuntimeError, "got 4 but expected 5", "got 4 but expected 5",
         ),
+        Raises(
+            call(np.ones((2, 3)), np.ones((2, 4)), np.ones((5, 3, 4)), np.ones(5, "f4")),
+            RuntimeError, "same dtype", "bias of float32",
+        ),
     ],
 )  # fmt: skip
 def bilinear(draw):

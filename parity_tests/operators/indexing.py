@@ -150,6 +150,7 @@ def index_copy(draw):
     raises=[
         _bad(X, 1, np.array([3]), 9.0, error=IndexError),
         _bad(X, 1, np.array([1]), np.ones(2), torch="0-dimensional", ours="0-dimensional"),
+        _bad(X, 1, np.array([1]), 1j, torch="complex Scalar to non", ours="the input is float64"),
     ],
 )
 def index_fill(draw):

@@ -59,9 +59,19 @@ def _weighed(fun):
 @operator(
     "l1_loss",
     elementwise=True,
-    points=[call(*PAIRS, **NONE), call(np.zeros((0, 2)), np.zeros((0, 2)), **NONE)],
+    points=[
+        call(*PAIRS, **NONE),
+        call(np.zeros((0, 2)), np.zeros((0, 2)), **NONE),
+        call(np.arange(4), np.array([1, 5, 0, 3]), reduction="sum"),
+    ],
     raises=[
         SCALE,
+        Raises(
+            call(np.arange(2), np.arange(2)),
+            RuntimeError,
+            "could not infer output dtype",
+            "mean(): the input dtype",
+        ),
         Raises(
             call(np.ones(2), np.ones(2), weight=np.ones(3)),
             ValueError,

@@ -285,6 +285,7 @@ def lstsq(draw):
     "linalg.multi_dot",
     torch=torch.linalg.multi_dot,
     raises=[_bad([V], words="at least 2 tensors"), _bad([EYE, R.T], words="cannot be multiplied")],
+    points=[call([np.array(x) for x in ([inf], [[-2.0, 0.5]], [[-0.5], [3.0]], [[0.25, 2.0]])])],
     dtypes=WIDE,
 )
 def multi_dot(draw):

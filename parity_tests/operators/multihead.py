@@ -39,6 +39,7 @@ def _bad(*args: Any, words: str, error: Any = AssertionError, **kwargs: Any) -> 
         _bad(X, X, X[:1], 2, 1, *TAIL, words="does not match value"),
         _bad(X, X, X, 2, 1, *TAIL, is_causal=True, words="Need attn_mask", error=RuntimeError),
         _bad(X, X, X, 2, 1, *TAIL, attn_mask=MASKED[:1], words="but should be", error=RuntimeError),
+        _bad(X, X, X, 2, 1, *TAIL, attn_mask=np.eye(2, dtype=int), words="types of attn_mask are"),
     ],
     deviations=[
         Deviation(

@@ -227,6 +227,12 @@ def _torch_instance_norm(input, running_mean=None, running_var=None, *args, **kw
         Raises(
             call(ONES, use_input_stats=False), RuntimeError, "to be defined when", "to be defined"
         ),
+        Raises(
+            call(np.ones((2, 1, 3)), np.zeros(1), np.ones(1, "f4")),
+            RuntimeError,
+            "expected scalar type Double",
+            "running_var of float32",
+        ),
     ],
     deviations=[
         Deviation(

@@ -73,7 +73,11 @@ def rounded(draw):
         call([1.0, 2.0, 0.0], [1.0, 1.0, 1.0], [1.0, 1.5, 2.0]),
         call(np.zeros((0, 2)), 0.0),
     ],
-    raises=[Raises(call(np.ones(2)), RuntimeError, "At least one of", "At least one of")],
+    raises=[
+        Raises(call(np.ones(2)), RuntimeError, "At least one of", "At least one of"),
+        Raises(call(ORIGIN, ORIGIN, ORIGIN), NotImplementedError, "'Bool'", "clamp is not implem"),
+        Raises(call(ORIGIN, True), NotImplementedError, "'Bool'", "clamp_min is not implemented"),
+    ],
     natural={
         "jnp.clip(x, low, high)": lambda x, min=None, max=None: jnp.clip(x, min, max),
         "lax.clamp(low, x, high)": lambda x, min=-inf, max=inf: jax.lax.clamp(
@@ -267,6 +271,7 @@ def sinc(draw):
         call([1.0, 2.0], [3.0, inf], [0.5, 0.0]),
         call([inf, 1.0, nan], [1.0, inf, 2.0], [0.25, 0.75, 1.0]),
         call([inf, nan], [3.0, 1.0], 0.25),
+        call([1.0, 2.0], [3.0, 5.0], np.array(2)),
     ],
     deviations=[
         Deviation(

@@ -96,7 +96,11 @@ operator(
 )(_shaped("i", "j"))
 
 
-@operator("inner", raises=[_bad(M, V[:2], words="last dimension must match")])
+@operator(
+    "inner",
+    points=[call(np.array(2), V), call(np.array(True), np.arange(4).reshape(2, 2))],
+    raises=[_bad(M, V[:2], words="last dimension must match")],
+)
 def inner(draw):
     if draw(st.booleans()):
         return call(draw(floats()), draw(floats(())))
@@ -132,6 +136,12 @@ def tensordot(draw):
     raises=[
         _bad("ij,jk->ik", M, M, words="einsum()"),
         _bad("ij,jk->ik", M, words="einsum()"),
+        Raises(
+            call("ij,jk->ik", M, np.ones((3, 2), "f4")),
+            RuntimeError,
+            "expected scalar type",
+            "operand 1 is of float32",
+        ),
     ],
     dtypes=ALL,
 )
