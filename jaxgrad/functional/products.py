@@ -193,7 +193,8 @@ def einsum(equation: str, *operands: Array) -> Array:
     """Sums of products by Einstein's convention.
 
     Raises:
-        RuntimeError: The operands do not fit the equation, by number, dims or sizes.
+        RuntimeError: The operands do not fit the equation, by number, dims, sizes or dtypes.
+        ValueError: There are none.
 
     Example:
         >>> import jax.numpy as jnp
@@ -202,6 +203,8 @@ def einsum(equation: str, *operands: Array) -> Array:
 
     Torch: `torch.einsum`. `jnp.einsum` is the same.
     """
+    if not operands:
+        raise ValueError("einsum(): must specify the equation string and at least one operand")
     arrays = [array(x, "operands") for x in operands]
     _check_contractions(equation, arrays)
     try:

@@ -136,6 +136,7 @@ def tensordot(draw):
     raises=[
         _bad("ij,jk->ik", M, M, words="einsum()"),
         _bad("ij,jk->ik", M, words="einsum()"),
+        Raises(call("ij->ij"), ValueError, "at least one operand", "at least one operand"),
         Raises(
             call("ij,jk->ik", M, np.ones((3, 2), "f4")),
             RuntimeError,
