@@ -147,8 +147,9 @@ def instance_norm(
         which torch writes in place.
 
     Raises:
-        ValueError: A channel has one value.
-        RuntimeError: There are not C of something, or the running statistics are missing.
+        ValueError: A channel has one value, or one of the running statistics is missing.
+        RuntimeError: There are not C of something, both statistics are missing, or the dtypes
+            do not fit.
 
     Example:
         >>> import jax.numpy as jnp

@@ -70,7 +70,7 @@ def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Ar
 
     Raises:
         IndexError: An index is out of range.
-        RuntimeError: The value has dims.
+        RuntimeError: The value has dims, or is complex and the input is not.
 
     Example:
         >>> import jax.numpy as jnp
