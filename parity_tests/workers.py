@@ -57,18 +57,17 @@ def results(cells: Sequence[Cell], seed: int, workers: int) -> Iterator[engine.R
 
 @contextlib.contextmanager
 def pool(workers: int) -> Iterator[concurrent.futures.ProcessPoolExecutor]:
-    """Processes with the suite's settings; an exception here ends their work too."""
+    """Processes with the suite's settings, which end with what is done here, or fails."""
     made = concurrent.futures.ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), initializer=_start
     )  # spawned: JAX has threads, which a fork would leave behind
     try:
         yield made
-    except BaseException:
-        for process in multiprocessing.active_children():
-            process.terminate()
-        raise
     finally:
-        made.shutdown(cancel_futures=True)
+        made.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():  # to free what they hold takes seconds
+            process.terminate()
+        made.shutdown()
 
 
 def _start() -> None:

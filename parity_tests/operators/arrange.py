@@ -62,6 +62,7 @@ def diag(draw):
 
 @operator(
     "repeat_interleave",
+    kinds=5,
     jit=False,
     raises=[
         Raises(call(X, -1), RuntimeError, "non-negative", "non-negative"),

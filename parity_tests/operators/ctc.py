@@ -30,6 +30,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
 
 @operator(
     "ctc_loss",
+    kinds=4,
     dtypes=("float64", "float32"),
     torch_gradient=True,
     points=[

@@ -176,6 +176,7 @@ def pdist(draw):
 
 @operator(
     "cdist",
+    kinds=5,
     dtypes=("float64", "float32"),
     points=[
         *(call(SAME, [[0.0, 1.0], [5.0, 3.0]], p) for p in (0.0, *ORDERS)),

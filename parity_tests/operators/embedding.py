@@ -75,6 +75,7 @@ BAGS = np.array([0, 1, 2])
 
 @operator(
     "embedding_bag",
+    kinds=5,
     torch=_torch_bag,
     points=[
         call(np.array([[0, 0, 1]]), TABLE, padding_idx=1),

@@ -160,6 +160,7 @@ def index_fill(draw):
 
 @operator(
     "masked_select",
+    kinds=5,
     jit=False,
     points=[call(X, np.array([True, False, True]))],
     raises=[_bad(X, np.array([1, 0, 1]), torch="BoolTensor", ours="BoolTensor")],

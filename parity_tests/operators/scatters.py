@@ -54,6 +54,7 @@ DEVIATION = Deviation(
 
 @operator(
     "scatter_reduce",
+    kinds=5,
     torch=torch.scatter_reduce,
     torch_gradient=True,
     deviations=[DEVIATION],

@@ -81,6 +81,7 @@ def _real_window(input, *args, window=None, **kwargs):
 
 @operator(
     "istft",
+    kinds=5,
     torch=_real_window,
     points=[
         call(np.array([[inf + 0j], [2.0]]), 2, 1, window=np.array([1 + 1j, 1 + 0.5j]),
