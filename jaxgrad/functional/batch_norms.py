@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arguments import DEFAULT, HALF, array
-from ._kinds import one_dtype, refuse
+from ._kinds import one_dtype, refuse, refuse_each
 from ._normalization import (
     _affine,
     _check_channels,
@@ -162,8 +162,8 @@ def instance_norm(
         1. eps is 1e-5 (flax: 1e-6).
     """
     refuse("instance_norm", "complex", input, weight, bias)
-    for running in (running_mean, running_var):
-        refuse("instance_norm with running statistics", "bool integer complex", running)
+    kinds = "bool integer complex"
+    refuse_each("instance_norm with running statistics", kinds, running_mean, running_var)
     input = array(input)
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
