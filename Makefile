@@ -38,23 +38,23 @@ bits: $(STAMP) ## which bits `exact=True` shares with the torch of this machine:
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md
 
 fuzz: $(STAMP) ## N optimizers with options drawn at random, 300 unless said, and a tenth of it of each larger one
-	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_optim.py parity_tests/test_optim_matrix.py -k drawn $(ARGS)
+	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/optim/test_optim.py tests/jaxgrad/optim/test_optim_matrix.py -k drawn $(ARGS)
 
 operators: $(STAMP) ## every operator against torch; SEED=7 draws other calls, of every kind
-	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) parity_tests/test_functional.py -k test_operator $(ARGS)
+	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/functional/test_operators.py -k test_operator $(ARGS)
 
 mutants: $(STAMP) ## take every piece away, one at a time: the suite must go red
-	@"$(BIN)" -m parity_tests.mutants $(ARGS)
+	@"$(BIN)" -m parity_tests.audits.mutants $(ARGS)
 
 # Of the cases: a helper's mutant may need the whole suite, which is what `make mutants` is for.
 mutants-sample: $(STAMP) ## the same for a fixed sample of 20
-	@"$(BIN)" -m parity_tests.mutants --sample 20 $(SAMPLED)
+	@"$(BIN)" -m parity_tests.audits.mutants --sample 20 $(SAMPLED)
 
 kill-table: $(STAMP) ## planted porting bugs: what `prove` finds, and the checks that people use
-	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.kill_table --markdown benchmarks/KILL_TABLE.md $(ARGS)
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --markdown benchmarks/KILL_TABLE.md $(ARGS)
 
 kill-sample: $(STAMP) ## the same for a fixed sample of 12
-	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.kill_table --sample 12 --no-usual
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --sample 12 --no-usual
 
 lint: $(STAMP) ## ruff and pyright
 	@"$(BIN)" -m ruff check
@@ -62,7 +62,7 @@ lint: $(STAMP) ## ruff and pyright
 	@PYRIGHT_PYTHON_IGNORE_WARNINGS=1 "$(BIN)" -m pyright
 
 deltas: $(STAMP) ## how far the obvious optax choice is from each of torch's optimizers
-	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.deltas --markdown benchmarks/OPTIM_DELTAS.md $(ARGS)
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.optax_deltas --markdown benchmarks/OPTIM_DELTAS.md $(ARGS)
 
 notebooks: $(STAMP) ## run them and write the reading copies; ARGS='hooks' for one
 	@"$(BIN)" notebooks/build.py $(ARGS)

@@ -19,7 +19,7 @@ from jax import lax
 import jaxgrad
 from benchmarks.interleaved import Run, over, rounds
 from benchmarks.networks import NETWORKS, cross_entropy, forward, mlp
-from parity_tests.networks import torch_bytes
+from parity_tests.audits.networks import torch_bytes
 
 
 TITLE = "What stopping a gradient costs, and what a static graph costs"

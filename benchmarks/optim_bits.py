@@ -2,8 +2,8 @@
 
     python -m benchmarks.optim_bits [--markdown F] [NAME ...]
 
-Against torch with an IEEE square root every bit is shared (parity_tests/test_optim.py); against the
-stock one its vectorised square root, an ULP off now and then, is what stays.
+Against torch with an IEEE square root every bit is shared (`tests/jaxgrad/optim/test_optim.py`);
+against the stock one its vectorised square root, an ULP off now and then, is what stays.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import torch
 
 from jaxgrad import optim
 from jaxgrad.parity.ulp import scale_of, spacing
-from parity_tests import optimizers
-from parity_tests.optimizers import CONFIGURATIONS, SHAPES
-from parity_tests.settings import configure
+from parity_tests.audits import optimizer_runs as optimizers
+from parity_tests.audits.optimizer_runs import CONFIGURATIONS, SHAPES
+from parity_tests.runner.settings import configure
 
 
 STEPS = (1, 10, 100)

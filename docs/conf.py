@@ -17,7 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))  # parity_tests is run from the checkout, never installed
 
-from parity_tests import docs_api, docs_pages  # noqa: E402 - the path comes first
+from parity_tests.site import api as docs_api  # noqa: E402 - the path comes first
+from parity_tests.site import pages as docs_pages  # noqa: E402 - likewise
 
 
 project = "jaxgrad"

@@ -23,7 +23,7 @@ from jaxgrad.custom import straight_through as straight_through
 from jaxgrad.grad_modes import combine as combine
 from jaxgrad.grad_modes import no_grad as no_grad
 from jaxgrad.grad_modes import partition as partition
-from jaxgrad.grad_scaler import GradScaler as GradScaler
 from jaxgrad.hooks import backward_hook as backward_hook
 from jaxgrad.hooks import hook as hook
-from jaxgrad.precision import autocast as autocast
+from jaxgrad.precision.autocast import autocast as autocast
+from jaxgrad.precision.grad_scaler import GradScaler as GradScaler

@@ -9,7 +9,10 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from jaxgrad import _compat, _jaxpr, _loss, _tree
+from jaxgrad._core import argnums as _loss
+from jaxgrad._core import compat as _compat
+from jaxgrad._core import jaxpr as _jaxpr
+from jaxgrad._core import tree as _tree
 
 
 Unused = Literal["none", "zeros", "error"]

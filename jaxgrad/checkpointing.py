@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxgrad import _compat, _jaxpr
-from jaxgrad._packed import with_packed_residuals
-from jaxgrad._rules import hoist
+from jaxgrad._core import compat as _compat
+from jaxgrad._core import jaxpr as _jaxpr
+from jaxgrad._core.attach import hoist
+from jaxgrad._core.packed_residuals import with_packed_residuals
 
 
 PyTree = Any

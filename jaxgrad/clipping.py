@@ -11,7 +11,7 @@ from jax import lax
 from jax.core import Tracer
 from jax.experimental import checkify
 
-from jaxgrad import _compat
+from jaxgrad._core import compat as _compat
 
 
 PyTree = Any

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad import _function
-from jaxgrad._rules import attach, merge, only
+from jaxgrad._core import autograd_function as _function
+from jaxgrad._core.attach import attach, merge, only
 
 
 PyTree = Any

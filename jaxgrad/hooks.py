@@ -15,8 +15,8 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
-from jaxgrad._compat import NEEDS_NUMBERS
-from jaxgrad._rules import attach, hoist, linear, merge, only
+from jaxgrad._core.attach import attach, hoist, linear, merge, only
+from jaxgrad._core.compat import NEEDS_NUMBERS
 
 
 PyTree = Any

@@ -26,7 +26,7 @@ import optax
 import torch
 
 import jaxgrad
-from parity_tests.show import network, show, without
+from parity_tests.notebook.show import network, show, without
 
 
 # %% [markdown]

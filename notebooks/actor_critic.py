@@ -18,7 +18,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
-from parity_tests.show import graph, show
+from parity_tests.notebook.show import graph, show
 
 
 # %% [markdown]

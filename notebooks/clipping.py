@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import torch
 
 import jaxgrad
-from parity_tests.show import show, without
+from parity_tests.notebook.show import show, without
 
 
 # %% [markdown]

@@ -18,7 +18,7 @@ if "google.colab" in sys.modules:
     subprocess.run([sys.executable, *install], check=True)
 sys.path.insert(0, "..")
 
-from parity_tests.show import graph, show
+from parity_tests.notebook.show import graph, show
 
 
 # %% [markdown]

@@ -16,7 +16,7 @@ if "google.colab" in sys.modules:
     subprocess.run([sys.executable, *install], check=True)
 sys.path.insert(0, "..")
 
-from parity_tests.show import graph, network, show
+from parity_tests.notebook.show import graph, network, show
 
 
 # %% [markdown]

@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
-from parity_tests.show import show, without
+from parity_tests.notebook.show import show, without
 
 
 # %% [markdown]

@@ -18,7 +18,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
-from parity_tests.show import show, without
+from parity_tests.notebook.show import show, without
 
 
 # %% [markdown]

@@ -21,9 +21,9 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
 import jaxgrad
-from parity_tests import networks
-from parity_tests.show import programs, show, without
-from parity_tests.test_memory_growth import DEPTHS, arguments, in_segments, plain
+from parity_tests.audits import networks
+from parity_tests.notebook.show import programs, show, without
+from tests.jaxgrad.test_checkpointing_memory import DEPTHS, arguments, in_segments, plain
 
 
 # %% [markdown]

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parity_tests.case import Case
-    from parity_tests.engine import Result
-    from parity_tests.selection import Cell
+    from parity_tests.runner.engine import Result
+    from parity_tests.runner.selection import Cell
 
 OK, FAILED, USAGE, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 5, 130
 
@@ -41,17 +41,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     from parity_tests.case import load
-    from parity_tests.selection import NothingSelected, grid, select
-    from parity_tests.settings import configure
+    from parity_tests.runner.selection import NothingSelected, grid, select
+    from parity_tests.runner.settings import configure
 
     configure()
     if options.kill_table:
-        from parity_tests import kill_table
+        from parity_tests.audits import planted_bugs as kill_table
 
         written = ["--json", options.json] if options.json else []
         return kill_table.main([*options.patterns, *written])
     if options.conventions:
-        from parity_tests.operators import _conventions
+        from parity_tests.operators._harness import conventions as _conventions
 
         return _conventions.main(options.patterns, options.markdown, options.html, options.workers)
     cases = load()
@@ -69,7 +69,7 @@ def _run(options: argparse.Namespace) -> int:
     if importlib.util.find_spec("torch") is None:
         print("torch is not installed; run: pip install torch==2.13.0", file=sys.stderr)
         return INTERNAL
-    from parity_tests.environment import DeviceMissing, require_device
+    from parity_tests.runner.environment import DeviceMissing, require_device
 
     try:
         require_device(options.device)
@@ -100,7 +100,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _draw(made: "Case", path: str | None) -> int:
     from parity_tests.case import CaseError
-    from parity_tests.pictures import picture
+    from parity_tests.pictures.draw_case import picture
 
     try:
         text = picture(made)
@@ -121,10 +121,11 @@ def _report(
     cells: "list[Cell]",
     old: dict[str, Any] | None,
 ) -> int:
-    from parity_tests import page, report
-    from parity_tests.environment import versions
-    from parity_tests.explain import explain
-    from parity_tests.pictures import picture
+    from parity_tests.pictures.draw_case import picture
+    from parity_tests.report import page
+    from parity_tests.report import text as report
+    from parity_tests.report.explain import explain
+    from parity_tests.runner.environment import versions
 
     start = time.perf_counter()
     results: list[Result] = []
@@ -174,7 +175,8 @@ def _run_cells(cells: "list[Cell]", options: argparse.Namespace, results: "list[
     import rich.console
     import rich.progress
 
-    from parity_tests import report, workers
+    from parity_tests.report import text as report
+    from parity_tests.runner import workers
 
     count = options.workers or workers.enough(cells)
     with rich.progress.Progress(

@@ -148,7 +148,7 @@ def case(
 
     Args:
       source: The rows it covers: ids of the source documents (`S0-02`) or the catalogue (`P155`).
-      inputs: Argument name -> tree of `parity_tests.draw` descriptors and static values.
+      inputs: Argument name -> tree of `parity_tests.inputs` descriptors and static values.
       idiom: What a user writes, in torch and in JAX; a cell of the table in the README.
       control: Keyword arguments that take the tool out of the program. Without it the control is
         a perturbation of an input, which is allowed only where the program has no tool.

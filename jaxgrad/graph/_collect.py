@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad import _jaxpr
-from jaxgrad._tree import is_array, merge, partition
+from jaxgrad._core import jaxpr as _jaxpr
+from jaxgrad._core.tree import is_array, merge, partition
 from jaxgrad.graph._forward import Forward, Place
 from jaxgrad.graph._model import ABSENT, REACHED, Graph, Leaf
 from jaxgrad.graph._vjp import backward

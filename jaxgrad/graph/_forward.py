@@ -8,7 +8,8 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from jaxgrad import _compat, _jaxpr
+from jaxgrad._core import compat as _compat
+from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.graph._model import Edge, Op
 
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import jax
 from jax.extend import core as jex_core
 
-from jaxgrad import _compat, _jaxpr
+from jaxgrad._core import compat as _compat
+from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.graph._forward import CUT, Place
 from jaxgrad.graph._model import Op, Saved
 

@@ -20,7 +20,8 @@ from jaxgrad.optim._adam import adam as adam
 from jaxgrad.optim._adam import adamw as adamw
 from jaxgrad.optim._adamax import adamax as adamax
 from jaxgrad.optim._asgd import asgd as asgd
-from jaxgrad.optim._lbfgs import lbfgs as lbfgs
+from jaxgrad.optim._core.transformation import Transformation as Transformation
+from jaxgrad.optim._lbfgs.lbfgs import lbfgs as lbfgs
 from jaxgrad.optim._muon import muon as muon
 from jaxgrad.optim._nadam import nadam as nadam
 from jaxgrad.optim._radam import radam as radam
@@ -28,7 +29,6 @@ from jaxgrad.optim._rmsprop import rmsprop as rmsprop
 from jaxgrad.optim._rprop import rprop as rprop
 from jaxgrad.optim._sgd import sgd as sgd
 from jaxgrad.optim._sparse_adam import sparse_adam as sparse_adam
-from jaxgrad.optim._transformation import Transformation as Transformation
 from jaxgrad.optim.clipping import clip_grad_norm as clip_grad_norm
 from jaxgrad.optim.clipping import clip_grad_value as clip_grad_value
 from jaxgrad.optim.groups import add_param_group as add_param_group

@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad import _compat
-from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import is_zero, rounded
-from jaxgrad.optim._transformation import (
+from jaxgrad._core import compat as _compat
+from jaxgrad.optim._core import checks as _checks
+from jaxgrad.optim._core.scalars import is_zero, rounded
+from jaxgrad.optim._core.transformation import (
     Scheduled,
     Transformation,
     broadcast,

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import is_zero, rounded
-from jaxgrad.optim._transformation import Transformation, elementwise
+from jaxgrad.optim._core import checks as _checks
+from jaxgrad.optim._core.scalars import is_zero, rounded
+from jaxgrad.optim._core.transformation import Transformation, elementwise
 
 
 class MuonState(NamedTuple):

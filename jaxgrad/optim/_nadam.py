@@ -9,11 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad import _compat
-from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import Scalar, is_zero
-from jaxgrad.optim._seal import as_bits
-from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
+from jaxgrad._core import compat as _compat
+from jaxgrad.optim._core import checks as _checks
+from jaxgrad.optim._core.fusion_barrier import as_bits
+from jaxgrad.optim._core.scalars import Scalar, is_zero
+from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
 
 
 class NAdamState(NamedTuple):

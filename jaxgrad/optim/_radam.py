@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxgrad.optim import _checks
-from jaxgrad.optim._scalars import is_zero
-from jaxgrad.optim._transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core import checks as _checks
+from jaxgrad.optim._core.scalars import is_zero
+from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
 
 
 class RAdamState(NamedTuple):

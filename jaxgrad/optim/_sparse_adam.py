@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad import _tree
-from jaxgrad.optim import _checks
+from jaxgrad._core import tree as _tree
 from jaxgrad.optim._adam import AdamState
-from jaxgrad.optim._transformation import Transformation, elementwise, gradients, zeros
+from jaxgrad.optim._core import checks as _checks
+from jaxgrad.optim._core.transformation import Transformation, elementwise, gradients, zeros
 
 
 PyTree = Any

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
-from jaxgrad.optim import _checks
 from jaxgrad.optim._adam import adam, adamw
-from jaxgrad.optim._lbfgs import lbfgs
-from jaxgrad.optim._transformation import Transformation, broadcast, gradients
+from jaxgrad.optim._core import checks as _checks
+from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients
+from jaxgrad.optim._lbfgs.lbfgs import lbfgs
 
 
 PyTree = Any

@@ -11,9 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from jaxgrad.optim import _flat_state
-from jaxgrad.optim._counterparts import counterparts, numbers_of, places, swaps_last
-from jaxgrad.optim._history import LBFGSState
+from jaxgrad.optim._core import flat_state as _flat_state
+from jaxgrad.optim._core.counterparts import counterparts, numbers_of, places, swaps_last
+from jaxgrad.optim._lbfgs.history import LBFGSState
 
 
 PyTree = Any

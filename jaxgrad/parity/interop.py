@@ -9,7 +9,7 @@ import jax
 import ml_dtypes
 import numpy as np
 
-from .compare import is_inexact
+from jaxgrad.parity.compare import is_inexact
 
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import linear as draw_linear
 
 
 NET = {"l1": draw_linear(10, 5), "l2": draw_linear(5, 1)}

@@ -10,8 +10,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import case, identity
 from parity_tests.cases._net import linear, mse
-from parity_tests.draw import linear as draw_linear
-from parity_tests.draw import normal
+from parity_tests.inputs import linear as draw_linear
+from parity_tests.inputs import normal
 
 
 STATE, ACTION, HIDDEN, BATCH, STEPS = 3, 2, 16, 8, 20

@@ -7,8 +7,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import mlp, mse, raised
-from parity_tests.draw import bernoulli, fixed, integers, normal, uniform
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import bernoulli, fixed, integers, normal, uniform
+from parity_tests.inputs import linear as draw_linear
 
 
 @case(

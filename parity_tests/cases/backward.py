@@ -7,8 +7,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import mlp, mse, raised
-from parity_tests.draw import document, fixed, integers, normal, uniform
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import document, fixed, integers, normal, uniform
+from parity_tests.inputs import linear as draw_linear
 
 
 INTERMEDIATE = {"a": fixed([1, 2, 3]), "b": document([2.0, 3.0, 4.0])}

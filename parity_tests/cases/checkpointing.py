@@ -10,8 +10,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, case, identity
 from parity_tests.cases._net import NET, linear, mlp, mse
-from parity_tests.draw import Draw, normal
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import Draw, normal
+from parity_tests.inputs import linear as draw_linear
 
 
 BLOCK = {"fc1": draw_linear(6, 6), "fc2": draw_linear(6, 6)}

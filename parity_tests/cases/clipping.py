@@ -11,8 +11,8 @@ import jaxgrad
 from jaxgrad import optim
 from parity_tests.case import case, identity
 from parity_tests.cases._net import linear, mse
-from parity_tests.draw import linear as draw_linear
-from parity_tests.draw import normal, uniform
+from parity_tests.inputs import linear as draw_linear
+from parity_tests.inputs import normal, uniform
 
 
 NET = {"fc1": draw_linear(10, 5), "fc2": draw_linear(5, 1)}

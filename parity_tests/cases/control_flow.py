@@ -9,8 +9,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import case, identity
 from parity_tests.cases._net import NET, forward, linear, mse
-from parity_tests.draw import linear as draw_linear
-from parity_tests.draw import normal, uniform
+from parity_tests.inputs import linear as draw_linear
+from parity_tests.inputs import normal, uniform
 
 
 @case(

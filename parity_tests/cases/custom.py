@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case
 from parity_tests.cases._net import NET, forward
-from parity_tests.draw import integers, normal
+from parity_tests.inputs import integers, normal
 
 
 def forward_only(cls):

@@ -14,11 +14,12 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 import jaxgrad
-from jaxgrad import _compat, functional, optim
+from jaxgrad import functional, optim
+from jaxgrad._core import compat as _compat
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import linear, mlp, mse
-from parity_tests.draw import document, normal, uniform
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import document, normal, uniform
+from parity_tests.inputs import linear as draw_linear
 
 
 NET = {"l1": draw_linear(12, 8), "l2": draw_linear(8, 4)}

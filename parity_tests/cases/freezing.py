@@ -10,8 +10,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import case, identity
 from parity_tests.cases._net import NET, forward, linear, mse
-from parity_tests.draw import linear as draw_linear
-from parity_tests.draw import normal
+from parity_tests.inputs import linear as draw_linear
+from parity_tests.inputs import normal
 
 
 PATHS = {"trunk": draw_linear(10, 5), "a": draw_linear(5, 1), "b": draw_linear(5, 1)}

@@ -10,8 +10,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import NET, forward, linear, mse
-from parity_tests.draw import bernoulli, document, normal, uniform
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import bernoulli, document, normal, uniform
+from parity_tests.inputs import linear as draw_linear
 
 
 INPUTS = dict(net=NET, x=normal(3, 10), y=normal(3, 1))

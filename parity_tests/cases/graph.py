@@ -8,7 +8,7 @@ from jax.extend.core import Literal
 
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
-from parity_tests.draw import document, normal, uniform
+from parity_tests.inputs import document, normal, uniform
 
 
 ABD = {"a": normal(3), "b": normal(3), "d": normal(3)}

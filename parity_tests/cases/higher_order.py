@@ -7,8 +7,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import NET, forward, linear, mse
-from parity_tests.draw import document, fixed, normal, uniform
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import document, fixed, normal, uniform
+from parity_tests.inputs import linear as draw_linear
 
 
 CRITIC = {"l1": draw_linear(4, 8), "l2": draw_linear(8, 8), "l3": draw_linear(8, 1)}

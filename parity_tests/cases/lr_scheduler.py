@@ -10,7 +10,7 @@ from jax import lax
 import jaxgrad
 from jaxgrad.optim import lr_scheduler
 from parity_tests.case import case
-from parity_tests.draw import fixed, normal
+from parity_tests.inputs import fixed, normal
 
 
 INPUTS = dict(w=normal(3), target=normal(3))

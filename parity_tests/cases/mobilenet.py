@@ -13,7 +13,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import case
-from parity_tests.draw import Draw, bernoulli, integers, linear, normal, uniform
+from parity_tests.inputs import Draw, bernoulli, integers, linear, normal, uniform
 
 
 # Of each stage: channels out, blocks, stride of the first block.

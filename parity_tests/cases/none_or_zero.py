@@ -10,7 +10,7 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import raised
-from parity_tests.draw import fixed, normal
+from parity_tests.inputs import fixed, normal
 
 
 LOST = {

@@ -11,7 +11,7 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import case, identity
 from parity_tests.cases._net import NET, forward, mse, raised
-from parity_tests.draw import Draw, normal
+from parity_tests.inputs import Draw, normal
 
 
 def loss_of(net, x, y):

@@ -8,7 +8,7 @@ import jaxgrad
 from jaxgrad import optim
 from parity_tests.case import case
 from parity_tests.cases._net import NET, forward, mse
-from parity_tests.draw import normal
+from parity_tests.inputs import normal
 
 
 INPUTS = dict(net=NET, x=normal(6, 10), y=normal(6, 1))

@@ -12,7 +12,7 @@ from jaxgrad.optim import lr_scheduler
 from parity_tests.case import case
 from parity_tests.cases._net import NET, forward, mse
 from parity_tests.cases._net import linear as apply
-from parity_tests.draw import linear, normal, uniform
+from parity_tests.inputs import linear, normal, uniform
 
 
 SHAPES = ((5, 10), (5,), (1, 5), (1,))  # of the network's parameters, in torch's order

@@ -12,8 +12,8 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, case, identity
 from parity_tests.cases._net import linear, mse
-from parity_tests.draw import Draw, fixed, normal, uniform
-from parity_tests.draw import linear as draw_linear
+from parity_tests.inputs import Draw, fixed, normal, uniform
+from parity_tests.inputs import linear as draw_linear
 
 
 MLP = {"fc1": draw_linear(10, 5), "fc2": draw_linear(5, 1)}

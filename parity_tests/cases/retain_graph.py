@@ -7,7 +7,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case
-from parity_tests.draw import document, fixed, normal
+from parity_tests.inputs import document, fixed, normal
 
 
 INPUTS = {"a": fixed([1, 2, 3]), "b": document([2.0, 3.0, 4.0])}

@@ -6,7 +6,7 @@ import optax
 import jaxgrad
 from jaxgrad.optim import swa_utils
 from parity_tests.case import case
-from parity_tests.draw import normal
+from parity_tests.inputs import normal
 
 
 INPUTS = dict(w=normal(3), running=normal(3), x=normal(5, 4, 3))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import Raises, call, operator
-from parity_tests.operators._draw import dim_sets, dims, floats, integers, shapes
+from parity_tests.operators._harness.draw import dim_sets, dims, floats, integers, shapes
 
 
 X = np.arange(6.0).reshape(2, 3)

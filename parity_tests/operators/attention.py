@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import floats, masks
+from parity_tests.operators._harness.draw import floats, masks
 
 
 inf, nan = np.inf, np.nan

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Raises, call, operator
-from parity_tests.operators._draw import floats, integers, shapes
+from parity_tests.operators._harness.draw import floats, integers, shapes
 
 
 F = torch.nn.functional

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import broadcast, floats
+from parity_tests.operators._harness.draw import broadcast, floats
 
 
 Z = [0j, 1 + 1j, -2 + 0j, 3j, 3 - 4j]

@@ -6,7 +6,7 @@ import optax
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import floats, integers
+from parity_tests.operators._harness.draw import floats, integers
 
 
 SCORES = np.asarray(np.sin(np.arange(24.0)).reshape(4, 2, 3))

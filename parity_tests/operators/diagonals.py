@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import COMPLEX, REAL, Raises, call, operator
-from parity_tests.operators._draw import floats, shapes
+from parity_tests.operators._harness.draw import floats, shapes
 
 
 X = np.arange(6.0).reshape(2, 3)

@@ -7,7 +7,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import broadcast, dims, floats, masks, shapes
+from parity_tests.operators._harness.draw import broadcast, dims, floats, masks, shapes
 
 
 F = torch.nn.functional

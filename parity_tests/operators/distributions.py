@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Deviation, Sample, call, operator
-from parity_tests.operators._draw import broadcast, floats, integers
+from parity_tests.operators._harness.draw import broadcast, floats, integers
 
 
 inf, nan = np.inf, np.nan

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.interop import to_torch
 from parity_tests.operators import Raises, call, operator
-from parity_tests.operators._draw import floats, shapes
+from parity_tests.operators._harness.draw import floats, shapes
 
 
 inf, nan = np.inf, np.nan

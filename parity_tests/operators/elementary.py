@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.operators import REAL, Sample, call, operator
-from parity_tests.operators._draw import floats
+from parity_tests.operators._harness.draw import floats
 
 
 inf, nan = np.inf, np.nan

@@ -6,7 +6,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import floats, integers, shapes
+from parity_tests.operators._harness.draw import floats, integers, shapes
 
 
 nan = np.nan

@@ -8,7 +8,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import broadcast, floats, integers
+from parity_tests.operators._harness.draw import broadcast, floats, integers
 
 
 inf, nan = np.inf, np.nan

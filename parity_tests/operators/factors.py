@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import floats
+from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.matrices import INFINITE, LAPACKS, _bad, inf, nan, regular
 
 

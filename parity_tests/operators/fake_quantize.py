@@ -6,7 +6,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Raises, call, operator
-from parity_tests.operators._draw import floats, integers
+from parity_tests.operators._harness.draw import floats, integers
 
 
 nan, inf = np.nan, np.inf

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import dims, floats, shapes
+from parity_tests.operators._harness.draw import dims, floats, shapes
 
 
 NORMS = st.sampled_from([None, "backward", "ortho", "forward"])

@@ -5,7 +5,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Raises, call, operator
-from parity_tests.operators._draw import floats
+from parity_tests.operators._harness.draw import floats
 
 
 F = torch.nn.functional

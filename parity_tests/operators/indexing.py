@@ -8,7 +8,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Raises, call, operator
-from parity_tests.operators._draw import dims, floats, integers, masks, shapes
+from parity_tests.operators._harness.draw import dims, floats, integers, masks, shapes
 
 
 X = np.arange(6.0).reshape(2, 3)

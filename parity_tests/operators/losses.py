@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import broadcast, floats, masks, shapes
+from parity_tests.operators._harness.draw import broadcast, floats, masks, shapes
 
 
 F = torch.nn.functional

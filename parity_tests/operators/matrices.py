@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Deviation, Raises, Sample, call, operator
-from parity_tests.operators._draw import floats, shapes
+from parity_tests.operators._harness.draw import floats, shapes
 
 
 inf, nan = np.inf, np.nan

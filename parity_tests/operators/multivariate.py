@@ -5,7 +5,7 @@ import torch.distributions as td
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, call, operator
-from parity_tests.operators._draw import broadcast, floats
+from parity_tests.operators._harness.draw import broadcast, floats
 from parity_tests.operators.distributions import (
     ANY,
     GAMMAS,

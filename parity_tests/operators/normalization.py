@@ -9,7 +9,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import floats, shapes
+from parity_tests.operators._harness.draw import floats, shapes
 
 
 inf, nan = np.inf, np.nan

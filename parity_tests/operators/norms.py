@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import REAL, Deviation, Raises, call, operator
-from parity_tests.operators._draw import WIDENED, broadcast, dim_sets, dims, floats, shapes
+from parity_tests.operators._harness.draw import WIDENED, broadcast, dim_sets, dims, floats, shapes
 
 
 inf, nan = np.inf, np.nan

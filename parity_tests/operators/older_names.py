@@ -7,7 +7,7 @@ import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import floats
+from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.decompositions import DEPENDENT, DIVIDED, ZEROS, _distinct
 from parity_tests.operators.factors import OF_INFINITE
 from parity_tests.operators.matrices import INFINITE, LAPACKS, SOLVED_BY_INFINITE, inf, nan

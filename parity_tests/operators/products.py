@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import REAL, Raises, Sample, call, operator
-from parity_tests.operators._draw import broadcast, floats, shapes
+from parity_tests.operators._harness.draw import broadcast, floats, shapes
 
 
 inf, nan = np.inf, np.nan

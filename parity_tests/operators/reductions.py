@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import REAL, Deviation, Raises, call, operator
-from parity_tests.operators._draw import WIDENED, dim_sets, dims, floats
+from parity_tests.operators._harness.draw import WIDENED, dim_sets, dims, floats
 
 
 inf, nan = np.inf, np.nan

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import WIDENED, dims, floats
+from parity_tests.operators._harness.draw import WIDENED, dims, floats
 
 
 inf, nan = np.inf, np.nan

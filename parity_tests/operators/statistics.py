@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import Deviation, Raises, call, operator
-from parity_tests.operators._draw import dims, floats, integers, shapes
+from parity_tests.operators._harness.draw import dims, floats, integers, shapes
 
 
 CUBE, V = np.ones((2, 2, 2)), np.arange(4.0)

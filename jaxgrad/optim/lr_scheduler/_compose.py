@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad import _compat
+from jaxgrad._core import compat as _compat
 from jaxgrad.optim.lr_scheduler._plan import Group, Lr, Maps
 from jaxgrad.optim.lr_scheduler._plateau import ReduceLROnPlateau
 from jaxgrad.optim.lr_scheduler._schedule import Schedule

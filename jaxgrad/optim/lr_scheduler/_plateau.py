@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad import _compat
+from jaxgrad._core import compat as _compat
 from jaxgrad.optim.lr_scheduler._schedule import as_float64
 
 

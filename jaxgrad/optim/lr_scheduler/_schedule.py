@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad import _compat
+from jaxgrad._core import compat as _compat
 from jaxgrad.optim.lr_scheduler._plan import Build, Lr, Plan, plan, value
 
 

@@ -1,0 +1,1 @@
+"""What several themes share; nothing here is public."""

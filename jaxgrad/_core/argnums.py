@@ -1,0 +1,69 @@
+"""The two ends of a gradient: which arguments are differentiated, and the loss as one number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from jaxgrad._core import tree as _tree
+
+
+def chosen(fun: Callable[..., Any], args: Sequence[Any], argnums: Any) -> Any:
+    """The arguments to differentiate: one, or a tuple."""
+    wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    for i in wanted:
+        if not -len(args) <= i < len(args):
+            raise TypeError(
+                f"argnums={argnums} asks for argument {i} of {name(fun)}, "
+                f"which was called with {len(args)} positional arguments"
+            )
+    return args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in wanted)
+
+
+def replaced(args: Sequence[Any], argnums: Any, chosen: Any) -> list[Any]:
+    """The arguments with the chosen ones exchanged."""
+    args = list(args)
+    if isinstance(argnums, int):
+        args[argnums] = chosen
+    else:
+        for i, new in zip(argnums, chosen, strict=True):
+            args[i] = new
+    return args
+
+
+def pair(fun: Callable[..., Any], out: Any) -> tuple[Any, Any]:
+    """The loss and what `has_aux` promises beside it."""
+    if isinstance(out, tuple) and len(out) == 2:
+        return out
+    raise TypeError(f"has_aux=True: {name(fun)} must return (loss, aux), got {type(out).__name__}")
+
+
+def scalar(fun: Callable[..., Any], value: Any) -> Any:
+    """The one element of a loss, or an error that says what to do."""
+    if not _tree.is_array(value):
+        raise TypeError(
+            f"{name(fun)} must return the loss, one floating point number, "
+            f"got {type(value).__name__}; return (loss, aux) needs has_aux=True"
+        )
+    dtype, shape = jnp.result_type(value), jnp.shape(value)
+    if jnp.issubdtype(dtype, jnp.complexfloating):
+        raise TypeError(
+            f"{name(fun)} returned {dtype}: only a real number has a gradient. "
+            "Take .real, .imag or jnp.abs of it first"
+        )
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise TypeError(f"{name(fun)} returned {dtype}: only a floating point loss has a gradient")
+    if jnp.size(value) != 1:
+        raise TypeError(
+            f"{name(fun)} returned shape {shape}: only a loss of one element has a gradient. "
+            "Reduce it (jnp.sum, jnp.mean), or pass a cotangent of that shape: "
+            "value, pullback = jax.vjp(fun, *args); grads = pullback(cotangent)"
+        )
+    return value if shape == () else jnp.reshape(value, ())
+
+
+def name(fun: Callable[..., Any]) -> str:
+    """What to call the user's function in an error."""
+    return getattr(fun, "__name__", None) or type(fun).__name__

@@ -1,0 +1,236 @@
+"""Every question about the JAX version is answered here, by public names only."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.extend import core as jex_core
+from jax.extend import source_info_util
+from jax.interpreters import ad, batching, mlir
+
+
+# Source lines are the user's, not those of this package.
+_OWN = str(pathlib.Path(__file__).parents[1])
+source_info_util.register_exclusion(_OWN)
+
+# What a function raises when it needs a number where tracing has only a shape: `if x > 0:`.
+NEEDS_NUMBERS = (
+    jax.errors.ConcretizationTypeError,
+    jax.errors.NonConcreteBooleanIndexError,
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+)
+
+_STRUCT = inspect.signature(jax.ShapeDtypeStruct).parameters
+
+# Renamed over the years; both spellings are known.
+JIT = ("jit", "pjit")
+REMAT = ("remat", "remat2", "checkpoint")
+
+
+def open_jaxpr(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
+    """The bare jaxpr and its constants, of a closed or an already open one."""
+    return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
+
+
+@contextlib.contextmanager
+def equation_context(eqn: jex_core.JaxprEqn) -> Iterator[None]:
+    """Name stack, source line and numeric settings that were in force when `eqn` was traced."""
+    stack = source_info_util.current_name_stack() + eqn.source_info.name_stack
+    with (
+        source_info_util.user_context(eqn.source_info.traceback, name_stack=stack),
+        eqn.ctx.manager,
+    ):
+        yield
+
+
+def bind(eqn: jex_core.JaxprEqn, args: Sequence[Any], **params: Any) -> list[Any]:
+    """Run one equation on new arguments, with some of its parameters replaced."""
+    settings = eqn.primitive.get_bind_params({**eqn.params, **params})
+    functions, settings = settings if isinstance(settings, tuple) else ((), settings)  # before 0.10
+    out = eqn.primitive.bind(*functions, *args, **settings)
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
+def scan_counts(eqn: jex_core.JaxprEqn) -> tuple[int, int]:
+    """How many of a scan's inputs are constants, and how many are carried."""
+    if "num_carry" in eqn.params:
+        return eqn.params["num_consts"], eqn.params["num_carry"]
+    consts, carry, _ = eqn.params["ft_in"].unpack()  # since 0.11
+    return len(list(consts)), len(list(carry))
+
+
+def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body` sharded as the `shard_map` equation `eqn` is."""
+    params = eqn.params
+    names: Any = params.get("newly_manual_axes", params.get("manual_axes"))
+    options = {k: params[k] for k in ("mesh", "in_specs", "out_specs", "check_vma")}
+    return jax.shard_map(body, axis_names=set(names), **options)
+
+
+def abstract(aval: Any) -> jax.ShapeDtypeStruct:
+    """What to trace with in place of such a value, with how it lies on the devices of a mesh."""
+    laid: dict[str, Any] = {}
+    for name in ("manual_axis_type", "vma"):  # renamed in 0.10
+        if (axes := getattr(aval, name, None)) is not None and name in _STRUCT:
+            laid[name] = axes
+    sharding = getattr(aval, "sharding", None)
+    if sharding is not None and not sharding.mesh.empty:
+        laid["sharding"] = sharding
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **laid)
+
+
+def varying_axes(aval: Any) -> frozenset[str]:
+    """The manual mesh axes along which devices may have different values, where JAX tracks them."""
+    aval = getattr(aval, "aval", aval)
+    kind = getattr(aval, "manual_axis_type", None)
+    return getattr(aval, "vma", frozenset()) if kind is None else kind.varying  # before 0.10
+
+
+def vary(x: Any, axes: frozenset[str]) -> Any:
+    """`x` as one that may have different values along these axes."""
+    axes = axes - varying_axes(jax.typeof(x))
+    if not axes:
+        return x
+    if hasattr(lax, "pcast"):
+        return lax.pcast(x, tuple(axes), to="varying")
+    return getattr(lax, "pvary")(x, tuple(axes))  # noqa: B009  # before 0.9
+
+
+def is_traced(x: Any) -> bool:
+    """Whether a value is a tracer: it has a shape, and no numbers yet."""
+    return isinstance(x, jax.core.Tracer)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def memory(aval: Any) -> str:
+    """Where an abstract value is said to be kept: "device" or "host"."""
+    return "host" if "host" in str(getattr(aval, "memory_space", "")).lower() else "device"
+
+
+def source_line(eqn: jex_core.JaxprEqn) -> str:
+    """`file:line (function)` of the user's line that made `eqn`."""
+    return source_info_util.summarize(eqn.source_info)
+
+
+def identity_primitive(name: str) -> jex_core.Primitive:
+    """A primitive that is the identity everywhere, and that a jaxpr shows.
+
+    Its tangent passes by it: tagging a value moves no bit of any gradient. Under `vmap` the mapped
+    axis goes to the front, so that what a tag marks is stacked along axis 0. No remat policy knows
+    it, so none is disturbed (`checkpoint_name` would be caught by `save_any_names_but_these`).
+    """
+    primitive = jex_core.Primitive(name)
+    primitive.def_impl(lambda x, **_: x)
+    primitive.def_abstract_eval(lambda aval, **_: aval)
+
+    def jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+        return primitive.bind(*primals, **params), tangents[0]
+
+    def batch(args: Any, dims: Any, **params: Any) -> Any:
+        return primitive.bind(jnp.moveaxis(args[0], dims[0], 0), **params), 0
+
+    ad.primitive_jvps[primitive] = jvp
+    ad.primitive_transposes[primitive] = lambda cotangent, _, **__: [cotangent]
+    batching.primitive_batchers[primitive] = batch
+    mlir.register_lowering(primitive, lambda _, x, **__: [x])
+    return primitive
+
+
+def is_written(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a program asks for this conversion (`astype`); else JAX promoted by itself."""
+    traceback = eqn.source_info.traceback
+    names = {frame.function_name for frame in traceback.frames} if traceback is not None else set()
+    return bool(names & {"astype", "asarray", "convert_element_type"})
+
+
+def short_line(eqn: jex_core.JaxprEqn) -> str:
+    """`source_line` without folders, column and function."""
+    path, _, rest = source_line(eqn).partition(" (")[0].rpartition("/")[2].partition(":")
+    return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
+
+
+_JAX = str(pathlib.Path(jax.__file__).parent)
+_PROVING = str(pathlib.Path(_OWN, "parity"))  # it runs programs, and is none
+_STDLIB = str(pathlib.Path(pathlib.__file__).parent)
+_FRAMEWORKS = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "chex", "jaxtyping", "numpy")
+
+
+def _is_framework(path: str) -> bool:
+    package = path.rpartition("site-packages/")[2].partition("/")[0]
+    return "site-packages/" in path and package in _FRAMEWORKS
+
+
+def user_line(eqn: jex_core.JaxprEqn, *, inlined: bool = False) -> str:
+    """`file:line` of the innermost frame outside of the frameworks that made `eqn`, or "".
+
+    A model may be an installed package itself; what it calls of JAX's libraries is not its line.
+
+    What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
+    called: its frames end at that `jit`, and the line is that of the equation around it. Not so
+    where it was `inlined` (`jnp.abs`): then the frames are those of this call.
+    """
+    for path, line, _ in _frames(eqn):
+        if path.endswith("/pjit.py") and eqn.primitive.name not in JIT and not inlined:
+            return ""
+        if _is_users(path):
+            return f"{pathlib.Path(path).name}:{line}"
+    return ""
+
+
+def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
+    """Every `file:line` of the user's on the way to `eqn`, as remembered, the innermost first."""
+    frames = _frames(eqn)
+    return [f"{pathlib.Path(path).name}:{line}" for path, line, _ in frames if _is_users(path)]
+
+
+def own_name(eqn: jex_core.JaxprEqn) -> str:
+    """The name of JAX's own function that a `jit` or a custom rule holds (`clip`), or ""."""
+    inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
+    made = getattr(inner, "debug_info", None)
+    if made is None or not (made.func_filename or "").startswith(_JAX):
+        return ""
+    return made.func_name
+
+
+def is_own(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a function of this package made `eqn` (not one that only called the user's)."""
+    for path, _, _ in _frames(eqn):
+        if path.startswith(_OWN):
+            return not path.startswith(_PROVING)
+        if _is_users(path):
+            return False
+    return False
+
+
+def callers(eqn: jex_core.JaxprEqn) -> set[str]:
+    """The functions between an equation and the user's line."""
+    names: set[str] = set()
+    for path, _, name in _frames(eqn):
+        if _is_users(path):
+            break
+        names.add(name.rpartition(".")[2])
+    return names
+
+
+def _frames(eqn: jex_core.JaxprEqn) -> list[tuple[str, int, str]]:
+    traceback = eqn.source_info.traceback
+    frames = traceback.frames if traceback is not None else ()
+    return [(f.file_name, f.line_num, f.function_name) for f in frames]
+
+
+def _is_users(path: str) -> bool:
+    return not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path)
+
+
+def enable_x64(on: bool = True) -> Any:
+    """A context in which float64 is float64, or is not, also inside `jit`."""
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(on)
+    return getattr(jax, "experimental").enable_x64(on)  # noqa: B009  # before 0.8

@@ -1,0 +1,43 @@
+"""Names on values: where a program asks for the gradient of an intermediate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jaxgrad._core import compat as _compat
+from jaxgrad._core.jaxpr.taps import slot_shape
+from jaxgrad._core.jaxpr.tracing import Place, walk
+
+
+retained_p = _compat.identity_primitive("retain_grad")
+
+
+def tags(jaxpr: Any) -> dict[str, list[Place]]:
+    """Where each name is tagged: once, or once in each branch of one `cond`."""
+    found: dict[str, list[Place]] = {}
+    branching: set[Any] = set()
+    for place in walk(jaxpr):
+        if place.eqn.primitive.name == "cond":
+            branching.add(place.path)
+        if place.eqn.primitive is not retained_p:
+            continue
+        name, line = place.eqn.params["name"], _compat.source_line(place.eqn)
+        if place.closed:
+            raise ValueError(
+                f"retain_grad({name!r}) at {line} is inside {place.closed}, "
+                "where the derivative of a value is not taken: tag it outside"
+            )
+        for other in found.setdefault(name, []):
+            if not _exclusive(other, place, branching):
+                raise ValueError(
+                    f"retain_grad({name!r}) is used twice, at {_compat.source_line(other.eqn)} "
+                    f"and at {line}: give each tag a name of its own"
+                )
+        found[name].append(place)
+    return found
+
+
+def _exclusive(a: Place, b: Place, branching: set[Any]) -> bool:
+    """Whether two tags are the same kind of value in different branches of one `cond`."""
+    n = next(i for i, (x, y) in enumerate(zip(a.path, b.path, strict=False)) if x != y)
+    return a.path[:n] in branching and slot_shape(a) == slot_shape(b)

@@ -1,0 +1,55 @@
+"""Read values out, or give them a slot whose gradient is their cotangent."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import jax
+from jax.extend import core as jex_core
+
+from jaxgrad._core.jaxpr.evaluate import Slots, evaluate, plain
+from jaxgrad._core.jaxpr.tracing import Path, Place, abstract, walk
+
+
+@jax.custom_jvp
+def tap(x: jax.Array, slot: jax.Array) -> jax.Array:
+    """`x` itself; the gradient of `slot` is the total cotangent of the result."""
+    del slot
+    return x
+
+
+@tap.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    return tap(*primals), tangents[0] + tangents[1]
+
+
+def slot_shape(place: Place, output: int = 0) -> jax.ShapeDtypeStruct:
+    """What a slot for this value looks like: one leading axis for each scan around it."""
+    aval = abstract(place.eqn.outvars[output])
+    return jax.ShapeDtypeStruct((*place.lengths, *aval.shape), aval.dtype)
+
+
+def with_taps(
+    jaxpr: Any, args: Sequence[Any], slots: Slots, reads: Collection[Path] = ()
+) -> tuple[list[Any], dict[Path, Any]]:
+    """Run `jaxpr`, the first output of each equation in `slots` tapped; also what `reads` names.
+
+    An equation without a path of either kind in it runs as it is, its custom rules untouched.
+    """
+    for place in walk(jaxpr):
+        if place.closed and (place.path in slots or place.path in reads):
+            raise ValueError(f"no tap reaches equation {place.path}, inside {place.closed}")
+    wanted = {path[:n] for path in (*slots, *reads) for n in range(len(path) + 1)}
+    chosen = set(reads)
+
+    def rule(eqn: jex_core.JaxprEqn, path: Path, ins: list[Any], slot: Any) -> Any:
+        outs, _ = plain(eqn, path, ins, None)
+        if slot is not None:
+            outs[0] = tap(outs[0], slot)
+        return outs, outs[0] if path in chosen else None
+
+    def enters(path: Path) -> bool:
+        return path in wanted and path not in slots and path not in chosen
+
+    return evaluate(jaxpr, args, rule, slots=slots, enters=enters)

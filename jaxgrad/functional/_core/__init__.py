@@ -1,0 +1,1 @@
+"""What every operator needs: arguments, dtypes, derivatives."""

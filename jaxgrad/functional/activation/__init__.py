@@ -1,0 +1,1 @@
+"""Activations, softmaxes and dropout."""

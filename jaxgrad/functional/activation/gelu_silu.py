@@ -1,0 +1,170 @@
+"""Activations that multiply by a gate: torch's gradients at kinks and in tails."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import canonical_dim, floats, in_opmath
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional.activation.sigmoid import _rounded_tanh, _softplus, sigmoid, tanh
+
+
+def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
+    """Gaussian error linear unit, exact unless told.
+
+    Args:
+        input: Of any shape.
+        approximate: "none", or "tanh".
+
+    Raises:
+        RuntimeError: `approximate` is neither.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> x = jnp.array(1.0)
+        >>> print(f"{gelu(x):.4f} {jax.nn.gelu(x):.4f}")
+        0.8413 0.8412
+
+    Torch: `torch.nn.functional.gelu`.
+
+    Differs from jax in:
+        1. The default is exact; `jax.nn.gelu`'s is the approximation by tanh.
+        2. The far tail (x < -8) is torch's, which cancels: 1 % off at -10, where it is 1e-22.
+    """
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError(
+            f"approximate argument must be either none or tanh, but it is {approximate!r}"
+        )
+    return in_opmath(_gelu if approximate == "none" else _gelu_tanh, floats(input, "gelu"))
+
+
+def _gelu_derivative(t: Any, _: Any, x: Any) -> Any:
+    density = math.sqrt(0.5 / math.pi) * jnp.exp(-0.5 * x * x)
+    return t * (0.5 * (1 + jax.lax.erf(x * math.sqrt(0.5))) + x * density)
+
+
+@derivative(_gelu_derivative)
+def _gelu(x: jax.Array) -> jax.Array:
+    return 0.5 * x * (1 + jax.lax.erf(x * math.sqrt(0.5)))
+
+
+# XLA's own tanh: where it is off by seven ULP the gradient is 1 or 0.
+def _gelu_tanh_derivative(t: Any, _: Any, x: Any) -> Any:
+    y = jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))
+    slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * (x * x))
+    return t * (0.5 * (1 + y) + 0.5 * x * (1 - y * y) * slope)
+
+
+@derivative(_gelu_tanh_derivative)
+def _gelu_tanh(x: jax.Array) -> jax.Array:
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
+    return 0.5 * x * (1 + jnp.tanh(inner))
+
+
+def silu(input: jax.Array) -> jax.Array:
+    """The input times its sigmoid.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(silu)(0.0))
+        0.5
+
+    Torch: `torch.nn.functional.silu`.
+    """
+    return in_opmath(_silu, floats(input, "silu", complex=True))
+
+
+def _silu_derivative(t: Any, _: Any, x: Any) -> Any:
+    s = sigmoid(x)
+    return t * (s * (1 + x * (1 - s)))
+
+
+@derivative(_silu_derivative)
+def _silu(x: jax.Array) -> jax.Array:
+    return x * jax.lax.logistic(x)
+
+
+def mish(input: jax.Array) -> jax.Array:
+    """The input times the tanh of its softplus.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(mish)(0.0):.4f}")
+        0.6000
+
+    Torch: `torch.nn.functional.mish`.
+    """
+    return in_opmath(_mish, floats(input, "mish"))
+
+
+def _mish_derivative(t: Any, _: Any, x: Any) -> Any:
+    squashed = tanh(_softplus(x, beta=1.0, threshold=jnp.inf))
+    return t * (squashed + x * sigmoid(x) * (1 - squashed * squashed))
+
+
+@derivative(_mish_derivative)
+def _mish(x: jax.Array) -> jax.Array:
+    return x * _rounded_tanh(jnp.log1p(jnp.exp(x)))
+
+
+def hardswish(input: jax.Array) -> jax.Array:
+    """The input times its hard sigmoid.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(hardswish)(-3.0), jax.grad(hardswish)(3.0))
+        0.0 1.0
+
+    Torch: `torch.nn.functional.hardswish`.
+
+    Differs from jax in:
+        1. At NaN the gradient is 1 (`jax.nn.hard_swish`: NaN).
+    """
+    return in_opmath(_hardswish, floats(input, "hardswish"))
+
+
+@derivative(
+    lambda t, _, x: jnp.where(x <= -3, 0, t) * jnp.where((x > -3) & (x < 3), x / 3 + 0.5, 1),
+)
+def _hardswish(x: jax.Array) -> jax.Array:
+    return x * jnp.clip(x + 3, 0, 6) / 6
+
+
+def glu(input: jax.Array, dim: int = -1) -> jax.Array:
+    """The first half along a dim, times the sigmoid of the second.
+
+    Raises:
+        RuntimeError: The dim is of odd size, or there is none.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(glu(jnp.array([3.0, 0.0])))
+        [1.5]
+
+    Torch: `torch.nn.functional.glu`.
+    """
+    input = floats(input, "glu")
+    if not input.ndim:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    axis = canonical_dim(dim, input.ndim)
+    if input.shape[axis] % 2:
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim} is size {input.shape[axis]}"
+        )
+    return in_opmath(lambda x: _gated(*jnp.split(x, 2, axis)), input)
+
+
+@derivative(lambda t, _, __, gate: t * sigmoid(gate), lambda t, _, x, gate: t * (x * _bell(gate)))
+def _gated(value: jax.Array, gate: jax.Array) -> jax.Array:
+    return value * sigmoid(gate)
+
+
+# One factor: in the two parts of its derivative an infinite value would meet itself negated.
+@derivative(lambda t, y, x: t * (y * (1 - 2 * sigmoid(x))))
+def _bell(x: jax.Array) -> jax.Array:
+    y = sigmoid(x)
+    return y * (1 - y)

@@ -1,0 +1,82 @@
+"""Shrinking activations: torch's gradients at their bounds and at NaN.
+
+Where torch's gradient at NaN depends on the element's place in the array (its vectorised loop and
+the loop for the rest differ), it is that of a single element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, floats, in_opmath
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional.activation.sigmoid import tanh
+
+
+def tanhshrink(input: jax.Array) -> jax.Array:
+    """The input minus its tanh.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(tanhshrink)(0.0))
+        0.0
+
+    Torch: `torch.nn.functional.tanhshrink`.
+
+    Differs from jax in:
+        1. The gradient is `1 - (1 - tanh(x)^2)`, 0 for tiny inputs (`x - jnp.tanh(x)`: -x).
+    """
+    refuse("tanhshrink", "bool", input)
+    input = array(input)
+    return input - tanh(input)
+
+
+def hardshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
+    """The input, 0 within `lambd` of 0.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(hardshrink)(0.5))
+        0.0
+
+    Torch: `torch.nn.functional.hardshrink`.
+    """
+    return _hardshrink(floats(input, "hardshrink"), lambd=lambd)
+
+
+def _shrink_derivative(t: Any, _: Any, x: Any, lambd: float) -> Any:
+    return jnp.where((x >= -lambd) & (x <= lambd), 0, t)
+
+
+@derivative(_shrink_derivative)
+def _hardshrink(x: jax.Array, *, lambd: float) -> jax.Array:
+    return jnp.where((x >= -lambd) & (x <= lambd), 0, x)
+
+
+def softshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
+    """The input moved towards 0 by `lambd`, and 0 within it.
+
+    Raises:
+        RuntimeError: `lambd` is negative.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(softshrink)(0.5), softshrink(jax.numpy.array(2.0)))
+        0.0 1.5
+
+    Torch: `torch.nn.functional.softshrink`.
+    """
+    if lambd < 0:
+        raise RuntimeError(
+            f"lambda must be greater or equal to 0, but found to be {lambd}; make it positive"
+        )
+    return in_opmath(_softshrink, floats(input, "softshrink"), lambd=lambd)
+
+
+@derivative(_shrink_derivative)
+def _softshrink(x: jax.Array, *, lambd: float) -> jax.Array:
+    return jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0))

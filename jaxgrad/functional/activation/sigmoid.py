@@ -1,0 +1,160 @@
+"""Functions that saturate, and softplus: torch's gradients in tails and at kinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array, floating, floats, in_opmath
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+
+
+def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> jax.Array:
+    """A smooth ReLU, `log(1 + exp(beta x)) / beta`; the input itself above the threshold.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(softplus)(25.0), float(jax.grad(softplus)(0.0)))
+        1.0 0.5
+
+    Torch: `torch.nn.functional.softplus`.
+
+    Differs from jax in:
+        1. Where `beta * x > threshold` the gradient is 1 (`jax.nn.softplus`: 1 - exp(-x)).
+    """
+    return in_opmath(_softplus, floats(input, "softplus"), beta=beta, threshold=threshold)
+
+
+def _softplus_derivative(t: Any, _: Any, x: Any, beta: float, threshold: float) -> Any:
+    # At the threshold itself torch has the curve, and no second derivative.
+    curve = _sigmoid(jnp.where(x * beta >= threshold, threshold, x * beta))
+    return t * jnp.where(x * beta > threshold, 1, curve)
+
+
+@derivative(_softplus_derivative)
+def _softplus(x: jax.Array, *, beta: float, threshold: float) -> jax.Array:
+    return jnp.where(x * beta > threshold, x, jnp.log1p(jnp.exp(x * beta)) / beta)
+
+
+def softsign(input: jax.Array) -> jax.Array:
+    """`x / (|x| + 1)`.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(softsign)(0.0))
+        1.0
+
+    Torch: `torch.nn.functional.softsign`.
+    """
+    refuse("softsign", "bool", input)
+    from jaxgrad.functional.pointwise.sign import abs
+
+    input = array(input)
+    return floating(input) / (abs(input) + 1)
+
+
+def hardsigmoid(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
+    """A sigmoid of three straight lines, `clip(x + 3, 0, 6) / 6`.
+
+    Args:
+        input: Of any shape.
+        torch_gradient: In float64 torch's slope is the float32 nearest to 1/6, which is wrong in
+            the ninth digit. True: that one.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(hardsigmoid)(3.0), f"{jax.grad(hardsigmoid)(1.0):.4f}")
+        0.0 0.1667
+
+    Torch: `torch.nn.functional.hardsigmoid`.
+
+    Differs from jax in:
+        1. At -3, 3 and NaN the gradient is 0.
+    """
+    return in_opmath(_hardsigmoid, floats(input, "hardsigmoid"), rounded=torch_gradient)
+
+
+def _hardsigmoid_derivative(t: Any, _: Any, x: Any, rounded: bool) -> Any:
+    slope = float(np.float32(1 / 6)) if rounded else 1 / 6
+    return jnp.where((x > -3) & (x < 3), t * slope, 0)
+
+
+@derivative(_hardsigmoid_derivative)
+def _hardsigmoid(x: jax.Array, *, rounded: bool) -> jax.Array:
+    del rounded
+    return jnp.clip(x + 3, 0, 6) / 6
+
+
+def logsigmoid(input: jax.Array) -> jax.Array:
+    """The logarithm of the sigmoid.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(logsigmoid)(0.0))
+        0.5
+
+    Torch: `torch.nn.functional.logsigmoid`.
+    """
+    return in_opmath(_logsigmoid, floats(input, "logsigmoid"))
+
+
+@derivative(lambda t, _, x: t * _sigmoid(-x))
+def _logsigmoid(x: jax.Array) -> jax.Array:
+    return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
+
+
+def sigmoid(input: jax.Array) -> jax.Array:
+    """The logistic function.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(sigmoid)(0.0))
+        0.25
+
+    Torch: `torch.sigmoid`, `torch.nn.functional.sigmoid`.
+    """
+    return in_opmath(_sigmoid, array(input))
+
+
+@derivative(lambda t, _, y: t * (1 - 2 * y))  # of one term: two of an infinity make NaN
+def _slope(y: jax.Array) -> jax.Array:
+    return (1 - y) * y
+
+
+@derivative(lambda t, y, _: t * _slope(y))
+def _sigmoid(x: jax.Array) -> jax.Array:
+    return jax.lax.logistic(x)
+
+
+def tanh(input: jax.Array) -> jax.Array:
+    """The hyperbolic tangent.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(tanh)(0.0))
+        1.0
+
+    Torch: `torch.tanh`.
+
+    Differs from jax in:
+        1. The gradient is `1 - y * y`, as in torch, which cancels where y is near 1
+           (`jnp.tanh`: `(1 - y) * (1 + y)`).
+    """
+    return in_opmath(_tanh, array(input))
+
+
+@derivative(lambda t, y, _: t * (1 - y * y))
+def _tanh(x: jax.Array) -> jax.Array:
+    return _rounded_tanh(x)
+
+
+def _rounded_tanh(x: jax.Array) -> jax.Array:
+    """Within one ULP: XLA's is off by seven near 1, and the derivative is what is left to 1."""
+    if jnp.iscomplexobj(x):
+        return jnp.tanh(x)
+    small = jnp.exp(-2 * jnp.abs(x))
+    return jnp.where(jnp.abs(x) > 0.5, jnp.copysign(1 - 2 * small / (1 + small), x), jnp.tanh(x))

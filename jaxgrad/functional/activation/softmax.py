@@ -1,0 +1,167 @@
+"""Softmax and its relatives: torch's dims, dtypes and straight-through step."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, canonical_dim, in_opmath, result_type
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse_each
+from jaxgrad.functional.pointwise.exponents import neg
+
+
+Array = jax.Array
+
+
+def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
+    if dim is not None:
+        return canonical_dim(dim, ndim)
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated in torch; pass dim=",
+        stacklevel=3,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
+    """Exponentials that sum to 1 along a dim.
+
+    Args:
+        input: Of any shape.
+        dim: The dim that is summed over; None is torch's old choice, with a warning.
+        dtype: Cast to this first.
+
+    Raises:
+        NotImplementedError: The input, cast, is not of real floats.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(softmax(jnp.array([1.0, 1.0]), 0))
+        [0.5 0.5]
+
+    Torch: `torch.nn.functional.softmax`.
+    """
+    input = _cast("softmax", input, dtype)
+    axis = _implicit_dim("softmax", dim, input.ndim)
+    return in_opmath(_softmax, input, axis=axis)
+
+
+def _softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
+    return y * (t - jnp.sum(y * t, axis if x.ndim else None, keepdims=True))
+
+
+@derivative(_softmax_derivative)
+def _softmax(x: jax.Array, *, axis: int) -> jax.Array:
+    if not x.size:
+        return x
+    axes = axis if x.ndim else None
+    z = jnp.exp(x - jnp.max(x, axes, keepdims=True))
+    return z / jnp.sum(z, axes, keepdims=True)
+
+
+def softmin(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
+    """The softmax of the negated input.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(softmin(jnp.array([1.0, 1.0]), 0))
+        [0.5 0.5]
+
+    Torch: `torch.nn.functional.softmin`.
+    """
+    input = neg(array(input))
+    return softmax(input, _implicit_dim("softmin", dim, input.ndim), dtype=dtype)
+
+
+def log_softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
+    """The logarithm of the softmax along a dim.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(log_softmax(jnp.array([0.0, 0.0]), 0).round(4))
+        [-0.6931 -0.6931]
+
+    Torch: `torch.nn.functional.log_softmax`.
+    """
+    input = _cast("log_softmax", input, dtype)
+    axis = _implicit_dim("log_softmax", dim, input.ndim)
+    return in_opmath(_log_softmax, input, axis=axis)
+
+
+def _log_softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
+    return t - jnp.sum(jnp.exp(y) * t, axis if x.ndim else None, keepdims=True)
+
+
+@derivative(_log_softmax_derivative)
+def _log_softmax(x: jax.Array, *, axis: int) -> jax.Array:
+    if not x.size:
+        return x
+    axes = axis if x.ndim else None
+    shifted = x - jnp.max(x, axes, keepdims=True)
+    return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axes, keepdims=True))
+
+
+def _cast(name: str, input: Any, dtype: Any) -> jax.Array:
+    input = array(input)
+    if dtype is not None:
+        input = input.astype(dtype)
+    if not jnp.issubdtype(result_type(input), jnp.floating):
+        raise NotImplementedError(
+            f'"{name}_lastdim_kernel_impl" not implemented for {input.dtype}; cast to a float, '
+            "or pass dtype="
+        )
+    return input
+
+
+def gumbel_softmax(
+    logits: Array,
+    tau: float = 1,
+    hard: bool = False,
+    eps: float = 1e-10,
+    dim: int = -1,
+    *,
+    key: Array | None = None,
+    noise: Array | None = None,
+) -> Array:
+    """A random choice with a gradient: the softmax of logits with Gumbel noise.
+
+    Args:
+        logits: Of any shape.
+        tau: The temperature.
+        hard: Whether the result is one-hot, with the gradient of the soft one.
+        eps: Not looked at, as in torch.
+        dim: Along which to choose.
+        key: A key of `jax.random`.
+        noise: Instead of a key: the noise, of the shape of the logits.
+
+    Raises:
+        TypeError: There is neither a key nor noise, or there are both.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(gumbel_softmax(jnp.array([0.0, 1.0]), hard=True, noise=jnp.zeros(2)))
+        [0. 1.]
+
+    Torch: `torch.nn.functional.gumbel_softmax`.
+    """
+    refuse_each("gumbel_softmax", "bool", logits, noise)
+    del eps
+    logits = array(logits, "logits")
+    if (key is None) == (noise is None):
+        raise TypeError("gumbel_softmax needs either key= of jax.random or noise=")
+    if key is not None:
+        noise = jax.random.gumbel(key, logits.shape, logits.dtype)
+    noisy = (logits + array(noise, "noise")) / tau
+    soft = softmax(noisy, dim)
+    if not hard:
+        return soft
+    axis = canonical_dim(dim, logits.ndim)
+    chosen = jnp.argmax(jax.lax.stop_gradient(soft), axis, keepdims=True) if logits.ndim else 0
+    places = jnp.arange(logits.shape[axis] if logits.ndim else 1)
+    places = places.reshape(-1, *[1] * (logits.ndim - axis - 1)) if logits.ndim else 0
+    one_hot = (places == chosen) * jnp.ones_like(soft)
+    return one_hot - jax.lax.stop_gradient(soft) + soft

@@ -1,0 +1,103 @@
+"""Log-probabilities and divergences of `torch.distributions`, as functions."""
+
+from jaxgrad.functional.distributions.circular import von_mises_log_prob as von_mises_log_prob
+from jaxgrad.functional.distributions.discrete import bernoulli_log_prob as bernoulli_log_prob
+from jaxgrad.functional.distributions.discrete import binomial_log_prob as binomial_log_prob
+from jaxgrad.functional.distributions.discrete import categorical_log_prob as categorical_log_prob
+from jaxgrad.functional.distributions.discrete import geometric_log_prob as geometric_log_prob
+from jaxgrad.functional.distributions.discrete import multinomial_log_prob as multinomial_log_prob
+from jaxgrad.functional.distributions.discrete import (
+    negative_binomial_log_prob as negative_binomial_log_prob,
+)
+from jaxgrad.functional.distributions.discrete import poisson_log_prob as poisson_log_prob
+from jaxgrad.functional.distributions.gamma_beta import beta_log_prob as beta_log_prob
+from jaxgrad.functional.distributions.gamma_beta import dirichlet_log_prob as dirichlet_log_prob
+from jaxgrad.functional.distributions.gamma_beta import exponential_log_prob as exponential_log_prob
+from jaxgrad.functional.distributions.gamma_beta import gamma_log_prob as gamma_log_prob
+from jaxgrad.functional.distributions.kl_divergence import (
+    bernoulli_kl_divergence as bernoulli_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import beta_kl_divergence as beta_kl_divergence
+from jaxgrad.functional.distributions.kl_divergence import (
+    categorical_kl_divergence as categorical_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    cauchy_kl_divergence as cauchy_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    dirichlet_kl_divergence as dirichlet_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    exponential_kl_divergence as exponential_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    gamma_kl_divergence as gamma_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    geometric_kl_divergence as geometric_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    gumbel_kl_divergence as gumbel_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    laplace_kl_divergence as laplace_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    multivariate_normal_kl_divergence as multivariate_normal_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    normal_kl_divergence as normal_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    poisson_kl_divergence as poisson_kl_divergence,
+)
+from jaxgrad.functional.distributions.kl_divergence import (
+    uniform_kl_divergence as uniform_kl_divergence,
+)
+from jaxgrad.functional.distributions.matrix import lkj_cholesky_log_prob as lkj_cholesky_log_prob
+from jaxgrad.functional.distributions.matrix import (
+    low_rank_multivariate_normal_log_prob as low_rank_multivariate_normal_log_prob,
+)
+from jaxgrad.functional.distributions.matrix import wishart_log_prob as wishart_log_prob
+from jaxgrad.functional.distributions.positive_half_line import chi2_log_prob as chi2_log_prob
+from jaxgrad.functional.distributions.positive_half_line import (
+    fisher_snedecor_log_prob as fisher_snedecor_log_prob,
+)
+from jaxgrad.functional.distributions.positive_half_line import (
+    generalized_pareto_log_prob as generalized_pareto_log_prob,
+)
+from jaxgrad.functional.distributions.positive_half_line import (
+    inverse_gamma_log_prob as inverse_gamma_log_prob,
+)
+from jaxgrad.functional.distributions.positive_half_line import pareto_log_prob as pareto_log_prob
+from jaxgrad.functional.distributions.positive_half_line import weibull_log_prob as weibull_log_prob
+from jaxgrad.functional.distributions.real_line import cauchy_log_prob as cauchy_log_prob
+from jaxgrad.functional.distributions.real_line import gumbel_log_prob as gumbel_log_prob
+from jaxgrad.functional.distributions.real_line import half_cauchy_log_prob as half_cauchy_log_prob
+from jaxgrad.functional.distributions.real_line import half_normal_log_prob as half_normal_log_prob
+from jaxgrad.functional.distributions.real_line import laplace_log_prob as laplace_log_prob
+from jaxgrad.functional.distributions.real_line import log_normal_log_prob as log_normal_log_prob
+from jaxgrad.functional.distributions.real_line import (
+    multivariate_normal_log_prob as multivariate_normal_log_prob,
+)
+from jaxgrad.functional.distributions.real_line import normal_log_prob as normal_log_prob
+from jaxgrad.functional.distributions.real_line import student_t_log_prob as student_t_log_prob
+from jaxgrad.functional.distributions.real_line import uniform_log_prob as uniform_log_prob
+from jaxgrad.functional.distributions.unit_interval import (
+    continuous_bernoulli_log_prob as continuous_bernoulli_log_prob,
+)
+from jaxgrad.functional.distributions.unit_interval import (
+    kumaraswamy_log_prob as kumaraswamy_log_prob,
+)
+from jaxgrad.functional.distributions.unit_interval import (
+    logistic_normal_log_prob as logistic_normal_log_prob,
+)
+from jaxgrad.functional.distributions.unit_interval import (
+    one_hot_categorical_log_prob as one_hot_categorical_log_prob,
+)
+from jaxgrad.functional.distributions.unit_interval import (
+    relaxed_bernoulli_log_prob as relaxed_bernoulli_log_prob,
+)
+from jaxgrad.functional.distributions.unit_interval import (
+    relaxed_one_hot_categorical_log_prob as relaxed_one_hot_categorical_log_prob,
+)

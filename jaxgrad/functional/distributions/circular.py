@@ -1,0 +1,53 @@
+"""The log-probability of an angle, with the polynomials that torch has for Bessel's function."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array
+from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional.distributions._parameters import _floats
+from jaxgrad.functional.distributions.real_line import Value
+from jaxgrad.functional.pointwise.exp_log import log
+from jaxgrad.functional.pointwise.trigonometric import cos
+
+
+# Abramowitz and Stegun 9.8.1 and 9.8.2, as torch rounds them; the largest power first.
+_SMALL = (0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0)
+_LARGE = (
+    0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565, 0.00225319,
+    0.01328592, 0.39894228,
+)  # fmt: skip
+
+
+def von_mises_log_prob(value: jax.Array, loc: Value, concentration: Value) -> jax.Array:
+    """The logarithm of von Mises' density at an angle.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{von_mises_log_prob(jnp.array(0.0), 0.0, 1.0):.4f}")
+        -1.0738
+
+    Torch: `torch.distributions.VonMises`.
+    """
+    refuse_each("von_mises_log_prob", "bool", value, loc, concentration)
+    refuse("von_mises_log_prob", "complex", concentration)
+    x, loc, k = _floats(array(value, "value"), loc, concentration)
+    return k * cos(x - loc) - math.log(2 * math.pi) - _log_i0(k)
+
+
+def _log_i0(x: jax.Array) -> jax.Array:
+    small = x / 3.75
+    small = log(_polynomial(small * small, _SMALL))
+    large = x - 0.5 * log(x) + log(_polynomial(3.75 / x, _LARGE))
+    return jnp.where(x < 3.75, small, large)
+
+
+def _polynomial(y: jax.Array, factors: tuple[float, ...]) -> jax.Array:
+    result = jnp.full_like(y, factors[0])
+    for factor in factors[1:]:
+        result = factor + y * result
+    return result

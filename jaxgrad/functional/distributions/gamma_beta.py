@@ -1,0 +1,85 @@
+"""Log-probabilities of the gamma family: torch's formulas, and so its edges.
+
+Nothing is checked, and arguments broadcast, as in `log_probs`.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array
+from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional.distributions._parameters import _expanded, _floats, _given, _in_dtype_of
+from jaxgrad.functional.pointwise.exp_log import log
+from jaxgrad.functional.pointwise.gamma import lgamma
+from jaxgrad.functional.pointwise.two_argument import xlogy
+
+
+Array = jax.Array
+Value = jax.Array | float
+
+
+def exponential_log_prob(value: Array, rate: Value) -> Array:
+    """The logarithm of the exponential density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{exponential_log_prob(jnp.array(1.0), 1.0):.4f}")
+        -1.0000
+
+    Torch: `torch.distributions.Exponential`.
+    """
+    refuse("exponential_log_prob", "bool", value, rate)
+    x, rate = _floats(array(value, "value"), rate)
+    return log(rate) - rate * x
+
+
+def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
+    """The logarithm of the gamma density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{gamma_log_prob(jnp.array(1.0), 1.0, 1.0):.4f}")
+        -1.0000
+
+    Torch: `torch.distributions.Gamma`.
+    """
+    refuse_each("gamma_log_prob", "bool", concentration, rate)
+    x = _in_dtype_of(value, concentration, rate)
+    x, a, rate = _given(x, concentration, rate)
+    return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
+
+
+def beta_log_prob(value: Array, concentration1: Value, concentration0: Value) -> Array:
+    """The logarithm of the beta density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{beta_log_prob(jnp.array(0.5), 2.0, 2.0):.4f}")
+        0.4055
+
+    Torch: `torch.distributions.Beta`.
+    """
+    refuse("beta_log_prob", "bool", value)
+    x, a, b = _floats(array(value, "value"), concentration1, concentration0)
+    return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack(_expanded(a, b), -1))
+
+
+def dirichlet_log_prob(value: Array, concentration: Array) -> Array:
+    """The logarithm of Dirichlet's density at a value.
+
+    Args:
+        value: `(*, n)`.
+        concentration: `(*, n)`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{dirichlet_log_prob(jnp.array([0.5, 0.5]), jnp.array([2.0, 2.0])):.4f}")
+        0.4055
+
+    Torch: `torch.distributions.Dirichlet`.
+    """
+    refuse("dirichlet_log_prob", "bool", concentration)
+    x, a = _floats(array(value, "value"), array(concentration, "concentration"))
+    return jnp.sum(xlogy(a - 1, x), -1) + lgamma(jnp.sum(a, -1)) - jnp.sum(lgamma(a), -1)

@@ -1,0 +1,127 @@
+"""Log-probabilities of matrices, and of vectors by the factors of their covariance."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, is_array
+from jaxgrad.functional._core.dtypes import one_dtype, refuse, refuse_each
+from jaxgrad.functional.distributions._parameters import _floats
+from jaxgrad.functional.distributions.real_line import Value, _factor, _half_log_det, _mahalanobis
+from jaxgrad.functional.linalg.cholesky import cholesky, cholesky_solve
+from jaxgrad.functional.linalg.det import slogdet
+from jaxgrad.functional.pointwise.exp_log import log
+from jaxgrad.functional.pointwise.gamma import lgamma, mvlgamma
+from jaxgrad.functional.pointwise.powers import pow
+
+
+Array = jax.Array
+
+
+def low_rank_multivariate_normal_log_prob(
+    value: Array, loc: Array, cov_factor: Array, cov_diag: Array
+) -> Array:
+    """The logarithm of the normal density with the covariance `W @ W.T + diag(d)`.
+
+    Args:
+        value: `(*, n)`.
+        loc: `(*, n)`.
+        cov_factor: W, `(*, n, k)`.
+        cov_diag: d, `(*, n)`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x, W = jnp.zeros(2), jnp.zeros((2, 1))
+        >>> print(f"{low_rank_multivariate_normal_log_prob(x, x, W, jnp.ones(2)):.4f}")
+        -1.8379
+
+    Torch: `torch.distributions.LowRankMultivariateNormal`.
+    """
+    refuse_each("low_rank_multivariate_normal_log_prob", "bool", value, loc)
+    ratio = array(cov_factor, "cov_factor") / array(cov_diag, "cov_diag")[..., None]
+    one_dtype("low_rank_multivariate_normal_log_prob", cov_factor=cov_factor, ratio=ratio)
+    x, loc, W, d = _floats(
+        array(value, "value"), array(loc, "loc"), array(cov_factor, "cov_factor"),
+        array(cov_diag, "cov_diag"), elementwise=False,
+    )  # fmt: skip
+    x, scaled = x - loc, jnp.swapaxes(W, -1, -2) / d[..., None, :]
+    one_dtype("low_rank_multivariate_normal_log_prob", cov_factor=W, difference=x)
+    factor = cholesky(scaled @ W + jnp.eye(W.shape[-1], dtype=W.dtype))
+    distance = jnp.sum(pow(x, 2) / d, -1)
+    distance = distance - _mahalanobis(factor, jnp.matmul(scaled, x[..., None])[..., 0])
+    log_det = 2 * _half_log_det(factor) + jnp.sum(log(d), -1)
+    return -0.5 * (W.shape[-2] * math.log(2 * math.pi) + log_det + distance)
+
+
+def wishart_log_prob(
+    value: Array,
+    df: Value,
+    covariance_matrix: Array | None = None,
+    scale_tril: Array | None = None,
+    *,
+    torch_gradient: bool = False,
+) -> Array:
+    """The logarithm of Wishart's density at a covariance.
+
+    Args:
+        value: `(*, n, n)`, positive-definite.
+        df: Degrees of freedom, more than `n - 1`.
+        covariance_matrix: `(*, n, n)`, of which the lower triangle is read.
+        scale_tril: Or its Cholesky factor.
+        torch_gradient: torch's gradient fills the factor's other triangle, by which there is none.
+            True: so does this one.
+
+    Raises:
+        TypeError: There are both or neither of the covariance and its factor.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{wishart_log_prob(jnp.eye(1), 1.0, jnp.eye(1)):.4f}")
+        -1.4189
+
+    Torch: `torch.distributions.Wishart`.
+    """
+    refuse("wishart_log_prob", "bool", df)
+    factor = _factor("wishart_log_prob", covariance_matrix, scale_tril)
+    one_dtype("wishart_log_prob", value=value, factor=factor)
+    refuse("wishart_log_prob", "integer", value)
+    x, df, factor = _floats(array(value, "value"), df, factor, elementwise=False)
+    n = factor.shape[-1]
+    solved = cholesky_solve(x, factor, torch_gradient=torch_gradient)
+    return (
+        -df * (n * math.log(2) / 2 + _half_log_det(factor))
+        - mvlgamma(df / 2, n)
+        + (df - n - 1) / 2 * slogdet(x).logabsdet
+        - jnp.trace(solved, axis1=-2, axis2=-1) / 2
+    )
+
+
+def lkj_cholesky_log_prob(value: Array, concentration: Value = 1.0) -> Array:
+    """The logarithm of the LKJ density at the Cholesky factor of a correlation matrix.
+
+    Args:
+        value: `(*, n, n)`, lower triangular with rows of norm 1.
+        concentration: 1: uniform over correlation matrices.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{lkj_cholesky_log_prob(jnp.eye(2)):.4f}")
+        -0.6931
+
+    Torch: `torch.distributions.LKJCholesky`.
+    """
+    refuse("lkj_cholesky_log_prob", "bool", concentration)
+    # torch adds a dim to the concentration: it takes part in the dtype of the result.
+    column = jnp.asarray(concentration)[..., None] if is_array(concentration) else concentration
+    x, a = _floats(array(value, "value"), column, elementwise=False)
+    a = jnp.atleast_1d(a)
+    n = x.shape[-1]
+    diagonal = jnp.diagonal(x, axis1=-2, axis2=-1)[..., 1:]
+    order = 2 * (a - 1) + n - jnp.arange(2, n + 1)
+    density = jnp.sum(order * log(diagonal), -1)
+    alpha = a[..., 0] + 0.5 * (n - 1)
+    constant = 0.5 * (n - 1) * math.log(math.pi) + mvlgamma(alpha - 0.5, n - 1)
+    return density - (constant - lgamma(alpha) * (n - 1))

@@ -1,0 +1,218 @@
+"""Log-probabilities of real values: torch's formulas, and so its edges.
+
+Nothing checks that a value is in the support, or a parameter in its domain, as with torch's
+`validate_args=False`. Arguments broadcast; parameters may be numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array
+from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional.distributions._parameters import _floats, _given, _in_dtype_of, _one
+from jaxgrad.functional.linalg.cholesky import cholesky
+from jaxgrad.functional.linalg.solve import solve_triangular
+from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
+from jaxgrad.functional.pointwise.gamma import lgamma
+from jaxgrad.functional.pointwise.powers import pow
+from jaxgrad.functional.pointwise.sign import abs
+
+
+Array = jax.Array
+Value = jax.Array | float
+
+
+def normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+    """The logarithm of the normal density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{normal_log_prob(jnp.array(0.0), 0.0, 1.0):.4f}")
+        -0.9189
+
+    Torch: `torch.distributions.Normal`.
+    """
+    refuse_each("normal_log_prob", "bool", value, loc)
+    x, loc, scale = _given(value, loc, scale)
+    return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
+
+
+def log_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+    """The logarithm of the log-normal density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{log_normal_log_prob(jnp.array(1.0), 0.0, 1.0):.4f}")
+        -0.9189
+
+    Torch: `torch.distributions.LogNormal`.
+    """
+    refuse("log_normal_log_prob", "bool", loc)
+    x, loc, scale = _floats(array(value, "value"), loc, scale)
+    x = log(x)
+    return normal_log_prob(x, loc, scale) - x
+
+
+def laplace_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+    """The logarithm of Laplace's density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{laplace_log_prob(jnp.array(0.0), 0.0, 1.0):.4f}")
+        -0.6931
+
+    Torch: `torch.distributions.Laplace`.
+    """
+    refuse_each("laplace_log_prob", "bool", value, loc)
+    x, loc, scale = _given(value, loc, scale)
+    return -log(2 * scale) - abs(x - loc) / scale
+
+
+def cauchy_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+    """The logarithm of Cauchy's density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{cauchy_log_prob(jnp.array(0.0), 0.0, 1.0):.4f}")
+        -1.1447
+
+    Torch: `torch.distributions.Cauchy`.
+    """
+    refuse_each("cauchy_log_prob", "bool", value, loc)
+    x, loc, scale = _given(value, loc, scale)
+    return -math.log(math.pi) - log(scale) - log1p(pow((x - loc) / scale, 2))
+
+
+def student_t_log_prob(value: Array, df: Value, loc: Value = 0.0, scale: Value = 1.0) -> Array:
+    """The logarithm of Student's density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{student_t_log_prob(jnp.array(0.0), 1.0):.4f}")
+        -1.1447
+
+    Torch: `torch.distributions.StudentT`.
+    """
+    refuse_each("student_t_log_prob", "bool", value, loc)
+    x, df, loc, scale = _given(value, df, loc, scale)
+    y = (x - loc) / scale
+    constant = log(scale) + 0.5 * log(df) + 0.5 * math.log(math.pi)
+    constant = constant + lgamma(0.5 * df) - lgamma(0.5 * (df + 1))
+    return -0.5 * (df + 1) * log1p(pow(y, 2) / df) - constant
+
+
+def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+    """The logarithm of Gumbel's density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{gumbel_log_prob(jnp.array(0.0), 0.0, 1.0):.4f}")
+        -1.0000
+
+    Torch: `torch.distributions.Gumbel`.
+    """
+    refuse_each("gumbel_log_prob", "bool", value, scale)
+    refuse("gumbel_log_prob", "bool integer", loc)
+    x, loc, scale = _given(value, loc, scale)
+    y = (loc - x) / scale
+    return (y - exp(y)) - log(scale)
+
+
+def half_normal_log_prob(value: Array, scale: Value) -> Array:
+    """The logarithm of the half-normal density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{half_normal_log_prob(jnp.array(0.0), 1.0):.4f}")
+        -0.2258
+
+    Torch: `torch.distributions.HalfNormal`.
+    """
+    refuse_each("half_normal_log_prob", "bool", value, scale)
+    refuse("half_normal_log_prob", "complex", value)
+    x, scale = _floats(array(value, "value"), scale)
+    return jnp.where(x >= 0, normal_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
+
+
+def half_cauchy_log_prob(value: Array, scale: Value) -> Array:
+    """The logarithm of the half-Cauchy density at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{half_cauchy_log_prob(jnp.array(0.0), 1.0):.4f}")
+        -0.4516
+
+    Torch: `torch.distributions.HalfCauchy`.
+    """
+    refuse("half_cauchy_log_prob", "bool", scale)
+    refuse("half_cauchy_log_prob", "complex", scale)
+    x, scale = _floats(_in_dtype_of(value, scale), scale)
+    return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
+
+
+def uniform_log_prob(value: Array, low: Value, high: Value) -> Array:
+    """The logarithm of the uniform density at a value in `[low, high)`, -inf outside.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{uniform_log_prob(jnp.array(0.5), 0.0, 2.0):.4f}")
+        -0.6931
+
+    Torch: `torch.distributions.Uniform`.
+    """
+    refuse_each("uniform_log_prob", "bool", low, high)
+    refuse("uniform_log_prob", "complex", value, low, high)
+    x, low, high = _floats(array(value, "value"), low, high)
+    return jnp.where((low <= x) & (high > x), 0, -jnp.inf) - log(high - low)
+
+
+def multivariate_normal_log_prob(
+    value: Array,
+    loc: Array,
+    covariance_matrix: Array | None = None,
+    scale_tril: Array | None = None,
+) -> Array:
+    """The logarithm of the normal density at a value of several dims.
+
+    Args:
+        value: `(*, n)`.
+        loc: `(*, n)`.
+        covariance_matrix: `(*, n, n)`, of which the lower triangle is read.
+        scale_tril: Or its Cholesky factor.
+
+    Raises:
+        TypeError: There are both or neither of the covariance and its factor.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{multivariate_normal_log_prob(jnp.zeros(2), jnp.zeros(2), jnp.eye(2)):.4f}")
+        -1.8379
+
+    Torch: `torch.distributions.MultivariateNormal`.
+    """
+    refuse_each("multivariate_normal_log_prob", "bool", value, loc)
+    factor = _factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
+    refuse("multivariate_normal_log_prob", "bool integer", factor)
+    x, loc, factor = _floats(array(value, "value"), array(loc, "loc"), factor, elementwise=False)
+    distance = _mahalanobis(factor, x - loc)
+    return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - _half_log_det(factor)
+
+
+def _factor(name: str, covariance: Any, factor: Any) -> Array:
+    _one(name, covariance, factor, "covariance_matrix and scale_tril")
+    if factor is not None:
+        return array(factor, "scale_tril")
+    return cholesky(array(covariance, "covariance_matrix"))
+
+
+def _mahalanobis(factor: Array, x: Array) -> Array:
+    return jnp.sum(pow(solve_triangular(factor, x[..., None], upper=False)[..., 0], 2), -1)
+
+
+def _half_log_det(factor: Array) -> Array:
+    return jnp.sum(log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)

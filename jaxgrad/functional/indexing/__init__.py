@@ -1,0 +1,1 @@
+"""Reading, writing, ordering and rearranging elements."""

@@ -1,0 +1,161 @@
+"""Reading at indices, and what writing shares: torch's errors.
+
+An index that is out of range raises; under `jit` it cannot, and is what JAX makes of it, unless
+the function is under `checkify`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array, canonical_dim, require
+
+
+Array = jax.Array
+Places = tuple[Any, ...]
+
+
+def gather(input: Array, dim: int, index: Array) -> Array:
+    """The elements at indices along a dim: `out[i][j] = input[i][index[i][j]]` for dim 1.
+
+    Args:
+        input: Of any shape.
+        dim: The dim of the indices.
+        index: With as many dims; no other dim is larger than the input's.
+
+    Raises:
+        RuntimeError: An index is out of range or negative, or the shapes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(gather(jnp.array([[1.0, 2.0]]), 1, jnp.array([[1, 1]])))
+        [[2. 2.]]
+
+    Torch: `torch.gather`.
+
+    Differs from jax in:
+        1. An index that is out of range is an error (`jnp.take_along_axis`: NaN or clamped).
+    """
+    input, index = array(input), array(index, "index")
+    dim = canonical_dim(dim, input.ndim)
+    x, at = jnp.atleast_1d(input), jnp.atleast_1d(index)
+    _check_shape("self", x, at, dim)
+    _in_range(at, x.shape[dim], RuntimeError, dim)
+    found = x[_mesh(at, dim)]
+    return found.reshape(index.shape)
+
+
+def take(input: Array, index: Array) -> Array:
+    """The elements at indices into the flattened input; a negative one counts from the end.
+
+    Raises:
+        IndexError: An index is out of range.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(take(jnp.array([[1.0, 2.0]]), jnp.array([-1])))
+        [2.]
+
+    Torch: `torch.take`.
+    """
+    input, index = array(input), array(index, "index")
+    _from_either_end(index, input.size, IndexError)
+    return input.reshape(-1)[index]
+
+
+def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
+    """As `gather`, broadcast; without a dim of the flattened input.
+
+    Raises:
+        RuntimeError: An index is out of range, or the dims do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(take_along_dim(jnp.array([[3.0, 1.0]]), jnp.array([[1, 0]]), 1))
+        [[1. 3.]]
+
+    Torch: `torch.take_along_dim`.
+    """
+    input, indices = array(input), array(indices, "indices")
+    if dim is None:
+        input, indices, dim = input.reshape(-1), indices.reshape(-1), 0
+    if input.ndim != indices.ndim:
+        raise RuntimeError(
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, "
+            f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
+        )
+    dim = canonical_dim(dim, input.ndim)
+    _from_either_end(indices, input.shape[dim], RuntimeError)
+    return jnp.take_along_axis(input, indices, dim)
+
+
+def index_select(input: Array, dim: int, index: Array) -> Array:
+    """The slices at indices along a dim.
+
+    Raises:
+        RuntimeError: An index is out of range or negative.
+        IndexError: The index has several dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(index_select(jnp.array([[1.0, 2.0]]), 1, jnp.array([1, 1])))
+        [[2. 2.]]
+
+    Torch: `torch.index_select`.
+    """
+    input, index = array(input), array(index, "index")
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_select(): Index is supposed to be a vector, its shape is {list(index.shape)}"
+        )
+    dim = canonical_dim(dim, input.ndim)
+    if not input.ndim:
+        if index.size != 1:
+            raise RuntimeError(
+                f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
+            )
+        return index_select(input[None], 0, index)[0]
+    _in_range(index, input.shape[dim], RuntimeError, dim)
+    return jnp.take(input, index.reshape(-1), dim)
+
+
+def _mesh(index: Array, dim: int) -> Places:
+    """The index along its dim, and each element's own place along the others."""
+    return tuple(
+        index if d == dim else np.arange(n).reshape(-1, *[1] * (index.ndim - d - 1))
+        for d, n in enumerate(index.shape)
+    )
+
+
+def _check_shape(name: str, x: Array, at: Array, dim: int) -> None:
+    if not jnp.issubdtype(at.dtype, jnp.integer):
+        raise RuntimeError(f"Expected dtype int32/int64 for index, but got {at.dtype}")
+    if at.ndim != x.ndim:
+        raise RuntimeError(
+            "Index tensor must have the same number of dimensions as input tensor (self tensor): "
+            f"{at.ndim} and {x.ndim}"
+        )
+    for d, (a, b) in enumerate(zip(at.shape, x.shape, strict=True)):
+        if d != dim and a > b:
+            raise RuntimeError(
+                f"Size does not match at dimension {d} expected index {list(at.shape)} to be no "
+                f"larger than {name} {list(x.shape)} apart from dimension {dim}"
+            )
+
+
+def _in_range(index: Array, n: int, error: type[Exception], dim: int) -> None:
+    require(
+        jnp.all((index >= 0) & (index < n)),
+        error(f"an index is out of bounds for dimension {dim} with size {n}"),
+    )
+
+
+def _from_either_end(index: Array, n: int, error: type[Exception]) -> None:
+    require(
+        jnp.all((index >= -n) & (index < n)),
+        error(f"an index is out of range: out of bounds for {n} elements"),
+    )

@@ -1,0 +1,114 @@
+"""Writing slices at the indices of a dim: torch's gradients for what is written twice.
+
+An index that is out of range raises, as `indexing` says.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, canonical_dim, exact
+from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional.indexing.gather import _from_either_end, _in_range, _mesh
+from jaxgrad.functional.indexing.scatter import _added, _written
+
+
+Array = jax.Array
+
+
+def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: float = 1) -> Array:
+    """The input with slices added at indices, each as often as it is named.
+
+    Raises:
+        RuntimeError: An index is out of range or negative (IndexError for a vector), or shapes or
+            dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(index_add(jnp.zeros(2), 0, jnp.array([1, 1]), jnp.array([2.0, 3.0])))
+        [0. 5.]
+
+    Torch: `torch.index_add`.
+    """
+    input, source = array(input), array(source, "source")
+    at, dim = _slices("index_add_", input, dim, index, source, RuntimeError)
+    _in_range(at, input.shape[dim], RuntimeError if input.ndim > 1 else IndexError, dim)
+
+    def added(x: Array, y: Array) -> Array:
+        y = y if alpha == 1 else y * jnp.asarray(alpha, y.dtype)
+        return _added(x, y, places=_mesh(at, dim))
+
+    return exact(added, input, source)
+
+
+def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
+    """The input with slices written at indices; of several for one the last is written.
+
+    Raises:
+        IndexError: An index is out of range or negative, or there are more or less of them.
+        RuntimeError: The dtypes differ.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(index_copy(jnp.zeros(2), 0, jnp.array([1]), jnp.array([2.0])))
+        [0. 2.]
+
+    Torch: `torch.index_copy`.
+
+    Differs from jax in:
+        1. Each of several slices for one index has the gradient (`.at[].set`: the last alone).
+    """
+    input, source = array(input), array(source, "source")
+    at, dim = _slices("index_copy_", input, dim, index, source, IndexError)
+    _in_range(at, input.shape[dim], IndexError, dim)
+    return _written(input, source, places=_mesh(at, dim))
+
+
+def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Array:
+    """The input with one value in the slices at indices.
+
+    Raises:
+        IndexError: An index is out of range.
+        RuntimeError: The value has dims, or is complex and the input is not.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(index_fill(jnp.zeros(2), 0, jnp.array([1]), 3.0))
+        [0. 3.]
+
+    Torch: `torch.index_fill`.
+    """
+    input, index = array(input), array(index, "index")
+    if jnp.ndim(value):
+        raise RuntimeError(
+            "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{jnp.ndim(value)} dimension(s)."
+        )
+    if jnp.iscomplexobj(value) and not jnp.iscomplexobj(input):
+        raise RuntimeError(
+            f"index_fill_(): Converting complex Scalar to non-complex type is not supported: the "
+            f"input is {input.dtype}"
+        )
+    dim = canonical_dim(dim, input.ndim)
+    n = input.shape[dim]
+    _from_either_end(index, n, IndexError)
+    chosen = jnp.zeros(n, bool).at[index.reshape(-1)].set(True)
+    chosen = chosen.reshape(-1, *[1] * (input.ndim - dim - 1))
+    return jnp.where(chosen, jnp.asarray(value, input.dtype), input)
+
+
+def _slices(
+    name: str, input: Array, dim: int, index: Array, source: Array, error: type[Exception]
+) -> tuple[Array, int]:
+    """The index of each element of the source, from one for each slice."""
+    index = array(index, "index").reshape(-1)
+    one_dtype(name, input=input, source=source)
+    dim = canonical_dim(dim, input.ndim)
+    if index.size != source.shape[dim]:
+        raise error(
+            f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
+            f"({source.shape[dim]}), for dim: {dim}"
+        )
+    index = index.reshape(-1, *[1] * (source.ndim - dim - 1))
+    return jnp.broadcast_to(index, source.shape), dim

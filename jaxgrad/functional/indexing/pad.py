@@ -1,0 +1,89 @@
+"""Padding: torch's order of the dims, and its borders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array
+from jaxgrad.functional._core.dtypes import refuse
+
+
+Array = jax.Array
+
+
+def pad(
+    input: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Array:
+    """More elements at the ends of the last dims; less where a number is negative.
+
+    Args:
+        input: For modes other than "constant" `(N, C, ...)` or `(C, ...)`.
+        pad: Before and after the last dim, then those of the dim before it, and so on.
+        mode: "constant", "reflect", "replicate" or "circular".
+        value: Of the constant; None: 0.
+
+    Raises:
+        RuntimeError: There are too many numbers, the padding is too large for the mode, or there
+            is a value with a mode other than "constant".
+        NotImplementedError: The mode is not one for so many dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(pad(jnp.array([[[1.0, 2.0, 3.0]]]), (2, 1), "reflect")[0, 0])
+        [3. 2. 1. 2. 3. 2.]
+
+    Torch: `torch.nn.functional.pad`.
+    """
+    x = array(input)
+    if len(pad) % 2:
+        raise RuntimeError(f"Padding length must be divisible by 2, it is {len(pad)}")
+    if len(pad) // 2 > x.ndim:
+        raise RuntimeError(
+            "Padding length should be less than or equal to two times the input dimension but got "
+            f"padding length {len(pad)} and input of dimension {x.ndim}"
+        )
+    ends = list(zip(pad[::2], pad[1::2], strict=True))[::-1]
+    first = x.ndim - len(ends)
+    if mode == "constant":
+        for (low, high), n in zip(ends, x.shape[first:], strict=True):
+            if n + low + high < 0:
+                raise RuntimeError(
+                    f"The input size {n}, plus negative padding {low} and {high} resulted in a "
+                    "negative output size"
+                )
+        fill = jnp.asarray(0 if value is None else value, x.dtype)
+        return jax.lax.pad(x, fill, [(0, 0, 0)] * first + [(low, high, 0) for low, high in ends])
+    if mode not in ("reflect", "replicate", "circular"):
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
+    if value:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode != "circular":
+        refuse(f"pad of mode '{mode}'", "bool", x)
+    if x.ndim - len(ends) not in (1, 2) or not 1 <= len(ends) <= 3:
+        raise NotImplementedError(
+            f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: {mode} "
+            f"of {len(ends)} dims of an input of {x.ndim}"
+        )
+    for axis, (low, high) in enumerate(ends, start=first):
+        n = x.shape[axis]
+        at = np.arange(-low, n + high)
+        if mode == "reflect":
+            if max(low, high) >= n:
+                raise RuntimeError(
+                    "Argument #4: Padding size should be less than the corresponding input "
+                    f"dimension, but got: padding ({low}, {high}) at dimension {axis} of input "
+                    f"{list(x.shape)}"
+                )
+            at = n - 1 - np.abs(n - 1 - np.abs(at))
+        elif mode == "replicate":
+            at = np.clip(at, 0, n - 1)
+        elif max(low, high) > n:
+            raise RuntimeError(
+                f"Padding value causes wrapping around more than once: ({low}, {high}) of {n}"
+            )
+        x = jnp.take(x, at % n, axis)
+    return x

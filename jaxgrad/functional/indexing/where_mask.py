@@ -1,0 +1,140 @@
+"""Choosing elements by a condition or a mask, and filling the others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, broadcasting, is_floating, promoted, require
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import one_dtype
+
+
+Array = jax.Array
+Value = jax.Array | bool | float
+
+
+def where(condition: jax.Array, input: Value, other: Value) -> jax.Array:
+    """The first where the condition holds, else the second.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(where(jnp.array([True, False]), 1.0, 2.0))
+        [1. 2.]
+
+    Torch: `torch.where`.
+    """
+    condition = array(condition, "condition")
+    if condition.dtype not in (jnp.bool_, jnp.uint8):
+        raise RuntimeError(
+            f"expected condition to be a boolean tensor, but got a tensor with dtype "
+            f"{condition.dtype}"
+        )
+    with broadcasting(condition, input, other):
+        return jnp.where(condition != 0, *promoted(input, other))
+
+
+def masked_fill(input: jax.Array, mask: jax.Array, value: Value) -> jax.Array:
+    """The input, with one value where the mask is set.
+
+    Raises:
+        RuntimeError: The mask is not boolean, or the value has dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(masked_fill(jnp.array([1.0, 2.0]), jnp.array([True, False]), 0.0))
+        [0. 2.]
+
+    Torch: `torch.Tensor.masked_fill`.
+    """
+    input, mask = array(input), array(mask, "mask")
+    if mask.dtype != jnp.bool_:
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}"
+        )
+    if jnp.ndim(value):
+        raise RuntimeError(
+            "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+            f"{jnp.ndim(value)} dimension(s)."
+        )
+    with broadcasting(input, mask):
+        return jnp.where(mask, jnp.asarray(value, input.dtype), input)
+
+
+def nan_to_num(
+    input: jax.Array,
+    nan: float | None = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> jax.Array:
+    """The input with numbers for NaN and infinities, whose gradient is 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(nan_to_num(jnp.array([jnp.nan, 1.0])))
+        [0. 1.]
+
+    Torch: `torch.nan_to_num`.
+    """
+    input = array(input)
+    if not is_floating(input):
+        return input
+    return _nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+
+
+@derivative(lambda t, _, x, **__: t * jnp.where(jnp.isfinite(x), 1, 0))
+def _nan_to_num(x: jax.Array, **values: Any) -> jax.Array:
+    return jnp.nan_to_num(x, **values)
+
+
+def masked_select(input: Array, mask: Array) -> Array:
+    """The elements where the mask is set, as a vector; not under `jit`, which needs its length.
+
+    Raises:
+        RuntimeError: The mask is not boolean.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(masked_select(jnp.array([1.0, 2.0]), jnp.array([False, True])))
+        [2.]
+
+    Torch: `torch.masked_select`.
+    """
+    input, mask = array(input), array(mask, "mask")
+    if mask.dtype != jnp.bool_:
+        raise RuntimeError(f"masked_select: expected BoolTensor for mask, but got {mask.dtype}")
+    with broadcasting(input, mask):
+        input, mask = jnp.broadcast_arrays(input, mask)
+    return input[mask]
+
+
+def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
+    """The input with the source's elements, in turn, where the mask is set.
+
+    Raises:
+        RuntimeError: There are less elements than places, or the dtypes differ.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(masked_scatter(jnp.zeros(2), jnp.array([False, True]), jnp.array([5.0, 6.0])))
+        [0. 5.]
+
+    Torch: `torch.masked_scatter`.
+    """
+    input, mask, source = array(input), array(mask, "mask"), array(source, "source")
+    one_dtype("masked_scatter", input=input, source=source)
+    if mask.dtype != jnp.bool_:
+        raise RuntimeError(f"masked_scatter only supports boolean masks, but got {mask.dtype}")
+    input, mask = jnp.broadcast_arrays(input, mask)
+    require(
+        mask.sum() <= source.size,
+        RuntimeError(
+            f"masked_scatter: Number of elements of source < number of ones in mask: {source.size}"
+        ),
+    )
+    if not source.size:
+        return input
+    order = jnp.cumsum(mask.reshape(-1)).reshape(mask.shape) - 1
+    return jnp.where(mask, source.reshape(-1)[jnp.maximum(order, 0)], input)

@@ -1,0 +1,159 @@
+"""Products that are added to something: torch's shapes, and its `beta=0`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, exact
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional.linalg._products import _batches, _check_matrix_vector, _fits
+
+
+Array = jax.Array
+
+
+def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * mat1 @ mat2`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They are not matrices, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addmm(jnp.ones(1), jnp.ones((1, 2)), jnp.ones((2, 1)), beta=3))
+        [[5.]]
+
+    Torch: `torch.addmm`.
+    """
+    refuse("addmm", "bool", input, mat1, mat2)
+    one_dtype("addmm", input=input, mat1=mat1, mat2=mat2)
+    x, y = array(mat1, "mat1"), array(mat2, "mat2")
+    for name, z in (("mat1", x), ("mat2", y)):
+        if z.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {z.ndim}-D tensor")
+    _fits(x, y)
+    return _added(jnp.matmul, input, x, y, beta, alpha)
+
+
+def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * mat @ vec`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They are not a matrix and a vector, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addmv(jnp.ones(2), jnp.eye(2), jnp.array([1.0, 2.0])))
+        [2. 3.]
+
+    Torch: `torch.addmv`.
+    """
+    refuse("addmv", "bool", input, mat, vec)
+    one_dtype("addmv", input=input, mat=mat, vec=vec)
+    x, y = array(mat, "mat"), array(vec, "vec")
+    _check_matrix_vector(x, y)
+    return _added(jnp.matmul, input, x, y, beta, alpha)
+
+
+def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
+    """`beta * input + alpha * outer(vec1, vec2)`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They are not vectors.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addr(jnp.ones(2), jnp.ones(1), jnp.array([1.0, 2.0])))
+        [[2. 3.]]
+
+    Torch: `torch.addr`.
+    """
+    refuse("addr", "bool", input, vec1, vec2)
+    for name, number in {"beta": beta, "alpha": alpha}.items():
+        if isinstance(number, float):
+            refuse(f"addr of a floating-point {name}", "integer", input, vec1, vec2)
+    x, y = array(vec1, "vec1"), array(vec2, "vec2")
+    for name, z in (("vec1", x), ("vec2", y)):
+        if z.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {z.ndim}-D")
+    return _added(jnp.outer, input, x, y, beta, alpha)
+
+
+def baddbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1
+) -> Array:
+    """`beta * input + alpha * batch1 @ batch2`; where beta is 0 the input is not looked at.
+
+    Raises:
+        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(baddbmm(jnp.ones((1, 1, 1)), jnp.ones((1, 1, 2)), jnp.ones((1, 2, 1))))
+        [[[3.]]]
+
+    Torch: `torch.baddbmm`.
+    """
+    refuse("baddbmm", "bool", input, batch1, batch2)
+    one_dtype("baddbmm", input=input, batch1=batch1, batch2=batch2)
+    x, y = _batches(batch1, batch2, ("batch1", "batch2"))
+    return _added(jnp.matmul, input, x, y, beta, alpha)
+
+
+def addbmm(
+    input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1
+) -> Array:
+    """`beta * input + alpha * (batch1 @ batch2).sum(0)`; where beta is 0 without the input.
+
+    Raises:
+        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addbmm(jnp.ones((1, 1)), jnp.ones((3, 1, 2)), jnp.ones((3, 2, 1))))
+        [[7.]]
+
+    Torch: `torch.addbmm`.
+    """
+    refuse("addbmm", "bool", input, batch1, batch2)
+    one_dtype("addbmm", input=input, batch1=batch1, batch2=batch2)
+    x, y = _batches(batch1, batch2, ("batch1", "batch2"))
+    return _added(_summed, input, x, y, beta, alpha)
+
+
+def _summed(x: Array, y: Array) -> Array:
+    return jnp.einsum("bij,bjk->ik", x, y)
+
+
+# The product's gradient is 0 times the cotangent, also where that is infinite.
+@derivative(lambda t, _, __: t * 0)
+def _unread(z: Array) -> Array:
+    return jnp.zeros_like(z)
+
+
+def _added(
+    fun: Callable[..., Array], input: Any, x: Array, y: Array, beta: float, alpha: float
+) -> Array:
+    def scaled(z: Array, *inputs: Array) -> Array:
+        if alpha != 1:
+            by_blas = x.ndim == 2 or fun is _summed  # which leaves out a product times 0
+            z = _unread(z) if by_blas and not alpha else z * alpha
+        return z if not beta else inputs[0] * beta + z
+
+    shape = jax.eval_shape(fun, x, y).shape
+    input = array(input)
+    try:
+        fits = jnp.broadcast_shapes(input.shape, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise RuntimeError(
+            f"The size of input, {list(input.shape)}, must expand to that of the product, "
+            f"{list(shape)}"
+        )
+    return exact(lambda a, x, y: jnp.broadcast_to(scaled(fun(x, y), a), shape), input, x, y)

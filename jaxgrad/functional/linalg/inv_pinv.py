@@ -1,0 +1,176 @@
+"""Inverses, ranks and condition numbers of matrices: torch's cutoffs and errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import in_opmath
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional.linalg._matrices import (
+    _adjoint,
+    _mirrored,
+    _or_nan,
+    _regular,
+    matrix,
+    square,
+)
+from jaxgrad.functional.reduction.norm import matrix_norm
+
+
+Array = jax.Array
+
+
+def inv(A: Array) -> Array:
+    """The inverse of square matrices.
+
+    Raises:
+        RuntimeError: They are not square, or one is singular (not under `jit`).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(inv(jnp.eye(2) * 2))
+        [[0.5 0. ]
+         [0.  0.5]]
+
+    Torch: `torch.linalg.inv`.
+
+    Differs from jax in:
+        1. A singular matrix is an error (`jnp.linalg.inv`: NaN and inf).
+    """
+    A = square("linalg.inv", A)
+    found = in_opmath(_inv, A)
+    _regular("linalg.inv: The inversion could not be completed", A, found)
+    return found
+
+
+@derivative(lambda t, y, _: -jnp.matmul(jnp.matmul(y, t), y))
+def _inv(x: Array) -> Array:
+    return jnp.linalg.inv(x)
+
+
+def pinv(
+    A: Array,
+    rcond: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Array:
+    """The pseudo-inverse of matrices of constant rank.
+
+    Args:
+        A: `(*, m, n)`.
+        rcond: Another name for `rtol`.
+        hermitian: Only the lower triangle is read; the gradient is by the whole, as in torch.
+        atol: Singular values that are not above it are 0.
+        rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
+
+    Raises:
+        RuntimeError: There are less than two dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(pinv(jnp.array([[2.0], [0.0]])).round(4))
+        [[0.5 0. ]]
+
+    Torch: `torch.linalg.pinv`.
+    """
+    A = matrix("linalg.pinv", A)
+    rtol = rcond if rtol is None else rtol
+    if rtol is None:
+        rtol = 0.0 if atol else max(A.shape[-2:]) * float(jnp.finfo(A.dtype).eps)
+
+    def inverse(x: Array) -> Array:
+        bound = rtol
+        if atol:
+            largest = jnp.linalg.norm(_read(jax.lax.stop_gradient(x), hermitian), 2, (-2, -1))
+            bound = jnp.maximum(rtol, atol / largest)
+        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(_or_nan(x), rtol=bound)
+
+    return in_opmath(inverse, A)
+
+
+def _read(x: Array, hermitian: bool) -> Array:
+    """What LAPACK is given: the Hermitian matrix of the lower triangle, or the whole."""
+    return _or_nan(_mirrored(x) if hermitian else x)
+
+
+def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
+    """By the whole matrix, also where the inverse is that of its lower triangle: so is torch's."""
+    th, Ph = _adjoint(t), _adjoint(P)
+    one = jnp.eye(x.shape[-1], dtype=x.dtype)
+    return -P @ t @ P + P @ Ph @ th @ (one - x @ P) + (one - P @ x) @ th @ Ph @ P
+
+
+@derivative(_pinv_derivative, None)
+def _of_lower(x: Array, bound: Any) -> Array:
+    return jnp.linalg.pinv(_read(x, True), rtol=bound)
+
+
+def cond(A: Array, p: Any = None) -> Array:
+    """The condition number: a norm of matrices times that of their inverses.
+
+    Args:
+        A: `(*, m, n)`.
+        p: As `ord` of `matrix_norm`; None is 2. Other than 2 and -2 for square ones.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{cond(jnp.diag(jnp.array([4.0, 2.0]))):.4f}")
+        2.0000
+
+    Torch: `torch.linalg.cond`.
+    """
+    A = matrix("linalg.cond", A)
+    if p is None or p in (2, -2):
+
+        def ratio(x: Array) -> Array:
+            s = jnp.linalg.svd(x, compute_uv=False)
+            return _ratio(s, above=-1 if p == -2 else 0)
+
+        return in_opmath(lambda x: ratio(_or_nan(x)), A)
+    return matrix_norm(A, p) * matrix_norm(inv(square("linalg.cond", A)), p)
+
+
+@derivative(lambda t, r, s, *, above: (t[..., above] - t[..., -1 - above] * r) / s[..., -1 - above])
+def _ratio(s: Array, *, above: int) -> Array:
+    """The first by the last, or the last (`above=-1`) by the first."""
+    return s[..., above] / s[..., -1 - above]
+
+
+def matrix_rank(
+    A: Array,
+    tol: float | None = None,
+    hermitian: bool = False,
+    *,
+    atol: float | None = None,
+    rtol: float | None = None,
+) -> Array:
+    """How many singular values are not 0; no gradient.
+
+    Args:
+        A: `(*, m, n)`.
+        tol: Another name for `atol`.
+        hermitian: Only the lower triangle is read.
+        atol: Singular values that are not above it are 0.
+        rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]])))
+        1
+
+    Torch: `torch.linalg.matrix_rank`.
+    """
+    A = jax.lax.stop_gradient(matrix("linalg.matrix_rank", A))
+    atol = tol if atol is None else atol
+    s = jnp.linalg.svd(_read(A, hermitian), compute_uv=False)
+    if not s.shape[-1]:
+        return jnp.zeros(s.shape[:-1], int)
+    if rtol is None:
+        rtol = 0.0 if atol else max(A.shape[-2:]) * float(jnp.finfo(A.dtype).eps)
+    bound = jnp.maximum(atol or 0.0, rtol * s[..., :1])
+    return jnp.sum(s > bound, -1)

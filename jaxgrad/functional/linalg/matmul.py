@@ -1,0 +1,237 @@
+"""Products of matrices: torch's shapes and errors; halves accumulate in float32."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, canonical_dim, exact, promoted
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional.linalg._products import _batches, _chain, _check_matrix_vector, _fits
+
+
+Array = jax.Array
+
+
+def multi_dot(tensors: Sequence[Array]) -> Array:
+    """The product of several matrices, in the cheapest order; the first and last may be vectors.
+
+    Raises:
+        RuntimeError: There are less than two, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(multi_dot([jnp.eye(2), jnp.eye(2), jnp.ones(2)]))
+        [1. 1.]
+
+    Torch: `torch.linalg.multi_dot`. `jnp.linalg.multi_dot` is the same.
+    """
+    refuse("linalg.multi_dot", "bool", *tensors)
+    arrays = [array(x, "tensors") for x in tensors]
+    if len(arrays) < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(arrays)}")
+    for i, (x, y) in enumerate(itertools.pairwise(arrays)):
+        if x.shape[-1] != y.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i} and {i + 1} with shapes {list(x.shape)} and "
+                f"{list(y.shape)} cannot be multiplied"
+            )
+    one_dtype("linalg.multi_dot", **{f"tensors[{i}]": x for i, x in enumerate(arrays)})
+    return exact(_chain, *arrays)
+
+
+def matmul(input: Array, other: Array) -> Array:
+    """The product of matrices, of a matrix and a vector, or of two vectors; batches broadcast.
+
+    Raises:
+        RuntimeError: One has no dims, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(matmul(jnp.eye(2), jnp.array([1.0, 2.0])))
+        [1. 2.]
+
+    Torch: `torch.matmul`. `jnp.matmul` is the same.
+    """
+    refuse("matmul", "bool", input, other)
+    x, y = array(input), array(other, "other")
+    if not (x.ndim and y.ndim):
+        raise RuntimeError(
+            f"both arguments to matmul need to be at least 1D, but they are {x.ndim}D and {y.ndim}D"
+        )
+    _fits(x, y)
+    one_dtype("matmul", input=x, other=y)
+    return exact(jnp.matmul, x, y)
+
+
+def mm(input: Array, mat2: Array) -> Array:
+    """The product of two matrices.
+
+    Raises:
+        RuntimeError: They are not matrices, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(mm(jnp.ones((1, 2)), jnp.ones((2, 1))))
+        [[2.]]
+
+    Torch: `torch.mm`. `jnp.matmul` is the same.
+    """
+    refuse("mm", "bool", input, mat2)
+    x, y = array(input), array(mat2, "mat2")
+    for name, z in (("self", x), ("mat2", y)):
+        if z.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, its shape is {list(z.shape)}")
+    _fits(x, y)
+    one_dtype("mm", input=x, mat2=y)
+    return exact(jnp.matmul, x, y)
+
+
+def bmm(input: Array, mat2: Array) -> Array:
+    """The products of two batches of matrices.
+
+    Raises:
+        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(bmm(jnp.ones((1, 1, 2)), jnp.ones((1, 2, 1))))
+        [[[2.]]]
+
+    Torch: `torch.bmm`. `jnp.matmul` is the same.
+    """
+    refuse("bmm", "bool", input, mat2)
+    one_dtype("bmm", input=input, mat2=mat2)
+    x, y = _batches(input, mat2, ("batch1", "batch2"))
+    return exact(jnp.matmul, x, y)
+
+
+def mv(input: Array, vec: Array) -> Array:
+    """The product of a matrix and a vector.
+
+    Raises:
+        RuntimeError: They are not such, or the shapes or dtypes do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(mv(jnp.eye(2), jnp.array([1.0, 2.0])))
+        [1. 2.]
+
+    Torch: `torch.mv`. `jnp.matmul` is the same.
+    """
+    refuse("mv", "bool", input, vec)
+    one_dtype("mv", input=input, vec=vec)
+    x, y = array(input), array(vec, "vec")
+    _check_matrix_vector(x, y)
+    return exact(jnp.matmul, x, y)
+
+
+def kron(input: Array, other: Array) -> Array:
+    """The Kronecker product.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(kron(jnp.eye(2), jnp.array([[1.0, 2.0]])))
+        [[1. 2. 0. 0.]
+         [0. 0. 1. 2.]]
+
+    Torch: `torch.kron`. `jnp.kron` is the same.
+    """
+    # A number counts as a matrix, also in the dtype of the result.
+    x, y = promoted(*(jnp.atleast_1d(array(z)) for z in (input, other)))
+    if not (jnp.ndim(input) or jnp.ndim(other)):
+        x, y = x[0], y[0]
+    if x.dtype == jnp.bool_:
+        return jnp.kron(x.astype(int), y.astype(int)).astype(bool)
+    return jnp.kron(x, y)
+
+
+def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
+    """The sums of products over dims of both, by number or named for each.
+
+    Raises:
+        RuntimeError: The dims differ in number or in size.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(tensordot(jnp.ones((2, 3)), jnp.ones((3, 2)), 1))
+        [[3. 3.]
+         [3. 3.]]
+
+    Torch: `torch.tensordot`. `jnp.tensordot` is the same.
+    """
+    refuse("tensordot", "bool", a, b)
+    one_dtype("tensordot", a=a, b=b)
+    x, y = array(a, "a"), array(b, "b")
+    if isinstance(dims, int):
+        left, right = tuple(range(-dims, 0)), tuple(range(dims))
+    else:
+        left, right = ((d,) if isinstance(d, int) else tuple(d) for d in dims)
+    if len(left) != len(right):
+        raise RuntimeError(
+            f"both dimension lists should have same length, they have {len(left)} and {len(right)}"
+        )
+    pairs = [
+        (canonical_dim(p, x.ndim), canonical_dim(q, y.ndim))
+        for p, q in zip(left, right, strict=True)
+    ]
+    for p, q in pairs:
+        if x.shape[p] != y.shape[q]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {x.shape[p]} in dim {p} "
+                f"and second has size {y.shape[q]} in dim {q}"
+            )
+    axes = tuple(p for p, _ in pairs), tuple(q for _, q in pairs)
+    return exact(lambda x, y: jnp.tensordot(x, y, axes), x, y)
+
+
+def einsum(equation: str, *operands: Array) -> Array:
+    """Sums of products by Einstein's convention.
+
+    Raises:
+        RuntimeError: The operands do not fit the equation, by number, dims, sizes or dtypes.
+        ValueError: There are none.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(einsum("ij,j->i", jnp.eye(2), jnp.array([1.0, 2.0])))
+        [1. 2.]
+
+    Torch: `torch.einsum`. `jnp.einsum` is the same.
+    """
+    if not operands:
+        raise ValueError("einsum(): must specify the equation string and at least one operand")
+    arrays = [array(x, "operands") for x in operands]
+    _check_contractions(equation, arrays)
+    try:
+        return exact(lambda *xs: jnp.einsum(equation, *xs), *arrays)
+    except (ValueError, TypeError) as error:
+        shapes = [list(x.shape) for x in arrays]
+        raise RuntimeError(f"einsum(): {equation!r} does not fit the shapes {shapes}") from error
+
+
+def _check_contractions(equation: str, operands: list[Array]) -> None:
+    """torch goes from left to right; where it sums over a label of two, they have one dtype."""
+    terms, _, out = equation.replace(" ", "").partition("->")
+    labels = [_labels(term, x.shape) for term, x in zip(terms.split(","), operands, strict=False)]
+    seen, dtype = labels[0], operands[0].dtype
+    for i, (found, x) in enumerate(zip(labels[1:], operands[1:], strict=False), start=1):
+        if (seen & found).difference(out, *labels[i + 1 :]):
+            refuse("einsum", "bool", x)
+            if dtype != x.dtype:
+                raise RuntimeError(
+                    f"einsum(): {equation!r} needs operands of one dtype, but operand {i} is of "
+                    f"{x.dtype} and what it is multiplied by of {dtype}"
+                )
+        seen, dtype = seen | found, jnp.promote_types(dtype, x.dtype)
+
+
+def _labels(term: str, shape: tuple[int, ...]) -> set[str]:
+    """The labels of dims, of which those of size 1 are left out."""
+    first, _, last = term.partition("...")
+    pairs = [*zip(first, shape, strict=False), *zip(last[::-1], shape[::-1], strict=False)]
+    return {label for label, size in pairs if size != 1}

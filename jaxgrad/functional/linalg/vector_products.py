@@ -1,0 +1,154 @@
+"""Products of vectors: torch's shapes and errors; halves accumulate in float32."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import (
+    array,
+    broadcasting,
+    canonical_dim,
+    exact,
+    in_opmath,
+    together,
+)
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional.linalg._products import _vectors
+from jaxgrad.functional.pointwise.arithmetic import mul
+
+
+Array = jax.Array
+
+
+def cross(input: Array, other: Array, *, dim: int = -1) -> Array:
+    """The cross product along a dim of size 3.
+
+    Raises:
+        RuntimeError: The dim is not of size 3, or the dims are not as many.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(cross(jnp.array([1.0, 0.0, 0.0]), jnp.array([0.0, 1.0, 0.0])))
+        [0. 0. 1.]
+
+    Torch: `torch.linalg.cross`. `jnp.cross` is the same.
+    """
+    one_dtype("linalg.cross", input=input, other=other)
+    x, y = array(input), array(other, "other")
+    if x.ndim != y.ndim:
+        raise RuntimeError(
+            "linalg.cross: inputs must have the same number of dimensions: they have "
+            f"{x.ndim} and {y.ndim}"
+        )
+    axis = canonical_dim(dim, x.ndim)
+    if (x.shape[axis], y.shape[axis]) != (3, 3):
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {x.shape[axis]} and "
+            f"{y.shape[axis]}"
+        )
+    x, y = jnp.broadcast_arrays(*together(x, y))
+
+    def turned(z: Array, by: int) -> Array:
+        return jnp.roll(z, by, axis)
+
+    return turned(x, -1) * turned(y, -2) - turned(x, -2) * turned(y, -1)
+
+
+def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
+    """The sums of products along a dim, with the conjugate of the first.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(vecdot(jnp.eye(2), jnp.array([1.0, 2.0])))
+        [1. 2.]
+
+    Torch: `torch.linalg.vecdot`. `jnp.linalg.vecdot` is the same.
+    """
+    refuse("linalg.vecdot", "bool integer", x, y)
+    one_dtype("linalg.vecdot", x=x, y=y)
+    with broadcasting(x, y):
+        a, b = jnp.broadcast_arrays(array(x, "x"), array(y, "y"))
+    axis = canonical_dim(dim, a.ndim)
+    return in_opmath(lambda a, b: jnp.sum(jnp.conj(a) * b, axis), a, b)
+
+
+def dot(input: Array, tensor: Array) -> Array:
+    """The sum of the products of two vectors' elements.
+
+    Raises:
+        RuntimeError: They are not vectors of one length and dtype.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(dot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])))
+        11.0
+
+    Torch: `torch.dot`. `jnp.dot` is the same.
+    """
+    refuse("dot", "bool", input, tensor)
+    return exact(jnp.dot, *_vectors("dot", input=input, tensor=tensor))
+
+
+def vdot(input: Array, other: Array) -> Array:
+    """As `dot`, with the conjugate of the first.
+
+    Raises:
+        RuntimeError: They are not vectors of one length and dtype.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(vdot(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])))
+        11.0
+
+    Torch: `torch.vdot`. `jnp.vdot` is the same.
+    """
+    refuse("vdot", "bool", input, other)
+    return exact(jnp.vdot, *_vectors("vdot", input=input, other=other))
+
+
+def inner(input: Array, other: Array) -> Array:
+    """The sums of products over the last dims; of a number the product.
+
+    Raises:
+        RuntimeError: The last dims differ.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(inner(jnp.eye(2), jnp.array([1.0, 2.0])))
+        [1. 2.]
+
+    Torch: `torch.inner`. `jnp.inner` is the same.
+    """
+    x, y = array(input), array(other, "other")
+    if not (x.ndim and y.ndim):
+        return mul(x, y)
+    refuse("inner", "bool", x, y)
+    one_dtype("inner", input=x, other=y)
+    if x.shape[-1] != y.shape[-1]:
+        raise RuntimeError(
+            "inner() the last dimension must match on both input tensors but got shapes "
+            f"{list(x.shape)} and {list(y.shape)}"
+        )
+    return exact(jnp.inner, x, y)
+
+
+def outer(input: Array, vec2: Array) -> Array:
+    """Each element of a vector times each of another.
+
+    Raises:
+        RuntimeError: They are not vectors.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(outer(jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])))
+        [[3. 4.]
+         [6. 8.]]
+
+    Torch: `torch.outer`. `jnp.outer` is the same.
+    """
+    x, y = array(input), array(vec2, "vec2")
+    for name, z in (("self", x), ("vec2", y)):
+        if z.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {z.ndim}-D")
+    return jnp.multiply(*together(x[:, None], y))

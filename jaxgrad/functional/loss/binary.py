@@ -1,0 +1,218 @@
+"""Losses of yes and no: torch's reductions, and its gradients at clamps.
+
+A gradient by a class weight, where torch has none, raises torch's error.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, floats, in_opmath, reduce, require
+from jaxgrad.functional._core.derivative import derivative, not_differentiable
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional.activation.sigmoid import _logsigmoid
+from jaxgrad.functional.loss._reduce import EPSILON, _constants, _floats, _scaled
+
+
+def binary_cross_entropy(
+    input: jax.Array,
+    target: jax.Array,
+    weight: jax.Array | None = None,
+    *,
+    reduction: str = "mean",
+) -> jax.Array:
+    """The cross entropy of probabilities, its logarithms not below -100.
+
+    Args:
+        input: Probabilities, of any shape.
+        target: Probabilities, of the same shape.
+        weight: A weight that broadcasts to it; it has no gradient.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+
+    Raises:
+        RuntimeError: A probability is not in [0, 1]. Under `jit` only with `checkify`.
+        ValueError: The shapes differ, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(binary_cross_entropy)(jnp.array([0.5, 1.0]), jnp.ones(2)))
+        [-1.  0.]
+
+    Torch: `torch.nn.functional.binary_cross_entropy`.
+
+    Differs from jax in:
+        1. At 0 and 1 the loss is at most 100 and the gradient finite, 1e12 where it is wrong
+           (`-log(p)`: inf, NaN).
+    """
+    one_dtype("binary_cross_entropy", input=input, target=target)
+    input, target = _floats("binary_cross_entropy", input, target)
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Using a target size ({list(target.shape)}) that is different to the input size "
+            f"({list(input.shape)}) is deprecated. Please ensure they have the same size."
+        )
+    for name, x in (("input", input), ("target", target)):
+        require(
+            jnp.all((x >= 0) & (x <= 1)),
+            RuntimeError(f"all elements of {name} should be between 0 and 1"),
+        )
+
+    def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
+        return reduce(_scaled(_binary(x, y), *w), reduction)
+
+    return in_opmath(loss, input, target, *_constants(weight=weight))
+
+
+@derivative(lambda t, _, x, y: t * _binary_slope(x, y), lambda t, _, x, __: t * -_log_odds(x))
+def _binary(x: jax.Array, y: jax.Array) -> jax.Array:
+    floor = jnp.asarray(-100, x.dtype)
+    return (y - 1) * jnp.maximum(jnp.log1p(-x), floor) - y * jnp.maximum(jnp.log(x), floor)
+
+
+@derivative(
+    lambda t, _, x, y: (
+        t * ((x * x - 2 * x * y + y) / (jnp.square(x + 1e-12) * jnp.square(1 - x + 1e-12)))
+    ),
+    lambda t, _, x, __: t * -(1 / jax.lax.stop_gradient(jnp.maximum((1 - x) * x, 1e-12))),
+)
+def _binary_slope(x: jax.Array, y: jax.Array) -> jax.Array:
+    return (x - y) / jnp.maximum((1 - x) * x, EPSILON)
+
+
+@derivative(lambda t, _, x: t / (x * (1 - x)))
+def _log_odds(x: jax.Array) -> jax.Array:
+    return jnp.log(x / (1 - x))
+
+
+def binary_cross_entropy_with_logits(
+    input: jax.Array,
+    target: jax.Array,
+    weight: jax.Array | None = None,
+    *,
+    reduction: str = "mean",
+    pos_weight: jax.Array | None = None,
+) -> jax.Array:
+    """The cross entropy of the sigmoid of logits.
+
+    Args:
+        input: Logits, of any shape.
+        target: Probabilities, of the same shape.
+        weight: A weight that broadcasts to it; it has no gradient.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+        pos_weight: A weight of the positive part that broadcasts to it; it has no gradient.
+
+    Raises:
+        ValueError: The shapes differ, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(binary_cross_entropy_with_logits)(jnp.zeros(2), jnp.array([0.0, 1.0])))
+        [ 0.25 -0.25]
+
+    Torch: `torch.nn.functional.binary_cross_entropy_with_logits`.
+
+    Differs from jax in:
+        1. `optax.sigmoid_binary_cross_entropy` has neither weight.
+    """
+    input = floats(input, "binary_cross_entropy_with_logits")
+    target = floats(target, "binary_cross_entropy_with_logits", "target")
+    if input.shape != target.shape:
+        raise ValueError(
+            f"Target size ({list(target.shape)}) must be the same as input size "
+            f"({list(input.shape)})"
+        )
+    weights = _constants(weight=weight, pos_weight=pos_weight)
+
+    def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
+        value = _logits(x, y) if pos_weight is None else _weighted_logits(x, y, w[-1])
+        return reduce(_scaled(value, *w[: int(weight is not None)]), reduction)
+
+    return in_opmath(loss, input, target, *weights)
+
+
+@derivative(lambda t, _, x, y: t * (jax.lax.logistic(x) - y), lambda t, _, x, __: t * -x)
+def _logits(x: jax.Array, y: jax.Array) -> jax.Array:
+    return (1 - y) * x - _logsigmoid(x)
+
+
+@derivative(
+    lambda t, _, x, y, w: t * ((w * y + 1 - y) * jax.lax.logistic(x) - w * y),
+    lambda t, _, x, __, w: t * (_logsigmoid(-x) - _logsigmoid(x) * w),
+    None,
+)
+def _weighted_logits(x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
+    return (1 - y) * x - _logsigmoid(x) * ((w - 1) * y + 1)
+
+
+def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "mean") -> jax.Array:
+    """`log(1 + exp(-target * input))`; it overflows as torch's does.
+
+    Raises:
+        RuntimeError: It is differentiated by the target.
+        ValueError: The reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(soft_margin_loss)(jnp.zeros(1), jnp.ones(1)))
+        [-0.5]
+
+    Torch: `torch.nn.functional.soft_margin_loss`.
+
+    Differs from jax in:
+        1. From -709 on (float32: -88) the loss is inf and the gradient NaN (`jax.nn.softplus`:
+           linear and 1).
+    """
+
+    def loss(x: jax.Array, y: jax.Array) -> jax.Array:
+        return reduce(_soft_margin(x, y), reduction)
+
+    return in_opmath(loss, *_floats("soft_margin_loss", input, target, complex=True))
+
+
+def _soft_margin_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
+    z = jnp.exp(-y * x)
+    return t * (-y * z / (z + 1))
+
+
+@derivative(_soft_margin_derivative, not_differentiable("target"))
+def _soft_margin(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.log1p(jnp.exp(-y * x))
+
+
+def multilabel_soft_margin_loss(
+    input: jax.Array,
+    target: jax.Array,
+    weight: jax.Array | None = None,
+    *,
+    reduction: str = "mean",
+) -> jax.Array:
+    """The binary cross entropy of logits, averaged over the last dim.
+
+    Args:
+        input: Logits, `(..., C)`.
+        target: Zeros and ones, broadcasting with it.
+        weight: A weight for each class, or what broadcasts.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+
+    Raises:
+        ValueError: The reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(multilabel_soft_margin_loss)(jnp.zeros((1, 2)), jnp.eye(1, 2)))
+        [[-0.25  0.25]]
+
+    Torch: `torch.nn.functional.multilabel_soft_margin_loss`.
+    """
+
+    def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
+        value = -(y * _logsigmoid(x) + (1 - y) * _logsigmoid(-x))
+        return reduce(jnp.sum(_scaled(value, *w), -1) / x.shape[-1], reduction)
+
+    weights = [] if weight is None else [array(weight, "weight")]
+    input = floats(input, "multilabel_soft_margin_loss")
+    refuse("multilabel_soft_margin_loss", "bool", target)
+    return in_opmath(loss, input, array(target, "target"), *weights)

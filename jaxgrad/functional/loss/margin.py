@@ -1,0 +1,215 @@
+"""Hinges: torch's reductions, and its gradients at the margin."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, floats, in_opmath, promoted, reduce, require
+from jaxgrad.functional._core.dtypes import refuse_each
+from jaxgrad.functional.loss._reduce import _floats, constant
+from jaxgrad.functional.pointwise.clamp import _clamp_min
+
+
+def hinge_embedding_loss(
+    input: jax.Array, target: jax.Array, margin: float = 1.0, *, reduction: str = "mean"
+) -> jax.Array:
+    """The input where the target is 1; where it is -1, what it lacks to the margin.
+
+    Args:
+        input: Distances, of any shape.
+        target: 1 and -1, broadcasting with it.
+        margin: The margin.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+
+    Raises:
+        ValueError: The reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(hinge_embedding_loss)(jnp.array([1.0]), jnp.array([-1])))
+        [-1.]
+
+    Torch: `torch.nn.functional.hinge_embedding_loss`.
+
+    Differs from jax in:
+        1. At the margin the gradient is -1 (`jnp.maximum(0, margin - x)`: -0.5).
+    """
+    target = array(target, "target")
+
+    def loss(x: jax.Array) -> jax.Array:
+        lack = _clamp_min(margin - x, jnp.asarray(0, x.dtype))
+        value = jnp.where(target != 1, lack, 0) + jnp.where(target != -1, x, 0)
+        return reduce(value, reduction)
+
+    return in_opmath(loss, *_floats("hinge_embedding_loss", input))
+
+
+def margin_ranking_loss(
+    input1: jax.Array,
+    input2: jax.Array,
+    target: jax.Array,
+    margin: float = 0,
+    *,
+    reduction: str = "mean",
+) -> jax.Array:
+    """What the first lacks to be a margin above the second where the target is 1, or below at -1.
+
+    Raises:
+        RuntimeError: The three have different numbers of dims.
+        ValueError: The reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> one = jnp.ones(1)
+        >>> print(jax.grad(margin_ranking_loss)(one, one, one))
+        [-1.]
+
+    Torch: `torch.nn.functional.margin_ranking_loss`.
+
+    Differs from jax in:
+        1. At the margin the gradient is whole (`jnp.maximum(0, ...)`: half).
+    """
+    refuse_each("margin_ranking_loss", "bool complex", input1, input2, target)
+    arrays = [array(input1, "input1"), array(input2, "input2"), array(target, "target")]
+    if len({x.ndim for x in arrays}) > 1:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+            f"{', '.join(str(list(x.shape)) for x in arrays)}"
+        )
+
+    def loss(a: jax.Array, b: jax.Array, y: jax.Array) -> jax.Array:
+        return reduce(_clamp_min(-y * (a - b) + margin, jnp.asarray(0, a.dtype)), reduction)
+
+    return in_opmath(loss, *promoted(*arrays))
+
+
+def multi_margin_loss(
+    input: jax.Array,
+    target: jax.Array,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: jax.Array | None = None,
+    *,
+    reduction: str = "mean",
+) -> jax.Array:
+    """By how much each other class is nearer than a margin, averaged over the classes.
+
+    Args:
+        input: Scores, `(C,)` or `(N, C)`.
+        target: Labels, `()` or `(N,)`.
+        p: The power, 1 or 2.
+        margin: The margin.
+        weight: A weight for each class, `(C,)`; it has no gradient.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+
+    Raises:
+        ValueError: p is neither 1 nor 2, the weight has not one dim, the reduction is none of the
+            three.
+        RuntimeError: A shape does not fit, or a label is out of range (under `jit` only with
+            `checkify`).
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(multi_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), jnp.array(0)))
+        [-0.25  0.25  0.    0.  ]
+
+    Torch: `torch.nn.functional.multi_margin_loss`.
+
+    Differs from jax in:
+        1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
+    """
+    input, target = floats(input, "multi_margin_loss"), array(target, "target")
+    if p not in (1, 2):
+        raise ValueError(f"only p == 1 and p == 2 supported, but it is {p}")
+    if weight is not None and jnp.ndim(weight) != 1:
+        raise ValueError(f"weight must be one-dimensional, but it has {jnp.ndim(weight)} dims")
+    _check_scores(input)
+    rows, classes = input.shape if input.ndim == 2 else (1, input.size)
+    if target.size != rows or target.ndim > 1:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input "
+            f"samples (batch size). Expected target size [{rows}], but got {list(target.shape)}. "
+            f"Input has shape {list(input.shape)}."
+        )
+    if weight is not None and weight.size != classes:
+        raise RuntimeError(
+            f"inconsistent weight size, expected {classes} but got {list(weight.shape)}"
+        )
+    require(
+        jnp.all((target >= 0) & (target < classes)),
+        RuntimeError(f"target out of range: labels are from 0 to {classes - 1}"),
+    )
+    label = target.reshape(rows, 1)
+
+    def loss(x: jax.Array, *w: jax.Array) -> jax.Array:
+        x = x.reshape(rows, classes)
+        z = margin - jnp.take_along_axis(x, label, 1) + x
+        off = (z > 0) & (jnp.arange(classes) != label)
+        value = jnp.where(off, z, 0) ** p
+        value = value * w[0][label] if w else value
+        total = jnp.sum(value, 1) / classes
+        return reduce(total.reshape(target.shape), reduction)
+
+    weights = [] if weight is None else [constant(weight, "weight")]
+    return in_opmath(loss, input, *weights)
+
+
+def multilabel_margin_loss(
+    input: jax.Array, target: jax.Array, *, reduction: str = "mean"
+) -> jax.Array:
+    """By how much each other class is nearer than 1 to each of the labels, over the classes.
+
+    Args:
+        input: Scores, `(C,)` or `(N, C)`.
+        target: Labels, of the same shape: those before the first -1.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+
+    Raises:
+        ValueError: The reduction is none of the three.
+        RuntimeError: A shape does not fit, or a label is out of range (under `jit` only with
+            `checkify`).
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> labels = jnp.array([0, -1, 1, 1])
+        >>> print(jax.grad(multilabel_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), labels))
+        [-0.25  0.25  0.    0.  ]
+
+    Torch: `torch.nn.functional.multilabel_margin_loss`.
+
+    Differs from jax in:
+        1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
+    """
+    input, target = floats(input, "multilabel_margin_loss"), array(target, "target")
+    _check_scores(input)
+    if target.shape != input.shape:
+        raise RuntimeError(
+            f"inconsistent target size: {list(target.shape)} for input of size: {list(input.shape)}"
+        )
+    classes = input.shape[-1] if input.ndim else 1
+    require(
+        jnp.all((target >= -1) & (target < classes)),
+        RuntimeError(f"argument #2 'target' is out of range: labels are from -1 to {classes - 1}"),
+    )
+    labels = target.reshape(-1, classes)
+    listed = jnp.cumsum(labels == -1, -1) == 0
+    label = jnp.where(listed, labels, 0)
+    chosen = jnp.any(listed[:, :, None] & (label[:, :, None] == jnp.arange(classes)), 1)
+
+    def loss(x: jax.Array) -> jax.Array:
+        x = x.reshape(labels.shape)
+        z = 1 - jnp.take_along_axis(x, label, 1)[:, :, None] + x[:, None, :]
+        off = (z > 0) & listed[:, :, None] & ~chosen[:, None, :]
+        total = jnp.sum(jnp.where(off, z, 0), (1, 2)) / classes
+        return reduce(total if input.ndim == 2 else total[0], reduction)
+
+    return in_opmath(loss, input)
+
+
+def _check_scores(input: jax.Array) -> None:
+    if input.ndim > 2 or 0 in input.shape[1:]:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{list(input.shape)}"
+        )

@@ -1,0 +1,227 @@
+"""Losses of a difference: torch's reductions, and its gradients at kinks."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, exact, is_complex, reduce
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional.pointwise.arithmetic import div, mul
+from jaxgrad.functional.pointwise.sign import _abs
+from jaxgrad.functional.reduction.sum import mean, sum
+
+
+def l1_loss(
+    input: jax.Array,
+    target: jax.Array,
+    *,
+    reduction: str = "mean",
+    weight: jax.Array | None = None,
+) -> jax.Array:
+    """The absolute difference, with gradient 0 where it is 0.
+
+    Args:
+        input: Of any shape.
+        target: Of the same shape; another one broadcasts, with a warning.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+        weight: A weight for each element; the mean is then divided by their sum.
+
+    Raises:
+        ValueError: The weight has another shape, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(l1_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
+        [0.  0.5]
+
+    Torch: `torch.nn.functional.l1_loss`.
+
+    Differs from jax in:
+        1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
+    """
+    refuse_each("l1_loss", "bool", input, target)
+    return _regression(lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True)
+
+
+def _l1(difference: jax.Array) -> jax.Array:
+    return jnp.abs(difference) if is_complex(difference) else _abs(difference)
+
+
+def mse_loss(
+    input: jax.Array,
+    target: jax.Array,
+    *,
+    reduction: str = "mean",
+    weight: jax.Array | None = None,
+) -> jax.Array:
+    """The squared difference, without a factor of a half.
+
+    Args:
+        input: Of any shape.
+        target: Of the same shape; another one broadcasts, with a warning.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+        weight: A weight for each element; the mean is then divided by their sum.
+
+    Raises:
+        ValueError: The weight has another shape, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(mse_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
+        [0. 1.]
+
+    Torch: `torch.nn.functional.mse_loss`.
+
+    Differs from jax in:
+        1. `optax.l2_loss` is half of it.
+    """
+    loss = _square
+    if weight is None:
+        refuse("mse_loss", "bool integer complex", input, target)
+    else:
+        refuse_each("mse_loss", "bool", input, target)
+        # Where it weighs, torch squares the difference: one tangent, not two infinite ones.
+        loss = _square_of_difference
+    return _regression(loss, input, target, reduction, weight, weighs_mean=True)
+
+
+def _square_of_difference(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.square(x - y)
+
+
+@derivative(lambda t, _, x, y: t * (2 * (x - y)), lambda t, _, x, y: -(t * (2 * (x - y))))
+def _square(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.square(x - y)
+
+
+def smooth_l1_loss(
+    input: jax.Array, target: jax.Array, *, reduction: str = "mean", beta: float = 1.0
+) -> jax.Array:
+    """Half the squared difference over beta, and linear from beta on.
+
+    Raises:
+        RuntimeError: Beta is negative.
+        ValueError: The reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(smooth_l1_loss)(jnp.array([0.5, 3.0]), jnp.zeros(2)))
+        [0.25 0.5 ]
+
+    Torch: `torch.nn.functional.smooth_l1_loss`.
+
+    Differs from jax in:
+        1. `optax.huber_loss(delta=beta)` is beta times it.
+        2. The gradient at an infinity is 1 or -1 (`jnp.where` of the two branches: NaN).
+    """
+    if beta < 0:
+        raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    refuse("smooth_l1_loss", "bool integer complex", input, target)
+    return _regression(lambda x, y: _smooth_l1(x - y, beta=beta), input, target, reduction, None)
+
+
+def _smooth_l1_derivative(t: Any, _: Any, d: Any, beta: float) -> Any:
+    return t * jnp.where(jnp.abs(d) < beta, d / beta, jax.lax.stop_gradient(_sign(d)))
+
+
+@derivative(_smooth_l1_derivative)
+def _smooth_l1(d: jax.Array, *, beta: float) -> jax.Array:
+    size = jnp.abs(d)
+    return jnp.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
+
+
+def _sign(d: jax.Array) -> jax.Array:
+    return jnp.where(jnp.isnan(d), d, jnp.sign(d))
+
+
+def huber_loss(
+    input: jax.Array,
+    target: jax.Array,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    weight: jax.Array | None = None,
+) -> jax.Array:
+    """Half the squared difference, and linear from delta on.
+
+    Args:
+        input: Of any shape.
+        target: Of the same shape; another one broadcasts, with a warning.
+        reduction: `"none"`, `"mean"` or `"sum"`.
+        delta: Where it becomes linear.
+        weight: A weight for each element; the mean is over the number of elements.
+
+    Raises:
+        RuntimeError: Delta is not positive.
+        ValueError: The weight has another shape, or the reduction is none of the three.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(huber_loss)(jnp.array([0.5, 3.0]), jnp.zeros(2)))
+        [0.25 0.5 ]
+
+    Torch: `torch.nn.functional.huber_loss`.
+
+    Differs from jax in:
+        1. The gradient at an infinity is delta (`jnp.where` of the two branches: NaN).
+    """
+    refuse("huber_loss", "complex", input, target)
+    refuse("huber_loss", "bool integer", input)
+    if delta <= 0:
+        raise RuntimeError(
+            f"huber_loss does not support non-positive values for delta. Got: {delta}"
+        )
+    return _regression(lambda x, y: _huber(x, y, delta=delta), input, target, reduction, weight)
+
+
+@derivative(lambda t, _, d, delta: t * jnp.where(jnp.abs(d) < delta, 1, 0))
+def _huber_slope(d: jax.Array, *, delta: float) -> jax.Array:
+    return jnp.where(jnp.abs(d) < delta, d, _sign(d) * delta)
+
+
+# By each of the two: where the cotangent is infinite, their second derivatives are inf - inf.
+@derivative(
+    lambda t, _, x, y, delta: t * _huber_slope(x - y, delta=delta),
+    lambda t, _, x, y, delta: -(t * _huber_slope(x - y, delta=delta)),
+)
+def _huber(x: jax.Array, y: jax.Array, *, delta: float) -> jax.Array:
+    size = jnp.abs(x - y)
+    return jnp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
+
+
+def _regression(
+    loss: Any,
+    input: Any,
+    target: Any,
+    reduction: str,
+    weight: Any,
+    *,
+    weighs_mean: bool = False,
+) -> jax.Array:
+    """A loss of each pair, with the weights and the reduction."""
+    input, target = array(input), array(target, "target")
+    if input.shape != target.shape:
+        warnings.warn(
+            f"the target has the shape {target.shape}, the input {input.shape}; they broadcast, "
+            "which is rarely meant",
+            stacklevel=3,
+        )
+    value = exact(loss, input, target)
+    if weight is not None:
+        if jnp.shape(weight) != input.shape:
+            raise ValueError(
+                f"Weights and input must have the same size, but they have {jnp.shape(weight)} and "
+                f"{input.shape}"
+            )
+        value = mul(value, weight)
+        if weighs_mean and reduction == "mean":
+            return div(sum(value), sum(weight))
+    if reduction == "mean":
+        return mean(value)
+    return sum(value) if reduction == "sum" else reduce(value, reduction)

@@ -1,0 +1,1 @@
+"""Linear maps, convolutions, attention, normalization, embeddings, resizing."""

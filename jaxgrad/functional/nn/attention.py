@@ -1,0 +1,121 @@
+"""Attention: torch's masks, its scale, and zeros where a row is masked in full."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional.activation.dropout import dropout
+
+
+Array = jax.Array
+
+
+def scaled_dot_product_attention(
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+    *,
+    dropout_key: Array | None = None,
+) -> Array:
+    """`softmax(query @ key.T * scale + mask) @ value`.
+
+    Args:
+        query: `(*, heads, L, E)`.
+        key: `(*, heads, S, E)`.
+        value: `(*, heads, S, Ev)`.
+        attn_mask: Broadcasts to `(*, heads, L, S)`. Booleans: False is left out. Floats are added.
+        dropout_p: The probability of dropping a weight.
+        is_causal: Each place sees those up to itself, counted from the first.
+        scale: None: `1 / sqrt(E)`.
+        enable_gqa: Repeat the heads of key and value to the query's number.
+        dropout_key: A key of `jax.random`, where `dropout_p` is not 0.
+
+    Returns:
+        `(*, heads, L, Ev)`.
+
+    Raises:
+        RuntimeError: The dtypes differ, the heads do not divide, or the mask is of integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> q, masked = jnp.ones((1, 2, 3)), jnp.array([[True, True], [False, False]])
+        >>> print(scaled_dot_product_attention(q, q, q, masked)[0, :, 0])
+        [1. 0.]
+
+    Torch: `torch.nn.functional.scaled_dot_product_attention`.
+
+    Differs from jax in:
+        1. A row that is masked in full is 0 and has gradient 0 (`jax.nn.dot_product_attention`:
+           the mean of all values; with a bias of -inf NaN).
+        2. float64 is computed in float64 (`jax.nn.dot_product_attention`: float32).
+    """
+    refuse("scaled_dot_product_attention", "complex", query, key, value, attn_mask)
+    query, key, value = array(query, "query"), array(key, "key"), array(value, "value")
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
+            f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
+        )
+    one_dtype("scaled_dot_product_attention", query=query, key=key, value=value)
+    if not is_floating(query):
+        raise RuntimeError(f"expected floating query, key and value, but found {query.dtype}")
+    if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:
+        raise RuntimeError(
+            f"Expected size of query {list(query.shape)}, key {list(key.shape)} and value "
+            f"{list(value.shape)} to be (..., L, E), (..., S, E) and (..., S, Ev)"
+        )
+    mask = None if attn_mask is None else array(attn_mask, "attn_mask")
+    if mask is not None and mask.dtype != jnp.bool_ and not is_floating(mask):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {mask.dtype} and query.dtype: {query.dtype} instead."
+        )
+    if enable_gqa:
+        key, value = (_repeated(x, query.shape[-3]) for x in (key, value))
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    added = [mask] if mask is not None and is_floating(mask) else []
+    allowed = mask if mask is not None and not added else None
+
+    def attend(q: Array, k: Array, v: Array, *bias: Array) -> Array:
+        scores = jnp.matmul(q * factor, jnp.swapaxes(k, -1, -2))
+        if bias:
+            scores = scores + bias[0]
+        if allowed is not None:
+            scores = scores + jnp.where(allowed, 0, -jnp.inf)
+        if is_causal:
+            lower = jnp.tril(jnp.ones(scores.shape[-2:], bool))
+            scores = scores + jnp.where(lower, 0, -jnp.inf)
+        weights = dropout(_safe_softmax(scores), dropout_p, key=dropout_key)
+        return jnp.matmul(weights, v)
+
+    added = [x.astype(query.dtype) for x in added]
+    return in_opmath(attend, query, key, value, *added)
+
+
+@derivative(lambda t, out, _: out * (t - (out * t).sum(-1, keepdims=True)))
+def _safe_softmax(scores: Array) -> Array:
+    """Zeros where everything is masked: softmax has 0/0 there."""
+    if not scores.shape[-1]:
+        return scores
+    masked = jnp.all(scores == -jnp.inf, -1, keepdims=True)
+    return jnp.where(masked, 0, jax.nn.softmax(jnp.where(masked, 0, scores), -1))
+
+
+def _repeated(x: Array, heads: int) -> Array:
+    if heads % x.shape[-3]:
+        raise RuntimeError(
+            "Number of heads in key and value must divide the number of heads in query: they are "
+            f"{x.shape[-3]} and {heads}"
+        )
+    return jnp.repeat(x, heads // x.shape[-3], -3)

@@ -1,0 +1,223 @@
+"""Normalisation over a batch or an image: torch's variances and running statistics."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import DEFAULT, HALF, array
+from jaxgrad.functional._core.dtypes import one_dtype, refuse, refuse_each
+from jaxgrad.functional.nn._statistics import (
+    _affine,
+    _check_channels,
+    _check_dtypes,
+    _on_channels,
+    _one_value,
+    _standardize,
+)
+
+
+Array = jax.Array
+
+
+class BatchNorm(NamedTuple):
+    """What `batch_norm` returns: the output, and the running statistics after this batch."""
+
+    output: Array
+    running_mean: Array | None
+    running_var: Array | None
+
+
+def batch_norm(
+    input: Array,
+    running_mean: Array | None,
+    running_var: Array | None,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> BatchNorm:
+    """Zero mean and unit variance in each channel, by the batch's statistics or the running ones.
+
+    Args:
+        input: `(N, C, ...)`.
+        running_mean: `(C,)`, without a gradient. None: there are none to keep.
+        running_var: `(C,)`, without a gradient.
+        weight: `(C,)`.
+        bias: `(C,)`.
+        training: Use the batch's statistics, and move the running ones.
+        momentum: The weight of the batch in the running statistics.
+        eps: Added to the variance.
+
+    Returns:
+        The output and the running mean and variance: torch writes the latter two in place. When
+        not training, they are those that were passed.
+
+    Raises:
+        ValueError: Training with one value a channel, or with an eps that is not positive.
+        RuntimeError: There are not C of something, or no running statistics outside of training.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.array([[1.0], [3.0]])
+        >>> found = batch_norm(x, jnp.zeros(1), jnp.ones(1), training=True)
+        >>> print(f"{found.running_mean[0]:.2f} {found.running_var[0]:.2f}")
+        0.20 1.10
+
+    Torch: `torch.nn.functional.batch_norm`.
+
+    Differs from jax in:
+        1. `momentum` weighs the batch (flax: what was there), the running variance is unbiased
+           (flax: biased), and one value a channel is an error (flax: output and gradient are 0).
+    """
+    refuse("batch_norm", "complex", input, running_mean, running_var, weight, bias)
+    input = array(input)
+    if input.ndim < 2:
+        raise IndexError(
+            f"Dimension out of range: batch_norm needs (N, C, ...), input is {list(input.shape)}"
+        )
+    if training:
+        count = input.size // max(input.shape[1], 1)
+        if count == 1:
+            _one_value(input.shape)
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    elif eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
+    elif running_mean is None or running_var is None:
+        missing = "running_mean" if running_mean is None else "running_var"
+        raise RuntimeError(
+            f"{missing} must be defined in evaluation mode; pass it, or training=True"
+        )
+    _check_channels(
+        input,
+        input.shape[1],
+        running_mean=running_mean,
+        running_var=running_var,
+        weight=weight,
+        bias=bias,
+    )
+    _check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
+    dims = tuple(d for d in range(input.ndim) if d != 1)
+    if not training:
+        mean, var = jax.lax.stop_gradient((running_mean, running_var))
+
+        def scale(x: Array, w: Array, b: Array) -> Array:
+            wide = [_on_channels(jnp.asarray(s, x.dtype), x) for s in (mean, var)]
+            y = (x - wide[0]) * jax.lax.rsqrt(wide[1] + eps)
+            return y * _on_channels(w, x) + _on_channels(b, x)
+
+        return BatchNorm(_affine(scale, input, weight, bias), mean, var)
+
+    def normalize(x: Array, w: Array, b: Array) -> Array:
+        return _standardize(x, dims, eps) * _on_channels(w, x) + _on_channels(b, x)
+
+    moved = _moved(input, dims, running_mean, running_var, momentum)
+    return BatchNorm(_affine(normalize, input, weight, bias), *moved)
+
+
+def instance_norm(
+    input: Array,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
+    weight: Array | None = None,
+    bias: Array | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-05,
+) -> Array | BatchNorm:
+    """Zero mean and unit variance in each channel of each example.
+
+    Args:
+        input: `(N, C, ...)`.
+        running_mean: `(C,)`, without a gradient.
+        running_var: `(C,)`, without a gradient.
+        weight: `(C,)`.
+        bias: `(C,)`.
+        use_input_stats: False: use the running statistics.
+        momentum: The weight of the input in the running statistics.
+        eps: Added to the variance.
+
+    Returns:
+        The output; with running statistics what `batch_norm` returns: the output and those two,
+        which torch writes in place.
+
+    Raises:
+        ValueError: A channel has one value, or one of the running statistics is missing.
+        RuntimeError: There are not C of something, both statistics are missing, or the dtypes
+            do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print([f"{y:.4f}" for y in instance_norm(jnp.array([[[1.0, 3.0]]]))[0, 0]])
+        ['-1.0000', '1.0000']
+
+    Torch: `torch.nn.functional.instance_norm`.
+
+    Differs from jax in:
+        1. eps is 1e-5 (flax: 1e-6).
+    """
+    refuse("instance_norm", "complex", input, weight, bias)
+    kinds = "bool integer complex"
+    refuse_each("instance_norm with running statistics", kinds, running_mean, running_var)
+    input = array(input)
+    if (running_mean is None) != (running_var is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+    if running_mean is not None and running_mean.dtype == input.dtype:
+        one_dtype("instance_norm", input=input, running_var=running_var)
+    if use_input_stats and math.prod(input.shape[2:]) == 1:
+        raise ValueError(
+            "Expected more than 1 spatial element when training, got input size "
+            f"{list(input.shape)}"
+        )
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "Expected running_mean and running_var to be defined when use_input_stats is false"
+            )
+        running = jax.lax.stop_gradient((running_mean, running_var))
+        mean, var = (jnp.asarray(x, input.dtype) for x in running)
+        return BatchNorm(batch_norm(input, mean, var, weight, bias, eps=eps).output, *running)
+    _check_channels(
+        input,
+        input.shape[1],
+        running_mean=running_mean,
+        running_var=running_var,
+        weight=weight,
+        bias=bias,
+    )
+    _check_dtypes("instance_norm", input, weight, bias)
+    dims = tuple(range(2, input.ndim))
+
+    def normalize(x: Array, w: Array, b: Array) -> Array:
+        return _standardize(x, dims, eps) * _on_channels(w, x) + _on_channels(b, x)
+
+    output = _affine(normalize, input, weight, bias)
+    if running_mean is None:
+        return output
+    return BatchNorm(output, *_moved(input, dims, running_mean, running_var, momentum))
+
+
+def _moved(
+    input: Array,
+    dims: tuple[int, ...],
+    running_mean: Array | None,
+    running_var: Array | None,
+    momentum: float,
+) -> tuple[Array | None, Array | None]:
+    """The running statistics after this batch: the variance is the unbiased one."""
+    x = input.astype(DEFAULT) if input.dtype in HALF else input
+    x = jax.lax.stop_gradient(x)
+
+    def moved(running: Array | None, now: Array) -> Array | None:
+        if running is None:
+            return None
+        now = now.reshape(-1, input.shape[1]).mean(0)  # of the examples, where each has its own
+        old = jax.lax.stop_gradient(running).astype(x.dtype)
+        return (momentum * now + (1 - momentum) * old).astype(running.dtype)
+
+    return moved(running_mean, x.mean(dims)), moved(running_var, x.var(dims, ddof=1))

@@ -1,0 +1,224 @@
+"""Convolutions with torch's layouts, paddings and sizes."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional.nn._windows import Sizes, at_least, batched, sizes
+
+
+Array = jax.Array
+TAPS = 27  # elements of a depthwise kernel: with more, compiling takes longer than it saves
+
+
+def conv1d(
+    input: Array,
+    weight: Array,
+    bias: Array | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Array:
+    """The correlation of a signal with kernels.
+
+    Args:
+        input: `(N, in, L)` or `(in, L)`.
+        weight: `(out, in / groups, K)`.
+        bias: `(out,)`.
+        stride: Steps of the kernel.
+        padding: Zeros on both sides, "valid" (none) or "same".
+        dilation: Steps in the kernel.
+        groups: How many groups of channels see only each other.
+
+    Raises:
+        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(conv1d(jnp.array([[1.0, 2.0, 3.0]]), jnp.array([[[1.0, 10.0]]])))
+        [[21. 32.]]
+
+    Torch: `torch.nn.functional.conv1d`.
+
+    Differs from jax in:
+        1. `padding` is the same on both sides, also with strides (flax's "SAME": more at the end).
+    """
+    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    input: Array,
+    weight: Array,
+    bias: Array | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Array:
+    """The correlation of images `(N, in, H, W)` with kernels `(out, in / groups, KH, KW)`.
+
+    Raises:
+        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(conv2d(jnp.ones((1, 3, 3)), jnp.ones((1, 1, 3, 3)), padding=1)[0])
+        [[4. 6. 4.]
+         [6. 9. 6.]
+         [4. 6. 4.]]
+
+    Torch: `torch.nn.functional.conv2d`.
+    """
+    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    input: Array,
+    weight: Array,
+    bias: Array | None = None,
+    stride: Sizes = 1,
+    padding: Sizes | str = 0,
+    dilation: Sizes = 1,
+    groups: int = 1,
+) -> Array:
+    """The correlation of volumes `(N, in, D, H, W)` with kernels `(out, in / groups, K, K, K)`.
+
+    Raises:
+        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(conv3d(jnp.ones((1, 2, 2, 2)), jnp.ones((1, 1, 2, 2, 2))).ravel())
+        [8.]
+
+    Torch: `torch.nn.functional.conv3d`.
+    """
+    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
+
+
+def _conv(
+    places: int,
+    input: Array,
+    weight: Array,
+    bias: Array | None,
+    stride: Sizes,
+    padding: Sizes | str,
+    dilation: Sizes,
+    groups: int,
+) -> Array:
+    name = f"conv{places}d"
+    refuse(name, "bool", input, weight, bias)
+    x, had_batch = batched(array(input), places, name)
+    w = array(weight, "weight")
+    strides = at_least(1, "stride", name, sizes(stride, places, "stride"))
+    dilations = at_least(1, "dilation", name, sizes(dilation, places, "dilation"))
+    _check_weight(name, x, w, bias, groups)
+    if groups and w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, "
+            f"but got weight of size {list(w.shape)} instead"
+        )
+    if x.shape[1] != w.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} "
+            f"to have {w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+        )
+    _check_bias(w, bias, w.shape[0])
+    reach = [d * (k - 1) for d, k in zip(dilations, w.shape[2:], strict=True)]
+    pads = _paddings(name, padding, places, reach, strides)
+    for size, (low, high), far in zip(x.shape[2:], pads, reach, strict=True):
+        if size + low + high <= far:
+            raise RuntimeError(
+                f"Calculated padded input size per channel: ({size + low + high}). Kernel size: "
+                f"({far + 1}). Kernel size can't be greater than actual input size"
+            )
+
+    def convolved(x: Array, w: Array, *rest: Array) -> Array:
+        around = pads
+        if x.dtype == jnp.float64 and any(map(any, pads)):
+            # As torch, 0 times an infinite weight at the border is NaN: XLA has it in float32 only,
+            # and leaves these zeros out unless they are kept apart.
+            ends = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in pads)]
+            x = jax.lax.optimization_barrier(jax.lax.pad(x, jnp.zeros((), x.dtype), ends))
+            around = [(0, 0)] * places
+        if _is_depthwise(x, w, groups):
+            y = _by_taps(x, w, strides, dilations)
+        else:
+            y = jax.lax.conv_general_dilated(
+                x, w, strides, around, rhs_dilation=dilations, feature_group_count=groups
+            )
+        return y + rest[0].reshape(-1, *[1] * places) if rest else y
+
+    return _run(convolved, x, w, bias, had_batch)
+
+
+def _is_depthwise(x: Array, w: Array, groups: int) -> bool:
+    """Whether XLA's CPU would make it dense: slower, and 0 * inf is NaN in the other groups."""
+    return x.dtype == jnp.float64 and x.shape[1] == groups > 1 and math.prod(w.shape[2:]) <= TAPS
+
+
+def _by_taps(x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:
+    """One product for each element of the kernels."""
+    sizes = zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
+    last = [(n - d * (k - 1) - 1) // s * s for n, k, s, d in sizes]
+    y = jnp.zeros((), x.dtype)
+    for tap in np.ndindex(w.shape[2:]):
+        starts = [d * k for d, k in zip(dilations, tap, strict=True)]
+        parts = zip(starts, last, strides, strict=True)
+        seen = x[:, :, None, *(slice(at, at + far + 1, s) for at, far, s in parts)]
+        y = y + seen * _tap(w, tap, x.shape[1])
+    return y.reshape(x.shape[0], -1, *y.shape[3:])
+
+
+def _tap(w: Array, tap: tuple[int, ...], groups: int) -> Array:
+    return w[:, :, *tap].reshape(groups, -1, *[1] * len(tap))
+
+
+def _run(fun, x: Array, w: Array, bias: Array | None, had_batch: bool) -> Array:
+    given = (x, w) if bias is None else (x, w, bias)
+    y = in_opmath(fun, *given) if is_floating(x) else fun(*given)
+    return y if had_batch else y[0]
+
+
+def _check_weight(name: str, x: Array, w: Array, bias: Array | None, groups: int) -> None:
+    if groups < 1:
+        raise RuntimeError(f"non-positive groups is not supported, groups={groups}")
+    if w.ndim != x.ndim:
+        raise RuntimeError(
+            f"{name}: weight should have {x.ndim} dimensions, but its shape is {list(w.shape)}"
+        )
+    one_dtype(name, input=x, weight=w, bias=bias)
+
+
+def _check_bias(w: Array, bias: Array | None, channels: int) -> None:
+    if bias is not None and bias.shape != (channels,):
+        raise RuntimeError(
+            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with "
+            f"{channels} elements, but got bias of size {list(bias.shape)} instead"
+        )
+
+
+def _paddings(
+    name: str, padding: Sizes | str, places: int, reach: list[int], strides: tuple[int, ...]
+) -> list[tuple[int, int]]:
+    if padding == "valid":
+        return [(0, 0)] * places
+    if padding == "same":
+        if max(strides) > 1:
+            raise RuntimeError(
+                f"padding='same' is not supported for strided convolutions, stride={strides}"
+            )
+        return [(far // 2, far - far // 2) for far in reach]
+    if isinstance(padding, str):
+        raise RuntimeError(f"Invalid padding string: '{padding}'; use 'same' or 'valid'")
+    found = sizes(padding, places, "padding")
+    if min(found) < 0:
+        raise RuntimeError(f"{name}: negative padding is not supported, padding={found}")
+    return [(p, p) for p in found]

@@ -1,0 +1,238 @@
+"""Resizing images: torch's pixel centres, kernels and borders."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array, in_opmath
+from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional.pooling.adaptive import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
+)
+
+
+Array = jax.Array
+
+
+_PLACES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
+
+
+_AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
+
+
+def interpolate(
+    input: Array,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Array:
+    """Images, signals and volumes in another size.
+
+    Args:
+        input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
+        size: Of the output's spatial dims.
+        scale_factor: Instead of `size`; the positions follow the factor, not the sizes' ratio.
+        mode: "nearest" (the element below, as old torch), "nearest-exact", "linear", "bilinear",
+            "bicubic", "trilinear" or "area".
+        align_corners: The corners' centres are kept, not the corners.
+        recompute_scale_factor: Let the positions follow the sizes' ratio.
+        antialias: Widen the kernel of "bilinear" and "bicubic" where the output is smaller.
+
+    Raises:
+        ValueError: The options contradict each other.
+        NotImplementedError: The mode is not one for inputs of so many dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> x = jnp.array([[[0.0, 1.0, 2.0, 3.0]]])
+        >>> print(interpolate(x, 2)[0, 0], interpolate(x, 2, mode="linear")[0, 0])
+        [0. 2.] [0.5 2.5]
+
+    Torch: `torch.nn.functional.interpolate`.
+
+    Differs from jax in:
+        1. There is no antialiasing by default (`jax.image.resize`: there is).
+        2. "nearest" takes `floor(i * scale)` (`jax.image.resize`: the nearest centre, which is
+           "nearest-exact").
+        3. The cubic kernel has a = -0.75 (`jax.image.resize`: -0.5).
+        4. `align_corners` and `scale_factor` exist.
+
+    Where a side follows a fractional factor and stays as it is or doubles ("nearest" in 1-d and
+    3-d), or all sides stay as they are ("bicubic"), torch's gradient is not its value's; and torch
+    repeats the first row of an antialiased output of one column. Here both are right.
+    """
+    refuse("interpolate", "bool integer complex", input)
+    input = array(input)
+    places = input.ndim - 2
+    out, scales = _out_size(input, places, size, scale_factor, mode, recompute_scale_factor)
+    exact = mode in ("nearest", "nearest-exact", "area")
+    if exact and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear "
+            "| bicubic | trilinear"
+        )
+    if antialias and (mode not in ("bilinear", "bicubic") or input.ndim != 4):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+            f"tensor as input, not {mode} with {input.ndim} dims"
+        )
+    if places not in (1, 2, 3) or not (exact or mode in _PLACES):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the "
+            "modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
+            f"(got {mode})"
+        )
+    if not exact and _PLACES[mode] != places:
+        raise NotImplementedError(
+            f"Got {input.ndim}D input, but {mode} mode needs {_PLACES[mode] + 2}D input"
+        )
+    if mode == "area":
+        return _AREA[places](input, out)
+    if min(*out, *input.shape[2:]) < 1:
+        raise RuntimeError(
+            "Input and output sizes should be greater than 0, but got input "
+            f"{list(input.shape[2:])} and output {list(out)}"
+        )
+    real = np.float64 if input.dtype == np.float64 else np.float32
+    kernel = _kernel(mode, bool(align_corners), antialias, real)
+    sides = list(zip(input.shape[2:], out, scales, strict=True))
+    if mode == "nearest" and places == 2:
+        sides = [(n, o, None if o in (n, 2 * n) else s) for n, o, s in sides]
+    taps = [kernel(*side) for side in sides]
+
+    def resampled(x: Array) -> Array:
+        for axis, (index, weights) in enumerate(taps, start=2):
+            x = jnp.take(x, index, axis, fill_value=0)
+            if weights is not None:
+                ones = [1] * (x.ndim - axis - 2)
+                factors = jnp.asarray(weights, x.dtype).reshape(*weights.shape, *ones)
+                x = (x * factors).sum(axis + 1)
+        return x
+
+    return resampled(input) if exact else in_opmath(resampled, input)
+
+
+def upsample(
+    input: Array,
+    size: int | Sequence[int] | None = None,
+    scale_factor: float | Sequence[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+) -> Array:
+    """`interpolate`, by its old name.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(upsample(jnp.array([[[1.0, 2.0]]]), scale_factor=2))
+        [[[1. 1. 2. 2.]]]
+
+    Torch: `torch.nn.functional.upsample`.
+    """
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def _out_size(
+    input: Array,
+    places: int,
+    size: int | Sequence[int] | None,
+    scale_factor: float | Sequence[float] | None,
+    mode: str,
+    recompute: bool | None,
+) -> tuple[tuple[int, ...], list[float | None]]:
+    """The sizes, and the factors where the positions follow them."""
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    given = size if size is not None else scale_factor
+    found = [given] * places if isinstance(given, int | float) else list(given or ())
+    if len(found) != places:
+        raise ValueError(
+            "Input and output must have the same number of spatial dimensions, but got input with "
+            f"spatial dimensions of {list(input.shape[2:])} and size or scale_factor {found}"
+        )
+    if size is not None:
+        if recompute:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        whole: list[Any] = found
+        return tuple(operator.index(n) for n in whole), [None] * places
+    out = tuple(math.floor(n * s) for n, s in zip(input.shape[2:], found, strict=True))
+    return out, [None] * places if recompute or mode == "area" else list(found)
+
+
+def _kernel(
+    mode: str, align: bool, antialias: bool, real: type
+) -> Callable[[int, int, float | None], tuple[np.ndarray, np.ndarray | None]]:
+    """(input size, output size, factor) to indices and weights, each `(output, taps)`.
+
+    Without weights, indices are `(output,)`. An index that is the input's size is no tap.
+    """
+
+    def ratio(n: int, out: int, factor: float | None, real: type = real) -> np.floating:
+        if align:
+            return real(n - 1) / real(out - 1) if out > 1 else real(0)
+        return real(1 / factor) if factor else real(n) / real(out)
+
+    def nearest(n: int, out: int, factor: float | None) -> tuple[np.ndarray, None]:
+        shift = np.float32(0.5 if mode == "nearest-exact" else 0)
+        at = (np.arange(out, dtype=np.float32) + shift) * ratio(n, out, factor, np.float32)
+        return np.minimum(at.astype(np.int64), n - 1), None
+
+    def source(n: int, out: int, factor: float | None) -> np.ndarray:
+        scale, at = ratio(n, out, factor), np.arange(out, dtype=real)
+        return at * scale if align else scale * (at + real(0.5)) - real(0.5)
+
+    def linear(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        if n == out:
+            return np.stack([np.arange(n)] * 2, 1), np.stack([np.ones(n), np.zeros(n)], 1)
+        at = np.maximum(source(n, out, factor), real(0))
+        low = np.minimum(at.astype(np.int64), n - 1)
+        high = np.minimum(low + 1, n - 1)
+        part = np.clip(at - low, 0, 1)
+        return np.stack([low, high], 1), np.stack([1 - part, part], 1)
+
+    def cubic(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        at = source(n, out, factor)
+        low = np.floor(at).astype(np.int64)
+        index = low[:, None] + np.arange(-1, 3)
+        weights = _cubic(np.abs(at[:, None] - index), -0.75)
+        return np.clip(index, 0, n - 1), weights
+
+    def smooth(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
+        scale = ratio(n, out, factor)
+        wide, taps = max(scale, 1), 2 if mode == "bilinear" else 4
+        centre = scale * (np.arange(out, dtype=real) + real(0.5))
+        reach = taps / 2 * wide
+        begin = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
+        end = np.minimum((centre + reach + 0.5).astype(np.int64), n)
+        index = begin[:, None] + np.arange(max(end - begin))
+        far = np.abs((index - centre[:, None] + 0.5) / wide)
+        weights = np.maximum(1 - far, 0) if mode == "bilinear" else _cubic(far, -0.5)
+        inside = index < end[:, None]
+        weights = np.where(inside, weights, 0)
+        return np.where(inside, index, n), weights / weights.sum(1, keepdims=True)
+
+    if antialias:
+        return smooth
+    if mode.startswith("nearest"):
+        return nearest
+    return cubic if mode == "bicubic" else linear
+
+
+def _cubic(far: np.ndarray, a: float) -> np.ndarray:
+    """The convolution kernel of Keys at these distances."""
+    near = ((a + 2) * far - (a + 3)) * far * far + 1
+    rest = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
+    return np.where(far <= 1, near, np.where(far < 2, rest, 0))

@@ -1,0 +1,285 @@
+"""Arithmetic, error functions and their like: torch's result types, roundings and edges."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
+from jaxgrad.functional._core.derivative import derivative, not_differentiable
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional.pointwise.rounding import _floor_quotient
+
+
+Value = jax.Array | bool | float
+
+
+def add(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
+    """`input + alpha * other`.
+
+    Raises:
+        RuntimeError: alpha is a float and the result is of integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(add(jnp.array(1.0), 2.0, alpha=3))
+        7.0
+
+    Torch: `torch.add`.
+    """
+    x, y = together(input, other)
+    _check_alpha(alpha, x)
+    return x + (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
+
+
+def sub(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
+    """`input - alpha * other`.
+
+    Raises:
+        RuntimeError: One is boolean, or alpha is a float and the result is of integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(sub(jnp.array(1.0), 2.0, alpha=3))
+        -5.0
+
+    Torch: `torch.sub`.
+    """
+    x, y = together(input, other)
+    _check_alpha(alpha, x)
+    if x.dtype == jnp.bool_:
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+            "`logical_xor()` operator instead."
+        )
+    if any(jnp.result_type(value) == jnp.bool_ for value in (input, other)):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+            "to invert a mask, use the `~` or `logical_not()` operator instead."
+        )
+    return x - (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
+
+
+def _check_alpha(alpha: float, x: jax.Array) -> None:
+    if isinstance(alpha, float) and not is_floating(x):
+        raise RuntimeError(
+            "For integral input tensors, argument alpha must not be a floating point number, but "
+            f"alpha is {alpha} and the result {x.dtype}"
+        )
+
+
+def mul(input: Value, other: Value) -> jax.Array:
+    """`input * other`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(mul(jnp.array(2.0), 3))
+        6.0
+
+    Torch: `torch.mul`.
+    """
+    x, y = together(input, other)
+    return x * y
+
+
+def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.Array:
+    """`input / other`, rounded towards zero or down where asked, then with gradient 0.
+
+    Args:
+        input: Of any shape.
+        other: Broadcasting with it.
+        rounding_mode: None, `"trunc"` or `"floor"`.
+
+    Raises:
+        RuntimeError: The rounding is none of the three.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(div(jnp.array(-7.0), 2.0, rounding_mode="trunc"))
+        -3.0
+
+    Torch: `torch.div`.
+    """
+    if rounding_mode not in (None, "trunc", "floor"):
+        raise RuntimeError(
+            "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+            f"'{rounding_mode}'"
+        )
+    if rounding_mode is None:
+        return in_opmath(_quotient, input, other)
+    refuse(f"div of rounding_mode '{rounding_mode}'", "bool complex", input, other)
+    x, y = together(input, other)
+    if not is_floating(x):
+        return jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_same(x, y))
+    if rounding_mode == "trunc":
+        # XLA divides by what is broadcast as a product with its inverse: -4.99..., and -4 of it.
+        return in_opmath(lambda *xs: jnp.trunc(jnp.divide(*_apart(*xs))), x, y)
+    return in_opmath(lambda *xs: jax.lax.stop_gradient(_floor_quotient(*_apart(*xs))), x, y)
+
+
+def true_divide(input: Value, other: Value) -> jax.Array:
+    """`input / other`, not rounded.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(true_divide(jnp.array(7), 2))
+        3.5
+
+    Torch: `torch.true_divide`.
+    """
+    return div(input, other)
+
+
+def _apart(x: jax.Array, y: jax.Array) -> Any:
+    return jax.lax.optimization_barrier(tuple(_same(x, y)))
+
+
+def _same(x: jax.Array, y: jax.Array) -> list[jax.Array]:
+    return jnp.broadcast_arrays(x, y)
+
+
+@derivative(lambda t, _, __, y: t / y, lambda t, _, x, y: t * -((x / y) / y))
+def _quotient(x: jax.Array, y: jax.Array) -> jax.Array:
+    return x / y
+
+
+def deg2rad(input: jax.Array) -> jax.Array:
+    """Degrees in radians.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{deg2rad(jnp.array(180.0)):.4f}")
+        3.1416
+
+    Torch: `torch.deg2rad`.
+    """
+    refuse("deg2rad", "complex", input)
+    return in_opmath(lambda x: x * (math.pi / 180), array(input))
+
+
+def rad2deg(input: jax.Array) -> jax.Array:
+    """Radians in degrees.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{rad2deg(jnp.array(1.0)):.4f}")
+        57.2958
+
+    Torch: `torch.rad2deg`.
+    """
+    refuse("rad2deg", "complex", input)
+    return in_opmath(lambda x: x * (180 / math.pi), array(input))
+
+
+def erf(input: jax.Array) -> jax.Array:
+    """The error function.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(erf)(0.0):.4f}")
+        1.1284
+
+    Torch: `torch.erf`.
+    """
+    return in_opmath(_erf, array(input))
+
+
+@derivative(lambda t, _, x: t * (2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
+def _erf(x: jax.Array) -> jax.Array:
+    return jax.lax.erf(x)
+
+
+def erfc(input: jax.Array) -> jax.Array:
+    """1 minus the error function.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(erfc)(0.0):.4f}")
+        -1.1284
+
+    Torch: `torch.erfc`.
+    """
+    return in_opmath(_erfc, array(input))
+
+
+@derivative(lambda t, _, x: t * (-2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
+def _erfc(x: jax.Array) -> jax.Array:
+    return jax.lax.erfc(x)
+
+
+def erfinv(input: jax.Array) -> jax.Array:
+    """The inverse of the error function.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(erfinv)(0.0):.4f}")
+        0.8862
+
+    Torch: `torch.erfinv`.
+    """
+    return in_opmath(_erfinv, array(input))
+
+
+@derivative(lambda t, y, _: t * (0.5 * math.sqrt(math.pi) * jnp.exp(y * y)))
+def _erfinv(x: jax.Array) -> jax.Array:
+    return jax.lax.erf_inv(x)
+
+
+def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
+    """`log(p / (1 - p))`, with p kept eps away from 0 and 1.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(logit)(0.5):.4f}")
+        4.0000
+
+    Torch: `torch.logit`.
+
+    Differs from jax in:
+        1. Outside of [0, 1] the gradient is NaN (`jax.scipy.special.logit`: a number).
+        2. At eps and 1 - eps it is whole (`jnp.clip`: half).
+    """
+    refuse("logit", "complex", input)
+    return in_opmath(_logit, array(input), eps=eps)
+
+
+def _logit_derivative(t: Any, _: Any, x: Any, eps: float | None) -> Any:
+    low = 0.0 if eps is None else eps
+    within = (x >= low) & (x <= 1 - low)
+    factor = jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
+    return (t if eps is None else jnp.where(within, t, 0)) * factor
+
+
+@derivative(_logit_derivative)
+def _logit(x: jax.Array, *, eps: float | None) -> jax.Array:
+    p = x if eps is None else jnp.clip(x, eps, 1 - eps)
+    return jnp.log(p / (1 - p))
+
+
+def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
+    """0 below 0, 1 above it, the value at it; torch has no gradient.
+
+    Raises:
+        RuntimeError: The dtypes differ, or it is differentiated.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(heaviside(jnp.array([-1.0, 0.0, 2.0]), jnp.array(0.5)))
+        [0.  0.5 1. ]
+
+    Torch: `torch.heaviside`.
+
+    Differs from jax in:
+        1. It raises when it is differentiated (`jnp.heaviside`: 0).
+    """
+    input, values = array(input), array(values, "values")
+    one_dtype("heaviside", input=input, values=values)
+    return _heaviside(input, values)
+
+
+@derivative(not_differentiable("heaviside"), not_differentiable("heaviside"))
+def _heaviside(x: jax.Array, values: jax.Array) -> jax.Array:
+    return jnp.where(x == 0, values, (x > 0).astype(x.dtype))

@@ -1,0 +1,110 @@
+"""Modified Bessel functions of the first kind, also scaled by `exp(-|x|)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.scipy.special as jss
+
+from jaxgrad.functional._core.arguments import array, in_opmath
+from jaxgrad.functional._core.derivative import derivative
+
+
+def i0(input: jax.Array) -> jax.Array:
+    """The modified Bessel function of order 0.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(i0)(0.0))
+        0.0
+
+    Torch: `torch.i0`.
+
+    Differs from jax in:
+        1. Near 0 the gradient is x / 2 (`jnp.i0`: 0 below 1e-16), above 709 inf (`jnp.i0`: NaN).
+    """
+    return in_opmath(_i0, array(input))
+
+
+@derivative(lambda t, _, x: t * _i1(x))
+def _i0(x: jax.Array) -> jax.Array:
+    return jss.i0(x)
+
+
+def i0e(input: jax.Array) -> jax.Array:
+    """`exp(-|x|) * i0(x)`.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(i0e)(1.0):.4f}")
+        -0.2578
+
+    Torch: `torch.special.i0e`.
+    """
+    return in_opmath(_i0e, array(input))
+
+
+@derivative(lambda t, y, x: t * (_i1e(x) - jnp.sign(x) * y))
+def _i0e(x: jax.Array) -> jax.Array:
+    return jss.i0e(x)
+
+
+def i1(input: jax.Array) -> jax.Array:
+    """The modified Bessel function of order 1.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(i1)(0.0))
+        0.5
+
+    Torch: `torch.special.i1`.
+
+    Differs from jax in:
+        1. At NaN the gradient is 0.5 (`jax.scipy.special.i1`: NaN).
+    """
+    return in_opmath(_i1, array(input))
+
+
+def _apart(x: Any) -> tuple[Any, Any]:
+    """Where it is not tiny, and a number that is not anywhere."""
+    eps = jnp.finfo(x.dtype).eps
+    apart = jnp.abs(x) > eps
+    return apart, jnp.where(apart, x, eps)
+
+
+def _i1_derivative(t: Any, y: Any, x: Any) -> Any:
+    apart, safe = _apart(x)
+    return t * jnp.where(apart, _i0(safe) - y / safe, 0.5)
+
+
+@derivative(_i1_derivative)
+def _i1(x: jax.Array) -> jax.Array:
+    return jss.i1(x)
+
+
+def i1e(input: jax.Array) -> jax.Array:
+    """`exp(-|x|) * i1(x)`.
+
+    Example:
+        >>> import jax
+        >>> print(jax.grad(i1e)(0.0))
+        0.5
+
+    Torch: `torch.special.i1e`.
+
+    Differs from jax in:
+        1. At NaN the gradient is 0.5 (`jax.scipy.special.i1e`: NaN).
+    """
+    return in_opmath(_i1e, array(input))
+
+
+def _i1e_derivative(t: Any, y: Any, x: Any) -> Any:
+    apart, safe = _apart(x)
+    return t * jnp.where(apart, _i0e(safe) - y * (jnp.sign(safe) + 1 / safe), 0.5)
+
+
+@derivative(_i1e_derivative)
+def _i1e(x: jax.Array) -> jax.Array:
+    return jss.i1e(x)

@@ -1,0 +1,214 @@
+"""Bounds, and the larger or smaller of two: torch's gradients at bounds, ties and NaN."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, is_array, together
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+
+
+Value = jax.Array | bool | float
+
+
+def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) -> jax.Array:
+    """The input between two bounds, with the whole gradient at a bound.
+
+    Args:
+        input: Of any shape.
+        min: The lower bound, a number or an array that broadcasts; None for none.
+        max: The upper bound; it wins where the two cross.
+
+    Raises:
+        RuntimeError: Both bounds are missing.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(clamp)(1.0, -1.0, 1.0), jax.grad(jnp.clip)(1.0, -1.0, 1.0))
+        1.0 0.5
+
+    Torch: `torch.clamp`.
+
+    Differs from jax in:
+        1. At a bound the input's gradient is 1 and the bound's 0 (`jnp.clip`: 0.5 each,
+           `lax.clamp`: 0).
+    """
+    refuse("clamp", "complex", input, min, max)
+    input = array(input)
+    if min is None:
+        if max is None:
+            raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+        return clamp_max(input, max)
+    if max is None:
+        return clamp_min(input, min)
+    refuse("clamp", "bool", input, min, max)
+    return _clamp(*together(input, min, max))
+
+
+@derivative(
+    lambda t, _, x, low, high: jnp.where((x >= low) & (x <= high), t, 0),
+    lambda t, _, x, low, high: jnp.where((low < high) & (x < low), t, 0),
+    lambda t, _, x, low, high: jnp.where((x > high) | (high < low), t, 0),
+)
+def _clamp(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+    return jnp.minimum(jnp.maximum(x, low), high)
+
+
+def clamp_min(input: jax.Array, min: Value) -> jax.Array:
+    """The input, or the bound where the input is below it.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(clamp_min)(0.0, 0.0), jax.grad(jnp.maximum)(0.0, 0.0))
+        1.0 0.5
+
+    Torch: `torch.clamp_min`.
+
+    Differs from jax in:
+        1. At the bound the input's gradient is 1 (`jnp.maximum`: 0.5).
+    """
+    refuse("clamp_min", "complex", input, min)
+    _refuse_number("clamp_min", input, min)
+    return _clamp_min(*together(array(input), min))
+
+
+@derivative(
+    lambda t, _, x, low: jnp.where(x >= low, t, 0),
+    lambda t, _, x, low: jnp.where(x < low, t, 0),
+)
+def _clamp_min(x: jax.Array, low: jax.Array) -> jax.Array:
+    return jnp.maximum(x, low)
+
+
+def clamp_max(input: jax.Array, max: Value) -> jax.Array:
+    """The input, or the bound where the input is above it.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(clamp_max)(0.0, 0.0), jax.grad(jnp.minimum)(0.0, 0.0))
+        1.0 0.5
+
+    Torch: `torch.clamp_max`.
+
+    Differs from jax in:
+        1. At the bound the input's gradient is 1 (`jnp.minimum`: 0.5).
+    """
+    refuse("clamp_max", "complex", input, max)
+    _refuse_number("clamp_max", input, max)
+    return _clamp_max(*together(array(input), max))
+
+
+@derivative(
+    lambda t, _, x, high: jnp.where(x <= high, t, 0),
+    lambda t, _, x, high: jnp.where(x > high, t, 0),
+)
+def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
+    return jnp.minimum(x, high)
+
+
+def _refuse_number(op: str, input: jax.Array, bound: Value) -> None:
+    """torch bounds booleans by arrays, but not by a number."""
+    if not is_array(bound):
+        refuse(op, "bool", input, bound)
+
+
+def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
+    """The larger of two; a tie shares the gradient, NaN wins.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(maximum)(1.0, jnp.ones(())))
+        0.5
+
+    Torch: `torch.maximum`.
+
+    Differs from jax in:
+        1. Where either is NaN both have gradient 1 (`jnp.maximum`: 0).
+    """
+    refuse("maximum", "complex", input, other)
+    return _maximum(*together(array(input), array(other, "other")))
+
+
+@derivative(
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
+)
+def _maximum(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.maximum(x, y)
+
+
+def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
+    """The smaller of two; a tie shares the gradient, NaN wins.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(minimum)(1.0, jnp.ones(())))
+        0.5
+
+    Torch: `torch.minimum`.
+
+    Differs from jax in:
+        1. Where either is NaN both have gradient 1 (`jnp.minimum`: 0).
+    """
+    refuse("minimum", "complex", input, other)
+    return _minimum(*together(array(input), array(other, "other")))
+
+
+@derivative(
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
+    lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
+)
+def _minimum(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.minimum(x, y)
+
+
+def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
+    """The larger of two; a tie is the first one's, NaN loses.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(fmax)(1.0, jnp.ones(())), jax.grad(jnp.fmax)(1.0, 1.0))
+        1.0 0.0
+
+    Torch: `torch.fmax`.
+
+    Differs from jax in:
+        1. At a tie the first argument has the gradient (`jnp.fmax`: the second).
+    """
+    refuse("fmax", "complex", input, other)
+    return _fmax(*together(array(input), array(other, "other")))
+
+
+@derivative(
+    lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), t, 0),
+    lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), 0, t),
+)
+def _fmax(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.fmax(x, y)
+
+
+def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
+    """The smaller of two; a tie is the first one's, NaN loses.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(fmin)(1.0, jnp.ones(())), jax.grad(jnp.fmin)(1.0, 1.0))
+        1.0 0.0
+
+    Torch: `torch.fmin`.
+
+    Differs from jax in:
+        1. At a tie the first argument has the gradient (`jnp.fmin`: the second).
+    """
+    refuse("fmin", "complex", input, other)
+    return _fmin(*together(array(input), array(other, "other")))
+
+
+@derivative(
+    lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), t, 0),
+    lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), 0, t),
+)
+def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.fmin(x, y)

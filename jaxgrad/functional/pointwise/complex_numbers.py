@@ -1,0 +1,238 @@
+"""Complex numbers: their parts, and torch's gradients of angles and signs.
+
+The convention of both libraries: a gradient of torch's by a complex number is the conjugate of
+JAX's, and so is a cotangent. `jax.grad` of a function of this package is JAX's: take its conjugate,
+`jax.tree.map(jnp.conj, grads)`, before a step that goes downhill. The operator grid compares so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating, together
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional.pointwise.sign import sign
+
+
+Array = jax.Array
+
+
+def real(input: Array) -> Array:
+    """The real part; a real array is itself.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(real(jnp.array([1 + 2j])))
+        [1.]
+
+    Torch: `torch.real`. `jnp.real` is the same.
+    """
+    return jnp.real(array(input))
+
+
+def imag(input: Array) -> Array:
+    """The imaginary part.
+
+    Raises:
+        RuntimeError: The input is real.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(imag(jnp.array([1 + 2j])))
+        [2.]
+
+    Torch: `torch.imag`. `jnp.imag` is the same.
+    """
+    input = array(input)
+    if not is_complex(input):
+        raise RuntimeError(
+            "imag is not implemented for tensors with non-complex dtypes, the dtype is "
+            f"{input.dtype}"
+        )
+    return jnp.imag(input)
+
+
+def conj(input: Array) -> Array:
+    """The conjugate; a real array is itself.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(conj(jnp.array([1 + 2j])))
+        [1.-2.j]
+
+    Torch: `torch.conj`. `jnp.conj` is the same.
+    """
+    return jnp.conj(array(input))
+
+
+def angle(input: Array) -> Array:
+    """The angle; of real numbers 0 or pi, with gradient 0.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(f"{angle(jnp.array(1j)):.4f}")
+        1.5708
+
+    Torch: `torch.angle`.
+
+    Differs from jax in:
+        1. At 0 the gradient is 0 (`jnp.angle`: NaN).
+    """
+    input = array(input)
+    if is_complex(input):
+        return _angle(input)
+    return in_opmath(_real_angle, input)
+
+
+def _angle_derivative(t: Any, _: Any, z: Any) -> Any:
+    return jnp.imag(t * jnp.where(z == 0, 0, jnp.conj(z) / jnp.abs(z) ** 2))
+
+
+@derivative(_angle_derivative)
+def _angle(z: Array) -> Array:
+    return jnp.angle(z)
+
+
+@derivative(None)
+def _real_angle(x: Array) -> Array:
+    return jnp.where(jnp.isnan(x), x, jnp.where(x < 0, jnp.pi, 0))
+
+
+def sgn(input: Array) -> Array:
+    """A complex number over its magnitude, 0 at 0; of real numbers the sign.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(sgn(jnp.array([3 + 4j])))
+        [0.6+0.8j]
+
+    Torch: `torch.sgn`.
+
+    Differs from jax in:
+        1. It has a gradient (`jnp.sign` of complex numbers: 0).
+    """
+    input = array(input)
+    return _sgn(input) if is_complex(input) else sign(input)
+
+
+def _sgn_derivative(t: Any, out: Any, z: Any) -> Any:
+    size = jnp.abs(z)
+    across = t - jnp.real(jnp.conj(out) * t) * out
+    return across * jnp.where(size == 0, 0, 1 / size)
+
+
+@derivative(_sgn_derivative)
+def _sgn(z: Array) -> Array:
+    size = jnp.abs(z)
+    return jnp.where(size == 0, 0, z / jnp.where(size == 0, 1, size))
+
+
+def view_as_real(input: Array) -> Array:
+    """The real and the imaginary part as the last dim, here a copy.
+
+    Raises:
+        RuntimeError: The input is real.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(view_as_real(jnp.array([1 + 2j])))
+        [[1. 2.]]
+
+    Torch: `torch.view_as_real`.
+    """
+    input = array(input)
+    if not is_complex(input):
+        raise RuntimeError(
+            f"view_as_real is only supported for complex tensors, the dtype is {input.dtype}"
+        )
+    return jnp.stack([input.real, input.imag], -1)
+
+
+def view_as_complex(input: Array) -> Array:
+    """Complex numbers from their parts, which are the last dim; here a copy.
+
+    Raises:
+        RuntimeError: The last dim has not size 2, or the dtype is no float.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(view_as_complex(jnp.array([[1.0, 2.0]])))
+        [1.+2.j]
+
+    Torch: `torch.view_as_complex`.
+    """
+    input = array(input)
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError(
+            f"Tensor must have a last dimension of size 2, its shape is {list(input.shape)}"
+        )
+    if not is_floating(input) or is_complex(input):
+        raise RuntimeError(
+            f"view_as_complex is only supported for floating point tensors, not {input.dtype}"
+        )
+    return jax.lax.complex(input[..., 0], input[..., 1])
+
+
+def complex(real: Array, imag: Array) -> Array:
+    """Complex numbers from their parts.
+
+    Raises:
+        RuntimeError: The dtypes differ or are no floats.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(complex(jnp.array(1.0), jnp.array(2.0)))
+        (1+2j)
+
+    Torch: `torch.complex`.
+    """
+    x, y = _two_floats("complex", real=real, imag=imag)
+    return jax.lax.complex(x, y)
+
+
+def polar(abs: Array, angle: Array, *, torch_gradient: bool = False) -> Array:
+    """Complex numbers from magnitudes and angles.
+
+    Args:
+        abs: Magnitudes, of any shape.
+        angle: Angles, broadcasting with them.
+        torch_gradient: torch's gradient by a magnitude has the result's sign, which is 0 at 0 and
+            the other one of a negative magnitude. True: so has this one.
+
+    Raises:
+        RuntimeError: The dtypes differ or are no floats.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(polar(jnp.array(2.0), jnp.array(0.0)))
+        (2+0j)
+
+    Torch: `torch.polar`.
+    """
+    x, y = _two_floats("polar", abs=abs, angle=angle)
+    return _polar(x, y, signed=torch_gradient)
+
+
+def _direction(t: Any, out: Any, _: Any, angle: Any, signed: bool) -> Any:
+    return t * (_sgn(out) if signed else jax.lax.complex(jnp.cos(angle), jnp.sin(angle)))
+
+
+@derivative(_direction, lambda t, out, *_, **__: t * (1j * out))
+def _polar(size: Array, angle: Array, *, signed: bool) -> Array:
+    del signed
+    return jax.lax.complex(size * jnp.cos(angle), size * jnp.sin(angle))
+
+
+def _two_floats(name: str, **args: Any) -> list[Array]:
+    x, y = (array(z, what) for what, z in args.items())
+    one_dtype(name, **args)
+    if x.dtype not in (jnp.float32, jnp.float64, jnp.float16):
+        raise RuntimeError(
+            f"Expected both inputs to be Half, Float or Double tensors but got {x.dtype} and "
+            f"{y.dtype}"
+        )
+    return jnp.broadcast_arrays(*together(x, y))

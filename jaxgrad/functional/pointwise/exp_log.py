@@ -1,0 +1,140 @@
+"""Exponentials and logarithms: torch's derivative formulas, and its second derivatives."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath
+from jaxgrad.functional._core.derivative import derivative
+
+
+def exp(input: jax.Array) -> jax.Array:
+    """The exponential.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(exp)(0.0):.4f}")
+        1.0000
+
+    Torch: `torch.exp`.
+    """
+    return in_opmath(_exp, array(input))
+
+
+@derivative(lambda t, y, _: t * y)
+def _exp(x: jax.Array) -> jax.Array:
+    return jnp.exp(x)
+
+
+def exp2(input: jax.Array) -> jax.Array:
+    """Two to the power of the input.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(exp2)(1.0):.4f}")
+        1.3863
+
+    Torch: `torch.exp2`.
+    """
+    return in_opmath(_exp2, array(input))
+
+
+@derivative(lambda t, y, _: t * (y * math.log(2)))
+def _exp2(x: jax.Array) -> jax.Array:
+    return jnp.exp2(x)
+
+
+def expm1(input: jax.Array) -> jax.Array:
+    """The exponential minus 1, exact near 0.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(expm1)(0.0):.4f}")
+        1.0000
+
+    Torch: `torch.expm1`.
+
+    Differs from jax in:
+        1. The gradient is the result plus 1, 0 from x = -37 on (`jnp.expm1`: exp(x)).
+    """
+    return in_opmath(_expm1, array(input))
+
+
+@derivative(lambda t, y, _: t * (y + 1))
+def _expm1(x: jax.Array) -> jax.Array:
+    return jnp.expm1(x)
+
+
+def log(input: jax.Array) -> jax.Array:
+    """The natural logarithm.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(log)(2.0):.4f}")
+        0.5000
+
+    Torch: `torch.log`.
+    """
+    return in_opmath(_log, array(input))
+
+
+@derivative(lambda t, _, x: t / x)
+def _log(x: jax.Array) -> jax.Array:
+    return jnp.log(x)
+
+
+def log2(input: jax.Array) -> jax.Array:
+    """The logarithm to base 2.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(log2)(1.0):.4f}")
+        1.4427
+
+    Torch: `torch.log2`.
+    """
+    return in_opmath(_log2, array(input))
+
+
+@derivative(lambda t, _, x: t / (x * math.log(2)))
+def _log2(x: jax.Array) -> jax.Array:
+    return jnp.log2(x)
+
+
+def log10(input: jax.Array) -> jax.Array:
+    """The logarithm to base 10.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(log10)(1.0):.4f}")
+        0.4343
+
+    Torch: `torch.log10`.
+    """
+    return in_opmath(_log10, array(input))
+
+
+@derivative(lambda t, _, x: t / (x * math.log(10)))
+def _log10(x: jax.Array) -> jax.Array:
+    return jnp.log10(x)
+
+
+def log1p(input: jax.Array) -> jax.Array:
+    """The logarithm of 1 plus the input, exact near 0.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(log1p)(1.0):.4f}")
+        0.5000
+
+    Torch: `torch.log1p`.
+    """
+    return in_opmath(_log1p, array(input))
+
+
+@derivative(lambda t, _, x: t / (x + 1))
+def _log1p(x: jax.Array) -> jax.Array:
+    return jnp.log1p(x)

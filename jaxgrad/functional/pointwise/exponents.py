@@ -1,0 +1,164 @@
+"""Powers of two, double precision powers, and a number's mantissa and exponent."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_array, is_complex, is_floating
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional.pointwise.powers import pow
+
+
+Value = jax.Array | bool | float
+
+
+class Frexp(NamedTuple):
+    """What `frexp` returns."""
+
+    mantissa: jax.Array
+    exponent: jax.Array
+
+
+def neg(input: jax.Array) -> jax.Array:
+    """The input times -1.
+
+    Raises:
+        RuntimeError: The input is boolean.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(neg(jnp.array([1.0, -2.0])))
+        [-1.  2.]
+
+    Torch: `torch.neg`. `jnp.negative` is the same.
+    """
+    input = array(input)
+    if input.dtype == jnp.bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. Use the `~` or "
+            "`logical_not()` operator instead."
+        )
+    return -input
+
+
+def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
+    """The logarithm to base 2 of the sum of two powers of 2.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(logaddexp2)(0.0, jnp.zeros(())))
+        0.5
+
+    Torch: `torch.logaddexp2`.
+
+    Differs from jax in:
+        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)), of two equal
+           ones NaN (`jnp.logaddexp2`: 1).
+    """
+    refuse("logaddexp2", "bool integer complex", input, other)
+    return in_opmath(_logaddexp2, array(input), array(other, "other"))
+
+
+@derivative(
+    lambda t, _, x, y: t / (1 + jnp.exp2(y - x)), lambda t, _, x, y: t / (1 + jnp.exp2(x - y))
+)
+def _logaddexp2(x: jax.Array, y: jax.Array) -> jax.Array:
+    high = jnp.maximum(x, y)
+    small = jnp.log1p(jnp.exp2(-jnp.abs(x - y))) / jnp.log(jnp.asarray(2, x.dtype))
+    return jnp.where(jnp.isinf(x) & (x == y), x, high + small)
+
+
+def float_power(input: Value, exponent: Value) -> jax.Array:
+    """A power in double precision, whatever the dtypes; in single where JAX has 64 bits off.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(float_power(jnp.array([2, 3]), 2))
+        [4. 9.]
+
+    Torch: `torch.float_power`.
+
+    Differs from jax in:
+        1. Its gradient is that of `pow` (`jnp.float_power`: NaN at exponent 0 and base 0).
+    """
+    has = any(is_complex(x) if is_array(x) else isinstance(x, complex) for x in (input, exponent))
+    dtype = jax.dtypes.canonicalize_dtype(jnp.complex128 if has else jnp.float64)
+    wide = [jnp.asarray(x, dtype) if is_array(x) else x for x in (input, exponent)]
+    return pow(*wide)
+
+
+def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
+    """The input times 2 to a power.
+
+    Args:
+        input: Of any shape.
+        other: The power, broadcasting with it, of integers or floats.
+        torch_gradient: By negative integers torch's gradient is 0, because its formula has an
+            integer power of 2. True: that one.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(ldexp)(3.0, jnp.array(-1)))
+        0.5
+
+    Torch: `torch.ldexp`.
+
+    Differs from jax in:
+        1. It has a gradient by a power of floats (`jnp.ldexp` takes integers alone).
+    """
+    input, other = array(input), array(other, "other")
+    if is_floating(input) and not is_complex(input):
+        refuse("ldexp", "bool", other)
+    if is_floating(other):
+        return in_opmath(_ldexp, input, other)
+    return in_opmath(_ldexp, input, jax.lax.stop_gradient(other), integer=torch_gradient)
+
+
+@derivative(lambda t, out, _: t * (out * math.log(2)))
+def _power_of_two(y: jax.Array) -> jax.Array:
+    return jnp.exp2(y)
+
+
+def _factor(t: Any, _: Any, __: Any, y: Any, integer: bool = False) -> Any:
+    return t * jnp.where(integer & (y < 0), 0, _power_of_two(y))
+
+
+@derivative(_factor, lambda t, _, x, y, **__: t * (x * _power_of_two(y) * math.log(2)))
+def _ldexp(x: jax.Array, y: jax.Array, *, integer: bool = False) -> jax.Array:
+    del integer
+    return x * jnp.exp2(y)
+
+
+def frexp(input: jax.Array) -> Frexp:
+    """The mantissa in [0.5, 1) and the exponent of base 2; their gradient is the mantissa's.
+
+    Raises:
+        RuntimeError: The input is of integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(frexp(jnp.array([3.0])).mantissa, frexp(jnp.array([3.0])).exponent)
+        [0.75] [2]
+
+    Torch: `torch.frexp`.
+    """
+    input = array(input)
+    if not is_floating(input):
+        raise RuntimeError(
+            f"torch.frexp() only supports floating-point dtypes, not {input.dtype}; cast it"
+        )
+    return Frexp(*in_opmath(_frexp, input))
+
+
+def _mantissa(t: Any, out: Any, *_: Any) -> Any:
+    return t / jnp.exp2(out[1].astype(t.dtype)), None
+
+
+@derivative(_mantissa)
+def _frexp(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return jnp.frexp(x)

@@ -1,0 +1,242 @@
+"""The gamma function's logarithm, its derivatives and integrals, and zeta: torch's series."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath
+from jaxgrad.functional._core.derivative import derivative, not_differentiable
+from jaxgrad.functional._core.dtypes import refuse
+
+
+Array = jax.Array
+Value = jax.Array | bool | float
+
+
+def lgamma(input: Array) -> Array:
+    """The logarithm of the gamma function's magnitude.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(lgamma)(1.0):.4f}")
+        -0.5772
+
+    Torch: `torch.lgamma`, `torch.special.gammaln`.
+
+    Differs from jax in:
+        1. At 0 the gradient is -inf (`jax.scipy.special.gammaln`: NaN).
+    """
+    return in_opmath(_lgamma, array(input))
+
+
+@derivative(lambda t, _, x: t * _digamma(x))
+def _lgamma(x: Array) -> Array:
+    return jax.lax.lgamma(x)
+
+
+def digamma(input: Array) -> Array:
+    """The derivative of `lgamma`.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(digamma)(1.0):.4f}")
+        1.6449
+
+    Torch: `torch.digamma`, `torch.special.psi`.
+
+    Differs from jax in:
+        1. Below -5.5 the gradient is right (`jax.scipy.special.digamma`: -2.9e12 at -9.5, which
+           is 9.77).
+        2. At 0 the value is -inf, at -0 inf (`jax.scipy.special.digamma`: NaN).
+    """
+    return in_opmath(_digamma, array(input))
+
+
+@derivative(lambda t, _, x: t * _polygamma(x, n=1))
+def _digamma(x: Array) -> Array:
+    return jnp.where(x == 0, jnp.copysign(jnp.inf, -x), jax.lax.digamma(x))
+
+
+def polygamma(n: int, input: Array) -> Array:
+    """The n-th derivative of `digamma`.
+
+    For n = 1 it is torch's series, which is right to 5e-10.
+
+    Raises:
+        RuntimeError: n is negative.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{polygamma(1, jnp.array(1.0)):.4f}")
+        1.6449
+
+    Torch: `torch.polygamma`.
+
+    Differs from jax in:
+        1. Below -5.5 it is right (`jax.scipy.special.polygamma`: trigamma(-9.5) = -2.9e12).
+        2. At a pole of even order it is -inf (`jax.scipy.special.polygamma`: NaN).
+    """
+    if n < 0:
+        raise RuntimeError(f"polygamma(n, x) does not support negative n: n is {n}")
+    refuse("polygamma", "complex", input)
+    return in_opmath(lambda x: _polygamma(x, n=n), array(input))
+
+
+def _next_order(t: Any, _: Any, x: Any, n: int) -> Any:
+    return t * _polygamma(x, n=n + 1)
+
+
+@derivative(_next_order)
+def _polygamma(x: Array, *, n: int) -> Array:
+    if n == 0:
+        return _digamma(x)
+    if n == 1:
+        return _trigamma(x)
+    sign = 1 if n % 2 else -1
+    return sign * math.factorial(n) * _zeta(jnp.full_like(x, n + 1), x)
+
+
+def _trigamma(x: Array) -> Array:
+    reflected = x < 0.5
+    mirror = jnp.where(reflected, -((math.pi / jnp.sin(math.pi * x)) ** 2), 0)
+    y = jnp.where(reflected, 1 - x, x)
+    total = jnp.zeros_like(x)
+    for _ in range(6):
+        total = total + 1 / (y * y)
+        y = y + 1
+    z = 1 / (y * y)
+    total = total + (1 + 1 / (2 * y) + z * (1 / 6 - z * (1 / 30 - z / 42))) / y
+    return jnp.where(reflected, -(mirror + total), total)
+
+
+def zeta(input: Value, other: Value) -> Array:
+    """Hurwitz's zeta function: the sum of `(other + k) ** -input` over k; no gradient by the first.
+
+    Raises:
+        RuntimeError: It is differentiated by the first argument.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{zeta(jnp.array(2.0), 1.0):.4f}")
+        1.6449
+
+    Torch: `torch.special.zeta`.
+
+    Differs from jax in:
+        1. For negative `other` and an integer power it is right (`jax.scipy.special.zeta`: it is
+           not below -9).
+    """
+    return in_opmath(_zeta, input, other)
+
+
+def _by_other(t: Any, _: Any, s: Any, q: Any) -> Any:
+    return t * (-s * _zeta(s + 1, q))
+
+
+@derivative(not_differentiable("special_zeta: self"), _by_other)
+def _zeta(s: Array, q: Array) -> Array:
+    s, q = jnp.broadcast_arrays(s, q)
+    whole = jnp.floor(q) == q
+    moved = (q <= 0) & ~whole & (jnp.floor(s) == s) & (s > 1)
+
+    def more(state: Any) -> Array:
+        at, _ = state
+        return jnp.any(moved & (at <= 0))
+
+    def step(state: Any) -> Any:
+        at, total = state
+        here = moved & (at <= 0)
+        return jnp.where(here, at + 1, at), total + jnp.where(here, at**-s, 0)
+
+    start = jnp.where(moved, q, 1)
+    at, total = jax.lax.while_loop(more, step, (start, jnp.zeros_like(q)))
+    found = total + jax.lax.zeta(s, jnp.where(moved, at, q))
+    return jnp.where((q <= 0) & whole & (s > 1), jnp.inf, found)
+
+
+def mvlgamma(input: Array, p: int) -> Array:
+    """The logarithm of the gamma function of p dims.
+
+    Raises:
+        RuntimeError: p is below 1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{mvlgamma(jnp.array(3.0), 2):.4f}")
+        1.5502
+
+    Torch: `torch.mvlgamma`, `torch.special.multigammaln`.
+    """
+    refuse("mvlgamma", "bool", input)
+    if p < 1:
+        raise RuntimeError(f"p has to be greater than or equal to 1, it is {p}")
+
+    def total(x: Array) -> Array:
+        steps = jnp.arange(p, dtype=x.dtype) * -0.5
+        constant = p * (p - 1) / 4 * math.log(math.pi)
+        shifted = x[..., None] + steps
+        # XLA leaves -0.0 + 0.0 as it is, and a pole's sign with it.
+        shifted = shifted - jax.lax.stop_gradient(jnp.where(shifted == 0, shifted, 0))
+        return jnp.sum(_lgamma(shifted), -1) + constant
+
+    return in_opmath(total, array(input))
+
+
+def igamma(input: Array, other: Array) -> Array:
+    """The lower incomplete gamma function, regularised; no gradient by the first argument.
+
+    Raises:
+        RuntimeError: It is differentiated by the first argument.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(f"{jax.grad(igamma, 1)(jnp.array(1), 2.0):.4f}")
+        0.1353
+
+    Torch: `torch.igamma`, `torch.special.gammainc`.
+
+    Differs from jax in:
+        1. It raises when it is differentiated by the first argument
+           (`jax.scipy.special.gammainc`: a number).
+    """
+    refuse("igamma", "bool integer", input, other)
+    return in_opmath(_igamma, array(input), array(other, "other"))
+
+
+def _density(x: Any, y: Any) -> Any:
+    return jnp.exp((x - 1) * jnp.log(y) - y - _lgamma(x))
+
+
+@derivative(not_differentiable("igamma: input"), lambda t, _, x, y: t * _density(x, y))
+def _igamma(x: Array, y: Array) -> Array:
+    return jnp.where((x == 0) & (y > 0), 1, jax.lax.igamma(*jnp.broadcast_arrays(x, y)))
+
+
+def igammac(input: Array, other: Array) -> Array:
+    """The upper incomplete gamma function, regularised; no gradient by the first argument.
+
+    Raises:
+        RuntimeError: It is differentiated by the first argument.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(f"{jax.grad(igammac, 1)(jnp.array(1), 2.0):.4f}")
+        -0.1353
+
+    Torch: `torch.igammac`, `torch.special.gammaincc`.
+
+    Differs from jax in:
+        1. It raises when it is differentiated by the first argument
+           (`jax.scipy.special.gammaincc`: a number).
+    """
+    refuse("igammac", "bool integer", input, other)
+    return in_opmath(_igammac, array(input), array(other, "other"))
+
+
+@derivative(not_differentiable("igammac: input"), lambda t, _, x, y: t * -_density(x, y))
+def _igammac(x: Array, y: Array) -> Array:
+    return jnp.where((x == 0) & (y > 0), 0, jax.lax.igammac(*jnp.broadcast_arrays(x, y)))

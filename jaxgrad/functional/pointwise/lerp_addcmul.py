@@ -1,0 +1,105 @@
+"""Weighted sums, products and quotients: torch's promotion and gradients at zero."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import one_dtype, refuse
+
+
+Value = jax.Array | bool | float
+
+
+def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
+    """From the first to the second, as far as the weight says.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(lerp(jnp.array(1.0), jnp.array(3.0), 0.5))
+        2.0
+
+    Torch: `torch.lerp`.
+    """
+    input, end = array(input), array(end, "end")
+    one_dtype("lerp", input=input, end=end, weight=weight if jnp.ndim(weight) else None)
+    if isinstance(weight, int | float):
+        refuse("lerp", "bool integer", input, end)
+        return in_opmath(_lerp_by, input, end, weight=weight)
+    refuse("lerp", "bool integer", input, end, weight)
+    return in_opmath(_lerp, input, end, weight)
+
+
+@derivative(
+    # Each element by itself, then summed where it was broadcast: inf and -inf make NaN.
+    lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * (1 - rest[-1]),
+    lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * rest[-1],
+    lambda t, _, x, end, __: t * (end - x),
+)
+def _lerp(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
+    apart = end - x
+    return jnp.where(jnp.abs(w) < 0.5, x + w * apart, end - apart * (1 - w))
+
+
+# 1 - weight is known to more digits than the arrays have.
+@derivative(
+    lambda t, *_, weight: t * (1 - weight),
+    lambda t, *_, weight: t * weight,
+)
+def _lerp_by(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
+    return _lerp(x, end, jnp.asarray(weight, x.dtype))
+
+
+def addcmul(
+    input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
+) -> jax.Array:
+    """`input + value * tensor1 * tensor2`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addcmul(jnp.array(1.0), jnp.array(2.0), jnp.array(3.0), value=0.5))
+        4.0
+
+    Torch: `torch.addcmul`.
+    """
+    refuse("addcmul", "bool", input, tensor1, tensor2)
+    x, a, b = together(array(input), array(tensor1, "tensor1"), array(tensor2, "tensor2"))
+    if not is_floating(x):
+        return x + a * b * int(value)
+    return in_opmath(lambda x, a, b: x + value * a * b, x, a, b)
+
+
+def addcdiv(
+    input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
+) -> jax.Array:
+    """`input + value * tensor1 / tensor2`.
+
+    Raises:
+        RuntimeError: All three are integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(addcdiv(jnp.array(1.0), jnp.array(3.0), jnp.array(2.0)))
+        2.5
+
+    Torch: `torch.addcdiv`.
+    """
+    a, b = together(array(tensor1, "tensor1"), array(tensor2, "tensor2"))
+    if not is_floating(a):
+        raise RuntimeError(
+            "Integer division with addcdiv is no longer supported; make one of the arguments a "
+            "float"
+        )
+    return in_opmath(_addcdiv, array(input), a, b, value=value)
+
+
+@derivative(
+    lambda t, *_, **__: t,
+    # As of lerp.
+    lambda t, out, _, __, b, value: jnp.broadcast_to(t, out.shape) * (value / b),
+    lambda t, out, _, a, b, value: jnp.broadcast_to(t, out.shape) * -(value * a / (b * b)),
+)
+def _addcdiv(x: jax.Array, a: jax.Array, b: jax.Array, *, value: float) -> jax.Array:
+    return x + value * a / b

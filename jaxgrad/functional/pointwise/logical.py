@@ -1,0 +1,57 @@
+"""Counting what is not zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import Dim, array, canonical_dims
+
+
+def all(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
+    """Whether every element over some dims is not 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(all(jnp.array([True, False])))
+        False
+
+    Torch: `torch.all`.
+    """
+    return _logical(jnp.all, input, dim, keepdim)
+
+
+def any(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
+    """Whether an element over some dims is not 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(any(jnp.array([True, False])))
+        True
+
+    Torch: `torch.any`.
+    """
+    return _logical(jnp.any, input, dim, keepdim)
+
+
+def _logical(fun: Any, input: Any, dim: Dim, keepdim: bool) -> jax.Array:
+    input = array(input)
+    axes = canonical_dims(dim, input.ndim, empty_is_all=False)
+    found = fun(input != 0, axes, keepdims=keepdim)
+    return found.astype(jnp.uint8) if input.dtype == jnp.uint8 else found
+
+
+def count_nonzero(input: jax.Array, dim: Dim = None) -> jax.Array:
+    """How many elements over some dims are not 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(count_nonzero(jnp.array([1.0, 0.0])))
+        1
+
+    Torch: `torch.count_nonzero`.
+    """
+    input = array(input)
+    return jnp.sum(input != 0, canonical_dims(dim, input.ndim)).astype(int)

@@ -1,0 +1,86 @@
+"""Powers of numbers and arrays: torch's gradients at zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import in_opmath, is_floating, together
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+
+
+Value = jax.Array | bool | float
+
+
+def pow(input: Value, exponent: Value) -> jax.Array:
+    """A power, of an array or by one.
+
+    Raises:
+        RuntimeError: Integers to a negative integer power.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(pow)(0.0, jnp.array(0.0)), jax.grad(jnp.power)(0.0, 0.0))
+        0.0 nan
+
+    Torch: `torch.pow`.
+
+    Differs from jax in:
+        1. By the base at exponent 0 the gradient is 0 (`jnp.power`: NaN where the base is 0).
+        2. By the exponent at base 0 it is -inf for negative exponents (`jnp.power`: NaN).
+        3. An exponent of 0.5 is the square root: -inf at -0.
+    """
+    refuse("pow", "bool", input, exponent)
+    if isinstance(exponent, bool | int | float) and not isinstance(input, int | float):
+        base = together(input, exponent)[0]
+        if not is_floating(base):
+            if exponent < 0:
+                raise RuntimeError("Integers to negative integer powers are not allowed.")
+            return jnp.power(base, int(exponent))
+        return in_opmath(lambda x: _power(x, exponent=exponent), base)
+    base, exponent = together(input, exponent)
+    if not is_floating(base):
+        return _integer_power(base, exponent)
+    return in_opmath(_pow, base, exponent)
+
+
+def _integer_power(x: jax.Array, y: jax.Array) -> jax.Array:
+    """torch's: of a negative exponent what is left of `1 / x**-y` without its fraction, 0 of 0."""
+    inverse = jnp.where(jnp.abs(x) == 1, jnp.where(y % 2 == 0, 1, x), 0).astype(x.dtype)
+    return jnp.where(y < 0, inverse, jnp.power(x, jnp.maximum(y, 0)))
+
+
+def _power_derivative(t: Any, _: Any, x: Any, exponent: float) -> Any:
+    if exponent == 0:
+        return jnp.zeros_like(t)
+    return t * (exponent * _power(x, exponent=exponent - 1))
+
+
+@derivative(_power_derivative)
+def _power(x: jax.Array, *, exponent: float) -> jax.Array:
+    if exponent in (0.5, -0.5):
+        root = jnp.sqrt(x)
+        return root if exponent > 0 else 1 / root
+    if exponent in (2, 3):
+        return x * x if exponent == 2 else x * x * x
+    if exponent in (-1, -2):
+        return 1 / x if exponent == -1 else 1 / (x * x)
+    return jnp.power(x, jnp.asarray(exponent, x.dtype))
+
+
+def _by_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
+    # The tangent is not masked: torch's second derivative is NaN there.
+    return t * jnp.where((x == 0) & (y >= 0), 0, out * jnp.log(x))
+
+
+def _by_base(t: Any, _: Any, x: Any, y: Any) -> Any:
+    # The tangent is masked too: where the exponent is 0 it may be NaN in a second derivative.
+    return jnp.where(y == 0, 0, t) * jnp.where(y == 0, 0, y * _pow(x, y - 1))
+
+
+@derivative(_by_base, _by_exponent)
+def _pow(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.power(x, y)

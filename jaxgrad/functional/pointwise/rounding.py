@@ -1,0 +1,153 @@
+"""Rounding and remainders: torch's gradients at the steps."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+
+
+Value = jax.Array | bool | float
+
+
+def floor(input: jax.Array) -> jax.Array:
+    """The largest integer that is not above the input, with gradient 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(floor(jnp.array(1.5)))
+        1.0
+
+    Torch: `torch.floor`.
+    """
+    refuse("floor", "bool", input)
+    return _stepwise(jnp.floor, input)
+
+
+def ceil(input: jax.Array) -> jax.Array:
+    """The smallest integer that is not below the input, with gradient 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(ceil(jnp.array(1.5)))
+        2.0
+
+    Torch: `torch.ceil`.
+    """
+    refuse("ceil", "bool", input)
+    return _stepwise(jnp.ceil, input)
+
+
+def trunc(input: jax.Array) -> jax.Array:
+    """The input without its fraction, with gradient 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(trunc(jnp.array(-1.5)))
+        -1.0
+
+    Torch: `torch.trunc`.
+    """
+    refuse("trunc", "bool", input)
+    return _stepwise(jnp.trunc, input)
+
+
+def round(input: jax.Array, *, decimals: int = 0) -> jax.Array:
+    """The nearest number of so many decimals, halves to even, with gradient 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(round(jnp.array(2.5)))
+        2.0
+
+    Torch: `torch.round`.
+    """
+    refuse("round", "bool integer complex", input)
+    if decimals == 0 or not is_floating(array(input)):
+        return _stepwise(jnp.round, input)
+    scale = 10.0 ** builtins.abs(decimals)
+    if decimals > 0:
+        return in_opmath(lambda x: jnp.round(x * scale) / scale, array(input))
+    return in_opmath(lambda x: jnp.round(x / scale) * scale, array(input))
+
+
+def _stepwise(fun: Any, input: Any) -> jax.Array:
+    input = array(input)
+    return fun(input) if is_floating(input) else input
+
+
+def frac(input: jax.Array) -> jax.Array:
+    """The fraction of the input, with its sign and gradient 1.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(frac(jnp.array(-1.5)))
+        -0.5
+
+    Torch: `torch.frac`.
+    """
+    refuse("frac", "integer", input)
+    return _frac(array(input))
+
+
+@derivative(lambda t, *_: t)
+def _frac(x: jax.Array) -> jax.Array:
+    return x - jnp.trunc(x)
+
+
+def fmod(input: jax.Array, other: Value) -> jax.Array:
+    """The remainder with the sign of the first.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(fmod(jnp.array(-3.0), 2.0))
+        -1.0
+
+    Torch: `torch.fmod`.
+    """
+    refuse("fmod", "bool", input, other)
+    return _fmod(*together(array(input), other))
+
+
+@derivative(lambda t, *_: t, lambda t, _, x, y: t * -jnp.trunc(x / y))
+def _fmod(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.fmod(x, y)
+
+
+def remainder(input: Value, other: Value) -> jax.Array:
+    """The remainder with the sign of the second.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(remainder(jnp.array(-3.0), 2.0))
+        1.0
+
+    Torch: `torch.remainder`.
+
+    Differs from jax in:
+        1. By an infinite first argument the gradient of the second is NaN.
+    """
+    refuse("remainder", "bool", input, other)
+    return _remainder(*together(input, other))
+
+
+def _floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Floor division as torch's kernel has it, rounding and infinities included."""
+    mod = jnp.fmod(x, y)
+    down = (mod != 0) & ((y < 0) != (mod < 0))
+    quotient = (x - mod) / y - jnp.where(down, 1, 0)
+    whole = jnp.floor(quotient)
+    whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
+    whole = jnp.where(quotient == 0, jnp.copysign(0, x / y), whole)
+    return jnp.where(y == 0, x / y, whole)
+
+
+@derivative(lambda t, *_: t, lambda t, _, x, y: t * -jax.lax.stop_gradient(_floor_quotient(x, y)))
+def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.remainder(x, y)

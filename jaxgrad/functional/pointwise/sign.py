@@ -1,0 +1,88 @@
+"""Absolute values and signs: torch's gradients at zero."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+
+
+Value = jax.Array | bool | float
+
+
+def abs(input: jax.Array) -> jax.Array:
+    """The magnitude, with gradient 0 at 0.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(abs)(0.0), jax.grad(jnp.abs)(0.0))
+        0.0 1.0
+
+    Torch: `torch.abs`.
+
+    Differs from jax in:
+        1. At 0 the gradient is 0 (`jnp.abs`: 1), at NaN 0 (`jnp.abs`: -1).
+    """
+    refuse("abs", "bool", input)
+    input = array(input)
+    return jnp.abs(input) if is_complex(input) else _abs(input)
+
+
+def _sign(x: jax.Array) -> jax.Array:
+    """-1, 0 or 1, and 0 of a NaN."""
+    zero, one = (np.asarray(n, x.dtype) for n in (0, 1))
+    return jnp.where(x > 0, one, jnp.where(x < 0, -one, zero))
+
+
+@derivative(lambda t, _, x: t * _sign(x))
+def _abs(x: jax.Array) -> jax.Array:
+    return jnp.abs(x)
+
+
+def sign(input: jax.Array) -> jax.Array:
+    """-1, 0 or 1, with gradient 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(sign(jnp.array([-2.0, 0.0])))
+        [-1.  0.]
+
+    Torch: `torch.sign`.
+    """
+    refuse("sign", "complex", input)
+    input = array(input)
+    if input.dtype == jnp.bool_:
+        return input
+    if not is_floating(input):
+        return jnp.sign(input)
+    return jnp.where(jnp.isnan(input), 0, jnp.sign(input))
+
+
+def copysign(input: jax.Array, other: Value) -> jax.Array:
+    """The magnitude of the first with the sign of the second.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(copysign)(0.0, 1.0), jax.grad(jnp.copysign)(0.0, 1.0))
+        0.0 1.0
+
+    Torch: `torch.copysign`.
+
+    Differs from jax in:
+        1. At 0 the gradient is 0 (`jnp.copysign`: 1), at infinities NaN.
+    """
+    return in_opmath(_copysign, array(input), other)
+
+
+@derivative(lambda t, y, x, _: t * jnp.where(x == 0, 0, _divide(y, x)), None)
+def _copysign(x: jax.Array, y: jax.Array) -> jax.Array:
+    return jnp.copysign(x, y)
+
+
+@derivative(lambda t, *rest: t / rest[-1], lambda t, _, a, b: t * -((a / b) / b))
+def _divide(a: jax.Array, b: jax.Array) -> jax.Array:
+    return a / b

@@ -1,0 +1,200 @@
+"""Adaptive pools: windows that divide any size into any number of bins, as torch divides it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import floats, in_opmath
+from jaxgrad.functional.nn._windows import batched, sizes
+from jaxgrad.functional.pooling.max import MaxPool, _taken
+
+
+Array = jax.Array
+OutputSize = int | Sequence[int | None]
+
+
+def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
+    """The means of `output_size` bins.
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        output_size: How many. Bin i is from `floor(i L / n)` to before `ceil((i + 1) L / n)`.
+
+    Raises:
+        RuntimeError: The size is negative, or the input is empty.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(adaptive_avg_pool1d(jnp.arange(5.0)[None], 3))
+        [[0.5 2.  3.5]]
+
+    Torch: `torch.nn.functional.adaptive_avg_pool1d`.
+
+    Differs from jax in:
+        1. Neighbouring bins overlap where the size does not divide (`jax.image.resize`: weights).
+    """
+    return _adaptive_avg(1, input, output_size)
+
+
+def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
+    """The means of `(H, W)` bins of `(N, C, H, W)`; None keeps a size.
+
+    Raises:
+        RuntimeError: The size is negative, or the input is empty.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(adaptive_avg_pool2d(jnp.arange(4.0).reshape(1, 2, 2), (None, 1))[0])
+        [[0.5]
+         [2.5]]
+
+    Torch: `torch.nn.functional.adaptive_avg_pool2d`.
+    """
+    return _adaptive_avg(2, input, output_size)
+
+
+def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
+    """The means of `(D, H, W)` bins of `(N, C, D, H, W)`; None keeps a size.
+
+    Raises:
+        RuntimeError: The size is negative, or the input is empty.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(adaptive_avg_pool3d(jnp.arange(8.0).reshape(1, 2, 2, 2), 1).ravel())
+        [3.5]
+
+    Torch: `torch.nn.functional.adaptive_avg_pool3d`.
+    """
+    return _adaptive_avg(3, input, output_size)
+
+
+def adaptive_max_pool1d(
+    input: Array, output_size: OutputSize, return_indices: bool = False
+) -> Array | MaxPool:
+    """The maxima of `output_size` bins of `(N, C, L)` or `(C, L)`.
+
+    Raises:
+        RuntimeError: The size is negative, or the input is empty.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(lambda x: adaptive_max_pool1d(x, 1).sum())(jnp.ones((1, 3))))
+        [[1. 0. 0.]]
+
+    Torch: `torch.nn.functional.adaptive_max_pool1d`.
+
+    Differs from jax in:
+        1. Of equal values the first has the gradient, of several NaN the last (`jnp.max`: each a
+           share, all NaN).
+    """
+    return _adaptive_max(1, input, output_size, return_indices)
+
+
+def adaptive_max_pool2d(
+    input: Array, output_size: OutputSize, return_indices: bool = False
+) -> Array | MaxPool:
+    """The maxima of `(H, W)` bins of `(N, C, H, W)`; None keeps a size.
+
+    Raises:
+        RuntimeError: The size is negative, or the input is empty.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(adaptive_max_pool2d(jnp.arange(4.0).reshape(1, 2, 2), 1))
+        [[[3.]]]
+
+    Torch: `torch.nn.functional.adaptive_max_pool2d`.
+    """
+    return _adaptive_max(2, input, output_size, return_indices)
+
+
+def adaptive_max_pool3d(
+    input: Array, output_size: OutputSize, return_indices: bool = False
+) -> Array | MaxPool:
+    """The maxima of `(D, H, W)` bins of `(N, C, D, H, W)`; None keeps a size.
+
+    Raises:
+        RuntimeError: The size is negative, or the input is empty.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(adaptive_max_pool3d(jnp.arange(8.0).reshape(1, 2, 2, 2), 1).ravel())
+        [7.]
+
+    Torch: `torch.nn.functional.adaptive_max_pool3d`.
+    """
+    return _adaptive_max(3, input, output_size, return_indices)
+
+
+def _bins(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The members of each bin, `(count, largest)`, and which of them are there."""
+    begin = np.arange(count) * size // max(count, 1)
+    end = -(-(np.arange(count) + 1) * size // max(count, 1))
+    members = begin[:, None] + np.arange(max(end - begin, default=1))
+    return np.minimum(members, max(size - 1, 0)), members < end[:, None]
+
+
+def _prepared(
+    name: str, places: int, input: Array, output_size: OutputSize
+) -> tuple[Array, bool, tuple[int, ...]]:
+    x, had_batch = batched(input, places, name)
+    given = (output_size,) if isinstance(output_size, int) else tuple(output_size)
+    given = given * places if len(given) == 1 else given
+    kept = [n if g is None else g for g, n in zip(given, x.shape[2:], strict=False)]
+    wanted = sizes(kept if len(given) == places else [0] * len(given), places, "output_size")
+    if min(wanted) < 0:
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received "
+            f"{list(wanted)}"
+        )
+    if 0 in x.shape[1:]:
+        raise RuntimeError(
+            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input "
+            f"has sizes {list(x.shape)}"
+        )
+    return x, had_batch, wanted
+
+
+def _adaptive_avg(places: int, input: Array, output_size: OutputSize) -> Array:
+    name = f"adaptive_avg_pool{places}d"
+    x, had_batch, wanted = _prepared(name, places, floats(input, name), output_size)
+
+    def averaged(x: Array) -> Array:
+        for axis, count in enumerate(wanted, start=2):
+            members, there = _bins(x.shape[axis], count)
+            tail = [1] * (x.ndim - axis - 1)
+            found = jnp.take(x, members, axis)
+            total = jnp.where(there.reshape(*there.shape, *tail), found, 0).sum(axis + 1)
+            x = total / jnp.asarray(there.sum(1).reshape(-1, *tail), x.dtype)
+        return x
+
+    y = in_opmath(averaged, x)
+    return y if had_batch else y[0]
+
+
+def _adaptive_max(
+    places: int, input: Array, output_size: OutputSize, return_indices: bool
+) -> Array | MaxPool:
+    name = f"adaptive_max_pool{places}d"
+    x, had_batch, wanted = _prepared(name, places, floats(input, name), output_size)
+    bins = [_bins(n, count) for n, count in zip(x.shape[2:], wanted, strict=True)]
+    members, there = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
+    for n, (inner, inside) in zip(x.shape[2:], bins, strict=True):
+        outer = members[:, None, :, None] * n + inner[None, :, None, :]
+        both = there[:, None, :, None] & inside[None, :, None, :]
+        shape = (outer.shape[0] * outer.shape[1], -1) if outer.size else (0, 1)
+        members, there = outer.reshape(shape), both.reshape(shape)
+    flat = jax.lax.stop_gradient(x.reshape(*x.shape[:2], -1))
+    values = jnp.where(there, flat[:, :, members], -jnp.inf)
+    nan = jnp.isnan(values)
+    last = members.shape[1] - 1 - jnp.argmax(nan[..., ::-1], -1)
+    # The first of the largest, also where that is -inf and what is not there has it too.
+    largest = (values == values.max(-1, keepdims=True)) & there
+    at = jnp.where(nan.any(-1), last, jnp.argmax(largest, -1))
+    found = jnp.asarray(members)[np.arange(members.shape[0]), at].astype(jnp.int32)
+    return _taken(x, found.reshape(*x.shape[:2], *wanted), had_batch, return_indices)

@@ -1,0 +1,144 @@
+"""Average pools: torch's windows and divisors."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array, in_opmath
+from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional.nn._windows import Sizes, _out_sizes, _windows, batched
+
+
+Array = jax.Array
+
+
+def avg_pool1d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Array:
+    """The mean of each window.
+
+    Args:
+        input: `(N, C, L)` or `(C, L)`.
+        kernel_size: Of the windows.
+        stride: Steps of the windows. None: `kernel_size`.
+        padding: Zeros on both sides, at most half a kernel.
+        ceil_mode: Also the window that reaches over the end; what is beyond the padding does not
+            count.
+        count_include_pad: The padding counts.
+
+    Raises:
+        RuntimeError: A size is not possible.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(avg_pool1d(jnp.array([[2.0, 4.0, 6.0]]), 2, ceil_mode=True))
+        [[3. 6.]]
+
+    Torch: `torch.nn.functional.avg_pool1d`.
+
+    Differs from jax in:
+        1. With `ceil_mode` the last window is divided by what it covers (padding by hand: by the
+           kernel).
+    """
+    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+
+
+def avg_pool2d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Array:
+    """The mean of each window of `(N, C, H, W)`, or its sum over `divisor_override`.
+
+    Raises:
+        RuntimeError: A size is not possible, or the divisor is 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(avg_pool2d(jnp.arange(4.0).reshape(1, 2, 2), 2))
+        [[[1.5]]]
+
+    Torch: `torch.nn.functional.avg_pool2d`.
+    """
+    return _avg_pool(
+        2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def avg_pool3d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = None,
+    padding: Sizes = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Array:
+    """The mean of each window of `(N, C, D, H, W)`, or its sum over `divisor_override`.
+
+    Raises:
+        RuntimeError: A size is not possible, or the divisor is 0.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(avg_pool3d(jnp.arange(8.0).reshape(1, 2, 2, 2), 2).ravel())
+        [3.5]
+
+    Torch: `torch.nn.functional.avg_pool3d`.
+    """
+    return _avg_pool(
+        3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
+
+
+def _avg_pool(
+    places: int,
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None,
+    padding: Sizes,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Array:
+    name = f"avg_pool{places}d"
+    refuse(name, "bool complex", input)
+    windows = _windows(name, places, kernel_size, stride, padding)
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    x, had_batch = batched(array(input), places, name)
+    out = _out_sizes(name, x, windows, ceil_mode)
+    kernel, steps, pads, _ = windows
+    ends, counts = [], np.ones((), np.int64)
+    for n, k, s, p, o in zip(x.shape[2:], kernel, steps, pads, out, strict=True):
+        begin = np.arange(o) * s - p
+        low, high = (-p, n + p) if count_include_pad else (0, n)
+        covered = np.minimum(begin + k, high) - np.maximum(begin, low)
+        counts = counts[..., None] * covered
+        ends.append(max((o - 1) * s + k - n - p, 0))
+
+    def averaged(x: Array) -> Array:
+        total = jax.lax.reduce_window(
+            x,
+            np.zeros((), x.dtype),
+            jax.lax.add,
+            (1, 1, *kernel),
+            (1, 1, *steps),
+            ((0, 0), (0, 0), *zip(pads, ends, strict=True)),
+        )
+        total = total[(slice(None), slice(None), *(slice(o) for o in out))]
+        return total / jnp.asarray(counts if divisor is None else divisor, x.dtype)
+
+    y = in_opmath(averaged, x)
+    return y if had_batch else y[0]

@@ -1,0 +1,145 @@
+"""Fractional max pools: windows at random steps, that are given or drawn from a key."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import array, floats
+from jaxgrad.functional.nn._windows import Sizes, batched, sizes
+from jaxgrad.functional.pooling.max import MaxPool, _taken
+
+
+Array = jax.Array
+
+
+def fractional_max_pool2d(
+    input: Array,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Array | None = None,
+    *,
+    key: Array | None = None,
+) -> Array | MaxPool:
+    """The maxima of windows at random steps.
+
+    Args:
+        input: `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: Of the windows.
+        output_size: How many windows.
+        output_ratio: Or how many of an input's element.
+        return_indices: Also where each maximum was.
+        _random_samples: `(N, C, 2)` in [0, 1), where the steps of W and H begin.
+        key: Or a key of `jax.random` to draw them.
+
+    Raises:
+        ValueError: There is no size and no ratio, or no samples and no key.
+        RuntimeError: The windows do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> half = jnp.full((1, 1, 2), 0.5)
+        >>> x = jnp.arange(16.0).reshape(1, 1, 4, 4)
+        >>> print(fractional_max_pool2d(x, 2, 2, _random_samples=half)[0, 0])
+        [[ 5.  7.]
+         [13. 15.]]
+
+    Torch: `torch.nn.functional.fractional_max_pool2d`.
+    """
+    return _pool(2, input, kernel_size, output_size, output_ratio, return_indices,
+                 _random_samples, key)  # fmt: skip
+
+
+def fractional_max_pool3d(
+    input: Array,
+    kernel_size: Sizes,
+    output_size: Sizes | None = None,
+    output_ratio: Sequence[float] | None = None,
+    return_indices: bool = False,
+    _random_samples: Array | None = None,
+    *,
+    key: Array | None = None,
+) -> Array | MaxPool:
+    """The maxima of windows at random steps in `(N, C, D, H, W)` or `(C, D, H, W)`.
+
+    The samples are `(N, C, 3)`, where the steps of D, H and W begin.
+
+    Raises:
+        ValueError: There is no size and no ratio, or no samples and no key.
+        RuntimeError: The windows do not fit.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> x = jnp.arange(27.0).reshape(1, 1, 3, 3, 3)
+        >>> print(fractional_max_pool3d(x, 2, 1, key=jax.random.key(0)).ravel())
+        [26.]
+
+    Torch: `torch.nn.functional.fractional_max_pool3d`.
+    """
+    return _pool(3, input, kernel_size, output_size, output_ratio, return_indices,
+                 _random_samples, key)  # fmt: skip
+
+
+def _pool(
+    places: int,
+    input: Array,
+    kernel_size: Sizes,
+    output_size: Sizes | None,
+    output_ratio: Sequence[float] | None,
+    return_indices: bool,
+    samples: Array | None,
+    key: Array | None,
+) -> Array | MaxPool:
+    name = f"fractional_max_pool{places}d"
+    x, had_batch = batched(floats(input, name), places, name)
+    kernel = sizes(kernel_size, places, "kernel_size")
+    spatial = x.shape[2:]
+    if output_size is None:
+        if output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        output_size = [int(n * r) for n, r in zip(spatial, output_ratio, strict=True)]
+    wanted = sizes(output_size, places, "output_size")
+    for n, k, out in zip(spatial, kernel, wanted, strict=True):
+        if out + k - 1 > n - (places == 3):  # of 3d one less, as torch has it
+            raise RuntimeError(
+                f"{name}(): pool size {k} too large relative to input size {n} for {out} windows"
+            )
+    if samples is None:
+        if key is None:
+            raise ValueError(f"{name} draws its steps; pass key=jax.random.key(...)")
+        samples = jax.random.uniform(key, (*x.shape[:2], places), x.dtype)
+    samples = array(samples, "_random_samples")
+    if samples.shape != (*x.shape[:2], places):
+        raise RuntimeError(
+            f"{name}: expected _random_samples of shape {[*x.shape[:2], places]}, but got "
+            f"{list(samples.shape)}"
+        )
+    order = (1, 0) if places == 2 else (0, 1, 2)  # torch has the samples of 2d in reverse
+    at = jnp.zeros((*x.shape[:2], *(1,) * 2 * places), int)
+    for i, (n, k, out) in enumerate(zip(spatial, kernel, wanted, strict=True)):
+        member = _begins(samples[..., order[i]], n, k, out)[..., None] + np.arange(k)
+        shape = [1] * 2 * places
+        shape[i], shape[places + i] = out, k
+        at = at * n + member.reshape(*x.shape[:2], *shape)
+    at = at.reshape(*x.shape[:2], *wanted, -1)
+    flat = jax.lax.stop_gradient(x).reshape(*x.shape[:2], -1)
+    values = jnp.take_along_axis(flat, at.reshape(*x.shape[:2], -1), 2).reshape(at.shape)
+    nan = jnp.isnan(values)
+    last = at.shape[-1] - 1 - jnp.argmax(nan[..., ::-1], -1)
+    best = jnp.where(nan.any(-1), last, jnp.argmax(values, -1))
+    found = jnp.take_along_axis(at, best[..., None], -1)[..., 0]
+    return _taken(x, found, had_batch, return_indices)
+
+
+def _begins(sample: Array, n: int, k: int, out: int) -> Array:
+    """Where the windows begin, of which the last ends with the input."""
+    alpha = (n - k) / (out - 1) if out > 1 else 0.0
+    u = jax.lax.stop_gradient(sample)[..., None]
+    alpha = jnp.asarray(alpha, u.dtype)
+    begins = jnp.trunc((np.arange(out) + u) * alpha) - jnp.trunc(u * alpha)
+    return jnp.where(np.arange(out) == out - 1, n - k, begins.astype(int))

@@ -1,0 +1,225 @@
+"""Covariances and slopes: torch's corrections and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import (
+    Dim,
+    array,
+    canonical_dim,
+    canonical_dims,
+    floating,
+    in_opmath,
+    require,
+)
+from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional.pointwise.clamp import clamp
+
+
+Array = jax.Array
+
+
+def cov(
+    input: Array,
+    *,
+    correction: int = 1,
+    fweights: Array | None = None,
+    aweights: Array | None = None,
+) -> Array:
+    """The covariances of variables, which are rows, over observations, which are columns.
+
+    Args:
+        input: `(variables, observations)`, or one variable.
+        correction: What is taken off the number of observations.
+        fweights: `(observations,)` integers: how often each was seen.
+        aweights: `(observations,)` floats: how much each counts.
+
+    Returns:
+        `(variables, variables)`, or a number for one variable.
+
+    Raises:
+        RuntimeError: There are three dims or more, or the weights do not fit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(cov(jnp.array([1.0, 2.0, 3.0])))
+        1.0
+
+    Torch: `torch.cov`.
+    """
+    input = _two_dims("cov", input)
+    given = {"fweights": fweights, "aweights": aweights}
+    for name, w in given.items():
+        _check_weights(name, w, input.shape[-1] if input.ndim else 1)
+    weights = [floating(array(w, name)) for name, w in given.items() if w is not None]
+
+    def covariance(x: Array, *weights: Array) -> Array:
+        return _covariance(x, weights, correction, aweights is not None)
+
+    dtype = floating(input).dtype
+    if aweights is not None:
+        dtype = jnp.promote_types(dtype, array(aweights).dtype)
+    return in_opmath(covariance, input.astype(dtype), *(w.astype(dtype) for w in weights))
+
+
+def _covariance(x: Array, weights: Sequence[Array], correction: int, normed: bool) -> Array:
+    x = x if x.ndim == 2 else x.reshape(1, -1)
+    w = None
+    for each in weights:
+        w = each if w is None else w * each
+    total: Any = x.shape[1] if w is None else jnp.sum(w)
+    mean = jnp.sum(x if w is None else x * w, 1, keepdims=True) / total
+    degrees = total - correction
+    if normed and correction and w is not None:
+        degrees = total - correction * jnp.sum(w * weights[-1]) / total
+    apart = x - mean
+    scaled = apart if w is None else apart * w
+    found = jnp.matmul(apart, jnp.conj(scaled).T) / jnp.maximum(
+        jnp.asarray(degrees, x.real.dtype), 0
+    )
+    return jnp.squeeze(found)
+
+
+def corrcoef(input: Array) -> Array:
+    """The correlations of variables, which are rows, over observations, which are columns.
+
+    Raises:
+        RuntimeError: There are three dims or more.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(corrcoef(jnp.array([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])).round(4))
+        [[ 1. -1.]
+         [-1.  1.]]
+
+    Torch: `torch.corrcoef`.
+    """
+    return in_opmath(_correlation, _two_dims("corrcoef", input))
+
+
+def _correlation(x: Array) -> Array:
+    c = _covariance(x, (), 1, False)
+    if not c.ndim:
+        return c / c
+    spread = jnp.sqrt(jnp.diagonal(c).real)
+    c = c / spread[:, None] / spread
+    return c if jnp.iscomplexobj(c) else clamp(c, -1, 1)
+
+
+def _two_dims(name: str, input: Any) -> Array:
+    input = array(input)
+    if input.ndim > 2:
+        raise RuntimeError(
+            f"{name}(): expected input to have two or fewer dimensions but got an input with "
+            f"{input.ndim} dimensions"
+        )
+    if input.dtype == jnp.bool_:
+        raise RuntimeError(f"{name}(): bool dtype is not supported for input")
+    return input
+
+
+def _check_weights(name: str, w: Array | None, count: int) -> None:
+    if w is None:
+        return
+    kind, wanted = (
+        (jnp.integer, "integral") if name == "fweights" else (jnp.floating, "floating point")
+    )
+    if not jnp.issubdtype(w.dtype, kind):
+        raise RuntimeError(
+            f"cov(): expected {name} to have {wanted} dtype but got {name} with {w.dtype} dtype"
+        )
+    if w.shape != (count,) and w.ndim:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the "
+            f"input but got {w.size} != {count}"
+        )
+    require(jnp.all(w >= 0), RuntimeError(f"cov(): {name} cannot be negative"))
+
+
+def gradient(
+    input: Array, *, spacing: Any = 1, dim: Dim = None, edge_order: int = 1
+) -> tuple[Array, ...]:
+    """The slopes along dims by central differences; at the ends one-sided of an order.
+
+    Args:
+        input: Of any shape.
+        spacing: How far elements are apart: a number, one for each dim, or coordinates for each.
+        dim: Along which; None for all.
+        edge_order: 1 or 2.
+
+    Returns:
+        One array for each dim.
+
+    Raises:
+        RuntimeError: The spacings are not as many as the dims, or a dim is too short.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(gradient(jnp.array([1.0, 4.0, 9.0]))[0])
+        [3. 4. 5.]
+
+    Torch: `torch.gradient`.
+
+    Differs from jax in:
+        1. There is an `edge_order=2` (`jnp.gradient`: NotImplementedError).
+    """
+    refuse("gradient", "bool", input)
+    input = array(input)
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    axes = (
+        [canonical_dim(dim, input.ndim)]
+        if isinstance(dim, int)
+        else list(canonical_dims(dim, input.ndim))
+    )
+    spacings = list(spacing) if isinstance(spacing, Sequence) else [spacing] * len(axes)
+    if len(spacings) != len(axes):
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar, or a list of length "
+            f"equal to the number of dims, {len(axes)}, but got a list of length {len(spacings)}"
+        )
+    for axis in axes:
+        if input.shape[axis] <= edge_order:
+            raise RuntimeError(
+                "torch.gradient expected each dimension size to be at least edge_order+1: it is "
+                f"{input.shape[axis]}"
+            )
+
+    def slopes(x: Array) -> tuple[Array, ...]:
+        moved = [jnp.moveaxis(x, axis, -1) for axis in axes]
+        found = [_slope(y, h, edge_order) for y, h in zip(moved, spacings, strict=True)]
+        return tuple(jnp.moveaxis(y, -1, axis) for y, axis in zip(found, axes, strict=True))
+
+    return in_opmath(slopes, input)
+
+
+def _slope(x: Array, spacing: Any, order: int) -> Array:
+    if jnp.ndim(spacing):
+        h = jnp.diff(jnp.asarray(spacing)).astype(x.dtype)
+        before, after = h[:-1], h[1:]
+        inside = (
+            x[..., :-2] * (-after / (before * (before + after)))
+            + x[..., 1:-1] * ((after - before) / (before * after))
+            + x[..., 2:] * (before / (after * (before + after)))
+        )
+        ends = h[0], h[-1]
+    else:
+        inside = (x[..., 2:] - x[..., :-2]) / (2 * spacing)
+        h = jnp.full(2, spacing, x.dtype)
+        ends = spacing, spacing
+    if order == 1:
+        first, last = (x[..., 1] - x[..., 0]) / ends[0], (x[..., -1] - x[..., -2]) / ends[1]
+    else:
+        first = _end(x[..., 0], x[..., 1], x[..., 2], h[0], h[1])
+        last = -_end(x[..., -1], x[..., -2], x[..., -3], h[-1], h[-2])
+    return jnp.concatenate([first[..., None], inside, last[..., None]], -1)
+
+
+def _end(a: Array, b: Array, c: Array, h: Array, k: Array) -> Array:
+    """The slope at a of the parabola through a, b and c, which are h and k apart."""
+    return a * (-(2 * h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) + c * (-h / (k * (h + k)))

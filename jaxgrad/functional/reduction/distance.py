@@ -1,0 +1,198 @@
+"""Distances between vectors: torch's gradients at equal points."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.functional._core.arguments import (
+    array,
+    canonical_dim,
+    in_opmath,
+    is_floating,
+    result_type,
+)
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import one_dtype, refuse, refuse_each
+from jaxgrad.functional.loss._reduce import passing_floor
+from jaxgrad.functional.reduction.vector_norm import _sgn, p_norm
+
+
+def pairwise_distance(
+    x1: jax.Array, x2: jax.Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> jax.Array:
+    """The p-norm of `x1 - x2 + eps` along the last dim.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(pairwise_distance)(jnp.ones(1), jnp.ones(1)))
+        [1.]
+
+    Torch: `torch.nn.functional.pairwise_distance`.
+
+    Differs from jax in:
+        1. Of equal points the gradient is that at eps (`jnp.linalg.norm(x1 - x2)`: NaN); with
+           `eps=0` it is 0.
+    """
+    refuse_each("pairwise_distance", "bool", x1, x2)
+    options = {"p": p, "eps": eps, "keepdim": keepdim}
+    return in_opmath(_pairwise, array(x1, "x1"), array(x2, "x2"), **options)
+
+
+def _pairwise(x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool = False) -> Any:
+    difference = x - y + eps
+    axes = (difference.ndim - 1,) if difference.ndim else ()
+    return p_norm(difference, p=float(p), axes=axes, keepdim=keepdim)
+
+
+def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1e-8) -> jax.Array:
+    """The product of two vectors, each over its norm, which is not below eps.
+
+    Raises:
+        RuntimeError: Both are of integers.
+        IndexError: There is no such dim.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(cosine_similarity(jnp.eye(4)[0], jnp.ones(4), dim=0))
+        0.5
+
+    Torch: `torch.nn.functional.cosine_similarity`.
+
+    Differs from jax in:
+        1. A zero vector has gradient `x2 / |x2| / eps` (norms by `jnp.linalg.norm`: NaN;
+           `optax.cosine_similarity`: 1 / sqrt(eps)).
+    """
+    x1, x2 = array(x1, "x1"), array(x2, "x2")
+    common = result_type(x1, x2)
+    if not jnp.issubdtype(common, jnp.floating):
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common}"
+        )
+
+    def similarity(x: jax.Array, y: jax.Array) -> jax.Array:
+        x, y = jnp.broadcast_arrays(x, y)
+        axes = (canonical_dim(dim, x.ndim),) if x.ndim else ()
+        sides = [
+            z / passing_floor(p_norm(z, p=2.0, axes=axes, keepdim=True), eps=eps) for z in (x, y)
+        ]
+        return jnp.sum(sides[0] * sides[1], axes)
+
+    return in_opmath(similarity, x1, x2)
+
+
+def pdist(input: jax.Array, p: float = 2) -> jax.Array:
+    """The distances between all rows, each pair once.
+
+    Args:
+        input: `(N, D)`.
+        p: The norm, not negative.
+
+    Returns:
+        `(N * (N - 1) / 2,)`.
+
+    Raises:
+        RuntimeError: There are not two dims, p is negative, the input is of integers.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(pdist(jnp.array([[0.0], [1.0], [3.0]])))
+        [1. 3. 2.]
+
+    Torch: `torch.nn.functional.pdist`.
+
+    Differs from jax in:
+        1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
+    """
+    refuse("pdist", "complex", input)
+    input = array(input)
+    if input.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
+    if not is_floating(input):
+        raise RuntimeError(f"pdist only supports floating-point dtypes, not {input.dtype}")
+    if p < 0:
+        raise RuntimeError(f"pdist only supports non-negative p values, not {p}")
+    left, right = np.triu_indices(len(input), 1)
+    return in_opmath(lambda x: _distance(x[left] - x[right], p=float(p)), input)
+
+
+def cdist(
+    x1: jax.Array,
+    x2: jax.Array,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> jax.Array:
+    """The distances between each row of the one and each of the other.
+
+    Args:
+        x1: `(..., P, D)`.
+        x2: `(..., R, D)`.
+        p: The norm, not negative.
+        compute_mode: Taken as torch takes it and of no effect: it is always the difference, never
+            a matrix product, which loses half of the digits.
+
+    Returns:
+        `(..., P, R)`.
+
+    Raises:
+        RuntimeError: There are fewer than two dims, p is negative, the last dims differ.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(cdist(jnp.array([[0.0], [1.0]]), jnp.array([[3.0]])))
+        [[3.]
+         [2.]]
+
+    Torch: `torch.cdist`.
+
+    Differs from jax in:
+        1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
+    """
+    refuse("cdist", "complex", x1, x2)
+    one_dtype("cdist", x1=x1, x2=x2)
+    del compute_mode
+    x1, x2 = array(x1, "x1"), array(x2, "x2")
+    for name, x in (("X1", x1), ("X2", x2)):
+        if not is_floating(x):
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {x.dtype}")
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+    if x1.shape[-1] != x2.shape[-1]:
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}"
+        )
+    if p < 0:
+        raise RuntimeError(f"cdist only supports non-negative p values, not {p}")
+    return in_opmath(
+        lambda x, y: _distance(x[..., :, None, :] - y[..., None, :, :], p=float(p)), x1, x2
+    )
+
+
+def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
+    """torch's kernel for pairs: where the distance is 0 there is no gradient, ties all have it."""
+    if p == 0:
+        return None
+    whole = distance[..., None]
+    if p == 1:
+        factor = jnp.where(jnp.isnan(d), d, _sgn(d))
+    elif math.isinf(p):
+        below = jax.lax.stop_gradient(whole - jnp.abs(d))  # NaN of an infinity that is the largest
+        factor = _sgn(d) * (1 - jnp.minimum(jnp.ceil(below), 1))
+    else:
+        zero = (whole == 0) | ((d == 0) & (p < 1))
+        safe = jnp.where(zero, 1, whole)
+        power = d if p == 2 else _sgn(d) * jnp.power(jnp.abs(jnp.where(zero, 1, d)), p - 1)
+        factor = jnp.where(zero, 0, power / (safe if p == 2 else jnp.power(safe, p - 1)))
+        t = jnp.where(zero, 0, t)
+    return jnp.sum(t * factor, -1)
+
+
+@derivative(_distance_derivative)
+def _distance(d: jax.Array, *, p: float) -> jax.Array:
+    if not d.size:
+        return jnp.zeros(d.shape[:-1], d.dtype)
+    return p_norm(d, p=p, axes=(d.ndim - 1,))

@@ -1,0 +1,211 @@
+"""Sums, means and products: torch's dims and dtypes, and its gradients at zeros and NaN."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import (
+    Dim,
+    array,
+    canonical_dims,
+    exact,
+    in_opmath,
+    is_floating,
+)
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse
+
+
+def widened(input: Any, dtype: Any) -> jax.Array:
+    """The input in the dtype that it is summed in: integers in int64."""
+    input = array(input)
+    if dtype is not None:
+        return input.astype(dtype)
+    return input if is_floating(input) else input.astype(int)
+
+
+def sum(
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+) -> jax.Array:
+    """The sum over some dims, or over all; integers are summed as int64, as bool it is any.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(sum(jnp.ones((2, 3)), 0))
+        [2. 2. 2.]
+
+    Torch: `torch.sum`.
+    """
+    input = widened(input, dtype)
+    axes = canonical_dims(dim, input.ndim)
+    if input.dtype == jnp.bool_:
+        return jnp.any(input, axes, keepdims=keepdim)
+    return exact(lambda x: jnp.sum(x, axes, keepdims=keepdim), input)
+
+
+def mean(
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+) -> jax.Array:
+    """The mean over some dims, or over all.
+
+    Raises:
+        RuntimeError: The input is of integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(mean(jnp.array([[1.0, 3.0]]), 1))
+        [2.]
+
+    Torch: `torch.mean`.
+    """
+    input = _of_floats("mean", input if dtype is None else array(input).astype(dtype))
+    axes = canonical_dims(dim, input.ndim)
+    return in_opmath(lambda x: jnp.mean(x, axes, keepdims=keepdim), input)
+
+
+def _of_floats(name: str, input: Any) -> jax.Array:
+    input = array(input)
+    if not is_floating(input):
+        raise RuntimeError(
+            f"{name}(): the input dtype should be either floating point or complex. Got: "
+            f"{input.dtype}; cast it"
+        )
+    return input
+
+
+def nansum(
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+) -> jax.Array:
+    """The sum of what is not NaN.
+
+    Raises:
+        NotImplementedError: The input is complex, or of floats and the dtype complex.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(nansum(jnp.array([1.0, jnp.nan])))
+        1.0
+
+    Torch: `torch.nansum`.
+    """
+    input = _real("nansum", array(input), dtype)
+    return sum(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
+
+
+def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
+    """In this dtype; real, or of integers before."""
+    refuse(name, "complex", input)
+    wide = widened(input, dtype)
+    if is_floating(input):
+        refuse(name, "complex", wide)
+    return wide
+
+
+def nanmean(
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+) -> jax.Array:
+    """The mean of what is not NaN.
+
+    Raises:
+        RuntimeError: The input is of integers, or the dtype is.
+        NotImplementedError: The input is complex, or the dtype is.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(nanmean(jnp.array([1.0, jnp.nan])))
+        1.0
+
+    Torch: `torch.nanmean`.
+    """
+    input = _of_floats("nanmean", _real("nanmean", _of_floats("nanmean", input), dtype))
+    axes = canonical_dims(dim, input.ndim)
+
+    def average(x: jax.Array) -> jax.Array:
+        counts = ~jnp.isnan(x)
+        total = jnp.sum(_known(x), axes, keepdims=keepdim)
+        return total / jnp.sum(counts, axes, keepdims=keepdim).astype(x.dtype)
+
+    return in_opmath(average, input)
+
+
+# The mask as a factor: of nothing but NaN the cotangent is infinite, and the gradient NaN.
+@derivative(lambda t, _, x: t * jnp.where(jnp.isnan(x), 0, 1))
+def _known(x: jax.Array) -> jax.Array:
+    return jnp.where(jnp.isnan(x), 0, x)
+
+
+def prod(
+    input: jax.Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> jax.Array:
+    """The product along one dim, or of all elements; of integers it is int64, as bool it is all.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(prod)(jnp.array([0.0, 2.0, 3.0])))
+        [6. 0. 0.]
+
+    Torch: `torch.prod`.
+    """
+    input = widened(input, dtype)
+    axes = canonical_dims(dim, input.ndim)
+    if not input.ndim:
+        return input
+    if input.dtype == jnp.bool_:
+        return jnp.all(input, axes, keepdims=keepdim)
+    return exact(lambda x: _squeezed(_prod(x, axes=axes), axes, keepdim), input)
+
+
+def _squeezed(y: jax.Array, axes: Any, keepdim: bool) -> jax.Array:
+    return y if keepdim else jnp.squeeze(y, axes)
+
+
+def _prod_derivative(t: Any, _: Any, x: Any, axes: Any) -> Any:
+    """The quotient by each factor; the product of the others where one of them is 0."""
+    zero = jnp.any(x == 0)
+    safe = jnp.where(zero, 1, x)  # out itself would bring 0 * inf into a second derivative
+    quotient = jnp.where(zero, 0, _prod(safe, axes=axes)) / safe
+    others = jax.jvp(
+        lambda x: jnp.prod(x, axes, keepdims=True),
+        (jnp.where(zero, x, 1),),
+        (jnp.where(zero, t, 0),),
+    )[1]
+    return jnp.sum(t * quotient, axes, keepdims=True) + others
+
+
+@derivative(_prod_derivative)
+def _prod(x: jax.Array, *, axes: Any) -> jax.Array:
+    return jnp.prod(x, axes, keepdims=True)
+
+
+def logsumexp(input: jax.Array, dim: Dim, keepdim: bool = False) -> jax.Array:
+    """The logarithm of the sum of exponentials over some dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(logsumexp(jnp.zeros(2), 0).round(4))
+        0.6931
+
+    Torch: `torch.logsumexp`.
+    """
+    input = array(input)
+    axes = canonical_dims(dim, input.ndim)
+
+    def total(x: jax.Array) -> jax.Array:
+        out = _logsumexp(x, axes=axes)
+        return out if keepdim else jnp.squeeze(out, axes)
+
+    return in_opmath(total, input)
+
+
+@derivative(
+    lambda t, out, x, axes: jnp.sum(t * jnp.exp(x - out), axes, keepdims=True),
+)
+def _logsumexp(x: jax.Array, *, axes: Any) -> jax.Array:
+    if not x.size:
+        return jnp.log(jnp.sum(jnp.exp(x), axes, keepdims=True))
+    high = jnp.max(jnp.real(x), axes, keepdims=True)
+    high = jnp.where(jnp.isinf(high), 0, high)
+    return jnp.log(jnp.sum(jnp.exp(x - high), axes, keepdims=True)) + high

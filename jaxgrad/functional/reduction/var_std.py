@@ -1,0 +1,209 @@
+"""Variances and standard deviations: torch's correction, and its gradients at equal values."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import (
+    Dim,
+    array,
+    canonical_dims,
+    in_opmath,
+    is_complex,
+    is_floating,
+)
+from jaxgrad.functional._core.derivative import derivative
+
+
+def var(
+    input: jax.Array,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = 1,
+) -> jax.Array:
+    """The variance over some dims, divided by N - 1.
+
+    Args:
+        input: Of any shape.
+        dim: One dim, several, or None for all; True and False are `unbiased`, of all.
+        unbiased: torch's older word: True is a correction of 1, False of 0.
+        keepdim: Whether the dims stay, with size 1.
+        correction: What is taken from N.
+
+    Raises:
+        RuntimeError: The input is of integers.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(var(jnp.array([1.0, 3.0])), jnp.var(jnp.array([1.0, 3.0])))
+        2.0 1.0
+
+    Torch: `torch.var`.
+
+    Differs from jax in:
+        1. It divides by N - 1 (`jnp.var`: by N).
+    """
+    return _moments(input, dim, correction, keepdim, unbiased)[0]
+
+
+def std(
+    input: jax.Array,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = 1,
+) -> jax.Array:
+    """The standard deviation over some dims, of N - 1 and with gradient 0 of a constant.
+
+    Args:
+        input: Of any shape.
+        dim: One dim, several, or None for all; True and False are `unbiased`, of all.
+        unbiased: torch's older word: True is a correction of 1, False of 0.
+        keepdim: Whether the dims stay, with size 1.
+        correction: What is taken from N.
+
+    Raises:
+        RuntimeError: The input is of integers.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(std)(jnp.ones(2)), jax.grad(jnp.std)(jnp.ones(2)))
+        [0. 0.] [nan nan]
+
+    Torch: `torch.std`.
+
+    Differs from jax in:
+        1. It divides by N - 1 (`jnp.std`: by N).
+        2. Of a constant the gradient is 0 (`jnp.std`: NaN).
+    """
+    return std_mean(input, dim, correction=correction, keepdim=keepdim, unbiased=unbiased)[0]
+
+
+def var_mean(
+    input: jax.Array,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = 1,
+) -> tuple[jax.Array, jax.Array]:
+    """The variance and the mean, as of `var` and `mean`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(*var_mean(jnp.array([1.0, 3.0])))
+        2.0 2.0
+
+    Torch: `torch.var_mean`.
+    """
+    return _moments(input, dim, correction, keepdim, unbiased)
+
+
+def std_mean(
+    input: jax.Array,
+    dim: Dim = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = 1,
+) -> tuple[jax.Array, jax.Array]:
+    """The standard deviation and the mean, as of `std` and `mean`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(*std_mean(jnp.array([1.0, 3.0]), correction=0))
+        1.0 2.0
+
+    Torch: `torch.std_mean`.
+    """
+    return _moments(input, dim, correction, keepdim, unbiased, root=True)
+
+
+def _moments(
+    input: Any,
+    dim: Dim,
+    correction: float | None,
+    keepdim: bool,
+    unbiased: bool | None,
+    *,
+    root: bool = False,
+) -> tuple[jax.Array, jax.Array]:
+    input = array(input)
+    if not is_floating(input):
+        raise RuntimeError(
+            f"std and var only support floating point and complex dtypes, not {input.dtype}"
+        )
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim
+    if unbiased is not None:
+        correction = int(unbiased)
+    axes = canonical_dims(dim, input.ndim)
+    count = math.prod(input.shape[a] for a in axes)
+    free = count - (1 if correction is None else correction)
+    options = {"axes": axes, "free": free, "whole": dim is None or not input.ndim}
+
+    def moments(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        spread = (_std if root else _var)(x, **options)
+        found = spread, jnp.mean(x, axes, keepdims=True) + _lost(x, axes)
+        return found if keepdim else (jnp.squeeze(found[0], axes), jnp.squeeze(found[1], axes))
+
+    return in_opmath(moments, input)
+
+
+def _centred(x: jax.Array, axes: Any) -> jax.Array:
+    return x - jnp.mean(x, axes, keepdims=True)
+
+
+def _end(x: jax.Array, axes: Any, which: slice) -> jax.Array:
+    return x[tuple(which if a in axes else slice(None) for a in range(x.ndim))]
+
+
+_FIRST, _LAST = slice(1), slice(-1, None)
+
+
+def _lost(x: jax.Array, axes: Any) -> jax.Array:
+    """NaN where an infinity is not the last: a running mean has inf - inf with the next value."""
+    infinite = jnp.isinf(jax.lax.stop_gradient(x))
+    before = jnp.sum(infinite, axes, keepdims=True) > _end(infinite, axes, _LAST)
+    return jnp.where(before, jnp.nan, 0).astype(x.dtype)
+
+
+def _along(t: jax.Array, factor: jax.Array, axes: Any) -> jax.Array:
+    product = jnp.real(jnp.conj(factor) * t) if is_complex(factor) else factor * t
+    return jnp.sum(product, axes, keepdims=True)
+
+
+def _var_derivative(t: Any, _: Any, x: Any, axes: Any, free: float, whole: bool) -> Any:
+    centred = _centred(x, axes)
+    if free > 0 or (free < 0 and not whole):
+        return _along(t, (2 / free) * centred, axes)
+    undefined = jnp.where(centred == 0, jnp.nan, jnp.inf).astype(x.dtype)
+    return _along(t, undefined if whole else centred * jnp.inf, axes)
+
+
+@derivative(_var_derivative)
+def _var(x: jax.Array, *, axes: Any, free: float, whole: bool) -> jax.Array:
+    del whole
+    # From the first value on, so that of equal ones nothing is left, as in torch's running mean.
+    centred = _centred(x - jax.lax.stop_gradient(_end(x, axes, _FIRST)), axes)
+    total = jnp.sum(jnp.real(centred * jnp.conj(centred)), axes, keepdims=True)
+    return total / builtins.max(0, free)
+
+
+def _std_derivative(t: Any, std: Any, x: Any, **options: Any) -> Any:
+    part = _var_derivative(t, None, x, **options)
+    # Both masked, as the product is in torch: the second derivative at 0 is 0 too.
+    return jnp.where(std == 0, 0, part * jnp.where(std == 0, 0, 1 / (2 * std)))
+
+
+@derivative(_std_derivative)
+def _std(x: jax.Array, **options: Any) -> jax.Array:
+    return jnp.sqrt(_var(x, **options))

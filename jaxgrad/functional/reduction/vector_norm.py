@@ -1,0 +1,258 @@
+"""Norms of vectors: torch's gradients at zero vectors, zero elements and ties."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad.functional._core.arguments import (
+    Dim,
+    array,
+    canonical_dim,
+    canonical_dims,
+    in_opmath,
+    is_complex,
+    is_floating,
+)
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional.pointwise.arithmetic import _quotient
+from jaxgrad.functional.pointwise.clamp import _clamp_min
+from jaxgrad.functional.pointwise.sign import _sign
+
+
+def vector_norm(
+    input: jax.Array,
+    ord: float = 2,
+    dim: Dim = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> jax.Array:
+    """The p-norm over some dims, or over all of them.
+
+    Args:
+        input: Of any shape; integers raise.
+        ord: Any number, `inf`, `-inf`; 0 counts what is not 0.
+        dim: One dim, several, or None for all.
+        keepdim: Whether the dims stay, with size 1.
+        dtype: Cast to this first: real or complex as the input is, and not narrower.
+
+    Raises:
+        RuntimeError: The input is of integers, or empty where the norm has no identity, or the
+            dtype does not hold it.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(vector_norm)(jnp.zeros(2)), jax.grad(jnp.linalg.norm)(jnp.zeros(2)))
+        [0. 0.] [nan nan]
+
+    Torch: `torch.linalg.vector_norm`.
+
+    Differs from jax in:
+        1. Of a zero vector the gradient is 0 (`jnp.linalg.norm`: NaN; `ord=1`: 1; `ord=inf`:
+           shared).
+        2. At a zero element it is 0 (`ord=1`: 1; `ord=0.5`: inf; negative `ord`: NaN).
+        3. A NaN element has gradient 0 where `ord` is 1 or infinite.
+    """
+    input = _as_dtype("linalg.vector_norm", array(input), dtype)
+    axes = canonical_dims(dim, input.ndim)
+    if (ord < 0 or ord == math.inf) and 0 in (input.shape[a] for a in axes):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+            "operation does not have an identity"
+        )
+    return in_opmath(p_norm, input, p=float(ord), axes=axes, keepdim=keepdim)
+
+
+def _as_dtype(name: str, x: jax.Array, dtype: Any) -> jax.Array:
+    """In this dtype, if it holds what x may be."""
+    if not is_floating(x):
+        raise RuntimeError(
+            f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}"
+        )
+    if dtype is None:
+        return x
+    dtype, kind = jnp.dtype(dtype), "complex" if is_complex(x) else "real"
+    if not jnp.issubdtype(dtype, jnp.inexact):
+        raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype}")
+    if jnp.issubdtype(dtype, jnp.complexfloating) != (kind == "complex"):
+        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype}")
+    if jnp.promote_types(x.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "
+            f"to the specified dtype ({dtype})"
+        )
+    return x.astype(dtype)
+
+
+def p_norm(x: jax.Array, *, p: float, axes: tuple[int, ...], keepdim: bool = False) -> jax.Array:
+    """The norm in the dtype that it is given in."""
+    out = _norm(x, p=p, axes=axes)
+    return out if keepdim else jnp.squeeze(out, axes)
+
+
+def _norm_derivative(t: Any, norm: Any, x: Any, p: float, axes: Any) -> Any:
+    if p == 0:
+        return None
+    if p == 2:
+        factor = jnp.where(norm == 0, 0, x / norm)
+    elif p == 1:
+        factor = _sgn(x)
+    elif math.isinf(p):
+        size = jnp.abs(x)
+        mask = jax.lax.stop_gradient((size == norm) | jnp.isnan(size))
+        factor = _sgn(x) * (mask / jnp.sum(mask, axes, keepdims=True))
+    elif p < 1:
+        factor = _sgn(x) * jnp.where(x == 0, 0, jnp.power(jnp.abs(x), p - 1))
+    elif p < 2:
+        scale = jnp.where(norm == 0, 0, 1 / jnp.power(norm, p - 1))
+        factor = _sgn(x) * _power(_abs(x), p - 1) * scale
+    else:
+        scale = jnp.where(norm == 0, 0, 1 / jnp.power(norm, p - 1))
+        factor = x * _power(_abs(x), p - 2) * scale
+    product = jnp.real(jnp.conj(factor) * t) if is_complex(x) else factor * t
+    total = jnp.sum(product, axes, keepdims=True)
+    if -math.inf < p < 1:
+        return total * jnp.power(norm, 1 - p)  # after the sum: infinite where an element is
+    # torch masks the product for these, so that a second derivative is 0 and not NaN.
+    return jnp.where(norm == 0, 0, total) if p > 1 and p not in (2, math.inf) else total
+
+
+@derivative(_norm_derivative)
+def _norm(x: jax.Array, *, p: float, axes: tuple[int, ...]) -> jax.Array:
+    size = jnp.abs(x)
+    if p == 0:
+        return jnp.sum((x != 0).astype(size.dtype), axes, keepdims=True)
+    if p == math.inf:
+        return jnp.max(size, axes, keepdims=True)
+    if p == -math.inf:
+        return jnp.min(size, axes, keepdims=True)
+    if p == 1:
+        return jnp.sum(size, axes, keepdims=True)
+    if p == 2:
+        return jnp.sqrt(jnp.sum(size * size, axes, keepdims=True))
+    return jnp.power(jnp.sum(jnp.power(size, p), axes, keepdims=True), 1 / p)
+
+
+def _sgn(x: jax.Array) -> jax.Array:
+    """torch's sgn: 0 at NaN, without a derivative where the input is real."""
+    if is_complex(x):
+        size = jnp.abs(x)
+        return jnp.where(size == 0, 0, x / jnp.where(size == 0, 1, size))
+    return _sign(x)
+
+
+@derivative(lambda t, _, x: jnp.real(jnp.conj(_sgn(x)) * t))
+def _abs(x: jax.Array) -> jax.Array:
+    return jnp.abs(x)
+
+
+@derivative(lambda t, _, x, p: t * (jnp.where(p == 0, 0, p * jnp.power(x, p - 1))), None)
+def _pow(x: jax.Array, p: jax.Array) -> jax.Array:
+    return jnp.power(x, p)
+
+
+def _power(x: jax.Array, p: float) -> jax.Array:
+    return _pow(x, jnp.asarray(p, x.dtype)) if p else jnp.ones_like(x)
+
+
+def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
+    """The p-norm of the difference.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(dist)(jnp.ones(2), jnp.ones(2)))
+        [0. 0.]
+
+    Torch: `torch.dist`.
+
+    Differs from jax in:
+        1. Of equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
+    """
+    refuse("dist", "integer", input, other)
+    refuse_each("dist", "bool", input, other)
+
+    def apart(x: jax.Array, y: jax.Array) -> jax.Array:
+        difference = x - y
+        return p_norm(difference, p=float(p), axes=tuple(range(difference.ndim)))
+
+    return in_opmath(apart, array(input), array(other, "other"))
+
+
+def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) -> jax.Array:
+    """The input over its norm along a dim, which is not below eps.
+
+    Raises:
+        IndexError: There is no such dim.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(normalize(jnp.array([3.0, 4.0]), dim=0))
+        [0.6 0.8]
+
+    Torch: `torch.nn.functional.normalize`.
+
+    Differs from jax in:
+        1. Of a zero vector the gradient is 1 / eps (`x / jnp.maximum(norm, eps)`: NaN).
+    """
+    refuse("normalize", "bool integer", input)
+    input = array(input)
+    axes = canonical_dims(dim, input.ndim)
+
+    def unit(x: jax.Array) -> jax.Array:
+        size = p_norm(x, p=float(p), axes=axes, keepdim=True)
+        return _quotient(x, _clamp_min(size, jnp.asarray(eps, size.dtype)))
+
+    return in_opmath(unit, input)
+
+
+def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
+    """Each slice along a dim, scaled down to a norm that is not above a bound.
+
+    Raises:
+        RuntimeError: There is one dim only, p is not positive or the bound negative.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{renorm(jnp.array([[3.0, 4.0]]), 2, 0, 1.0)[0, 0]:.4f}")
+        0.6000
+
+    Torch: `torch.renorm`.
+
+    Differs from jax in:
+        1. A zero slice has gradient 1 (with `jnp.linalg.norm`: NaN).
+    """
+    refuse("renorm", "bool integer", input)
+    input = array(input)
+    if p <= 0:
+        raise RuntimeError(f"renorm: non-positive-norm not supported: p is {p}")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(
+            f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions"
+        )
+    kept = canonical_dim(dim, input.ndim)
+    axes = tuple(a for a in range(input.ndim) if a != kept)
+
+    return in_opmath(_bounded, input, p=float(p), axes=axes, bound=maxnorm)
+
+
+def _bounded_derivative(t: Any, _: Any, x: Any, p: float, axes: Any, bound: float) -> Any:
+    size, pull = jax.vjp(lambda x: p_norm(x, p=p, axes=axes, keepdim=True), x)
+    (slope,) = pull(jnp.ones_like(size))
+    over, inverse = size > bound, 1 / (size + 1e-7)
+    turned = jnp.where(over, t, 0) * jnp.where(over, slope, 0)
+    along = jnp.sum(turned, axes, keepdims=True).real
+    scale = jnp.where(over, bound * inverse, 1)
+    return t * scale - jnp.where(over, x * (scale * inverse), 0) * along
+
+
+@derivative(_bounded_derivative)
+def _bounded(x: jax.Array, *, p: float, axes: Any, bound: float) -> jax.Array:
+    size = p_norm(x, p=p, axes=axes, keepdim=True)
+    return x * jnp.where(size > bound, bound / (size + 1e-7), 1)

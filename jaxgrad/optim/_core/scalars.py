@@ -1,0 +1,141 @@
+"""torch's scalars: Python doubles, which depend on the step and are rounded once, to the leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad._core import compat as _compat
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a number now, and not an array, which may be another one at the next step."""
+    return isinstance(x, (int, float, np.number))
+
+
+def is_zero(x: Any) -> bool:
+    """Whether `x` is known to be zero."""
+    return is_number(x) and x == 0
+
+
+class Scalar:
+    """A number that is known at run time only, computed as torch computes it.
+
+    Against Python numbers torch's doubles stay doubles, and its tensors of shape () keep their
+    dtype: `tensor` tells which of the two this is. Works under `jit` with x64 off.
+
+    Args:
+      value: An array of shape ().
+      tensor: Whether torch has a tensor here (a learning rate that is one), or a Python double.
+      seal: What every result goes through, to keep XLA from rewriting the expression.
+    """
+
+    def __init__(self, value: Any, tensor: bool, seal: Callable[[Any], Any] = lambda x: x) -> None:
+        with _compat.enable_x64():
+            value = jnp.asarray(value)
+            floating = jnp.issubdtype(value.dtype, jnp.floating)
+            self.tensor = tensor and floating
+            self.value = value if self.tensor else value.astype(np.float64)
+        self.seal = seal
+
+    def astype(self, dtype: Any) -> jax.Array:
+        """The value, rounded to `dtype`."""
+        with _compat.enable_x64():
+            return self.value.astype(dtype)
+
+    def as_tensor(self, dtype: Any) -> Scalar:
+        """torch's `torch.as_tensor(x, dtype=dtype)`."""
+        return Scalar(self.astype(dtype), True, self.seal)
+
+    def item(self) -> Scalar:
+        """torch's `x.item()`: the same value as a double."""
+        return Scalar(self.value, False, self.seal)
+
+    def _with(self, other: Any, fun: Callable[..., Any]) -> Scalar:
+        tensors = [x.value.dtype for x in (self, other) if isinstance(x, Scalar) and x.tensor]
+        dtype = np.result_type(*tensors) if tensors else np.dtype(np.float64)
+        with _compat.enable_x64():
+            rest = (
+                other.value if isinstance(other, Scalar) else self.seal(jnp.asarray(other, dtype))
+            )
+            return Scalar(
+                self.seal(fun(self.value.astype(dtype), rest.astype(dtype))),
+                bool(tensors),
+                self.seal,
+            )
+
+    def __add__(self, other: Any) -> Scalar:
+        return self._with(other, jnp.add)
+
+    def __sub__(self, other: Any) -> Scalar:
+        return self._with(other, jnp.subtract)
+
+    def __rsub__(self, other: Any) -> Scalar:
+        return self._with(other, lambda x, y: y - x)
+
+    def __mul__(self, other: Any) -> Scalar:
+        return self._with(other, jnp.multiply)
+
+    def __truediv__(self, other: Any) -> Scalar:
+        if isinstance(other, Scalar) and other.tensor and not self.tensor:
+            return self * (1.0 / other)  # a number by a tensor: torch takes the reciprocal
+        return self._with(other, jnp.divide)
+
+    def __rtruediv__(self, number: Any) -> Scalar:
+        if self.tensor and number != 1:
+            return 1.0 / self * number
+        return self._with(number, lambda x, y: y / x)
+
+    def __pow__(self, other: Any) -> Scalar:
+        power = self.item()._with(other, jnp.power)
+        if not self.tensor:
+            return power
+        power = power.as_tensor(self.value.dtype)  # of a tensor in double too, then rounded
+        cube = self * self * self  # but torch multiplies where the exponent is 3
+        three = other._compare(3.0, jnp.equal) if isinstance(other, Scalar) else other == 3
+        with _compat.enable_x64():
+            return Scalar(jnp.where(three, cube.value, power.value), True, self.seal)
+
+    def __rpow__(self, other: Any) -> Scalar:
+        return self._with(other, lambda x, y: y**x)
+
+    def __neg__(self) -> Scalar:
+        return self * -1.0
+
+    def sqrt(self) -> Scalar:
+        with _compat.enable_x64():
+            return Scalar(self.seal(jnp.sqrt(self.value)), self.tensor, self.seal)
+
+    def maximum(self, other: Any) -> Scalar:
+        return self._with(other, jnp.maximum)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._compare(other, jnp.greater)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._compare(other, jnp.less)
+
+    def _compare(self, other: Any, fun: Callable[..., Any]) -> Any:
+        with _compat.enable_x64():
+            return fun(self.value, jnp.asarray(other, self.value.dtype))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+def as_tensor(x: Any, dtype: Any) -> Any:
+    """A tensor of one element in `dtype`; what torch has as a double stays one."""
+    return x.as_tensor(dtype) if isinstance(x, Scalar) and x.tensor else x
+
+
+def as_double(x: Any) -> Any:
+    """A tensor of one element as a double."""
+    return x.item() if isinstance(x, Scalar) else x
+
+
+def rounded(x: Any, dtype: Any) -> Any:
+    """A Python number or a `Scalar`, rounded once to `dtype`."""
+    return x.astype(dtype) if isinstance(x, Scalar) else np.asarray(x, dtype)[()]

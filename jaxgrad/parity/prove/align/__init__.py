@@ -1,0 +1,1 @@
+"""Finding each torch value among the values of a JAX program."""

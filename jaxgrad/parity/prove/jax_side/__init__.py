@@ -1,0 +1,1 @@
+"""The JAX port: its program, its data flow, its rounding."""

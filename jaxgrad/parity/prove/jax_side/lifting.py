@@ -1,0 +1,102 @@
+"""A JAX program in float64 throughout: where it casts to less, it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend import core as jex_core
+
+from jaxgrad._core import compat as _compat
+from jaxgrad._core.jaxpr import Path, evaluate, plain
+from jaxgrad.parity.prove.jax_side.rounded import meant
+
+
+_LOW = tuple(np.dtype(d) for d in (jnp.float32, jnp.float16, jnp.bfloat16))
+
+
+def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun` of trees of arrays, lifted."""
+
+    def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
+        del path, slot
+        return equation(eqn, ins), None
+
+    def lifted_fun(*args: Any) -> Any:
+        jaxpr, shapes = _traced(fun, args)
+        leaves = [jnp.asarray(x) for x in jax.tree.leaves(args)]
+        outs, _ = evaluate(constants(jaxpr), leaves, rule)
+        return jax.tree.unflatten(jax.tree.structure(shapes), outs)
+
+    return lifted_fun
+
+
+def _traced(fun: Callable[..., Any], args: Any) -> Any:
+    """The jaxpr of `fun` and the shapes of what it gives; in float32 if it takes no float64."""
+    trace = jax.make_jaxpr(fun, return_shape=True)
+    try:
+        return trace(*args)
+    except TypeError as error:
+        with _compat.enable_x64(False):
+            try:
+                return trace(*jax.tree.map(_narrow, args))
+            except Exception:
+                raise error from None
+
+
+def _narrow(x: Any) -> jax.ShapeDtypeStruct:
+    wide = {np.dtype(np.float64): np.float32, np.dtype(np.int64): np.int32}
+    return jax.ShapeDtypeStruct(jnp.shape(x), wide.get(x.dtype, x.dtype))
+
+
+def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[Any]:
+    """Run one equation; what would round to less than float64 does not.
+
+    Args:
+      eqn: The equation.
+      ins: Its inputs, in float64 or as they were traced.
+      numbers: What the other side works with, see `rounded.meant`.
+    """
+    floats = [x for x in ins if hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)]
+    if not any(is_low(v) for v in (*eqn.invars, *eqn.outvars)):
+        return plain(eqn, (), ins, None)[0]
+    if eqn.primitive.name == "reduce_precision":
+        return list(ins)
+    if eqn.primitive.name.startswith("random_") or not (floats or is_low(eqn.outvars[0])):
+        return plain(eqn, (), ins, None)[0]
+    params = {
+        key: np.dtype(np.float64)
+        for key, value in eqn.params.items()
+        if isinstance(value, np.dtype) and value in _LOW
+    }
+    return _compat.bind(eqn, [_wide(x, numbers) for x in ins], **params)
+
+
+def constants(jaxpr: Any, numbers: Collection[float] = ()) -> Any:
+    """The same jaxpr with the constants it holds in float64."""
+    opened, consts = _compat.open_jaxpr(jaxpr)
+    return jex_core.ClosedJaxpr(opened, [_wide(x, numbers) for x in consts])
+
+
+def is_low(atom: Any) -> bool:
+    """Whether a variable of a jaxpr is floating, and less than float64."""
+    return is_rounded(atom.aval)
+
+
+def is_rounded(x: Any) -> bool:
+    """Whether an array is floating, and less than float64."""
+    return getattr(x, "dtype", None) in _LOW
+
+
+def _wide(x: Any, numbers: Collection[float]) -> Any:
+    """A float64 copy of a lower value; a constant as the number that someone meant by it."""
+    if not is_rounded(x):
+        return x
+    if _compat.is_traced(x):
+        return x.astype(jnp.float64)
+    x = np.asarray(x)
+    number = meant(x, numbers) if x.ndim == 0 else None
+    return x.astype(np.float64) if number is None else np.float64(number)

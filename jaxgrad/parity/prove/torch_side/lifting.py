@@ -1,0 +1,91 @@
+"""A module's own casts to less than float64, and its constants of less, lifted while it runs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from jaxgrad.parity.prove.judge import rounded
+from jaxgrad.parity.prove.torch_side.watcher import Watcher
+
+
+_LOW = (torch.float32, torch.float16, torch.bfloat16)
+_LOWER = ("float", "half", "bfloat16")  # the methods that cast to them
+
+
+class Lifting(TorchFunctionMode):
+    """Sees every call of torch; in float64 a cast to less becomes none."""
+
+    def __init__(self, watcher: Watcher | None, dtype: torch.dtype, rough: int | None):
+        super().__init__()
+        self.watcher, self.lifts, self.pins = watcher, dtype == torch.float64, []
+        self.numbers: set[float] = set()
+        self.wide: dict[int, tuple[Tensor, Tensor]] = {}
+        self.rough = None if rough is None else np.random.default_rng(rough)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        del types
+        kwargs = dict(kwargs or {})
+        if func is functional.multi_head_attention_forward and self.watcher and self.watcher.on:
+            with _opened(), self:
+                return func(*args, **kwargs)
+        name = getattr(func, "__name__", str(func))
+        low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _LOW]
+        named = name in _LOWER and args and isinstance(args[0], Tensor)
+        if self.lifts and (low or named):
+            where = self.watcher.where if self.watcher else ""
+            self.pins.append(f"{where or 'the module'} ({name} to {low[0] if low else name})")
+            args = tuple(_lifted(x) for x in args)
+            kwargs = {key: _lifted(x) for key, x in kwargs.items()}
+            if named:
+                func = Tensor.double
+        self.numbers |= {x for x in (*args, *kwargs.values()) if isinstance(x, float)}
+        if self.lifts:
+            args, kwargs = self._wide(args), {key: self._wide(x) for key, x in kwargs.items()}
+        read: tuple[int, ...] = ()
+        if self.watcher and self.watcher.on:
+            self.watcher.adopt((args, kwargs))
+            read = self.watcher.seen((args, kwargs))
+            args, kwargs = self.watcher.apart(read, args, kwargs)
+        out = func(*args, **kwargs)
+        if self.watcher and self.watcher.on:
+            first = len(self.watcher.values)
+            self.watcher.record(name, (args, kwargs), read, out, (func, args, kwargs))
+            self.watcher.attribute((args, kwargs), first)
+        return out
+
+    def _wide(self, x: Any) -> Any:
+        """A tensor of less than float64 that the module keeps as an attribute is a constant."""
+        if isinstance(x, list | tuple):
+            return type(x)(self._wide(y) for y in x) if type(x) in (list, tuple) else x
+        if not isinstance(x, Tensor) or x.dtype not in _LOW:
+            return x
+        if id(x) not in self.wide:
+            made = x.detach().double()
+            if self.rough is not None:
+                made = torch.as_tensor(rounded(made.numpy(), self.rough))
+            self.wide[id(x)] = x, made
+        return self.wide[id(x)][1]
+
+
+@contextlib.contextmanager
+def _opened() -> Iterator[None]:
+    """Functions written in Python do not hand themselves over: what they call is seen instead."""
+    names = functional.__dict__
+    before = names["has_torch_function"]
+    names["has_torch_function"] = lambda _: False
+    try:
+        yield
+    finally:
+        names["has_torch_function"] = before
+
+
+def _lifted(x: Any) -> Any:
+    return torch.float64 if isinstance(x, torch.dtype) and x in _LOW else x

@@ -1,0 +1,218 @@
+"""Leaves that vary are found by value: the numbers of a tensor say which one it is.
+
+A leaf is a torch tensor with its axes permuted, split or merged, a stack or a concatenation of
+several, a part of one, or the sum of two biases.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.prove.align.fingerprint import apart, fingerprint
+from jaxgrad.parity.prove.weights.layout import layout
+from jaxgrad.parity.prove.weights.likeness import likeness
+from jaxgrad.parity.prove.weights.map import Piece, everything
+
+
+class ParamLeaf(NamedTuple):
+    """An array leaf of the JAX parameters."""
+
+    number: int
+    path: str
+    value: np.ndarray
+
+    @property
+    def low(self) -> np.ndarray:
+        return low(self.value)
+
+
+def without(leaves: Sequence[ParamLeaf], pieces: Sequence[Piece]) -> list[ParamLeaf]:
+    """The leaves that hold no piece yet."""
+    done = {piece.leaf for piece in pieces}
+    return [leaf for leaf in leaves if leaf.number not in done]
+
+
+class Tensors:
+    """torch's tensors by name, indexed by their values."""
+
+    def __init__(self, tensors: Mapping[str, np.ndarray]):
+        self.exact = tensors
+        self.low = {name: low(x) for name, x in tensors.items()}
+        self.prints = {name: fingerprint(x) for name, x in self.low.items()}
+        self.varied = [n for n, x in self.low.items() if varies(x)]
+
+    def like(self, x: np.ndarray, path: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
+        """The tensors with the same numbers: those not taken first, then the likeliest names."""
+        print_ = fingerprint(x)
+        same = [
+            name
+            for name in self.varied
+            if self.low[name].size == x.size and apart(self.prints[name], print_) < 1e-12
+        ]
+        return sorted(same, key=lambda name: (name in taken, -likeness(name, path)))
+
+
+def whole(tensors: Tensors, leaf: ParamLeaf, taken: AbstractSet[str]) -> list[Piece]:
+    """A leaf that is one tensor, its axes rearranged; of a norm's scale perhaps less 1, or plus.
+
+    Copies (a target network at the start) hold the same numbers: each has its own leaf.
+    """
+    x = leaf.low
+    if not varies(x):
+        return []
+    for offset in (0.0, -1.0, 1.0):
+        y = x if not offset else low(np.asarray(leaf.value, np.float64) - offset)
+        for name in tensors.like(y, leaf.path, taken):
+            index = layout(tensors.low[name], y)
+            if index is not None:
+                return [Piece(leaf.number, everything(x), name, index, offset)]
+    return []
+
+
+def chunks(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
+    """A leaf that is a stack or concatenation of whole tensors along one axis."""
+    x = leaf.low
+    if not x.size:
+        return []
+    sizes = sorted({t.size for t in tensors.low.values() if 0 < t.size < x.size}, reverse=True)
+    for size, axis in itertools.product(sizes, range(x.ndim)):
+        length, rest = divmod(x.shape[axis] * size, x.size)
+        if rest or not length or x.shape[axis] % length:
+            continue
+        found: list[Piece] = []
+        for start in range(0, x.shape[axis], length):
+            all_ = everything(x)
+            region = (*all_[:axis], slice(start, start + length), *all_[axis + 1 :])
+            piece = _chunk(tensors, leaf, region, x[region], {p.name for p in found})
+            if piece is None:
+                break
+            found.append(piece)
+        else:
+            return found
+    return []
+
+
+def _chunk(
+    tensors: Tensors, leaf: ParamLeaf, region: tuple[slice, ...], x: np.ndarray, taken: set[str]
+) -> Piece | None:
+    if not varies(x):
+        return None
+    for name in tensors.like(x, leaf.path):
+        index = layout(tensors.low[name], x) if name not in taken else None
+        if index is not None:
+            return Piece(leaf.number, region, name, index)
+    return None
+
+
+def parts(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
+    """A leaf that is one of several equal parts of a tensor along one axis."""
+    x = leaf.low
+    if not varies(x):
+        return []
+    wanted = fingerprint(x)
+    for name in tensors.varied:
+        t = tensors.low[name]
+        if t.size <= x.size or t.size % x.size:
+            continue
+        count = t.size // x.size
+        numbers = np.arange(t.size, dtype=np.int64).reshape(t.shape)
+        for axis in [a for a in range(t.ndim) if t.shape[a] % count == 0]:
+            pieces = np.split(t, count, axis), np.split(numbers, count, axis)
+            for part, places in zip(*pieces, strict=True):
+                index = layout(part, x) if apart(fingerprint(part), wanted) < 1e-12 else None
+                if index is not None:
+                    return [Piece(leaf.number, everything(x), name, places.ravel()[index])]
+    return []
+
+
+def sums(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
+    """A leaf that is the sum of two vectors, or of the same part of two: one bias for two."""
+    x = np.asarray(leaf.value, np.float64)
+    if not 1 < x.size <= 2**17 or not varies(leaf.low):
+        return []
+    places = np.argsort(x, axis=None)
+    vectors = [n for n, t in tensors.exact.items() if t.ndim == 1 and t.size % x.size == 0]
+    for one, two in itertools.combinations(vectors, 2):
+        a, b = tensors.exact[one], tensors.exact[two]
+        for start in range(0, a.size if a.size == b.size else 0, x.size):
+            total = np.asarray(a + b, np.float64)[start : start + x.size]
+            ranks = np.argsort(total)
+            if np.allclose(total[ranks], x.ravel()[places], rtol=1e-6, atol=1e-7):
+                index = np.empty(x.size, np.int64)
+                index[places] = start + ranks  # gates may stand in another order
+                index = index.reshape(x.shape)
+                return [Piece(leaf.number, everything(x), name, index) for name in (one, two)]
+    return []
+
+
+def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
+    """Any arrangement at all, element by element, where values are distinct enough."""
+    x = leaf.low
+    if not varies(x):
+        return []
+    names = list(tensors.low)
+    values = np.concatenate([tensors.low[n].ravel() for n in names])
+    order = np.argsort(values, kind="stable")
+    ranked = values[order]
+    first = np.searchsorted(ranked, x.ravel(), "left")
+    last = np.searchsorted(ranked, x.ravel(), "right")
+    if np.any(first == last):
+        return []  # an element that torch has nowhere
+    source = order[first].reshape(x.shape)
+    source = _consistent(source, (last - first > 1).reshape(x.shape), values, x)
+    ends = np.cumsum([tensors.low[n].size for n in names])
+    owner = np.searchsorted(ends, source, "right")
+    found = []
+    for number in np.unique(owner):
+        mask = owner == number
+        corners = [np.flatnonzero(np.any(mask, axis=_others(mask, a))) for a in range(x.ndim)]
+        region = tuple(slice(int(c[0]), int(c[-1]) + 1) for c in corners)
+        if not mask[region].all():
+            return []  # tensors interleaved: no arrangement that a person would write
+        start = int(ends[number]) - tensors.low[names[number]].size
+        found.append(Piece(leaf.number, region, names[number], source[region] - start))
+    return found
+
+
+def _consistent(
+    source: np.ndarray, several: np.ndarray, values: np.ndarray, x: np.ndarray
+) -> np.ndarray:
+    """Where a value stands in several places, take the one in step with its neighbours."""
+    for _ in range(8):
+        if not several.any():
+            break
+        for axis in range(x.ndim):
+            for step in (1, -1):
+                near = np.roll(source, step, axis)
+                known = ~np.roll(several, step, axis)
+                strides = (source - near)[known & ~several]
+                if not strides.size:
+                    continue
+                stride = np.bincount(strides - strides.min()).argmax() + strides.min()
+                guess = near + stride
+                inside = (guess >= 0) & (guess < values.size)
+                right = several & known & inside
+                right &= values[np.where(inside, guess, 0)] == x
+                source = np.where(right, guess, source)
+                several = several & ~right
+    return source
+
+
+def low(x: Any) -> np.ndarray:
+    """As float32: what most checkpoints are in, on both sides."""
+    x = np.asarray(x)
+    return x.astype(np.complex64 if np.iscomplexobj(x) else np.float32)
+
+
+def varies(x: np.ndarray) -> bool:
+    """Whether its values say which tensor it is: not all are one number, nor is it a 0 or 1."""
+    return bool(x.size > 1 and np.any(x != x.flat[0])) or (x.size == 1 and x.flat[0] not in (0, 1))
+
+
+def _others(x: np.ndarray, axis: int) -> tuple[int, ...]:
+    return tuple(a for a in range(x.ndim) if a != axis)

@@ -1,0 +1,69 @@
+"""Run one equation in another dtype than it was traced in."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
+from jax.extend import core as jex_core
+
+from jaxgrad._core import compat as _compat
+from jaxgrad._core import jaxpr as _jaxpr
+
+
+def product(eqn: jex_core.JaxprEqn, low: Any, *operands: Any) -> Any:
+    """A product of low precision with a float32 result; its derivative is one of low precision."""
+
+    def run(dtype: Any, *operands: Any) -> Any:
+        return _compat.bind(eqn, operands, **accumulator(eqn, dtype))[0]
+
+    @jax.custom_jvp
+    def wide(a: Any, b: Any) -> Any:
+        return run(jnp.dtype(jnp.float32), a, b)
+
+    @functools.partial(wide.defjvp, symbolic_zeros=True)
+    def _(primals: Any, tangents: Any) -> Any:
+        (a, b), (da, db) = primals, tangents
+        moved = [run(low, da, b)] if not isinstance(da, SymbolicZero) else []
+        moved += [run(low, a, db)] if not isinstance(db, SymbolicZero) else []
+        return wide(a, b), functools.reduce(jnp.add, moved).astype(jnp.float32)
+
+    return wide(*operands)
+
+
+def accumulator(eqn: jex_core.JaxprEqn, dtype: Any) -> dict[str, Any]:
+    return {k: dtype for k in ("preferred_element_type",) if k in eqn.params}
+
+
+def as_traced(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
+    pairs = zip(args, eqn.invars, strict=True)
+    ins = [to(x, _jaxpr.abstract(v).dtype) if is_float(v) else x for x, v in pairs]
+    return _compat.bind(eqn, ins)
+
+
+def in_float32(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
+    if list(jex_core.jaxprs_in_params(eqn.params)):
+        return as_traced(eqn, args)
+    ins = each(eqn.invars, args, jnp.float32)
+    return _compat.bind(eqn, ins, **accumulator(eqn, jnp.float32))
+
+
+def each(atoms: list[Any], values: list[Any], dtype: Any) -> list[Any]:
+    pairs = zip(values, atoms, strict=True)
+    return [to(x, dtype) if is_float(v) else x for x, v in pairs]
+
+
+def is_float(atom: Any) -> bool:
+    return _jaxpr.is_inexact(atom)
+
+
+def is_eligible(dtype: Any) -> bool:
+    return dtype in (jnp.float32, jnp.bfloat16, jnp.float16)
+
+
+def to(x: Any, dtype: Any) -> Any:
+    x = jnp.asarray(x)
+    return x if x.dtype == dtype else x.astype(dtype)

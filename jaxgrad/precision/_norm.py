@@ -1,0 +1,79 @@
+"""A norm among the equations of a program: layer, group, batch and root mean square norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from jaxgrad._core import compat as _compat
+from jaxgrad._core import jaxpr as _jaxpr
+from jaxgrad.precision._program import SHAPE, Operation, Program, number
+
+
+# What a mean and a variance are made with.
+_STATISTICS = SHAPE | {"reduce_sum", "div", "mul", "sub", "add", "square", "integer_pow", "abs"}
+_STATISTICS |= {"max", "stop_gradient", *_compat.JIT}
+
+
+def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`(x - mean) / sqrt(var + eps)`, in any order, with its scale and bias."""
+    argument = eqn.invars[0] if eqn.primitive.name in ("rsqrt", "sqrt") else None
+    shifted = program.maker(argument, "add") if argument is not None else None
+    if shifted is None or number(shifted.invars[1]) is None:
+        return None
+    variance, inverse, scales = shifted.invars[0], eqn, []
+    while (user := program.sole_user(inverse, "mul")) and _has_vector(program, user):
+        inverse, scales = user, [*scales, user]
+    core = program.sole_user(inverse, "mul", "div")
+    if core is None or (core.primitive.name == "div") != (eqn.primitive.name == "sqrt"):
+        return None
+    others = [v for v in core.invars if program.maker(v, inverse.primitive.name) is not inverse]
+    if len(others) != 1 or (core.primitive.name == "div" and core.invars[0] is not others[0]):
+        return None
+    centred = program.maker(others[0], "sub")
+    x = others[0] if centred is None else centred.invars[0]
+    if number(x) is not None:
+        return None
+    inside: list[jex_core.JaxprEqn] = []
+    origin = program.origin(x, SHAPE)
+    means = [] if centred is None else [centred.invars[1]]
+    leaves = set().union(*(_statistics(program, v, origin, inside) for v in (variance, *means)))
+    if not leaves or not all(v is origin or program.is_given(v) for v in leaves):
+        return None
+    end = core
+    while (user := program.sole_user(end, "mul", "add")) and _has_vector(program, user):
+        end, scales = user, [*scales, user]
+    over_batch = origin not in leaves or any(_over_batch(part) for part in inside)
+    parts = [*inside, shifted, eqn, *([centred] if centred is not None else []), core, *scales]
+    parts = tuple(part for part in parts if part is not end)
+    return Operation("batch_norm" if over_batch else "layer_norm", (x,), parts, end)
+
+
+def _statistics(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
+    """What a mean or a variance is made of; `x` is not looked into."""
+    if isinstance(atom, jex_core.Literal) or not _jaxpr.is_inexact(atom):
+        return set()
+    if atom is x or program.origin(atom, SHAPE) is x:
+        return {x}
+    eqn = program.made(atom)
+    if eqn is None or eqn.primitive.name not in _STATISTICS:
+        return {atom}
+    inside.append(eqn)
+    return set().union(*(_statistics(program, v, x, inside) for v in eqn.invars))
+
+
+def _over_batch(eqn: jex_core.JaxprEqn) -> bool:
+    """Whether a mean is taken over the first axis, and not over all."""
+    sums = [eqn] if eqn.primitive.name == "reduce_sum" else []
+    sums += [p.eqn for s in _jaxpr.inner(eqn) for p in _jaxpr.walk(s)]
+    return any(
+        e.primitive.name == "reduce_sum"
+        and 0 in e.params["axes"]
+        and len(e.params["axes"]) < len(_jaxpr.abstract(e.invars[0]).shape)
+        for e in sums
+    )
+
+
+def _has_vector(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+    return any(program.is_vector(v) for v in eqn.invars)

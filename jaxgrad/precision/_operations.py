@@ -1,0 +1,199 @@
+"""Which equations are one operation of torch's: `mean` is two in a jaxpr, `layer_norm` a dozen.
+
+torch computes such an operation in float32 and rounds once, at its end. A pattern looks at one
+equation, as the end of an operation, and answers with the whole of it or with None.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from jaxgrad._core import jaxpr as _jaxpr
+from jaxgrad.precision._lists import NAMED, PRODUCTS
+from jaxgrad.precision._norm import norm
+from jaxgrad.precision._program import PART, Operation, Program, contracts, number
+
+
+def operations(program: Program) -> dict[Any, Operation]:
+    """The operation that an equation is part of, by the first output of the equation."""
+    found: dict[Any, Operation] = {}
+    for pattern in (named, mean, pool, loss, softmax, logsumexp, gate, linear, norm):
+        for eqn in program.eqns:
+            made = pattern(program, eqn)
+            if made is not None:
+                found |= {part.outvars[0]: made for part in (*made.inside, made.end)}
+    return found
+
+
+def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """A function of JAX's own that is a `jit`: its name says what it is."""
+    name = NAMED.get(eqn.params.get("name", ""))
+    arrays = [v for v in eqn.invars if _jaxpr.is_inexact(v) and _jaxpr.abstract(v).shape]
+    if name is None or len(arrays) != 1 or len(eqn.outvars) != 1 or not _jaxpr.inner(eqn):
+        return None
+    inside = [place.eqn.primitive.name for place in _jaxpr.walk(_jaxpr.inner(eqn)[0])]
+    if (PRODUCTS & set(inside) and name != "upsample") or {"scan", "while", "cond"} & set(inside):
+        return None
+    if name == "log_softmax" and _is_picked(program, eqn):
+        name = "cross_entropy_loss"
+    return Operation(name, tuple(arrays), (), eqn)
+
+
+def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """A sum that is divided by how many there were; in windows, average pooling."""
+    if eqn.primitive.name not in ("div", "mul") or number(eqn.invars[1]) is None:
+        return None
+    total = program.maker(eqn.invars[0], "reduce_sum", "reduce_window_sum")
+    if total is None or not program.only_for(total, eqn):
+        return None
+    if total.primitive.name == "reduce_sum":
+        name, count = "mean", _size(total.invars[0]) / max(1, _size(total.outvars[0]))
+    else:
+        sizes = [n for n in total.params["window_dimensions"] if n > 1]
+        name, count = f"avg_pool{len(sizes)}d", math.prod(sizes)
+    factor = number(eqn.invars[1]) or math.nan
+    divisor = factor if eqn.primitive.name == "div" else 1 / factor
+    same = math.isclose(divisor, count, rel_tol=1e-3)
+    return Operation(name, (total.invars[0],), (total,), eqn) if same else None
+
+
+def pool(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """The largest of each window."""
+    del program
+    if eqn.primitive.name != "reduce_window_max":
+        return None
+    sizes = [n for n in eqn.params["window_dimensions"] if n > 1]
+    return Operation(f"max_pool{len(sizes)}d", (eqn.invars[0],), (), eqn)
+
+
+def loss(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """The sum or mean, to one number, of the squares or sizes of differences."""
+    if eqn.primitive.name != "reduce_sum" or _jaxpr.abstract(eqn.outvars[0]).shape:
+        return None
+    power = program.maker(eqn.invars[0], "integer_pow", "square", "abs", "mul")
+    if power is None or power.params.get("y", 2) != 2 or not program.only_for(power, eqn):
+        return None
+    difference = program.maker(power.invars[0], "sub")
+    if difference is None or any(v is not power.invars[0] for v in power.invars):
+        return None
+    if not program.only_for(difference, power) or not _same_shapes(program, difference):
+        return None
+    user = program.sole_user(eqn, "div", "mul")
+    end = user if user is not None and mean(program, user) else eqn
+    return Operation("mse_loss", tuple(difference.invars), (difference, power, eqn), end)
+
+
+def softmax(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`exp(x - max) / sum(exp(x - max))`."""
+    if eqn.primitive.name != "div":
+        return None
+    power = program.made(eqn.invars[0])
+    total = program.maker(eqn.invars[1], "reduce_sum")
+    if power is None or power.primitive.name != "exp" or total is None:
+        return None
+    if total.invars[0] is not eqn.invars[0] or not program.only_for(total, eqn):
+        return None
+    x, shift = _shift(program, power, power)
+    return Operation("softmax", (x,), (*shift, power, total), eqn)
+
+
+def logsumexp(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`log(sum(exp(x - max))) + max`; minus one of `x`, the cross entropy."""
+    size = program.maker(eqn.invars[0], "abs") if eqn.primitive.name == "log" else None
+    argument = size.invars[0] if size is not None else eqn.invars[0] if eqn.invars else None
+    total = program.maker(argument, "reduce_sum") if eqn.primitive.name == "log" else None
+    power = program.maker(total.invars[0], "exp") if total is not None else None
+    if total is None or power is None:
+        return None
+    end = program.sole_user(eqn, "add", "sub")
+    if end is None:
+        x, shift = _shift(program, power, power)
+        return Operation("logsumexp", (x,), (*shift, power, total), eqn)
+    x, shift = _shift(program, power, power, end)
+    inside = (*shift, power, total, *([size] if size is not None else []), eqn)
+    if end.primitive.name == "sub":
+        log_softmax = end.invars[0] is power.invars[0]
+        return Operation("log_softmax", (x,), inside, end) if log_softmax else None
+    difference = program.sole_user(end, "sub")
+    if difference is not None:
+        label = program.origin(difference.invars[1], PART | {"gather"})
+        if label is program.origin(x) and program.maker(difference.invars[0], "add") is end:
+            return Operation("cross_entropy_loss", (x,), (*inside, end), difference)
+    return Operation("logsumexp", (x,), inside, end)
+
+
+def gate(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """`x` times a gate that is made of `x`: gelu, silu."""
+    if eqn.primitive.name != "mul":
+        return None
+    halves = [program.maker(v, "mul") for v in eqn.invars]  # `0.5 * x`
+    candidates = [*eqn.invars, *(v for half in halves if half is not None for v in half.invars)]
+    for x in [v for v in candidates if isinstance(v, jex_core.Var)]:
+        inside: list[jex_core.JaxprEqn] = []
+        sides = [_made_of(program, atom, x, inside) for atom in eqn.invars]
+        gates = _GATES & {part.primitive.name for part in inside}
+        private = all(program.only_for(part, *inside, eqn) for part in inside)
+        if gates and private and sides == [{x}, {x}]:
+            return Operation("gelu", (x,), tuple(inside), eqn)
+    return None
+
+
+_GATES = {"tanh", "erf", "erfc", "logistic"}
+_ELEMENTWISE = _GATES | {"mul", "add", "sub", "neg", "div", "integer_pow", "square", "copy"}
+
+
+def _made_of(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
+    """What `atom` is made of by elementwise equations, which `inside` collects, down to `x`."""
+    if isinstance(atom, jex_core.Literal):
+        return set()
+    eqn = program.made(atom)
+    if atom is x or eqn is None or eqn.primitive.name not in _ELEMENTWISE:
+        return {atom}
+    inputs = [_made_of(program, v, x, inside) for v in eqn.invars]
+    inside.append(eqn)
+    return set().union(*inputs)
+
+
+def linear(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+    """A product plus a bias."""
+    if eqn.primitive.name != "add":
+        return None
+    for atom, bias in (eqn.invars, eqn.invars[::-1]):
+        if program.is_linear(atom) and program.is_bias(bias):
+            product = program.maker(atom, *PRODUCTS)
+            once = product is not None and contracts(product) and program.only_for(product, eqn)
+            return Operation("linear", (atom,), (product,) if product and once else (), eqn)
+    return None
+
+
+def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, ...]]:
+    """`x` of `exp(x - max)`, and the subtraction if it serves this alone."""
+    made = program.maker(power.invars[0], "sub")
+    if made is None or not program.only_for(made, *users):
+        return power.invars[0], ()
+    return made.invars[0], (made,)
+
+
+def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+    """Whether only some entries are used, by index: the log probability of a label."""
+    negated = program.sole_user(eqn, "neg")
+    users = program.users(negated if negated is not None else eqn)
+    names = {"take_along_axis", "_take", "take"}
+    return len(users) > 0 and all(
+        user is not None and (user.primitive.name == "gather" or user.params.get("name") in names)
+        for user in users
+    )
+
+
+def _same_shapes(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+    """Whether the inputs of an equation are whole arrays: a mean was broadcast."""
+    made = [program.maker(v, "broadcast_in_dim") for v in eqn.invars]
+    stretched = [m for m in made if m is not None and not program.is_number(m.invars[0])]
+    return not stretched and len({_jaxpr.abstract(v).shape for v in eqn.invars}) == 1
+
+
+def _size(atom: Any) -> int:
+    return math.prod(_jaxpr.abstract(atom).shape)

@@ -1,0 +1,97 @@
+"""Networks of the prover's twins, and the bytes that they keep: compiled, and torch's."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import torch
+from torch.autograd.graph import saved_tensors_hooks
+
+from jaxgrad._core.compat import enable_x64
+from jaxgrad.checkpointing import SavedBytes, saved_bytes
+from jaxgrad.parity.interop import to_torch
+
+
+DOTS = jax.checkpoint_policies.dots_saveable
+# Name -> a twin, the options of its pair, and what is kept in the JAX program.
+NETWORKS: dict[str, tuple[str, dict[str, Any], Any]] = {
+    "MLP": ("mlp", {}, None),
+    "MLP, only products": ("mlp", {}, DOTS),
+    "conv net, batch norm": ("cnn_bn", {}, None),
+    "conv net, one checkpoint": ("cnn_bn", dict(remat=True), None),
+    "transformer, scan": ("gpt2", dict(scan=True), None),
+    "transformer, scan of checkpoints": ("gpt2", dict(scan=True, remat=True), None),
+    "LSTM": ("lstm", {}, None),
+    "LSTM, only products": ("lstm", {}, DOTS),
+    "U-Net": ("unet", {}, None),
+    "U-Net, only products": ("unet", {}, DOTS),
+}
+
+
+class Network(NamedTuple):
+    module: torch.nn.Module
+    fun: Callable[..., Any]
+    args: tuple[Any, ...]  # the parameters, then the inputs
+
+
+class Bytes(NamedTuple):
+    counted: SavedBytes
+    compiled: int
+    torch: int
+
+
+def compared(name: str) -> Bytes:
+    """What a network keeps in float64: by `saved_bytes`, by the compiled program, and in torch."""
+    with enable_x64():
+        module, fun, args = network(name)
+        inputs = to_torch(args[1:])
+        given = [*inputs, *module.parameters(), *module.buffers()]
+        in_torch = torch_bytes(lambda: module(*inputs), given)
+        return Bytes(saved_bytes(fun, *args), compiled_bytes(fun, *args), in_torch)
+
+
+def network(name: str) -> Network:
+    """A torch module, and the JAX program that computes the same."""
+    twin, options, policy = NETWORKS[name]
+    made = importlib.import_module(f"parity_tests.ports.{twin}").pair(**options)
+    fun = jax.checkpoint(made["fn"], policy=policy) if policy else made["fn"]
+    return Network(made["module"], fun, (made["params"], *made["inputs"]))
+
+
+def compiled_bytes(fun: Callable[..., Any], *args: Any) -> int:
+    """What the compiled forward pass returns for the backward pass alone.
+
+    Its outputs, less the results of `fun`, less those with the numbers of an argument in whatever
+    order: the argument itself, or a weight transposed.
+    """
+    forward = jax.jit(lambda *args: jax.vjp(fun, *args))
+    results = len(jax.tree.leaves(jax.eval_shape(fun, *args)))
+    compiled = forward.lower(*args).compile()
+    outs = [np.asarray(x) for x in jax.tree.leaves(compiled(*args))]
+    known = {_numbers(x) for x in jax.tree.leaves(args)}
+    return sum(x.nbytes for x in outs[results:] if _numbers(x) not in known)
+
+
+def _numbers(x: Any) -> tuple[str, bytes]:
+    x = np.asarray(x)
+    return str(x.dtype), np.sort(x, axis=None).tobytes()
+
+
+def torch_bytes(run: Callable[[], Any], given: Iterable[torch.Tensor]) -> int:
+    """What torch keeps for the backward pass beside the tensors it was given."""
+    known = {x.untyped_storage().data_ptr() for x in given}
+    kept: list[torch.Tensor] = []
+
+    def pack(x: torch.Tensor) -> torch.Tensor:
+        if x.untyped_storage().data_ptr() not in known:
+            known.add(x.untyped_storage().data_ptr())
+            kept.append(x)  # alive, or its address would be used again
+        return x
+
+    with saved_tensors_hooks(pack, lambda x: x):
+        run()
+    return sum(x.untyped_storage().nbytes() for x in kept)

@@ -1,0 +1,1 @@
+"""Both programs and their results side by side, for notebooks."""

@@ -1,0 +1,1 @@
+"""How a record of an operator is run on both sides and compared."""

@@ -1,0 +1,307 @@
+"""The conventions table: where the natural JAX form of an operator has another gradient.
+
+    python -m parity_tests --conventions [OPERATOR ...] [--markdown docs/operators.md] [--html FILE]
+
+Each row is measured in the run. With `--markdown` what was measured takes the place of what the
+table has of these operators, and the page and the docstrings are written from the whole table;
+the suite compares all three with its own run. With a JAX from 0.11 on it writes instead what is
+different there, a table of its own.
+"""
+
+import collections
+import fnmatch
+import itertools
+import json
+import pathlib
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import jax
+
+from parity_tests.operators import Operator, load
+from parity_tests.operators._harness.conventions_page import as_html
+from parity_tests.operators._harness.grid import Outcome, check
+from parity_tests.operators._harness.rows import Row
+from parity_tests.runner import workers
+from parity_tests.runner.settings import ROOT
+from parity_tests.site.api import code
+from parity_tests.site.api import table as markdown_table
+
+
+TABLE = ROOT / "parity_tests" / "tables" / "conventions.tsv"
+NEWER = ROOT / "parity_tests" / "tables" / "conventions_jax_0_11.tsv"  # what JAX changed since
+IS_NEWER = jax.__version_info__ >= (0, 11)
+DOCSTRINGS = ROOT / "jaxgrad" / "functional" / "_conventions.json"
+PAGE = ROOT / "docs" / "operators.md"
+COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
+MANY = 20  # operators; for fewer the start of another process does not pay
+POINTS = 3  # that a line names
+CALL = 64  # letters of a call
+LIST = 36  # letters of an array; of a longer one these many elements
+ELEMENTS = 3
+LINES = 4  # of a docstring: so many calls
+WIDTH = 96  # of one of them
+
+
+def main(
+    patterns: Sequence[str], markdown: str | None, page: str | None, processes: int | None = None
+) -> int:
+    """Measure the table, write or print it; the exit status."""
+    known = load()
+    chosen = [made for made in known.values() if _matches(made, patterns)]
+    if not chosen:
+        print(f"no operator matches {' '.join(patterns)}", file=sys.stderr)
+        return 5
+    names = [made.name for made in chosen]
+    outcomes = dict(zip(names, _measured(names, processes), strict=True))
+    kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
+    rows = merged(kept, outcomes.values())
+    if markdown and IS_NEWER:
+        NEWER.write_text(as_table(moved(outcomes)), encoding="utf-8")
+        print(f"{NEWER.name} is written; the page is of the oldest JAX", file=sys.stderr)
+        markdown = None
+    if markdown:
+        TABLE.write_text(as_table(rows), encoding="utf-8")
+        DOCSTRINGS.write_text(as_json(rows), encoding="utf-8")
+    for path, text in ((markdown, as_markdown(rows)), (page, as_html(united(rows)))):
+        if path:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    if not markdown and not page:
+        print(as_table(row for row in rows if row.operator in outcomes), end="")
+    for name, outcome in outcomes.items():
+        for problem in outcome.problems:
+            print(f"{name}: {problem}", file=sys.stderr)
+    return int(any(outcome.problems for outcome in outcomes.values()))
+
+
+def _measured(names: Sequence[str], processes: int | None) -> Iterable[Outcome]:
+    processes = processes or (workers.cores() if len(names) >= MANY else 1)
+    if processes == 1:
+        return map(_check, names)
+    with workers.pool(processes) as pool:
+        return list(pool.map(_check, names))
+
+
+def _check(name: str) -> Outcome:
+    return check(load()[name])
+
+
+def _matches(made: Operator, patterns: Sequence[str]) -> bool:
+    return not patterns or any(made.family == p or fnmatch.fnmatch(made.name, p) for p in patterns)
+
+
+def merged(kept: Iterable[Row], outcomes: Iterable[Outcome]) -> list[Row]:
+    """The rows of every operator by its name, each operator's in the order of its record."""
+    found = (row for outcome in outcomes for row in outcome.rows)
+    return sorted((*kept, *found), key=lambda row: row.operator)
+
+
+def read(path: pathlib.Path = TABLE) -> list[Row]:
+    """The table as it is written down."""
+    if not path.exists():
+        return []
+    return [Row(*line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def pinned() -> list[Row]:
+    """The rows that hold for the JAX that is installed; the page has those of the oldest."""
+    newer = read(NEWER) if IS_NEWER else []
+    changed = {row.operator for row in newer}
+    same = [row for row in read() if row.operator not in changed]
+    return [*same, *(row for row in newer if row.form)]
+
+
+def moved(outcomes: Mapping[str, Outcome]) -> list[Row]:
+    """The rows of operators for which this JAX has others; without a form: it has none."""
+    base = dict(_operators(read()))
+    found = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
+    for name, outcome in outcomes.items():
+        if sorted(outcome.rows) != sorted(base.get(name, [])):
+            found[name] = outcome.rows or [Row(name, "", "", "", "", "")]
+    return [row for name in sorted(found) for row in found[name]]
+
+
+def as_table(rows: Iterable[Row]) -> str:
+    return "".join("\t".join(row) + "\n" for row in rows)
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """What `jaxgrad.functional` adds to its docstrings."""
+    return json.dumps({name: section(of) for name, of in _operators(rows)}, indent=0) + "\n"
+
+
+def section(rows: Sequence[Row]) -> str:
+    """An operator's rows in a few lines."""
+    together = united(rows)
+    chosen = spread(telling(together, 1), LINES)
+    lines = []
+    for form, of in _forms(chosen):
+        lines.append(f"Measured against `{form}`:")
+        for row in of:
+            by = f"by `{row.by}` at" if row.by not in ("", "input") else "at"
+            torch, jax = window(row)
+            sides = f"torch {torch}, JAX {jax}" if torch else f"JAX {jax}"
+            line = f"    {by} {'; '.join(_points(row))}: {sides}"
+            lines.append(
+                line if len(line) <= WIDTH else line.replace(": torch", ":\n        torch")
+            )
+    if more := len(together) - len(chosen):
+        lines.append(f"    ... and {more} more: docs/operators.md")
+    return "\n".join(lines)
+
+
+TITLE = "# Operators"
+INTRO = """\
+Where what one would write in JAX, the natural form, has another gradient than torch's operator.
+Each line is a call, its arrays as numbers or lists. The cotangent is ones, or 1, 2, 3, ... where
+elements depend on each other. Everything is measured by the suite, which fails when either library
+moves."""
+
+
+def as_markdown(rows: Sequence[Row]) -> str:
+    """The page: an index, and what tells of each operator."""
+    names = [name for name, _ in _operators(rows)]
+    parts = [TITLE, INTRO]
+    for letter, of in itertools.groupby(names, lambda name: name[0]):
+        links = " · ".join(f"[{name}](#{name.replace('.', '').lower()})" for name in of)
+        parts.append(f"**{letter}** {links}")
+    for name, of in _operators(rows):
+        parts += [f"## {name}", *_section(of)]
+    command = COMMAND.format("").replace("  ", " ")
+    parts.append(
+        f"Written by `{command}`. All {len(rows)} rows are in `parity_tests/{TABLE.name}`, and on "
+        "the page with a filter that `--html FILE` writes.\n"
+    )
+    return "\n\n".join(parts)
+
+
+def _section(rows: Sequence[Row]) -> Iterator[str]:
+    together = united(rows)
+    chosen = telling(together, 2)
+    remedy = f"`jaxgrad.functional.{rows[0].operator}` in"
+    for form, of in _forms(chosen):
+        yield f"{remedy} place of {code(form)}:"
+        remedy = "In"
+        lines = (
+            (", ".join(map(code, _points(row))), _quoted(row.by), *map(_quoted, window(row)))
+            for row in of
+        )
+        yield markdown_table(("at", "gradient by", "torch", "JAX"), lines)
+    if more := len(together) - len(chosen):
+        yield f"And {more} more of these kinds."
+
+
+def _quoted(text: str) -> str:
+    return code(text) if text else ""
+
+
+def _operators(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+    return ((n, list(of)) for n, of in itertools.groupby(rows, lambda row: row.operator))
+
+
+def _forms(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+    return ((form, list(of)) for form, of in itertools.groupby(rows, lambda row: row.form))
+
+
+def united(rows: Iterable[Row]) -> list[Row]:
+    """Rows of the same form, argument and gradients as one of all their points."""
+    found: dict[Row, list[str]] = collections.defaultdict(list)
+    for row in rows:
+        found[row._replace(at="")] += row.points
+    return [row._replace(at="; ".join(dict.fromkeys(at))) for row, at in found.items()]
+
+
+def telling(rows: Sequence[Row], each: int) -> list[Row]:
+    """The rows that differ each in a way of its own, those with numbers and short calls first.
+
+    Of numbers `each` are kept where the way is the same. Of arrays one, also if another argument's
+    gradient differs so: it is named beside the first.
+    """
+    forms = list(dict.fromkeys(row.form for row in rows))
+    arguments = list(dict.fromkeys(row.by for row in rows))
+
+    def place(row: Row) -> tuple[int | bool, ...]:
+        nan, some = "nan" in row.points[0], min(len(row.points), POINTS)
+        which = forms.index(row.form), not row.torch, arguments.index(row.by)
+        return *which, nan, -some, len(row.points[0])
+
+    found: dict[tuple[object, ...], list[Row]] = collections.defaultdict(list)
+    for row in sorted(rows, key=place):
+        whole = row.torch.startswith("[")
+        found[row.form, "" if whole else row.by, whole, kinds(row)].append(row)
+    chosen = []
+    for (*_, whole, _), of in found.items():
+        others = dict.fromkeys(row.by for row in of if row.by != of[0].by)
+        likewise = f", likewise {', '.join(others)}" if others else ""
+        chosen += [row._replace(by=row.by + likewise) for row in of[: 1 if whole else each]]
+    return sorted(chosen, key=lambda row: (forms.index(row.form), not row.torch))
+
+
+def spread(rows: Sequence[Row], most: int) -> list[Row]:
+    """So many of them, the first ones of each form."""
+    ranked = [(rank, row) for _, of in _forms(rows) for rank, row in enumerate(of)]
+    first = {row for _, row in sorted(ranked, key=lambda pair: pair[0])[:most]}
+    return [row for row in rows if row in first]
+
+
+def kinds(row: Row) -> frozenset[tuple[str, str]]:
+    """In which ways the gradients differ: a number where the other is NaN, zero, infinite."""
+    pairs = zip(_elements(row.torch), _elements(row.jax), strict=False)
+    return frozenset((_kind(torch), _kind(jax)) for torch, jax in pairs if torch != jax)
+
+
+def _kind(text: str) -> str:
+    if "nan" in text or "raises" in text:
+        return text
+    if "inf" in text:
+        return "inf"
+    return "number" if text.strip("-0+j") else "0"
+
+
+def _elements(text: str) -> list[str]:
+    return text.strip("[]").split(", ")
+
+
+def window(row: Row) -> tuple[str, str]:
+    """Both gradients; of long ones where they begin to differ."""
+    if max(len(row.torch), len(row.jax)) <= LIST or not row.torch:
+        return row.torch, row.jax
+    sides = [_elements(text) for text in (row.torch, row.jax)]
+    start = next(i for i, (t, j) in enumerate(zip(*sides, strict=True)) if t != j)
+    start = min(start, len(sides[0]) - ELEMENTS)
+    before, after = "… " * (start > 0), " …" * (start + ELEMENTS < len(sides[0]))
+    torch, jax = (f"[{before}{', '.join(x[start : start + ELEMENTS])}{after}]" for x in sides)
+    return torch, jax
+
+
+def _points(row: Row) -> list[str]:
+    """Some of a row's points, each in a few letters."""
+    chosen: list[str] = []
+    for point in row.points[:POINTS]:
+        if chosen and len("; ".join([*chosen, point])) > CALL:
+            break
+        chosen.append(shortened(point))
+    return [*chosen, "…"] if len(chosen) < len(row.points) else chosen
+
+
+def shortened(call: str) -> str:
+    """A call that fits in a line: its arrays end in `…`, or the longest are `[…]`."""
+    for keep in (8, 4, 2):
+        if len(call) <= CALL:
+            return call
+        call = re.sub(rf"(\[(?:[^][,]+, ){{{keep}}})[^][]+\]", r"\1…]", call)
+    while len(call) > CALL and (longest := max(_arrays(call), key=len, default="[…]")) != "[…]":
+        call = call.replace(longest, "[…]", 1)
+    return call
+
+
+def _arrays(call: str) -> Iterator[str]:
+    """The outermost lists."""
+    depth = start = 0
+    for place, letter in enumerate(call):
+        start = place if letter == "[" and not depth else start
+        depth += (letter == "[") - (letter == "]")
+        if letter == "]" and not depth:
+            yield call[start : place + 1]

@@ -1,0 +1,141 @@
+"""JAX's side of the jobs of one operator, in one compiled program."""
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxgrad.parity.interop import to_jax, to_numpy
+from parity_tests.operators._harness import store as _store
+from parity_tests.operators._harness.jobs import Job
+
+
+# Thousands of small programs that run once: compiling them well costs more than running them.
+QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+if jax.__version_info__ < (0, 11):  # since then there is no other way
+    QUICK["xla_cpu_use_fusion_emitters"] = False
+
+
+class Raised(NamedTuple):
+    """An exception that came instead of an observation."""
+
+    type: str
+    text: str
+
+
+def run(
+    funs: Sequence[Callable[..., Any]],
+    jobs: Sequence[Job],
+    cotangents: Sequence[list[np.ndarray]],
+    directions: Sequence[list[np.ndarray]],
+    *,
+    name: str | None,
+) -> list[Any]:
+    """Observe each function on its job; `Raised` stands in the place of what it prevented.
+
+    Jobs that differ in numbers alone are one program in a loop.
+
+    Args:
+      funs, jobs, cotangents, directions: One of each for each observation.
+      name: Of the file in which the compiled program is kept; None runs op by op.
+    """
+    compiled = name is not None
+    inputs = [(j.arrays, c, d) for j, c, d in zip(jobs, cotangents, directions, strict=True)]
+    groups: dict[Any, list[int]] = {}
+    for i, (fun, job) in enumerate(zip(funs, jobs, strict=True)):
+        groups.setdefault(_signature(fun, job, inputs[i]) if compiled else i, []).append(i)
+    errors: dict[int, Raised] = {}
+
+    def observations(batches: list[Any]) -> list[Any]:
+        found = []
+        for members, batch in zip(groups.values(), batches, strict=True):
+            # What one of them needs the others have too, and nobody looks at it.
+            job = jobs[max(members, key=lambda i: jobs[i].full)]
+            observe = functools.partial(_observe, funs[members[0]], job)
+            try:
+                found.append(observe(batch) if len(members) == 1 else lax.map(observe, batch))
+            except Exception as error:
+                raised = Raised(type(error).__name__, str(error))
+                errors.update(dict.fromkeys(members, raised))
+                found.append(None)
+        return found
+
+    batches = [
+        inputs[members[0]]
+        if len(members) == 1
+        else jax.tree.map(lambda *x: np.stack(x), *(inputs[i] for i in members))
+        for members in groups.values()
+    ]
+    given = to_jax(batches)
+    program: Any = observations
+    if name is not None:
+        key = _store.key(funs, [job.label for job in jobs], given)
+        program = _store.compiled(observations, given, QUICK, key, _store.file(name), errors)
+    seen: dict[int, Any] = {}
+    for members, batch in zip(groups.values(), to_numpy(program(given)), strict=True):
+        for k, i in enumerate(members):
+            one = batch if len(members) == 1 else jax.tree.map(lambda x, k=k: x[k], batch)
+            seen[i] = errors.get(i, one)
+    return [seen[i] for i in range(len(jobs))]
+
+
+def _signature(fun: Callable[..., Any], job: Job, inputs: Any) -> Any:
+    """What two jobs share that are the same program."""
+    leaves, treedef = job.static
+    shapes = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(inputs)]
+    return fun, job.options, repr(leaves), treedef, repr(shapes)
+
+
+def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
+    arrays, cotangents, along = inputs
+    names = [job.names[i] for i in job.differentiable]
+
+    def forward(inputs: list[Any]) -> tuple[list[Any], list[Any]]:
+        filled = list(arrays)
+        for i, x in zip(job.differentiable, inputs, strict=True):
+            filled[i] = x
+        args, kwargs = job.rebuild(filled)
+        outs = jax.tree.leaves(fun(*args, **kwargs, **dict(job.options)))
+        return [y for y in outs if jnp.issubdtype(y.dtype, jnp.inexact)], outs
+
+    def backward(inputs: list[Any], cotangents: list[Any]) -> tuple[list[Any], Any]:
+        live, push, outs = jax.linearize(forward, inputs, has_aux=True)
+        if [(y.shape, y.dtype) for y in live] != [(c.shape, c.dtype) for c in cotangents]:
+            return [], (outs, None)  # the comparison of the forward says what is wrong
+        pull = jax.linear_transpose(push, inputs)
+        return _conjugate(pull(_conjugate(cotangents))[0]), (outs, push)
+
+    inputs = [arrays[i] for i in job.differentiable]
+    if not inputs or not cotangents:
+        return {"forward": forward(inputs)[1], "gradient": dict.fromkeys(names)}
+    if not job.full:
+        gradients, (outs, _) = backward(inputs, cotangents)
+        return {"forward": outs, "gradient": _named(names, gradients)}
+    gradients, pull, (outs, push) = jax.vjp(backward, inputs, cotangents, has_aux=True)
+    if not gradients:
+        return {"forward": outs, "gradient": {}}
+    second, transpose = _conjugate(pull(_conjugate(along)))
+    return {
+        "forward": outs,
+        "gradient": _named(names, gradients),
+        "second": _named(names, second),
+        "transpose": transpose,
+        "tangent": push(along),
+    }
+
+
+def _named(names: list[str], values: list[Any]) -> dict[str, Any]:
+    return dict(zip(names, values, strict=len(values) > 0))
+
+
+def _conjugate(tree: Any) -> Any:
+    """torch's gradient by a complex number is the conjugate of JAX's, and so are cotangents."""
+    return jax.tree.map(lambda x: jnp.conj(x) if jnp.iscomplexobj(x) else x, tree)

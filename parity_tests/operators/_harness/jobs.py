@@ -1,0 +1,132 @@
+"""What a call becomes on both sides: arrays apart from options, cotangents, dtypes."""
+
+import dataclasses
+import zlib
+from typing import Any
+
+import jax
+import ml_dtypes
+import numpy as np
+
+from jaxgrad.parity.ulp import is_inexact
+from parity_tests.operators import Operator, Sample
+from parity_tests.operators._harness.draw import drawn, fuzz_seed
+
+
+WIDE = ("float64", "complex128")
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """One call in one dtype. `full`: with second derivatives and forward mode.
+
+    `infinite`: every second cotangent is. A chain may bring it, and what torch masks stays 0.
+    """
+
+    label: str
+    arrays: list[np.ndarray]
+    names: list[str]
+    static: Any  # the call with holes where its arrays were
+    full: bool
+    dtype: str
+    point: bool = False
+    options: tuple[tuple[str, Any], ...] = ()
+    infinite: bool = False
+
+    @property
+    def differentiable(self) -> list[int]:
+        return [i for i, x in enumerate(self.arrays) if is_inexact(x.dtype)]
+
+    def rebuild(self, arrays: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The call's arguments with these arrays."""
+        rest = iter(arrays)
+        leaves, treedef = self.static
+        filled = [next(rest) if leaf is _HOLE else leaf for leaf in leaves]
+        return jax.tree.unflatten(treedef, filled)
+
+
+_HOLE = object()
+
+
+def jobs(made: Operator) -> list[Job]:
+    """Every job of a record: drawn calls and points in its first dtype, a few in the others."""
+    first, *others = made.dtypes
+    calls = drawn(made)
+    option = (("torch_gradient", True),) if made.torch_gradient else ()
+    found = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
+    if first == "float64" and made.invariant is None:
+        masked = job(f"infinite {calls[0]}", calls[0], first, options=option)
+        found.append(dataclasses.replace(masked, full=False, infinite=True))
+    found += [job(f"point {s}", s, None, point=True, options=option) for s in made.points]
+    for pinned in made.deviations:
+        at = job(f"deviation {pinned.sample}", pinned.sample, None, point=True)
+        found.append(dataclasses.replace(at, full=pinned.second_order))
+    largest = sorted(calls, key=lambda s: -sum(x.size for x in _arrays(s)))
+    some = largest[: 2 if fuzz_seed() else 1]
+    found += [job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in some]
+    return found
+
+
+def job(
+    label: str, sample: Sample, dtype: str | None, *, point: bool = False, options: Any = ()
+) -> Job:
+    """The call in a dtype; None: as it is."""
+    paths, treedef = jax.tree.flatten_with_path(
+        (sample.args, sample.kwargs), is_leaf=lambda x: x is None
+    )
+    arrays, names, leaves = [], [], []
+    for path, leaf in paths:
+        if isinstance(leaf, np.ndarray):
+            arrays.append(as_dtype(leaf, dtype))
+            names.append(
+                ".".join(str(getattr(key, "idx", getattr(key, "key", key))) for key in path[1:])
+            )
+        leaves.append(_HOLE if isinstance(leaf, np.ndarray) else leaf)
+    full = dtype in (None, *WIDE)
+    return Job(label, arrays, names, (leaves, treedef), full, dtype or "", point, options)
+
+
+def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
+    """Floating leaves in this dtype; in a complex one with an imaginary part of their own."""
+    if dtype is None or not is_inexact(x.dtype):
+        return x
+    if dtype.startswith("complex"):
+        if x.dtype.kind != "c":
+            x = np.asarray(x + 1j * np.roll(x[..., ::-1] if x.ndim else x, 1))
+        return x.astype(dtype)
+    if x.dtype.kind == "c":
+        return x.astype(np.complex128 if dtype == "float64" else np.complex64)
+    return x.astype(getattr(ml_dtypes, dtype, dtype))
+
+
+def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> list[np.ndarray]:
+    """Cotangents of outputs, tangents of inputs: random ones, derived from the job's label.
+
+    At a point they are ones or 1, 2, 3, ..., so that a table and a pin can be read.
+    """
+    if job.point:
+        return [_counted(x, ones) for x in like]
+    rng = np.random.default_rng(zlib.crc32(f"{what} {job.label}".encode()))
+    # Rounded to the job's dtype, so that a run of it in a wider one has the same.
+    grain = {"complex128": "float64", "complex64": "float32"}.get(job.dtype, job.dtype)
+    drawn = [as_dtype(_normal(rng, x), grain or None).astype(x.dtype) for x in like]
+    if job.infinite and what == "cotangent":
+        return [np.where(np.arange(x.size).reshape(x.shape) % 2, x, np.inf) for x in drawn]
+    return drawn
+
+
+def _counted(out: np.ndarray, ones: bool) -> np.ndarray:
+    values = np.ones(out.size) if ones else np.arange(1.0, out.size + 1.0)
+    return values.reshape(out.shape).astype(out.dtype)
+
+
+def _normal(rng: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    value = rng.standard_normal(x.shape)
+    if x.dtype.kind == "c":
+        value = value + 1j * rng.standard_normal(x.shape)
+    return np.asarray(value)
+
+
+def _arrays(sample: Sample) -> list[np.ndarray]:
+    leaves = jax.tree.leaves((sample.args, sample.kwargs))
+    return [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]

@@ -1,0 +1,1 @@
+"""Pictures of a case's graphs."""

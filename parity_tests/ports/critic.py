@@ -1,0 +1,283 @@
+"""A WGAN-GP critic, whose loss has a gradient in it; in linen, images with their channels last."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+
+from parity_tests.case import identity
+from parity_tests.ports._weights import arrays, build
+from parity_tests.ports.bug import Bug
+
+
+IMAGE, CHANNELS, WIDTH, LATENT, BATCH, PENALTY = 8, 2, 6, 4, 3, 10.0
+FLAT = (IMAGE // 4) ** 2 * WIDTH
+
+
+class Critic(torch.nn.Module):
+    """Two strided convolutions and a score; no batch norm, whose samples are not independent."""
+
+    def __init__(self, norm: str = "instance"):
+        super().__init__()
+        self.conv1 = torch.nn.Conv2d(CHANNELS, WIDTH, 4, stride=2, padding=1)
+        self.conv2 = torch.nn.Conv2d(WIDTH, WIDTH, 4, stride=2, padding=1)
+        if norm == "instance":
+            self.norm = torch.nn.InstanceNorm2d(WIDTH, affine=True)
+        else:
+            self.norm = torch.nn.LayerNorm([WIDTH, IMAGE // 4, IMAGE // 4])
+        self.act = torch.nn.LeakyReLU(0.2)
+        self.score = torch.nn.Linear(FLAT, 1)
+
+    def forward(self, images, present):
+        x = images * present[:, None, None, None]
+        x = self.act(self.conv1(x))
+        x = self.act(self.norm(self.conv2(x)))
+        return self.score(x.flatten(1)).squeeze(1)
+
+
+class Penalised(torch.nn.Module):
+    """What is trained: the scores, and the gradient of the critic between real and fake."""
+
+    def __init__(self, norm: str = "instance"):
+        super().__init__()
+        self.generator = torch.nn.Sequential(
+            torch.nn.Linear(LATENT, CHANNELS * IMAGE * IMAGE), torch.nn.Tanh()
+        )
+        self.critic = Critic(norm)
+
+    def forward(self, real, noise, alpha, present):
+        fake = self.generator(noise).view_as(real).detach()
+        mixed = (alpha * real + (1 - alpha) * fake).requires_grad_()
+        scores = self.critic(mixed, present)
+        (slope,) = torch.autograd.grad(scores.sum(), mixed, create_graph=True)
+        return self.critic(real, present), self.critic(fake, present), slope
+
+
+def torch_loss(outputs: Any) -> Any:
+    real, fake, slope = outputs
+    penalty = ((slope.flatten(1).norm(2, dim=1) - 1) ** 2).mean()
+    return fake.mean() - real.mean() + PENALTY * penalty
+
+
+@dataclasses.dataclass(frozen=True)
+class Choices:
+    """Where a port goes wrong; and `norm`, either of which is right."""
+
+    norm: str = "instance"
+    eps: float = 1e-5
+    slope: float = 0.2
+    axes: tuple[int, ...] = (1, 2)
+    padding: Any = 1
+    channels_last: bool = False  # flattened so, as linen's users do
+    stop_statistics: Callable[[Any], Any] = identity
+    stop_fake: Callable[[Any], Any] = lax.stop_gradient
+    stop_slope: Callable[[Any], Any] = identity
+    frozen_slope: bool = False
+    of_batch: Callable[[Any], Any] = jnp.sum
+
+
+class Scorer(nn.Module):
+    choices: Choices = Choices()
+
+    @nn.compact
+    def __call__(self, images: Any, present: Any) -> Any:
+        """NHWC images to a score each."""
+        c = self.choices
+        conv = functools.partial(nn.Conv, WIDTH, (4, 4), strides=2, padding=c.padding)
+        act = functools.partial(nn.leaky_relu, negative_slope=c.slope)
+        h = act(conv()(images * present.reshape(-1, 1, 1, 1)))
+        h = conv()(h)
+        axes = c.axes if c.norm == "instance" else (1, 2, 3)
+        shape = (WIDTH,) if c.norm == "instance" else h.shape[1:]
+        mean = jnp.mean(h, axes, keepdims=True)
+        spread = jnp.sqrt(jnp.var(h, axes, keepdims=True) + c.eps)
+        mean, spread = c.stop_statistics((mean, spread))
+        gain = self.param("gain", nn.initializers.ones, shape)
+        shift = self.param("shift", nn.initializers.zeros, shape)
+        h = act((h - mean) / spread * gain + shift)
+        h = h if c.channels_last else h.transpose(0, 3, 1, 2)
+        return nn.Dense(1)(h.reshape(len(h), -1))[:, 0]
+
+
+def apply(params: Any, real: Any, noise: Any, alpha: Any, present: Any, *, choices: Any) -> Any:
+    """Scores of the real and of the fake, and the slopes between them."""
+    c, score = choices, Scorer(choices).apply
+    fake = jnp.tanh(noise @ params["generator"]["kernel"] + params["generator"]["bias"])
+    fake = c.stop_fake(fake).reshape(real.shape)
+    real, fake, mix = (x.transpose(0, 2, 3, 1) for x in (real, fake, alpha))
+    weights = params["critic"]
+    inner = lax.stop_gradient(weights) if c.frozen_slope else weights
+
+    def total(mixed: Any) -> Any:
+        return c.of_batch(score(inner, mixed, present))
+
+    slope = c.stop_slope(jax.grad(total)(mix * real + (1 - mix) * fake))
+    return score(weights, real, present), score(weights, fake, present), slope.transpose(0, 3, 1, 2)
+
+
+def safe_norm(x: Any) -> Any:
+    """torch's gradient at zero is zero."""
+    square = jnp.sum(x**2, axis=1)
+    zero = square == 0
+    return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
+
+
+def loss(outputs: Any, *, norm: Callable[[Any], Any] = safe_norm) -> Any:
+    real, fake, slope = outputs
+    length = norm(slope.reshape(len(slope), -1))
+    return jnp.mean(fake) - jnp.mean(real) + PENALTY * jnp.mean((length - 1) ** 2)
+
+
+def convert(state: Any, *, choices: Choices, score: Callable[[Any], Any] = identity) -> Any:
+    """OIHW kernels to HWIO; the score's kernel stays in torch's order of channels first."""
+    w = {name.removeprefix("critic."): x for name, x in arrays(state).items()}
+
+    def conv(name: str) -> dict[str, Any]:
+        return {"kernel": w[f"{name}.weight"].transpose(2, 3, 1, 0), "bias": w[f"{name}.bias"]}
+
+    turn = identity if choices.norm == "instance" else lambda x: x.transpose(1, 2, 0)
+    params = {
+        "Conv_0": conv("conv1"),
+        "Conv_1": conv("conv2"),
+        "gain": turn(w["norm.weight"]),
+        "shift": turn(w["norm.bias"]),
+        "Dense_0": {"kernel": score(w["score.weight"].T), "bias": w["score.bias"]},
+    }
+    generator = {"kernel": w["generator.0.weight"].T, "bias": w["generator.0.bias"]}
+    return {"generator": generator, "critic": {"params": params}}
+
+
+def for_channels_last(kernel: Any) -> Any:
+    side = IMAGE // 4
+    return kernel.reshape(WIDTH, side, side, 1).transpose(1, 2, 0, 3).reshape(FLAT, 1)
+
+
+def pair(
+    seed: int = 0,
+    *,
+    fresh: bool = False,
+    absent: bool = False,
+    train: bool = True,
+    score: Callable[[Any], Any] = identity,
+    norm_of_slope: Callable[[Any], Any] = safe_norm,
+    **choices: Any,
+) -> dict[str, Any]:
+    """A critic with a gradient penalty; with `absent`, one image is padding and has no slope."""
+    chosen = Choices(**choices)
+    module = build(lambda: Penalised(chosen.norm), seed, fresh=fresh)
+    weights = functools.partial(convert, choices=chosen, score=score)
+    rng = np.random.default_rng(seed)
+    shape = (BATCH, CHANNELS, IMAGE, IMAGE)
+    present = np.ones(BATCH)
+    present[-1] = not absent
+    losses = (torch_loss, functools.partial(loss, norm=norm_of_slope))
+    return dict(
+        module=module,
+        fn=functools.partial(apply, choices=chosen),
+        params=weights(module.state_dict()),
+        inputs=(
+            rng.standard_normal(shape),
+            rng.standard_normal((BATCH, LATENT)),
+            rng.uniform(size=(BATCH, 1, 1, 1)),
+            present,
+        ),
+        weights=weights,
+        **(dict(loss=losses) if train else {}),
+    )
+
+
+def plain_norm(x: Any) -> Any:
+    return jnp.linalg.norm(x, axis=1)
+
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "fresh": dict(fresh=True),
+    "layer_norm": dict(norm="layer"),
+    "absent": dict(absent=True),
+    "channels_last": dict(channels_last=True, score=for_channels_last),
+    "random_cotangent": dict(train=False),
+}
+
+BUGS: tuple[Bug, ...] = (
+    Bug("norm_eps", "forward", "critic.norm", eps=1e-6, about="flax's default eps"),
+    Bug("leaky_slope", "forward", "critic.act", slope=0.01, about="jax's default slope"),
+    Bug("instance_for_layer", "forward", "critic.norm", axes=(1, 2, 3), about="over channels too"),
+    Bug(
+        "flatten_order",
+        "forward",
+        "critic.score",
+        channels_last=True,
+        about="flattened with channels last, the kernel has them first",
+    ),
+    Bug(
+        "mean_before_slope",
+        "forward",
+        "",
+        of_batch=jnp.mean,
+        about="the slope of the mean score: smaller by the batch",
+    ),
+    Bug(
+        "fake_not_detached",
+        "structure",
+        "generator.*",
+        silent=True,
+        stop_fake=identity,
+        about="the critic's loss reaches the generator",
+    ),
+    Bug(
+        "penalty_detached",
+        "backward",
+        "*",
+        silent=True,
+        stop_slope=lax.stop_gradient,
+        about="create_graph forgotten: the penalty moves nothing",
+    ),
+    Bug(
+        "penalty_with_frozen_weights",
+        "backward",
+        "*",
+        silent=True,
+        frozen_slope=True,
+        about="weights detached within the penalty",
+    ),
+    Bug(
+        "statistics_stopped",
+        "forward",
+        "*",
+        stop_statistics=lax.stop_gradient,
+        about="statistics held constant: the slope, an output, changes",
+    ),
+    Bug(
+        "norm_at_zero",
+        "forward",
+        "loss",
+        silent=True,
+        absent=True,
+        norm_of_slope=plain_norm,
+        about="the slope of an absent image is zero, its norm's gradient NaN",
+    ),
+    Bug(
+        "norm_with_eps",
+        "forward",
+        "loss",
+        norm_of_slope=lambda x: jnp.sqrt(jnp.sum(x**2, axis=1) + 1e-6),
+        about="an eps against the NaN",
+    ),
+    Bug(
+        "penalty_with_frozen_weights_layer_norm",
+        "backward",
+        "*",
+        silent=True,
+        norm="layer",
+        frozen_slope=True,
+        about="the same with a layer norm",
+    ),
+)

@@ -1,0 +1,459 @@
+"""GPT-2: a decoder with a fused qkv, a tied head, and plain functions of a dict in JAX."""
+
+import dataclasses
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from jax import lax
+from torch import nn
+from torch.nn import functional
+
+from parity_tests.case import identity
+from parity_tests.ports._adamw import (
+    adamw,
+    clip_each,
+    is_matrix,
+    torch_adamw,
+    uncorrected_adam,
+    warm_up,
+)
+from parity_tests.ports._weights import arrays, build
+from parity_tests.ports.bug import Bug
+
+
+VOCABULARY, WIDTH, HEADS, LAYERS, BATCH, TOKENS = 17, 16, 4, 2, 2, 7
+
+
+class Conv1D(nn.Module):
+    """A linear layer whose weight is (in, out), as in the published checkpoints."""
+
+    def __init__(self, inner: int, outer: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(inner, outer).normal_(std=0.2))
+        self.bias = nn.Parameter(torch.zeros(outer))
+
+    def forward(self, x):
+        return torch.addmm(self.bias, x.view(-1, x.size(-1)), self.weight).view(*x.shape[:-1], -1)
+
+
+class Attention(nn.Module):
+    bias: torch.Tensor
+
+    def __init__(self, dense: Any):
+        super().__init__()
+        self.c_attn = dense(WIDTH, 3 * WIDTH)
+        self.c_proj = dense(WIDTH, WIDTH)
+        self.attn_dropout = nn.Dropout(0.1)
+        mask = torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril().view(1, 1, TOKENS, TOKENS)
+        self.register_buffer("bias", mask)
+
+    def forward(self, x):
+        b, t, c = x.size()
+        q, k, v = (
+            part.view(b, t, HEADS, c // HEADS).transpose(1, 2)
+            for part in self.c_attn(x).split(WIDTH, dim=2)
+        )
+        att = (q @ k.transpose(-2, -1)) * (1.0 / math.sqrt(k.size(-1)))
+        att = att.masked_fill(~self.bias[:, :, :t, :t], float("-inf"))
+        att = self.attn_dropout(functional.softmax(att, dim=-1))
+        return self.c_proj((att @ v).transpose(1, 2).contiguous().view(b, t, c))
+
+
+class MLP(nn.Module):
+    def __init__(self, dense: Any):
+        super().__init__()
+        self.c_fc = dense(WIDTH, 4 * WIDTH)
+        self.act = nn.GELU(approximate="tanh")
+        self.c_proj = dense(4 * WIDTH, WIDTH)
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, x):
+        return self.dropout(self.c_proj(self.act(self.c_fc(x))))
+
+
+class Block(nn.Module):
+    def __init__(self, dense: Any):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(WIDTH)
+        self.attn = Attention(dense)
+        self.ln_2 = nn.LayerNorm(WIDTH)
+        self.mlp = MLP(dense)
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp(self.ln_2(x))
+
+
+class GPT2(nn.Module):
+    def __init__(self, dense: Any):
+        super().__init__()
+        self.wte = nn.Embedding(VOCABULARY, WIDTH)
+        self.wpe = nn.Embedding(TOKENS + 2, WIDTH)
+        self.drop = nn.Dropout(0.1)
+        self.h = nn.ModuleList([Block(dense) for _ in range(LAYERS)])
+        self.ln_f = nn.LayerNorm(WIDTH)
+        self.lm_head = nn.Linear(WIDTH, VOCABULARY, bias=False)
+        self.lm_head.weight = self.wte.weight
+
+    def forward(self, idx):
+        pos = torch.arange(idx.size(1), device=idx.device)
+        x = self.drop(self.wte(idx) + self.wpe(pos))
+        for block in self.h:
+            x = block(x)
+        return self.lm_head(self.ln_f(x))
+
+
+def torch_loss(logits: Any, idx: Any) -> Any:
+    return functional.cross_entropy(logits[:, :-1].flatten(0, 1), idx[:, 1:].flatten())
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """The JAX side: `apply(params, tokens)`, with the choices in which a port goes wrong."""
+
+    scan: bool = False
+    remat: bool = False
+    eps: float = 1e-5
+    scale: float = (WIDTH // HEADS) ** -0.5
+    mask_value: float = -jnp.inf
+    future: Callable[[Any], Any] = jnp.tril
+    axis: int = -1
+    first_position: int = 0
+    heads_first: bool = False
+    gelu: Callable[[Any], Any] = jax.nn.gelu
+    stop_attention: Callable[[Any], Any] = identity
+    stop_statistics: Callable[[Any], Any] = identity
+    stop_skip: Callable[[Any], Any] = identity
+    through: Callable[[Any], Any] = identity
+    mean: Callable[[Any], Any] = jnp.mean
+
+    def norm(self, p: Any, x: Any) -> Any:
+        mean = jnp.mean(x, -1, keepdims=True)
+        variance = jnp.mean(jnp.square(x - mean), -1, keepdims=True)
+        mean, variance = self.stop_statistics((mean, variance))
+        return (x - mean) * lax.rsqrt(variance + self.eps) * p["g"] + p["b"]
+
+    def split(self, x: Any) -> Any:
+        """(batch, tokens, width) to (batch, tokens, heads, size)."""
+        if self.heads_first:
+            return jnp.swapaxes(x.reshape(*x.shape[:2], -1, HEADS), -1, -2)
+        return x.reshape(*x.shape[:2], HEADS, -1)
+
+    def attention(self, p: Any, x: Any) -> Any:
+        q, k, v = map(self.split, jnp.split(dense(p["qkv"], x), 3, axis=-1))
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * self.scale
+        seen = self.future(jnp.ones(scores.shape[-2:], bool))
+        probabilities = jax.nn.softmax(jnp.where(seen, scores, self.mask_value), axis=self.axis)
+        mixed = jnp.einsum("bhqk,bkhd->bqhd", self.stop_attention(probabilities), v)
+        return dense(p["out"], mixed.reshape(x.shape))
+
+    def layer(self, x: Any, p: Any) -> Any:
+        x = self.stop_skip(x) + self.attention(p["attention"], self.norm(p["before"], x))
+        y = dense(p["down"], self.gelu(dense(p["up"], self.norm(p["between"], x))))
+        return self.through(x + y)
+
+    def apply(self, params: Any, tokens: Any) -> Any:
+        positions = self.first_position + jnp.arange(tokens.shape[1])
+        x = params["embed"][tokens] + params["positions"][positions]
+        layer = jax.checkpoint(self.layer) if self.remat else self.layer
+        if self.scan:
+            x, _ = lax.scan(lambda x, p: (layer(x, p), None), x, params["layers"])
+        else:
+            for p in params["layers"]:
+                x = layer(x, p)
+        return self.norm(params["last"], x) @ params.get("head", params["embed"]).T
+
+    def loss(self, logits: Any, tokens: Any) -> Any:
+        each = optax.softmax_cross_entropy_with_integer_labels(logits[:, :-1], tokens[:, 1:])
+        return self.mean(each)
+
+
+def dense(p: Any, x: Any) -> Any:
+    return x @ p["w"] + p["b"]
+
+
+def convert(
+    state: Any,
+    *,
+    scan: bool = False,
+    linear: bool = False,
+    tied: bool = True,
+    proj: Callable[[Any], Any] = identity,
+) -> dict[str, Any]:
+    """The weights of `GPT2` for `Port`."""
+    w = arrays(state)
+    turn = jnp.transpose if linear else identity
+
+    def layer(i: int) -> dict[str, Any]:
+        def pair_of(name: str, change: Callable[[Any], Any] = identity) -> dict[str, Any]:
+            return {
+                "w": change(turn(w[f"h.{i}.{name}.weight"])),
+                "b": w[f"h.{i}.{name}.bias"],
+            }
+
+        return {
+            "before": {"g": w[f"h.{i}.ln_1.weight"], "b": w[f"h.{i}.ln_1.bias"]},
+            "attention": {"qkv": pair_of("attn.c_attn"), "out": pair_of("attn.c_proj", proj)},
+            "between": {"g": w[f"h.{i}.ln_2.weight"], "b": w[f"h.{i}.ln_2.bias"]},
+            "up": pair_of("mlp.c_fc"),
+            "down": pair_of("mlp.c_proj"),
+        }
+
+    layers = [layer(i) for i in range(LAYERS)]
+    params = {
+        "embed": w["wte.weight"],
+        "positions": w["wpe.weight"],
+        "layers": jax.tree.map(lambda *x: jnp.stack(x), *layers) if scan else layers,
+        "last": {"g": w["ln_f.weight"], "b": w["ln_f.bias"]},
+    }
+    return params if tied else params | {"head": w["lm_head.weight"]}
+
+
+def decays(path: Any, x: Any) -> bool:
+    """Not norms, not biases; by name, because stacked biases are matrices."""
+    return path[-1].key not in ("g", "b")
+
+
+ADAMW = adamw(decays)
+
+
+def pair(
+    seed: int = 0,
+    *,
+    fresh: bool = False,
+    scan: bool = False,
+    linear: bool = False,
+    tied: bool = True,
+    proj: Callable[[Any], Any] = identity,
+    tx: optax.GradientTransformation = ADAMW,
+    **tools: Any,
+) -> dict[str, Any]:
+    """GPT-2 against plain functions; `linear` has nn.Linear where others have Conv1D."""
+    dense = nn.Linear if linear else Conv1D
+    module = build(lambda: GPT2(dense), seed, fresh=fresh)
+    port = Port(scan=scan, **tools)
+    weights = functools.partial(convert, scan=scan, linear=linear, tied=tied, proj=proj)
+    tokens = np.random.default_rng(seed).integers(0, VOCABULARY, (BATCH, TOKENS))
+    return dict(
+        module=module,
+        fn=port.apply,
+        params=weights(module.state_dict()),
+        inputs=(tokens,),
+        loss=(torch_loss, port.loss),
+        optimizer=(torch_adamw, tx),
+        steps=3,
+        weights=weights,
+    )
+
+
+@jax.custom_vjp
+def clip_gradient(x: Any) -> Any:
+    return x
+
+
+clip_gradient.defvjp(lambda x: (x, None), lambda _, g: (jnp.clip(g, -1e-3, 1e-3),))
+
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "fresh": dict(fresh=True),
+    "scan": dict(scan=True),
+    "remat": dict(remat=True),
+    "scan_remat": dict(scan=True, remat=True),
+    "linear": dict(linear=True),
+    "linear_scan": dict(linear=True, scan=True),
+    "finite_mask": dict(mask_value=-1e30),
+}
+
+BUGS: tuple[Bug, ...] = (
+    Bug("layer_norm_eps", "forward", "h.*.ln_*", eps=1e-6, about="flax's default eps"),
+    Bug(
+        "gelu_exact",
+        "forward",
+        "h.*.mlp*",
+        gelu=functools.partial(jax.nn.gelu, approximate=False),
+        about="the exact GELU for GPT-2's tanh form",
+    ),
+    Bug("scale_missing", "forward", "h.*.attn", scale=1.0, about="no 1/sqrt(d)"),
+    Bug("scale_1_over_d", "forward", "h.*.attn", scale=HEADS / WIDTH, about="1/d for 1/sqrt(d)"),
+    Bug("mask_value", "forward", "h.*.attn", mask_value=-1.0, about="the future only damped"),
+    Bug(
+        "mask_sense", "forward", "h.*.attn", future=jnp.triu, about="sees the future, not the past"
+    ),
+    Bug("softmax_axis", "forward", "h.*.attn", axis=-2, about="softmax over queries"),
+    Bug(
+        "head_split", "forward", "h.*.attn", heads_first=True, about="(size, heads) for heads, size"
+    ),
+    Bug("position_offset", "forward", "wpe", first_position=1, about="positions count from one"),
+    Bug(
+        "transposed_proj",
+        "forward",
+        "h.*.attn.c_proj*",
+        proj=jnp.transpose,
+        about="a Conv1D's square weight turned as if it were a Linear's",
+    ),
+    Bug(
+        "linear_not_transposed",
+        "forward",
+        "h.*.attn.c_proj*",
+        linear=True,
+        proj=jnp.transpose,
+        about="a Linear's square weight not turned",
+    ),
+    Bug(
+        "attention_stopped",
+        "backward",
+        "h.*.attn*",
+        silent=True,
+        stop_attention=lax.stop_gradient,
+        about="the attention map kept for a picture, detached for all",
+    ),
+    Bug(
+        "statistics_stopped",
+        "backward",
+        "*ln_*",
+        silent=True,
+        stop_statistics=lax.stop_gradient,
+        about="mean and variance of the layer norm held constant",
+    ),
+    Bug(
+        "statistics_stopped_in_scan",
+        "backward",
+        "*ln_*",
+        silent=True,
+        scan=True,
+        stop_statistics=lax.stop_gradient,
+        about="the same in a scan over layers",
+    ),
+    Bug(
+        "skip_stopped",
+        "backward",
+        "h.*",
+        silent=True,
+        stop_skip=lax.stop_gradient,
+        about="no gradient through the skip connection",
+    ),
+    Bug(
+        "gradient_clipped_inside",
+        "backward",
+        "h.*",
+        silent=True,
+        through=clip_gradient,
+        about="a clip of the cotangent left in from debugging",
+    ),
+    Bug(
+        "untied",
+        "structure",
+        "wte.weight",
+        silent=True,
+        tied=False,
+        about="the head has its own copy of the embedding",
+    ),
+    Bug("loss_sum", "forward", "loss", mean=jnp.sum, about="sum over tokens for their mean"),
+    Bug(
+        "eps_in_sqrt",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, adam=optax.scale_by_adam(eps=0.0, eps_root=1e-8)),
+        about="Adam's eps inside the square root",
+    ),
+    Bug(
+        "bias_correction",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, adam=uncorrected_adam()),
+        about="Adam without its bias correction",
+    ),
+    Bug(
+        "b2",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, adam=optax.scale_by_adam(b2=0.99)),
+        about=".99 for .999: the first step is the same",
+    ),
+    Bug(
+        "coupled_decay",
+        "updates",
+        "*weight",
+        silent=True,
+        tx=adamw(decays, coupled=True),
+        about="decay added to the gradient, as in Adam, not AdamW",
+    ),
+    Bug(
+        "decay_on_vectors",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(lambda path, x: True),
+        about="biases and norms decay too",
+    ),
+    Bug(
+        "decay_by_rank_of_stacked",
+        "updates",
+        "h.*",
+        silent=True,
+        scan=True,
+        tx=adamw(is_matrix),
+        about="ndim >= 2 chooses what decays, but stacked biases are matrices",
+    ),
+    Bug(
+        "clip_each_tensor",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, clip=clip_each),
+        about="each gradient clipped by its own norm",
+    ),
+    Bug(
+        "schedule_off_by_one",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, rate=lambda count: warm_up(count - 1)),
+        about="the warm-up starts at zero",
+    ),
+    Bug(
+        "skip_stopped_in_scan_remat",
+        "backward",
+        "h.*",
+        silent=True,
+        scan=True,
+        remat=True,
+        stop_skip=lax.stop_gradient,
+        about="no gradient through the skip connection, in a checkpointed scan",
+    ),
+    Bug(
+        "adam_eps",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, adam=optax.scale_by_adam(eps=1e-6)),
+        about="1e-6, as BERT has it, for 1e-8",
+    ),
+    Bug(
+        "nesterov_adam",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, adam=optax.scale_by_adam(nesterov=True)),
+        about="NAdam for Adam",
+    ),
+    Bug(
+        "clip_forgotten",
+        "updates",
+        "*",
+        silent=True,
+        tx=adamw(decays, clip=identity),
+        about="no clipping: Adam hides it in the first step",
+    ),
+)

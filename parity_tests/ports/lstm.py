@@ -1,0 +1,285 @@
+"""A two-layer LSTM, back-propagation truncated or not; in JAX one kernel, one bias, one scan."""
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+from torch import nn
+
+from parity_tests.case import identity
+from parity_tests.ports._weights import arrays, build
+from parity_tests.ports.bug import Bug
+
+
+FEATURES, HIDDEN, LAYERS, CLASSES, BATCH, STEPS, WINDOW = 6, 8, 2, 4, 3, 8, 4
+
+Pair = tuple[Any, Any]
+
+
+class Tagger(nn.Module):
+    """Labels each step of a sequence; the state is detached between windows."""
+
+    def __init__(self, bidirectional: bool = False, window: int | None = None):
+        super().__init__()
+        self.window = window
+        self.norm = nn.LayerNorm(FEATURES)
+        self.lstm = nn.LSTM(
+            FEATURES,
+            HIDDEN,
+            num_layers=LAYERS,
+            batch_first=True,
+            dropout=0.1,
+            bidirectional=bidirectional,
+        )
+        self.classifier = nn.Linear(HIDDEN * (1 + bidirectional), CLASSES)
+
+    def forward(self, x):
+        x = self.norm(x)
+        outputs, state, h = [], None, x
+        for chunk in x.split(self.window or x.shape[1], dim=1):
+            out, (h, c) = self.lstm(chunk, state)
+            outputs.append(out)
+            state = h.detach(), c.detach()
+        return self.classifier(torch.cat(outputs, dim=1)), h
+
+
+def torch_loss(outputs: Any) -> Any:
+    logits, last = outputs
+    return -(logits.log_softmax(-1)[..., 0]).mean() + (last**2).mean()
+
+
+def cell(
+    p: Any,
+    carry: Pair,
+    x: Any,
+    *,
+    forget_bias: float = 0.0,
+    candidate: Callable[[Any], Any] = jnp.tanh,
+    squash: Callable[[Any], Any] = jnp.tanh,
+    stop_h: Callable[[Any], Any] = identity,
+    stop_c: Callable[[Any], Any] = identity,
+    stop_gates: Callable[[Any], Any] = identity,
+) -> tuple[Pair, Any]:
+    """One step of one layer; the gates lie in the kernel as i, o, f, g."""
+    c, h = carry
+    c, h = stop_c(c), stop_h(h)
+    gates = jnp.concatenate([x, h], axis=-1) @ p["kernel"] + p["bias"]
+    sigmoids, g = jnp.split(gates, [3 * HIDDEN], axis=-1)
+    i, o, f = jnp.split(stop_gates(sigmoids), 3, axis=-1)
+    c = jax.nn.sigmoid(f + forget_bias) * c + jax.nn.sigmoid(i) * candidate(g)
+    h = jax.nn.sigmoid(o) * squash(c)
+    return (c, h), h
+
+
+def over_time(p: Any, x: Any, carry: Pair, *, backwards: bool = False, **tools: Any) -> Any:
+    """(time, batch, features) to (time, batch, hidden), and the last state."""
+    step = functools.partial(cell, p, **tools)
+    return lax.scan(step, carry, x, reverse=backwards)
+
+
+def apply(
+    params: Any,
+    x: Any,
+    *,
+    window: int | None = None,
+    detach: Callable[[Any], Any] = lax.stop_gradient,
+    second_backwards: bool = True,
+    last: int = 1,
+    between: Callable[[Any], Any] = identity,
+    eps: float = 1e-5,
+    **tools: Any,
+) -> tuple[Any, Any]:
+    """`Tagger.forward` with its state as a value, and where a port of it goes wrong."""
+    mean = jnp.mean(x, -1, keepdims=True)
+    x = (x - mean) / jnp.sqrt(jnp.var(x, -1, keepdims=True) + eps)
+    x = jnp.swapaxes(x * params["norm"]["scale"] + params["norm"]["shift"], 0, 1)
+    zero = jnp.zeros((x.shape[1], HIDDEN), x.dtype)
+    states = [[(zero, zero) for _ in directions] for directions in params["layers"]]
+    chunks = []
+    for start in range(0, len(x), window or len(x)):
+        y = x[start : start + (window or len(x))]
+        states = detach(states) if start else states
+        for i, directions in enumerate(params["layers"]):
+            outs = []
+            for k, p in enumerate(directions):
+                backwards = k == 1 and second_backwards
+                run = functools.partial(over_time, backwards=backwards, **tools)
+                states[i][k], out = run(p, y, states[i][k])
+                outs.append(out)
+            y = jnp.concatenate(outs, axis=-1)
+            y = between(y) if i < len(params["layers"]) - 1 else y
+        chunks.append(y)
+    out = jnp.swapaxes(jnp.concatenate(chunks), 0, 1)
+    h = jnp.stack([state[last] for directions in states for state in directions])
+    return out @ params["head"]["kernel"] + params["head"]["bias"], h
+
+
+def loss(outputs: Any, *, mean: Callable[[Any], Any] = jnp.mean) -> Any:
+    logits, last = outputs
+    return -mean(jax.nn.log_softmax(logits)[..., 0]) + jnp.mean(last**2)
+
+
+def convert(
+    state: Any,
+    *,
+    order: str = "ifgo",
+    bias: Callable[[Any, Any], Any] = jnp.add,
+    recurrent: Callable[[Any], Any] = jnp.transpose,
+    bidirectional: bool = False,
+) -> dict[str, Any]:
+    """Two biases become one; `order` names torch's gates, which the cell wants as i, o, f, g."""
+    w = arrays(state)
+
+    def gates(x: Any) -> Any:
+        named = dict(zip(order, jnp.split(x, 4), strict=True))
+        return jnp.concatenate([named[letter] for letter in "iofg"])
+
+    def each_gate(x: Any) -> Any:
+        return jnp.concatenate([recurrent(part) for part in jnp.split(gates(x), 4)], axis=-1)
+
+    def layer(suffix: str) -> dict[str, Any]:
+        inner = gates(w[f"lstm.weight_ih_{suffix}"]).T
+        kernel = jnp.concatenate([inner, each_gate(w[f"lstm.weight_hh_{suffix}"])])
+        both = bias(w[f"lstm.bias_ih_{suffix}"], w[f"lstm.bias_hh_{suffix}"])
+        return {"kernel": kernel, "bias": gates(both)}
+
+    directions = ["", "_reverse"] if bidirectional else [""]
+    return {
+        "norm": {"scale": w["norm.weight"], "shift": w["norm.bias"]},
+        "layers": [[layer(f"l{i}{d}") for d in directions] for i in range(LAYERS)],
+        "head": {"kernel": w["classifier.weight"].T, "bias": w["classifier.bias"]},
+    }
+
+
+def pair(
+    seed: int = 0,
+    *,
+    fresh: bool = False,
+    bidirectional: bool = False,
+    window: int | None = None,
+    train: bool = False,
+    order: str = "ifgo",
+    bias: Callable[[Any, Any], Any] = jnp.add,
+    recurrent: Callable[[Any], Any] = jnp.transpose,
+    mean: Callable[[Any], Any] = jnp.mean,
+    **tools: Any,
+) -> dict[str, Any]:
+    """nn.LSTM against a scan over time; `window` truncates the back-propagation."""
+    module = build(lambda: Tagger(bidirectional, window), seed, fresh=fresh)
+    weights = functools.partial(
+        convert, order=order, bias=bias, recurrent=recurrent, bidirectional=bidirectional
+    )
+    training = dict(loss=(torch_loss, functools.partial(loss, mean=mean)))
+    return dict(
+        module=module,
+        fn=functools.partial(apply, window=window, **tools),
+        params=weights(module.state_dict()),
+        inputs=(np.random.default_rng(seed).standard_normal((BATCH, STEPS, FEATURES)),),
+        weights=weights,
+        **(training if train else {}),
+    )
+
+
+def first(a: Any, b: Any) -> Any:
+    del b
+    return a
+
+
+@jax.custom_vjp
+def clip_gradient(x: Any) -> Any:
+    return x
+
+
+clip_gradient.defvjp(lambda x: (x, None), lambda _, g: (jnp.clip(g, -0.01, 0.01),))
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "fresh": dict(fresh=True),
+    "bidirectional": dict(bidirectional=True),
+    "window": dict(window=WINDOW),
+    "train": dict(train=True),
+}
+
+BUGS: tuple[Bug, ...] = (
+    Bug("gate_order", "forward", "lstm", order="ifog", about="torch's order is i, f, g, o"),
+    Bug("gate_order_keras", "forward", "lstm", order="igfo", about="as if it were another's"),
+    Bug("forget_bias", "forward", "lstm", forget_bias=1.0, about="one added to the forget gate"),
+    Bug("second_bias_dropped", "structure", "lstm.bias_hh*", bias=first, about="no bias_hh"),
+    Bug("recurrent_not_transposed", "forward", "lstm", recurrent=identity, about="fits: square"),
+    Bug("no_squash", "forward", "lstm", squash=identity, about="h = o * c"),
+    Bug("candidate_sigmoid", "forward", "lstm", candidate=jax.nn.sigmoid, about="g by a sigmoid"),
+    Bug("cell_for_hidden", "forward", "lstm", last=0, about="returns c where h is meant"),
+    Bug("layer_norm_eps", "forward", "norm", eps=1e-6, about="flax's default"),
+    Bug(
+        "backwards_forwards",
+        "forward",
+        "lstm",
+        bidirectional=True,
+        second_backwards=False,
+        about="the second direction runs forwards too",
+    ),
+    Bug(
+        "state_not_detached",
+        "backward",
+        "lstm",
+        silent=True,
+        window=WINDOW,
+        detach=identity,
+        about="no truncation between windows",
+    ),
+    Bug(
+        "state_detached",
+        "backward",
+        "lstm",
+        silent=True,
+        stop_h=lax.stop_gradient,
+        about="the hidden state detached at every step",
+    ),
+    Bug(
+        "cell_detached",
+        "backward",
+        "lstm",
+        silent=True,
+        stop_c=lax.stop_gradient,
+        about="the cell detached at every step: no long memory is learned",
+    ),
+    Bug(
+        "gates_detached",
+        "backward",
+        "lstm",
+        silent=True,
+        stop_gates=lax.stop_gradient,
+        about="gates as constants: only the candidate learns",
+    ),
+    Bug(
+        "layers_detached",
+        "backward",
+        "lstm",
+        silent=True,
+        between=lax.stop_gradient,
+        about="detached between the layers, but the last state of the first is returned",
+    ),
+    Bug(
+        "gradient_clipped_inside",
+        "backward",
+        "lstm",
+        silent=True,
+        between=clip_gradient,
+        about="a clip of the cotangent between the layers",
+    ),
+    Bug("loss_sum", "forward", "loss", train=True, mean=jnp.sum, about="sum over time and batch"),
+    Bug(
+        "cell_detached_both_ways",
+        "backward",
+        "lstm",
+        silent=True,
+        bidirectional=True,
+        stop_c=lax.stop_gradient,
+        about="the cell detached at every step, in both directions",
+    ),
+)

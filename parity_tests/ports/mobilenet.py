@@ -1,0 +1,419 @@
+"""A small MobileNetV2 with a width multiplier, and its port to a list of dicts."""
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from jax import lax
+from torch import nn
+from torch.nn import functional
+
+from parity_tests.case import identity
+from parity_tests.ports._weights import arrays, build
+from parity_tests.ports.bug import Bug
+
+
+IMAGE, CHANNELS, CLASSES, BATCH, STEM, LAST = 12, 3, 4, 2, 8, 16
+STAGES = ((1, 8, 1, 1), (3, 12, 2, 2))  # expansion, channels, blocks, stride of the first
+RATE, ALPHA, MOMENTUM, EPS, DECAY = 1e-2, 0.9, 0.9, 1e-3, 1e-3
+LABELS = np.arange(BATCH)
+
+
+def make_divisible(channels: float, divisor: int = 2) -> int:
+    """The nearest multiple, but never less than nine tenths."""
+    rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
+    return rounded + divisor if rounded < 0.9 * channels else rounded
+
+
+class ConvBNReLU(nn.Sequential):
+    def __init__(self, inner: int, outer: int, kernel: int = 3, stride: int = 1, groups: int = 1):
+        super().__init__(
+            nn.Conv2d(inner, outer, kernel, stride, kernel // 2, groups=groups, bias=False),
+            nn.BatchNorm2d(outer),
+            nn.ReLU6(inplace=True),
+        )
+
+
+class InvertedResidual(nn.Module):
+    def __init__(self, inner: int, outer: int, stride: int, expansion: int):
+        super().__init__()
+        wide = inner * expansion
+        widen = [ConvBNReLU(inner, wide, kernel=1)] if expansion != 1 else []
+        self.conv = nn.Sequential(
+            *widen,
+            ConvBNReLU(wide, wide, stride=stride, groups=wide),
+            nn.Conv2d(wide, outer, 1, bias=False),
+            nn.BatchNorm2d(outer),
+        )
+        self.use_res_connect = stride == 1 and inner == outer
+
+    def forward(self, x):
+        return x + self.conv(x) if self.use_res_connect else self.conv(x)
+
+
+class MobileNetV2(nn.Module):
+    def __init__(self, width_mult: float = 1.0, frozen: bool = False):
+        super().__init__()
+        inner = make_divisible(STEM * width_mult)
+        features: list[nn.Module] = [ConvBNReLU(CHANNELS, inner, stride=2)]
+        for expansion, channels, count, stride in STAGES:
+            outer = make_divisible(channels * width_mult)
+            for i in range(count):
+                features.append(InvertedResidual(inner, outer, stride if i == 0 else 1, expansion))
+                inner = outer
+        last = make_divisible(LAST * max(1.0, width_mult))
+        self.features = nn.Sequential(*features, ConvBNReLU(inner, last, kernel=1))
+        self.features.requires_grad_(not frozen)
+        self.classifier = nn.Sequential(nn.Dropout(0.2), nn.Linear(last, CLASSES))
+
+    def forward(self, x):
+        return self.classifier(self.features(x).mean([2, 3]))
+
+
+def prune(module: MobileNetV2) -> MobileNetV2:
+    """Two channels of each activated norm are off: exactly on the lower bound of ReLU6.
+
+    Not on the upper one: 6 moved by rounding is on another side, so no verdict would be fair.
+    """
+    for part in module.modules():
+        if isinstance(part, ConvBNReLU):
+            norm: Any = part[1]
+            with torch.no_grad():
+                norm.weight[:2] = 0.0
+                norm.bias[:2] = 0.0
+    return module
+
+
+def torch_loss(logits: Any) -> Any:
+    return functional.nll_loss(functional.log_softmax(logits, dim=1), torch.tensor(LABELS))
+
+
+def torch_rmsprop(params: Any) -> torch.optim.Optimizer:
+    """As the paper has it, with the rate that decays every step."""
+    optimizer = torch.optim.RMSprop(
+        params, RATE, alpha=ALPHA, eps=EPS, momentum=MOMENTUM, weight_decay=DECAY
+    )
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    optimizer.register_step_post_hook(lambda *_: schedule.step())
+    return optimizer
+
+
+def relu6(x: Any) -> Any:
+    """With torch's gradient: none on the bounds."""
+    inside = (x > 0) & (x < 6)
+    return jnp.where(inside, x, lax.stop_gradient(jnp.clip(x, 0, 6)))
+
+
+Params = Any
+PADDED = ((1, 1), (1, 1))
+
+
+@dataclasses.dataclass(frozen=True)
+class Port:
+    """The JAX side, and the choices in which a port goes wrong."""
+
+    folded: bool = False
+    remat: bool = False
+    frozen: bool = False
+    eps: float = 1e-5
+    relu6: Callable[[Any], Any] = relu6
+    bottleneck: Callable[[Any], Any] = identity
+    padding: Any = PADDED
+    skip: bool = True
+    stop_skip: Callable[[Any], Any] = identity
+    stop_branch: Callable[[Any], Any] = identity
+    stop_trunk: Callable[[Any], Any] = identity
+    stop_frozen: Callable[[Any], Any] = lax.stop_gradient
+    mean: Callable[..., Any] = jnp.mean
+
+    def convolve(self, p: Params, x: Any, stride: int = 1) -> Any:
+        kernel = p["kernel"]  # (height, width, in, out), of a depthwise one in is 1
+        scale = p["gamma"] / jnp.sqrt(p["var"] + self.eps)
+        if self.folded:
+            kernel = kernel * scale
+        strided = stride != 1 and kernel.shape[0] == 3
+        padding = self.padding if strided else "SAME"
+        y = lax.conv_general_dilated(
+            x,
+            kernel,
+            (stride, stride),
+            padding,
+            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            feature_group_count=x.shape[-1] // kernel.shape[2],
+        )
+        if self.folded:
+            return y + (p["beta"] - p["mean"] * scale)
+        return (y - p["mean"]) * scale + p["beta"]
+
+    def block(self, block: list[Params], x: Any, stride: int) -> Any:
+        *widen, depthwise, narrow = block
+        y = x
+        for p in widen:
+            y = self.relu6(self.convolve(p, y))
+        y = self.relu6(self.convolve(depthwise, y, stride))
+        y = self.bottleneck(self.convolve(narrow, y))
+        if self.skip and stride == 1 and x.shape == y.shape:
+            return self.stop_skip(x) + self.stop_branch(y)
+        return y
+
+    def apply(self, params: Params, images: Any) -> Any:
+        trunk = {name: params[name] for name in ("first", "blocks", "last")}
+        if self.frozen:
+            trunk = self.stop_frozen(trunk)
+        strides = [stride if i == 0 else 1 for _, _, count, stride in STAGES for i in range(count)]
+        run = jax.checkpoint(self.block, static_argnums=2) if self.remat else self.block
+        x = self.relu6(self.convolve(trunk["first"], jnp.moveaxis(images, 1, 3), 2))
+        for block, stride in zip(trunk["blocks"], strides, strict=True):
+            x = run(block, x, stride)
+        x = self.stop_trunk(self.relu6(self.convolve(trunk["last"], x)))
+        return self.mean(x, axis=(1, 2)) @ params["w"] + params["b"]
+
+
+def loss(logits: Any) -> Any:
+    chosen = jnp.take_along_axis(jax.nn.log_softmax(logits), LABELS[:, None], axis=-1)
+    return -jnp.mean(chosen)
+
+
+def convert(
+    state: Any,
+    *,
+    depthwise: Callable[[Any], Any] = identity,
+    pointwise: Callable[[Any], Any] = identity,
+) -> Params:
+    """The weights of `MobileNetV2` for `Port`."""
+    w = arrays(state)
+
+    def conv(name: str, norm: str) -> Params:
+        kernel = jnp.transpose(w[f"{name}.weight"], (2, 3, 1, 0))
+        kernel = depthwise(kernel) if kernel.shape[2] == 1 else kernel
+        kernel = pointwise(kernel) if kernel.shape[2] == kernel.shape[3] else kernel
+        return {
+            "kernel": kernel,
+            "gamma": w[f"{norm}.weight"],
+            "beta": w[f"{norm}.bias"],
+            "mean": w[f"{norm}.running_mean"],
+            "var": w[f"{norm}.running_var"],
+        }
+
+    def block(name: str, expansion: int) -> list[Params]:
+        count = 1 if expansion == 1 else 2
+        activated = [conv(f"{name}.conv.{i}.0", f"{name}.conv.{i}.1") for i in range(count)]
+        return [*activated, conv(f"{name}.conv.{count}", f"{name}.conv.{count + 1}")]
+
+    expansions = [expansion for expansion, _, count, _ in STAGES for _ in range(count)]
+    last = f"features.{len(expansions) + 1}"
+    return {
+        "first": conv("features.0.0", "features.0.1"),
+        "blocks": [block(f"features.{i + 1}", n) for i, n in enumerate(expansions)],
+        "last": conv(f"{last}.0", f"{last}.1"),
+        "w": w["classifier.1.weight"].T,
+        "b": w["classifier.1.bias"],
+    }
+
+
+def rmsprop(
+    *,
+    eps_in_sqrt: bool = False,
+    initial: float = 0.0,
+    rate: Callable[[Any], Any] = lambda count: RATE * 0.5**count,
+    rate_inside: bool = False,
+    decay: Any = None,
+) -> Any:
+    """The optax chain of `torch_rmsprop`, and its parts in which a port goes wrong."""
+    scale = optax.scale_by_rms(ALPHA, EPS, initial, eps_in_sqrt=eps_in_sqrt)
+    trace, by_rate = optax.trace(MOMENTUM), optax.scale_by_learning_rate(rate)
+    last = (by_rate, trace) if rate_inside else (trace, by_rate)
+    return optax.chain(decay or optax.add_decayed_weights(DECAY), scale, *last)
+
+
+RMSPROP = rmsprop()
+
+
+def is_weight(path: str) -> bool:
+    return path.rpartition("/")[2] not in ("mean", "var")
+
+
+def is_classifier(path: str) -> bool:
+    return path in ("w", "b")
+
+
+def pair(
+    seed: int = 0,
+    *,
+    fresh: bool = False,
+    width_mult: float = 1.0,
+    frozen: bool = False,
+    pruned: bool = False,
+    depthwise: Callable[[Any], Any] = identity,
+    pointwise: Callable[[Any], Any] = identity,
+    trainable: Callable[[str], bool] | None = None,
+    tx: Any = RMSPROP,
+    **tools: Any,
+) -> dict[str, Any]:
+    """A MobileNetV2 against plain functions; with `pruned`, values lie on a bound of ReLU6."""
+    module = build(lambda: MobileNetV2(width_mult, frozen), seed, fresh=fresh)
+    module = prune(module) if pruned else module
+    port = Port(frozen=frozen, **tools)
+    weights = functools.partial(convert, depthwise=depthwise, pointwise=pointwise)
+    # Large enough for some units to be above 6.
+    images = 5 * np.random.default_rng(seed).standard_normal((BATCH, CHANNELS, IMAGE, IMAGE))
+    return dict(
+        module=module,
+        fn=port.apply,
+        params=weights(module.state_dict()),
+        inputs=(images,),
+        weights=weights,
+        loss=(torch_loss, loss),
+        trainable=trainable or (is_classifier if frozen else is_weight),
+        optimizer=(torch_rmsprop, tx),
+        steps=3,
+    )
+
+
+def swapped(kernel: Any) -> Any:
+    return jnp.swapaxes(kernel, 0, 1)
+
+
+def keras_decay() -> Any:
+    """No decay on norms and biases."""
+    names = ("kernel", "w")
+    mask = functools.partial(jax.tree_util.tree_map_with_path, lambda p, _: p[-1].key in names)
+    return optax.add_decayed_weights(DECAY, mask)
+
+
+CONFIGURATIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "fresh": dict(fresh=True),
+    "narrow": dict(width_mult=0.5),
+    "wide": dict(width_mult=1.4),
+    "pruned": dict(pruned=True),
+    "folded": dict(folded=True),
+    "remat": dict(remat=True),
+    "frozen": dict(frozen=True),
+}
+
+BUGS: tuple[Bug, ...] = (
+    Bug("batch_norm_eps", "forward", "*.1", eps=1e-3, about="Keras' eps"),
+    Bug("relu", "forward", "features.*", relu6=jax.nn.relu, about="ReLU for ReLU6"),
+    Bug("same_padding", "forward", "features.*", padding="SAME", about="as in Keras' MobileNetV2"),
+    Bug(
+        "depthwise_swapped",
+        "forward",
+        "features.*",
+        depthwise=swapped,
+        about="height and width of the depthwise kernels swapped",
+    ),
+    Bug(
+        "square_pointwise",
+        "forward",
+        "features.1.conv.1",
+        pointwise=functools.partial(jnp.swapaxes, axis1=2, axis2=3),
+        about="a square 1x1 kernel keeps torch's (out, in)",
+    ),
+    Bug(
+        "active_bottleneck",
+        "forward",
+        "features.*",
+        bottleneck=relu6,
+        about="the bottleneck is linear",
+    ),
+    Bug("skip_missing", "forward", "features.*", skip=False, about="no residual connection"),
+    Bug("global_max", "forward", "", mean=jnp.max, about="max for mean over the image"),
+    Bug(
+        "relu6_on_bounds",
+        "backward",
+        "features.*",
+        silent=True,
+        pruned=True,
+        relu6=lambda x: jnp.clip(x, 0, 6),
+        about="on its bounds jnp.clip has half a gradient, ReLU6 none",
+    ),
+    Bug(
+        "skip_stopped",
+        "backward",
+        "features.*",
+        silent=True,
+        stop_skip=lax.stop_gradient,
+        about="the identity is detached",
+    ),
+    Bug(
+        "branch_stopped",
+        "structure",
+        "features.*",
+        silent=True,
+        stop_branch=lax.stop_gradient,
+        about="an extra detach on the residual branch",
+    ),
+    Bug(
+        "trunk_stopped",
+        "structure",
+        "features.*",
+        silent=True,
+        stop_trunk=lax.stop_gradient,
+        about="the features of a fine-tuned network detached",
+    ),
+    Bug(
+        "frozen_trained",
+        "structure",
+        "features.*",
+        silent=True,
+        frozen=True,
+        stop_frozen=identity,
+        trainable=is_weight,
+        about="requires_grad=False has no counterpart",
+    ),
+    Bug(
+        "statistics_trained",
+        "structure",
+        "features.*running_*",
+        silent=True,
+        trainable=lambda path: True,
+        about="running statistics are leaves of params, so they train",
+    ),
+    Bug(
+        "eps_in_root",
+        "updates",
+        "*",
+        silent=True,
+        tx=rmsprop(eps_in_sqrt=True),
+        about="optax's RMSProp has its eps inside the root by default",
+    ),
+    Bug(
+        "initial_scale",
+        "updates",
+        "*",
+        silent=True,
+        tx=rmsprop(initial=1.0),
+        about="TensorFlow's accumulator starts at one",
+    ),
+    Bug(
+        "rate_inside_momentum",
+        "updates",
+        "*",
+        silent=True,
+        tx=rmsprop(rate_inside=True),
+        about="the rate in the momentum: the same only while it is constant",
+    ),
+    Bug(
+        "schedule_off_by_one",
+        "updates",
+        "*",
+        silent=True,
+        tx=rmsprop(rate=lambda count: RATE * 0.5 ** (count + 1)),
+        about="the rate decays before the first step",
+    ),
+    Bug(
+        "norms_not_decayed",
+        "updates",
+        "*",
+        silent=True,
+        tx=rmsprop(decay=keras_decay()),
+        about="torch's weight_decay is for every parameter",
+    ),
+)

@@ -1,0 +1,1 @@
+"""What the runner prints and writes."""

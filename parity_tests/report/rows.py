@@ -1,0 +1,101 @@
+"""Results side by side as rows of text: path, torch, sign, JAX, and JAX without the tool."""
+
+import fnmatch
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from jaxgrad.parity.compare import compare, flatten
+from parity_tests.report.text import SIGNS
+
+
+MOST = 12  # rows that are printed
+SMALL = 6  # elements of an array that is printed whole
+ABSENT = "–"
+SAME = "the same"
+ZERO = "0 to rounding"
+Row = tuple[str, ...]
+
+
+def compared(sides: list[Any], dtype: str, only: str) -> Iterator[Row]:
+    """Path, torch, sign, JAX; and where there is one, what JAX gives without the tool."""
+    left, right, *more = [flatten(side) for side in sides]
+    signs, zeros = _signs(*sides[:2])
+    gone = _signs(sides[1], sides[2])[0] if more else {}
+    for path in dict.fromkeys((*_paths(sides[0]), *_paths(sides[1]))):
+        if not any(fnmatch.fnmatch(path, glob) for glob in only.split()):
+            continue
+        texts = [_text(leaves.get(path, ABSENT), dtype) for leaves in (left, right, *more)]
+        if path in zeros:
+            texts[:2] = [ZERO, ZERO]
+        if more and gone.get(path) in (SIGNS["bitwise"], SIGNS["close"]):
+            texts[2] = SAME
+        yield (path, texts[0], signs[path], *texts[1:])
+
+
+def measured(sides: list[Any]) -> Iterator[Row]:
+    """Bytes and seconds: displayed, never compared."""
+    flat = [flatten(side or {}) for side in sides]
+    for path in dict.fromkeys(path for side in flat for path in side):
+        left, right, *more = [_amount(path, side.get(path, ABSENT)) for side in flat]
+        yield (path, left, "", right, *more)
+
+
+def cut(rows: list[Row]) -> tuple[Row, ...]:
+    if len(rows) <= MOST + 1:
+        return tuple(rows)
+    more = (f"… and {len(rows) - MOST} more", *[""] * (len(rows[0]) - 1))
+    return (*rows[:MOST], more)
+
+
+def _paths(tree: Any, path: str = "") -> Iterator[str]:
+    """The paths of `flatten`, in the order in which the program wrote them."""
+    if not isinstance(tree, Mapping):
+        yield from flatten(tree, path)
+        return
+    for key, item in tree.items():
+        yield from _paths(item, f"{path}/{key}" if path else str(key))
+
+
+def _signs(left: Any, right: Any) -> tuple[dict[str, str], set[str]]:
+    """= the same bits, ~ to rounding, ≠ by more; and the leaves that are noise around zero."""
+    found = dict.fromkeys((*flatten(left), *flatten(right)), SIGNS["bitwise"])
+    leaves = compare(left, right, zeros=True).leaves
+    for leaf in leaves:
+        word = "deviation" if leaf.differs else "bitwise" if leaf.verdict == "bitwise" else "close"
+        found[leaf.path] = SIGNS[word]
+    noise = {leaf.path for leaf in leaves if leaf.structural_zero and leaf.verdict != "bitwise"}
+    return found, noise
+
+
+def _amount(path: str, value: Any) -> str:
+    if path.startswith("seconds") and value != ABSENT:
+        return f"{1e6 * float(value):.0f} µs"
+    return str(value)
+
+
+def _text(leaf: Any, dtype: str) -> str:
+    if isinstance(leaf, BaseException):
+        sentence = re.split(r"\.(?: |$|(?=[A-Z]))|\n", str(leaf))[0]
+        return f"{type(leaf).__name__}: {textwrap.shorten(sentence, 110, placeholder=' …')}"
+    if not isinstance(leaf, np.ndarray | np.generic):
+        return str(leaf)
+    leaf = np.asarray(leaf)
+    low = f"{leaf.dtype} " if leaf.dtype.kind not in "biu" and str(leaf.dtype) != dtype else ""
+    if leaf.dtype.kind not in "biufc":
+        leaf = leaf.astype(np.float64)  # bfloat16, which numpy cannot print
+    if leaf.size <= SMALL:
+        return low + _numbers(leaf.tolist())
+    if leaf.dtype == bool:
+        return f"{leaf.sum()} of {leaf.size} true"
+    shape = "×".join(str(n) for n in leaf.shape)
+    return f"{low}norm {np.linalg.norm(leaf.astype(np.complex128)):.5g} ({shape})"
+
+
+def _numbers(value: Any) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_numbers, value))}]"
+    return str(value) if isinstance(value, bool | int) else f"{value:.5g}"

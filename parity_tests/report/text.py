@@ -1,0 +1,247 @@
+"""Results as text, JSON, JUnit XML and a markdown table. Decides nothing; only displays."""
+
+import collections
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+
+from parity_tests.case import Case
+from parity_tests.runner.engine import Result
+from parity_tests.runner.selection import ROWS
+
+
+SIGNS = {"bitwise": "=", "close": "~", "deviation": "≠", "fail": "✗", "error": "!", "blind": "?"}
+LEGEND = (
+    "= the same bits · ~ N within the rules, N ULP at leaf scale apart · ≠ a pinned deviation · "
+    "✗ fail · ! error · ? blind (passes without its tool)"
+)
+_SHORT = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+Key = tuple[str, str, str, str]  # id, dtype, mode, device
+_BEGIN, _END = "<!-- parity-table:begin -->", "<!-- parity-table:end -->"
+
+
+def cell_text(result: Result) -> str:
+    """One cell: its column, a sign and the number behind it."""
+    sign = SIGNS[result.verdict]
+    number = f" {result.max_ulp_at_scale:.2g}" if result.verdict in ("close", "fail") else ""
+    return f"{_SHORT[result.dtype]} {result.mode} {sign}{number}"
+
+
+def line(results: Sequence[Result]) -> str:
+    """All cells of one case."""
+    cells = "  ".join(f"{cell_text(result):<16}" for result in results)
+    return f"{results[0].id:<40} {','.join(results[0].source):<13.13} {cells}".rstrip()
+
+
+def rows_covered(results: Iterable[Result]) -> int:
+    """How many rows of the source documents hold: some case names them, and all such cells pass."""
+    holds: dict[str, bool] = {}
+    for result in results:
+        for row in result.source:
+            holds[row] = holds.get(row, True) and result.passed
+    return sum(holds.get(row, False) for row in ROWS)
+
+
+def summary(results: Sequence[Result]) -> str:
+    """The closing lines: verdicts, controls, rows, and `N passed, M failed`."""
+    verdicts = collections.Counter(result.verdict for result in results)
+    controls = collections.Counter(result.control for result in results)
+    passed = sum(result.passed for result in results)
+    return "\n".join(
+        (
+            "verdicts " + ", ".join(f"{name} {verdicts[name]}" for name in SIGNS if verdicts[name]),
+            f"controls tool {controls['tool']}, perturbation {controls['perturbation']}",
+            f"rows {rows_covered(results)} of {len(ROWS)}",
+            f"{passed} passed, {len(results) - passed} failed",
+        )
+    )
+
+
+def reasons(results: Iterable[Result]) -> str:
+    """Each accepted deviation and each tolerance of its own, with its reason, once."""
+    whys = {result.id: result.why for result in results if result.why}
+    return "\n".join(f"  ≠ {id}: {why}" for id, why in whys.items())
+
+
+def durations(results: Sequence[Result], wall: float) -> str:
+    """Where the time went."""
+    by_case: dict[str, float] = collections.defaultdict(float)
+    phases: dict[str, float] = collections.defaultdict(float)
+    for result in results:
+        by_case[result.id] += result.seconds
+        for name, seconds in result.phases.items():
+            phases[name] += seconds
+    slowest = sorted(by_case.items(), key=lambda item: -item[1])[:15]
+    lines = [f"{seconds:8.2f} s  {id}" for id, seconds in slowest]
+    compilation = phases.pop("compilation", 0.0)
+    share = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in phases.items())
+    lines.append(f"phases: {share}; of it XLA compilation {compilation:.1f} s; wall {wall:.1f} s")
+    return "\n".join(lines)
+
+
+def document(
+    results: Sequence[Result], versions: Mapping[str, Any], *, interrupted: bool = False
+) -> dict[str, Any]:
+    """What `--json` writes."""
+    return {
+        "versions": dict(versions),
+        "interrupted": interrupted,
+        "results": [_record(result) for result in results],
+        "kill_table": {},
+    }
+
+
+def write_json(path: str, content: Mapping[str, Any]) -> None:
+    with open(path, "w") as file:
+        json.dump(_plain(content), file, indent=1, allow_nan=False)
+        file.write("\n")
+
+
+def write_junit(path: str, results: Sequence[Result]) -> None:
+    """JUnit XML: a suite a theme, a test a cell."""
+    root = ElementTree.Element("testsuites", name="parity")
+    for theme in dict.fromkeys(result.theme for result in results):
+        mine = [result for result in results if result.theme == theme]
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=theme,
+            tests=str(len(mine)),
+            failures=str(sum(r.verdict in ("fail", "blind") for r in mine)),
+            errors=str(sum(r.verdict == "error" for r in mine)),
+            time=f"{sum(r.seconds for r in mine):.3f}",
+        )
+        for result in mine:
+            test = ElementTree.SubElement(
+                suite,
+                "testcase",
+                classname=result.theme,
+                name=f"{result.id}[{result.dtype}-{result.mode}-{result.device}]",
+                time=f"{result.seconds:.3f}",
+            )
+            if not result.passed:
+                tag = "error" if result.verdict == "error" else "failure"
+                node = ElementTree.SubElement(
+                    test, tag, message=_xml(result.text), type=result.verdict
+                )
+                node.text = _xml(str(result))
+    ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def changes(results: Iterable[Result], old: Mapping[str, Any]) -> dict[Key, str]:
+    """The cells whose verdict is not what an earlier `--json` has: what it was, or "new"."""
+    before = {_key(record): record["verdict"] for record in old["results"]}
+    now = {_key(_record(result)): result.verdict for result in results}
+    return {
+        key: before.get(key, "new") for key, verdict in now.items() if before.get(key) != verdict
+    }
+
+
+def against(results: Sequence[Result], old: Mapping[str, Any]) -> str:
+    """What changed since an earlier `--json`."""
+    verdicts = {_key(_record(result)): result.verdict for result in results}
+    lines = []
+    for key, was in changes(results, old).items():
+        word, arrow = ("new    ", "") if was == "new" else ("changed", f"{was} -> ")
+        lines.append(f"{word}  {_cell_name(key)}: {arrow}{verdicts[key]}")
+    ran = {result.id for result in results}
+    lines += [
+        f"gone     {_cell_name(key)}: was {record['verdict']}"
+        for record in old["results"]
+        if (key := _key(record))[0] not in ran
+    ]
+    return "\n".join(lines) or "nothing changed"
+
+
+def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
+    """The idiom tables of the README, folded by theme: the same text on every machine."""
+    verdicts: dict[str, set[str]] = collections.defaultdict(set)
+    for result in results:
+        verdicts[result.id].add(result.verdict)
+    themes: dict[str, list[Case]] = collections.defaultdict(list)
+    for made in cases:
+        themes[made.theme].append(made)
+    words = {made.id: _word(verdicts[made.id]) for of in themes.values() for made in of}
+    parts = [f"{_counted(words.values())}. A click on a theme opens its behaviours."]
+    for theme, of in themes.items():
+        lines = ["| behaviour | torch | JAX | verdict | source |", "|---|---|---|---|---|"]
+        for made in of:
+            torch, jax = (f"`` {_escape(text)} ``" for text in made.idiom)
+            source = ", ".join(made.source)
+            lines.append(f"| {made.id} | {torch} | {jax} | {words[made.id]} | {source} |")
+        head = f"<b>{theme}</b>: {_counted(words[made.id] for made in of)}"
+        table = "\n".join(lines)
+        parts.append(f"<details><summary>{head}</summary>\n\n{table}\n\n</details>")
+    return "\n\n".join(parts)
+
+
+def _word(verdicts: set[str]) -> str:
+    """One word for all cells of a case."""
+    if not verdicts:
+        return "not run"
+    return "identical" if verdicts <= {"bitwise", "close"} else "/".join(sorted(verdicts))
+
+
+def _counted(words: Iterable[str]) -> str:
+    return ", ".join(f"{count} {word}" for word, count in collections.Counter(words).most_common())
+
+
+def write_markdown(path: str, table: str) -> None:
+    """Put the table between its two markers.
+
+    Raises:
+      ValueError: The file has no markers.
+    """
+    with open(path) as file:
+        text = file.read()
+    if _BEGIN not in text or _END not in text:
+        raise ValueError(f"{path} has no lines {_BEGIN} and {_END} to put the table between")
+    head, rest = text.split(_BEGIN, 1)
+    tail = rest.split(_END, 1)[1]
+    with open(path, "w") as file:
+        file.write(f"{head}{_BEGIN}\n{table}\n{_END}{tail}")
+
+
+def _record(result: Result) -> dict[str, Any]:
+    record = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
+    record["leaves"] = [dataclasses.asdict(leaf) for leaf in result.leaves]
+    for name in ("max_ulp_at_scale", "max_rel", "oracle_ratio", "command"):
+        record[name] = getattr(result, name)
+    return record
+
+
+def _key(record: Mapping[str, Any]) -> Key:
+    return (record["id"], record["dtype"], record["mode"], record["device"])
+
+
+def _cell_name(key: Key) -> str:
+    return f"{key[0]} ({' '.join(key[1:])})"
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no NaN, no infinity and no arrays."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return str(value)
+
+
+def _xml(text: str) -> str:
+    return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd]", "?", text)
+
+
+def _escape(text: str) -> str:
+    return text.replace("|", "\\|")

@@ -1,0 +1,1 @@
+"""Running cases: both sides, every dtype and mode."""

@@ -1,0 +1,140 @@
+"""torch's side of a cell: the reference, its float64 oracle, and how far torch itself is off."""
+
+import contextlib
+import dataclasses
+import functools
+import math
+import warnings
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.parity import interop
+from jaxgrad.parity.compare import flatten
+from jaxgrad.parity.ulp import epsilon
+from parity_tests.case import Case
+from parity_tests.inputs import draw, nudge
+
+
+RERUNS = 4
+REDRAWS = 5
+SHOWN = "shown"  # a top-level key of an observation that is displayed, never compared
+
+
+@dataclasses.dataclass(frozen=True)
+class Witness:
+    """torch's side of a cell; eager and jit share it."""
+
+    inputs: Any
+    observed: Any
+    oracle: Any
+    reruns: tuple[Any, ...]
+    redraws: int
+
+
+@functools.lru_cache(maxsize=2)
+def witness(case: Case, dtype: str, seed: int, device: str) -> Witness:
+    """Draw the inputs and run torch; again with other inputs where rounding took another branch."""
+    found: Witness | None = None
+    for attempt in range(REDRAWS + 1):
+        inputs = interop.cast(draw(case.inputs, case.id, seed, attempt), jnp.dtype(dtype))
+        if found is not None and _same(found.inputs, inputs):
+            break  # the claim fixes the inputs: there is nothing to redraw
+        observed = run_reference(case, inputs, dtype, device)
+        if dtype == "float64":  # is its own oracle
+            return Witness(inputs, observed, None, (), attempt)
+        wide = interop.cast(inputs, np.float64)
+        oracle, _ = split(run_reference(case, wide, "float64", device))
+        branched = _branched(split(observed)[0], oracle, dtype)
+        if found is None or not branched:
+            found = Witness(inputs, observed, oracle, (), attempt)
+        if not branched:
+            break
+    assert found is not None
+    moved = [run_reference(case, near, dtype, device) for near in nudged(case, found.inputs)]
+    return dataclasses.replace(found, reruns=tuple(split(run)[0] for run in moved))
+
+
+def nudged(case: Case, inputs: Any) -> Iterator[Any]:
+    """The inputs moved by one ULP, several times: one lucky rounding must not decide."""
+    for salt in range(RERUNS):
+        yield nudge(case.inputs, inputs, salt)
+
+
+def _same(left: Any, right: Any) -> bool:
+    pairs = zip(flatten(left).values(), flatten(right).values(), strict=True)
+    return all(np.array_equal(a, b) for a, b in pairs)
+
+
+def _branched(observed: Any, oracle: Any, dtype: str) -> bool:
+    """Whether rounding made torch take another branch than its float64 self (a tie broken)."""
+    if isinstance(observed, BaseException) or isinstance(oracle, BaseException):
+        return isinstance(observed, BaseException) != isinstance(oracle, BaseException)
+    left, right = flatten(observed), flatten(oracle)
+    if left.keys() != right.keys():
+        return True
+    # What cancels to less than this of the largest leaf is rounding in float64 too.
+    noise = 1e3 * epsilon("float64") * max((_scale(y) for y in right.values()), default=0.0)
+    for path, x in left.items():
+        y = right[path]
+        if not isinstance(x, np.ndarray) or not isinstance(y, np.ndarray):
+            if (x is None) != (y is None):
+                return True
+        elif x.dtype.kind in "biu":
+            if not np.array_equal(x, y):
+                return True
+        elif x.shape == y.shape and x.size:
+            wide, scale = x.astype(y.dtype), _scale(y)
+            off = np.abs(wide - y)[np.isfinite(y) & np.isfinite(wide)]
+            if (
+                scale > noise
+                and float(np.max(off, initial=0.0)) > math.sqrt(epsilon(dtype)) * scale
+            ):
+                return True
+    return False
+
+
+def _scale(leaf: Any) -> float:
+    """The largest finite number of a leaf; 0 where it has none."""
+    if not isinstance(leaf, np.ndarray) or leaf.dtype.kind not in "fc":
+        return 0.0
+    return float(np.max(np.abs(leaf), where=np.isfinite(leaf), initial=0.0))
+
+
+def run_reference(case: Case, inputs: Any, dtype: str, device: str = "cpu") -> Any:
+    """The torch reference on copies of numpy inputs; an exception is an observation."""
+    with _torch_settings(dtype, "cuda" if device == "gpu" else "cpu"):
+        try:
+            return interop.to_numpy(case.reference(**interop.to_torch(inputs)))
+        except Exception as error:
+            return error
+
+
+@contextlib.contextmanager
+def _torch_settings(dtype: str, device: str) -> Iterator[None]:
+    import torch
+
+    before = torch.get_default_dtype()
+    tf32 = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
+    torch.set_default_dtype(getattr(torch, dtype))
+    if device == "cuda":
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    torch.manual_seed(0)
+    try:
+        with torch.device(device), torch.enable_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch warns where a program reads a None .grad
+            yield
+    finally:
+        torch.set_default_dtype(before)
+        if device == "cuda":
+            torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = tf32
+
+
+def split(observation: Any) -> tuple[Any, Any]:
+    """What is compared, and what is only shown (bytes, seconds)."""
+    if isinstance(observation, Mapping) and SHOWN in observation:
+        rest = {key: value for key, value in observation.items() if key != SHOWN}
+        return rest, observation[SHOWN]
+    return observation, None

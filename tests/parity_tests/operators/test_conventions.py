@@ -1,0 +1,209 @@
+"""The conventions table, the page and the docstrings made of it; its rows are `test_operator`'s."""
+
+import inspect
+import json
+import pydoc
+import re
+
+import numpy as np
+import pytest
+
+from jaxgrad import functional
+from jaxgrad.functional import _conventions as carried
+from parity_tests.operators import call, load, operator
+from parity_tests.operators._harness import conventions as conventions
+from parity_tests.operators._harness.conventions_page import as_html
+from parity_tests.operators._harness.grid import Outcome
+from parity_tests.operators._harness.jobs import job
+from parity_tests.operators._harness.rows import Row, measured
+
+
+ROWS = conventions.read()
+OF = {name: [row for row in ROWS if row.operator == name] for name in {r.operator: 0 for r in ROWS}}
+PAGE = conventions.PAGE.read_text(encoding="utf-8")
+
+
+def _row(at="0", torch="0", jax="1", *, by="input", form="jnp.f(x)", name="f"):
+    return Row(name, form, by, at, torch, jax)
+
+
+def _function(name):
+    place = functional
+    for part in name.split("."):
+        place = getattr(place, part)
+    return place
+
+
+def test_the_page_is_made_of_the_table():
+    assert conventions.as_markdown(ROWS) == PAGE
+
+
+def test_the_docstrings_are_made_of_the_table():
+    assert json.loads(carried.MEASURED.read_text()) == {
+        name: conventions.section(rows) for name, rows in OF.items()
+    }
+
+
+@pytest.mark.parametrize("name", OF)
+def test_a_docstring_carries_its_rows(name):
+    """At the end, and no line of it is one that a doctest would run."""
+    text = conventions.section(OF[name])
+    lines = text.splitlines()
+
+    assert (inspect.getdoc(_function(name)) or "").endswith(f"\n\n{text}")
+    assert sum(line[:4].isspace() and line[4] != " " for line in lines) <= conventions.LINES + 1
+    assert not any(">>>" in line for line in lines)
+    assert OF[name][0].form in text
+
+
+def test_help_reads_well():
+    """What `help(functional.clamp)` prints."""
+    text = pydoc.plain(pydoc.render_doc(functional.clamp))
+
+    assert re.search(
+        r"^    Measured against `jnp\.clip\(x, low, high\)`:\n"
+        r"        at \(1, -1, 1\).*: torch 1, JAX 0\.5\n",
+        text,
+        re.MULTILINE,
+    )
+
+
+def test_every_operator_is_found_on_the_page():
+    """A link at the top and a section of its own, in the order of the alphabet."""
+    sections = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
+    links = dict(re.findall(r"\[([\w.]+)\]\(#([\w-]+)\)", PAGE))
+
+    assert sections == sorted(OF) == list(links)
+    assert all(anchor == name.replace(".", "") for name, anchor in links.items())
+
+
+def test_the_html_page_has_every_row():
+    assert as_html(ROWS).count("<tr><td>") == len(ROWS)
+    assert "&lt;" in as_html([_row("[x < 1]")])
+
+
+def test_the_table_is_of_operators_that_there_are():
+    """Each of them with its natural forms."""
+    known = load()
+
+    assert OF.keys() <= known.keys()
+    assert all(row.form in known[row.operator].natural for row in ROWS)
+
+
+def test_measuring_one_operator_leaves_the_others():
+    """The new rows are in the place of the old ones."""
+    kept, new = [_row(name="a"), _row(name="c")], [_row(name="b"), _row("1", name="b")]
+
+    assert conventions.merged(kept, [Outcome([], new, 0, 0)]) == [kept[0], *new, kept[1]]
+
+
+def test_rows_of_the_same_gradients_are_one():
+    rows = [_row("0; -0"), _row("1", jax="2"), _row("0; 5")]
+
+    assert conventions.united(rows) == [_row("0; -0; 5"), _row("1", jax="2")]
+
+
+def test_of_the_rows_that_differ_alike_one_tells():
+    """Numbers before NaN, then the shorter call; a zero is another kind than a number."""
+    nan, long, short, zero = (
+        _row("(nan, 2)", "3", "1"), _row("(1, 2, 3)", "3", "2"), _row("(1, 2)", "3", "1"),
+        _row("(17, 17)", "3", "0"),
+    )  # fmt: skip
+
+    assert conventions.telling([nan, long, zero, short], 1) == [short, zero]
+    assert conventions.telling([nan, long, zero, short], 2) == [short, long, zero]
+
+
+def test_another_argument_whose_gradient_differs_alike_is_named():
+    """Of arrays; numbers by each argument are shown."""
+    x, y = _row(torch="[0, 1]", jax="[nan, 1]"), _row(torch="[0, 3]", jax="[nan, 3]", by="other")
+
+    z = y._replace(by="third", torch="[0, 4]", jax="[nan, 4]")
+
+    assert conventions.telling([x, y, z], 2) == [x._replace(by="input, likewise other, third")]
+    assert len(conventions.telling([_row(), _row(by="other")], 1)) == 2
+
+
+def test_each_form_has_its_line():
+    """Before a second one of another form."""
+    rows = [_row(), _row("1"), _row("2"), _row(form="other")]
+
+    assert conventions.spread(rows, 2) == [rows[0], rows[3]]
+    assert conventions.spread(rows, 3) == [rows[0], rows[1], rows[3]]
+
+
+def test_a_long_array_is_shown_where_it_differs():
+    before, after = [f"{x}.25" for x in range(9)], [f"{x}.75" for x in range(9)]
+    torch = f"[{', '.join([*before, '1', *after])}]"
+    jax = f"[{', '.join([*before, 'nan', *after])}]"
+
+    assert conventions.window(_row(torch=torch, jax=jax)) == (
+        "[… 1, 0.75, 1.75 …]",
+        "[… nan, 0.75, 1.75 …]",
+    )
+    assert conventions.window(_row(torch="[0, 1]", jax="[0, 2]")) == ("[0, 1]", "[0, 2]")
+
+
+def test_a_long_call_is_cut_in_its_arrays():
+    text = conventions.shortened(f"([{', '.join('0.125' for _ in range(16))}], dim=0)")
+
+    assert text == "([0.125, 0.125, 0.125, 0.125, …], dim=0)"
+    assert conventions.shortened("([1, 2], dim=0)") == "([1, 2], dim=0)"
+
+    matrix = "[[0.1257, -0.1321], [0.6404, 0.1049]]"
+    assert conventions.shortened(f"({matrix}, {matrix}, {matrix}, [[True]], is_causal=True)") == (
+        "([…], […], […], [[True]], is_causal=True)"
+    )
+
+
+@pytest.fixture
+def record():
+    """A record that is in no grid."""
+    from parity_tests import operators
+
+    operators.load()
+    name = "maximum"
+    kept = operators._FOUND.pop(name)
+
+    def make(**options):
+        operator(name, **options)(lambda draw: call([1.0]))
+        return operators._FOUND.pop(name)
+
+    yield make
+    operators._FOUND[name] = kept
+
+
+def test_a_row_names_the_argument_and_the_point(record):
+    """Each element where the gradients are apart, with the other array's there."""
+    made = record(elementwise=True)
+    at = job("point", call([1.0, 2.0, -0.0], [1.0, 3.0, 0.0]), None, point=True)
+    sides = np.array([0.5, 1.0, 0.5]), np.array([1.0, 1.0, 1.0])
+
+    (row,) = measured(made, "jnp.f(x, y)", at, "1", sides, sides[0] != sides[1])
+
+    assert row == Row("maximum", "jnp.f(x, y)", "other", "(1, 1); (-0, 0)", "0.5", "1")
+
+
+def test_a_difference_is_seen_in_its_digits(record):
+    """As many digits as tell the two apart, of whole arrays too."""
+    at = job("point", call([1.0], [2.0]), None, point=True)
+    sides = np.array([1.0]), np.array([1.00002])
+
+    (row,) = measured(record(), "f", at, "0", sides, np.array([True]))
+
+    assert (row.at, row.torch, row.jax) == ("([1], [2])", "[1]", "[1.00002]")
+
+
+def test_what_a_newer_jax_changed(monkeypatch):
+    """Its table has the operators whose rows are others, and those that have none any more."""
+    known = ROWS[0]._replace(operator="abs"), ROWS[0]._replace(operator="exp")
+    tables = {conventions.TABLE: list(known), conventions.NEWER: [known[0]._replace(jax="9")]}
+    monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
+    monkeypatch.setattr(conventions, "IS_NEWER", True)
+    same, gone = Outcome([], [known[0]], 0, 0), Outcome([], [], 0, 0)
+    assert conventions.pinned() == [known[1], known[0]._replace(jax="9")]
+
+    tables[conventions.NEWER] = conventions.moved({"abs": same, "exp": gone})
+
+    assert [row.operator for row in tables[conventions.NEWER]] == ["exp"]
+    assert conventions.pinned() == [known[0]]

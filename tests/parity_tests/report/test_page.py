@@ -1,0 +1,207 @@
+"""The report page, in a real browser: it opens offline, filters, is used by keyboard, escapes."""
+
+import dataclasses
+import pathlib
+import re
+
+import pytest
+
+from jaxgrad.parity.compare import Leaf
+from parity_tests.case import load
+from parity_tests.pictures.draw_case import picture
+from parity_tests.report import page
+from parity_tests.runner.engine import run
+
+
+EVIL = '<script>document.title="owned"</script>'
+VERSIONS = {
+    "torch": "2.13.0", "jax": "0.10.2", "cpu": EVIL, "date": "today", "commit": "abc", "seed": 0,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory) -> pathlib.Path:
+    """A page of a few real cells, and of planted ones: wrong, escaping, NaN, infinite."""
+    cases = [made for made in load().values() if made.theme in ("grad_modes", "graph")][:6]
+    results = [run(made, "float64", mode) for made in cases for mode in ("eager", "jit")]
+    odd = Leaf("x", "fail", "value", EVIL, (0,), float("nan"), float("inf"))
+    odd = dataclasses.replace(odd, ulp_at_scale=float("inf"), oracle_ratio=float("nan"))
+    wrong = dataclasses.replace(cases[0], theme="planted", source=(EVIL,))
+    wrong = dataclasses.replace(wrong, behaviour=EVIL)
+    found = dataclasses.replace(
+        results[0], id=wrong.id, theme="planted", verdict="fail", text=EVIL, leaves=(odd,)
+    )
+    wrong = _with_reference(wrong, cases[0])
+    old = {
+        "results": [
+            {
+                "id": results[0].id,
+                "dtype": "float64",
+                "mode": "eager",
+                "device": "cpu",
+                "verdict": "fail",
+            }
+        ]
+    }
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    drawn = {made.id: picture(made) for made in cases if made.picture}
+    page.write(str(path), [*cases, wrong], [*results, found], VERSIONS, old=old, pictures=drawn)
+    return path
+
+
+def _with_reference(made, other):
+    class Planted(type(made)):
+        reference = property(lambda self: other.reference)
+
+    fields = {field.name: getattr(made, field.name) for field in dataclasses.fields(made)}
+    return Planted(**fields)
+
+
+@pytest.fixture
+def tab(browser, report):
+    """A tab on the page; the console must stay silent and nothing may be fetched."""
+    tab = browser.new_page()
+    heard, fetched = [], []
+    tab.on("console", lambda message: heard.append(message.text))
+    tab.on("pageerror", lambda error: heard.append(str(error)))
+    tab.on("request", lambda request: fetched.append(request.url))
+    tab.goto(report.as_uri())
+    yield tab
+    tab.close()
+    assert heard == []
+    assert all(url.startswith("file://") for url in fetched)
+
+
+def test_size_and_no_network(report):
+    """One file under 1 MB without an address in it."""
+    text = report.read_text()
+
+    assert len(text) < 1_000_000
+    assert not re.search(r'(src|href)="?https?:', text)
+
+
+def test_pictures_are_drawn_and_said_in_words(report, tab):
+    """Unpacked by the browser; without JavaScript the same stands there in words."""
+    assert "l1 recorded, not reached" in report.read_text()
+    places = tab.locator(".picture")
+    assert places.count() > 1
+    tab.wait_for_function("document.querySelectorAll('.picture > svg').length > 1")
+    assert tab.locator(".picture > svg").count() == places.count()
+
+
+def test_cells_that_show_the_same_share_a_table():
+    """Eager and jit of a dtype stand together where verdict, text and leaves are the same."""
+    leaf = Leaf("x", "close", "", "1.0", (0,), 1.0, float("nan"))
+    eager = dataclasses.replace(
+        run(load()["grad_modes/detach"], "float64", "eager"), leaves=(leaf,), verdict="close"
+    )
+    jit, wider = (dataclasses.replace(eager, mode="jit", dtype=d) for d in ("float64", "float32"))
+    other = dataclasses.replace(jit, leaves=(dataclasses.replace(leaf, ulp_at_scale=2.0),))
+
+    assert page.alike([eager, jit, wider]) == [[eager, jit], [wider]]
+    assert page.alike([eager, other]) == [[eager], [other]]
+    assert page.command([eager, jit]).endswith("grad_modes/detach --dtype float64 --mode eager,jit")
+
+
+def test_opens(tab):
+    """The verdict is one sentence; what did not run is never green."""
+    assert "1 of 13 cells are wrong" in tab.inner_text(".verdict")
+    assert tab.locator("td.notrun").count() > 0
+    assert tab.locator("td.notrun.v-close, td.notrun.v-bitwise").count() == 0
+
+
+def test_filter_and_address(tab, report):
+    """The filter narrows the rows, and its state is in the address."""
+    everything = tab.locator("tr.row:visible").count()
+    tab.fill("#filter", "detach dtype:float64 mode:jit status:close")
+
+    assert 0 < tab.locator("tr.row:visible").count() < everything
+    address = tab.url
+    tab.goto("about:blank")
+    tab.goto(address)
+    assert tab.input_value("#filter") == "detach dtype:float64 mode:jit status:close"
+    tab.fill("#filter", "-detach")
+    assert "detach" not in tab.inner_text(".matrix").split()
+    tab.fill("#filter", "nothing-of-the-kind")
+    assert tab.inner_text("#count").startswith("0 of ")
+
+
+def test_a_click_opens_the_programs(tab):
+    """A click on a cell opens both sources, the leaves and the command."""
+    tab.locator("td.v-close a").first.click()
+    section = tab.locator(".case:visible")
+
+    assert section.count() == 1
+    text = section.inner_text()
+    for words in (
+        "torch_ref/",
+        "parity_tests/cases/",
+        "python -m parity_tests",
+        "ULP at leaf scale",
+    ):
+        assert words in text
+    section.locator("a.close").click()
+    assert tab.locator(".case:visible").count() == 0
+
+
+def test_keyboard(tab):
+    """`/` goes to the filter, Tab reaches a cell, Enter opens it, Escape closes it."""
+    tab.keyboard.press("/")
+    tab.keyboard.type("detach")
+    assert tab.input_value("#filter") == "detach"
+    tab.keyboard.press("Tab")
+    tab.keyboard.press("Enter")
+    assert tab.locator(".case:visible").count() == 1
+    tab.keyboard.press("Escape")
+    assert tab.locator(".case:visible").count() == 0
+
+
+def test_markup_stays_text(tab):
+    """A case id, a message and a version with <script> in them stay text."""
+    assert tab.title().startswith("jaxgrad parity")
+    assert EVIL in tab.inner_text(".matrix")
+    tab.locator("td.v-fail a").first.click()
+    assert EVIL in tab.locator(".case:visible").inner_text()
+
+
+def test_nan_and_infinity(tab):
+    """NaN and infinities are words, in cells and tables."""
+    assert "∞" in tab.locator("td.v-fail").first.inner_text()
+    tab.locator("td.v-fail a").first.click()
+    text = tab.locator(".case:visible .leaves").inner_text()
+    assert "nan" in text.lower()
+    assert "∞" in text
+
+
+def test_changes_are_marked(tab):
+    """What changed since the older run is framed and says what it was."""
+    framed = tab.locator("td.changed")
+
+    assert framed.count() > 0
+    assert "(was fail)" in (framed.first.locator("a").get_attribute("title") or "")
+
+
+def test_readable_without_javascript(browser, report):
+    """Without JavaScript the matrix is there and a click still opens a case."""
+    context = browser.new_context(java_script_enabled=False)
+    tab = context.new_page()
+    tab.goto(report.as_uri())
+    tab.locator("td.v-close a").first.click()
+
+    assert tab.locator(".case:visible").count() == 1
+    assert tab.locator("tr.row:visible").count() == 7
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ("light", "dark"))
+def test_light_and_dark(browser, report, scheme):
+    """Text and ground differ in both schemes."""
+    tab = browser.new_page(color_scheme=scheme)
+    tab.goto(report.as_uri())
+    style = "getComputedStyle(document.body)"
+    ground, text = (tab.evaluate(f"{style}.{name}") for name in ("backgroundColor", "color"))
+    levels = [sum(map(int, re.findall(r"\d+", value)[:3])) for value in (ground, text)]
+
+    assert (levels[0] > levels[1]) == (scheme == "light")
+    assert abs(levels[0] - levels[1]) > 400
+    tab.close()

@@ -1,0 +1,224 @@
+"""The pages of the site that come from code; `make docs` builds the site and checks its links."""
+
+import json
+import re
+
+import pytest
+
+from parity_tests.case import load
+from parity_tests.report.text import markdown
+from parity_tests.runner.settings import ROOT
+from parity_tests.site import api as docs_api
+from parity_tests.site import pages as docs_pages
+from parity_tests.site.api import prose
+from tests.test_contract import PUBLIC
+
+
+CASES = load()
+DEVIATIONS = [made for made in CASES.values() if made.deviation is not None]
+PAGES = docs_pages.pages()
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_helper_is_on_an_api_page(name):
+    """A name of `jaxgrad` is in the table of the API, its docstring on the page of its theme."""
+    (entry,) = (e for e in docs_api.entries() if e.path == f"jaxgrad.{name}")
+    page = PAGES[f"api/{entry.theme}.md"]
+
+    assert f"<jaxgrad.{name}>`" in PAGES["api/index.md"]
+    assert re.search(rf"currentmodule:: jaxgrad\n\n\.\. auto\w+:: {name}$", page, re.MULTILINE)
+
+
+def test_prose_is_what_it_says_in_markdown():
+    """A name with underscores is not bold, a product is no emphasis; code stays as it is."""
+    assert prose("of __init__.py: a*b < c, `__dict__ * 2`") == (
+        r"of \_\_init\_\_.py: a\*b \< c, `__dict__ * 2`"
+    )
+
+
+def test_a_public_name_has_one_place():
+    """A name that a package lists is not listed again by the file that defines it."""
+    paths = [entry.path for entry in docs_api.entries()]
+    values = [id(entry.value) for entry in docs_api.entries()]
+
+    assert len(set(paths)) == len(paths)
+    assert len(set(values)) == len(values)
+    assert "jaxgrad.parity.compare.compare" not in paths
+
+
+@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
+def test_every_case_is_on_the_page_of_its_theme(made):
+    """A case is shown with its claim, both idioms in the table, and both programs."""
+    page = PAGES[f"behaviours/{made.theme}.md"]
+
+    assert f"({made.id})=\n" in page and prose(made.claim) in page
+    assert page.count(f"\ndef {made.behaviour}(") >= 2
+    assert f"[{made.behaviour}](#{made.id})" in PAGES["behaviours/index.md"]
+
+
+@pytest.mark.parametrize("made", DEVIATIONS, ids=lambda made: made.id)
+def test_every_deviation_is_shown_with_its_reason(made):
+    """The reason, and at least one place where the pins of the two sides differ."""
+    section = PAGES["deviations.md"].split(f"(deviation-{made.id})=\n")[1].split("::::\n")[0]
+    rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "][2:]
+
+    assert prose(made.deviation.why.rstrip(".")) in section
+    assert rows and all(row[1] != row[2] for row in rows), f"no difference is shown:\n{section}"
+
+
+def test_every_numbered_difference_is_a_convention():
+    """What docstrings number under "Differs from ... in:" is on the page of conventions."""
+    differing = [
+        (entry, text)
+        for entry in docs_api.entries()
+        for line, text in re.findall(r"(Differs from \w+ in:\n) +(1\. [^\n]+)", entry.doc)
+    ]
+
+    assert differing
+    for entry, text in differing:
+        assert f"<{entry.path}>`" in PAGES["conventions.md"]
+        assert prose(text) in PAGES["conventions.md"], f"{entry.path}: {text}"
+
+
+def test_every_link_within_the_site_has_a_target():
+    """`[..](#target)` leads to a `(target)=` of some page."""
+    texts = [text for name, text in PAGES.items() if name.endswith(".md")]
+    targets = {found for text in texts for found in re.findall(r"^\((\S+)\)=$", text, re.MULTILINE)}
+    links = {found for text in texts for found in re.findall(r"\]\(#(\S+?)\)", text)}
+
+    assert links and links <= targets, f"no target for {links - targets}"
+
+
+def test_a_package_says_what_is_public():
+    """What a package does not list is for who works on it, and is on no page."""
+    listed = {"jaxgrad.parity.prove", "jaxgrad.parity.Report", "jaxgrad.graph.side_by_side"}
+    paths = {entry.path for entry in docs_api.entries()}
+
+    assert listed <= paths
+    assert not {path for path in paths if path.startswith("jaxgrad.parity.prove.weights.map")}
+    assert PAGES["api/parity.md"].index("prove") < PAGES["api/parity.md"].index("Report\n")
+
+
+def test_the_picture_of_the_first_page_is_there():
+    """The start page shows the picture that README shows."""
+    (image,) = re.findall(r"^!\[.+?\]\((\S+)\)$", (ROOT / "docs/index.md").read_text(), re.M)
+
+    assert (ROOT / "docs" / image).is_file()
+    assert f"](docs/{image})" in (ROOT / "README.md").read_text()
+
+
+def test_every_picture_on_a_page_is_drawn():
+    """An SVG that a generated page shows is one of the pictures, and each of them is shown."""
+    shown = {
+        f"{name.rpartition('/')[0]}/{image}".lstrip("/")
+        for name, text in PAGES.items()
+        for image in re.findall(r"^!\[.+?\]\((\S+)\)$", text, re.MULTILINE)
+    }
+    drawn = docs_pages.pictures()
+
+    assert len(drawn) > 1 and set(drawn) == shown
+    assert all(svg.startswith("<svg") and "<title" in svg for svg in drawn.values())
+
+
+def test_every_generated_page_is_ignored_by_git():
+    """Pages are made at every build: none is committed, so none can be out of date."""
+    ignored = (ROOT / "docs" / ".gitignore").read_text().split()
+
+    for name in PAGES:
+        top, _, below = name.partition("/")
+        assert f"/{top}/" in ignored if below else f"/{top}" in ignored, f"docs/{name}"
+
+
+def test_every_hand_written_toctree_entry_is_a_page():
+    """What docs/index.md lists is written by hand or generated."""
+    trees = re.findall(
+        r"^```{toctree}\n(.*?)^```", (ROOT / "docs/index.md").read_text(), re.M | re.S
+    )
+    listed = [line for tree in trees for line in tree.splitlines() if line and line[0] != ":"]
+
+    for name in listed:
+        assert f"{name}.md" in PAGES or (ROOT / "docs" / f"{name}.md").exists(), name
+
+
+def test_a_verdict_is_the_one_in_the_readme(monkeypatch, tmp_path):
+    """The README's word for a case is shown; a case that is not in it yet was not run."""
+    first, second = list(CASES.values())[:2]
+    table = markdown([first], ()).replace("not run", "identical")
+    (tmp_path / "README.md").write_text(table)
+    monkeypatch.setattr(docs_pages, "ROOT", tmp_path)
+    docs_pages.readme_rows.cache_clear()
+    found = [docs_pages.verdict(made) for made in (first, second)]
+    docs_pages.readme_rows.cache_clear()
+
+    assert found == ["identical", "not run"]
+
+
+@pytest.fixture
+def checkout(monkeypatch, tmp_path):
+    """A checkout that has only a folder for notebooks."""
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.setattr(docs_pages, "ROOT", tmp_path)
+    return tmp_path / "notebooks"
+
+
+def _book(*cells):
+    return json.dumps(
+        {"cells": [{"cell_type": kind, "source": text, "metadata": {}} for kind, text in cells]}
+    )
+
+
+def test_without_notebooks_there_is_still_a_page(checkout):
+    """An empty folder says how to fill it, and lists nothing that is not there."""
+    (checkout / "README.md").write_text("[one](one.ipynb)\n")
+
+    assert docs_pages.notebooks() == []
+    assert "make notebooks" in docs_pages.notebook_index()
+    assert "one.ipynb" not in docs_pages.notebook_index()
+
+
+def test_notebooks_are_in_the_order_of_their_readme(checkout):
+    """The order of reading; one that is not listed comes last."""
+    for name in "abc":
+        (checkout / f"{name}.ipynb").write_text(_book())
+    (checkout / "README.md").write_text("# Notebooks\n\n[third](c.ipynb), then [first](a.ipynb)\n")
+
+    assert [path.stem for path in docs_pages.notebooks()] == ["c", "a", "b"]
+    assert docs_pages.notebook_index().endswith("c\na\nb\n```\n")
+
+
+def test_a_notebook_is_copied_with_links_that_the_site_has(checkout):
+    """Other notebooks stay, the README is the index, other files of the checkout are text."""
+    text = "[n](n.ipynb) [r](README.md) [s](n.py) [w](https://x.org) [h](#h) [gone](gone.ipynb)"
+    (checkout / "n.py").write_text("")
+    (checkout / "n.ipynb").write_text(_book(("markdown", text), ("code", "x = a[0](n.py)")))
+    prose, code = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
+
+    assert prose["source"] == text.replace("README.md", "index.md").replace("[s](n.py)", "s")
+    assert code["source"] == "x = a[0](n.py)"
+
+
+def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
+    """Nobody who reads needs it; other cells are shown."""
+    book = _book(("code", "# On Colab this installs\nimport sys"), ("code", "show('x/y')"))
+    (checkout / "n.ipynb").write_text(book)
+    first, second = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
+
+    assert first["metadata"] == {"tags": ["hide-input"]}
+    assert second["metadata"] == {}
+
+
+def test_write_touches_only_what_changed(monkeypatch, tmp_path):
+    """A page that is the same keeps its time; one that is none any more goes."""
+    monkeypatch.setattr(docs_pages, "pages", lambda: {"a.md": "one", "b/c.md": "two"})
+    monkeypatch.setattr(docs_pages, "pictures", dict)
+    (tmp_path / "mine.md").write_text("by hand")
+    docs_pages.write(tmp_path)
+    before = (tmp_path / "a.md").stat().st_mtime_ns
+    (tmp_path / "b" / "stale.md").write_text("")
+    (tmp_path / "b" / "c.md").write_text("old")
+    docs_pages.write(tmp_path)
+
+    assert (tmp_path / "a.md").stat().st_mtime_ns == before
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["c.md"]
+    assert (tmp_path / "b" / "c.md").read_text() == "two"
+    assert (tmp_path / "mine.md").read_text() == "by hand"

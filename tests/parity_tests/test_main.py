@@ -1,0 +1,321 @@
+"""The runner: options, exit statuses, files it writes."""
+
+import importlib.util
+import itertools
+import json
+import subprocess
+import sys
+import types
+from concurrent.futures.process import BrokenProcessPool
+from xml.etree import ElementTree
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from parity_tests import __main__ as runner
+from parity_tests.case import Case
+from parity_tests.inputs import normal
+from parity_tests.report import text as report
+from parity_tests.runner import engine
+from parity_tests.runner.settings import ROOT
+
+
+def square(x):
+    """The gradient of a square is twice the number."""
+    value, grad = jax.value_and_grad(lambda x: jnp.sum(x**2))(x)
+    return {"value": value, "grad": grad}
+
+
+def wrong(x):
+    """<script>alert("a claim")</script> that is not so."""
+    value, grad = jax.value_and_grad(lambda x: jnp.sum(x**3))(x)
+    return {"value": value, "grad": grad}
+
+
+def _reference(x):
+    x.requires_grad_()
+    value = (x**2).sum()
+    value.backward()
+    return {"value": value, "grad": x.grad}
+
+
+@pytest.fixture
+def planted(monkeypatch):
+    """Two cases, a right one and a wrong one, in the place of the suite's."""
+    module = types.ModuleType("torch_ref.planted")
+    module.__dict__.update(square=_reference, wrong=_reference)
+    monkeypatch.setitem(sys.modules, "torch_ref.planted", module)
+    cases = {
+        f"planted/{fun.__name__}": Case(
+            fun=fun,
+            theme="planted",
+            behaviour=fun.__name__,
+            source=(source,),
+            inputs={"x": normal(3)},
+            idiom=("x.backward()", "jax.grad(f)(x) | twice"),
+        )
+        for fun, source in ((square, "S0-01"), (wrong, "S0-02"))
+    }
+    monkeypatch.setattr("parity_tests.case.load", lambda: cases)
+    return cases
+
+
+def test_all_passed(planted, capsys):
+    """Exit 0, and the last two lines count rows and cells."""
+    assert runner.main(["planted/square"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    assert lines[-2] == "rows 1 of 62"
+    assert lines[-1] == "4 passed, 0 failed"
+    assert any(line.startswith("planted/square") and "f64 eager" in line for line in lines)
+
+
+def test_a_failure(planted, capsys):
+    """Exit 1, and the text names the case, the claim and the command for that one cell."""
+    assert runner.main(["--dtype", "float64", "--mode", "jit"]) == 1
+    out = capsys.readouterr().out
+
+    assert "FAIL planted/wrong (float64 jit cpu)" in out
+    assert "rerun  python -m parity_tests planted/wrong --dtype float64 --mode jit" in out
+    assert out.splitlines()[-2:] == ["rows 1 of 62", "1 passed, 1 failed"]
+
+
+@pytest.mark.parametrize("pattern", ("square", "planted/*are", "S0-01", "planted/square"))
+def test_patterns(planted, capsys, pattern):
+    """An id, part of one, a glob or a source row selects a case."""
+    assert runner.main([pattern, "--list"]) == 0
+    assert capsys.readouterr().out.split()[0] == "planted/square"
+
+
+def test_nothing_selected(planted, capsys):
+    """Exit 5 and the nearest ids."""
+    assert runner.main(["planted/sqare"]) == 5
+    assert "no case matches 'planted/sqare'; nearest: planted/square" in capsys.readouterr().err
+    assert runner.main(["--dtype", "bfloat16"]) == 5
+    assert "no cell of 2 case(s) is left with --dtype bfloat16" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    (
+        (["--dtype", "float8"], "'float8' is none of float64, float32"),
+        (["--mode", "eager,lazy"], "'lazy' is none of eager, jit"),
+        (["--device", "npu"], "invalid choice"),
+        (["--seed", "x"], "invalid int value"),
+        (["--nonsense"], "unrecognized arguments"),
+    ),
+)
+def test_usage(planted, capsys, arguments, words):
+    """Exit 2 and what was wrong."""
+    with pytest.raises(SystemExit, match="2"):
+        runner.main(arguments)
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("device", ("gpu", "tpu"))
+def test_a_device_that_is_not_there(planted, monkeypatch, capsys, device):
+    """Exit 2 and what was found instead."""
+
+    def no_device(name):
+        raise RuntimeError("no such backend")
+
+    monkeypatch.setattr("jax.devices", no_device)
+
+    assert runner.main(["--device", device]) == 2
+    assert f"--device {device}: JAX has no {device} here; it has cpu" in capsys.readouterr().err
+
+
+def test_without_torch(planted, monkeypatch, capsys):
+    """Exit 3 and the line that installs it."""
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+
+    assert runner.main([]) == 3
+    assert "pip install torch==2.13.0" in capsys.readouterr().err
+
+
+def test_an_internal_error(planted, monkeypatch):
+    """Exit 3 for a fault of the runner itself."""
+    monkeypatch.setattr("parity_tests.runner.selection.grid", lambda *args: 1 / 0)
+
+    assert runner.main([]) == 3
+
+
+def test_interrupted(planted, monkeypatch, tmp_path, capsys):
+    """Exit 130 on Ctrl-C, and what was done so far is written."""
+    real, count = engine.run, iter(range(9))
+
+    def run(*args, **kwargs):
+        if next(count) == 3:
+            raise KeyboardInterrupt
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr("parity_tests.runner.engine.run", run)
+
+    assert runner.main(["--json", str(tmp_path / "out.json")]) == 130
+    written = json.loads((tmp_path / "out.json").read_text())
+    assert len(written["results"]) == 3
+    assert written["interrupted"] is True
+    captured = capsys.readouterr()
+    assert "interrupted after 3 of 8 cells" in captured.err
+    assert captured.out.splitlines()[-1] == "3 passed, 0 failed"
+
+
+def test_a_worker_that_died(planted, monkeypatch, tmp_path, capsys):
+    """Exit 3 with what to do, and what was done so far is written."""
+
+    def results(cells, seed, workers):
+        del workers
+        yield engine.run(*cells[0][:3], seed=seed)
+        raise BrokenProcessPool
+
+    monkeypatch.setattr("parity_tests.runner.workers.results", results)
+
+    assert runner.main(["--json", str(tmp_path / "out.json")]) == 3
+    assert len(json.loads((tmp_path / "out.json").read_text())["results"]) == 1
+    assert "a worker died, perhaps of too little memory (try --workers 1) after 1 of 8 cells" in (
+        capsys.readouterr().err
+    )
+
+
+def test_workers(tmp_path):
+    """Several processes find what one finds, in the same order."""
+    found = []
+    for count in "12":
+        path = tmp_path / f"{count}.json"
+        runner.main(["tensor_hook", "clip_grad_value", "--workers", count, "--json", str(path)])
+        found.append(json.loads(path.read_text())["results"])
+    for record in itertools.chain(*found):
+        del record["seconds"], record["phases"]
+
+    assert found[0] == found[1]
+    assert len({record["id"] for record in found[0]}) > 1
+
+
+def test_no_workers(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        runner.main(["--workers", "0"])
+    assert "'0' is not a number of processes: 1 or more" in capsys.readouterr().err
+
+
+KEYS = (
+    "id theme claim source dtype mode device verdict leaves max_ulp_at_scale max_rel oracle_ratio "
+    "control seconds"
+).split()
+
+
+def test_json(planted, tmp_path):
+    """The JSON has versions, and per cell what the design names."""
+    path = tmp_path / "out.json"
+    runner.main(["--json", str(path), "--seed", "7"])
+    written = json.loads(path.read_text())
+
+    assert {"versions", "results", "kill_table"} <= set(written)
+    assert {"python", "torch", "jax", "optax", "cpu", "seed", "commit"} <= set(written["versions"])
+    assert written["versions"]["seed"] == 7
+    for record in written["results"]:
+        assert set(KEYS) <= set(record)
+    assert {record["control"] for record in written["results"]} == {"perturbation"}
+    assert written["results"][0]["leaves"][0]["path"] == "grad"
+
+
+def test_json_has_no_nan(planted, tmp_path):
+    """NaN and infinities are written as words: JSON has neither."""
+    path = tmp_path / "out.json"
+    report.write_json(str(path), {"a": [float("nan"), float("-inf"), 1.0], "b": jnp.ones(2)})
+
+    assert json.loads(path.read_text())["a"] == ["nan", "-inf", 1.0]
+
+
+def test_junit(planted, tmp_path):
+    """The JUnit file has a test a cell, and the text of each failure, escaped."""
+    path = tmp_path / "out.xml"
+    runner.main(["--junit-xml", str(path)])
+    (suite,) = ElementTree.parse(path).getroot()
+
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("8", "4", "0")
+    failures = suite.findall("testcase/failure")
+    assert len(failures) == 4
+    assert '<script>alert("a claim")</script>' in (failures[0].text or "")
+
+
+def test_against(planted, tmp_path, capsys, monkeypatch):
+    """`--against` says what changed, what is new and what is gone."""
+    path = tmp_path / "old.json"
+    runner.main(["--json", str(path), "--dtype", "float64"])
+    old = json.loads(path.read_text())
+    old["results"][0]["verdict"] = "fail"
+    old["results"][1]["id"] = "planted/lost"
+    path.write_text(json.dumps(old))
+    capsys.readouterr()
+
+    runner.main(["--against", str(path), "--dtype", "float64"])
+    out = capsys.readouterr().out
+
+    assert "changed  planted/square (float64 eager cpu): fail -> " in out
+    assert "new      planted/square (float64 jit cpu)" in out
+    assert "gone     planted/lost" in out
+
+
+@pytest.mark.parametrize("content", (None, "no json", "[]"))
+def test_against_something_else(planted, tmp_path, capsys, content):
+    """Exit 2 for a file that is missing or that `--json` did not write."""
+    path = tmp_path / "old.json"
+    if content is not None:
+        path.write_text(content)
+
+    assert runner.main(["--against", str(path)]) == 2
+    assert "not a file that --json wrote" in capsys.readouterr().err
+
+
+def test_explain(planted, capsys):
+    """Both sources side by side, the claim, the verdicts and the place of the difference."""
+    assert runner.main(["--explain", "planted/wrong", "--mode", "eager"]) == 1
+    out = capsys.readouterr().out
+
+    assert "torch_ref/planted.py" in out
+    assert "parity_tests/cases/planted.py" in out
+    assert any("value.backward()" in line and " | " in line for line in out.splitlines())
+    assert "where they really differ:" in out
+    assert "ULP at leaf scale" in out
+
+
+def test_durations(planted, capsys):
+    """`--durations` says where the time went."""
+    runner.main(["--durations"])
+
+    assert "of it XLA compilation" in capsys.readouterr().out
+
+
+def test_markdown(planted, tmp_path):
+    """The table goes between its markers and leaves the rest of the file alone."""
+    path = tmp_path / "README.md"
+    path.write_text("before\n<!-- parity-table:begin -->\nold\n<!-- parity-table:end -->\nafter\n")
+    runner.main(["--markdown", str(path)])
+    text = path.read_text()
+
+    assert text.startswith("before\n")
+    assert text.endswith("\nafter\n")
+    assert "old" not in text
+    idioms = "`` x.backward() `` | `` jax.grad(f)(x) \\| twice ``"
+    assert f"| planted/square | {idioms} | identical | S0-01 |" in text
+    assert "| fail | S0-02 |" in text
+
+    path.write_text("no markers")
+    with pytest.raises(ValueError, match="has no lines"):
+        report.write_markdown(str(path), "")
+
+
+def test_in_a_pipe():
+    """In a pipe the output is plain text without control characters, in a process of its own."""
+    command = [sys.executable, "-m", "parity_tests", "grad_modes/detach", "--mode", "jit"]
+    out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert "\x1b" not in out.stdout + out.stderr
+    assert out.stdout.splitlines()[-1] == "2 passed, 0 failed"
+
+
+def test_a_case_that_cannot_be_drawn_is_a_usage_error(capsys):
+    """`--picture` of such a case says why, and exits with 2."""
+    assert runner.main(["--picture", "graph/saved_tensors"]) == runner.USAGE
+    assert "graph/saved_tensors has no picture: its reference calls" in capsys.readouterr().err

@@ -1,0 +1,182 @@
+"""What the layout promises: the same names on both sides, arrows one way, nothing forgotten."""
+
+import ast
+import doctest
+import importlib
+import inspect
+import pathlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import jaxgrad
+from parity_tests.case import _names, load
+from parity_tests.report.text import markdown
+from parity_tests.runner.selection import ROWS
+from parity_tests.runner.settings import ROOT
+
+
+CASES = load()
+PYTHON = [
+    path
+    for folder in ("jaxgrad", "torch_ref", "parity_tests")
+    for path in sorted((ROOT / folder).rglob("*.py"))
+]
+# The rows of the catalogue that the suite owes: custom gradients and hooks, the autograd API.
+CATALOGUE = [f"P{n}" for n in (*range(155, 169), *range(178, 188))]
+DIFFERENTIATES = {
+    "backward_graph", "depends_on", "from_function", "grad", "hessian", "jacfwd", "jacobian",
+    "jacrev", "jvp", "linearize", "make_jaxpr", "saved_bytes", "value_and_grad",
+    "value_and_retained_grads", "vjp",
+}  # fmt: skip
+PUBLIC = sorted(
+    name
+    for name, value in vars(jaxgrad).items()
+    if not name.startswith("_") and not inspect.ismodule(value)
+)
+
+
+def _imports(path: pathlib.Path) -> set[str]:
+    """The top-level packages, and the dotted modules, that a file imports anywhere."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def _within(imported: set[str], package: str) -> list[str]:
+    return sorted(name for name in imported if name == package or name.startswith(f"{package}."))
+
+
+@pytest.mark.parametrize("row", (*ROWS, *CATALOGUE))
+def test_every_row_has_a_case(row):
+    """Every row of the source documents, and of the catalogue's areas 15 and 17, names a case."""
+    assert any(row in made.source for made in CASES.values()), (
+        f"no case names {row}; write one with source={row!r} in parity_tests/cases/"
+    )
+
+
+@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
+def test_every_case_has_its_reference(made):
+    """Same stem, same name, same inputs in torch_ref."""
+    assert callable(made.reference)
+
+
+def test_every_reference_has_its_case():
+    """A public function of torch_ref without a case is forgotten or should start with `_`."""
+    package = importlib.import_module("torch_ref")
+    for info in pkgutil.iter_modules(package.__path__):
+        if info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"torch_ref.{info.name}")
+        for name, value in vars(module).items():
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and name[0] != "_":
+                assert f"{info.name}/{name}" in CASES, (
+                    f"torch_ref/{info.name}.py::{name} has no twin; write "
+                    f"parity_tests/cases/{info.name}.py::{name}, or call it _{name}"
+                )
+
+
+@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
+def test_a_twin_differentiates_its_own_forward(made):
+    """A twin gets every gradient from JAX: no torch in it, and no gradient written by hand."""
+    path = ROOT / "parity_tests" / "cases" / f"{made.theme}.py"
+
+    assert not _within(_imports(path), "torch")
+    assert not _within(_imports(path), "torch_ref")
+    assert _names(made.fun) & DIFFERENTIATES, (
+        f"{made.id} calls none of {sorted(DIFFERENTIATES)}: where do its gradients come from?"
+    )
+
+
+@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
+def test_a_claim_is_a_sentence(made):
+    """A claim is a sentence for a torch user, an idiom fits into a cell of a table."""
+    assert made.claim[-1] in ".)", f"{made.id}: end the claim with a full stop"
+    for idiom in made.idiom:
+        assert 0 < len(idiom) <= 60, f"{made.id}: {idiom!r} does not fit the table"
+
+
+@pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
+def test_imports_go_one_way(path):
+    """jax._src nowhere, torch not in helpers and twins, no theme from another theme."""
+    imported = _imports(path)
+    place = path.relative_to(ROOT)
+
+    assert not _within(imported, "jax._src")
+    assert "jax._src" not in path.read_text() or place.name == "test_contract.py"
+    if place.parts[0] == "torch_ref":
+        for package in ("jax", "jaxgrad", "parity_tests"):
+            assert not _within(imported, package)
+    if place.parts[0] == "jaxgrad":
+        assert not _within(imported, "parity_tests")
+        assert not _within(imported, "torch_ref")
+        if "parity" not in place.parts:
+            assert not _within(imported, "torch")
+        if not {"nnx", "parity"} & set(place.parts):
+            assert not _within(imported, "flax")
+    if place.parts[0] == "jaxgrad" and len(place.parts) == 2 and place.name != "__init__.py":
+        others = {name.split(".")[1] for name in imported if name.startswith("jaxgrad.")}
+        themes = {name for name in others if not name.startswith("_")} - {"optim", "functional"}
+        assert not themes, (
+            f"{place} imports {themes}; what two themes share goes to `jaxgrad/_*.py`"
+        )
+
+
+IMPORTED = "import sys, {}; print(sorted({{'torch', 'flax', 'rich'}} & set(sys.modules)))"
+
+
+def _after_import(module: str) -> str:
+    command = [sys.executable, "-c", IMPORTED.format(module)]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def test_import_jaxgrad_needs_jax_and_optax_only():
+    """`import jaxgrad` brings in neither torch nor flax."""
+    assert _after_import("jaxgrad").strip() == "[]"
+
+
+def test_that_the_import_test_can_fail():
+    """The same check sees torch where it is imported."""
+    assert "torch" in _after_import("torch_ref._net")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_helper_is_documented(name):
+    """A public helper says what it takes, what torch calls it, and shows it in a doctest."""
+    value = getattr(jaxgrad, name)
+    doc = inspect.getdoc(value) or ""
+    sections = ("Args:", "Torch:") if inspect.isclass(value) else ("Args:", "Returns:", "Torch:")
+
+    assert doctest.DocTestParser().get_examples(doc), f"jaxgrad.{name} has no example that runs"
+    for section in sections:
+        assert section in doc, f"the docstring of jaxgrad.{name} has no line {section!r}"
+
+
+def test_the_surface_is_what_the_design_names():
+    """The names that other people's code relies on."""
+    wanted = (
+        "GradScaler accumulate autocast backward_hook clip_grad_norm clip_grad_value depends_on "
+        "from_function grad hook retain_grad reverse_gradient saved_bytes straight_through "
+        "value_and_grad value_and_retained_grads"
+    ).split()
+
+    assert set(wanted) <= set(PUBLIC)
+
+
+def test_the_table_in_the_readme_is_current():
+    """README's idiom table is what the runner writes (`--markdown README.md`), but for verdicts."""
+
+    def without_verdict(table: str) -> list[list[str]]:
+        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")]
+        return [[cell for place, cell in enumerate(row) if place != 3] for row in rows]
+
+    text = (ROOT / "README.md").read_text()
+    table = text.split("<!-- parity-table:begin -->")[1].split("<!-- parity-table:end -->")[0]
+
+    assert without_verdict(table) == without_verdict(markdown(CASES.values(), ()))

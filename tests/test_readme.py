@@ -1,0 +1,76 @@
+"""What the README shows runs, and prints what the README says it prints."""
+
+import re
+
+import pytest
+
+from jaxgrad.parity import Report
+from parity_tests.case import load
+from parity_tests.pictures.draw_case import picture
+from parity_tests.runner.settings import ROOT
+
+
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+PRINTED = re.findall(r"```python\n([^`]*)```\n\n```text\n([^`]*)```", README)
+NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
+
+
+def test_there_is_a_block():
+    """The README shows `import jaxgrad`."""
+    assert any("import jaxgrad" in block for block in BLOCKS)
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
+def test_a_python_block_runs(block):
+    """A block of Python in the README runs, and its assertions hold."""
+    _run(block)
+
+
+@pytest.mark.parametrize("block, text", PRINTED, ids=range(len(PRINTED)))
+def test_a_block_prints_what_is_said(block, text, capsys):
+    """The text under a block is what it prints, but for the digits and the time it took."""
+    _run(block)
+    printed = re.sub(r"\n+[\d.]+ s: .*\n$", "\n", capsys.readouterr().out)
+
+    assert NUMBER.sub("#", text) == NUMBER.sub("#", printed), f"put into the README:\n{printed}"
+
+
+def test_prove_finds_only_what_is_wrong():
+    """The README's port passes with torch's epsilon."""
+    (block,) = (block for block, _ in PRINTED if "prove(" in block)
+    reports: list[Report] = []
+    _run(block.replace("1e-6", "1e-5"), print=reports.append)
+
+    assert [report.verdict for report in reports] == ["pass"], reports[0]
+
+
+def test_the_kill_table_is_quoted_as_it_is():
+    """The README's figures are those of the table that `make kill-table` wrote."""
+    table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
+    figures = {
+        r"(\d+) bugs, (\d+) leave": r"Of (\d+) porting mistakes planted in 14 pairs, (\d+) of",
+        r"found (\d+) \(.*, with surface and place (\d+)": r"it finds (\d+) and\nnames .* (\d+);",
+        r"assert_close on gradients: (\d+)": r"`assert_close` on the gradients finds (\d+)",
+        r"assert_close on outputs: (\d+)": r"on the outputs (\d+)",
+    }
+    for there, here in figures.items():
+        written, quoted = re.search(there, table), re.search(here, README)
+        assert written and quoted, (there, here)
+        assert written.groups() == quoted.groups()
+
+
+def test_the_picture_is_current():
+    """It is what `--picture` draws now, but for the versions and what depends on their text."""
+    asked = re.search(r"`python -m parity_tests --picture (\S+) -o (\S+)`", README)
+    assert asked, "README.md does not say which command draws its picture"
+    id, path = asked.groups()
+    versions = re.compile(r'\b(torch|JAX) \d.*\n<text x="[\d.]+"|\bjaxgrad-[0-9a-f]{8}\b')
+
+    assert f"]({path})" in README
+    kept, drawn = (ROOT / path).read_text(), picture(load()[id])
+    assert versions.sub("", kept) == versions.sub("", drawn), f"not current: {asked[0]}"
+
+
+def _run(block: str, **names: object) -> None:
+    exec(compile(block, "README.md", "exec"), names)
