@@ -40,7 +40,7 @@ def array(x: Any, name: str = "input") -> jax.Array:
     return jnp.asarray(x)
 
 
-def floats(x: Any, op: str, name: str = "input", *, complex: bool = False) -> jax.Array:
+def require_floating(x: Any, op: str, name: str = "input", *, complex: bool = False) -> jax.Array:
     """An array of what has no kernel for integers, nor for complex numbers unless `complex`.
 
     Raises:
@@ -175,8 +175,8 @@ def in_opmath(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 def exact(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """`in_opmath` where an array is of floats; integers and booleans stay what they are."""
-    floats = any(is_floating(x) for x in args)
-    return in_opmath(fun, *args, **options) if floats else fun(*args, **options)
+    require_floating = any(is_floating(x) for x in args)
+    return in_opmath(fun, *args, **options) if require_floating else fun(*args, **options)
 
 
 def _narrow(y: jax.Array, dtype: Any) -> jax.Array:

@@ -13,7 +13,7 @@ from jaxgrad.functional._core.arguments import Number, is_array, result_type
 KINDS = {"bool": jnp.bool_, "integer": jnp.integer, "complex": jnp.complexfloating}
 
 
-def refuse(op: str, kinds: str, *args: Any) -> None:
+def reject(op: str, kinds: str, *args: Any) -> None:
     """Raise where the result type of arrays is of such a kind.
 
     Args:
@@ -31,17 +31,17 @@ def refuse(op: str, kinds: str, *args: Any) -> None:
         raise NotImplementedError(f"{op} is not implemented for {dtype}; convert to real floats")
 
 
-def refuse_each(op: str, kinds: str, *args: Any) -> None:
+def reject_each(op: str, kinds: str, *args: Any) -> None:
     """`refuse` of each alone: torch does not subtract booleans, also not from floats.
 
     Raises:
         NotImplementedError: One is of such a kind.
     """
     for x in args:
-        refuse(op, kinds, x)
+        reject(op, kinds, x)
 
 
-def one_dtype(op: str, **args: Any) -> None:
+def require_same_dtype(op: str, **args: Any) -> None:
     """Raise where arrays, by name, are not of one dtype; what is no array is left out.
 
     Raises:

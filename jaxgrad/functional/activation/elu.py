@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.functional._core.arguments import floats, in_opmath
+from jaxgrad.functional._core.arguments import in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
 
 
@@ -47,7 +47,7 @@ def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
         1. The gradient of the tail is `alpha * exp(x)` as far as it reaches; `jax.nn.elu`
            differentiates `expm1`, which is 0 from x = -40 on.
     """
-    return in_opmath(_elu, floats(input, "elu"), negative=alpha, scale=1.0, rate=1.0)
+    return in_opmath(_elu, require_floating(input, "elu"), negative=alpha, scale=1.0, rate=1.0)
 
 
 def selu(input: jax.Array) -> jax.Array:
@@ -64,7 +64,9 @@ def selu(input: jax.Array) -> jax.Array:
         1. The tail of the gradient, as `elu`'s.
     """
     negative = _SELU_ALPHA * _SELU_SCALE
-    return in_opmath(_elu, floats(input, "selu"), negative=negative, scale=_SELU_SCALE, rate=1.0)
+    return in_opmath(
+        _elu, require_floating(input, "selu"), negative=negative, scale=_SELU_SCALE, rate=1.0
+    )
 
 
 def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) -> jax.Array:
@@ -93,7 +95,7 @@ def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) 
         raise RuntimeError(f"alpha cannot be 0 for celu, but it is {alpha}")
     rate = 1.0 / alpha
     rounded = 1.0 / float(np.float32(alpha)) if torch_gradient else rate
-    return in_opmath(_celu, floats(input, "celu"), alpha=alpha, rate=rate, slope=rounded)
+    return in_opmath(_celu, require_floating(input, "celu"), alpha=alpha, rate=rate, slope=rounded)
 
 
 def _celu_derivative(t: Any, out: Any, x: Any, alpha: float, rate: float, slope: float) -> Any:

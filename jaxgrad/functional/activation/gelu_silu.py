@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import canonical_dim, floats, in_opmath
+from jaxgrad.functional._core.arguments import canonical_dim, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional.activation.sigmoid import _rounded_tanh, _softplus, sigmoid, tanh
 
@@ -39,7 +39,9 @@ def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
         raise RuntimeError(
             f"approximate argument must be either none or tanh, but it is {approximate!r}"
         )
-    return in_opmath(_gelu if approximate == "none" else _gelu_tanh, floats(input, "gelu"))
+    return in_opmath(
+        _gelu if approximate == "none" else _gelu_tanh, require_floating(input, "gelu")
+    )
 
 
 def _gelu_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -75,7 +77,7 @@ def silu(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.silu`.
     """
-    return in_opmath(_silu, floats(input, "silu", complex=True))
+    return in_opmath(_silu, require_floating(input, "silu", complex=True))
 
 
 def _silu_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -98,7 +100,7 @@ def mish(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.mish`.
     """
-    return in_opmath(_mish, floats(input, "mish"))
+    return in_opmath(_mish, require_floating(input, "mish"))
 
 
 def _mish_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -124,7 +126,7 @@ def hardswish(input: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At NaN the gradient is 1 (`jax.nn.hard_swish`: NaN).
     """
-    return in_opmath(_hardswish, floats(input, "hardswish"))
+    return in_opmath(_hardswish, require_floating(input, "hardswish"))
 
 
 @derivative(
@@ -147,7 +149,7 @@ def glu(input: jax.Array, dim: int = -1) -> jax.Array:
 
     Torch: `torch.nn.functional.glu`.
     """
-    input = floats(input, "glu")
+    input = require_floating(input, "glu")
     if not input.ndim:
         raise RuntimeError("glu does not support scalars because halving size must be even")
     axis = canonical_dim(dim, input.ndim)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, floats, in_opmath, is_floating
+from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, require_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 def relu(input: jax.Array) -> jax.Array:
@@ -28,7 +28,7 @@ def relu(input: jax.Array) -> jax.Array:
         1. At NaN the gradient is 1 (`jax.nn.relu`: 0). At 0 both have 0; `jnp.maximum(x, 0)` and
            `jnp.clip(x, 0)` have 0.5.
     """
-    refuse("relu", "complex", input)
+    reject("relu", "complex", input)
     input = array(input)
     if input.dtype == jnp.bool_:
         raise RuntimeError("Boolean inputs not supported for relu; cast them to a number")
@@ -103,7 +103,7 @@ def leaky_relu(input: jax.Array, negative_slope: float = 0.01) -> jax.Array:
     Differs from jax in:
         1. At 0 the gradient is the slope (`jax.nn.leaky_relu`: 1).
     """
-    return in_opmath(_leaky_relu, floats(input, "leaky_relu"), slope=negative_slope)
+    return in_opmath(_leaky_relu, require_floating(input, "leaky_relu"), slope=negative_slope)
 
 
 @derivative(lambda t, _, x, slope: t * jnp.where(x > 0, 1, slope))
@@ -132,12 +132,12 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
         1. At 0 the gradient by the input is the weight (`where(x >= 0, ...)`: 1).
         2. An infinite input or weight on the side that is not chosen gives 0, not NaN.
     """
-    input, weight = floats(input, "prelu"), array(weight, "weight")
+    input, weight = require_floating(input, "prelu"), array(weight, "weight")
     if weight.ndim > 1:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}"
         )
-    one_dtype("prelu", input=input, weight=weight)
+    require_same_dtype("prelu", input=input, weight=weight)
     if weight.size != 1:
         if not input.ndim:
             raise RuntimeError("prelu: Not allow zero-dim input tensor with several weights.")
@@ -193,7 +193,7 @@ def rrelu(
         return leaky_relu(input, (lower + upper) / 2)
     if key is None:
         raise ValueError("rrelu draws its slopes when training; pass key=jax.random.key(...)")
-    input = floats(input, "rrelu")
+    input = require_floating(input, "rrelu")
     slopes = jax.random.uniform(key, input.shape, jnp.float32, lower, upper).astype(input.dtype)
     return in_opmath(_prelu, input, jax.lax.stop_gradient(slopes))
 
@@ -208,7 +208,7 @@ def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
 
     Torch: `torch.nn.functional.threshold`.
     """
-    refuse("threshold", "bool complex", input)
+    reject("threshold", "bool complex", input)
     return _threshold(array(input), bound=threshold, value=value)
 
 

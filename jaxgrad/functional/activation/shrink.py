@@ -11,9 +11,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, floats, in_opmath
+from jaxgrad.functional._core.arguments import array, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.activation.sigmoid import tanh
 
 
@@ -30,7 +30,7 @@ def tanhshrink(input: jax.Array) -> jax.Array:
     Differs from jax in:
         1. The gradient is `1 - (1 - tanh(x)^2)`, 0 for tiny inputs (`x - jnp.tanh(x)`: -x).
     """
-    refuse("tanhshrink", "bool", input)
+    reject("tanhshrink", "bool", input)
     input = array(input)
     return input - tanh(input)
 
@@ -45,7 +45,7 @@ def hardshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
 
     Torch: `torch.nn.functional.hardshrink`.
     """
-    return _hardshrink(floats(input, "hardshrink"), lambd=lambd)
+    return _hardshrink(require_floating(input, "hardshrink"), lambd=lambd)
 
 
 def _shrink_derivative(t: Any, _: Any, x: Any, lambd: float) -> Any:
@@ -74,7 +74,7 @@ def softshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
         raise RuntimeError(
             f"lambda must be greater or equal to 0, but found to be {lambd}; make it positive"
         )
-    return in_opmath(_softshrink, floats(input, "softshrink"), lambd=lambd)
+    return in_opmath(_softshrink, require_floating(input, "softshrink"), lambd=lambd)
 
 
 @derivative(_shrink_derivative)

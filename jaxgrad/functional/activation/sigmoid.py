@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.functional._core.arguments import array, floating, floats, in_opmath
+from jaxgrad.functional._core.arguments import array, floating, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> jax.Array:
@@ -26,7 +26,7 @@ def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> ja
     Differs from jax in:
         1. Where `beta * x > threshold` the gradient is 1 (`jax.nn.softplus`: 1 - exp(-x)).
     """
-    return in_opmath(_softplus, floats(input, "softplus"), beta=beta, threshold=threshold)
+    return in_opmath(_softplus, require_floating(input, "softplus"), beta=beta, threshold=threshold)
 
 
 def _softplus_derivative(t: Any, _: Any, x: Any, beta: float, threshold: float) -> Any:
@@ -50,7 +50,7 @@ def softsign(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.softsign`.
     """
-    refuse("softsign", "bool", input)
+    reject("softsign", "bool", input)
     from jaxgrad.functional.pointwise.sign import abs
 
     input = array(input)
@@ -75,7 +75,7 @@ def hardsigmoid(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
     Differs from jax in:
         1. At -3, 3 and NaN the gradient is 0.
     """
-    return in_opmath(_hardsigmoid, floats(input, "hardsigmoid"), rounded=torch_gradient)
+    return in_opmath(_hardsigmoid, require_floating(input, "hardsigmoid"), rounded=torch_gradient)
 
 
 def _hardsigmoid_derivative(t: Any, _: Any, x: Any, rounded: bool) -> Any:
@@ -99,11 +99,11 @@ def logsigmoid(input: jax.Array) -> jax.Array:
 
     Torch: `torch.nn.functional.logsigmoid`.
     """
-    return in_opmath(_logsigmoid, floats(input, "logsigmoid"))
+    return in_opmath(logsigmoid_kernel, require_floating(input, "logsigmoid"))
 
 
 @derivative(lambda t, _, x: t * _sigmoid(-x))
-def _logsigmoid(x: jax.Array) -> jax.Array:
+def logsigmoid_kernel(x: jax.Array) -> jax.Array:
     return jnp.minimum(x, 0) - jnp.log1p(jnp.exp(-jnp.abs(x)))
 
 

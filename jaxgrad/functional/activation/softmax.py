@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim, in_opmath, result_type
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse_each
+from jaxgrad.functional._core.dtypes import reject_each
 from jaxgrad.functional.pointwise.exponents import neg
 
 
@@ -89,7 +89,7 @@ def log_softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) 
     """
     input = _cast("log_softmax", input, dtype)
     axis = _implicit_dim("log_softmax", dim, input.ndim)
-    return in_opmath(_log_softmax, input, axis=axis)
+    return in_opmath(log_softmax_kernel, input, axis=axis)
 
 
 def _log_softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
@@ -97,7 +97,7 @@ def _log_softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
 
 
 @derivative(_log_softmax_derivative)
-def _log_softmax(x: jax.Array, *, axis: int) -> jax.Array:
+def log_softmax_kernel(x: jax.Array, *, axis: int) -> jax.Array:
     if not x.size:
         return x
     axes = axis if x.ndim else None
@@ -148,7 +148,7 @@ def gumbel_softmax(
 
     Torch: `torch.nn.functional.gumbel_softmax`.
     """
-    refuse_each("gumbel_softmax", "bool", logits, noise)
+    reject_each("gumbel_softmax", "bool", logits, noise)
     del eps
     logits = array(logits, "logits")
     if (key is None) == (noise is None):

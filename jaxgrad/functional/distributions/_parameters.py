@@ -13,7 +13,7 @@ from jaxgrad.functional._core.arguments import array, floating, is_complex, prom
 Array = jax.Array
 
 
-def _floats(*args: Any, elementwise: bool = True) -> list[Array]:
+def distribution_parameters(*args: Any, elementwise: bool = True) -> list[Array]:
     """Arguments in the precision of their result type; what is real stays so beside complex."""
     found = (together if elementwise else promoted)(*args)
     if is_complex(found[0]):
@@ -37,7 +37,7 @@ def _expanded(*params: Array) -> list[Array]:
 
 def _given(value: Any, *params: Any) -> list[Array]:
     """A value in the result type of all, and the parameters in one shape."""
-    x, *floats = _floats(array(value, "value"), *params)
+    x, *floats = distribution_parameters(array(value, "value"), *params)
     return [x, *_expanded(*floats)]
 
 

@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
-from jaxgrad.functional.distributions._parameters import _floats
+from jaxgrad.functional._core.dtypes import reject, reject_each
+from jaxgrad.functional.distributions._parameters import distribution_parameters
 from jaxgrad.functional.distributions.real_line import Value
 from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.trigonometric import cos
@@ -33,9 +33,9 @@ def von_mises_log_prob(value: jax.Array, loc: Value, concentration: Value) -> ja
 
     Torch: `torch.distributions.VonMises`.
     """
-    refuse_each("von_mises_log_prob", "bool", value, loc, concentration)
-    refuse("von_mises_log_prob", "complex", concentration)
-    x, loc, k = _floats(array(value, "value"), loc, concentration)
+    reject_each("von_mises_log_prob", "bool", value, loc, concentration)
+    reject("von_mises_log_prob", "complex", concentration)
+    x, loc, k = distribution_parameters(array(value, "value"), loc, concentration)
     return k * cos(x - loc) - math.log(2 * math.pi) - _log_i0(k)
 
 

@@ -10,10 +10,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, floating, floats
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional._core.arguments import array, floating, require_floating
+from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid import logsigmoid, sigmoid
-from jaxgrad.functional.distributions._parameters import _expanded, _floats, _given, _one
+from jaxgrad.functional.distributions._parameters import (
+    _expanded,
+    _given,
+    _one,
+    distribution_parameters,
+)
 from jaxgrad.functional.loss.binary import binary_cross_entropy_with_logits
 from jaxgrad.functional.pointwise.clamp import clamp
 from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
@@ -37,8 +42,8 @@ def poisson_log_prob(value: Array, rate: Value) -> Array:
 
     Torch: `torch.distributions.Poisson`.
     """
-    refuse("poisson_log_prob", "bool", rate)
-    x, rate = _expanded(*_floats(array(value, "value"), rate))
+    reject("poisson_log_prob", "bool", rate)
+    x, rate = _expanded(*distribution_parameters(array(value, "value"), rate))
     return xlogy(x, rate) - rate - lgamma(x + 1)
 
 
@@ -62,9 +67,11 @@ def bernoulli_log_prob(
 
     Torch: `torch.distributions.Bernoulli`.
     """
-    refuse("bernoulli_log_prob", "bool integer", logits)
+    reject("bernoulli_log_prob", "bool integer", logits)
     logits = _logits("bernoulli_log_prob", probs, logits)
-    x, logits = _expanded(*_floats(floats(value, "bernoulli_log_prob", "value"), logits))
+    x, logits = _expanded(
+        *distribution_parameters(require_floating(value, "bernoulli_log_prob", "value"), logits)
+    )
     return -binary_cross_entropy_with_logits(logits, x, reduction="none")
 
 
@@ -88,10 +95,10 @@ def geometric_log_prob(
 
     Torch: `torch.distributions.Geometric`.
     """
-    refuse("geometric_log_prob", "bool", probs)
+    reject("geometric_log_prob", "bool", probs)
     _one("geometric_log_prob", probs, logits)
     probs = sigmoid(floating(jnp.asarray(logits))) if probs is None else probs
-    x, p = _floats(array(value, "value"), probs)
+    x, p = distribution_parameters(array(value, "value"), probs)
     failing = jnp.where((p == 1) & (x == 0), 0, p)
     return x * log1p(-failing) + log(p)
 
@@ -120,7 +127,7 @@ def binomial_log_prob(
 
     Torch: `torch.distributions.Binomial`.
     """
-    refuse_each("binomial_log_prob", "bool", value, logits)
+    reject_each("binomial_log_prob", "bool", value, logits)
     logits = _logits("binomial_log_prob", probs, logits)
     x, n, logits = _given(value, total_count, logits)
     positive = (clamp(logits, min=0) + logits - clamp(logits, max=0)) / 2
@@ -152,7 +159,7 @@ def negative_binomial_log_prob(
 
     Torch: `torch.distributions.NegativeBinomial`.
     """
-    refuse("negative_binomial_log_prob", "bool integer", logits)
+    reject("negative_binomial_log_prob", "bool integer", logits)
     logits = _logits("negative_binomial_log_prob", probs, logits)
     x, n, logits = _given(value, total_count, logits)
     power = n * logsigmoid(-logits) + x * logsigmoid(logits)
@@ -207,9 +214,9 @@ def multinomial_log_prob(
 
     Torch: `torch.distributions.Multinomial`.
     """
-    refuse("multinomial_log_prob", "complex", logits)
+    reject("multinomial_log_prob", "complex", logits)
     known = _log_classes("multinomial_log_prob", probs, logits)
-    x, known = _floats(array(value, "value"), known)
+    x, known = distribution_parameters(array(value, "value"), known)
     known = jnp.where((x == 0) & (known == -jnp.inf), 0, known)
     counts = lgamma(jnp.sum(x, -1) + 1) - jnp.sum(lgamma(x + 1), -1)
     return counts + jnp.sum(known * x, -1)
@@ -224,7 +231,7 @@ def _logits(name: str, probs: Any, logits: Any) -> Array:
     _one(name, probs, logits)
     if probs is None:
         return jnp.asarray(logits)
-    refuse(name, "bool integer", probs)
+    reject(name, "bool integer", probs)
     return _binary_logits(floating(jnp.asarray(probs)))
 
 
@@ -236,8 +243,8 @@ def _binary_logits(probs: Array) -> Array:
 def _log_classes(name: str, probs: Any, logits: Any) -> Array:
     _one(name, probs, logits)
     if probs is None:
-        refuse(name, "bool", logits)
-        (logits,) = _floats(array(logits, "logits"))
+        reject(name, "bool", logits)
+        (logits,) = distribution_parameters(array(logits, "logits"))
         return logits - logsumexp(logits, -1, keepdim=True)
     return log(_clamped(_normalized(floating(array(probs, "probs")))))
 

@@ -9,8 +9,13 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
-from jaxgrad.functional.distributions._parameters import _expanded, _floats, _given, _in_dtype_of
+from jaxgrad.functional._core.dtypes import reject, reject_each
+from jaxgrad.functional.distributions._parameters import (
+    _expanded,
+    _given,
+    _in_dtype_of,
+    distribution_parameters,
+)
 from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.gamma import lgamma
 from jaxgrad.functional.pointwise.two_argument import xlogy
@@ -30,8 +35,8 @@ def exponential_log_prob(value: Array, rate: Value) -> Array:
 
     Torch: `torch.distributions.Exponential`.
     """
-    refuse("exponential_log_prob", "bool", value, rate)
-    x, rate = _floats(array(value, "value"), rate)
+    reject("exponential_log_prob", "bool", value, rate)
+    x, rate = distribution_parameters(array(value, "value"), rate)
     return log(rate) - rate * x
 
 
@@ -45,7 +50,7 @@ def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
 
     Torch: `torch.distributions.Gamma`.
     """
-    refuse_each("gamma_log_prob", "bool", concentration, rate)
+    reject_each("gamma_log_prob", "bool", concentration, rate)
     x = _in_dtype_of(value, concentration, rate)
     x, a, rate = _given(x, concentration, rate)
     return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
@@ -61,8 +66,8 @@ def beta_log_prob(value: Array, concentration1: Value, concentration0: Value) ->
 
     Torch: `torch.distributions.Beta`.
     """
-    refuse("beta_log_prob", "bool", value)
-    x, a, b = _floats(array(value, "value"), concentration1, concentration0)
+    reject("beta_log_prob", "bool", value)
+    x, a, b = distribution_parameters(array(value, "value"), concentration1, concentration0)
     return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack(_expanded(a, b), -1))
 
 
@@ -80,6 +85,6 @@ def dirichlet_log_prob(value: Array, concentration: Array) -> Array:
 
     Torch: `torch.distributions.Dirichlet`.
     """
-    refuse("dirichlet_log_prob", "bool", concentration)
-    x, a = _floats(array(value, "value"), array(concentration, "concentration"))
+    reject("dirichlet_log_prob", "bool", concentration)
+    x, a = distribution_parameters(array(value, "value"), array(concentration, "concentration"))
     return jnp.sum(xlogy(a - 1, x), -1) + lgamma(jnp.sum(a, -1)) - jnp.sum(lgamma(a), -1)

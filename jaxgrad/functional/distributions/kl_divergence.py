@@ -5,9 +5,9 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid import softplus
-from jaxgrad.functional.distributions._parameters import _floats
+from jaxgrad.functional.distributions._parameters import distribution_parameters
 from jaxgrad.functional.distributions.discrete import _binary_logits, _clamped, _normalized
 from jaxgrad.functional.distributions.real_line import _half_log_det, _mahalanobis
 from jaxgrad.functional.linalg.solve import solve_triangular
@@ -33,8 +33,8 @@ def normal_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("normal_kl_divergence", "bool", p_loc, q_loc)
-    p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
+    reject_each("normal_kl_divergence", "bool", p_loc, q_loc)
+    p_loc, p_scale, q_loc, q_scale = distribution_parameters(p_loc, p_scale, q_loc, q_scale)
     ratio = pow(p_scale / q_scale, 2)
     return 0.5 * (ratio + pow((p_loc - q_loc) / q_scale, 2) - 1 - log(ratio))
 
@@ -49,8 +49,8 @@ def laplace_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: V
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("laplace_kl_divergence", "bool", p_loc, q_loc)
-    p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
+    reject_each("laplace_kl_divergence", "bool", p_loc, q_loc)
+    p_loc, p_scale, q_loc, q_scale = distribution_parameters(p_loc, p_scale, q_loc, q_scale)
     ratio, apart = p_scale / q_scale, abs(p_loc - q_loc)
     return -log(ratio) + apart / q_scale + ratio * exp(-apart / p_scale) - 1
 
@@ -65,9 +65,9 @@ def gumbel_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("gumbel_kl_divergence", "bool integer", p_loc, q_loc)
-    refuse_each("gumbel_kl_divergence", "bool", p_scale, q_scale)
-    p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
+    reject_each("gumbel_kl_divergence", "bool integer", p_loc, q_loc)
+    reject_each("gumbel_kl_divergence", "bool", p_scale, q_scale)
+    p_loc, p_scale, q_loc, q_scale = distribution_parameters(p_loc, p_scale, q_loc, q_scale)
     ratio, ours, theirs = p_scale / q_scale, p_loc / q_scale, q_loc / q_scale
     moved = exp(theirs + lgamma(1 + ratio) - ours)
     return -log(ratio) - theirs + ours + ratio * _EULER + moved - (1 + _EULER)
@@ -83,8 +83,8 @@ def cauchy_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("cauchy_kl_divergence", "bool", p_loc, q_loc)
-    p_loc, p_scale, q_loc, q_scale = _floats(p_loc, p_scale, q_loc, q_scale)
+    reject_each("cauchy_kl_divergence", "bool", p_loc, q_loc)
+    p_loc, p_scale, q_loc, q_scale = distribution_parameters(p_loc, p_scale, q_loc, q_scale)
     both = pow(p_scale + q_scale, 2) + pow(p_loc - q_loc, 2)
     return log(both) - log(4 * p_scale * q_scale)
 
@@ -99,7 +99,7 @@ def exponential_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_rate, q_rate = _floats(p_rate, q_rate)
+    p_rate, q_rate = distribution_parameters(p_rate, q_rate)
     ratio = q_rate / p_rate
     return -log(ratio) + ratio - 1
 
@@ -114,8 +114,8 @@ def poisson_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("poisson_kl_divergence", "bool", p_rate, q_rate)
-    p_rate, q_rate = _floats(p_rate, q_rate)
+    reject_each("poisson_kl_divergence", "bool", p_rate, q_rate)
+    p_rate, q_rate = distribution_parameters(p_rate, q_rate)
     return p_rate * (log(p_rate) - log(q_rate)) - (p_rate - q_rate)
 
 
@@ -134,8 +134,8 @@ def gamma_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("gamma_kl_divergence", "bool", p_concentration, p_rate, q_concentration, q_rate)
-    p_concentration, p_rate, q_concentration, q_rate = _floats(
+    reject_each("gamma_kl_divergence", "bool", p_concentration, p_rate, q_concentration, q_rate)
+    p_concentration, p_rate, q_concentration, q_rate = distribution_parameters(
         p_concentration, p_rate, q_concentration, q_rate
     )
     a, b = p_concentration, q_concentration
@@ -159,8 +159,8 @@ def beta_kl_divergence(
     Torch: `torch.distributions.kl_divergence`.
     """
     given = (p_concentration1, p_concentration0, q_concentration1, q_concentration0)
-    refuse("beta_kl_divergence", "bool", *given)
-    a, b, c, d = _floats(*given)
+    reject("beta_kl_divergence", "bool", *given)
+    a, b, c, d = distribution_parameters(*given)
     found = lgamma(c) + lgamma(d) + lgamma(a + b) - (lgamma(a) + lgamma(b) + lgamma(c + d))
     found = found + (a - c) * digamma(a) + (b - d) * digamma(b)
     return found + ((c + d) - (a + b)) * digamma(a + b)
@@ -180,8 +180,8 @@ def dirichlet_kl_divergence(p_concentration: Array, q_concentration: Array) -> A
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("dirichlet_kl_divergence", "bool", p_concentration, q_concentration)
-    p_concentration, q_concentration = _floats(p_concentration, q_concentration)
+    reject_each("dirichlet_kl_divergence", "bool", p_concentration, q_concentration)
+    p_concentration, q_concentration = distribution_parameters(p_concentration, q_concentration)
     a, b = p_concentration, q_concentration
     ours, theirs = jnp.sum(a, -1), jnp.sum(b, -1)
     found = lgamma(ours) - lgamma(theirs) - jnp.sum(lgamma(a) - lgamma(b), -1)
@@ -198,9 +198,9 @@ def uniform_kl_divergence(p_low: Value, p_high: Value, q_low: Value, q_high: Val
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("uniform_kl_divergence", "bool", p_low, p_high, q_low, q_high)
-    refuse("uniform_kl_divergence", "complex", p_low, p_high, q_low, q_high)
-    p_low, p_high, q_low, q_high = _floats(p_low, p_high, q_low, q_high)
+    reject_each("uniform_kl_divergence", "bool", p_low, p_high, q_low, q_high)
+    reject("uniform_kl_divergence", "complex", p_low, p_high, q_low, q_high)
+    p_low, p_high, q_low, q_high = distribution_parameters(p_low, p_high, q_low, q_high)
     found = log((q_high - q_low) / (p_high - p_low))
     return jnp.where((q_low > p_low) | (q_high < p_high), jnp.inf, found)
 
@@ -215,8 +215,8 @@ def bernoulli_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("bernoulli_kl_divergence", "bool integer", p_probs, q_probs)
-    p_probs, q_probs = _floats(p_probs, q_probs)
+    reject_each("bernoulli_kl_divergence", "bool integer", p_probs, q_probs)
+    p_probs, q_probs = distribution_parameters(p_probs, q_probs)
     ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
     one = p_probs * (softplus(-theirs) - softplus(-ours))
     one = jnp.where(p_probs == 0, 0, jnp.where(q_probs == 0, jnp.inf, one))
@@ -234,8 +234,8 @@ def geometric_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("geometric_kl_divergence", "bool integer", p_probs, q_probs)
-    p_probs, q_probs = _floats(p_probs, q_probs)
+    reject_each("geometric_kl_divergence", "bool integer", p_probs, q_probs)
+    p_probs, q_probs = distribution_parameters(p_probs, q_probs)
     ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
     entropy = binary_cross_entropy_with_logits(ours, p_probs, reduction="none") / p_probs
     return -entropy - log1p(-q_probs) / p_probs - theirs
@@ -255,7 +255,7 @@ def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    p_probs, q_probs = _floats(p_probs, q_probs)
+    p_probs, q_probs = distribution_parameters(p_probs, q_probs)
     p, q = _normalized(p_probs), _normalized(q_probs)
     each = p * (log(_clamped(p)) - log(_clamped(q)))
     return jnp.sum(jnp.where(p == 0, 0, jnp.where(q == 0, jnp.inf, each)), -1)
@@ -283,9 +283,9 @@ def multivariate_normal_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    refuse_each("multivariate_normal_kl_divergence", "bool", p_loc, q_loc)
-    refuse("multivariate_normal_kl_divergence", "bool integer", q_scale_tril)
-    p_loc, p_scale_tril, q_loc, q_scale_tril = _floats(
+    reject_each("multivariate_normal_kl_divergence", "bool", p_loc, q_loc)
+    reject("multivariate_normal_kl_divergence", "bool integer", q_scale_tril)
+    p_loc, p_scale_tril, q_loc, q_scale_tril = distribution_parameters(
         p_loc, p_scale_tril, q_loc, q_scale_tril, elementwise=False
     )
     apart = _half_log_det(q_scale_tril) - _half_log_det(p_scale_tril)

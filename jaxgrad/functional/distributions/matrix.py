@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, is_array
-from jaxgrad.functional._core.dtypes import one_dtype, refuse, refuse_each
-from jaxgrad.functional.distributions._parameters import _floats
+from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
+from jaxgrad.functional.distributions._parameters import distribution_parameters
 from jaxgrad.functional.distributions.real_line import Value, _factor, _half_log_det, _mahalanobis
 from jaxgrad.functional.linalg.cholesky import cholesky, cholesky_solve
 from jaxgrad.functional.linalg.det import slogdet
@@ -40,15 +40,15 @@ def low_rank_multivariate_normal_log_prob(
 
     Torch: `torch.distributions.LowRankMultivariateNormal`.
     """
-    refuse_each("low_rank_multivariate_normal_log_prob", "bool", value, loc)
+    reject_each("low_rank_multivariate_normal_log_prob", "bool", value, loc)
     ratio = array(cov_factor, "cov_factor") / array(cov_diag, "cov_diag")[..., None]
-    one_dtype("low_rank_multivariate_normal_log_prob", cov_factor=cov_factor, ratio=ratio)
-    x, loc, W, d = _floats(
+    require_same_dtype("low_rank_multivariate_normal_log_prob", cov_factor=cov_factor, ratio=ratio)
+    x, loc, W, d = distribution_parameters(
         array(value, "value"), array(loc, "loc"), array(cov_factor, "cov_factor"),
         array(cov_diag, "cov_diag"), elementwise=False,
     )  # fmt: skip
     x, scaled = x - loc, jnp.swapaxes(W, -1, -2) / d[..., None, :]
-    one_dtype("low_rank_multivariate_normal_log_prob", cov_factor=W, difference=x)
+    require_same_dtype("low_rank_multivariate_normal_log_prob", cov_factor=W, difference=x)
     factor = cholesky(scaled @ W + jnp.eye(W.shape[-1], dtype=W.dtype))
     distance = jnp.sum(pow(x, 2) / d, -1)
     distance = distance - _mahalanobis(factor, jnp.matmul(scaled, x[..., None])[..., 0])
@@ -84,11 +84,11 @@ def wishart_log_prob(
 
     Torch: `torch.distributions.Wishart`.
     """
-    refuse("wishart_log_prob", "bool", df)
+    reject("wishart_log_prob", "bool", df)
     factor = _factor("wishart_log_prob", covariance_matrix, scale_tril)
-    one_dtype("wishart_log_prob", value=value, factor=factor)
-    refuse("wishart_log_prob", "integer", value)
-    x, df, factor = _floats(array(value, "value"), df, factor, elementwise=False)
+    require_same_dtype("wishart_log_prob", value=value, factor=factor)
+    reject("wishart_log_prob", "integer", value)
+    x, df, factor = distribution_parameters(array(value, "value"), df, factor, elementwise=False)
     n = factor.shape[-1]
     solved = cholesky_solve(x, factor, torch_gradient=torch_gradient)
     return (
@@ -113,10 +113,10 @@ def lkj_cholesky_log_prob(value: Array, concentration: Value = 1.0) -> Array:
 
     Torch: `torch.distributions.LKJCholesky`.
     """
-    refuse("lkj_cholesky_log_prob", "bool", concentration)
+    reject("lkj_cholesky_log_prob", "bool", concentration)
     # torch adds a dim to the concentration: it takes part in the dtype of the result.
     column = jnp.asarray(concentration)[..., None] if is_array(concentration) else concentration
-    x, a = _floats(array(value, "value"), column, elementwise=False)
+    x, a = distribution_parameters(array(value, "value"), column, elementwise=False)
     a = jnp.atleast_1d(a)
     n = x.shape[-1]
     diagonal = jnp.diagonal(x, axis1=-2, axis2=-1)[..., 1:]

@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
-from jaxgrad.functional.distributions._parameters import _floats, _given
+from jaxgrad.functional._core.dtypes import reject, reject_each
+from jaxgrad.functional.distributions._parameters import _given, distribution_parameters
 from jaxgrad.functional.distributions.gamma_beta import exponential_log_prob, gamma_log_prob
 from jaxgrad.functional.distributions.real_line import Value
 from jaxgrad.functional.pointwise.exp_log import log, log1p
@@ -33,8 +33,8 @@ def weibull_log_prob(value: Array, scale: Value, concentration: Value) -> Array:
 
     Torch: `torch.distributions.Weibull`.
     """
-    refuse_each("weibull_log_prob", "bool", value, scale)
-    x, scale, a = _floats(array(value, "value"), scale, concentration)
+    reject_each("weibull_log_prob", "bool", value, scale)
+    x, scale, a = distribution_parameters(array(value, "value"), scale, concentration)
     x, steps = x / scale, log(abs(scale))
     x, step = unpowered(x, 1 / a)
     return exponential_log_prob(x, 1.0) - steps - step
@@ -50,7 +50,7 @@ def pareto_log_prob(value: Array, scale: Value, alpha: Value) -> Array:
 
     Torch: `torch.distributions.Pareto`.
     """
-    refuse_each("pareto_log_prob", "bool", value, scale)
+    reject_each("pareto_log_prob", "bool", value, scale)
     x, scale, alpha = _given(value, scale, alpha)
     y = log(x / scale)
     return exponential_log_prob(y, alpha) - log(abs(scale)) - y
@@ -68,9 +68,9 @@ def generalized_pareto_log_prob(
 
     Torch: `torch.distributions.GeneralizedPareto`, of the default dtype alone.
     """
-    refuse_each("generalized_pareto_log_prob", "bool", value, loc)
-    refuse("generalized_pareto_log_prob", "bool integer complex", concentration)
-    x, loc, scale, c = _floats(array(value, "value"), loc, scale, concentration)
+    reject_each("generalized_pareto_log_prob", "bool", value, loc)
+    reject("generalized_pareto_log_prob", "bool integer complex", concentration)
+    x, loc, scale, c = distribution_parameters(array(value, "value"), loc, scale, concentration)
     x = (x - loc) / scale
     zero = jnp.isclose(c, 0.0)
     safe = jnp.where(zero, 1, c)
@@ -88,8 +88,8 @@ def inverse_gamma_log_prob(value: Array, concentration: Value, rate: Value) -> A
 
     Torch: `torch.distributions.InverseGamma`.
     """
-    refuse_each("inverse_gamma_log_prob", "bool", concentration, rate)
-    x, a, rate = _floats(array(value, "value"), concentration, rate)
+    reject_each("inverse_gamma_log_prob", "bool", concentration, rate)
+    x, a, rate = distribution_parameters(array(value, "value"), concentration, rate)
     x, step = unpowered(x, jnp.full((), -1, x.dtype))
     return gamma_log_prob(x, a, rate) - step
 
@@ -104,7 +104,7 @@ def chi2_log_prob(value: Array, df: Value) -> Array:
 
     Torch: `torch.distributions.Chi2`.
     """
-    (df,) = _floats(df)
+    (df,) = distribution_parameters(df)
     return gamma_log_prob(value, 0.5 * df, 0.5)
 
 
@@ -118,7 +118,7 @@ def fisher_snedecor_log_prob(value: Array, df1: Value, df2: Value) -> Array:
 
     Torch: `torch.distributions.FisherSnedecor`.
     """
-    x, df1, df2 = _floats(array(value, "value"), df1, df2)
+    x, df1, df2 = distribution_parameters(array(value, "value"), df1, df2)
     one, two, ratio = df1 * 0.5, df2 * 0.5, df1 / df2
     constant = lgamma(one + two) - lgamma(one) - lgamma(two)
     return constant + one * log(ratio) + (one - 1) * log(x) - (one + two) * log1p(ratio * x)

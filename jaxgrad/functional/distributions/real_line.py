@@ -13,8 +13,13 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
-from jaxgrad.functional.distributions._parameters import _floats, _given, _in_dtype_of, _one
+from jaxgrad.functional._core.dtypes import reject, reject_each
+from jaxgrad.functional.distributions._parameters import (
+    _given,
+    _in_dtype_of,
+    _one,
+    distribution_parameters,
+)
 from jaxgrad.functional.linalg.cholesky import cholesky
 from jaxgrad.functional.linalg.solve import solve_triangular
 from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
@@ -37,7 +42,7 @@ def normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Normal`.
     """
-    refuse_each("normal_log_prob", "bool", value, loc)
+    reject_each("normal_log_prob", "bool", value, loc)
     x, loc, scale = _given(value, loc, scale)
     return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
 
@@ -52,8 +57,8 @@ def log_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.LogNormal`.
     """
-    refuse("log_normal_log_prob", "bool", loc)
-    x, loc, scale = _floats(array(value, "value"), loc, scale)
+    reject("log_normal_log_prob", "bool", loc)
+    x, loc, scale = distribution_parameters(array(value, "value"), loc, scale)
     x = log(x)
     return normal_log_prob(x, loc, scale) - x
 
@@ -68,7 +73,7 @@ def laplace_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Laplace`.
     """
-    refuse_each("laplace_log_prob", "bool", value, loc)
+    reject_each("laplace_log_prob", "bool", value, loc)
     x, loc, scale = _given(value, loc, scale)
     return -log(2 * scale) - abs(x - loc) / scale
 
@@ -83,7 +88,7 @@ def cauchy_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Cauchy`.
     """
-    refuse_each("cauchy_log_prob", "bool", value, loc)
+    reject_each("cauchy_log_prob", "bool", value, loc)
     x, loc, scale = _given(value, loc, scale)
     return -math.log(math.pi) - log(scale) - log1p(pow((x - loc) / scale, 2))
 
@@ -98,7 +103,7 @@ def student_t_log_prob(value: Array, df: Value, loc: Value = 0.0, scale: Value =
 
     Torch: `torch.distributions.StudentT`.
     """
-    refuse_each("student_t_log_prob", "bool", value, loc)
+    reject_each("student_t_log_prob", "bool", value, loc)
     x, df, loc, scale = _given(value, df, loc, scale)
     y = (x - loc) / scale
     constant = log(scale) + 0.5 * log(df) + 0.5 * math.log(math.pi)
@@ -116,8 +121,8 @@ def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.Gumbel`.
     """
-    refuse_each("gumbel_log_prob", "bool", value, scale)
-    refuse("gumbel_log_prob", "bool integer", loc)
+    reject_each("gumbel_log_prob", "bool", value, scale)
+    reject("gumbel_log_prob", "bool integer", loc)
     x, loc, scale = _given(value, loc, scale)
     y = (loc - x) / scale
     return (y - exp(y)) - log(scale)
@@ -133,9 +138,9 @@ def half_normal_log_prob(value: Array, scale: Value) -> Array:
 
     Torch: `torch.distributions.HalfNormal`.
     """
-    refuse_each("half_normal_log_prob", "bool", value, scale)
-    refuse("half_normal_log_prob", "complex", value)
-    x, scale = _floats(array(value, "value"), scale)
+    reject_each("half_normal_log_prob", "bool", value, scale)
+    reject("half_normal_log_prob", "complex", value)
+    x, scale = distribution_parameters(array(value, "value"), scale)
     return jnp.where(x >= 0, normal_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
 
 
@@ -149,9 +154,9 @@ def half_cauchy_log_prob(value: Array, scale: Value) -> Array:
 
     Torch: `torch.distributions.HalfCauchy`.
     """
-    refuse("half_cauchy_log_prob", "bool", scale)
-    refuse("half_cauchy_log_prob", "complex", scale)
-    x, scale = _floats(_in_dtype_of(value, scale), scale)
+    reject("half_cauchy_log_prob", "bool", scale)
+    reject("half_cauchy_log_prob", "complex", scale)
+    x, scale = distribution_parameters(_in_dtype_of(value, scale), scale)
     return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
 
 
@@ -165,9 +170,9 @@ def uniform_log_prob(value: Array, low: Value, high: Value) -> Array:
 
     Torch: `torch.distributions.Uniform`.
     """
-    refuse_each("uniform_log_prob", "bool", low, high)
-    refuse("uniform_log_prob", "complex", value, low, high)
-    x, low, high = _floats(array(value, "value"), low, high)
+    reject_each("uniform_log_prob", "bool", low, high)
+    reject("uniform_log_prob", "complex", value, low, high)
+    x, low, high = distribution_parameters(array(value, "value"), low, high)
     return jnp.where((low <= x) & (high > x), 0, -jnp.inf) - log(high - low)
 
 
@@ -195,10 +200,12 @@ def multivariate_normal_log_prob(
 
     Torch: `torch.distributions.MultivariateNormal`.
     """
-    refuse_each("multivariate_normal_log_prob", "bool", value, loc)
+    reject_each("multivariate_normal_log_prob", "bool", value, loc)
     factor = _factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
-    refuse("multivariate_normal_log_prob", "bool integer", factor)
-    x, loc, factor = _floats(array(value, "value"), array(loc, "loc"), factor, elementwise=False)
+    reject("multivariate_normal_log_prob", "bool integer", factor)
+    x, loc, factor = distribution_parameters(
+        array(value, "value"), array(loc, "loc"), factor, elementwise=False
+    )
     distance = _mahalanobis(factor, x - loc)
     return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - _half_log_det(factor)
 

@@ -7,11 +7,11 @@ import math
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, floating, floats, in_opmath
+from jaxgrad.functional._core.arguments import array, floating, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.activation.sigmoid import logsigmoid, sigmoid, softplus
-from jaxgrad.functional.distributions._parameters import _expanded, _floats
+from jaxgrad.functional.distributions._parameters import _expanded, distribution_parameters
 from jaxgrad.functional.distributions.discrete import (
     _clamped,
     _log_classes,
@@ -42,8 +42,8 @@ def kumaraswamy_log_prob(value: Array, concentration1: Value, concentration0: Va
 
     Torch: `torch.distributions.Kumaraswamy`.
     """
-    refuse("kumaraswamy_log_prob", "bool", concentration0)
-    x, a, b = _floats(array(value, "value"), concentration1, concentration0)
+    reject("kumaraswamy_log_prob", "bool", concentration0)
+    x, a, b = distribution_parameters(array(value, "value"), concentration1, concentration0)
     x, first = unpowered(x, 1 / a)
     x, second = unpowered(1 - x, 1 / b)
     return uniform_log_prob(x, 0.0, 1.0) - first - second
@@ -73,10 +73,12 @@ def continuous_bernoulli_log_prob(
 
     Torch: `torch.distributions.ContinuousBernoulli`.
     """
-    refuse("continuous_bernoulli_log_prob", "bool integer", logits)
+    reject("continuous_bernoulli_log_prob", "bool integer", logits)
     given = _logits("continuous_bernoulli_log_prob", probs, logits)
     p = sigmoid(given) if probs is None else floating(jnp.asarray(probs))
-    x, given, p = _floats(floats(value, "continuous_bernoulli_log_prob", "value"), given, p)
+    x, given, p = distribution_parameters(
+        require_floating(value, "continuous_bernoulli_log_prob", "value"), given, p
+    )
     return bernoulli_log_prob(x, logits=given) + _normalizer(_clamped(p), *lims)
 
 
@@ -111,10 +113,10 @@ def relaxed_bernoulli_log_prob(
 
     Torch: `torch.distributions.RelaxedBernoulli`.
     """
-    refuse("relaxed_bernoulli_log_prob", "bool", logits)
+    reject("relaxed_bernoulli_log_prob", "bool", logits)
     logits = _logits("relaxed_bernoulli_log_prob", probs, logits)
-    x = floats(value, "relaxed_bernoulli_log_prob", "value")
-    x, temperature, logits = _floats(x, temperature, logits)
+    x = require_floating(value, "relaxed_bernoulli_log_prob", "value")
+    x, temperature, logits = distribution_parameters(x, temperature, logits)
     limits = jnp.finfo(x.dtype)
     x = clamp(x, float(limits.tiny), 1 - float(limits.eps))
     x = log(x) - log1p(-x)
@@ -158,7 +160,7 @@ def relaxed_one_hot_categorical_log_prob(
     Torch: `torch.distributions.RelaxedOneHotCategorical`.
     """
     logits = _log_classes("relaxed_one_hot_categorical_log_prob", probs, logits)
-    x, temperature, logits = _floats(array(value, "value"), temperature, logits)
+    x, temperature, logits = distribution_parameters(array(value, "value"), temperature, logits)
     classes, x = logits.shape[-1], log(x)
     constant = lgamma(jnp.full_like(temperature, classes)) + log(temperature) * (classes - 1)
     score = logits - x * temperature
@@ -186,7 +188,7 @@ def one_hot_categorical_log_prob(
 
     Torch: `torch.distributions.OneHotCategorical`.
     """
-    refuse("one_hot_categorical_log_prob", "complex", value)
+    reject("one_hot_categorical_log_prob", "complex", value)
     return categorical_log_prob(jnp.argmax(array(value, "value"), -1), probs, logits)
 
 
@@ -205,9 +207,9 @@ def logistic_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
 
     Torch: `torch.distributions.LogisticNormal`.
     """
-    refuse("logistic_normal_log_prob", "bool", loc)
-    y = floats(value, "logistic_normal_log_prob", "value")
-    y, loc, scale = _floats(y, loc, scale, elementwise=False)
+    reject("logistic_normal_log_prob", "bool", loc)
+    y = require_floating(value, "logistic_normal_log_prob", "value")
+    y, loc, scale = distribution_parameters(y, loc, scale, elementwise=False)
     y, left = y[..., :-1], jnp.arange(y.shape[-1] - 1, 0, -1, dtype=y.dtype)
     rest = clamp(1 - jnp.cumsum(y, -1), min=float(jnp.finfo(y.dtype).tiny))
     x = log(y) - log(rest) + jnp.log(left)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.reduction.sum import widened
 
 
@@ -90,7 +90,7 @@ def trace(input: Array) -> Array:
 
     Torch: `torch.trace`. `jnp.trace` is the same.
     """
-    refuse("trace", "bool", input)
+    reject("trace", "bool", input)
     input = widened(input, None)
     if input.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")

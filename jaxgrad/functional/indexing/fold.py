@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.functional._core.arguments import floats, in_opmath
-from jaxgrad.functional.nn._windows import Sizes, at_least, batched, sizes
+from jaxgrad.functional._core.arguments import in_opmath, require_floating
+from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
 Array = jax.Array
@@ -41,7 +41,7 @@ def unfold(
 
     Torch: `torch.nn.functional.unfold`.
     """
-    x, had_batch = batched(floats(input, "unfold", complex=True), 2, "unfold")
+    x, had_batch = batched(require_floating(input, "unfold", complex=True), 2, "unfold")
     kernel, dilation, padding, stride = _block(kernel_size, dilation, padding, stride)
     rows, columns = _places("unfold", x.shape[2:], kernel, dilation, padding, stride)
     pads = ((0, 0), (0, 0), *((p, p) for p in padding))
@@ -80,7 +80,7 @@ def fold(
 
     Torch: `torch.nn.functional.fold`.
     """
-    x, had_batch = batched(floats(input, "fold", complex=True), 1, "fold")
+    x, had_batch = batched(require_floating(input, "fold", complex=True), 1, "fold")
     size = sizes(output_size, 2, "output_size")
     kernel, dilation, padding, stride = _block(kernel_size, dilation, padding, stride)
     if x.shape[1] % math.prod(kernel):

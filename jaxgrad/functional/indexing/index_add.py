@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.indexing.gather import _from_either_end, _in_range, _mesh
 from jaxgrad.functional.indexing.scatter import _added, _written
 
@@ -103,7 +103,7 @@ def _slices(
 ) -> tuple[Array, int]:
     """The index of each element of the source, from one for each slice."""
     index = array(index, "index").reshape(-1)
-    one_dtype(name, input=input, source=source)
+    require_same_dtype(name, input=input, source=source)
     dim = canonical_dim(dim, input.ndim)
     if index.size != source.shape[dim]:
         raise error(

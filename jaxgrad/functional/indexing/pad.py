@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Array = jax.Array
@@ -62,7 +62,7 @@ def pad(
     if value:
         raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode != "circular":
-        refuse(f"pad of mode '{mode}'", "bool", x)
+        reject(f"pad of mode '{mode}'", "bool", x)
     if x.ndim - len(ends) not in (1, 2) or not 1 <= len(ends) <= 3:
         raise NotImplementedError(
             f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: {mode} "

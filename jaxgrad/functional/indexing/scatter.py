@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, is_array
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.indexing.gather import _check_shape, _from_either_end, _in_range, _mesh
 
 
@@ -87,7 +87,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         1. Each of several elements for one index has the gradient (`.at[].set`: the last alone).
     """
     input, index, source = array(input), array(index, "index"), array(source, "source")
-    one_dtype("put", input=input, source=source)
+    require_same_dtype("put", input=input, source=source)
     if index.size != source.size:
         raise IndexError(
             "put_(): Expected source and index to have the same number of elements, but got "
@@ -117,7 +117,7 @@ def _scattered(
     name: str, input: Array, dim: int, index: Array, src: Array
 ) -> tuple[Array, Array, Places]:
     """The input, what is written of the source, and where."""
-    one_dtype(name, input=input, src=src)
+    require_same_dtype(name, input=input, src=src)
     dim = canonical_dim(dim, input.ndim)
     x, at, y = (jnp.atleast_1d(z) for z in (input, array(index, "index"), src))
     _check_shape("self", x, at, dim)
@@ -161,7 +161,7 @@ def index_put(
         1. Each of several values for one index has the gradient (`.at[].set`: the last alone).
     """
     input, values = array(input), array(values, "values")
-    one_dtype("index_put", input=input, values=values)
+    require_same_dtype("index_put", input=input, values=values)
     for dim, index in enumerate(indices):
         if index is not None and index.dtype != jnp.bool_:
             _in_either_range(index, input.shape[dim], dim)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, exact, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.indexing.gather import _in_range, _mesh
 from jaxgrad.functional.indexing.index_add import _slices
 from jaxgrad.functional.indexing.scatter import _scattered
@@ -59,7 +59,7 @@ def scatter_reduce(
         1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
         2. With NaN among extremes all that are reduced with it have gradient NaN (`.at[].max`: 0).
     """
-    refuse("scatter_reduce", "bool complex", input, src)
+    reject("scatter_reduce", "bool complex", input, src)
     input, src = array(input), array(src, "src")
     if reduce not in _REDUCES:
         raise RuntimeError(
@@ -96,7 +96,7 @@ def index_reduce(
     Differs from jax in:
         1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
     """
-    refuse("index_reduce", "bool complex", input, source)
+    reject("index_reduce", "bool complex", input, source)
     input, source = array(input), array(source, "source")
     if reduce not in _REDUCES[1:]:
         raise RuntimeError(

@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional._core.order import stable_order
 from jaxgrad.functional.reduction.amax_max import ValuesIndices
 
 
@@ -31,19 +32,14 @@ def sort(
     Differs from jax in:
         1. Descending, ties keep their order (`jnp.sort(x)[::-1]`: reversed).
     """
-    refuse("sort", "complex", input)
+    reject("sort", "complex", input)
     del stable
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
-    at = _order(input, axis, descending)
+    at = stable_order(input, axis, descending)
     return ValuesIndices(jnp.take_along_axis(input, at, axis), at)
-
-
-def _order(input: jax.Array, axis: int, descending: bool = False) -> jax.Array:
-    fixed = jax.lax.stop_gradient(input)
-    return jnp.argsort(fixed, axis, stable=True, descending=descending).astype(int)
 
 
 def argsort(
@@ -58,7 +54,7 @@ def argsort(
 
     Torch: `torch.argsort`.
     """
-    refuse("argsort", "complex", input)
+    reject("argsort", "complex", input)
     return sort(input, dim, descending, stable=stable).indices
 
 
@@ -72,7 +68,7 @@ def msort(input: jax.Array) -> jax.Array:
 
     Torch: `torch.msort`.
     """
-    refuse("msort", "complex", input)
+    reject("msort", "complex", input)
     return sort(input, 0).values
 
 
@@ -100,7 +96,7 @@ def topk(
 
     Torch: `torch.topk`.
     """
-    refuse("topk", "bool complex", input)
+    reject("topk", "bool complex", input)
     del sorted
     input = array(input)
     axis = canonical_dim(dim, input.ndim)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, broadcasting, is_floating, promoted, require
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 
 
 Array = jax.Array
@@ -124,7 +124,7 @@ def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
     Torch: `torch.masked_scatter`.
     """
     input, mask, source = array(input), array(mask, "mask"), array(source, "source")
-    one_dtype("masked_scatter", input=input, source=source)
+    require_same_dtype("masked_scatter", input=input, source=source)
     if mask.dtype != jnp.bool_:
         raise RuntimeError(f"masked_scatter only supports boolean masks, but got {mask.dtype}")
     input, mask = jnp.broadcast_arrays(input, mask)

@@ -60,13 +60,3 @@ def _same_batch(a: Array, b: Array) -> tuple[Array, Array]:
     """Two matrices whose leading dims are broadcast."""
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])
-
-
-def _or_nan(x: Array) -> Array:
-    """NaN for matrices with an infinity: LAPACK's singular values of them may never return.
-
-    It iterates from three on; of a NaN it returns at once.
-    """
-    if min(x.shape[-2:]) < 3:
-        return x
-    return x * jnp.where(jnp.any(jnp.isinf(x), (-2, -1), keepdims=True), jnp.nan, 1)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 
 
 Array = jax.Array
@@ -52,7 +52,7 @@ def _vectors(name: str, **args: Any) -> tuple[Array, Array]:
     x, y = (array(z, what) for what, z in args.items())
     if (x.ndim, y.ndim) != (1, 1):
         raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
-    one_dtype(name, **args)
+    require_same_dtype(name, **args)
     if x.shape != y.shape:
         raise RuntimeError(_lengths(x, y))
     return x, y

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, exact
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.linalg._products import _batches, _check_matrix_vector, _fits
 
 
@@ -30,8 +30,8 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
 
     Torch: `torch.addmm`.
     """
-    refuse("addmm", "bool", input, mat1, mat2)
-    one_dtype("addmm", input=input, mat1=mat1, mat2=mat2)
+    reject("addmm", "bool", input, mat1, mat2)
+    require_same_dtype("addmm", input=input, mat1=mat1, mat2=mat2)
     x, y = array(mat1, "mat1"), array(mat2, "mat2")
     for name, z in (("mat1", x), ("mat2", y)):
         if z.ndim != 2:
@@ -53,8 +53,8 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
 
     Torch: `torch.addmv`.
     """
-    refuse("addmv", "bool", input, mat, vec)
-    one_dtype("addmv", input=input, mat=mat, vec=vec)
+    reject("addmv", "bool", input, mat, vec)
+    require_same_dtype("addmv", input=input, mat=mat, vec=vec)
     x, y = array(mat, "mat"), array(vec, "vec")
     _check_matrix_vector(x, y)
     return _added(jnp.matmul, input, x, y, beta, alpha)
@@ -73,10 +73,10 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: floa
 
     Torch: `torch.addr`.
     """
-    refuse("addr", "bool", input, vec1, vec2)
+    reject("addr", "bool", input, vec1, vec2)
     for name, number in {"beta": beta, "alpha": alpha}.items():
         if isinstance(number, float):
-            refuse(f"addr of a floating-point {name}", "integer", input, vec1, vec2)
+            reject(f"addr of a floating-point {name}", "integer", input, vec1, vec2)
     x, y = array(vec1, "vec1"), array(vec2, "vec2")
     for name, z in (("vec1", x), ("vec2", y)):
         if z.ndim != 1:
@@ -99,8 +99,8 @@ def baddbmm(
 
     Torch: `torch.baddbmm`.
     """
-    refuse("baddbmm", "bool", input, batch1, batch2)
-    one_dtype("baddbmm", input=input, batch1=batch1, batch2=batch2)
+    reject("baddbmm", "bool", input, batch1, batch2)
+    require_same_dtype("baddbmm", input=input, batch1=batch1, batch2=batch2)
     x, y = _batches(batch1, batch2, ("batch1", "batch2"))
     return _added(jnp.matmul, input, x, y, beta, alpha)
 
@@ -120,8 +120,8 @@ def addbmm(
 
     Torch: `torch.addbmm`.
     """
-    refuse("addbmm", "bool", input, batch1, batch2)
-    one_dtype("addbmm", input=input, batch1=batch1, batch2=batch2)
+    reject("addbmm", "bool", input, batch1, batch2)
+    require_same_dtype("addbmm", input=input, batch1=batch1, batch2=batch2)
     x, y = _batches(batch1, batch2, ("batch1", "batch2"))
     return _added(_summed, input, x, y, beta, alpha)
 

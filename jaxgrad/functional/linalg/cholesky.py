@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _adjoint, _mirrored, _same_batch, matrix, square
 
 
@@ -109,7 +109,7 @@ def cholesky_solve(
 
     Torch: `torch.cholesky_solve`.
     """
-    one_dtype("cholesky_solve", B=B, L=L)
+    require_same_dtype("cholesky_solve", B=B, L=L)
     B, L = matrix("cholesky_solve", B), square("cholesky_solve", L)
     if B.shape[-2] != L.shape[-1]:
         raise RuntimeError(

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import in_opmath, require
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _adjoint, square
 from jaxgrad.functional.linalg.cholesky import _cholesky
 from jaxgrad.functional.linalg.inv_pinv import _inv
@@ -90,7 +90,7 @@ def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = Fals
 
     Torch: `torch.linalg.solve_ex`.
     """
-    one_dtype("linalg.solve_ex", A=A, B=B)
+    require_same_dtype("linalg.solve_ex", A=A, B=B)
     found = _solve("linalg.solve_ex", A, B, left)
     info = _zero_pivot(square("linalg.solve_ex", A))
     _check("torch.linalg.solve_ex: The solver failed", info, check_errors)

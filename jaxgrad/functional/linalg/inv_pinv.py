@@ -9,10 +9,10 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import in_opmath
 from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.lapack import nan_if_infinite
 from jaxgrad.functional.linalg._matrices import (
     _adjoint,
     _mirrored,
-    _or_nan,
     _regular,
     matrix,
     square,
@@ -88,14 +88,14 @@ def pinv(
         if atol:
             largest = jnp.linalg.norm(_read(jax.lax.stop_gradient(x), hermitian), 2, (-2, -1))
             bound = jnp.maximum(rtol, atol / largest)
-        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(_or_nan(x), rtol=bound)
+        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(nan_if_infinite(x), rtol=bound)
 
     return in_opmath(inverse, A)
 
 
 def _read(x: Array, hermitian: bool) -> Array:
     """What LAPACK is given: the Hermitian matrix of the lower triangle, or the whole."""
-    return _or_nan(_mirrored(x) if hermitian else x)
+    return nan_if_infinite(_mirrored(x) if hermitian else x)
 
 
 def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
@@ -131,7 +131,7 @@ def cond(A: Array, p: Any = None) -> Array:
             s = jnp.linalg.svd(x, compute_uv=False)
             return _ratio(s, above=-1 if p == -2 else 0)
 
-        return in_opmath(lambda x: ratio(_or_nan(x)), A)
+        return in_opmath(lambda x: ratio(nan_if_infinite(x)), A)
     return matrix_norm(A, p) * matrix_norm(inv(square("linalg.cond", A)), p)
 
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg import vector_products
 from jaxgrad.functional.linalg._matrices import matrix
 from jaxgrad.functional.linalg.inv_pinv import pinv as _pinv
@@ -151,7 +151,7 @@ def triangular_solve(
 
     Torch: `torch.triangular_solve`.
     """
-    one_dtype("triangular_solve", b=b, A=A)
+    require_same_dtype("triangular_solve", b=b, A=A)
     A = array(A, "A")
     turned, upper = (jnp.swapaxes(A, -1, -2), not upper) if transpose else (A, upper)
     x = _solve_triangular(turned, b, upper=upper, unitriangular=unitriangular)

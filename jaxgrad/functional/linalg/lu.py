@@ -10,7 +10,7 @@ from jax.lax.linalg import lu_pivots_to_permutation, triangular_solve
 
 from jaxgrad.functional._core.arguments import array, in_opmath, promoted, require
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _adjoint, _same_batch, matrix, square
 
 
@@ -179,7 +179,7 @@ def lu_solve(
 
     Torch: `torch.linalg.lu_solve`. `jax.scipy.linalg.lu_solve` counts pivots from 0.
     """
-    one_dtype("linalg.lu_solve", LU=LU, B=B)
+    require_same_dtype("linalg.lu_solve", LU=LU, B=B)
     LU, B, pivots = square("linalg.lu_solve", LU), array(B, "B"), array(pivots, "pivots")
     n = LU.shape[-1]
     if pivots.dtype != jnp.int32:

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, promoted
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.linalg._products import _batches, _chain, _check_matrix_vector, _fits
 
 
@@ -30,7 +30,7 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
 
     Torch: `torch.linalg.multi_dot`. `jnp.linalg.multi_dot` is the same.
     """
-    refuse("linalg.multi_dot", "bool", *tensors)
+    reject("linalg.multi_dot", "bool", *tensors)
     arrays = [array(x, "tensors") for x in tensors]
     if len(arrays) < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {len(arrays)}")
@@ -40,7 +40,7 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
                 f"multi_dot(): tensors {i} and {i + 1} with shapes {list(x.shape)} and "
                 f"{list(y.shape)} cannot be multiplied"
             )
-    one_dtype("linalg.multi_dot", **{f"tensors[{i}]": x for i, x in enumerate(arrays)})
+    require_same_dtype("linalg.multi_dot", **{f"tensors[{i}]": x for i, x in enumerate(arrays)})
     return exact(_chain, *arrays)
 
 
@@ -57,14 +57,14 @@ def matmul(input: Array, other: Array) -> Array:
 
     Torch: `torch.matmul`. `jnp.matmul` is the same.
     """
-    refuse("matmul", "bool", input, other)
+    reject("matmul", "bool", input, other)
     x, y = array(input), array(other, "other")
     if not (x.ndim and y.ndim):
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {x.ndim}D and {y.ndim}D"
         )
     _fits(x, y)
-    one_dtype("matmul", input=x, other=y)
+    require_same_dtype("matmul", input=x, other=y)
     return exact(jnp.matmul, x, y)
 
 
@@ -81,13 +81,13 @@ def mm(input: Array, mat2: Array) -> Array:
 
     Torch: `torch.mm`. `jnp.matmul` is the same.
     """
-    refuse("mm", "bool", input, mat2)
+    reject("mm", "bool", input, mat2)
     x, y = array(input), array(mat2, "mat2")
     for name, z in (("self", x), ("mat2", y)):
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, its shape is {list(z.shape)}")
     _fits(x, y)
-    one_dtype("mm", input=x, mat2=y)
+    require_same_dtype("mm", input=x, mat2=y)
     return exact(jnp.matmul, x, y)
 
 
@@ -104,8 +104,8 @@ def bmm(input: Array, mat2: Array) -> Array:
 
     Torch: `torch.bmm`. `jnp.matmul` is the same.
     """
-    refuse("bmm", "bool", input, mat2)
-    one_dtype("bmm", input=input, mat2=mat2)
+    reject("bmm", "bool", input, mat2)
+    require_same_dtype("bmm", input=input, mat2=mat2)
     x, y = _batches(input, mat2, ("batch1", "batch2"))
     return exact(jnp.matmul, x, y)
 
@@ -123,8 +123,8 @@ def mv(input: Array, vec: Array) -> Array:
 
     Torch: `torch.mv`. `jnp.matmul` is the same.
     """
-    refuse("mv", "bool", input, vec)
-    one_dtype("mv", input=input, vec=vec)
+    reject("mv", "bool", input, vec)
+    require_same_dtype("mv", input=input, vec=vec)
     x, y = array(input), array(vec, "vec")
     _check_matrix_vector(x, y)
     return exact(jnp.matmul, x, y)
@@ -164,8 +164,8 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
 
     Torch: `torch.tensordot`. `jnp.tensordot` is the same.
     """
-    refuse("tensordot", "bool", a, b)
-    one_dtype("tensordot", a=a, b=b)
+    reject("tensordot", "bool", a, b)
+    require_same_dtype("tensordot", a=a, b=b)
     x, y = array(a, "a"), array(b, "b")
     if isinstance(dims, int):
         left, right = tuple(range(-dims, 0)), tuple(range(dims))
@@ -221,7 +221,7 @@ def _check_contractions(equation: str, operands: list[Array]) -> None:
     seen, dtype = labels[0], operands[0].dtype
     for i, (found, x) in enumerate(zip(labels[1:], operands[1:], strict=False), start=1):
         if (seen & found).difference(out, *labels[i + 1 :]):
-            refuse("einsum", "bool", x)
+            reject("einsum", "bool", x)
             if dtype != x.dtype:
                 raise RuntimeError(
                     f"einsum(): {equation!r} needs operands of one dtype, but operand {i} is of "

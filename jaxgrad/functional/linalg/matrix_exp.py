@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.linalg._matrices import square
 from jaxgrad.functional.linalg.inv_pinv import inv
 from jaxgrad.functional.reduction.cumulative import cumprod
@@ -34,7 +34,7 @@ def matrix_power(A: Array, n: int) -> Array:
     if n < 0:
         A, n = inv(A), -n
     if n > 1:
-        refuse("linalg.matrix_power", "bool", A)
+        reject("linalg.matrix_power", "bool", A)
     if not is_floating(A):
         return jnp.linalg.matrix_power(A, n)
     return in_opmath(lambda x: jnp.linalg.matrix_power(x, n), A)
@@ -92,7 +92,7 @@ def vander(x: Array, *, N: int | None = None) -> Array:
     Differs from jax in:
         1. At 0 the gradient is a number (`jnp.vander`: NaN).
     """
-    refuse("linalg.vander", "bool", x)
+    reject("linalg.vander", "bool", x)
     x = array(x, "x")
     count = x.shape[-1] if N is None else N
     if count <= 1:

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
-from jaxgrad.functional.linalg._matrices import _adjoint, _or_nan, matrix
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
+from jaxgrad.functional._core.lapack import nan_if_infinite
+from jaxgrad.functional.linalg._matrices import _adjoint, matrix
 
 
 Array = jax.Array
@@ -141,7 +142,7 @@ def svd(A: Array, full_matrices: bool = True) -> SVDResult:
             Vh = jnp.concatenate([Vh, more[2][..., k:, :]], -2)
         return U, S, Vh
 
-    return SVDResult(*in_opmath(lambda x: decomposed(_or_nan(_positive_zeros(x))), A))
+    return SVDResult(*in_opmath(lambda x: decomposed(nan_if_infinite(_positive_zeros(x))), A))
 
 
 def svdvals(A: Array) -> Array:
@@ -156,7 +157,7 @@ def svdvals(A: Array) -> Array:
     """
 
     def values(x: Array) -> Array:
-        return jnp.linalg.svd(_or_nan(_positive_zeros(x)), compute_uv=False)
+        return jnp.linalg.svd(nan_if_infinite(_positive_zeros(x)), compute_uv=False)
 
     return in_opmath(values, matrix("linalg.svdvals", A))
 
@@ -192,8 +193,8 @@ def householder_product(A: Array, tau: Array) -> Array:
     Differs from jax in:
         1. It has a gradient (`jax.lax.linalg.householder_product`: NotImplementedError).
     """
-    refuse("linalg.householder_product", "bool integer", A, tau)
-    one_dtype("linalg.householder_product", A=A, tau=tau)
+    reject("linalg.householder_product", "bool integer", A, tau)
+    require_same_dtype("linalg.householder_product", A=A, tau=tau)
     A, tau = array(A), array(tau, "tau")
     name = "torch.linalg.householder_product"
     if A.ndim < 2:

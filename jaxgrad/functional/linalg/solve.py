@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative, is_zero
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _regular, _same_batch, matrix, square
 from jaxgrad.functional.linalg.inv_pinv import matrix_rank, pinv
 
@@ -47,7 +47,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     Differs from jax in:
         1. A singular matrix is an error (`jnp.linalg.solve`: NaN and inf).
     """
-    one_dtype("linalg.solve", A=A, B=B)
+    require_same_dtype("linalg.solve", A=A, B=B)
     found = _solve("linalg.solve", A, B, left)
     _regular("torch.linalg.solve: The solver failed", jnp.asarray(A), found)
     return found
@@ -145,7 +145,7 @@ def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
 
     Torch: `torch.linalg.lstsq`.
     """
-    one_dtype("linalg.lstsq", A=A, B=B)
+    require_same_dtype("linalg.lstsq", A=A, B=B)
     A, B = matrix("linalg.lstsq", A), matrix("linalg.lstsq", B)
     m, n = A.shape[-2:]
     if B.shape[-2] != m:

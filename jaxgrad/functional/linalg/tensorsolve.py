@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dims
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg.inv_pinv import inv
 from jaxgrad.functional.linalg.solve import solve
 
@@ -35,7 +35,7 @@ def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:
 
     Torch: `torch.linalg.tensorsolve`.
     """
-    one_dtype("linalg.tensorsolve", A=A, B=B)
+    require_same_dtype("linalg.tensorsolve", A=A, B=B)
     A, B = array(A, "A"), array(B, "B")
     if dims is not None:
         moved = canonical_dims(dims, A.ndim, empty_is_all=False)

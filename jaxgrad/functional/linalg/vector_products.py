@@ -13,7 +13,7 @@ from jaxgrad.functional._core.arguments import (
     in_opmath,
     together,
 )
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.linalg._products import _vectors
 from jaxgrad.functional.pointwise.arithmetic import mul
 
@@ -34,7 +34,7 @@ def cross(input: Array, other: Array, *, dim: int = -1) -> Array:
 
     Torch: `torch.linalg.cross`. `jnp.cross` is the same.
     """
-    one_dtype("linalg.cross", input=input, other=other)
+    require_same_dtype("linalg.cross", input=input, other=other)
     x, y = array(input), array(other, "other")
     if x.ndim != y.ndim:
         raise RuntimeError(
@@ -65,8 +65,8 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
 
     Torch: `torch.linalg.vecdot`. `jnp.linalg.vecdot` is the same.
     """
-    refuse("linalg.vecdot", "bool integer", x, y)
-    one_dtype("linalg.vecdot", x=x, y=y)
+    reject("linalg.vecdot", "bool integer", x, y)
+    require_same_dtype("linalg.vecdot", x=x, y=y)
     with broadcasting(x, y):
         a, b = jnp.broadcast_arrays(array(x, "x"), array(y, "y"))
     axis = canonical_dim(dim, a.ndim)
@@ -86,7 +86,7 @@ def dot(input: Array, tensor: Array) -> Array:
 
     Torch: `torch.dot`. `jnp.dot` is the same.
     """
-    refuse("dot", "bool", input, tensor)
+    reject("dot", "bool", input, tensor)
     return exact(jnp.dot, *_vectors("dot", input=input, tensor=tensor))
 
 
@@ -103,7 +103,7 @@ def vdot(input: Array, other: Array) -> Array:
 
     Torch: `torch.vdot`. `jnp.vdot` is the same.
     """
-    refuse("vdot", "bool", input, other)
+    reject("vdot", "bool", input, other)
     return exact(jnp.vdot, *_vectors("vdot", input=input, other=other))
 
 
@@ -123,8 +123,8 @@ def inner(input: Array, other: Array) -> Array:
     x, y = array(input), array(other, "other")
     if not (x.ndim and y.ndim):
         return mul(x, y)
-    refuse("inner", "bool", x, y)
-    one_dtype("inner", input=x, other=y)
+    reject("inner", "bool", x, y)
+    require_same_dtype("inner", input=x, other=y)
     if x.shape[-1] != y.shape[-1]:
         raise RuntimeError(
             "inner() the last dimension must match on both input tensors but got shapes "

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 EPSILON = float(np.float32(1e-12))  # torch's kernel has it as a float, also in float64
@@ -34,14 +33,10 @@ def _scaled(loss: jax.Array, *weight: jax.Array) -> jax.Array:
     return loss * weight[0] if weight else loss
 
 
-@derivative(lambda t, *_, **__: t)
-def passing_floor(x: jax.Array, *, eps: float) -> jax.Array:
-    """The input, not below eps; the gradient passes as if there were no bound."""
-    return jnp.maximum(x, eps)
-
-
-def _floats(name: str, input: Any, target: Any = None, *, complex: bool = False) -> list[jax.Array]:
+def loss_arguments(
+    name: str, input: Any, target: Any = None, *, complex: bool = False
+) -> list[jax.Array]:
     """The arrays of a loss, of which one must be of floats, and none complex unless `complex`."""
     arrays = [array(input)] + ([] if target is None else [array(target, "target")])
-    refuse(name, "bool integer" if complex else "bool integer complex", *arrays)
+    reject(name, "bool integer" if complex else "bool integer complex", *arrays)
     return arrays

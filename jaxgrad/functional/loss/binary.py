@@ -10,11 +10,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, floats, in_opmath, reduce, require
+from jaxgrad.functional._core.arguments import array, in_opmath, reduce, require, require_floating
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
-from jaxgrad.functional.activation.sigmoid import _logsigmoid
-from jaxgrad.functional.loss._reduce import EPSILON, _constants, _floats, _scaled
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
+from jaxgrad.functional.activation.sigmoid import logsigmoid_kernel
+from jaxgrad.functional.loss._reduce import EPSILON, _constants, _scaled, loss_arguments
 
 
 def binary_cross_entropy(
@@ -47,8 +47,8 @@ def binary_cross_entropy(
         1. At 0 and 1 the loss is at most 100 and the gradient finite, 1e12 where it is wrong
            (`-log(p)`: inf, NaN).
     """
-    one_dtype("binary_cross_entropy", input=input, target=target)
-    input, target = _floats("binary_cross_entropy", input, target)
+    require_same_dtype("binary_cross_entropy", input=input, target=target)
+    input, target = loss_arguments("binary_cross_entropy", input, target)
     if input.shape != target.shape:
         raise ValueError(
             f"Using a target size ({list(target.shape)}) that is different to the input size "
@@ -117,8 +117,8 @@ def binary_cross_entropy_with_logits(
     Differs from jax in:
         1. `optax.sigmoid_binary_cross_entropy` has neither weight.
     """
-    input = floats(input, "binary_cross_entropy_with_logits")
-    target = floats(target, "binary_cross_entropy_with_logits", "target")
+    input = require_floating(input, "binary_cross_entropy_with_logits")
+    target = require_floating(target, "binary_cross_entropy_with_logits", "target")
     if input.shape != target.shape:
         raise ValueError(
             f"Target size ({list(target.shape)}) must be the same as input size "
@@ -135,16 +135,16 @@ def binary_cross_entropy_with_logits(
 
 @derivative(lambda t, _, x, y: t * (jax.lax.logistic(x) - y), lambda t, _, x, __: t * -x)
 def _logits(x: jax.Array, y: jax.Array) -> jax.Array:
-    return (1 - y) * x - _logsigmoid(x)
+    return (1 - y) * x - logsigmoid_kernel(x)
 
 
 @derivative(
     lambda t, _, x, y, w: t * ((w * y + 1 - y) * jax.lax.logistic(x) - w * y),
-    lambda t, _, x, __, w: t * (_logsigmoid(-x) - _logsigmoid(x) * w),
+    lambda t, _, x, __, w: t * (logsigmoid_kernel(-x) - logsigmoid_kernel(x) * w),
     None,
 )
 def _weighted_logits(x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
-    return (1 - y) * x - _logsigmoid(x) * ((w - 1) * y + 1)
+    return (1 - y) * x - logsigmoid_kernel(x) * ((w - 1) * y + 1)
 
 
 def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "mean") -> jax.Array:
@@ -169,7 +169,7 @@ def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "m
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
         return reduce(_soft_margin(x, y), reduction)
 
-    return in_opmath(loss, *_floats("soft_margin_loss", input, target, complex=True))
+    return in_opmath(loss, *loss_arguments("soft_margin_loss", input, target, complex=True))
 
 
 def _soft_margin_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
@@ -209,10 +209,10 @@ def multilabel_soft_margin_loss(
     """
 
     def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
-        value = -(y * _logsigmoid(x) + (1 - y) * _logsigmoid(-x))
+        value = -(y * logsigmoid_kernel(x) + (1 - y) * logsigmoid_kernel(-x))
         return reduce(jnp.sum(_scaled(value, *w), -1) / x.shape[-1], reduction)
 
     weights = [] if weight is None else [array(weight, "weight")]
-    input = floats(input, "multilabel_soft_margin_loss")
-    refuse("multilabel_soft_margin_loss", "bool", target)
+    input = require_floating(input, "multilabel_soft_margin_loss")
+    reject("multilabel_soft_margin_loss", "bool", target)
     return in_opmath(loss, input, array(target, "target"), *weights)

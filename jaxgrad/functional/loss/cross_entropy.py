@@ -13,15 +13,15 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import (
     array,
-    floats,
     in_opmath,
     is_complex,
     is_floating,
     reduce,
     require,
+    require_floating,
 )
-from jaxgrad.functional._core.dtypes import refuse
-from jaxgrad.functional.activation.softmax import _log_softmax
+from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional.activation.softmax import log_softmax_kernel
 from jaxgrad.functional.loss._reduce import constant
 
 
@@ -59,7 +59,7 @@ def nll_loss(
         1. The mean leaves ignored labels out and divides by the sum of the weights (`jnp.mean`:
            by their number). Where all are ignored it is NaN, and its gradient 0.
     """
-    input, target = floats(input, "nll_loss"), array(target, "target")
+    input, target = require_floating(input, "nll_loss"), array(target, "target")
     _check_labels(input, target, ignore_index)
     weights = _class_weights(weight, input)
     return in_opmath(
@@ -120,7 +120,7 @@ def cross_entropy(
            -100 is no label).
         2. Weights weigh the smoothed part class by class.
     """
-    input, target = floats(input, "cross_entropy"), array(target, "target")
+    input, target = require_floating(input, "cross_entropy"), array(target, "target")
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = 1 if input.ndim > 1 else 0
@@ -132,7 +132,7 @@ def cross_entropy(
     options = {"ignored": ignore_index, "how": reduction}
 
     def loss(x: jax.Array, *w: jax.Array) -> jax.Array:
-        y = _log_softmax(x, axis=axis)
+        y = log_softmax_kernel(x, axis=axis)
         exact = _negative_log_likelihood(y, target, *w, **options)
         if not label_smoothing:
             return exact
@@ -159,7 +159,7 @@ def _of_probabilities(
     reduction: str,
     label_smoothing: float,
 ) -> jax.Array:
-    refuse("cross_entropy", "complex", weight)
+    reject("cross_entropy", "complex", weight)
     if not is_floating(target) or is_complex(target):
         raise RuntimeError(
             f"Expected floating point type for target with class probabilities, got {target.dtype}"
@@ -170,7 +170,7 @@ def _of_probabilities(
         )
 
     def loss(x: jax.Array, p: jax.Array, *w: jax.Array) -> jax.Array:
-        y = _log_softmax(x, axis=axis)
+        y = log_softmax_kernel(x, axis=axis)
         if label_smoothing:
             p = p * (1 - label_smoothing) + label_smoothing / x.shape[axis]
         value = y * p * _along(w[0], y.ndim) if w else y * p

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, reduce, require
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 def ctc_loss(
@@ -55,7 +55,7 @@ def ctc_loss(
            (`optax.ctc_loss`: about 1e5).
         2. The mean divides by the lengths of the targets (`jnp.mean(optax.ctc_loss(...))`: not).
     """
-    refuse("ctc_loss", "complex", log_probs)
+    reject("ctc_loss", "complex", log_probs)
     log_probs, targets = array(log_probs, "log_probs"), array(targets, "targets")
     if not is_floating(log_probs):
         raise RuntimeError(f"log_probs must be of floats, but they are {log_probs.dtype}")

@@ -8,10 +8,11 @@ import warnings
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, floats, in_opmath, reduce, require
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
-from jaxgrad.functional.loss._reduce import _floats, passing_floor
-from jaxgrad.functional.pointwise.two_argument import _xlogy
+from jaxgrad.functional._core.arguments import array, in_opmath, reduce, require, require_floating
+from jaxgrad.functional._core.dtypes import reject, reject_each
+from jaxgrad.functional.loss._reduce import loss_arguments
+from jaxgrad.functional.pointwise.clamp import passing_floor
+from jaxgrad.functional.pointwise.two_argument import xlogy_kernel
 
 
 def kl_div(
@@ -48,11 +49,13 @@ def kl_div(
     batch = reduction == "batchmean"
 
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
-        value = jnp.exp(y) * (y - x) if log_target else _xlogy(y, y) - y * x
+        value = jnp.exp(y) * (y - x) if log_target else xlogy_kernel(y, y) - y * x
         total = reduce(value, "sum" if batch else reduction)
         return total / input.shape[0] if batch and input.ndim else total
 
-    return in_opmath(loss, floats(input, "kl_div"), floats(target, "kl_div", "target"))
+    return in_opmath(
+        loss, require_floating(input, "kl_div"), require_floating(target, "kl_div", "target")
+    )
 
 
 def gaussian_nll_loss(
@@ -88,11 +91,11 @@ def gaussian_nll_loss(
     Differs from jax in:
         1. Below eps the gradient by the variance is that at eps (`jnp.maximum(var, eps)`: 0).
     """
-    refuse_each("gaussian_nll_loss", "bool", input, target)
-    input, target = _floats("gaussian_nll_loss", input, target, complex=True)
+    reject_each("gaussian_nll_loss", "bool", input, target)
+    input, target = loss_arguments("gaussian_nll_loss", input, target, complex=True)
     if isinstance(var, float):
         var = jnp.full_like(input, var)
-    var = floats(var, "gaussian_nll_loss", "var")
+    var = require_floating(var, "gaussian_nll_loss", "var")
     require(~jnp.any(var < 0), ValueError("var has negative entry/entries"))
     if var.shape != input.shape:
         if var.shape == input.shape[:-1]:
@@ -143,11 +146,11 @@ def poisson_nll_loss(
 
     Torch: `torch.nn.functional.poisson_nll_loss`.
     """
-    refuse("poisson_nll_loss", "bool", input, target)
+    reject("poisson_nll_loss", "bool", input, target)
     if not log_input:
-        refuse("poisson_nll_loss", "bool", input)
+        reject("poisson_nll_loss", "bool", input)
     if full:
-        refuse("poisson_nll_loss", "bool complex", target)
+        reject("poisson_nll_loss", "bool complex", target)
 
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
         value = jnp.exp(x) - y * x if log_input else x - y * jnp.log(x + eps)

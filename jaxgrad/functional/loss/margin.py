@@ -5,10 +5,17 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, floats, in_opmath, promoted, reduce, require
-from jaxgrad.functional._core.dtypes import refuse_each
-from jaxgrad.functional.loss._reduce import _floats, constant
-from jaxgrad.functional.pointwise.clamp import _clamp_min
+from jaxgrad.functional._core.arguments import (
+    array,
+    in_opmath,
+    promoted,
+    reduce,
+    require,
+    require_floating,
+)
+from jaxgrad.functional._core.dtypes import reject_each
+from jaxgrad.functional.loss._reduce import constant, loss_arguments
+from jaxgrad.functional.pointwise.clamp import clamp_min_kernel
 
 
 def hinge_embedding_loss(
@@ -38,11 +45,11 @@ def hinge_embedding_loss(
     target = array(target, "target")
 
     def loss(x: jax.Array) -> jax.Array:
-        lack = _clamp_min(margin - x, jnp.asarray(0, x.dtype))
+        lack = clamp_min_kernel(margin - x, jnp.asarray(0, x.dtype))
         value = jnp.where(target != 1, lack, 0) + jnp.where(target != -1, x, 0)
         return reduce(value, reduction)
 
-    return in_opmath(loss, *_floats("hinge_embedding_loss", input))
+    return in_opmath(loss, *loss_arguments("hinge_embedding_loss", input))
 
 
 def margin_ranking_loss(
@@ -70,7 +77,7 @@ def margin_ranking_loss(
     Differs from jax in:
         1. At the margin the gradient is whole (`jnp.maximum(0, ...)`: half).
     """
-    refuse_each("margin_ranking_loss", "bool complex", input1, input2, target)
+    reject_each("margin_ranking_loss", "bool complex", input1, input2, target)
     arrays = [array(input1, "input1"), array(input2, "input2"), array(target, "target")]
     if len({x.ndim for x in arrays}) > 1:
         raise RuntimeError(
@@ -79,7 +86,7 @@ def margin_ranking_loss(
         )
 
     def loss(a: jax.Array, b: jax.Array, y: jax.Array) -> jax.Array:
-        return reduce(_clamp_min(-y * (a - b) + margin, jnp.asarray(0, a.dtype)), reduction)
+        return reduce(clamp_min_kernel(-y * (a - b) + margin, jnp.asarray(0, a.dtype)), reduction)
 
     return in_opmath(loss, *promoted(*arrays))
 
@@ -119,7 +126,7 @@ def multi_margin_loss(
     Differs from jax in:
         1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
     """
-    input, target = floats(input, "multi_margin_loss"), array(target, "target")
+    input, target = require_floating(input, "multi_margin_loss"), array(target, "target")
     if p not in (1, 2):
         raise ValueError(f"only p == 1 and p == 2 supported, but it is {p}")
     if weight is not None and jnp.ndim(weight) != 1:
@@ -181,7 +188,7 @@ def multilabel_margin_loss(
     Differs from jax in:
         1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
     """
-    input, target = floats(input, "multilabel_margin_loss"), array(target, "target")
+    input, target = require_floating(input, "multilabel_margin_loss"), array(target, "target")
     _check_scores(input)
     if target.shape != input.shape:
         raise RuntimeError(

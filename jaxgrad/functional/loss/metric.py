@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, reduce, together
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.loss._reduce import EPSILON
-from jaxgrad.functional.pointwise.clamp import _clamp_min, _minimum
-from jaxgrad.functional.reduction.distance import _pairwise, pairwise_distance
+from jaxgrad.functional.pointwise.clamp import clamp_min_kernel, minimum_kernel
+from jaxgrad.functional.reduction.distance import pairwise, pairwise_distance
 
 
 def cosine_embedding_loss(
@@ -48,7 +48,7 @@ def cosine_embedding_loss(
         1. At the margin the gradient is whole (`jnp.maximum(0, cosine - margin)`: half).
         2. 1e-12 is added to each squared norm.
     """
-    refuse("cosine_embedding_loss", "complex", input1, input2)
+    reject("cosine_embedding_loss", "complex", input1, input2)
     x1, x2 = array(input1, "input1"), array(input2, "input2")
     target = array(target, "target")
     if target.ndim > 1:
@@ -65,7 +65,7 @@ def cosine_embedding_loss(
     def loss(x: jax.Array, y: jax.Array) -> jax.Array:
         squares = [jnp.sum(z * z, -1) + EPSILON for z in (x, y)]
         cosine = jnp.sum(x * y, -1) / jnp.sqrt(squares[0] * squares[1])
-        above = _clamp_min(cosine - margin, jnp.asarray(0, cosine.dtype))
+        above = clamp_min_kernel(cosine - margin, jnp.asarray(0, cosine.dtype))
         value = jnp.where(target == 1, 1 - cosine, 0) + jnp.where(target == -1, above, 0)
         return reduce(value, reduction)
 
@@ -112,10 +112,10 @@ def triplet_margin_loss(
            eps to the distance; with `jnp.linalg.norm`: NaN).
         2. At the margin it is whole (`jnp.maximum(0, ...)`: half).
     """
-    refuse_each("triplet_margin_loss", "bool", anchor, positive, negative)
+    reject_each("triplet_margin_loss", "bool", anchor, positive, negative)
 
     def distance(x: jax.Array, y: jax.Array) -> jax.Array:
-        return _pairwise(x, y, p=p, eps=eps)
+        return pairwise(x, y, p=p, eps=eps)
 
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
@@ -144,7 +144,7 @@ def triplet_margin_with_distance_loss(
 
     Torch: `torch.nn.functional.triplet_margin_with_distance_loss`.
     """
-    refuse_each("triplet_margin_with_distance_loss", "bool", anchor, positive, negative)
+    reject_each("triplet_margin_with_distance_loss", "bool", anchor, positive, negative)
     chosen = distance_function or pairwise_distance
     return _triplet(anchor, positive, negative, chosen, margin, swap, reduction)
 
@@ -171,7 +171,7 @@ def _triplet(
     def loss(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
         near, far = distance(a, b), distance(a, c)
         if swap:
-            far = _minimum(far, distance(b, c))
-        return reduce(_clamp_min(margin + near - far, jnp.asarray(0, near.dtype)), reduction)
+            far = minimum_kernel(far, distance(b, c))
+        return reduce(clamp_min_kernel(margin + near - far, jnp.asarray(0, near.dtype)), reduction)
 
     return in_opmath(loss, *together(a, b, c))

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, exact, is_complex, reduce
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
+from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.pointwise.arithmetic import div, mul
-from jaxgrad.functional.pointwise.sign import _abs
+from jaxgrad.functional.pointwise.sign import abs_kernel
 from jaxgrad.functional.reduction.sum import mean, sum
 
 
@@ -44,12 +44,12 @@ def l1_loss(
     Differs from jax in:
         1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
     """
-    refuse_each("l1_loss", "bool", input, target)
+    reject_each("l1_loss", "bool", input, target)
     return _regression(lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True)
 
 
 def _l1(difference: jax.Array) -> jax.Array:
-    return jnp.abs(difference) if is_complex(difference) else _abs(difference)
+    return jnp.abs(difference) if is_complex(difference) else abs_kernel(difference)
 
 
 def mse_loss(
@@ -82,9 +82,9 @@ def mse_loss(
     """
     loss = _square
     if weight is None:
-        refuse("mse_loss", "bool integer complex", input, target)
+        reject("mse_loss", "bool integer complex", input, target)
     else:
-        refuse_each("mse_loss", "bool", input, target)
+        reject_each("mse_loss", "bool", input, target)
         # Where it weighs, torch squares the difference: one tangent, not two infinite ones.
         loss = _square_of_difference
     return _regression(loss, input, target, reduction, weight, weighs_mean=True)
@@ -123,7 +123,7 @@ def smooth_l1_loss(
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
     if beta == 0:
         return l1_loss(input, target, reduction=reduction)
-    refuse("smooth_l1_loss", "bool integer complex", input, target)
+    reject("smooth_l1_loss", "bool integer complex", input, target)
     return _regression(lambda x, y: _smooth_l1(x - y, beta=beta), input, target, reduction, None)
 
 
@@ -171,8 +171,8 @@ def huber_loss(
     Differs from jax in:
         1. The gradient at an infinity is delta (`jnp.where` of the two branches: NaN).
     """
-    refuse("huber_loss", "complex", input, target)
-    refuse("huber_loss", "bool integer", input)
+    reject("huber_loss", "complex", input, target)
+    reject("huber_loss", "bool integer", input)
     if delta <= 0:
         raise RuntimeError(
             f"huber_loss does not support non-positive values for delta. Got: {delta}"

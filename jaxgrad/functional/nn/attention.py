@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.activation.dropout import dropout
 
 
@@ -60,14 +60,14 @@ def scaled_dot_product_attention(
            the mean of all values; with a bias of -inf NaN).
         2. float64 is computed in float64 (`jax.nn.dot_product_attention`: float32).
     """
-    refuse("scaled_dot_product_attention", "complex", query, key, value, attn_mask)
+    reject("scaled_dot_product_attention", "complex", query, key, value, attn_mask)
     query, key, value = array(query, "query"), array(key, "key"), array(value, "value")
     if min(query.ndim, key.ndim, value.ndim) < 2:
         raise RuntimeError(
             "Expected query, key, and value to all be at least 2 dimensional, but got query.dim: "
             f"{query.ndim} key.dim: {key.ndim} and value.dim: {value.ndim} instead."
         )
-    one_dtype("scaled_dot_product_attention", query=query, key=key, value=value)
+    require_same_dtype("scaled_dot_product_attention", query=query, key=key, value=value)
     if not is_floating(query):
         raise RuntimeError(f"expected floating query, key and value, but found {query.dtype}")
     if query.shape[-1] != key.shape[-1] or key.shape[-2] != value.shape[-2]:

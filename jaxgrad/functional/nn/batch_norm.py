@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array
-from jaxgrad.functional._core.dtypes import one_dtype, refuse, refuse_each
+from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
 from jaxgrad.functional.nn._statistics import (
     _affine,
     _check_channels,
@@ -74,7 +74,7 @@ def batch_norm(
         1. `momentum` weighs the batch (flax: what was there), the running variance is unbiased
            (flax: biased), and one value a channel is an error (flax: output and gradient are 0).
     """
-    refuse("batch_norm", "complex", input, running_mean, running_var, weight, bias)
+    reject("batch_norm", "complex", input, running_mean, running_var, weight, bias)
     input = array(input)
     if input.ndim < 2:
         raise IndexError(
@@ -161,14 +161,14 @@ def instance_norm(
     Differs from jax in:
         1. eps is 1e-5 (flax: 1e-6).
     """
-    refuse("instance_norm", "complex", input, weight, bias)
+    reject("instance_norm", "complex", input, weight, bias)
     kinds = "bool integer complex"
-    refuse_each("instance_norm with running statistics", kinds, running_mean, running_var)
+    reject_each("instance_norm with running statistics", kinds, running_mean, running_var)
     input = array(input)
     if (running_mean is None) != (running_var is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")
     if running_mean is not None and running_mean.dtype == input.dtype:
-        one_dtype("instance_norm", input=input, running_var=running_var)
+        require_same_dtype("instance_norm", input=input, running_var=running_var)
     if use_input_stats and math.prod(input.shape[2:]) == 1:
         raise ValueError(
             "Expected more than 1 spatial element when training, got input size "

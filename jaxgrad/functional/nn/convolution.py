@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
-from jaxgrad.functional.nn._windows import Sizes, at_least, batched, sizes
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
+from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
 Array = jax.Array
@@ -114,7 +114,7 @@ def _conv(
     groups: int,
 ) -> Array:
     name = f"conv{places}d"
-    refuse(name, "bool", input, weight, bias)
+    reject(name, "bool", input, weight, bias)
     x, had_batch = batched(array(input), places, name)
     w = array(weight, "weight")
     strides = at_least(1, "stride", name, sizes(stride, places, "stride"))
@@ -194,7 +194,7 @@ def _check_weight(name: str, x: Array, w: Array, bias: Array | None, groups: int
         raise RuntimeError(
             f"{name}: weight should have {x.ndim} dimensions, but its shape is {list(w.shape)}"
         )
-    one_dtype(name, input=x, weight=w, bias=bias)
+    require_same_dtype(name, input=x, weight=w, bias=bias)
 
 
 def _check_bias(w: Array, bias: Array | None, channels: int) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxgrad._core.compat import is_traced
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, require
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Array = jax.Array
@@ -100,7 +100,7 @@ def _take(weight: Array, index: Array) -> Array:
 def _renormed(weight: Array, max_norm: float, norm_type: float) -> Array:
     """The rows at most so long; where one is scaled, by a constant that is added."""
 
-    refuse("max_norm", "bool integer", weight)
+    reject("max_norm", "bool integer", weight)
 
     def scaled(w: Array) -> Array:
         w = jax.lax.stop_gradient(w)

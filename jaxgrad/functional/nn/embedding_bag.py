@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, require
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.nn.embedding import _indices, _lookup, _renormed
 
 
@@ -57,8 +57,8 @@ def embedding_bag(
     Differs from jax in:
         1. The maximum of several equal rows passes the gradient to the first (`jnp.max`: splits).
     """
-    refuse("embedding_bag", "bool integer complex", weight, per_sample_weights)
-    one_dtype("embedding_bag", weight=weight, per_sample_weights=per_sample_weights)
+    reject("embedding_bag", "bool integer complex", weight, per_sample_weights)
+    require_same_dtype("embedding_bag", weight=weight, per_sample_weights=per_sample_weights)
     input, weight = _indices(input, "embedding_bag"), array(weight, "weight")
     factors = per_sample_weights
     if factors is not None and factors.shape != input.shape:

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 Array = jax.Array
@@ -49,7 +49,7 @@ def grid_sample(
         1. On and beyond the border the gradient by the grid is 0 with "border"
            (`map_coordinates(mode="nearest")`: on the border it is not).
     """
-    refuse("grid_sample", "bool integer complex", input, grid)
+    reject("grid_sample", "bool integer complex", input, grid)
     if mode not in ("bilinear", "nearest", "bicubic"):
         raise ValueError(
             "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
@@ -61,7 +61,7 @@ def grid_sample(
             f"'reflection', but got: '{padding_mode}'"
         )
     input, grid = array(input), array(grid, "grid")
-    one_dtype("grid_sample", input=input, grid=grid)
+    require_same_dtype("grid_sample", input=input, grid=grid)
     places = input.ndim - 2
     if places not in (2, 3) or grid.ndim != input.ndim:
         raise RuntimeError(
@@ -134,7 +134,7 @@ def affine_grid(theta: Array, size: Sequence[int], align_corners: bool | None = 
 
     Torch: `torch.nn.functional.affine_grid`.
     """
-    refuse("affine_grid", "complex", theta)
+    reject("affine_grid", "complex", theta)
     theta = array(theta, "theta")
     if not is_floating(theta):
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.functional._core.arguments import array, in_opmath
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pooling.adaptive import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -73,7 +73,7 @@ def interpolate(
     3-d), or all sides stay as they are ("bicubic"), torch's gradient is not its value's; and torch
     repeats the first row of an antialiased output of one column. Here both are right.
     """
-    refuse("interpolate", "bool integer complex", input)
+    reject("interpolate", "bool integer complex", input)
     input = array(input)
     places = input.ndim - 2
     out, scales = _out_size(input, places, size, scale_factor, mode, recompute_scale_factor)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array, in_opmath
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.nn._statistics import (
     _affine,
     _check_channels,
@@ -47,7 +47,7 @@ def layer_norm(
         1. eps is 1e-5 (flax: 1e-6), and the variance is that of the centred values: flax's
            `use_fast_variance=True` loses it where the mean is large.
     """
-    refuse("layer_norm", "complex", input, weight, bias)
+    reject("layer_norm", "complex", input, weight, bias)
     input, normalized_shape = array(input), tuple(normalized_shape)
     dims = _normalized_dims(input, normalized_shape)
     for name, x in (("weight", weight), ("bias", bias)):
@@ -140,7 +140,7 @@ def group_norm(
     Differs from jax in:
         1. eps is 1e-5 (flax: 1e-6).
     """
-    refuse("group_norm", "complex", input, weight, bias)
+    reject("group_norm", "complex", input, weight, bias)
     input = array(input)
     if input.ndim < 2:
         raise RuntimeError(
@@ -187,7 +187,7 @@ def local_response_norm(
 
     Torch: `torch.nn.functional.local_response_norm`.
     """
-    refuse("local_response_norm", "bool complex", input)
+    reject("local_response_norm", "bool complex", input)
     input = array(input)
     if input.ndim < 3:
         raise ValueError(

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 Array = jax.Array
@@ -31,8 +31,8 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
 
     Torch: `torch.nn.functional.linear`.
     """
-    refuse("linear", "bool", input, weight, bias)
-    one_dtype("linear", input=input, weight=weight, bias=bias)
+    reject("linear", "bool", input, weight, bias)
+    require_same_dtype("linear", input=input, weight=weight, bias=bias)
     input, weight = array(input), array(weight, "weight")
     if not input.ndim or not weight.ndim:
         raise RuntimeError(
@@ -85,8 +85,8 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
 
     Torch: `torch.nn.functional.bilinear`.
     """
-    refuse("bilinear", "bool", input1, input2, weight, bias)
-    one_dtype("bilinear", input1=input1, input2=input2, weight=weight, bias=bias)
+    reject("bilinear", "bool", input1, input2, weight, bias)
+    require_same_dtype("bilinear", input1=input1, input2=input2, weight=weight, bias=bias)
     input1, input2 = array(input1, "input1"), array(input2, "input2")
     weight = array(weight, "weight")
     if input1.shape[:-1] != input2.shape[:-1]:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, is_floating
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.activation.dropout import dropout
 from jaxgrad.functional.activation.softmax import softmax
 from jaxgrad.functional.linalg.matmul import matmul
@@ -97,7 +97,7 @@ def multi_head_attention_forward(
 
     Torch: `torch.nn.functional.multi_head_attention_forward`.
     """
-    refuse("multi_head_attention_forward", "complex", query, key, value)
+    reject("multi_head_attention_forward", "complex", query, key, value)
     inputs = [array(x, name) for x, name in ((query, "query"), (key, "key"), (value, "value"))]
     single = inputs[0].ndim == 2
     if single:
@@ -143,7 +143,7 @@ def multi_head_attention_forward(
     p = dropout_p if training else 0.0
     seen = None
     if need_weights:
-        one_dtype("multi_head_attention_forward", query=q, mask=mask)
+        require_same_dtype("multi_head_attention_forward", query=q, mask=mask)
         scores = matmul(q * math.sqrt(1 / q.shape[-1]), jnp.swapaxes(k, -1, -2))
         seen = dropout(softmax(scores if mask is None else scores + mask, -1), p, key=dropout_key)
         out = matmul(seen, v)

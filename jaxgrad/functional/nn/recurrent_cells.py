@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.activation.relu import relu
 from jaxgrad.functional.activation.sigmoid import sigmoid, tanh
 from jaxgrad.functional.nn.linear import linear
@@ -72,7 +72,7 @@ def rnn_relu_cell(
 
     Torch: `torch.rnn_relu_cell`.
     """
-    refuse("rnn_relu_cell", "complex", input, hx, w_ih, w_hh, b_ih, b_hh)
+    reject("rnn_relu_cell", "complex", input, hx, w_ih, w_hh, b_ih, b_hh)
     gates = _gates("rnn_relu_cell", 1, input, hx, w_ih, w_hh, b_ih, b_hh)
     return in_opmath(lambda x, h: relu(x + h), *gates)
 
@@ -109,7 +109,7 @@ def gru_cell(
     Differs from jax in:
         1. There are two biases, also in the new gate (`flax.nnx.GRUCell`: one).
     """
-    refuse("gru_cell", "integer", input, hx, w_ih, w_hh, b_ih, b_hh)
+    reject("gru_cell", "integer", input, hx, w_ih, w_hh, b_ih, b_hh)
     gates = _gates("gru_cell", 3, input, hx, w_ih, w_hh, b_ih, b_hh)
 
     def step(x: Array, h: Array, old: Array) -> Array:
@@ -156,7 +156,7 @@ def lstm_cell(
     Differs from jax in:
         1. There are two biases (flax: one).
     """
-    refuse("lstm_cell", "integer", input, *hx, w_ih, w_hh, b_ih, b_hh)
+    reject("lstm_cell", "integer", input, *hx, w_ih, w_hh, b_ih, b_hh)
     hidden, cell = hx
     gates = _gates("lstm_cell", 4, input, hidden, w_ih, w_hh, b_ih, b_hh)
 
@@ -179,7 +179,7 @@ def _gates(
     b_hh: Array | None,
 ) -> tuple[Array, Array]:
     """What comes from the input and from the state, before any nonlinearity."""
-    refuse(name, "bool", input, hidden, w_ih, w_hh, b_ih, b_hh)
+    reject(name, "bool", input, hidden, w_ih, w_hh, b_ih, b_hh)
     x, h = array(input), array(hidden, "hx")
     if w_ih.shape[-1] != x.shape[-1] or w_hh.shape[-1] != h.shape[-1]:
         raise RuntimeError(

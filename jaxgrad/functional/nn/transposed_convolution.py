@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional._core.dtypes import refuse
-from jaxgrad.functional.nn._windows import Sizes, at_least, batched, sizes
+from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 from jaxgrad.functional.nn.convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
 
 
@@ -119,7 +119,7 @@ def _transposed(
     dilation: Sizes,
 ) -> Array:
     name = f"conv_transpose{places}d"
-    refuse(name, "bool", input, weight, bias)
+    reject(name, "bool", input, weight, bias)
     x, had_batch = batched(array(input), places, name)
     w = array(weight, "weight")
     strides = at_least(1, "stride", name, sizes(stride, places, "stride"))

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.pointwise.rounding import _floor_quotient
 
 
@@ -109,8 +109,8 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.
             f"'{rounding_mode}'"
         )
     if rounding_mode is None:
-        return in_opmath(_quotient, input, other)
-    refuse(f"div of rounding_mode '{rounding_mode}'", "bool complex", input, other)
+        return in_opmath(quotient, input, other)
+    reject(f"div of rounding_mode '{rounding_mode}'", "bool complex", input, other)
     x, y = together(input, other)
     if not is_floating(x):
         return jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_same(x, y))
@@ -142,7 +142,7 @@ def _same(x: jax.Array, y: jax.Array) -> list[jax.Array]:
 
 
 @derivative(lambda t, _, __, y: t / y, lambda t, _, x, y: t * -((x / y) / y))
-def _quotient(x: jax.Array, y: jax.Array) -> jax.Array:
+def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
     return x / y
 
 
@@ -156,7 +156,7 @@ def deg2rad(input: jax.Array) -> jax.Array:
 
     Torch: `torch.deg2rad`.
     """
-    refuse("deg2rad", "complex", input)
+    reject("deg2rad", "complex", input)
     return in_opmath(lambda x: x * (math.pi / 180), array(input))
 
 
@@ -170,7 +170,7 @@ def rad2deg(input: jax.Array) -> jax.Array:
 
     Torch: `torch.rad2deg`.
     """
-    refuse("rad2deg", "complex", input)
+    reject("rad2deg", "complex", input)
     return in_opmath(lambda x: x * (180 / math.pi), array(input))
 
 
@@ -242,7 +242,7 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
         1. Outside of [0, 1] the gradient is NaN (`jax.scipy.special.logit`: a number).
         2. At eps and 1 - eps it is whole (`jnp.clip`: half).
     """
-    refuse("logit", "complex", input)
+    reject("logit", "complex", input)
     return in_opmath(_logit, array(input), eps=eps)
 
 
@@ -276,7 +276,7 @@ def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
         1. It raises when it is differentiated (`jnp.heaviside`: 0).
     """
     input, values = array(input), array(values, "values")
-    one_dtype("heaviside", input=input, values=values)
+    require_same_dtype("heaviside", input=input, values=values)
     return _heaviside(input, values)
 
 

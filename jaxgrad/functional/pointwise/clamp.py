@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, is_array, together
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Value = jax.Array | bool | float
@@ -35,7 +35,7 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
         1. At a bound the input's gradient is 1 and the bound's 0 (`jnp.clip`: 0.5 each,
            `lax.clamp`: 0).
     """
-    refuse("clamp", "complex", input, min, max)
+    reject("clamp", "complex", input, min, max)
     input = array(input)
     if min is None:
         if max is None:
@@ -43,7 +43,7 @@ def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) 
         return clamp_max(input, max)
     if max is None:
         return clamp_min(input, min)
-    refuse("clamp", "bool", input, min, max)
+    reject("clamp", "bool", input, min, max)
     return _clamp(*together(input, min, max))
 
 
@@ -69,16 +69,16 @@ def clamp_min(input: jax.Array, min: Value) -> jax.Array:
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.maximum`: 0.5).
     """
-    refuse("clamp_min", "complex", input, min)
+    reject("clamp_min", "complex", input, min)
     _refuse_number("clamp_min", input, min)
-    return _clamp_min(*together(array(input), min))
+    return clamp_min_kernel(*together(array(input), min))
 
 
 @derivative(
     lambda t, _, x, low: jnp.where(x >= low, t, 0),
     lambda t, _, x, low: jnp.where(x < low, t, 0),
 )
-def _clamp_min(x: jax.Array, low: jax.Array) -> jax.Array:
+def clamp_min_kernel(x: jax.Array, low: jax.Array) -> jax.Array:
     return jnp.maximum(x, low)
 
 
@@ -95,7 +95,7 @@ def clamp_max(input: jax.Array, max: Value) -> jax.Array:
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.minimum`: 0.5).
     """
-    refuse("clamp_max", "complex", input, max)
+    reject("clamp_max", "complex", input, max)
     _refuse_number("clamp_max", input, max)
     return _clamp_max(*together(array(input), max))
 
@@ -111,7 +111,7 @@ def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
 def _refuse_number(op: str, input: jax.Array, bound: Value) -> None:
     """torch bounds booleans by arrays, but not by a number."""
     if not is_array(bound):
-        refuse(op, "bool", input, bound)
+        reject(op, "bool", input, bound)
 
 
 def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
@@ -127,7 +127,7 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. Where either is NaN both have gradient 1 (`jnp.maximum`: 0).
     """
-    refuse("maximum", "complex", input, other)
+    reject("maximum", "complex", input, other)
     return _maximum(*together(array(input), array(other, "other")))
 
 
@@ -152,15 +152,15 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. Where either is NaN both have gradient 1 (`jnp.minimum`: 0).
     """
-    refuse("minimum", "complex", input, other)
-    return _minimum(*together(array(input), array(other, "other")))
+    reject("minimum", "complex", input, other)
+    return minimum_kernel(*together(array(input), array(other, "other")))
 
 
 @derivative(
     lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
     lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
 )
-def _minimum(x: jax.Array, y: jax.Array) -> jax.Array:
+def minimum_kernel(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.minimum(x, y)
 
 
@@ -177,7 +177,7 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At a tie the first argument has the gradient (`jnp.fmax`: the second).
     """
-    refuse("fmax", "complex", input, other)
+    reject("fmax", "complex", input, other)
     return _fmax(*together(array(input), array(other, "other")))
 
 
@@ -202,7 +202,7 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At a tie the first argument has the gradient (`jnp.fmin`: the second).
     """
-    refuse("fmin", "complex", input, other)
+    reject("fmin", "complex", input, other)
     return _fmin(*together(array(input), array(other, "other")))
 
 
@@ -212,3 +212,9 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
 )
 def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.fmin(x, y)
+
+
+@derivative(lambda t, *_, **__: t)
+def passing_floor(x: jax.Array, *, eps: float) -> jax.Array:
+    """The input, not below eps; the gradient passes as if there were no bound."""
+    return jnp.maximum(x, eps)

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype
+from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.pointwise.sign import sign
 
 
@@ -229,7 +229,7 @@ def _polar(size: Array, angle: Array, *, signed: bool) -> Array:
 
 def _two_floats(name: str, **args: Any) -> list[Array]:
     x, y = (array(z, what) for what, z in args.items())
-    one_dtype(name, **args)
+    require_same_dtype(name, **args)
     if x.dtype not in (jnp.float32, jnp.float64, jnp.float16):
         raise RuntimeError(
             f"Expected both inputs to be Half, Float or Double tensors but got {x.dtype} and "

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_array, is_complex, is_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.powers import pow
 
 
@@ -60,7 +60,7 @@ def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
         1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)), of two equal
            ones NaN (`jnp.logaddexp2`: 1).
     """
-    refuse("logaddexp2", "bool integer complex", input, other)
+    reject("logaddexp2", "bool integer complex", input, other)
     return in_opmath(_logaddexp2, array(input), array(other, "other"))
 
 
@@ -113,7 +113,7 @@ def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -
     """
     input, other = array(input), array(other, "other")
     if is_floating(input) and not is_complex(input):
-        refuse("ldexp", "bool", other)
+        reject("ldexp", "bool", other)
     if is_floating(other):
         return in_opmath(_ldexp, input, other)
     return in_opmath(_ldexp, input, jax.lax.stop_gradient(other), integer=torch_gradient)

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional._core.arguments import array, canonical_dim, floats
+from jaxgrad.functional._core.arguments import array, canonical_dim, require_floating
 from jaxgrad.functional._core.derivative import derivative
 
 
@@ -42,7 +42,7 @@ def fake_quantize_per_tensor_affine(
     Differs from jax in:
         1. The gradient passes straight through (`jnp.round`: 0).
     """
-    x = floats(input, "fake_quantize_per_tensor_affine")
+    x = require_floating(input, "fake_quantize_per_tensor_affine")
     _check_points(zero_point if isinstance(zero_point, int) else None, quant_min, quant_max)
     scale = jnp.asarray(scale, jnp.float32)
     return _quantized(x, scale, jnp.asarray(zero_point), low=quant_min, high=quant_max)
@@ -74,7 +74,7 @@ def fake_quantize_per_channel_affine(
 
     Torch: `torch.fake_quantize_per_channel_affine`.
     """
-    x = floats(input, "fake_quantize_per_channel_affine")
+    x = require_floating(input, "fake_quantize_per_channel_affine")
     scale, zero_point = array(scale, "scale"), array(zero_point, "zero_point")
     _check_points(None, quant_min, quant_max)
     at = canonical_dim(axis, x.ndim)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Array = jax.Array
@@ -82,7 +82,7 @@ def polygamma(n: int, input: Array) -> Array:
     """
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n: n is {n}")
-    refuse("polygamma", "complex", input)
+    reject("polygamma", "complex", input)
     return in_opmath(lambda x: _polygamma(x, n=n), array(input))
 
 
@@ -171,7 +171,7 @@ def mvlgamma(input: Array, p: int) -> Array:
 
     Torch: `torch.mvlgamma`, `torch.special.multigammaln`.
     """
-    refuse("mvlgamma", "bool", input)
+    reject("mvlgamma", "bool", input)
     if p < 1:
         raise RuntimeError(f"p has to be greater than or equal to 1, it is {p}")
 
@@ -203,7 +203,7 @@ def igamma(input: Array, other: Array) -> Array:
         1. It raises when it is differentiated by the first argument
            (`jax.scipy.special.gammainc`: a number).
     """
-    refuse("igamma", "bool integer", input, other)
+    reject("igamma", "bool integer", input, other)
     return in_opmath(_igamma, array(input), array(other, "other"))
 
 
@@ -233,7 +233,7 @@ def igammac(input: Array, other: Array) -> Array:
         1. It raises when it is differentiated by the first argument
            (`jax.scipy.special.gammaincc`: a number).
     """
-    refuse("igammac", "bool integer", input, other)
+    reject("igammac", "bool integer", input, other)
     return in_opmath(_igammac, array(input), array(other, "other"))
 
 

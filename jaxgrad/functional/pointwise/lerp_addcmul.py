@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 Value = jax.Array | bool | float
@@ -24,12 +24,12 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
     Torch: `torch.lerp`.
     """
     input, end = array(input), array(end, "end")
-    one_dtype("lerp", input=input, end=end, weight=weight if jnp.ndim(weight) else None)
+    require_same_dtype("lerp", input=input, end=end, weight=weight if jnp.ndim(weight) else None)
     if isinstance(weight, int | float):
-        refuse("lerp", "bool integer", input, end)
+        reject("lerp", "bool integer", input, end)
         return in_opmath(_lerp_by, input, end, weight=weight)
-    refuse("lerp", "bool integer", input, end, weight)
-    return in_opmath(_lerp, input, end, weight)
+    reject("lerp", "bool integer", input, end, weight)
+    return in_opmath(lerp_kernel, input, end, weight)
 
 
 @derivative(
@@ -38,7 +38,7 @@ def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
     lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * rest[-1],
     lambda t, _, x, end, __: t * (end - x),
 )
-def _lerp(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
+def lerp_kernel(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
     apart = end - x
     return jnp.where(jnp.abs(w) < 0.5, x + w * apart, end - apart * (1 - w))
 
@@ -49,7 +49,7 @@ def _lerp(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
     lambda t, *_, weight: t * weight,
 )
 def _lerp_by(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
-    return _lerp(x, end, jnp.asarray(weight, x.dtype))
+    return lerp_kernel(x, end, jnp.asarray(weight, x.dtype))
 
 
 def addcmul(
@@ -64,7 +64,7 @@ def addcmul(
 
     Torch: `torch.addcmul`.
     """
-    refuse("addcmul", "bool", input, tensor1, tensor2)
+    reject("addcmul", "bool", input, tensor1, tensor2)
     x, a, b = together(array(input), array(tensor1, "tensor1"), array(tensor2, "tensor2"))
     if not is_floating(x):
         return x + a * b * int(value)

@@ -11,7 +11,7 @@ import jax.scipy.special as jss
 
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.arithmetic import _erf
 
 
@@ -94,7 +94,7 @@ def erfcx(input: Array) -> Array:
 
     Torch: `torch.special.erfcx`.
     """
-    refuse("special.erfcx", "complex", input)
+    reject("special.erfcx", "complex", input)
     return in_opmath(_erfcx, array(input))
 
 
@@ -134,7 +134,7 @@ def xlog1py(input: Value, other: Value) -> Array:
     Differs from jax in:
         1. At (0, -1) and below the gradient is 0 (`jax.scipy.special.xlog1py`: -inf or NaN).
     """
-    refuse("special.xlog1py", "complex", input, other)
+    reject("special.xlog1py", "complex", input, other)
     return in_opmath(_xlog1py, input, other)
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Value = jax.Array | bool | float
@@ -33,7 +33,7 @@ def pow(input: Value, exponent: Value) -> jax.Array:
         2. By the exponent at base 0 it is -inf for negative exponents (`jnp.power`: NaN).
         3. An exponent of 0.5 is the square root: -inf at -0.
     """
-    refuse("pow", "bool", input, exponent)
+    reject("pow", "bool", input, exponent)
     if isinstance(exponent, bool | int | float) and not isinstance(input, int | float):
         base = together(input, exponent)[0]
         if not is_floating(base):

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Value = jax.Array | bool | float
@@ -26,7 +26,7 @@ def floor(input: jax.Array) -> jax.Array:
 
     Torch: `torch.floor`.
     """
-    refuse("floor", "bool", input)
+    reject("floor", "bool", input)
     return _stepwise(jnp.floor, input)
 
 
@@ -40,7 +40,7 @@ def ceil(input: jax.Array) -> jax.Array:
 
     Torch: `torch.ceil`.
     """
-    refuse("ceil", "bool", input)
+    reject("ceil", "bool", input)
     return _stepwise(jnp.ceil, input)
 
 
@@ -54,7 +54,7 @@ def trunc(input: jax.Array) -> jax.Array:
 
     Torch: `torch.trunc`.
     """
-    refuse("trunc", "bool", input)
+    reject("trunc", "bool", input)
     return _stepwise(jnp.trunc, input)
 
 
@@ -68,7 +68,7 @@ def round(input: jax.Array, *, decimals: int = 0) -> jax.Array:
 
     Torch: `torch.round`.
     """
-    refuse("round", "bool integer complex", input)
+    reject("round", "bool integer complex", input)
     if decimals == 0 or not is_floating(array(input)):
         return _stepwise(jnp.round, input)
     scale = 10.0 ** builtins.abs(decimals)
@@ -92,7 +92,7 @@ def frac(input: jax.Array) -> jax.Array:
 
     Torch: `torch.frac`.
     """
-    refuse("frac", "integer", input)
+    reject("frac", "integer", input)
     return _frac(array(input))
 
 
@@ -111,7 +111,7 @@ def fmod(input: jax.Array, other: Value) -> jax.Array:
 
     Torch: `torch.fmod`.
     """
-    refuse("fmod", "bool", input, other)
+    reject("fmod", "bool", input, other)
     return _fmod(*together(array(input), other))
 
 
@@ -133,7 +133,7 @@ def remainder(input: Value, other: Value) -> jax.Array:
     Differs from jax in:
         1. By an infinite first argument the gradient of the second is NaN.
     """
-    refuse("remainder", "bool", input, other)
+    reject("remainder", "bool", input, other)
     return _remainder(*together(input, other))
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Value = jax.Array | bool | float
@@ -27,19 +27,19 @@ def abs(input: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At 0 the gradient is 0 (`jnp.abs`: 1), at NaN 0 (`jnp.abs`: -1).
     """
-    refuse("abs", "bool", input)
+    reject("abs", "bool", input)
     input = array(input)
-    return jnp.abs(input) if is_complex(input) else _abs(input)
+    return jnp.abs(input) if is_complex(input) else abs_kernel(input)
 
 
-def _sign(x: jax.Array) -> jax.Array:
+def sign_kernel(x: jax.Array) -> jax.Array:
     """-1, 0 or 1, and 0 of a NaN."""
     zero, one = (np.asarray(n, x.dtype) for n in (0, 1))
     return jnp.where(x > 0, one, jnp.where(x < 0, -one, zero))
 
 
-@derivative(lambda t, _, x: t * _sign(x))
-def _abs(x: jax.Array) -> jax.Array:
+@derivative(lambda t, _, x: t * sign_kernel(x))
+def abs_kernel(x: jax.Array) -> jax.Array:
     return jnp.abs(x)
 
 
@@ -53,7 +53,7 @@ def sign(input: jax.Array) -> jax.Array:
 
     Torch: `torch.sign`.
     """
-    refuse("sign", "complex", input)
+    reject("sign", "complex", input)
     input = array(input)
     if input.dtype == jnp.bool_:
         return input

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 Value = jax.Array | bool | float
@@ -29,7 +29,7 @@ def atan2(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At (0, 0) the gradient is 0 (`jnp.arctan2`: NaN).
     """
-    refuse("atan2", "complex", input, other)
+    reject("atan2", "complex", input, other)
     return in_opmath(_atan2, array(input), array(other, "other"))
 
 
@@ -59,7 +59,7 @@ def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
     Differs from jax in:
         1. At (0, 0) the gradient is NaN (`jnp.hypot`: 0.5); above 1e154 `jnp.hypot`'s is 1.06.
     """
-    refuse("hypot", "bool integer", input, other)
+    reject("hypot", "bool integer", input, other)
     return in_opmath(_hypot, array(input), array(other, "other"))
 
 
@@ -81,8 +81,8 @@ def xlogy(input: Value, other: Value) -> jax.Array:
     Differs from jax in:
         1. At input 0 and other <= 0 the gradient is 0 (`jax.scipy.special.xlogy`: -inf, NaN).
     """
-    refuse("xlogy", "complex", input, other)
-    return in_opmath(_xlogy, input, other)
+    reject("xlogy", "complex", input, other)
+    return in_opmath(xlogy_kernel, input, other)
 
 
 def _xlogy_by_x(t: Any, _: Any, x: Any, y: Any) -> Any:
@@ -95,7 +95,7 @@ def _xlogy_by_x(t: Any, _: Any, x: Any, y: Any) -> Any:
     _xlogy_by_x,
     lambda t, _, x, y: t * (x / y),
 )
-def _xlogy(x: jax.Array, y: jax.Array) -> jax.Array:
+def xlogy_kernel(x: jax.Array, y: jax.Array) -> jax.Array:
     product = x * jnp.log(y)
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, product)
 
@@ -114,7 +114,7 @@ def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
         1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp`: e at (1, inf)), of two equal
            ones NaN (`jnp.logaddexp`: 1).
     """
-    refuse("logaddexp", "bool integer", input, other)
+    reject("logaddexp", "bool integer", input, other)
     return in_opmath(_logaddexp, array(input), array(other, "other"))
 
 

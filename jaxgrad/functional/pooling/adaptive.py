@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.functional._core.arguments import floats, in_opmath
-from jaxgrad.functional.nn._windows import batched, sizes
+from jaxgrad.functional._core.arguments import in_opmath, require_floating
+from jaxgrad.functional._core.windows import batched, sizes
 from jaxgrad.functional.pooling.max import MaxPool, _taken
 
 
@@ -162,7 +162,7 @@ def _prepared(
 
 def _adaptive_avg(places: int, input: Array, output_size: OutputSize) -> Array:
     name = f"adaptive_avg_pool{places}d"
-    x, had_batch, wanted = _prepared(name, places, floats(input, name), output_size)
+    x, had_batch, wanted = _prepared(name, places, require_floating(input, name), output_size)
 
     def averaged(x: Array) -> Array:
         for axis, count in enumerate(wanted, start=2):
@@ -181,7 +181,7 @@ def _adaptive_max(
     places: int, input: Array, output_size: OutputSize, return_indices: bool
 ) -> Array | MaxPool:
     name = f"adaptive_max_pool{places}d"
-    x, had_batch, wanted = _prepared(name, places, floats(input, name), output_size)
+    x, had_batch, wanted = _prepared(name, places, require_floating(input, name), output_size)
     bins = [_bins(n, count) for n, count in zip(x.shape[2:], wanted, strict=True)]
     members, there = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
     for n, (inner, inside) in zip(x.shape[2:], bins, strict=True):

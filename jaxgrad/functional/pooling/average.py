@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.functional._core.arguments import array, in_opmath
-from jaxgrad.functional._core.dtypes import refuse
-from jaxgrad.functional.nn._windows import Sizes, _out_sizes, _windows, batched
+from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional._core.windows import Sizes, batched, out_sizes, window_arguments
 
 
 Array = jax.Array
@@ -113,12 +113,12 @@ def _avg_pool(
     divisor: int | None,
 ) -> Array:
     name = f"avg_pool{places}d"
-    refuse(name, "bool complex", input)
-    windows = _windows(name, places, kernel_size, stride, padding)
+    reject(name, "bool complex", input)
+    windows = window_arguments(name, places, kernel_size, stride, padding)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
     x, had_batch = batched(array(input), places, name)
-    out = _out_sizes(name, x, windows, ceil_mode)
+    out = out_sizes(name, x, windows, ceil_mode)
     kernel, steps, pads, _ = windows
     ends, counts = [], np.ones((), np.int64)
     for n, k, s, p, o in zip(x.shape[2:], kernel, steps, pads, out, strict=True):

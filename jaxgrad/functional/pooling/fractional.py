@@ -8,8 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.functional._core.arguments import array, floats
-from jaxgrad.functional.nn._windows import Sizes, batched, sizes
+from jaxgrad.functional._core.arguments import array, require_floating
+from jaxgrad.functional._core.windows import Sizes, batched, sizes
 from jaxgrad.functional.pooling.max import MaxPool, _taken
 
 
@@ -96,7 +96,7 @@ def _pool(
     key: Array | None,
 ) -> Array | MaxPool:
     name = f"fractional_max_pool{places}d"
-    x, had_batch = batched(floats(input, name), places, name)
+    x, had_batch = batched(require_floating(input, name), places, name)
     kernel = sizes(kernel_size, places, "kernel_size")
     spatial = x.shape[2:]
     if output_size is None:

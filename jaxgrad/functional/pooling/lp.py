@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, floating, in_opmath
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
-from jaxgrad.functional.nn._windows import Sizes, sizes
+from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional._core.windows import Sizes, sizes
 from jaxgrad.functional.pointwise.powers import pow as _pow
 from jaxgrad.functional.pointwise.sign import abs as _abs
 from jaxgrad.functional.pooling.average import _avg_pool
@@ -97,7 +97,7 @@ def _lp_pool(
     stride: Sizes | None,
     ceil_mode: bool,
 ) -> Array:
-    refuse(f"lp_pool{places}d", "complex", input)
+    reject(f"lp_pool{places}d", "complex", input)
     input = array(input)
     if math.isinf(norm_type):
         sign = 1 if norm_type > 0 else -1

@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.functional._core.arguments import floats
-from jaxgrad.functional.nn._windows import Sizes, _out_sizes, _windows, batched
+from jaxgrad.functional._core.arguments import require_floating
+from jaxgrad.functional._core.windows import Sizes, batched, out_sizes, window_arguments
 
 
 Array = jax.Array
@@ -126,9 +126,9 @@ def _max_pool(
     return_indices: bool,
 ) -> Array | MaxPool:
     name = f"max_pool{places}d"
-    windows = _windows(name, places, kernel_size, stride, padding, dilation)
-    x, had_batch = batched(floats(input, name), places, name)
-    out = _out_sizes(name, x, windows, ceil_mode)
+    windows = window_arguments(name, places, kernel_size, stride, padding, dilation)
+    x, had_batch = batched(require_floating(input, name), places, name)
+    out = out_sizes(name, x, windows, ceil_mode)
     kernel, steps, pads, dilations = windows
     ends = [
         max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)

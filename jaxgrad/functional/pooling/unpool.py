@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxgrad.functional._core.arguments import array, require
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
-from jaxgrad.functional.nn._windows import Sizes, batched, sizes
+from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional._core.windows import Sizes, batched, sizes
 
 
 Array = jax.Array
@@ -114,7 +114,7 @@ def _max_unpool(
     output_size: Sequence[int] | None,
 ) -> Array:
     name = f"max_unpool{places}d"
-    refuse(name, "bool integer complex", input)
+    reject(name, "bool integer complex", input)
     kernel = sizes(kernel_size, places, "kernel_size")
     steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
     pads = sizes(padding, places, "padding")

@@ -15,7 +15,7 @@ from jaxgrad.functional._core.arguments import (
     is_floating,
 )
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.clamp import maximum, minimum
 
 
@@ -47,7 +47,7 @@ def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
 
     Torch: `torch.amax`.
     """
-    refuse("amax", "complex", input)
+    reject("amax", "complex", input)
     return _extreme("amax", _amax, input, dim, keepdim)
 
 
@@ -65,7 +65,7 @@ def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
 
     Torch: `torch.amin`.
     """
-    refuse("amin", "complex", input)
+    reject("amin", "complex", input)
     return _extreme("amin", _amin, input, dim, keepdim)
 
 
@@ -135,7 +135,7 @@ def aminmax(input: jax.Array, *, dim: int | None = None, keepdim: bool = False) 
 
     Torch: `torch.aminmax`.
     """
-    refuse("aminmax", "complex", input)
+    reject("aminmax", "complex", input)
     input = array(input)
     if not input.size:
         raise RuntimeError(
@@ -181,7 +181,7 @@ def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         1. Along a dim the first of a tie has the gradient (`jnp.max`: shared).
         2. A NaN has the gradient (`jnp.max`: all are NaN).
     """
-    refuse("max", "complex", input)
+    reject("max", "complex", input)
     return _chosen("max", input, dim, keepdim)
 
 
@@ -221,7 +221,7 @@ def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         1. Along a dim the first of a tie has the gradient (`jnp.min`: shared).
         2. A NaN has the gradient (`jnp.min`: all are NaN).
     """
-    refuse("min", "complex", input)
+    reject("min", "complex", input)
     return _chosen("min", input, dim, keepdim)
 
 

@@ -17,7 +17,7 @@ from jaxgrad.functional._core.arguments import (
     in_opmath,
     require,
 )
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.clamp import clamp
 
 
@@ -168,7 +168,7 @@ def gradient(
     Differs from jax in:
         1. There is an `edge_order=2` (`jnp.gradient`: NotImplementedError).
     """
-    refuse("gradient", "bool", input)
+    reject("gradient", "bool", input)
     input = array(input)
     if edge_order not in (1, 2):
         raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 class Running(NamedTuple):
@@ -56,7 +56,7 @@ def _running(name: str, input: Any, dim: int, wins: Any) -> Running:
     if not input.ndim:
         return Running(input, jnp.zeros((), int))
     if input.size:
-        refuse(name, "complex", input)
+        reject(name, "complex", input)
     fixed = jax.lax.stop_gradient(input)
     place = jnp.arange(input.shape[axis]).reshape(-1, *(1 for _ in range(input.ndim - axis - 1)))
     place = jnp.broadcast_to(place, input.shape)

@@ -18,7 +18,7 @@ from jaxgrad.functional._core.arguments import (
     promoted,
 )
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.reduction.sum import widened
 
 
@@ -39,7 +39,7 @@ def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return input
-    refuse("cumsum", "bool", input)
+    reject("cumsum", "bool", input)
     return exact(lambda x: jnp.cumsum(x, axis), input)
 
 
@@ -59,7 +59,7 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     input = widened(input, dtype)
     axis = canonical_dim(dim, input.ndim)
     if input.ndim:
-        refuse("cumprod", "bool", input)
+        reject("cumprod", "bool", input)
     if not input.ndim or input.shape[axis] == 1:
         return input  # torch's gradient is the cotangent too, not its product with 1
     return exact(lambda x: _cumprod(x, axis=axis), input)

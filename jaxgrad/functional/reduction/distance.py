@@ -17,8 +17,8 @@ from jaxgrad.functional._core.arguments import (
     result_type,
 )
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import one_dtype, refuse, refuse_each
-from jaxgrad.functional.loss._reduce import passing_floor
+from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
+from jaxgrad.functional.pointwise.clamp import passing_floor
 from jaxgrad.functional.reduction.vector_norm import _sgn, p_norm
 
 
@@ -38,12 +38,12 @@ def pairwise_distance(
         1. Of equal points the gradient is that at eps (`jnp.linalg.norm(x1 - x2)`: NaN); with
            `eps=0` it is 0.
     """
-    refuse_each("pairwise_distance", "bool", x1, x2)
+    reject_each("pairwise_distance", "bool", x1, x2)
     options = {"p": p, "eps": eps, "keepdim": keepdim}
-    return in_opmath(_pairwise, array(x1, "x1"), array(x2, "x2"), **options)
+    return in_opmath(pairwise, array(x1, "x1"), array(x2, "x2"), **options)
 
 
-def _pairwise(x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool = False) -> Any:
+def pairwise(x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool = False) -> Any:
     difference = x - y + eps
     axes = (difference.ndim - 1,) if difference.ndim else ()
     return p_norm(difference, p=float(p), axes=axes, keepdim=keepdim)
@@ -108,7 +108,7 @@ def pdist(input: jax.Array, p: float = 2) -> jax.Array:
     Differs from jax in:
         1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
     """
-    refuse("pdist", "complex", input)
+    reject("pdist", "complex", input)
     input = array(input)
     if input.ndim != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.ndim}D")
@@ -152,8 +152,8 @@ def cdist(
     Differs from jax in:
         1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
     """
-    refuse("cdist", "complex", x1, x2)
-    one_dtype("cdist", x1=x1, x2=x2)
+    reject("cdist", "complex", x1, x2)
+    require_same_dtype("cdist", x1=x1, x2=x2)
     del compute_mode
     x1, x2 = array(x1, "x1"), array(x2, "x2")
     for name, x in (("X1", x1), ("X2", x2)):

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim, is_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
-from jaxgrad.functional.indexing.sort_topk import _order
+from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional._core.order import stable_order
 from jaxgrad.functional.reduction.amax_max import ValuesIndices, not_empty, picked, shared
 
 
@@ -39,8 +39,8 @@ def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> 
         )
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
-    refuse("kthvalue", "bool complex", input)
-    at = jax.lax.slice_in_dim(_order(input, axis), k - 1, k, axis=axis)
+    reject("kthvalue", "bool complex", input)
+    at = jax.lax.slice_in_dim(stable_order(input, axis), k - 1, k, axis=axis)
     return picked(input, at, axis, keepdim)
 
 
@@ -70,7 +70,7 @@ def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> A
         1. Of an even number it is the lower one (`jnp.median`: the mean of two).
         2. Of all, ties share the gradient (`jnp.median`: one has it); a NaN has it.
     """
-    refuse("median", "bool complex", input)
+    reject("median", "bool complex", input)
     return _median("median", input, dim, keepdim)
 
 
@@ -98,7 +98,7 @@ def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -
     Differs from jax in:
         1. Of an even number it is the lower one (`jnp.nanmedian`: the mean of two).
     """
-    refuse("nanmedian", "bool complex", input)
+    reject("nanmedian", "bool complex", input)
     return _median("nanmedian", input, dim, keepdim)
 
 
@@ -119,7 +119,7 @@ def _median(name: str, input: Any, dim: int | None, keepdim: bool) -> Any:
 
 def _middle_index(x: jax.Array, axis: int, ignores: bool) -> jax.Array:
     """Where the lower median is; the first NaN where there is one that counts."""
-    order = _order(x, axis)
+    order = stable_order(x, axis)
     nan = jnp.isnan(x)
     last = jnp.sum(~nan, axis, keepdims=True) - 1 if ignores else x.shape[axis] - 1
     at = jnp.broadcast_to(jnp.maximum(last, 0) // 2, jnp.sum(nan, axis, keepdims=True).shape)
@@ -155,9 +155,9 @@ def mode(input: jax.Array, dim: int = -1, keepdim: bool = False) -> ValuesIndice
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
-    refuse("mode", "complex", input)
+    reject("mode", "complex", input)
     not_empty("mode", input, dim, (axis,))
-    order = _order(input, axis)
+    order = stable_order(input, axis)
     values = jnp.take_along_axis(jax.lax.stop_gradient(input), order, axis)
     n = input.shape[axis]
     place = jnp.arange(n).reshape(-1, *(1 for _ in range(input.ndim - axis - 1)))

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import Dim, array, canonical_dim, canonical_dims, in_opmath
-from jaxgrad.functional.linalg._matrices import _or_nan
+from jaxgrad.functional._core.lapack import nan_if_infinite
 from jaxgrad.functional.reduction.amax_max import _amax, _amin
 from jaxgrad.functional.reduction.vector_norm import _as_dtype, p_norm, vector_norm
 
@@ -156,7 +156,7 @@ def matrix_norm(
 
 def _matrix_norm(x: jax.Array, *, ord: Any, dims: tuple[int, int], keepdim: bool) -> jax.Array:
     if ord in ("nuc", 2, -2):
-        values = jnp.linalg.svd(_or_nan(jnp.moveaxis(x, dims, (-2, -1))), compute_uv=False)
+        values = jnp.linalg.svd(nan_if_infinite(jnp.moveaxis(x, dims, (-2, -1))), compute_uv=False)
         if ord == "nuc":
             found = jnp.sum(values, -1)
         else:

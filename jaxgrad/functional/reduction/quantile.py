@@ -8,9 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, canonical_dim, require
-from jaxgrad.functional._core.dtypes import one_dtype
-from jaxgrad.functional.indexing.sort_topk import _order
-from jaxgrad.functional.pointwise.lerp_addcmul import _lerp
+from jaxgrad.functional._core.dtypes import require_same_dtype
+from jaxgrad.functional._core.order import stable_order
+from jaxgrad.functional.pointwise.lerp_addcmul import lerp_kernel
 
 
 def quantile(
@@ -90,7 +90,7 @@ def _quantile(
     q = array(q, "q")
     if q.ndim > 1:
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not of {q.ndim} dims")
-    one_dtype(name, input=input, q=q)
+    require_same_dtype(name, input=input, q=q)
     require(
         jnp.all((q >= 0) & (q <= 1)),
         RuntimeError(f"{name}() q values must be in the range [0, 1]"),
@@ -108,7 +108,7 @@ def _quantile(
 
 def _interpolated(x: jax.Array, q: jax.Array, how: str, *, ignores: bool) -> jax.Array:
     """Quantiles along the last dim; the dim of q first."""
-    ordered = jnp.take_along_axis(x, _order(x, x.ndim - 1), -1)
+    ordered = jnp.take_along_axis(x, stable_order(x, x.ndim - 1), -1)
     nan = jnp.isnan(x)
     if ignores:
         rank = q * (jnp.sum(~nan, -1, keepdims=True) - 1).astype(x.dtype)
@@ -128,5 +128,5 @@ def _interpolated(x: jax.Array, q: jax.Array, how: str, *, ignores: bool) -> jax
     if how in ("linear", "midpoint"):
         weight = jnp.full_like(rank, 0.5) if how == "midpoint" else rank - low
         above = jnp.take_along_axis(ordered, jnp.ceil(fixed).astype(int), -1)
-        below = _lerp(below, above, weight)
+        below = lerp_kernel(below, above, weight)
     return jnp.moveaxis(below, -1, 0)

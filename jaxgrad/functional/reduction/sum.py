@@ -16,7 +16,7 @@ from jaxgrad.functional._core.arguments import (
     is_floating,
 )
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse
+from jaxgrad.functional._core.dtypes import reject
 
 
 def widened(input: Any, dtype: Any) -> jax.Array:
@@ -97,10 +97,10 @@ def nansum(
 
 def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
     """In this dtype; real, or of integers before."""
-    refuse(name, "complex", input)
+    reject(name, "complex", input)
     wide = widened(input, dtype)
     if is_floating(input):
-        refuse(name, "complex", wide)
+        reject(name, "complex", wide)
     return wide
 
 

@@ -18,10 +18,10 @@ from jaxgrad.functional._core.arguments import (
     is_floating,
 )
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import refuse, refuse_each
-from jaxgrad.functional.pointwise.arithmetic import _quotient
-from jaxgrad.functional.pointwise.clamp import _clamp_min
-from jaxgrad.functional.pointwise.sign import _sign
+from jaxgrad.functional._core.dtypes import reject, reject_each
+from jaxgrad.functional.pointwise.arithmetic import quotient
+from jaxgrad.functional.pointwise.clamp import clamp_min_kernel
+from jaxgrad.functional.pointwise.sign import sign_kernel
 
 
 def vector_norm(
@@ -143,7 +143,7 @@ def _sgn(x: jax.Array) -> jax.Array:
     if is_complex(x):
         size = jnp.abs(x)
         return jnp.where(size == 0, 0, x / jnp.where(size == 0, 1, size))
-    return _sign(x)
+    return sign_kernel(x)
 
 
 @derivative(lambda t, _, x: jnp.real(jnp.conj(_sgn(x)) * t))
@@ -173,8 +173,8 @@ def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
     Differs from jax in:
         1. Of equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
     """
-    refuse("dist", "integer", input, other)
-    refuse_each("dist", "bool", input, other)
+    reject("dist", "integer", input, other)
+    reject_each("dist", "bool", input, other)
 
     def apart(x: jax.Array, y: jax.Array) -> jax.Array:
         difference = x - y
@@ -199,13 +199,13 @@ def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12
     Differs from jax in:
         1. Of a zero vector the gradient is 1 / eps (`x / jnp.maximum(norm, eps)`: NaN).
     """
-    refuse("normalize", "bool integer", input)
+    reject("normalize", "bool integer", input)
     input = array(input)
     axes = canonical_dims(dim, input.ndim)
 
     def unit(x: jax.Array) -> jax.Array:
         size = p_norm(x, p=float(p), axes=axes, keepdim=True)
-        return _quotient(x, _clamp_min(size, jnp.asarray(eps, size.dtype)))
+        return quotient(x, clamp_min_kernel(size, jnp.asarray(eps, size.dtype)))
 
     return in_opmath(unit, input)
 
@@ -226,7 +226,7 @@ def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
     Differs from jax in:
         1. A zero slice has gradient 1 (with `jnp.linalg.norm`: NaN).
     """
-    refuse("renorm", "bool integer", input)
+    reject("renorm", "bool integer", input)
     input = array(input)
     if p <= 0:
         raise RuntimeError(f"renorm: non-positive-norm not supported: p is {p}")

@@ -10,7 +10,7 @@ import jax
 Array = jax.Array
 
 
-def _windows(
+def window_arguments(
     name: str,
     places: int,
     kernel_size: Sizes,
@@ -40,7 +40,7 @@ def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
     return count - 1 if ceil_mode and (count - 1) * s >= n + p else count
 
 
-def _out_sizes(
+def out_sizes(
     name: str, x: Array, windows: tuple[tuple[int, ...], ...], ceil_mode: bool
 ) -> tuple[int, ...]:
     size = x.shape[2:]
