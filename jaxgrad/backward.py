@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core import argnums as _loss
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core import tree as _tree
 
@@ -240,7 +240,7 @@ def value_and_retained_grads(
 
         try:
             traced = _jaxpr.trace(flat, moving)
-        except _compat.NEEDS_NUMBERS as error:
+        except compat.NEEDS_NUMBERS as error:
             raise TypeError(
                 f"value_and_retained_grads traces {_loss.name(fun)}, as jax.jit does, but it needs "
                 "a number where there is only a shape: use jnp.where or lax.cond for `if`"

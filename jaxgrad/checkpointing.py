@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core.attach import hoist
 from jaxgrad._core.packed_residuals import with_packed_residuals
@@ -98,7 +98,7 @@ def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
            zeros are no memory.
     """
     kept = [
-        SavedValue(kind, scope, str(aval.dtype), aval.shape, _nbytes(aval), _compat.memory(aval))
+        SavedValue(kind, scope, str(aval.dtype), aval.shape, _nbytes(aval), compat.memory(aval))
         for aval, kind, scope in _jaxpr.residuals(fun, *args)
     ]
     return SavedBytes(tuple(kept))

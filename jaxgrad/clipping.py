@@ -11,7 +11,7 @@ from jax import lax
 from jax.core import Tracer
 from jax.experimental import checkify
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 
 
 PyTree = Any
@@ -160,8 +160,8 @@ def _norm(x: jax.Array, p: float) -> jax.Array:
 
 def _sharded_over(x: jax.Array, axes: tuple[str, ...]) -> tuple[str, ...]:
     """The axes along which devices may have different values; all that JAX does not track."""
-    tracked = {axis for axis in axes if _compat.varying_axes(jax.typeof(lax.axis_index(axis)))}
-    varying = _compat.varying_axes(jax.typeof(x))
+    tracked = {axis for axis in axes if compat.varying_axes(jax.typeof(lax.axis_index(axis)))}
+    varying = compat.varying_axes(jax.typeof(x))
     return tuple(axis for axis in axes if axis in varying or axis not in tracked)
 
 

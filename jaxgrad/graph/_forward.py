@@ -8,7 +8,7 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.graph._model import Edge, Op
 
@@ -26,7 +26,7 @@ class Forward:
         self.cut = False
         self._order: list[Place] = []
         known = {id(array): name for name, array in constants.items()}
-        bare, consts = _compat.open_jaxpr(jaxpr)
+        bare, consts = compat.open_jaxpr(jaxpr)
         origins = {
             v: [Edge(name, flows=i < moved)]
             for i, (v, name) in enumerate(zip(bare.invars, names, strict=True))
@@ -46,8 +46,8 @@ class Forward:
         for i, eqn in enumerate(jaxpr.eqns):
             here, around = (*above, i), scope + _scope(eqn)
             name = eqn.primitive.name
-            if name in _compat.JIT:
-                inside, _ = _compat.open_jaxpr(_jaxpr.inner(eqn)[0])
+            if name in compat.JIT:
+                inside, _ = compat.open_jaxpr(_jaxpr.inner(eqn)[0])
                 entering = {v: of(a) for v, a in zip(inside.invars, eqn.invars, strict=True)}
                 outs = self._run(inside, entering, here, around)
             elif name == CUT:
@@ -113,10 +113,10 @@ def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...])
         return Op(f"{name} {named}", kind, scope, edges, folded=named)
     if not inside:
         return Op(name, kind, scope, edges)
-    called = _compat.open_jaxpr(inside[0])[0].debug_info.func_name
+    called = compat.open_jaxpr(inside[0])[0].debug_info.func_name
     if name == "scan":
         folded = name = f"scan ×{eqn.params['length']}"
-    elif name in _compat.REMAT:
+    elif name in compat.REMAT:
         folded = name = f"remat {called}"
     elif name.startswith("custom_"):
         folded, name = called, f"{name.removesuffix('_call')} {called}"

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import jax
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.graph._forward import CUT, Place
 from jaxgrad.graph._model import Op, Saved
@@ -61,8 +61,8 @@ def backward(
     def pull(kept: list[Any], cotangents: list[Any]) -> Any:
         return jax.tree.unflatten(traced.out_tree, kept)[1](cotangents)
 
-    back, _ = _compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
-    before, _ = _compat.open_jaxpr(traced.jaxpr)
+    back, _ = compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
+    before, _ = compat.open_jaxpr(traced.jaxpr)
     origin = _origins(before, names, ops)
     given = [_jaxpr.Source(v, _jaxpr.GIVEN, "") for v in before.invars]
     made_by = zip(before.outvars, _jaxpr.sources(before, given), strict=True)
@@ -97,7 +97,7 @@ def _tagged(jaxpr: Any, cuts: bool) -> Callable[..., Any]:
     def run(jaxpr: Any, args: Sequence[Any], above: Place) -> list[Any]:
         def rule(eqn: jex_core.JaxprEqn, path: Place, args: list[Any], slot: Any) -> Any:
             name, here = eqn.primitive.name, (*above, *path)
-            if name in _compat.JIT:
+            if name in compat.JIT:
                 return run(_jaxpr.inner(eqn)[0], args, here), None
             if name == CUT and not cuts:
                 return args, None
@@ -116,8 +116,8 @@ def _place(eqn: jex_core.JaxprEqn) -> Place | None:
 
 def _primitives(eqn: jex_core.JaxprEqn) -> Iterator[str]:
     """What an equation does; a jit is what is in it, a fan-in of cotangents is no step."""
-    if eqn.primitive.name in _compat.JIT:
-        for sub in _compat.open_jaxpr(_jaxpr.inner(eqn)[0])[0].eqns:
+    if eqn.primitive.name in compat.JIT:
+        for sub in compat.open_jaxpr(_jaxpr.inner(eqn)[0])[0].eqns:
             yield from _primitives(sub)
     elif eqn.primitive.name != "add_any":
         yield eqn.primitive.name

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim._core import checks as _checks
 from jaxgrad.optim._core.scalars import is_zero, rounded
 from jaxgrad.optim._core.transformation import (
@@ -114,7 +114,7 @@ def _first_epsilon(grads: PyTree, params: PyTree, live: PyTree) -> Any:
     ]
     if len({eps for eps, _ in found}) < 2:
         return found[0][0] if found else 0.0
-    with _compat.enable_x64():
+    with compat.enable_x64():
         first = jnp.float64(0)
         for eps, alive in reversed(found):
             first = jnp.where(alive, eps, first)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim._core import checks as _checks
 from jaxgrad.optim._core.fusion_barrier import as_bits
 from jaxgrad.optim._core.scalars import Scalar, is_zero
@@ -63,7 +63,7 @@ def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
         return product
     first, unit = np.finfo(np.float32).tiny, np.float64(2**149)  # of 1 / unit are the subnormals
     mu = mu if mu.tensor else mu.as_tensor(np.float32)
-    with _compat.enable_x64():
+    with compat.enable_x64():
         bits = as_bits(mu_product)
         before = jnp.where(bits < as_bits(first), bits / unit, mu_product.astype(np.float64))
         wide = before * mu.item().value

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.custom_derivatives import SymbolicZero
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 
 
@@ -18,7 +18,7 @@ def product(eqn: jex_core.JaxprEqn, low: Any, *operands: Any) -> Any:
     """A product of low precision with a float32 result; its derivative is one of low precision."""
 
     def run(dtype: Any, *operands: Any) -> Any:
-        return _compat.bind(eqn, operands, **accumulator(eqn, dtype))[0]
+        return compat.bind(eqn, operands, **accumulator(eqn, dtype))[0]
 
     @jax.custom_jvp
     def wide(a: Any, b: Any) -> Any:
@@ -41,14 +41,14 @@ def accumulator(eqn: jex_core.JaxprEqn, dtype: Any) -> dict[str, Any]:
 def as_traced(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
     pairs = zip(args, eqn.invars, strict=True)
     ins = [to(x, _jaxpr.abstract(v).dtype) if is_float(v) else x for x, v in pairs]
-    return _compat.bind(eqn, ins)
+    return compat.bind(eqn, ins)
 
 
 def in_float32(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
     if list(jex_core.jaxprs_in_params(eqn.params)):
         return as_traced(eqn, args)
     ins = each(eqn.invars, args, jnp.float32)
-    return _compat.bind(eqn, ins, **accumulator(eqn, jnp.float32))
+    return compat.bind(eqn, ins, **accumulator(eqn, jnp.float32))
 
 
 def each(atoms: list[Any], values: list[Any], dtype: Any) -> list[Any]:

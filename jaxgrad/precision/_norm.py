@@ -6,14 +6,14 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.precision._program import SHAPE, Operation, Program, number
 
 
 # What a mean and a variance are made with.
 _STATISTICS = SHAPE | {"reduce_sum", "div", "mul", "sub", "add", "square", "integer_pow", "abs"}
-_STATISTICS |= {"max", "stop_gradient", *_compat.JIT}
+_STATISTICS |= {"max", "stop_gradient", *compat.JIT}
 
 
 def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:

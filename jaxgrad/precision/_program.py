@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat, source
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.precision._lists import PRODUCTS
 
@@ -33,7 +33,7 @@ class Program:
         self.uses: dict[Any, list[jex_core.JaxprEqn | None]] = {}  # None: an output
         # What an input of an inner jaxpr is outside, for each caller; None: it changes in a loop.
         self.outside: dict[Any, list[Any]] = {}
-        self._read(_compat.open_jaxpr(jaxpr)[0])
+        self._read(compat.open_jaxpr(jaxpr)[0])
 
     def _read(self, jaxpr: Any) -> None:
         for atom in jaxpr.outvars:
@@ -46,7 +46,7 @@ class Program:
                     self._use(atom, eqn)
         for eqn in jaxpr.eqns:
             for sub, outside in _passed(eqn):
-                body, _ = _compat.open_jaxpr(sub)
+                body, _ = compat.open_jaxpr(sub)
                 for inside, atom in zip(body.invars, outside, strict=True):
                     self.outside.setdefault(inside, []).append(atom)
                 if not any(v in self.makers for inner in body.eqns for v in inner.outvars):
@@ -103,15 +103,15 @@ class Program:
         while True:
             yield atom
             eqn = self.made(atom)
-            if eqn is not None and eqn.primitive.name in _compat.JIT:
-                body, _ = _compat.open_jaxpr(eqn.params["jaxpr"])
+            if eqn is not None and eqn.primitive.name in compat.JIT:
+                body, _ = compat.open_jaxpr(eqn.params["jaxpr"])
                 callers.append(eqn)
                 atom = body.outvars[eqn.outvars.index(atom)]
             elif eqn is not None and eqn.primitive.name in through and not _is_astype(eqn):
                 atom = eqn.invars[0]
             elif callers and eqn is None and isinstance(atom, jex_core.Var):
                 caller = callers.pop()
-                body, _ = _compat.open_jaxpr(caller.params["jaxpr"])
+                body, _ = compat.open_jaxpr(caller.params["jaxpr"])
                 if atom not in body.invars:
                     return
                 atom = caller.invars[body.invars.index(atom)]
@@ -187,7 +187,7 @@ def _passed(eqn: jex_core.JaxprEqn) -> Iterator[tuple[Any, list[Any]]]:
     """Each jaxpr inside an equation, and what its inputs are outside."""
     subs, atoms = _jaxpr.inner(eqn), list(eqn.invars)
     if eqn.primitive.name == "scan":
-        a, n = _compat.scan_counts(eqn)
+        a, n = compat.scan_counts(eqn)
         yield subs[0], [*atoms[:a], *[None] * n, *atoms[a + n :]]
     elif eqn.primitive.name == "while":
         a, b = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
@@ -202,4 +202,4 @@ def _passed(eqn: jex_core.JaxprEqn) -> Iterator[tuple[Any, list[Any]]]:
 def _is_astype(eqn: jex_core.JaxprEqn) -> bool:
     if eqn.primitive.name != "convert_element_type" or _jaxpr.is_inexact(eqn.invars[0]):
         return False
-    return _compat.is_written(eqn)
+    return source.is_written(eqn)

@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.precision._lists import PRODUCTS
 from jaxgrad.precision._program import SHAPE, Operation, Program, contracts
@@ -28,7 +28,7 @@ def only_low(
 
     `elsewhere`: the equations in other regions.
     """
-    jaxpr, _ = _compat.open_jaxpr(jaxpr)
+    jaxpr, _ = compat.open_jaxpr(jaxpr)
     uses: dict[Any, list[bool]] = {}
 
     def use(atoms: list[Any], flags: Flags) -> None:
@@ -64,10 +64,10 @@ def only_low(
 def _passed_on(eqn: jex_core.JaxprEqn, subs: list[Flags]) -> Flags:
     """What the jaxprs inside an equation do with its inputs."""
     name, n = eqn.primitive.name, len(eqn.invars)
-    if name in (*_compat.JIT, *_compat.REMAT, "closed_call"):
+    if name in (*compat.JIT, *compat.REMAT, "closed_call"):
         return subs[0]
     if name == "scan":
-        a, carried = _compat.scan_counts(eqn)
+        a, carried = compat.scan_counts(eqn)
         return [*subs[0][:a], *[False] * carried, *subs[0][a + carried :]]
     if name == "while":
         a, b = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]

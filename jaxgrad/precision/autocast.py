@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core import tree as _tree
 from jaxgrad.precision import _binding as binding
@@ -181,7 +181,7 @@ class _Autocast(NamedTuple):
             low = [self.cast(x, path, region.low) if binding.is_float(v) else x for x, v in pairs]
             if part is not None:
                 return [binding.product(eqn, region.low, *low)], None
-            return _compat.bind(eqn, low, **binding.accumulator(eqn, region.low)), None
+            return compat.bind(eqn, low, **binding.accumulator(eqn, region.low)), None
         if part is not None and part.name == "linear":
             args = [binding.to(x, region.low) if self.program.is_bias(v) else x for x, v in pairs]
         if part is not None:
@@ -196,7 +196,7 @@ class _Autocast(NamedTuple):
         if dtype == jnp.float32:
             return binding.in_float32(eqn, args), None
         params = binding.accumulator(eqn, dtype)
-        return _compat.bind(eqn, binding.each(eqn.invars, args, dtype), **params), None
+        return compat.bind(eqn, binding.each(eqn.invars, args, dtype), **params), None
 
     def elsewhere(self) -> set[_jaxpr.Path]:
         """The equations in a region with another setting."""

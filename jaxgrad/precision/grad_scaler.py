@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 
 
 PyTree = Any
@@ -225,5 +225,5 @@ class GradScaler:
 
 
 def _times(scale: jax.Array, factor: float) -> jax.Array:
-    with _compat.enable_x64():  # torch's factors are doubles, and its product is rounded once
+    with compat.enable_x64():  # torch's factors are doubles, and its product is rounded once
         return (scale.astype(jnp.float64) * factor).astype(jnp.float32)

@@ -20,7 +20,7 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.distributed import Collective, collectives
 
 
@@ -110,7 +110,7 @@ def _fsdp_again(params: Any, x: Any, y: Any) -> Any:
 
 
 def _no_sync(params: Any, x: Any, y: Any) -> Any:
-    own = jax.tree.map(lambda p: _compat.vary(p, frozenset([AXIS])), params)
+    own = jax.tree.map(lambda p: compat.vary(p, frozenset([AXIS])), params)
 
     def add(total: Any, batch: Any) -> Any:
         return jax.tree.map(jnp.add, total, jax.grad(_loss)(own, *batch)), None

@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec as P
 
 import jaxgrad
 from jaxgrad import functional, optim
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from parity_tests.case import Deviation, Raises, case, identity
 from parity_tests.cases._net import linear, mlp, mse
 from parity_tests.inputs import document, normal, uniform
@@ -78,7 +78,7 @@ def psum(x):
 
 def local(tree):
     """Parameters of which each device has its own: their gradients are not added up."""
-    return jax.tree.map(lambda x: _compat.vary(x, frozenset([RANKS])), tree)
+    return jax.tree.map(lambda x: compat.vary(x, frozenset([RANKS])), tree)
 
 
 def mlp_loss(net, x, y):

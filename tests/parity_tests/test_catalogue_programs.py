@@ -15,7 +15,7 @@ from jax import lax
 
 import jaxgrad
 from jaxgrad import functional
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.parity.interop import to_jax
 
 
@@ -175,7 +175,7 @@ def test_numbers_of_no_dimension_do_not_widen(array, number):
 
 def test_float64_is_asked_for_and_had():
     """P198: JAX gives float32 for float64 in silence; the comparison refuses to."""
-    with _compat.enable_x64(False), pytest.raises(ValueError, match="float64 was asked for"):
+    with compat.enable_x64(False), pytest.raises(ValueError, match="float64 was asked for"):
         to_jax(np.ones(2))
     assert to_jax(np.ones(2)).dtype == jnp.float64
 

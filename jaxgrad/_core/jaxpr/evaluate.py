@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core.jaxpr.tracing import Path, abstract, inner, is_inexact, trace
 from jaxgrad._core.tree import merge, partition
 
@@ -34,7 +34,7 @@ After = Callable[[jex_core.JaxprEqn, Path, list[Any], Any], tuple[list[Any], Any
 def plain(eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slot: Any) -> tuple[list[Any], Any]:
     """The rule that changes nothing."""
     del path, slot
-    return _compat.bind(eqn, args), None
+    return compat.bind(eqn, args), None
 
 
 def as_they_are(
@@ -80,13 +80,13 @@ class _Evaluator(NamedTuple):
     inline: bool
 
     def run(self, jaxpr: Any, args: Sequence[Any], path: Path, slots: Slots) -> Any:
-        jaxpr, consts = _compat.open_jaxpr(jaxpr)
+        jaxpr, consts = compat.open_jaxpr(jaxpr)
         env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
         reads: dict[Path, Any] = {}
         for i, eqn in enumerate(jaxpr.eqns):
             ins = [v.val if isinstance(v, jex_core.Literal) else env[v] for v in eqn.invars]
             here = (*path, i)
-            with _compat.equation_context(eqn):
+            with compat.equation_context(eqn):
                 if inner(eqn) and self.enters(here):
                     below = {p: s for p, s in slots.items() if p != here and p[: len(here)] == here}
                     outs, inside = self.enter(eqn, here, ins, below)
@@ -117,22 +117,22 @@ class _Evaluator(NamedTuple):
         def body(args: list[Any], slots: Slots) -> Any:
             return self.run(inner(eqn)[0], args, (*path, 0), slots)
 
-        if name in _compat.JIT and not self.inline:
+        if name in compat.JIT and not self.inline:
             body.__name__ = params["name"]
             return jax.jit(body, inline=params["inline"])(args, slots)
-        if name in _compat.REMAT:
+        if name in compat.REMAT:
             policy, cse = params["policy"], params["prevent_cse"]
             if not isinstance(cse, bool):
                 cse: Any = (list(cse), True)  # one for each argument
             return jax.checkpoint(body, policy=policy, prevent_cse=cse)(args, slots)
         if name == "shard_map":
-            sharded = _compat.shard_map_like(eqn, lambda *args: tuple(body(list(args), {})[0]))
+            sharded = compat.shard_map_like(eqn, lambda *args: tuple(body(list(args), {})[0]))
             return list(sharded(*args)), {}
         return body(args, slots)
 
     def scan(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
         params = eqn.params
-        a, n = _compat.scan_counts(eqn)
+        a, n = compat.scan_counts(eqn)
         b = a + n
         xs = (args[b:], slots)
 
@@ -195,7 +195,7 @@ class _Evaluator(NamedTuple):
 
         def original(primals: Any, tangents: Any, fixed: Any) -> Any:
             def one(*primals: Any) -> list[Any]:
-                return _compat.bind(eqn, merge(moved, primals, fixed))
+                return compat.bind(eqn, merge(moved, primals, fixed))
 
             return jax.jvp(one, tuple(primals), tuple(tangents))[1]
 
@@ -220,7 +220,7 @@ class _Evaluator(NamedTuple):
 
         def original(primals: Any, fixed: Any) -> Any:
             def one(*primals: Any) -> list[Any]:
-                return _compat.bind(eqn, merge(moved, primals, fixed))
+                return compat.bind(eqn, merge(moved, primals, fixed))
 
             return jax.vjp(one, *primals)
 

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core.jaxpr.tracing import abstract, inner, is_inexact, trace
 from jaxgrad._core.tree import merge, partition
 
@@ -34,7 +34,7 @@ def live_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
     """
     try:
         jaxpr = trace(fun, *leaves).jaxpr
-    except _compat.NEEDS_NUMBERS:
+    except compat.NEEDS_NUMBERS:
         _, tangent = jax.linearize(fun, *leaves)
         jaxpr = trace(tangent, *leaves).jaxpr
     return live_inputs(jaxpr, [True] * len(jaxpr.out_avals))
@@ -49,14 +49,14 @@ def live_inputs(
     `depth`: how many custom rules this is inside of.
     """
     live = live_variables(jaxpr, live_out, varied, depth)
-    return [v in live for v in _compat.open_jaxpr(jaxpr)[0].invars]
+    return [v in live for v in compat.open_jaxpr(jaxpr)[0].invars]
 
 
 def live_variables(
     jaxpr: Any, live_out: Sequence[bool], varied: Sequence[bool] | None = None, depth: int = 0
 ) -> set[Any]:
     """The variables of `jaxpr` that `live_inputs` would say yes to, of inner jaxprs none."""
-    jaxpr, _ = _compat.open_jaxpr(jaxpr)
+    jaxpr, _ = compat.open_jaxpr(jaxpr)
     made = _made_of(jaxpr, [True] * len(jaxpr.invars) if varied is None else varied)
     live: set[Any] = set()
 
@@ -120,9 +120,9 @@ def _through_shard_map(
 
     def body(*args: Any) -> Any:
         flags[:] = live_inputs(jaxpr, outs, varied, depth)
-        return tuple(jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(*_compat.open_jaxpr(jaxpr)))(*args))
+        return tuple(jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(*compat.open_jaxpr(jaxpr)))(*args))
 
-    trace(_compat.shard_map_like(eqn, body), *map(abstract, eqn.invars))
+    trace(compat.shard_map_like(eqn, body), *map(abstract, eqn.invars))
     return flags
 
 
@@ -130,7 +130,7 @@ def _through_scan(
     eqn: jex_core.JaxprEqn, outs: list[bool], varied: list[bool], depth: int
 ) -> list[bool]:
     """Turn by turn from the last, as often as it turns: until a carry's flags come again."""
-    params, (a, n) = eqn.params, _compat.scan_counts(eqn)
+    params, (a, n) = eqn.params, compat.scan_counts(eqn)
     b = a + n
     varied = [*varied[:a], *[True] * (b - a), *varied[b:]]
     ys = outs[b - a :]
@@ -173,7 +173,7 @@ def _through_custom_jvp(
 
     def tangents_out(primals: Any, fixed: Any, tangents: Any) -> Any:
         def fun(*primals: Any) -> list[Any]:
-            return _compat.bind(eqn, merge(moved, primals, fixed))
+            return compat.bind(eqn, merge(moved, primals, fixed))
 
         return jax.jvp(fun, tuple(primals), tuple(tangents))[1]
 

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core.jaxpr.tracing import inner, trace
 
 
@@ -45,7 +45,7 @@ _PASSED = ("checkpoint", "rematted_computation")
 
 def residuals(fun: Callable[..., Any], *args: Any) -> list[Residual]:
     """What `jax.vjp(fun, *args)` keeps, each value once; what is given is not among it."""
-    jaxpr, _ = _compat.open_jaxpr(trace(lambda *args: jax.vjp(fun, *args)[1], *args).jaxpr)
+    jaxpr, _ = compat.open_jaxpr(trace(lambda *args: jax.vjp(fun, *args)[1], *args).jaxpr)
     kept: dict[Any, Residual] = {}
     made = sources(jaxpr, [Source(v, GIVEN, "") for v in jaxpr.invars])
     for atom, source in zip(jaxpr.outvars, made, strict=True):
@@ -75,8 +75,8 @@ def sources(
         name, ins, here = eqn.primitive.name, look(eqn.invars), (*path, i)
         inside = _inside(scope, eqn)
         outs: list[Source | None]
-        if name in (*_CALLS, *_compat.JIT, *_compat.REMAT):
-            outs = sources(_compat.open_jaxpr(inner(eqn)[0])[0], ins, here, inside)
+        if name in (*_CALLS, *compat.JIT, *compat.REMAT):
+            outs = sources(compat.open_jaxpr(inner(eqn)[0])[0], ins, here, inside)
         elif name == "scan":
             outs = _scanned(eqn, ins, here, inside)
         elif name in ("cond", "shard_map"):
@@ -105,9 +105,9 @@ def _new(eqn: jex_core.JaxprEqn, path: Any, named: Sequence[tuple[str, str]]) ->
 def _named_within(eqn: Any, ins: Sequence[Any], path: Any, scope: str) -> list[tuple[str, str]]:
     """Kind and scope of the results of a branch; zeros that stand for the others say nothing."""
     found: list[tuple[str, str]] = [(eqn.primitive.name, scope)] * len(eqn.outvars)
-    ins = ins[len(ins) - len(_compat.open_jaxpr(inner(eqn)[0])[0].invars) :]
+    ins = ins[len(ins) - len(compat.open_jaxpr(inner(eqn)[0])[0].invars) :]
     for n, branch in enumerate(inner(eqn)):
-        made = sources(_compat.open_jaxpr(branch)[0], ins, (*path, n), scope)
+        made = sources(compat.open_jaxpr(branch)[0], ins, (*path, n), scope)
         for k, source in enumerate(made):
             if source is not None and source.kind not in (GIVEN, "broadcast_in_dim"):
                 found[k] = source[1:]
@@ -116,8 +116,8 @@ def _named_within(eqn: Any, ins: Sequence[Any], path: Any, scope: str) -> list[t
 
 def _scanned(eqn: Any, ins: Sequence[Source | None], path: Any, scope: str) -> list[Source | None]:
     """Results of a scan: what a step made, stacked; or an input that was only handed on."""
-    consts, carried = _compat.scan_counts(eqn)
-    body, _ = _compat.open_jaxpr(inner(eqn)[0])
+    consts, carried = compat.scan_counts(eqn)
+    body, _ = compat.open_jaxpr(inner(eqn)[0])
     marks = [Source((path, "in", k), GIVEN, scope) for k in range(len(body.invars))]
     made = sources(body, marks, path, scope)
     place = {mark.key: k for k, mark in enumerate(marks)}
@@ -151,6 +151,6 @@ def _inside(scope: str, eqn: jex_core.JaxprEqn) -> str:
     stack, last = str(eqn.source_info.name_stack), None
     while stack != last:
         last = stack
-        stack = _AROUND.sub(lambda m: "" if m[1] in _compat.JIT else m[2], stack)
+        stack = _AROUND.sub(lambda m: "" if m[1] in compat.JIT else m[2], stack)
     names = [name for name in (*scope.split("/"), *stack.split("/")) if name not in ("", *_PASSED)]
     return "/".join(names)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr.taps import slot_shape
 from jaxgrad._core.jaxpr.tracing import Place, walk
 
 
-retained_p = _compat.identity_primitive("retain_grad")
+retained_p = compat.identity_primitive("retain_grad")
 
 
 def tags(jaxpr: Any) -> dict[str, list[Place]]:
@@ -21,7 +21,7 @@ def tags(jaxpr: Any) -> dict[str, list[Place]]:
             branching.add(place.path)
         if place.eqn.primitive is not retained_p:
             continue
-        name, line = place.eqn.params["name"], _compat.source_line(place.eqn)
+        name, line = place.eqn.params["name"], source.source_line(place.eqn)
         if place.closed:
             raise ValueError(
                 f"retain_grad({name!r}) at {line} is inside {place.closed}, "
@@ -30,7 +30,7 @@ def tags(jaxpr: Any) -> dict[str, list[Place]]:
         for other in found.setdefault(name, []):
             if not _exclusive(other, place, branching):
                 raise ValueError(
-                    f"retain_grad({name!r}) is used twice, at {_compat.source_line(other.eqn)} "
+                    f"retain_grad({name!r}) is used twice, at {source.source_line(other.eqn)} "
                     f"and at {line}: give each tag a name of its own"
                 )
         found[name].append(place)

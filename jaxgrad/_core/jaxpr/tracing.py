@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 
 
 Path = tuple[int, ...]
@@ -48,7 +48,7 @@ def trace(fun: Callable[..., Any], *args: Any) -> Traced:
 
 def abstract(atom: Any) -> jax.ShapeDtypeStruct:
     """Shape, dtype and place on a mesh of a variable or literal of a jaxpr."""
-    return _compat.abstract(atom.aval)
+    return compat.abstract(atom.aval)
 
 
 def is_inexact(atom: Any) -> bool:
@@ -68,7 +68,7 @@ def inner(eqn: jex_core.JaxprEqn) -> list[Any]:
         return [params["cond_jaxpr"], params["body_jaxpr"]]
     if name == "cond":
         return list(params["branches"])
-    if name in ("scan", "shard_map", *_compat.JIT, *_compat.REMAT):
+    if name in ("scan", "shard_map", *compat.JIT, *compat.REMAT):
         return [params["jaxpr"]]
     if name in ("custom_jvp_call", "custom_vjp_call", "closed_call", "core_call"):
         return [params["call_jaxpr"]]
@@ -84,7 +84,7 @@ def walk(
     within: tuple[str, ...] = (),
 ) -> Iterator[Place]:
     """Every equation of a jaxpr and of the jaxprs inside it, in program order."""
-    for i, eqn in enumerate(_compat.open_jaxpr(jaxpr)[0].eqns):
+    for i, eqn in enumerate(compat.open_jaxpr(jaxpr)[0].eqns):
         here = (*path, i)
         yield Place(here, eqn, lengths, within)
         deeper = lengths

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim._core.fusion_barrier import Seal
 from jaxgrad.optim._core.scalars import Scalar, as_double, is_number, rounded
 
@@ -112,7 +112,7 @@ class Fast:
 
     def select(self, condition: Any, x: Any, y: Any) -> Scalar:
         """The double `x` where `condition`, else `y`; of shape ()."""
-        with _compat.enable_x64():
+        with compat.enable_x64():
             values = (rounded(v, np.float64) for v in (x, y))
             return self.double(jnp.where(condition, *values))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim._core.scalars import is_zero
 
 
@@ -56,7 +56,7 @@ def check(
     name: str, x: Any, good: Callable[[Any], bool], bound: str, text: str | None = None
 ) -> None:
     """Raise torch's error unless `good(x)`; what is traced has no value yet and passes."""
-    if not _of_a_group.get() and not _compat.is_traced(x) and not good(x):
+    if not _of_a_group.get() and not compat.is_traced(x) and not good(x):
         shown = (text or f"Invalid {name} value: {{}}").format(x)
         raise ValueError(f"{shown} (it must be {bound})")
 

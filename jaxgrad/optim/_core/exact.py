@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim._core.arithmetic import Fast, in_float32, like, wide
 from jaxgrad.optim._core.fusion_barrier import Seal, as_bits, with_zeros
 from jaxgrad.optim._core.scalars import Scalar
@@ -37,7 +37,7 @@ class Exact(Fast):
 
     def _divisor(self, y: Any, x: Any) -> Any:
         # One number for all elements would become a product with its reciprocal.
-        with _compat.enable_x64():
+        with compat.enable_x64():
             bits = as_bits(x)
             return with_zeros(y, bits & self._seal.zero.astype(bits.dtype))
 
@@ -48,14 +48,14 @@ class Exact(Fast):
     @in_float32
     def times(self, x: Any, factor: Any) -> Any:
         if x.ndim == 0 and isinstance(factor, Scalar) and factor.tensor:
-            with _compat.enable_x64():  # two tensors of shape (): torch takes the wider dtype
+            with compat.enable_x64():  # two tensors of shape (): torch takes the wider dtype
                 x = x.astype(np.promote_types(x.dtype, factor.value.dtype))
                 return self.seal(x * factor.value)
         return self.seal(x * like(factor, x))
 
     def lerp(self, x: Any, end: Any, weight: Any) -> Any:
         if x.ndim == 0 and isinstance(weight, Scalar) and weight.tensor:
-            with _compat.enable_x64():  # three tensors of shape (), as in `times`
+            with compat.enable_x64():  # three tensors of shape (), as in `times`
                 wider = np.promote_types(x.dtype, weight.value.dtype)
                 return super().lerp(x.astype(wider), end.astype(wider), weight).astype(x.dtype)
         return super().lerp(x, end, weight)
@@ -70,7 +70,7 @@ class Exact(Fast):
         return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # of -0 it is 0
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
-        with _compat.enable_x64():
+        with compat.enable_x64():
             return _fma(x, y, z, self._seal.zero)
 
 

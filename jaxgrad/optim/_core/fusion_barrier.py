@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 
 
 def as_bits(x: Any) -> jax.Array:
@@ -45,7 +45,7 @@ class Seal:
         self.zero = bits == jnp.asarray(0x7FC0DEAD, bits.dtype)
 
     def __call__(self, x: Any) -> Any:
-        with _compat.enable_x64():
+        with compat.enable_x64():
             return with_zeros(x, self.zero.astype(as_bits(x).dtype))
 
     def product(self, x: Any) -> Any:

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 
 
 def is_number(x: Any) -> bool:
@@ -35,7 +35,7 @@ class Scalar:
     """
 
     def __init__(self, value: Any, tensor: bool, seal: Callable[[Any], Any] = lambda x: x) -> None:
-        with _compat.enable_x64():
+        with compat.enable_x64():
             value = jnp.asarray(value)
             floating = jnp.issubdtype(value.dtype, jnp.floating)
             self.tensor = tensor and floating
@@ -44,7 +44,7 @@ class Scalar:
 
     def astype(self, dtype: Any) -> jax.Array:
         """The value, rounded to `dtype`."""
-        with _compat.enable_x64():
+        with compat.enable_x64():
             return self.value.astype(dtype)
 
     def as_tensor(self, dtype: Any) -> Scalar:
@@ -58,7 +58,7 @@ class Scalar:
     def _with(self, other: Any, fun: Callable[..., Any]) -> Scalar:
         tensors = [x.value.dtype for x in (self, other) if isinstance(x, Scalar) and x.tensor]
         dtype = np.result_type(*tensors) if tensors else np.dtype(np.float64)
-        with _compat.enable_x64():
+        with compat.enable_x64():
             rest = (
                 other.value if isinstance(other, Scalar) else self.seal(jnp.asarray(other, dtype))
             )
@@ -97,7 +97,7 @@ class Scalar:
         power = power.as_tensor(self.value.dtype)  # of a tensor in double too, then rounded
         cube = self * self * self  # but torch multiplies where the exponent is 3
         three = other._compare(3.0, jnp.equal) if isinstance(other, Scalar) else other == 3
-        with _compat.enable_x64():
+        with compat.enable_x64():
             return Scalar(jnp.where(three, cube.value, power.value), True, self.seal)
 
     def __rpow__(self, other: Any) -> Scalar:
@@ -107,7 +107,7 @@ class Scalar:
         return self * -1.0
 
     def sqrt(self) -> Scalar:
-        with _compat.enable_x64():
+        with compat.enable_x64():
             return Scalar(self.seal(jnp.sqrt(self.value)), self.tensor, self.seal)
 
     def maximum(self, other: Any) -> Scalar:
@@ -120,7 +120,7 @@ class Scalar:
         return self._compare(other, jnp.less)
 
     def _compare(self, other: Any, fun: Callable[..., Any]) -> Any:
-        with _compat.enable_x64():
+        with compat.enable_x64():
             return fun(self.value, jnp.asarray(other, self.value.dtype))
 
     __radd__, __rmul__ = __add__, __mul__

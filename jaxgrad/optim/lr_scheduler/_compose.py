@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim.lr_scheduler._plan import Group, Lr, Maps
 from jaxgrad.optim.lr_scheduler._plateau import ReduceLROnPlateau
 from jaxgrad.optim.lr_scheduler._schedule import Schedule
@@ -205,7 +205,7 @@ def _check(name: str, lr: Any, schedulers: Sequence[Any]) -> None:
                 f"{name} expects schedules that start at epoch 0, but the one at index {i} has "
                 f"last_epoch={one.last_epoch}"
             )
-        if _compat.is_traced(lr) or _compat.is_traced(one.lr) or not one.takes_lr:
+        if compat.is_traced(lr) or compat.is_traced(one.lr) or not one.takes_lr:
             continue
         if np.any(one.lr != np.asarray(lr, np.float64)):
             raise ValueError(

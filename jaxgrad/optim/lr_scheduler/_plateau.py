@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim.lr_scheduler._schedule import as_float64
 
 
@@ -66,7 +66,7 @@ class ReduceLROnPlateau:
         Returns:
           The state after; the learning rate is its `.lr`.
         """
-        with _compat.enable_x64():
+        with compat.enable_x64():
             better = self._better(
                 jnp.asarray(metric).astype(jnp.float64), state.best.astype(jnp.float64)
             )

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.optim.lr_scheduler._plan import Build, Lr, Plan, plan, value
 
 
@@ -28,7 +28,7 @@ class Schedule:
 
     def __init__(self, lr: Any, build: Build, last_epoch: int = -1) -> None:
         self.lr = as_float64(lr)
-        if not _compat.is_traced(lr) and np.any(self.lr < 0):
+        if not compat.is_traced(lr) and np.any(self.lr < 0):
             raise ValueError(f"Invalid learning rate: {lr}")
         if last_epoch < -1:
             raise ValueError(f"last_epoch must be -1 or more, got {last_epoch}")
@@ -41,9 +41,9 @@ class Schedule:
 
     @functools.cached_property
     def _plan(self) -> Plan:
-        traced = _compat.is_traced(self.lr)
+        traced = compat.is_traced(self.lr)
         now = contextlib.nullcontext() if traced else jax.ensure_compile_time_eval()
-        with _compat.enable_x64(), now:
+        with compat.enable_x64(), now:
             made = plan(self.build, self.lr)
             if traced:
                 return made
@@ -68,14 +68,14 @@ class Schedule:
 
     def _refuse(self, step: Any) -> None:
         _, limit, error = self._plan
-        if limit < math.inf and not _compat.is_traced(step):
+        if limit < math.inf and not compat.is_traced(step):
             if np.size(step) and np.max(step) + self.last_epoch + 1 >= limit:
                 assert error is not None
                 raise type(error)(*error.args)
 
     def _rounded(self, step: Any, compiled: Callable[..., jax.Array]) -> jax.Array:
         dtype = jnp.result_type(float)
-        with _compat.enable_x64():
+        with compat.enable_x64():
             step = jnp.asarray(step)
             fun: Callable[..., jax.Array] = lambda n: compiled(n, dtype)  # noqa: E731  # vmapped
             for _ in range(step.ndim):
@@ -85,8 +85,8 @@ class Schedule:
 
 def as_float64(x: Any) -> Any:
     """A number, or a list with one for each parameter group."""
-    if _compat.is_traced(x):
-        with _compat.enable_x64():
+    if compat.is_traced(x):
+        with compat.enable_x64():
             return x.astype(jnp.float64)
     return np.asarray(x, np.float64)
 
@@ -117,7 +117,7 @@ def traceable(name: str, fun: Any, x: Any) -> Lr:
         if isinstance(fun, (list, tuple)):
             return jnp.stack([jnp.asarray(f(x), jnp.float64) for f in fun])
         return jnp.asarray(fun(x), jnp.float64)
-    except _compat.NEEDS_NUMBERS as error:
+    except compat.NEEDS_NUMBERS as error:
         raise TypeError(
             f"{name} must be traceable, but it asks for the number that its argument has: write "
             "jnp.where for `if`, jnp.minimum for `min`, jnp.cos for `math.cos`, "

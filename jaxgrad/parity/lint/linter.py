@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import live_inputs
 from jaxgrad.parity.lint.report import LintReport, Warned
 from jaxgrad.parity.lint.rules import DEEP, RULES, Rule
@@ -50,7 +50,7 @@ def lint(fn: Callable[..., Any], *args: Any) -> LintReport:
     Torch: none; its conventions are those of `jaxgrad.functional`.
     """
     leaves, treedef = jax.tree.flatten(args)
-    if any(_compat.is_traced(x) for x in leaves):
+    if any(compat.is_traced(x) for x in leaves):
         raise TypeError(
             "lint looks at values, and an argument is traced, which has none; call it outside of "
             "jit, grad and vmap, on the function that is under them"

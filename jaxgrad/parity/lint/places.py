@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import source
 from jaxgrad._core.jaxpr import abstract, inner, walk
 from jaxgrad.parity.lint.walking import Seen, name_of
 
@@ -41,7 +41,7 @@ def is_zero(x: np.ndarray) -> Any:
 def real_zero(seen: Seen) -> Any:
     """At 0 of a real array; of a complex one JAX's is torch's."""
     x = np.asarray(seen.ins[0])
-    return None if x.dtype.kind == "c" or "logsumexp" in _compat.callers(seen.eqn) else x == 0
+    return None if x.dtype.kind == "c" or "logsumexp" in source.callers(seen.eqn) else x == 0
 
 
 def lgamma_at_zero(seen: Seen) -> Any:
@@ -252,7 +252,7 @@ def widened_by_a_number(seen: Seen) -> Any:
 
 def _was_widened(seen: Seen, atom: Any) -> bool:
     cast = seen.source(atom)
-    if cast is None or cast.primitive.name != "convert_element_type" or _compat.is_written(cast):
+    if cast is None or cast.primitive.name != "convert_element_type" or source.is_written(cast):
         return False
     was = abstract(cast.invars[0])
     return (

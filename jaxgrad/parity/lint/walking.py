@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, inner, is_inexact, live_inputs, live_variables, walk
 
 
@@ -43,15 +43,15 @@ class Walk(NamedTuple):
     show: Callable[[Seen], None]
 
     def __call__(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
-        moves = [is_inexact(v) for v in _compat.open_jaxpr(jaxpr)[0].invars]
-        live = [is_inexact(v) for v in _compat.open_jaxpr(jaxpr)[0].outvars]
+        moves = [is_inexact(v) for v in compat.open_jaxpr(jaxpr)[0].invars]
+        live = [is_inexact(v) for v in compat.open_jaxpr(jaxpr)[0].outvars]
         return self.run(jaxpr, list(args), moves, live, Where())[0]
 
     def run(
         self, jaxpr: Any, args: list[Any], moves: list[bool], live_out: list[bool], where: Where
     ) -> tuple[list[Any], list[bool]]:
         """The outputs, and which of them are made of what is differentiated."""
-        jaxpr, consts = _compat.open_jaxpr(jaxpr)
+        jaxpr, consts = compat.open_jaxpr(jaxpr)
         env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
         moving = {v for v, flag in zip(jaxpr.invars, moves, strict=True) if flag}
         live = live_variables(jaxpr, live_out, moves)
@@ -67,11 +67,11 @@ class Walk(NamedTuple):
             ins, moves = [value(v) for v in eqn.invars], [flag(v) for v in eqn.invars]
             lives = [v in live for v in eqn.outvars]
             here = where.at(i, eqn)
-            with _compat.equation_context(eqn):
+            with compat.equation_context(eqn):
                 if any(moves) and any(lives) and self.enters(eqn):
                     outs, made = self.enter(eqn, ins, moves, lives, here)
                 else:
-                    outs = _compat.bind(eqn, ins)
+                    outs = compat.bind(eqn, ins)
                     made = [any(moves) and eqn.primitive.name != "stop_gradient"] * len(outs)
             if any(moves) and any(lives) and self.looks(name_of(eqn)) and not here.own:
                 seen = Seen(
@@ -108,7 +108,7 @@ class Walk(NamedTuple):
     ) -> tuple[list[Any], list[bool]]:
         name = eqn.primitive.name
         # A person may jit `jnp.abs` itself: one equation is what they wrote.
-        alone = name in _compat.JIT and len(_compat.open_jaxpr(inner(eqn)[0])[0].eqns) == 1
+        alone = name in compat.JIT and len(compat.open_jaxpr(inner(eqn)[0])[0].eqns) == 1
         where = where.inside(bool(own_function(eqn)) and not alone)
         if name == "cond":
             branch = eqn.params["branches"][int(args[0])]
@@ -127,7 +127,7 @@ class Walk(NamedTuple):
         lives: list[bool],
         where: Where,
     ) -> tuple[list[Any], list[bool]]:
-        params, (a, n) = eqn.params, _compat.scan_counts(eqn)
+        params, (a, n) = eqn.params, compat.scan_counts(eqn)
         b, length = a + n, params["length"]
         body = params["jaxpr"]
         lives = _carried(lambda live: live_inputs(body, live)[a:b], lives, n)
@@ -144,7 +144,7 @@ class Walk(NamedTuple):
             carry, carried, rows[turn] = outs[:n], made[:n], outs[n:]
             flags = [x or y for x, y in zip(flags, made[n:], strict=True)]
         if not length:
-            return _compat.bind(eqn, args), [*carried, *flags]
+            return compat.bind(eqn, args), [*carried, *flags]
         return [*carry, *(jnp.stack(ys) for ys in zip(*rows, strict=True))], [*carried, *flags]
 
     def while_loop(
@@ -178,8 +178,8 @@ class Where(NamedTuple):
 
     def at(self, i: int, eqn: jex_core.JaxprEqn) -> Where:
         stack = "/".join(filter(None, (self.stack, str(eqn.source_info.name_stack))))
-        line = _compat.user_line(eqn, inlined=not self.library) or self.line
-        own = self.own or _compat.is_own(eqn)
+        line = source.user_line(eqn, inlined=not self.library) or self.line
+        own = self.own or source.is_own(eqn)
         return Where((*self.path, i), line, stack, self.library, own)
 
     def inside(self, library: bool) -> Where:
@@ -196,9 +196,9 @@ def name_of(eqn: jex_core.JaxprEqn) -> str:
 
 
 def own_function(eqn: jex_core.JaxprEqn) -> str:
-    if eqn.primitive.name not in (*_compat.JIT, "custom_jvp_call"):
+    if eqn.primitive.name not in (*compat.JIT, "custom_jvp_call"):
         return ""
-    return _compat.own_name(eqn)
+    return source.own_name(eqn)
 
 
 def _carried(

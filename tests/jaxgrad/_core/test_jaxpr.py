@@ -12,7 +12,7 @@ import pytest
 from jax import lax
 
 from jaxgrad import saved_bytes
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat, source
 from jaxgrad._core import jaxpr as _jaxpr
 
 
@@ -227,7 +227,7 @@ def in_float64(eqn: Any, path: Any, args: list[Any], slot: Any) -> Any:
     wide = lambda x: jnp.asarray(x, jnp.float64) if jnp.result_type(x) == jnp.float32 else x  # noqa: E731 # a cast
     names = ("new_dtype", "preferred_element_type", "dtype")
     dtypes = {k: np.dtype("float64") for k in names if eqn.params.get(k) == np.float32}
-    return _compat.bind(eqn, [wide(x) for x in args], **dtypes), None
+    return compat.bind(eqn, [wide(x) for x in args], **dtypes), None
 
 
 WIDE = [n for n in DIFFERENTIABLE if n not in ("random", "solve", "scatter", "constants")]
@@ -258,7 +258,7 @@ def test_source_lines_and_names() -> None:
 
     jaxpr = jax.make_jaxpr(evaluated(f))(1.0)
     (place,) = sines_of(jaxpr)
-    assert re.search(r"test_jaxpr\.py:\d+", _compat.source_line(place.eqn))
+    assert re.search(r"test_jaxpr\.py:\d+", source.source_line(place.eqn))
     assert str(place.eqn.source_info.name_stack) == "layer"
 
 

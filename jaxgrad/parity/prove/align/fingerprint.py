@@ -12,7 +12,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 
 
 _SOFT = (1e-6, 1e-3, 1.0, 1e3)  # x/(c+|x|): small and large elements count alike, a mask's -1e9 too
@@ -22,7 +22,7 @@ SIZE = _COUNTS + 4 + 2 * len(_SOFT)
 
 def fingerprint(x: Any) -> Any:
     """The numbers that stand for `x`, a float64 vector of length `SIZE`; traced if `x` is."""
-    np_ = jnp if _compat.is_traced(x) else np
+    np_ = jnp if compat.is_traced(x) else np
     x = np_.asarray(x)
     if np_.iscomplexobj(x):
         x = np_.concatenate([np_.real(x).ravel(), np_.imag(x).ravel()])

@@ -7,7 +7,7 @@ from typing import Any
 
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, inner
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
 
@@ -23,7 +23,7 @@ class Flow:
         self.made = made
         self.parents: dict[Key, tuple[Key, ...]] = {}
         self.order: dict[Key, int] = {}
-        jaxpr, _ = _compat.open_jaxpr(made.jaxpr)
+        jaxpr, _ = compat.open_jaxpr(made.jaxpr)
         leaves = [(leaf_key(i),) for i in range(len(made.leaves))]
         self.outputs = self._walk(made.jaxpr, leaves[: len(jaxpr.invars)], ())
         self.children: dict[Key, list[Key]] = {}
@@ -32,7 +32,7 @@ class Flow:
                 self.children.setdefault(parent, []).append(key)
 
     def _walk(self, jaxpr: Any, given: Sequence[tuple[Key, ...]], path: Path) -> list[Any]:
-        opened, _ = _compat.open_jaxpr(jaxpr)
+        opened, _ = compat.open_jaxpr(jaxpr)
         env: dict[Any, tuple[Key, ...]] = dict(zip(opened.invars, given, strict=True))
 
         def of(atom: Any) -> tuple[Key, ...]:
@@ -54,7 +54,7 @@ class Flow:
         if not bodies:
             return None
         if name == "scan":
-            a, n = _compat.scan_counts(eqn)
+            a, n = compat.scan_counts(eqn)
             once = self._walk(bodies[0], ins, (*path, 0))
             carried = [(*x, *y) for x, y in zip(ins[a : a + n], once, strict=False)]
             return self._walk(bodies[0], [*ins[:a], *carried, *ins[a + n :]], (*path, 0))
@@ -67,7 +67,7 @@ class Flow:
         if name == "cond":
             branches = [self._walk(body, ins[1:], (*path, k)) for k, body in enumerate(bodies)]
             return [(*ins[0], *_flat(outs)) for outs in zip(*branches, strict=True)]
-        body, _ = _compat.open_jaxpr(bodies[0])
+        body, _ = compat.open_jaxpr(bodies[0])
         if len(body.invars) != len(ins):
             return None
         return self._walk(bodies[0], ins, (*path, 0))
@@ -130,10 +130,10 @@ def place(made: JaxProgram, key: Key) -> str:
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
     lines = [
-        _compat.user_line(eqn) or _beside(made, key[0][: 2 * n + 1], stacks[n])
+        source.user_line(eqn) or _beside(made, key[0][: 2 * n + 1], stacks[n])
         for n, eqn in enumerate((*around, eqn))
     ]
-    line = next(filter(None, reversed(lines)), None) or _compat.short_line(eqn)
+    line = next(filter(None, reversed(lines)), None) or source.short_line(eqn)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
 
 
@@ -143,15 +143,15 @@ def _beside(made: JaxProgram, path: Path, stack: str) -> str:
     It remembers where it was first traced, which may be another place: it is believed where an
     equation near it was reached by the same calls; else the nearest line of its module is taken.
     """
-    said = _compat.user_lines(made.equations[path])
+    said = source.user_lines(made.equations[path])
     nearest = ""
     for away in range(1, 12):
         for number in (path[-1] + away, path[-1] - away):
             eqn = made.equations.get((*path[:-1], number))
-            line = "" if eqn is None else _compat.user_line(eqn)
+            line = "" if eqn is None else source.user_line(eqn)
             if eqn is None or not line:
                 continue
-            if said and _compat.user_lines(eqn)[-len(said) + 1 :] == said[1:]:
+            if said and source.user_lines(eqn)[-len(said) + 1 :] == said[1:]:
                 return said[0]
             other = str(eqn.source_info.name_stack)
             if stack.startswith(other) and (other or not stack):

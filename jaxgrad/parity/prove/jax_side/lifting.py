@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import Path, evaluate, plain
 from jaxgrad.parity.prove.jax_side.rounded import meant
 
@@ -40,7 +40,7 @@ def _traced(fun: Callable[..., Any], args: Any) -> Any:
     try:
         return trace(*args)
     except TypeError as error:
-        with _compat.enable_x64(False):
+        with compat.enable_x64(False):
             try:
                 return trace(*jax.tree.map(_narrow, args))
             except Exception:
@@ -72,12 +72,12 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
         for key, value in eqn.params.items()
         if isinstance(value, np.dtype) and value in _LOW
     }
-    return _compat.bind(eqn, [_wide(x, numbers) for x in ins], **params)
+    return compat.bind(eqn, [_wide(x, numbers) for x in ins], **params)
 
 
 def constants(jaxpr: Any, numbers: Collection[float] = ()) -> Any:
     """The same jaxpr with the constants it holds in float64."""
-    opened, consts = _compat.open_jaxpr(jaxpr)
+    opened, consts = compat.open_jaxpr(jaxpr)
     return jex_core.ClosedJaxpr(opened, [_wide(x, numbers) for x in consts])
 
 
@@ -95,7 +95,7 @@ def _wide(x: Any, numbers: Collection[float]) -> Any:
     """A float64 copy of a lower value; a constant as the number that someone meant by it."""
     if not is_rounded(x):
         return x
-    if _compat.is_traced(x):
+    if compat.is_traced(x):
         return x.astype(jnp.float64)
     x = np.asarray(x)
     number = meant(x, numbers) if x.ndim == 0 else None

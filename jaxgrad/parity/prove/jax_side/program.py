@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, abstract, evaluate, inner, is_inexact, live_inputs, tap, walk
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
@@ -150,7 +150,7 @@ def program(
         jaxpr = jax.make_jaxpr(flat_fun)(*leaves)
     except TypeError as error:
         narrow = cast(leaves, np.float32)
-        with _compat.enable_x64(False):
+        with compat.enable_x64(False):
             try:
                 jaxpr = jax.make_jaxpr(flat_fun)(*narrow)
             except Exception:
@@ -184,13 +184,13 @@ def _pins(made: JaxProgram) -> list[str]:
             eqn.outvars[0]
         ):
             if eqn.primitive.name == "iota" or is_inexact(eqn.invars[0]):
-                lines.append(_compat.source_line(eqn))
+                lines.append(source.source_line(eqn))
     return list(dict.fromkeys(lines))
 
 
 def live(made: JaxProgram) -> list[bool]:
     """Which leaves a derivative of the floating outputs reaches."""
-    jaxpr, _ = _compat.open_jaxpr(made.jaxpr)
+    jaxpr, _ = compat.open_jaxpr(made.jaxpr)
     count = len(made.out_paths)
     chosen = [is_inexact(v) and i < count for i, v in enumerate(jaxpr.outvars)]
     if made.out_paths[-1:] == ["loss"]:
@@ -314,5 +314,5 @@ def _enters(made: JaxProgram, path: Path) -> bool:
 
 def constants(made: JaxProgram) -> list[int]:
     """Which constants of the program are float32 or less: numbers that someone rounded."""
-    _, consts = _compat.open_jaxpr(made.jaxpr)
+    _, consts = compat.open_jaxpr(made.jaxpr)
     return [i for i, x in enumerate(consts) if lifting.is_rounded(x) and np.size(x)]

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.jax_side.port import FAST
 from jaxgrad.parity.ulp import scale_of
@@ -78,7 +78,7 @@ def _in_jax(proof: Proof) -> list[Any] | None:
         leaves = [m if m is not None else x for m, x in zip(moving, given, strict=True)]
         return port.objective(port.program.fun(*leaves), cotangents)
 
-    with _compat.enable_x64(False):
+    with compat.enable_x64(False):
         moving = [jnp.asarray(x) if m else None for x, m in zip(given, moves, strict=True)]
         try:
             grads = jax.jit(jax.grad(objective), compiler_options=FAST)(moving)

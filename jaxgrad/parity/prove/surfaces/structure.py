@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat as _compat
+from jaxgrad._core import compat
 from jaxgrad.parity.interop import map_leaves, to_numpy
 from jaxgrad.parity.prove import adapters as front
 from jaxgrad.parity.prove.adapters import ProofError
@@ -80,7 +80,7 @@ def guarded(run: Callable[[], Any], inputs: Any = ()) -> Any:
         return run()
     except ProofError:
         raise
-    except _compat.NEEDS_NUMBERS as error:
+    except compat.NEEDS_NUMBERS as error:
         raise ProofError(
             "fn cannot be traced: it uses numpy, float(), bool() or a Python `if` on a traced "
             f"value{_where(error)}. Use jax.numpy, jnp.where or lax.cond. {_short(error)}"
