@@ -13,9 +13,7 @@ from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core.attach import hoist
 from jaxgrad._core.packed_residuals import with_packed_residuals
-
-
-PyTree = Any
+from jaxgrad._core.typing import PyTree
 
 
 class SavedValue(NamedTuple):

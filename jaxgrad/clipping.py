@@ -12,9 +12,7 @@ from jax.core import Tracer
 from jax.experimental import checkify
 
 from jaxgrad._core import compat
-
-
-PyTree = Any
+from jaxgrad._core.typing import PyTree
 
 
 def clip_grad_norm(

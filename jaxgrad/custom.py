@@ -12,9 +12,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core import autograd_function as _function
 from jaxgrad._core.attach import attach, merge, only
-
-
-PyTree = Any
+from jaxgrad._core.typing import PyTree
 
 
 def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:

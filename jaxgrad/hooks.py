@@ -17,9 +17,9 @@ from jax.interpreters import ad
 
 from jaxgrad._core.attach import attach, hoist, linear, merge, only
 from jaxgrad._core.compat import NEEDS_NUMBERS
+from jaxgrad._core.typing import PyTree
 
 
-PyTree = Any
 # (cotangents of the values, what the slots got) -> cotangents of the values
 Rule = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 

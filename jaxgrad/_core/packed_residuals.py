@@ -17,9 +17,9 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core.attach import attach, hoist, merge, only
+from jaxgrad._core.typing import PyTree
 
 
-PyTree = Any
 Values = Sequence[Any]
 
 

@@ -15,8 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 
-Array = jax.Array
+
 Initializer = Callable[..., Array]
 
 _ONE = ("linear", "conv1d", "conv2d", "conv3d", "sigmoid")

@@ -6,14 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from jaxgrad._core.typing import Array
 from jaxgrad.nnx import init
 
 
-Array = jax.Array
 Initializer = Callable[..., Array]
 
 

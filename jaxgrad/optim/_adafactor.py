@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import compat
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import checks as _checks
 from jaxgrad.optim._core.scalars import is_zero, rounded
 from jaxgrad.optim._core.transformation import (
@@ -19,9 +20,6 @@ from jaxgrad.optim._core.transformation import (
     elementwise,
     gradients,
 )
-
-
-PyTree = Any
 
 
 class AdafactorState(NamedTuple):

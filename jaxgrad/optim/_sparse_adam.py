@@ -9,12 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import tree as _tree
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import AdamState
 from jaxgrad.optim._core import checks as _checks
 from jaxgrad.optim._core.transformation import Transformation, elementwise, gradients, zeros
-
-
-PyTree = Any
 
 
 def _counter(param: Any) -> jax.Array:

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import adam, adamw
 from jaxgrad.optim._core import checks as _checks
 from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients
 from jaxgrad.optim._lbfgs.lbfgs import lbfgs
 
 
-PyTree = Any
 FROZEN = "frozen"
 OF_ALL_GROUPS = {"initial_accumulator_value"}  # Adagrad's constructor reads it, no group does
 

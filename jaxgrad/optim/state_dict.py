@@ -11,12 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import flat_state as _flat_state
 from jaxgrad.optim._core.counterparts import counterparts, numbers_of, places, swaps_last
 from jaxgrad.optim._lbfgs.history import LBFGSState
 
 
-PyTree = Any
 OURS = ("started", "count")  # what a state here has and torch's has not
 SCALARS = ("step", "mu_product", "eta", "mu")  # whatever the parameter is, of shape ()
 TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # of a matrix whose axes are swapped

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim.lr_scheduler import swalr as swalr
 
 
-PyTree = Any
 AvgFn = Callable[[jax.Array, jax.Array, jax.Array], jax.Array]
 MultiAvgFn = Callable[[list[jax.Array], list[jax.Array], jax.Array], list[jax.Array]]
 

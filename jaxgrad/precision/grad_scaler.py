@@ -10,9 +10,7 @@ import jax.numpy as jnp
 import optax
 
 from jaxgrad._core import compat
-
-
-PyTree = Any
+from jaxgrad._core.typing import PyTree
 
 
 class GradScalerState(NamedTuple):

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import jax
 
-
-Array = jax.Array
+from jaxgrad._core.typing import Array
 
 
 def window_arguments(

@@ -8,13 +8,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, in_opmath, result_type
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject_each
 from jaxgrad.functional.pointwise.exponents import neg
-
-
-Array = jax.Array
 
 
 def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, floating, is_complex, promoted, together
-
-
-Array = jax.Array
 
 
 def distribution_parameters(*args: Any, elementwise: bool = True) -> list[Array]:

@@ -7,10 +7,10 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import distribution_parameters
-from jaxgrad.functional.distributions.real_line import Value
 from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.trigonometric import cos
 
@@ -23,7 +23,7 @@ _LARGE = (
 )  # fmt: skip
 
 
-def von_mises_log_prob(value: jax.Array, loc: Value, concentration: Value) -> jax.Array:
+def von_mises_log_prob(value: jax.Array, loc: ArrayLike, concentration: ArrayLike) -> jax.Array:
     """The logarithm of von Mises' density at an angle.
 
     Example:

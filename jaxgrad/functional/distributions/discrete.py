@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, floating, require_floating
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid import logsigmoid, sigmoid
@@ -28,11 +28,7 @@ from jaxgrad.functional.pointwise.two_argument import xlogy
 from jaxgrad.functional.reduction.sum import logsumexp
 
 
-Array = jax.Array
-Value = jax.Array | float
-
-
-def poisson_log_prob(value: Array, rate: Value) -> Array:
+def poisson_log_prob(value: Array, rate: ArrayLike) -> Array:
     """The logarithm of Poisson's probability of a count.
 
     Example:
@@ -48,7 +44,7 @@ def poisson_log_prob(value: Array, rate: Value) -> Array:
 
 
 def bernoulli_log_prob(
-    value: Array, probs: Value | None = None, logits: Value | None = None
+    value: Array, probs: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> Array:
     """The logarithm of the probability of 0 or 1.
 
@@ -76,7 +72,7 @@ def bernoulli_log_prob(
 
 
 def geometric_log_prob(
-    value: Array, probs: Value | None = None, logits: Value | None = None
+    value: Array, probs: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> Array:
     """The logarithm of the probability of so many failures before a success.
 
@@ -105,9 +101,9 @@ def geometric_log_prob(
 
 def binomial_log_prob(
     value: Array,
-    total_count: Value = 1,
-    probs: Value | None = None,
-    logits: Value | None = None,
+    total_count: ArrayLike = 1,
+    probs: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
 ) -> Array:
     """The logarithm of the probability of so many successes.
 
@@ -137,9 +133,9 @@ def binomial_log_prob(
 
 def negative_binomial_log_prob(
     value: Array,
-    total_count: Value,
-    probs: Value | None = None,
-    logits: Value | None = None,
+    total_count: ArrayLike,
+    probs: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
 ) -> Array:
     """The logarithm of the probability of so many successes before the failures.
 

@@ -5,9 +5,9 @@ Nothing is checked, and arguments broadcast, as in `log_probs`.
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import (
@@ -21,11 +21,7 @@ from jaxgrad.functional.pointwise.gamma import lgamma
 from jaxgrad.functional.pointwise.two_argument import xlogy
 
 
-Array = jax.Array
-Value = jax.Array | float
-
-
-def exponential_log_prob(value: Array, rate: Value) -> Array:
+def exponential_log_prob(value: Array, rate: ArrayLike) -> Array:
     """The logarithm of the exponential density at a value.
 
     Example:
@@ -40,7 +36,7 @@ def exponential_log_prob(value: Array, rate: Value) -> Array:
     return log(rate) - rate * x
 
 
-def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
+def gamma_log_prob(value: Array, concentration: ArrayLike, rate: ArrayLike) -> Array:
     """The logarithm of the gamma density at a value.
 
     Example:
@@ -56,7 +52,7 @@ def gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
     return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
 
 
-def beta_log_prob(value: Array, concentration1: Value, concentration0: Value) -> Array:
+def beta_log_prob(value: Array, concentration1: ArrayLike, concentration0: ArrayLike) -> Array:
     """The logarithm of the beta density at a value.
 
     Example:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid import softplus
 from jaxgrad.functional.distributions._parameters import distribution_parameters
@@ -18,12 +18,12 @@ from jaxgrad.functional.pointwise.powers import pow
 from jaxgrad.functional.pointwise.sign import abs
 
 
-Array = jax.Array
-Value = jax.Array | float
 _EULER = 0.5772156649015329
 
 
-def normal_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Value) -> Array:
+def normal_kl_divergence(
+    p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
+) -> Array:
     """The Kullback-Leibler divergence of one normal distribution, p, from another, q.
 
     Example:
@@ -39,7 +39,9 @@ def normal_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
     return 0.5 * (ratio + pow((p_loc - q_loc) / q_scale, 2) - 1 - log(ratio))
 
 
-def laplace_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Value) -> Array:
+def laplace_kl_divergence(
+    p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
+) -> Array:
     """The Kullback-Leibler divergence of one Laplace distribution, p, from another, q.
 
     Example:
@@ -55,7 +57,9 @@ def laplace_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: V
     return -log(ratio) + apart / q_scale + ratio * exp(-apart / p_scale) - 1
 
 
-def gumbel_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Value) -> Array:
+def gumbel_kl_divergence(
+    p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
+) -> Array:
     """The Kullback-Leibler divergence of one Gumbel distribution, p, from another, q.
 
     Example:
@@ -73,7 +77,9 @@ def gumbel_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
     return -log(ratio) - theirs + ours + ratio * _EULER + moved - (1 + _EULER)
 
 
-def cauchy_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Value) -> Array:
+def cauchy_kl_divergence(
+    p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
+) -> Array:
     """The Kullback-Leibler divergence of one Cauchy distribution, p, from another, q.
 
     Example:
@@ -89,7 +95,7 @@ def cauchy_kl_divergence(p_loc: Value, p_scale: Value, q_loc: Value, q_scale: Va
     return log(both) - log(4 * p_scale * q_scale)
 
 
-def exponential_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
+def exponential_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
     """The Kullback-Leibler divergence of one exponential distribution, p, from another, q.
 
     Example:
@@ -104,7 +110,7 @@ def exponential_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
     return -log(ratio) + ratio - 1
 
 
-def poisson_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
+def poisson_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
     """The Kullback-Leibler divergence of one Poisson distribution, p, from another, q.
 
     Example:
@@ -120,10 +126,10 @@ def poisson_kl_divergence(p_rate: Value, q_rate: Value) -> Array:
 
 
 def gamma_kl_divergence(
-    p_concentration: Value,
-    p_rate: Value,
-    q_concentration: Value,
-    q_rate: Value,
+    p_concentration: ArrayLike,
+    p_rate: ArrayLike,
+    q_concentration: ArrayLike,
+    q_rate: ArrayLike,
 ) -> Array:
     """The Kullback-Leibler divergence of one gamma distribution, p, from another, q.
 
@@ -144,10 +150,10 @@ def gamma_kl_divergence(
 
 
 def beta_kl_divergence(
-    p_concentration1: Value,
-    p_concentration0: Value,
-    q_concentration1: Value,
-    q_concentration0: Value,
+    p_concentration1: ArrayLike,
+    p_concentration0: ArrayLike,
+    q_concentration1: ArrayLike,
+    q_concentration0: ArrayLike,
 ) -> Array:
     """The Kullback-Leibler divergence of one beta distribution, p, from another, q.
 
@@ -188,7 +194,9 @@ def dirichlet_kl_divergence(p_concentration: Array, q_concentration: Array) -> A
     return found + jnp.sum((a - b) * (digamma(a) - digamma(ours)[..., None]), -1)
 
 
-def uniform_kl_divergence(p_low: Value, p_high: Value, q_low: Value, q_high: Value) -> Array:
+def uniform_kl_divergence(
+    p_low: ArrayLike, p_high: ArrayLike, q_low: ArrayLike, q_high: ArrayLike
+) -> Array:
     """The Kullback-Leibler divergence of one uniform distribution, p, from another, q.
 
     Example:
@@ -205,7 +213,7 @@ def uniform_kl_divergence(p_low: Value, p_high: Value, q_low: Value, q_high: Val
     return jnp.where((q_low > p_low) | (q_high < p_high), jnp.inf, found)
 
 
-def bernoulli_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
+def bernoulli_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
     """The Kullback-Leibler divergence of one Bernoulli distribution, p, from another, q.
 
     Example:
@@ -224,7 +232,7 @@ def bernoulli_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
     return one + jnp.where(p_probs == 1, 0, jnp.where(q_probs == 1, jnp.inf, zero))
 
 
-def geometric_kl_divergence(p_probs: Value, q_probs: Value) -> Array:
+def geometric_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
     """The Kullback-Leibler divergence of one geometric distribution, p, from another, q.
 
     Example:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, is_array
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
 from jaxgrad.functional.distributions._parameters import distribution_parameters
-from jaxgrad.functional.distributions.real_line import Value, _factor, _half_log_det, _mahalanobis
+from jaxgrad.functional.distributions.real_line import _factor, _half_log_det, _mahalanobis
 from jaxgrad.functional.linalg.cholesky import cholesky, cholesky_solve
 from jaxgrad.functional.linalg.det import slogdet
 from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.gamma import lgamma, mvlgamma
 from jaxgrad.functional.pointwise.powers import pow
-
-
-Array = jax.Array
 
 
 def low_rank_multivariate_normal_log_prob(
@@ -58,7 +55,7 @@ def low_rank_multivariate_normal_log_prob(
 
 def wishart_log_prob(
     value: Array,
-    df: Value,
+    df: ArrayLike,
     covariance_matrix: Array | None = None,
     scale_tril: Array | None = None,
     *,
@@ -99,7 +96,7 @@ def wishart_log_prob(
     )
 
 
-def lkj_cholesky_log_prob(value: Array, concentration: Value = 1.0) -> Array:
+def lkj_cholesky_log_prob(value: Array, concentration: ArrayLike = 1.0) -> Array:
     """The logarithm of the LKJ density at the Cholesky factor of a correlation matrix.
 
     Args:

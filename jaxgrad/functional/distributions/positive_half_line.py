@@ -6,24 +6,20 @@ here in its order, so that zeros and infinities come out as its do.
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import _given, distribution_parameters
 from jaxgrad.functional.distributions.gamma_beta import exponential_log_prob, gamma_log_prob
-from jaxgrad.functional.distributions.real_line import Value
 from jaxgrad.functional.pointwise.exp_log import log, log1p
 from jaxgrad.functional.pointwise.gamma import lgamma
 from jaxgrad.functional.pointwise.powers import pow
 from jaxgrad.functional.pointwise.sign import abs
 
 
-Array = jax.Array
-
-
-def weibull_log_prob(value: Array, scale: Value, concentration: Value) -> Array:
+def weibull_log_prob(value: Array, scale: ArrayLike, concentration: ArrayLike) -> Array:
     """The logarithm of Weibull's density at a value.
 
     Example:
@@ -40,7 +36,7 @@ def weibull_log_prob(value: Array, scale: Value, concentration: Value) -> Array:
     return exponential_log_prob(x, 1.0) - steps - step
 
 
-def pareto_log_prob(value: Array, scale: Value, alpha: Value) -> Array:
+def pareto_log_prob(value: Array, scale: ArrayLike, alpha: ArrayLike) -> Array:
     """The logarithm of Pareto's density at a value.
 
     Example:
@@ -57,7 +53,7 @@ def pareto_log_prob(value: Array, scale: Value, alpha: Value) -> Array:
 
 
 def generalized_pareto_log_prob(
-    value: Array, loc: Value, scale: Value, concentration: Value
+    value: Array, loc: ArrayLike, scale: ArrayLike, concentration: ArrayLike
 ) -> Array:
     """The logarithm of the generalized Pareto density at a value.
 
@@ -78,7 +74,7 @@ def generalized_pareto_log_prob(
     return -log(scale) - jnp.where(zero, x, jnp.where(y == 0, y, y * log1p(safe * x)))
 
 
-def inverse_gamma_log_prob(value: Array, concentration: Value, rate: Value) -> Array:
+def inverse_gamma_log_prob(value: Array, concentration: ArrayLike, rate: ArrayLike) -> Array:
     """The logarithm of the inverse gamma density at a value.
 
     Example:
@@ -94,7 +90,7 @@ def inverse_gamma_log_prob(value: Array, concentration: Value, rate: Value) -> A
     return gamma_log_prob(x, a, rate) - step
 
 
-def chi2_log_prob(value: Array, df: Value) -> Array:
+def chi2_log_prob(value: Array, df: ArrayLike) -> Array:
     """The logarithm of the chi-squared density at a value.
 
     Example:
@@ -108,7 +104,7 @@ def chi2_log_prob(value: Array, df: Value) -> Array:
     return gamma_log_prob(value, 0.5 * df, 0.5)
 
 
-def fisher_snedecor_log_prob(value: Array, df1: Value, df2: Value) -> Array:
+def fisher_snedecor_log_prob(value: Array, df1: ArrayLike, df2: ArrayLike) -> Array:
     """The logarithm of the F density at a value.
 
     Example:

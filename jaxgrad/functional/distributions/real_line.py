@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import (
@@ -28,11 +28,7 @@ from jaxgrad.functional.pointwise.powers import pow
 from jaxgrad.functional.pointwise.sign import abs
 
 
-Array = jax.Array
-Value = jax.Array | float
-
-
-def normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+def normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     """The logarithm of the normal density at a value.
 
     Example:
@@ -47,7 +43,7 @@ def normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
 
 
-def log_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+def log_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     """The logarithm of the log-normal density at a value.
 
     Example:
@@ -63,7 +59,7 @@ def log_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     return normal_log_prob(x, loc, scale) - x
 
 
-def laplace_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+def laplace_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     """The logarithm of Laplace's density at a value.
 
     Example:
@@ -78,7 +74,7 @@ def laplace_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     return -log(2 * scale) - abs(x - loc) / scale
 
 
-def cauchy_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+def cauchy_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     """The logarithm of Cauchy's density at a value.
 
     Example:
@@ -93,7 +89,9 @@ def cauchy_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     return -math.log(math.pi) - log(scale) - log1p(pow((x - loc) / scale, 2))
 
 
-def student_t_log_prob(value: Array, df: Value, loc: Value = 0.0, scale: Value = 1.0) -> Array:
+def student_t_log_prob(
+    value: Array, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0
+) -> Array:
     """The logarithm of Student's density at a value.
 
     Example:
@@ -111,7 +109,7 @@ def student_t_log_prob(value: Array, df: Value, loc: Value = 0.0, scale: Value =
     return -0.5 * (df + 1) * log1p(pow(y, 2) / df) - constant
 
 
-def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+def gumbel_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     """The logarithm of Gumbel's density at a value.
 
     Example:
@@ -128,7 +126,7 @@ def gumbel_log_prob(value: Array, loc: Value, scale: Value) -> Array:
     return (y - exp(y)) - log(scale)
 
 
-def half_normal_log_prob(value: Array, scale: Value) -> Array:
+def half_normal_log_prob(value: Array, scale: ArrayLike) -> Array:
     """The logarithm of the half-normal density at a value.
 
     Example:
@@ -144,7 +142,7 @@ def half_normal_log_prob(value: Array, scale: Value) -> Array:
     return jnp.where(x >= 0, normal_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
 
 
-def half_cauchy_log_prob(value: Array, scale: Value) -> Array:
+def half_cauchy_log_prob(value: Array, scale: ArrayLike) -> Array:
     """The logarithm of the half-Cauchy density at a value.
 
     Example:
@@ -160,7 +158,7 @@ def half_cauchy_log_prob(value: Array, scale: Value) -> Array:
     return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
 
 
-def uniform_log_prob(value: Array, low: Value, high: Value) -> Array:
+def uniform_log_prob(value: Array, low: ArrayLike, high: ArrayLike) -> Array:
     """The logarithm of the uniform density at a value in `[low, high)`, -inf outside.
 
     Example:

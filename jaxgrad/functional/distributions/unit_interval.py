@@ -7,6 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, floating, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
@@ -20,7 +21,7 @@ from jaxgrad.functional.distributions.discrete import (
     categorical_log_prob,
 )
 from jaxgrad.functional.distributions.positive_half_line import unpowered
-from jaxgrad.functional.distributions.real_line import Value, normal_log_prob, uniform_log_prob
+from jaxgrad.functional.distributions.real_line import normal_log_prob, uniform_log_prob
 from jaxgrad.functional.pointwise.clamp import clamp
 from jaxgrad.functional.pointwise.exp_log import log, log1p
 from jaxgrad.functional.pointwise.gamma import lgamma
@@ -29,10 +30,9 @@ from jaxgrad.functional.pointwise.sign import abs
 from jaxgrad.functional.reduction.sum import logsumexp
 
 
-Array = jax.Array
-
-
-def kumaraswamy_log_prob(value: Array, concentration1: Value, concentration0: Value) -> Array:
+def kumaraswamy_log_prob(
+    value: Array, concentration1: ArrayLike, concentration0: ArrayLike
+) -> Array:
     """The logarithm of Kumaraswamy's density at a value.
 
     Example:
@@ -51,8 +51,8 @@ def kumaraswamy_log_prob(value: Array, concentration1: Value, concentration0: Va
 
 def continuous_bernoulli_log_prob(
     value: Array,
-    probs: Value | None = None,
-    logits: Value | None = None,
+    probs: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
     lims: tuple[float, float] = (0.499, 0.501),
 ) -> Array:
     """The logarithm of the continuous Bernoulli density at a value.
@@ -93,7 +93,10 @@ def _normalizer(p: Array, low: float, high: float) -> Array:
 
 
 def relaxed_bernoulli_log_prob(
-    value: Array, temperature: Value, probs: Value | None = None, logits: Value | None = None
+    value: Array,
+    temperature: ArrayLike,
+    probs: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
 ) -> Array:
     """The logarithm of the density of a relaxed 0 or 1.
 
@@ -138,7 +141,7 @@ def _share(x: Array) -> Array:
 
 
 def relaxed_one_hot_categorical_log_prob(
-    value: Array, temperature: Value, probs: Array | None = None, logits: Array | None = None
+    value: Array, temperature: ArrayLike, probs: Array | None = None, logits: Array | None = None
 ) -> Array:
     """The logarithm of the density of a relaxed one-hot vector.
 
@@ -192,7 +195,7 @@ def one_hot_categorical_log_prob(
     return categorical_log_prob(jnp.argmax(array(value, "value"), -1), probs, logits)
 
 
-def logistic_normal_log_prob(value: Array, loc: Value, scale: Value) -> Array:
+def logistic_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     """The logarithm of the logistic-normal density at a point of the simplex.
 
     Args:

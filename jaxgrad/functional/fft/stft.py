@@ -7,12 +7,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, floating, is_complex, is_floating, require
 from jaxgrad.functional.fft._transforms import _normalized
 from jaxgrad.functional.indexing.pad import pad
-
-
-Array = jax.Array
 
 
 def stft(

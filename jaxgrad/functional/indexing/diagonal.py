@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.reduction.sum import widened
-
-
-Array = jax.Array
 
 
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, canonical_dims
-
-
-Array = jax.Array
 
 
 def roll(input: Array, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Array:

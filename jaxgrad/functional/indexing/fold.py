@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require_floating
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
-
-
-Array = jax.Array
 
 
 def unfold(

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, require
 
 
-Array = jax.Array
 Places = tuple[Any, ...]
 
 

@@ -5,16 +5,13 @@ An index that is out of range raises, as `indexing` says.
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.indexing.gather import _from_either_end, _in_range, _mesh
 from jaxgrad.functional.indexing.scatter import _added, _written
-
-
-Array = jax.Array
 
 
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: float = 1) -> Array:

@@ -8,11 +8,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject
-
-
-Array = jax.Array
 
 
 def pad(

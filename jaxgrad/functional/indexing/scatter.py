@@ -10,13 +10,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, is_array
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.indexing.gather import _check_shape, _from_either_end, _in_range, _mesh
 
 
-Array = jax.Array
 Places = tuple[Any, ...]
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
@@ -15,7 +15,6 @@ from jaxgrad.functional.indexing.index_add import _slices
 from jaxgrad.functional.indexing.scatter import _scattered
 
 
-Array = jax.Array
 Places = tuple[Any, ...]
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
-
-
-Array = jax.Array
 
 
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:

@@ -7,16 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, broadcasting, is_floating, promoted, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
 
 
-Array = jax.Array
-Value = jax.Array | bool | float
-
-
-def where(condition: jax.Array, input: Value, other: Value) -> jax.Array:
+def where(condition: jax.Array, input: ArrayLike, other: ArrayLike) -> jax.Array:
     """The first where the condition holds, else the second.
 
     Example:
@@ -36,7 +33,7 @@ def where(condition: jax.Array, input: Value, other: Value) -> jax.Array:
         return jnp.where(condition != 0, *promoted(input, other))
 
 
-def masked_fill(input: jax.Array, mask: jax.Array, value: Value) -> jax.Array:
+def masked_fill(input: jax.Array, mask: jax.Array, value: ArrayLike) -> jax.Array:
     """The input, with one value where the mask is set.
 
     Raises:

@@ -7,10 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, is_floating, require
-
-
-Array = jax.Array
 
 
 def matrix(name: str, A: Any, *, integers: bool = False) -> Array:

@@ -5,14 +5,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import require_same_dtype
-
-
-Array = jax.Array
 
 
 def _fits(x: Array, y: Array) -> None:

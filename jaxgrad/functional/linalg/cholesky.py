@@ -7,13 +7,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _adjoint, _mirrored, _same_batch, matrix, square
-
-
-Array = jax.Array
 
 
 def cholesky(A: Array, *, upper: bool = False) -> Array:

@@ -8,12 +8,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional.linalg._matrices import square
-
-
-Array = jax.Array
 
 
 class SlogdetResult(NamedTuple):

@@ -12,12 +12,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional.linalg._matrices import _adjoint, _mirrored, square
-
-
-Array = jax.Array
 
 
 class EighResult(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _adjoint, square
@@ -14,9 +15,6 @@ from jaxgrad.functional.linalg.cholesky import _cholesky
 from jaxgrad.functional.linalg.inv_pinv import _inv
 from jaxgrad.functional.linalg.lu import _lu_factor, _pivoted
 from jaxgrad.functional.linalg.solve import _solve
-
-
-Array = jax.Array
 
 
 class InvExResult(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.lapack import nan_if_infinite
@@ -18,9 +19,6 @@ from jaxgrad.functional.linalg._matrices import (
     square,
 )
 from jaxgrad.functional.reduction.norm import matrix_norm
-
-
-Array = jax.Array
 
 
 def inv(A: Array) -> Array:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg import vector_products
@@ -20,9 +21,6 @@ from jaxgrad.functional.linalg.qr_svd import qr as _qr
 from jaxgrad.functional.linalg.qr_svd import svd as _svd
 from jaxgrad.functional.linalg.qr_svd import svdvals as _svdvals
 from jaxgrad.functional.linalg.solve import solve_triangular as _solve_triangular
-
-
-Array = jax.Array
 
 
 class SVD(NamedTuple):

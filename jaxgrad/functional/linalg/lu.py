@@ -8,13 +8,11 @@ import jax
 import jax.numpy as jnp
 from jax.lax.linalg import lu_pivots_to_permutation, triangular_solve
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, promoted, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _adjoint, _same_batch, matrix, square
-
-
-Array = jax.Array
 
 
 class LUResult(NamedTuple):

@@ -6,15 +6,12 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, promoted
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.linalg._products import _batches, _chain, _check_matrix_vector, _fits
-
-
-Array = jax.Array
 
 
 def multi_dot(tensors: Sequence[Array]) -> Array:

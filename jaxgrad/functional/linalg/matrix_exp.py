@@ -5,15 +5,13 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.linalg._matrices import square
 from jaxgrad.functional.linalg.inv_pinv import inv
 from jaxgrad.functional.reduction.cumulative import cumprod
-
-
-Array = jax.Array
 
 
 def matrix_power(A: Array, n: int) -> Array:

@@ -11,14 +11,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional._core.lapack import nan_if_infinite
 from jaxgrad.functional.linalg._matrices import _adjoint, matrix
-
-
-Array = jax.Array
 
 
 class QRResult(NamedTuple):

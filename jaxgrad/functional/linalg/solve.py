@@ -7,14 +7,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative, is_zero
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import _regular, _same_batch, matrix, square
 from jaxgrad.functional.linalg.inv_pinv import matrix_rank, pinv
-
-
-Array = jax.Array
 
 
 class LstsqResult(NamedTuple):

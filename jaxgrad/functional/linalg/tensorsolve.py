@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dims
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg.inv_pinv import inv
 from jaxgrad.functional.linalg.solve import solve
-
-
-Array = jax.Array
 
 
 def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     array,
     broadcasting,
@@ -16,9 +16,6 @@ from jaxgrad.functional._core.arguments import (
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.linalg._products import _vectors
 from jaxgrad.functional.pointwise.arithmetic import mul
-
-
-Array = jax.Array
 
 
 def cross(input: Array, other: Array, *, dim: int = -1) -> Array:

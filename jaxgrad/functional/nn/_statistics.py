@@ -7,10 +7,8 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, in_opmath, is_floating
-
-
-Array = jax.Array
 
 
 def _standardize(x: Array, dims: tuple[int, ...], eps: float) -> Array:

@@ -7,13 +7,11 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.activation.dropout import dropout
-
-
-Array = jax.Array
 
 
 def scaled_dot_product_attention(

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
 from jaxgrad.functional.nn._statistics import (
@@ -18,9 +19,6 @@ from jaxgrad.functional.nn._statistics import (
     _one_value,
     _standardize,
 )
-
-
-Array = jax.Array
 
 
 class BatchNorm(NamedTuple):

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
-Array = jax.Array
 TAPS = 27  # elements of a depthwise kernel: with more, compiling takes longer than it saves
 
 

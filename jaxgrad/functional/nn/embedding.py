@@ -9,12 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.compat import is_traced
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-
-
-Array = jax.Array
 
 
 def embedding(

@@ -5,12 +5,10 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, require
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.nn.embedding import _indices, _lookup, _renormed
-
-
-Array = jax.Array
 
 
 def embedding_bag(

@@ -7,10 +7,10 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pooling.adaptive import (
@@ -18,9 +18,6 @@ from jaxgrad.functional.pooling.adaptive import (
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
 )
-
-
-Array = jax.Array
 
 
 _PLACES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}

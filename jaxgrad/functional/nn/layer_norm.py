@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.nn._statistics import (
@@ -18,9 +19,6 @@ from jaxgrad.functional.nn._statistics import (
     _one_value,
     _standardize,
 )
-
-
-Array = jax.Array
 
 
 def layer_norm(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, is_floating
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.activation.dropout import dropout
@@ -16,9 +16,6 @@ from jaxgrad.functional.linalg.matmul import matmul
 from jaxgrad.functional.nn.attention import scaled_dot_product_attention
 from jaxgrad.functional.nn.linear import linear
 from jaxgrad.functional.reduction.sum import mean
-
-
-Array = jax.Array
 
 
 def multi_head_attention_forward(

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.activation.relu import relu
 from jaxgrad.functional.activation.sigmoid import sigmoid, tanh
 from jaxgrad.functional.nn.linear import linear
-
-
-Array = jax.Array
 
 
 def rnn_tanh_cell(

@@ -6,13 +6,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 from jaxgrad.functional.nn.convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
-
-
-Array = jax.Array
 
 
 def conv_transpose1d(

@@ -8,16 +8,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.pointwise.rounding import _floor_quotient
 
 
-Value = jax.Array | bool | float
-
-
-def add(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
+def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
     """`input + alpha * other`.
 
     Raises:
@@ -35,7 +33,7 @@ def add(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
     return x + (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
 
 
-def sub(input: Value, other: Value, *, alpha: float = 1) -> jax.Array:
+def sub(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
     """`input - alpha * other`.
 
     Raises:
@@ -71,7 +69,7 @@ def _check_alpha(alpha: float, x: jax.Array) -> None:
         )
 
 
-def mul(input: Value, other: Value) -> jax.Array:
+def mul(input: ArrayLike, other: ArrayLike) -> jax.Array:
     """`input * other`.
 
     Example:
@@ -85,7 +83,7 @@ def mul(input: Value, other: Value) -> jax.Array:
     return x * y
 
 
-def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.Array:
+def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None) -> jax.Array:
     """`input / other`, rounded towards zero or down where asked, then with gradient 0.
 
     Args:
@@ -120,7 +118,7 @@ def div(input: Value, other: Value, *, rounding_mode: str | None = None) -> jax.
     return in_opmath(lambda *xs: jax.lax.stop_gradient(_floor_quotient(*_apart(*xs))), x, y)
 
 
-def true_divide(input: Value, other: Value) -> jax.Array:
+def true_divide(input: ArrayLike, other: ArrayLike) -> jax.Array:
     """`input / other`, not rounded.
 
     Example:

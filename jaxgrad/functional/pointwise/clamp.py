@@ -5,15 +5,15 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, is_array, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-Value = jax.Array | bool | float
-
-
-def clamp(input: jax.Array, min: Value | None = None, max: Value | None = None) -> jax.Array:
+def clamp(
+    input: jax.Array, min: ArrayLike | None = None, max: ArrayLike | None = None
+) -> jax.Array:
     """The input between two bounds, with the whole gradient at a bound.
 
     Args:
@@ -56,7 +56,7 @@ def _clamp(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(jnp.maximum(x, low), high)
 
 
-def clamp_min(input: jax.Array, min: Value) -> jax.Array:
+def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
     """The input, or the bound where the input is below it.
 
     Example:
@@ -82,7 +82,7 @@ def clamp_min_kernel(x: jax.Array, low: jax.Array) -> jax.Array:
     return jnp.maximum(x, low)
 
 
-def clamp_max(input: jax.Array, max: Value) -> jax.Array:
+def clamp_max(input: jax.Array, max: ArrayLike) -> jax.Array:
     """The input, or the bound where the input is above it.
 
     Example:
@@ -108,7 +108,7 @@ def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(x, high)
 
 
-def _refuse_number(op: str, input: jax.Array, bound: Value) -> None:
+def _refuse_number(op: str, input: jax.Array, bound: ArrayLike) -> None:
     """torch bounds booleans by arrays, but not by a number."""
     if not is_array(bound):
         reject(op, "bool", input, bound)

@@ -12,13 +12,11 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.pointwise.sign import sign
-
-
-Array = jax.Array
 
 
 def real(input: Array) -> Array:

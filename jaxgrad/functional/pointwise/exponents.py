@@ -8,13 +8,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_array, is_complex, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.powers import pow
-
-
-Value = jax.Array | bool | float
 
 
 class Frexp(NamedTuple):
@@ -73,7 +71,7 @@ def _logaddexp2(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.where(jnp.isinf(x) & (x == y), x, high + small)
 
 
-def float_power(input: Value, exponent: Value) -> jax.Array:
+def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
     """A power in double precision, whatever the dtypes; in single where JAX has 64 bits off.
 
     Example:

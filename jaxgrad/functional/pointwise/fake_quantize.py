@@ -7,11 +7,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, require_floating
 from jaxgrad.functional._core.derivative import derivative
-
-
-Array = jax.Array
 
 
 def fake_quantize_per_tensor_affine(

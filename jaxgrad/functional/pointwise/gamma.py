@@ -8,13 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject
-
-
-Array = jax.Array
-Value = jax.Array | bool | float
 
 
 def lgamma(input: Array) -> Array:
@@ -113,7 +110,7 @@ def _trigamma(x: Array) -> Array:
     return jnp.where(reflected, -(mirror + total), total)
 
 
-def zeta(input: Value, other: Value) -> Array:
+def zeta(input: ArrayLike, other: ArrayLike) -> Array:
     """Hurwitz's zeta function: the sum of `(other + k) ** -input` over k; no gradient by the first.
 
     Raises:

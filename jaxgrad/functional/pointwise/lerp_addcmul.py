@@ -5,15 +5,13 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
-Value = jax.Array | bool | float
-
-
-def lerp(input: jax.Array, end: jax.Array, weight: Value) -> jax.Array:
+def lerp(input: jax.Array, end: jax.Array, weight: ArrayLike) -> jax.Array:
     """From the first to the second, as far as the weight says.
 
     Example:

@@ -9,14 +9,11 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as jss
 
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.arithmetic import _erf
-
-
-Array = jax.Array
-Value = jax.Array | bool | float
 
 
 def ndtr(input: Array) -> Array:
@@ -121,7 +118,7 @@ def _entr(x: Array) -> Array:
     return jss.entr(x)
 
 
-def xlog1py(input: Value, other: Value) -> Array:
+def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
     """`input * log1p(other)`, 0 where the input is 0.
 
     Example:

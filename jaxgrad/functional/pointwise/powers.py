@@ -7,15 +7,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-Value = jax.Array | bool | float
-
-
-def pow(input: Value, exponent: Value) -> jax.Array:
+def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
     """A power, of an array or by one.
 
     Raises:

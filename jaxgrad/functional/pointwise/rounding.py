@@ -8,12 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-
-
-Value = jax.Array | bool | float
 
 
 def floor(input: jax.Array) -> jax.Array:
@@ -101,7 +99,7 @@ def _frac(x: jax.Array) -> jax.Array:
     return x - jnp.trunc(x)
 
 
-def fmod(input: jax.Array, other: Value) -> jax.Array:
+def fmod(input: jax.Array, other: ArrayLike) -> jax.Array:
     """The remainder with the sign of the first.
 
     Example:
@@ -120,7 +118,7 @@ def _fmod(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.fmod(x, y)
 
 
-def remainder(input: Value, other: Value) -> jax.Array:
+def remainder(input: ArrayLike, other: ArrayLike) -> jax.Array:
     """The remainder with the sign of the second.
 
     Example:

@@ -6,12 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-
-
-Value = jax.Array | bool | float
 
 
 def abs(input: jax.Array) -> jax.Array:
@@ -62,7 +60,7 @@ def sign(input: jax.Array) -> jax.Array:
     return jnp.where(jnp.isnan(input), 0, jnp.sign(input))
 
 
-def copysign(input: jax.Array, other: Value) -> jax.Array:
+def copysign(input: jax.Array, other: ArrayLike) -> jax.Array:
     """The magnitude of the first with the sign of the second.
 
     Example:

@@ -8,12 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-
-
-Value = jax.Array | bool | float
 
 
 def atan2(input: jax.Array, other: jax.Array) -> jax.Array:
@@ -68,7 +66,7 @@ def _hypot(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.hypot(x, y)
 
 
-def xlogy(input: Value, other: Value) -> jax.Array:
+def xlogy(input: ArrayLike, other: ArrayLike) -> jax.Array:
     """`input * log(other)`, 0 where the input is 0.
 
     Example:

@@ -8,12 +8,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require_floating
 from jaxgrad.functional._core.windows import batched, sizes
 from jaxgrad.functional.pooling.max import MaxPool, _taken
 
 
-Array = jax.Array
 OutputSize = int | Sequence[int | None]
 
 

@@ -6,12 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional._core.windows import Sizes, batched, out_sizes, window_arguments
-
-
-Array = jax.Array
 
 
 def avg_pool1d(

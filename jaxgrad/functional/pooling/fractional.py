@@ -8,12 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, require_floating
 from jaxgrad.functional._core.windows import Sizes, batched, sizes
 from jaxgrad.functional.pooling.max import MaxPool, _taken
-
-
-Array = jax.Array
 
 
 def fractional_max_pool2d(

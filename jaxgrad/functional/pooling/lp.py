@@ -7,6 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, floating, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
@@ -15,9 +16,6 @@ from jaxgrad.functional.pointwise.powers import pow as _pow
 from jaxgrad.functional.pointwise.sign import abs as _abs
 from jaxgrad.functional.pooling.average import _avg_pool
 from jaxgrad.functional.pooling.max import _max_pool
-
-
-Array = jax.Array
 
 
 def lp_pool1d(

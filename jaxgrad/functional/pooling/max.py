@@ -13,11 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import require_floating
 from jaxgrad.functional._core.windows import Sizes, batched, out_sizes, window_arguments
-
-
-Array = jax.Array
 
 
 class MaxPool(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     Dim,
     array,
@@ -19,9 +19,6 @@ from jaxgrad.functional._core.arguments import (
 )
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.clamp import clamp
-
-
-Array = jax.Array
 
 
 def cov(

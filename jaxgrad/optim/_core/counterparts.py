@@ -8,11 +8,9 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import flat_state as _flat_state
 from jaxgrad.optim.groups import dotted
-
-
-PyTree = Any
 
 
 def counterparts(

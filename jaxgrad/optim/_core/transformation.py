@@ -12,11 +12,9 @@ import numpy as np
 import optax
 
 from jaxgrad._core import tree as _tree
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core.arithmetic import Displaced, Fast
 from jaxgrad.optim._core.exact import Exact
-
-
-PyTree = Any
 
 
 class Transformation(optax.GradientTransformationExtraArgs):

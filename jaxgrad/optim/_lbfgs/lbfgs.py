@@ -10,13 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import checks as _checks
 from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients
 from jaxgrad.optim._lbfgs.history import LBFGSState, direction, remember
 from jaxgrad.optim._lbfgs.wolfe import Point, strong_wolfe
-
-
-PyTree = Any
 
 
 class _Loop(NamedTuple):
