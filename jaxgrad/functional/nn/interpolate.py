@@ -11,19 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.typing import Array
+from jaxgrad.functional._core.adaptive_bins import adaptive_average
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.pooling.adaptive import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-)
 
 
 _PLACES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
-
-
-_AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
 
 def interpolate(
@@ -96,7 +89,7 @@ def interpolate(
             f"Got {input.ndim}D input, but {mode} mode needs {_PLACES[mode] + 2}D input"
         )
     if mode == "area":
-        return _AREA[places](input, out)
+        return adaptive_average(places, input, out)
     if min(*out, *input.shape[2:]) < 1:
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "

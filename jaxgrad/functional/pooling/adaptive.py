@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.typing import Array
-from jaxgrad.functional._core.arguments import in_opmath, require_floating
-from jaxgrad.functional._core.windows import batched, sizes
+from jaxgrad.functional._core.adaptive_bins import (
+    OutputSize,
+    adaptive_average,
+    bin_arguments,
+    bins,
+)
+from jaxgrad.functional._core.arguments import require_floating
 from jaxgrad.functional.pooling.max import MaxPool, _taken
-
-
-OutputSize = int | Sequence[int | None]
 
 
 def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
@@ -37,7 +37,7 @@ def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
     Differs from jax in:
         1. Neighbouring bins overlap where the size does not divide (`jax.image.resize`: weights).
     """
-    return _adaptive_avg(1, input, output_size)
+    return adaptive_average(1, input, output_size)
 
 
 def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
@@ -54,7 +54,7 @@ def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
 
     Torch: `torch.nn.functional.adaptive_avg_pool2d`.
     """
-    return _adaptive_avg(2, input, output_size)
+    return adaptive_average(2, input, output_size)
 
 
 def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
@@ -70,7 +70,7 @@ def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
 
     Torch: `torch.nn.functional.adaptive_avg_pool3d`.
     """
-    return _adaptive_avg(3, input, output_size)
+    return adaptive_average(3, input, output_size)
 
 
 def adaptive_max_pool1d(
@@ -131,60 +131,14 @@ def adaptive_max_pool3d(
     return _adaptive_max(3, input, output_size, return_indices)
 
 
-def _bins(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The members of each bin, `(count, largest)`, and which of them are there."""
-    begin = np.arange(count) * size // max(count, 1)
-    end = -(-(np.arange(count) + 1) * size // max(count, 1))
-    members = begin[:, None] + np.arange(max(end - begin, default=1))
-    return np.minimum(members, max(size - 1, 0)), members < end[:, None]
-
-
-def _prepared(
-    name: str, places: int, input: Array, output_size: OutputSize
-) -> tuple[Array, bool, tuple[int, ...]]:
-    x, had_batch = batched(input, places, name)
-    given = (output_size,) if isinstance(output_size, int) else tuple(output_size)
-    given = given * places if len(given) == 1 else given
-    kept = [n if g is None else g for g, n in zip(given, x.shape[2:], strict=False)]
-    wanted = sizes(kept if len(given) == places else [0] * len(given), places, "output_size")
-    if min(wanted) < 0:
-        raise RuntimeError(
-            f"{name}: elements of output_size must be greater than or equal to 0 but received "
-            f"{list(wanted)}"
-        )
-    if 0 in x.shape[1:]:
-        raise RuntimeError(
-            f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input "
-            f"has sizes {list(x.shape)}"
-        )
-    return x, had_batch, wanted
-
-
-def _adaptive_avg(places: int, input: Array, output_size: OutputSize) -> Array:
-    name = f"adaptive_avg_pool{places}d"
-    x, had_batch, wanted = _prepared(name, places, require_floating(input, name), output_size)
-
-    def averaged(x: Array) -> Array:
-        for axis, count in enumerate(wanted, start=2):
-            members, there = _bins(x.shape[axis], count)
-            tail = [1] * (x.ndim - axis - 1)
-            found = jnp.take(x, members, axis)
-            total = jnp.where(there.reshape(*there.shape, *tail), found, 0).sum(axis + 1)
-            x = total / jnp.asarray(there.sum(1).reshape(-1, *tail), x.dtype)
-        return x
-
-    y = in_opmath(averaged, x)
-    return y if had_batch else y[0]
-
-
 def _adaptive_max(
     places: int, input: Array, output_size: OutputSize, return_indices: bool
 ) -> Array | MaxPool:
     name = f"adaptive_max_pool{places}d"
-    x, had_batch, wanted = _prepared(name, places, require_floating(input, name), output_size)
-    bins = [_bins(n, count) for n, count in zip(x.shape[2:], wanted, strict=True)]
+    x, had_batch, wanted = bin_arguments(name, places, require_floating(input, name), output_size)
+    each = [bins(n, count) for n, count in zip(x.shape[2:], wanted, strict=True)]
     members, there = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
-    for n, (inner, inside) in zip(x.shape[2:], bins, strict=True):
+    for n, (inner, inside) in zip(x.shape[2:], each, strict=True):
         outer = members[:, None, :, None] * n + inner[None, :, None, :]
         both = there[:, None, :, None] & inside[None, :, None, :]
         shape = (outer.shape[0] * outer.shape[1], -1) if outer.size else (0, 1)
