@@ -17,7 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT))  # parity_tests is run from the checkout, never installed
 
-from parity_tests.site import api as docs_api  # noqa: E402 - the path comes first
+from parity_tests.operators._harness import conventions  # noqa: E402 - the path comes first
+from parity_tests.site import api as docs_api  # noqa: E402 - likewise
 from parity_tests.site import pages as docs_pages  # noqa: E402 - likewise
 
 
@@ -75,7 +76,6 @@ PUBLIC = {
 }
 BACKTICKS = re.compile(r"(?<![`:])`([^`]+)`(?!`)")
 BARS = re.compile(r"(?<![>`\w])(\|(?=\S)[^|`]*\S\|)(?!\w)")  # |x| is a magnitude, no substitution
-MEASURED = re.compile(r"^Measured against .*(?:\n {4}.*|\nMeasured against .*)*", re.MULTILINE)
 
 
 def docstring(
@@ -86,7 +86,9 @@ def docstring(
     if text.startswith("Alias for field number"):  # of a NamedTuple: says nothing
         text = ""
     own = {name.rpartition(".")[2], *(parameters(value) if callable(value) else ())}
-    text = MEASURED.sub(lambda found: measured(found[0]), text)
+    text, pointer, rest = text.partition(f"{conventions.POINTER}\n")
+    if pointer:
+        text = f"{text}{rest}\n\n{measured(conventions.summary(value))}"
     text = BACKTICKS.sub(lambda found: linked(found[1], own), text)
     text = re.sub(r"^(Differs from \w+ in:) (?=\S)", r"\1\n    ", text, flags=re.MULTILINE)
     text = re.sub(r"^Torch: (.*?)(?=\n\n|\Z)", torch_box, text, flags=re.MULTILINE | re.DOTALL)
@@ -107,7 +109,7 @@ def parameters(value: Any) -> list[str]:
 
 
 def measured(text: str) -> str:
-    """Lines that were appended to a docstring, as they are: they are calls and numbers."""
+    """Show the summary of an operator's gradients verbatim: calls and numbers."""
     lines = textwrap.indent(text.replace("`", ""), " " * 6)
     return f".. admonition:: Its gradients\n\n   .. code-block:: none\n\n{lines}"
 

@@ -1,13 +1,12 @@
 """torch's operators with torch's names, defaults and gradient conventions, as JAX functions.
 
-`torch.x` and `torch.nn.functional.x` are `functional.x`; `torch.linalg.x`, `torch.special.x` and
-`torch.fft.x` are in the namespaces of the same names. `out=` and `inplace=` are left out.
-Where torch has no kernel for a kind of numbers (booleans, integers, complex), NotImplementedError
-is raised, and RuntimeError where it wants arguments of one dtype. Subnormal numbers are zeros: so
-XLA has them on the CPU.
+`functional.x` is `torch.x` or `torch.nn.functional.x`; the namespaces `linalg`, `special`, `fft`
+and `distributions` match torch's modules of these names. `out=` and `inplace=` are omitted.
+Operators raise NotImplementedError for dtypes that torch has no kernel for (booleans, integers or
+complex numbers), and RuntimeError where torch requires arguments of one dtype. Subnormal numbers
+are flushed to zero, as XLA does on the CPU.
 """
 
-from jaxgrad.functional import _conventions
 from jaxgrad.functional import distributions as distributions
 from jaxgrad.functional import fft as fft
 from jaxgrad.functional import linalg as linalg
@@ -221,7 +220,7 @@ from jaxgrad.functional.pointwise.exponents import ldexp as ldexp
 from jaxgrad.functional.pointwise.exponents import logaddexp2 as logaddexp2
 from jaxgrad.functional.pointwise.exponents import neg as neg
 
-# Second names, as torch has them.
+# Aliases that torch defines.
 from jaxgrad.functional.pointwise.fake_quantize import (
     fake_quantize_per_channel_affine as fake_quantize_per_channel_affine,
 )
@@ -333,7 +332,7 @@ from jaxgrad.functional.reduction.vector_norm import normalize as normalize
 from jaxgrad.functional.reduction.vector_norm import renorm as renorm
 
 
-# Second names, as torch has them.
+# Aliases that torch defines.
 absolute = abs
 arccos = acos
 arccosh = acosh
@@ -356,4 +355,7 @@ subtract = sub
 trapz = trapezoid
 
 
-_conventions.into_docstrings(globals())
+def __dir__() -> list[str]:
+    """List the operators and the namespaces without the rooms that define them."""
+    names = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
+    return [*names, "distributions", "fft", "linalg", "special"]

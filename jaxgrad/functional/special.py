@@ -41,3 +41,8 @@ gammaincc = _igammac
 multigammaln = _mvlgamma
 softmax = _softmax
 log_softmax = _log_softmax
+
+
+def __dir__() -> list[str]:
+    """List the operators without the files that define them."""
+    return [name for name, value in globals().items() if callable(value) and name[0] != "_"]

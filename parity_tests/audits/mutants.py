@@ -56,7 +56,6 @@ PACKAGES = {
     "jaxgrad/_autocast/": ["test_autocast*.py"],
     "jaxgrad/clipping.py": ["test_helpers_clipping.py"],
     "jaxgrad/functional/": ["test_functional.py", "test_functional_dtypes.py"],
-    "jaxgrad/functional/_conventions": ["test_conventions.py"],
     "jaxgrad/precision/grad_scaler.py": ["test_helpers_scaler.py"],
     "jaxgrad/optim/": [
         "test_optim_use.py -k torchs_arguments",

@@ -41,6 +41,7 @@ def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
         >>> print(jax.grad(elu)(0.0, 0.5), jax.grad(elu)(-40.0) > 0)
         0.5 True
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.elu`.
 
     Differs from jax in:
@@ -58,6 +59,7 @@ def selu(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(selu)(-40.0) > 0)
         True
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.selu`.
 
     Differs from jax in:
@@ -86,6 +88,7 @@ def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) 
         >>> print(jax.grad(celu)(0.0, 2.0))
         1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.celu`.
 
     Differs from jax in:

@@ -29,6 +29,7 @@ def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
         >>> print(f"{gelu(x):.4f} {jax.nn.gelu(x):.4f}")
         0.8413 0.8412
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.gelu`.
 
     Differs from jax in:
@@ -121,6 +122,7 @@ def hardswish(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(hardswish)(-3.0), jax.grad(hardswish)(3.0))
         0.0 1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.hardswish`.
 
     Differs from jax in:

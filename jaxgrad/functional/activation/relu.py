@@ -22,6 +22,7 @@ def relu(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(relu)(0.0), jax.grad(lambda x: jnp.maximum(x, 0))(0.0))
         0.0 0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.relu`.
 
     Differs from jax in:
@@ -48,6 +49,7 @@ def relu6(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(relu6)(6.0), jax.grad(lambda x: jnp.clip(x, 0, 6))(6.0))
         0.0 0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.relu6`.
 
     Differs from jax in:
@@ -67,6 +69,7 @@ def hardtanh(input: jax.Array, min_val: float = -1.0, max_val: float = 1.0) -> j
         >>> print(jax.grad(hardtanh)(1.0), jax.grad(jax.nn.hard_tanh)(1.0))
         0.0 1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.hardtanh`.
 
     Differs from jax in:
@@ -98,6 +101,7 @@ def leaky_relu(input: jax.Array, negative_slope: float = 0.01) -> jax.Array:
         >>> print(f"{jax.grad(leaky_relu)(0.0):.2f}", jax.grad(jax.nn.leaky_relu)(0.0))
         0.01 1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.leaky_relu`.
 
     Differs from jax in:
@@ -126,6 +130,7 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
         >>> print(prelu(jnp.array([[-2.0, 3.0]]), jnp.array([0.25, 0.5])))
         [[-0.5  3. ]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.prelu`.
 
     Differs from jax in:
@@ -206,6 +211,7 @@ def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
         >>> print(jax.grad(threshold)(0.5, 0.5, 9.0))
         0.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.threshold`.
     """
     reject("threshold", "bool complex", input)

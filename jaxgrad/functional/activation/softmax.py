@@ -41,6 +41,7 @@ def softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> j
         >>> print(softmax(jnp.array([1.0, 1.0]), 0))
         [0.5 0.5]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.softmax`.
     """
     input = _cast("softmax", input, dtype)
@@ -83,6 +84,7 @@ def log_softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) 
         >>> print(log_softmax(jnp.array([0.0, 0.0]), 0).round(4))
         [-0.6931 -0.6931]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.log_softmax`.
     """
     input = _cast("log_softmax", input, dtype)

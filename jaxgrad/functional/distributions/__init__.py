@@ -101,3 +101,8 @@ from jaxgrad.functional.distributions.unit_interval import (
 from jaxgrad.functional.distributions.unit_interval import (
     relaxed_one_hot_categorical_log_prob as relaxed_one_hot_categorical_log_prob,
 )
+
+
+def __dir__() -> list[str]:
+    """List the operators without the files that define them."""
+    return [name for name, value in globals().items() if callable(value) and name[0] != "_"]

@@ -20,3 +20,8 @@ from jaxgrad.functional.fft.real import irfftn as irfftn
 from jaxgrad.functional.fft.real import rfft as rfft
 from jaxgrad.functional.fft.real import rfft2 as rfft2
 from jaxgrad.functional.fft.real import rfftn as rfftn
+
+
+def __dir__() -> list[str]:
+    """List the operators without the files that define them."""
+    return [name for name, value in globals().items() if callable(value) and name[0] != "_"]

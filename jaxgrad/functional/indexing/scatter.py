@@ -38,6 +38,7 @@ def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
         >>> print(jax.grad(lambda y: scatter(jnp.zeros(2), 0, i, y).sum())(jnp.array([5.0, 6.0])))
         [1. 1.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.scatter`.
 
     Differs from jax in:
@@ -81,6 +82,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         >>> print(put(jnp.zeros((1, 2)), jnp.array([-1]), jnp.array([5.0])))
         [[0. 5.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.put`.
 
     Differs from jax in:
@@ -155,6 +157,7 @@ def index_put(
         >>> print(index_put(jnp.zeros(2), (i,), jnp.array([5.0, 6.0]), accumulate=True))
         [ 0. 11.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.index_put`.
 
     Differs from jax in:

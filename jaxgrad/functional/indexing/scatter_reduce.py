@@ -52,6 +52,7 @@ def scatter_reduce(
         >>> print(jax.grad(lambda y: scatter_reduce(jnp.ones(2), 0, i, y, "amax").sum())(y))
         [0.5 0.5 1. ]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.scatter_reduce`.
 
     Differs from jax in:
@@ -90,6 +91,7 @@ def index_reduce(
         >>> print(index_reduce(jnp.ones(2), 0, jnp.array([1, 1]), jnp.array([2.0, 3.0]), "prod"))
         [1. 6.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.index_reduce`.
 
     Differs from jax in:

@@ -27,6 +27,7 @@ def sort(
         >>> print(sort(jnp.array([1.0, 2.0, 1.0]), descending=True).indices)
         [1 0 2]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.sort`.
 
     Differs from jax in:

@@ -40,3 +40,8 @@ from jaxgrad.functional.reduction.vector_norm import vector_norm as vector_norm
 
 
 norm = _linalg_norm
+
+
+def __dir__() -> list[str]:
+    """List the operators without the files that define them."""
+    return [name for name, value in globals().items() if callable(value) and name[0] != "_"]

@@ -30,6 +30,7 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
         [[2. 0.]
          [1. 2.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.linalg.cholesky`.
 
     Differs from jax in:

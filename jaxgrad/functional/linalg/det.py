@@ -178,6 +178,7 @@ def logdet(input: Array) -> Array:
         >>> print(f"{logdet(jnp.eye(2) * 2):.4f}")
         1.3863
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.logdet`.
 
     Differs from jax in:

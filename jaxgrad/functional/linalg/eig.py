@@ -43,6 +43,7 @@ def eigh(A: Array, UPLO: str = "L") -> EighResult:
         >>> print(eigh(jnp.diag(jnp.array([3.0, 2.0]))).eigenvalues)
         [2. 3.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.linalg.eigh`.
 
     Differs from jax in:
@@ -62,6 +63,7 @@ def eigvalsh(A: Array, UPLO: str = "L") -> Array:
         >>> print(eigvalsh(jnp.diag(jnp.array([3.0, 2.0]))))
         [2. 3.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.linalg.eigvalsh`.
 
     Differs from jax in:

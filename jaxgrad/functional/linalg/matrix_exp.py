@@ -85,6 +85,7 @@ def vander(x: Array, *, N: int | None = None) -> Array:
         [[1. 2. 4.]
          [1. 3. 9.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.linalg.vander`.
 
     Differs from jax in:

@@ -41,6 +41,7 @@ def binary_cross_entropy(
         >>> print(jax.grad(binary_cross_entropy)(jnp.array([0.5, 1.0]), jnp.ones(2)))
         [-1.  0.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.binary_cross_entropy`.
 
     Differs from jax in:
@@ -112,6 +113,7 @@ def binary_cross_entropy_with_logits(
         >>> print(jax.grad(binary_cross_entropy_with_logits)(jnp.zeros(2), jnp.array([0.0, 1.0])))
         [ 0.25 -0.25]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.binary_cross_entropy_with_logits`.
 
     Differs from jax in:
@@ -159,6 +161,7 @@ def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "m
         >>> print(jax.grad(soft_margin_loss)(jnp.zeros(1), jnp.ones(1)))
         [-0.5]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.soft_margin_loss`.
 
     Differs from jax in:

@@ -53,6 +53,7 @@ def nll_loss(
         [[ 0. -1.]
          [ 0.  0.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.nll_loss`.
 
     Differs from jax in:
@@ -112,6 +113,7 @@ def cross_entropy(
         [[ 0.5 -0.5]
          [ 0.   0. ]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.cross_entropy`.
 
     Differs from jax in:

@@ -48,6 +48,7 @@ def ctc_loss(
         >>> print(f"{loss:.4f}")
         0.2877
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.ctc_loss`.
 
     Differs from jax in:

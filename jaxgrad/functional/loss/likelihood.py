@@ -35,6 +35,7 @@ def kl_div(
         >>> print(f"{kl_div(jnp.zeros((1, 2)), half, reduction='batchmean'):.4f}")
         -0.6931
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.kl_div`.
 
     Differs from jax in:
@@ -86,6 +87,7 @@ def gaussian_nll_loss(
         >>> print(jax.grad(gaussian_nll_loss, 2)(0 * one, one, 4 * one))
         [0.09375]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.gaussian_nll_loss`.
 
     Differs from jax in:

@@ -37,6 +37,7 @@ def hinge_embedding_loss(
         >>> print(jax.grad(hinge_embedding_loss)(jnp.array([1.0]), jnp.array([-1])))
         [-1.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.hinge_embedding_loss`.
 
     Differs from jax in:
@@ -72,6 +73,7 @@ def margin_ranking_loss(
         >>> print(jax.grad(margin_ranking_loss)(one, one, one))
         [-1.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.margin_ranking_loss`.
 
     Differs from jax in:
@@ -121,6 +123,7 @@ def multi_margin_loss(
         >>> print(jax.grad(multi_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), jnp.array(0)))
         [-0.25  0.25  0.    0.  ]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.multi_margin_loss`.
 
     Differs from jax in:
@@ -183,6 +186,7 @@ def multilabel_margin_loss(
         >>> print(jax.grad(multilabel_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), labels))
         [-0.25  0.25  0.    0.  ]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.multilabel_margin_loss`.
 
     Differs from jax in:

@@ -42,6 +42,7 @@ def cosine_embedding_loss(
         >>> print(jax.grad(cosine_embedding_loss)(x, y, jnp.array([-1])))
         [[0. 1.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.cosine_embedding_loss`.
 
     Differs from jax in:
@@ -105,6 +106,7 @@ def triplet_margin_loss(
         >>> print(triplet_margin_loss(one, one, 1.5 * one).round(4))
         0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.triplet_margin_loss`.
 
     Differs from jax in:

@@ -39,6 +39,7 @@ def l1_loss(
         >>> print(jax.grad(l1_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
         [0.  0.5]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.l1_loss`.
 
     Differs from jax in:
@@ -75,6 +76,7 @@ def mse_loss(
         >>> print(jax.grad(mse_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
         [0. 1.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.mse_loss`.
 
     Differs from jax in:
@@ -113,6 +115,7 @@ def smooth_l1_loss(
         >>> print(jax.grad(smooth_l1_loss)(jnp.array([0.5, 3.0]), jnp.zeros(2)))
         [0.25 0.5 ]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.smooth_l1_loss`.
 
     Differs from jax in:

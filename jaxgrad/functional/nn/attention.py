@@ -51,6 +51,7 @@ def scaled_dot_product_attention(
         >>> print(scaled_dot_product_attention(q, q, q, masked)[0, :, 0])
         [1. 0.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.scaled_dot_product_attention`.
 
     Differs from jax in:

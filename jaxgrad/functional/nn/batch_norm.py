@@ -66,6 +66,7 @@ def batch_norm(
         >>> print(f"{found.running_mean[0]:.2f} {found.running_var[0]:.2f}")
         0.20 1.10
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.batch_norm`.
 
     Differs from jax in:

@@ -45,6 +45,7 @@ def conv1d(
         >>> print(conv1d(jnp.array([[1.0, 2.0, 3.0]]), jnp.array([[[1.0, 10.0]]])))
         [[21. 32.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.conv1d`.
 
     Differs from jax in:

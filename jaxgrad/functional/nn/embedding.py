@@ -46,6 +46,7 @@ def embedding(
         >>> print(jax.grad(total)(jnp.ones((2, 1)))[:, 0])
         [0. 1.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.embedding`.
 
     Differs from jax in:

@@ -43,6 +43,7 @@ def grid_sample(
         >>> print(grid_sample(x, jnp.array([[[[0.5, 0.0]]]]), align_corners=True))
         [[[[1.5]]]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.grid_sample`.
 
     Differs from jax in:

@@ -39,6 +39,7 @@ def layer_norm(
         >>> print([f"{y:.4f}" for y in layer_norm(jnp.array([1.0, 2.0, 3.0]), (3,))])
         ['-1.2247', '0.0000', '1.2247']
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.layer_norm`.
 
     Differs from jax in:
@@ -85,6 +86,7 @@ def rms_norm(
         >>> print([f"{y:.4f}" for y in rms_norm(jnp.array([3.0, 4.0]), (2,))])
         ['0.8485', '1.1314']
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.rms_norm`.
 
     Differs from jax in:
@@ -133,6 +135,7 @@ def group_norm(
         >>> print([f"{y:.4f}" for y in group_norm(jnp.array([[1.0, 3.0]]), 1)[0]])
         ['-1.0000', '1.0000']
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.group_norm`.
 
     Differs from jax in:

@@ -67,6 +67,7 @@ def rnn_relu_cell(
         >>> print(rnn_relu_cell(one, one, one, one))
         [[2.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.rnn_relu_cell`.
     """
     reject("rnn_relu_cell", "complex", input, hx, w_ih, w_hh, b_ih, b_hh)
@@ -101,6 +102,7 @@ def gru_cell(
         >>> print(gru_cell(jnp.ones((1, 1)), jnp.ones((1, 1)), zeros, zeros))
         [[0.5]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.gru_cell`.
 
     Differs from jax in:

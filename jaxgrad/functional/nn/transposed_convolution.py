@@ -44,6 +44,7 @@ def conv_transpose1d(
         >>> print(conv_transpose1d(x, w, stride=2))
         [[ 1. 10.  2. 20.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.conv_transpose1d`.
 
     Differs from jax in:

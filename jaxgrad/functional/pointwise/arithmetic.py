@@ -99,6 +99,7 @@ def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None)
         >>> print(div(jnp.array(-7.0), 2.0, rounding_mode="trunc"))
         -3.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.div`.
     """
     if rounding_mode not in (None, "trunc", "floor"):
@@ -234,6 +235,7 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
         >>> print(f"{jax.grad(logit)(0.5):.4f}")
         4.0000
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.logit`.
 
     Differs from jax in:

@@ -20,6 +20,7 @@ def i0(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(i0)(0.0))
         0.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.i0`.
 
     Differs from jax in:
@@ -59,6 +60,7 @@ def i1(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(i1)(0.0))
         0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.special.i1`.
 
     Differs from jax in:

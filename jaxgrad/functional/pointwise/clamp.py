@@ -29,6 +29,7 @@ def clamp(
         >>> print(jax.grad(clamp)(1.0, -1.0, 1.0), jax.grad(jnp.clip)(1.0, -1.0, 1.0))
         1.0 0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.clamp`.
 
     Differs from jax in:
@@ -64,6 +65,7 @@ def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
         >>> print(jax.grad(clamp_min)(0.0, 0.0), jax.grad(jnp.maximum)(0.0, 0.0))
         1.0 0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.clamp_min`.
 
     Differs from jax in:
@@ -90,6 +92,7 @@ def clamp_max(input: jax.Array, max: ArrayLike) -> jax.Array:
         >>> print(jax.grad(clamp_max)(0.0, 0.0), jax.grad(jnp.minimum)(0.0, 0.0))
         1.0 0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.clamp_max`.
 
     Differs from jax in:
@@ -122,6 +125,7 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(maximum)(1.0, jnp.ones(())))
         0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.maximum`.
 
     Differs from jax in:
@@ -147,6 +151,7 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(minimum)(1.0, jnp.ones(())))
         0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.minimum`.
 
     Differs from jax in:
@@ -172,6 +177,7 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(fmax)(1.0, jnp.ones(())), jax.grad(jnp.fmax)(1.0, 1.0))
         1.0 0.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.fmax`.
 
     Differs from jax in:
@@ -197,6 +203,7 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(fmin)(1.0, jnp.ones(())), jax.grad(jnp.fmin)(1.0, 1.0))
         1.0 0.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.fmin`.
 
     Differs from jax in:

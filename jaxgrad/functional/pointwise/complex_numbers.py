@@ -75,6 +75,7 @@ def angle(input: Array) -> Array:
         >>> print(f"{angle(jnp.array(1j)):.4f}")
         1.5708
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.angle`.
 
     Differs from jax in:
@@ -108,6 +109,7 @@ def sgn(input: Array) -> Array:
         >>> print(sgn(jnp.array([3 + 4j])))
         [0.6+0.8j]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.sgn`.
 
     Differs from jax in:

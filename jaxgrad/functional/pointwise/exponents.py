@@ -52,6 +52,7 @@ def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(logaddexp2)(0.0, jnp.zeros(())))
         0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.logaddexp2`.
 
     Differs from jax in:
@@ -79,6 +80,7 @@ def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
         >>> print(float_power(jnp.array([2, 3]), 2))
         [4. 9.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.float_power`.
 
     Differs from jax in:

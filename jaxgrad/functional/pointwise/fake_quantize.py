@@ -35,6 +35,7 @@ def fake_quantize_per_tensor_affine(
         >>> print(jax.grad(rounded)(jnp.array([-1.0, 0.6, 3.0])))
         [0. 1. 0.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.fake_quantize_per_tensor_affine`.
 
     Differs from jax in:

@@ -22,6 +22,7 @@ def lgamma(input: Array) -> Array:
         >>> print(f"{jax.grad(lgamma)(1.0):.4f}")
         -0.5772
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.lgamma`, `torch.special.gammaln`.
 
     Differs from jax in:
@@ -43,6 +44,7 @@ def digamma(input: Array) -> Array:
         >>> print(f"{jax.grad(digamma)(1.0):.4f}")
         1.6449
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.digamma`, `torch.special.psi`.
 
     Differs from jax in:
@@ -71,6 +73,7 @@ def polygamma(n: int, input: Array) -> Array:
         >>> print(f"{polygamma(1, jnp.array(1.0)):.4f}")
         1.6449
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.polygamma`.
 
     Differs from jax in:

@@ -39,6 +39,7 @@ def ndtri(input: Array) -> Array:
         >>> print(f"{jax.grad(ndtri)(0.5):.4f}")
         2.5066
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.special.ndtri`.
 
     Differs from jax in:
@@ -126,6 +127,7 @@ def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
         >>> print(jax.grad(xlog1py)(0.0, jnp.array(-1.0)))
         0.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.special.xlog1py`.
 
     Differs from jax in:

@@ -24,6 +24,7 @@ def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
         >>> print(jax.grad(pow)(0.0, jnp.array(0.0)), jax.grad(jnp.power)(0.0, 0.0))
         0.0 nan
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.pow`.
 
     Differs from jax in:

@@ -35,6 +35,7 @@ def rsqrt(input: jax.Array) -> jax.Array:
         >>> print(f"{jax.grad(rsqrt)(4.0):.4f}")
         -0.0625
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.rsqrt`.
 
     Differs from jax in:

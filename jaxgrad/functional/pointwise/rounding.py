@@ -126,6 +126,7 @@ def remainder(input: ArrayLike, other: ArrayLike) -> jax.Array:
         >>> print(remainder(jnp.array(-3.0), 2.0))
         1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.remainder`.
 
     Differs from jax in:

@@ -20,6 +20,7 @@ def abs(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(abs)(0.0), jax.grad(jnp.abs)(0.0))
         0.0 1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.abs`.
 
     Differs from jax in:
@@ -68,6 +69,7 @@ def copysign(input: jax.Array, other: ArrayLike) -> jax.Array:
         >>> print(jax.grad(copysign)(0.0, 1.0), jax.grad(jnp.copysign)(0.0, 1.0))
         0.0 1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.copysign`.
 
     Differs from jax in:

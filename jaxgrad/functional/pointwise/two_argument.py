@@ -52,6 +52,7 @@ def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(hypot)(0.0, jnp.zeros(())), jax.grad(jnp.hypot)(0.0, 0.0))
         nan 0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.hypot`.
 
     Differs from jax in:
@@ -74,6 +75,7 @@ def xlogy(input: ArrayLike, other: ArrayLike) -> jax.Array:
         >>> print(jax.grad(xlogy)(0.0, 0.0), jax.grad(jax.scipy.special.xlogy)(0.0, 0.0))
         0.0 -inf
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.xlogy`.
 
     Differs from jax in:
@@ -106,6 +108,7 @@ def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(logaddexp)(0.0, jnp.zeros(())))
         0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.logaddexp`.
 
     Differs from jax in:
@@ -137,6 +140,7 @@ def sinc(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
         >>> print(f"{jax.grad(jax.grad(sinc))(0.0):.4f}")
         -3.2899
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.sinc`.
 
     Differs from jax in:

@@ -35,6 +35,7 @@ def lp_pool1d(
         >>> print(jax.grad(lambda x: lp_pool1d(x, 2, 2).sum())(jnp.zeros((1, 2))))
         [[0. 0.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.lp_pool1d`.
 
     Differs from jax in:

@@ -45,6 +45,7 @@ def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
         >>> print(jax.grad(amax)(jnp.array([1.0, 2.0, 2.0])))
         [0.  0.5 0.5]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.amax`.
     """
     reject("amax", "complex", input)
@@ -63,6 +64,7 @@ def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
         >>> print(jax.grad(amin)(jnp.array([1.0, 1.0, 2.0])))
         [0.5 0.5 0. ]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.amin`.
     """
     reject("amin", "complex", input)
@@ -175,6 +177,7 @@ def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         >>> print(jax.grad(lambda x: max(x, 0).values)(x), jax.grad(jnp.max)(x))
         [0. 1. 0.] [0.  0.5 0.5]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.max`.
 
     Differs from jax in:
@@ -215,6 +218,7 @@ def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         >>> print(jax.grad(lambda x: min(x, 0).values)(x), jax.grad(jnp.min)(x))
         [1. 0. 0.] [0.5 0.5 0. ]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.min`.
 
     Differs from jax in:

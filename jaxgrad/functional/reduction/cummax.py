@@ -26,6 +26,7 @@ def cummax(input: jax.Array, dim: int) -> Running:
         >>> print(*cummax(jnp.array([1.0, 1.0, 0.0]), 0))
         [1. 1. 1.] [0 1 1]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.cummax`.
 
     Differs from jax in:
@@ -42,6 +43,7 @@ def cummin(input: jax.Array, dim: int) -> Running:
         >>> print(*cummin(jnp.array([1.0, 1.0, 2.0]), 0))
         [1. 1. 1.] [0 1 1]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.cummin`.
 
     Differs from jax in:

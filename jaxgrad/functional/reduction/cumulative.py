@@ -54,6 +54,7 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
         >>> print(cumprod(jnp.array([1.0, 2.0, 3.0]), 0))
         [1. 2. 6.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.cumprod`.
     """
     input = widened(input, dtype)
@@ -91,6 +92,7 @@ def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
         >>> print(logcumsumexp(jnp.zeros(2), 0).round(4))
         [0.     0.6931]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.logcumsumexp`.
 
     Differs from jax in:

@@ -32,6 +32,7 @@ def pairwise_distance(
         >>> print(jax.grad(pairwise_distance)(jnp.ones(1), jnp.ones(1)))
         [1.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.pairwise_distance`.
 
     Differs from jax in:
@@ -61,6 +62,7 @@ def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1
         >>> print(cosine_similarity(jnp.eye(4)[0], jnp.ones(4), dim=0))
         0.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.cosine_similarity`.
 
     Differs from jax in:
@@ -103,6 +105,7 @@ def pdist(input: jax.Array, p: float = 2) -> jax.Array:
         >>> print(pdist(jnp.array([[0.0], [1.0], [3.0]])))
         [1. 3. 2.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.pdist`.
 
     Differs from jax in:
@@ -147,6 +150,7 @@ def cdist(
         [[3.]
          [2.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.cdist`.
 
     Differs from jax in:

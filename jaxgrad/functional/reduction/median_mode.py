@@ -64,6 +64,7 @@ def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> A
         >>> print(median(x), jnp.median(x))
         2.0 2.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.median`.
 
     Differs from jax in:
@@ -93,6 +94,7 @@ def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -
         >>> print(nanmedian(jnp.array([1.0, jnp.nan, 3.0])))
         1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nanmedian`.
 
     Differs from jax in:

@@ -41,6 +41,7 @@ def norm(
         >>> print(jax.grad(norm)(jnp.zeros(2)), jax.grad(jnp.linalg.norm)(jnp.zeros(2)))
         [0. 0.] [nan nan]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.norm`.
 
     Differs from jax in:
@@ -79,6 +80,7 @@ def linalg_norm(
         >>> print(jax.grad(linalg_norm)(jnp.zeros(2)))
         [0. 0.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.linalg.norm`.
 
     Differs from jax in:
@@ -133,6 +135,7 @@ def matrix_norm(
         [[0. 0.]
          [0. 0.]]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.linalg.matrix_norm`.
 
     Differs from jax in:

@@ -39,6 +39,7 @@ def quantile(
         >>> print(quantile(jnp.array([1.0, 2.0, 3.0, 4.0]), 0.5))
         2.5
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.quantile`.
 
     Differs from jax in:
@@ -63,6 +64,7 @@ def nanquantile(
         >>> print(nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.5))
         2.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nanquantile`.
     """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)

@@ -118,6 +118,7 @@ def nanmean(
         >>> print(nanmean(jnp.array([1.0, jnp.nan])))
         1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.nanmean`.
     """
     input = _of_floats("nanmean", _real("nanmean", _of_floats("nanmean", input), dtype))
@@ -147,6 +148,7 @@ def prod(
         >>> print(jax.grad(prod)(jnp.array([0.0, 2.0, 3.0])))
         [6. 0. 0.]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.prod`.
     """
     input = widened(input, dtype)

@@ -45,6 +45,7 @@ def var(
         >>> print(var(jnp.array([1.0, 3.0])), jnp.var(jnp.array([1.0, 3.0])))
         2.0 1.0
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.var`.
 
     Differs from jax in:
@@ -78,6 +79,7 @@ def std(
         >>> print(jax.grad(std)(jnp.ones(2)), jax.grad(jnp.std)(jnp.ones(2)))
         [0. 0.] [nan nan]
 
+    Gradient conventions: docs/operators.md.
     Torch: `torch.std`.
 
     Differs from jax in:

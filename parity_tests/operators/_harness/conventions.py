@@ -2,16 +2,16 @@
 
     python -m parity_tests --conventions [OPERATOR ...] [--markdown docs/operators.md] [--html FILE]
 
-Each row is measured in the run. With `--markdown` what was measured takes the place of what the
-table has of these operators, and the page and the docstrings are written from the whole table;
-the suite compares all three with its own run. With a JAX from 0.11 on it writes instead what is
-different there, a table of its own.
+Each row is measured in the run. `--markdown` replaces the rows of these operators in the table and
+writes the page from the whole table; the suite compares both with its own run. From JAX 0.11 on it
+writes a second table instead, with the operators whose rows differ there. The docstring of each
+operator in the table has the line `POINTER`; the docs build puts a summary of the rows there.
 """
 
 import collections
 import fnmatch
 import itertools
-import json
+import operator
 import pathlib
 import re
 import sys
@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import jax
 
+from jaxgrad import functional
 from parity_tests.operators import Operator, load
 from parity_tests.operators._harness.conventions_page import as_html
 from parity_tests.operators._harness.grid import Outcome, check
@@ -32,15 +33,15 @@ from parity_tests.site.api import table as markdown_table
 TABLE = ROOT / "parity_tests" / "tables" / "conventions.tsv"
 NEWER = ROOT / "parity_tests" / "tables" / "conventions_jax_0_11.tsv"  # what JAX changed since
 IS_NEWER = jax.__version_info__ >= (0, 11)
-DOCSTRINGS = ROOT / "jaxgrad" / "functional" / "_conventions.json"
 PAGE = ROOT / "docs" / "operators.md"
+POINTER = "Gradient conventions: docs/operators.md."  # a line of each operator's docstring
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
 MANY = 20  # operators; for fewer the start of another process does not pay
 POINTS = 3  # that a line names
 CALL = 64  # letters of a call
 LIST = 36  # letters of an array; of a longer one these many elements
 ELEMENTS = 3
-LINES = 4  # of a docstring: so many calls
+LINES = 4  # calls in a summary
 WIDTH = 96  # of one of them
 
 
@@ -63,7 +64,6 @@ def main(
         markdown = None
     if markdown:
         TABLE.write_text(as_table(rows), encoding="utf-8")
-        DOCSTRINGS.write_text(as_json(rows), encoding="utf-8")
     for path, text in ((markdown, as_markdown(rows)), (page, as_html(united(rows)))):
         if path:
             with open(path, "w", encoding="utf-8") as file:
@@ -127,13 +127,14 @@ def as_table(rows: Iterable[Row]) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
-def as_json(rows: Sequence[Row]) -> str:
-    """What `jaxgrad.functional` adds to its docstrings."""
-    return json.dumps({name: section(of) for name, of in _operators(rows)}, indent=0) + "\n"
+def summary(function: object) -> str:
+    """Summarize the table's rows for a function of `jaxgrad.functional`, under all its names."""
+    found = ((operator.attrgetter(name)(functional), rows) for name, rows in _operators(read()))
+    return "\n".join(section(rows) for value, rows in found if value is function)
 
 
 def section(rows: Sequence[Row]) -> str:
-    """An operator's rows in a few lines."""
+    """Summarize an operator's rows in a few lines."""
     together = united(rows)
     chosen = spread(telling(together, 1), LINES)
     lines = []
@@ -171,8 +172,8 @@ def as_markdown(rows: Sequence[Row]) -> str:
         parts += [f"## {name}", *_section(of)]
     command = COMMAND.format("").replace("  ", " ")
     parts.append(
-        f"Written by `{command}`. All {len(rows)} rows are in `parity_tests/{TABLE.name}`, and on "
-        "the page with a filter that `--html FILE` writes.\n"
+        f"Written by `{command}`. All {len(rows)} rows are in `parity_tests/tables/{TABLE.name}`, "
+        "and on the page with a filter that `--html FILE` writes.\n"
     )
     return "\n\n".join(parts)
 

@@ -1,7 +1,10 @@
-"""The conventions table, the page and the docstrings made of it; its rows are `test_operator`'s."""
+"""The conventions table, and the page and the docstring lines that follow from it.
+
+The rows themselves are measured by `test_operator`.
+"""
 
 import inspect
-import json
+import operator as operators
 import pydoc
 import re
 
@@ -9,9 +12,8 @@ import numpy as np
 import pytest
 
 from jaxgrad import functional
-from jaxgrad.functional import _conventions as carried
 from parity_tests.operators import call, load, operator
-from parity_tests.operators._harness import conventions as conventions
+from parity_tests.operators._harness import conventions
 from parity_tests.operators._harness.conventions_page import as_html
 from parity_tests.operators._harness.grid import Outcome
 from parity_tests.operators._harness.jobs import job
@@ -27,43 +29,61 @@ def _row(at="0", torch="0", jax="1", *, by="input", form="jnp.f(x)", name="f"):
     return Row(name, form, by, at, torch, jax)
 
 
-def _function(name):
-    place = functional
-    for part in name.split("."):
-        place = getattr(place, part)
-    return place
-
-
 def test_the_page_is_made_of_the_table():
     assert conventions.as_markdown(ROWS) == PAGE
 
 
-def test_the_docstrings_are_made_of_the_table():
-    assert json.loads(carried.MEASURED.read_text()) == {
-        name: conventions.section(rows) for name, rows in OF.items()
+def test_exactly_the_operators_of_the_table_name_its_page():
+    """An operator's docstring has the pointer to the page if and only if the table has rows."""
+    listed = {operators.attrgetter(name)(functional) for name in OF}
+    public = {
+        value
+        for name in load()
+        if inspect.isfunction(value := operators.attrgetter(name)(functional))
     }
+
+    for function in public | listed:
+        lines = (inspect.getdoc(function) or "").splitlines()
+        remedy = "add the line to" if function in listed else "remove the line from"
+        assert lines.count(conventions.POINTER) == (function in listed), (
+            f"{remedy} the docstring of {function.__module__}.{function.__name__}, before "
+            f"`Torch:`: {conventions.POINTER}"
+        )
 
 
 @pytest.mark.parametrize("name", OF)
-def test_a_docstring_carries_its_rows(name):
-    """At the end, and no line of it is one that a doctest would run."""
+def test_the_docs_build_summarizes_the_rows_of_an_operator(name):
+    """The summary has a few lines, names the JAX form, and is found from the function."""
     text = conventions.section(OF[name])
     lines = text.splitlines()
 
-    assert (inspect.getdoc(_function(name)) or "").endswith(f"\n\n{text}")
+    assert text in conventions.summary(operators.attrgetter(name)(functional))
     assert sum(line[:4].isspace() and line[4] != " " for line in lines) <= conventions.LINES + 1
     assert not any(">>>" in line for line in lines)
     assert OF[name][0].form in text
 
 
-def test_help_reads_well():
-    """What `help(functional.clamp)` prints."""
+def test_a_function_with_two_rows_of_names_has_both_summaries():
+    """`torch.i0` and `torch.special.i0` are one function here."""
+    text = conventions.summary(functional.i0)
+
+    assert functional.i0 is functional.special.i0
+    assert all(conventions.section(OF[name]) in text for name in ("i0", "special.i0"))
+
+
+def test_a_function_without_rows_has_no_summary():
+    assert conventions.summary(functional.add) == ""
+
+
+def test_help_names_the_page_and_the_docs_show_the_rows():
+    """`help(functional.clamp)` points to the page; the API page shows the measured gradients."""
     text = pydoc.plain(pydoc.render_doc(functional.clamp))
 
+    assert f"    {conventions.POINTER}\n    Torch: `torch.clamp`" in text
     assert re.search(
-        r"^    Measured against `jnp\.clip\(x, low, high\)`:\n"
-        r"        at \(1, -1, 1\).*: torch 1, JAX 0\.5\n",
-        text,
+        r"^Measured against `jnp\.clip\(x, low, high\)`:\n"
+        r"    at \(1, -1, 1\).*: torch 1, JAX 0\.5\n",
+        conventions.summary(functional.clamp),
         re.MULTILINE,
     )
 
