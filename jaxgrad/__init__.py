@@ -1,12 +1,11 @@
-"""PyTorch's gradient behaviour as pure JAX functions, with proof.
+"""PyTorch's gradient behaviour as pure JAX functions, with parity tests against torch.
 
-The surface, one list; names are torch's for behaviours and JAX's for helpers.
+This list is the public surface. Behaviours have torch's names; helpers that torch lacks have JAX's.
 """
 
-from jaxgrad import distributed as distributed
-from jaxgrad import functional as functional
-from jaxgrad import optim as optim
-from jaxgrad import parity as parity
+import importlib as _importlib
+import typing as _typing
+
 from jaxgrad.backward import accumulate as accumulate
 from jaxgrad.backward import depends_on as depends_on
 from jaxgrad.backward import grad as grad
@@ -27,3 +26,24 @@ from jaxgrad.hooks import backward_hook as backward_hook
 from jaxgrad.hooks import hook as hook
 from jaxgrad.precision.autocast import autocast as autocast
 from jaxgrad.precision.grad_scaler import GradScaler as GradScaler
+
+
+if _typing.TYPE_CHECKING:  # `__getattr__` imports these when they are first used
+    from jaxgrad import distributed as distributed
+    from jaxgrad import functional as functional
+    from jaxgrad import graph as graph
+    from jaxgrad import optim as optim
+    from jaxgrad import parity as parity
+
+_LAZY = ("distributed", "functional", "graph", "optim", "parity")
+
+
+def __getattr__(name: str) -> _typing.Any:
+    """Import a namespace when it is first used, so that `import jaxgrad` stays cheap (PEP 562)."""
+    if name in _LAZY:
+        return _importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

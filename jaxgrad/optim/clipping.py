@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax
 import optax
 
-import jaxgrad
+from jaxgrad import clipping
 
 
 def clip_grad_norm(
@@ -38,7 +38,7 @@ def clip_grad_norm(
     """
 
     return optax.stateless(
-        lambda grads, _: jaxgrad.clip_grad_norm(grads, max_norm, norm_type)[0],
+        lambda grads, _: clipping.clip_grad_norm(grads, max_norm, norm_type)[0],
     )
 
 
@@ -64,4 +64,4 @@ def clip_grad_value(clip_value: float | jax.Array) -> optax.GradientTransformati
       1. `optax.clip` casts a bound that the dtype cannot hold to infinity; here it is an error.
     """
 
-    return optax.stateless(lambda grads, _: jaxgrad.clip_grad_value(grads, clip_value))
+    return optax.stateless(lambda grads, _: clipping.clip_grad_value(grads, clip_value))

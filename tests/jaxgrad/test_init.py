@@ -1,0 +1,84 @@
+"""`import jaxgrad` is cheap: its namespaces are imported when they are first used."""
+
+import ast
+import inspect
+import json
+import subprocess
+import sys
+
+import pytest
+
+import jaxgrad
+from parity_tests.runner.settings import ROOT
+
+
+LAZY = ("distributed", "functional", "graph", "optim", "parity")
+# Loading any of these takes a noticeable share of the import time of `jaxgrad`.
+EXPENSIVE = {"jaxgrad.functional", "jaxgrad.optim._lbfgs", "jaxgrad.parity"}
+
+
+def run(program: str) -> list[str]:
+    """Run a program in a fresh interpreter and return the list of names in its global `names`."""
+    program += "\nimport json; print(json.dumps(sorted(names)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_import_does_not_load_the_namespaces():
+    """`import jaxgrad` imports neither the operators nor the optimizers nor the comparison."""
+    loaded = run("import sys, jaxgrad\nnames = set(sys.modules)")
+
+    assert not EXPENSIVE & set(loaded)
+    assert not {f"jaxgrad.{name}" for name in LAZY} & set(loaded)
+
+
+def test_the_list_of_expensive_modules_names_real_modules():
+    """Using the namespaces loads every module whose absence the previous test asserts."""
+    use = "; ".join(f"jaxgrad.{name}" for name in LAZY)
+    loaded = run(f"import sys, jaxgrad\n{use}\nnames = set(sys.modules)")
+
+    assert EXPENSIVE | {f"jaxgrad.{name}" for name in LAZY} <= set(loaded)
+
+
+def test_every_lazy_name_is_listed_and_resolves():
+    """A fresh `dir(jaxgrad)` lists each lazy namespace, and its attribute is that module."""
+    assert set(LAZY) <= set(run("import jaxgrad\nnames = dir(jaxgrad)"))
+    for name in LAZY:
+        assert getattr(jaxgrad, name) is sys.modules[f"jaxgrad.{name}"]
+
+
+def test_type_checkers_see_exactly_the_lazy_names():
+    """The imports under `TYPE_CHECKING` are the names that `__getattr__` resolves."""
+    (block,) = (
+        node for node in ast.parse(inspect.getsource(jaxgrad)).body if isinstance(node, ast.If)
+    )
+    imported = [alias.asname for node in block.body for alias in getattr(node, "names", ())]
+
+    assert tuple(imported) == jaxgrad._LAZY == LAZY
+
+
+def test_namespaces_may_load_while_a_function_is_traced():
+    """Loading a namespace inside `jax.jit` leaves no tracer in a module's globals."""
+    use = "; ".join(f"jaxgrad.{name}" for name in LAZY)
+    program = f"""
+import sys, jax, jaxgrad
+def traced(x):
+    {use}
+    return jaxgrad.functional.relu(x)
+jax.jit(traced)(1.0)
+names = [
+    f"{{module}}.{{name}}"
+    for module, value in list(sys.modules.items())
+    if module.startswith("jaxgrad")
+    for name, item in vars(value).items()
+    if isinstance(item, jax.core.Tracer)
+]"""
+    assert run(program) == []
+
+
+def test_an_unknown_attribute_raises_pythons_usual_error():
+    """The text of the error for a misspelt name is the one that any module gives."""
+    with pytest.raises(AttributeError, match=r"^module 'jaxgrad' has no attribute 'backwards'$"):
+        jaxgrad.backwards  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
