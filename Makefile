@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity test test-all bench bits fuzz operators mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operators mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
 
 help: ## this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -23,6 +23,9 @@ help: ## this list
 
 parity: $(STAMP) ## does every behaviour hold here? ARGS='hooks --durations' goes to the runner
 	@"$(BIN)" -m parity_tests $(ARGS)
+
+behaviours: $(STAMP) ## run every behaviour and write its verdict into docs/behaviours.md and README.md
+	@"$(BIN)" -m parity_tests --markdown docs/behaviours.md --markdown README.md $(ARGS)
 
 # One thread of torch a worker: more would only fight over the same cores.
 test: $(STAMP) ## the whole test suite; ARGS='-k clip' goes to pytest

@@ -78,7 +78,7 @@ def markdown(found: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
 
 
 def quote(found: Mapping[str, Any]) -> str:
-    """What the README says of it."""
+    """Return the three sentences that the README quotes."""
     rows = [row for row in found["training"]["numbers"].values() if isinstance(row, dict)]
     steps = [row for row in rows if "torch" in row]
     hand = statistics.median(row["by hand"] for row in steps)
@@ -87,10 +87,10 @@ def quote(found: Mapping[str, Any]) -> str:
     optax = statistics.median(row["time"] for row in optimizers)
     slope = found["growth"]["numbers"]["depth"]["slopes"]["bytes saved, checkpointed"]
     return (
-        f"A training step with jaxgrad takes {hand:.2f} times what the same step takes written by "
-        f"hand in JAX (the median of {len(steps)} steps), and {eager:.2f} times what it takes in "
-        f"torch eager on this CPU; a step of an optimizer {optax:.2f} times optax's. What "
-        f"checkpointing in segments keeps grows with depth to the power {slope:.2f}."
+        f"- A training step with jaxgrad takes {hand:.2f} times as long as the same step written "
+        f"by hand in JAX (median of {len(steps)} steps), and {eager:.2f} times as long as in torch "
+        f"eager. - An optimizer step takes {optax:.2f} times as long as optax's. - With segmented "
+        f"checkpointing, saved memory grows as depth^{slope:.2f}."
     )
 
 

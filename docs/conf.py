@@ -26,7 +26,11 @@ project = "jaxgrad"
 author = "The jaxgrad authors"
 release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
-exclude_patterns = ["_build", "jupyter_execute"]  # both written by the build
+exclude_patterns = [
+    "_build",  # written by the build
+    "behaviours.md",  # the table as GitHub shows it; the site has a page for each theme
+    "jupyter_execute",  # written by the build
+]
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3

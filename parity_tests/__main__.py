@@ -53,7 +53,8 @@ def _run(options: argparse.Namespace) -> int:
     if options.conventions:
         from parity_tests.operators._harness import conventions as _conventions
 
-        return _conventions.main(options.patterns, options.markdown, options.html, options.workers)
+        page = options.markdown[-1] if options.markdown else None
+        return _conventions.main(options.patterns, page, options.html, options.workers)
     cases = load()
     try:
         alone = [id for id in (options.explain, options.picture) if id]
@@ -160,8 +161,8 @@ def _report(
         page.write(options.html, chosen, results, about, old=old, pictures=drawn)
     if options.junit_xml:
         report.write_junit(options.junit_xml, results)
-    if options.markdown and not stopped:
-        report.write_markdown(options.markdown, report.markdown(chosen, results))
+    for path in options.markdown if not stopped else ():
+        report.write_markdown(path, chosen, results)
     if stopped:
         print(f"{stopped} after {len(results)} of {len(cells)} cells", file=sys.stderr)
     print(report.summary(results))
@@ -244,7 +245,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--kill-table", action="store_true", help="planted porting bugs: what `prove` finds")
     add("--conventions", action="store_true", help="operators: where natural JAX forms differ")
     add("--junit-xml", metavar="FILE")
-    add("--markdown", metavar="FILE", help="rewrite the idiom table between its markers")
+    text = "rewrite the table of behaviours, or of themes, between its markers; may be repeated"
+    add("--markdown", metavar="FILE", action="append", default=[], help=text)
     add("--against", metavar="OLD.json", help="what changed since that --json")
     add("--durations", action="store_true", help="where the time went")
     return parser

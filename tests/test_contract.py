@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pathlib
 import pkgutil
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,7 @@ import pytest
 
 import jaxgrad
 from parity_tests.case import _names, load
-from parity_tests.report.text import markdown
+from parity_tests.report.text import markdown, theme_lines
 from parity_tests.runner.selection import ROWS
 from parity_tests.runner.settings import ROOT
 
@@ -169,14 +170,28 @@ def test_the_surface_is_what_the_design_names():
     assert set(wanted) <= set(PUBLIC)
 
 
-def test_the_table_in_the_readme_is_current():
-    """README's idiom table is what the runner writes (`--markdown README.md`), but for verdicts."""
+def _between(file: str, name: str) -> list[list[str]]:
+    """The rows of a generated table in a file, without the column of verdicts."""
+    text = (ROOT / file).read_text()
+    return _rows(text.split(f"<!-- {name}:begin -->")[1].split(f"<!-- {name}:end -->")[0])
 
-    def without_verdict(table: str) -> list[list[str]]:
-        rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")]
-        return [[cell for place, cell in enumerate(row) if place != 3] for row in rows]
 
-    text = (ROOT / "README.md").read_text()
-    table = text.split("<!-- parity-table:begin -->")[1].split("<!-- parity-table:end -->")[0]
+def _rows(table: str) -> list[list[str]]:
+    lines = [line.strip("| ") for line in table.splitlines() if line.startswith("| ")]
+    return [line.split(" | ")[:-1] for line in lines]
 
-    assert without_verdict(table) == without_verdict(markdown(CASES.values(), ()))
+
+def test_the_table_of_behaviours_is_current():
+    """`docs/behaviours.md` has the rows that `make behaviours` writes."""
+    assert _between("docs/behaviours.md", "parity-table") == _rows(markdown(CASES.values(), ()))
+
+
+def test_the_table_of_themes_is_current():
+    """The README has the themes that `make behaviours` writes."""
+    assert _between("README.md", "parity-themes") == _rows(theme_lines(CASES.values(), ()))
+
+
+@pytest.mark.parametrize("file", ["README.md", "docs/behaviours.md", "notebooks/README.md"])
+def test_no_row_numbers_where_a_user_reads(file):
+    """A reader never meets the row numbers of the source documents or of the catalogue."""
+    assert re.findall(r"\b(?:S\d-\d\d|P\d{3})\b", (ROOT / file).read_text()) == []

@@ -1,8 +1,11 @@
-"""What the README shows runs, and prints what the README says it prints."""
+"""The README's programs run, and print what the README says they print."""
 
 import re
+from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
 from jaxgrad.parity import Report
 from parity_tests.case import load
@@ -27,6 +30,31 @@ def test_a_python_block_runs(block):
     _run(block)
 
 
+def test_the_torch_comments_of_the_ten_lines_are_torch():
+    """The `# torch:` comments run as one torch program, with the gradients of the JAX program."""
+    block = next(block for block in BLOCKS if "# torch:" in block)
+    jax_names = _run(block)
+    tensors = {n: torch.tensor(np.asarray(p)) for n, p in jax_names["params"].items()}
+    torch_names: dict[str, Any] = {n: t.requires_grad_() for n, t in tensors.items()}
+    torch_names |= {"torch": torch, "clip_grad_norm_": torch.nn.utils.clip_grad_norm_}
+    torch_names["x"] = torch.tensor(np.asarray(jax_names["x"]))
+
+    _run("\n".join(re.findall(r"# torch: (.*)", block)), **torch_names)
+
+    for name, tensor in tensors.items():
+        gradient = None if tensor.grad is None else tensor.grad.numpy()
+        assert (jax_names["clipped"][name] is None) == (gradient is None), name
+        if gradient is not None:
+            np.testing.assert_allclose(jax_names["clipped"][name], gradient, rtol=1e-5)
+
+
+def test_every_torch_comment_is_in_the_ten_lines():
+    """No other block has a `# torch:` comment, which no test would run."""
+    assert sum("# torch:" in block for block in BLOCKS) == 1
+    scripts = [*(ROOT / "notebooks").glob("*.py"), *(ROOT / "docs").glob("*.md")]
+    assert [path.name for path in scripts if "# torch:" in path.read_text()] == []
+
+
 @pytest.mark.parametrize("block, text", PRINTED, ids=range(len(PRINTED)))
 def test_a_block_prints_what_is_said(block, text, capsys):
     """The text under a block is what it prints, but for the digits and the time it took."""
@@ -49,10 +77,10 @@ def test_the_kill_table_is_quoted_as_it_is():
     """The README's figures are those of the table that `make kill-table` wrote."""
     table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
     figures = {
-        r"(\d+) bugs, (\d+) leave": r"Of (\d+) porting mistakes planted in 14 pairs, (\d+) of",
-        r"found (\d+) \(.*, with surface and place (\d+)": r"it finds (\d+) and\nnames .* (\d+);",
-        r"assert_close on gradients: (\d+)": r"`assert_close` on the gradients finds (\d+)",
-        r"assert_close on outputs: (\d+)": r"on the outputs (\d+)",
+        r"(\d+) bugs, (\d+) leave": r"planted (\d+) porting mistakes in 14 pairs .*; (\d+) of",
+        r"found (\d+) \(.*, with surface and place (\d+)": r"finds (\d+), and for (\d+) it names",
+        r"assert_close on gradients: (\d+)": r"finds (\d+) when it compares gradients",
+        r"assert_close on outputs: (\d+)": r"and (\d+)\nwhen it compares outputs",
     }
     for there, here in figures.items():
         written, quoted = re.search(there, table), re.search(here, README)
@@ -72,5 +100,7 @@ def test_the_picture_is_current():
     assert versions.sub("", kept) == versions.sub("", drawn), f"not current: {asked[0]}"
 
 
-def _run(block: str, **names: object) -> None:
+def _run(block: str, **names: Any) -> dict[str, Any]:
+    """Run a block of code and return its names."""
     exec(compile(block, "README.md", "exec"), names)
+    return names

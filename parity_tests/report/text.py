@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import inspect
 import json
 import math
 import re
@@ -23,7 +24,6 @@ LEGEND = (
 )
 _SHORT = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 Key = tuple[str, str, str, str]  # id, dtype, mode, device
-_BEGIN, _END = "<!-- parity-table:begin -->", "<!-- parity-table:end -->"
 
 
 def cell_text(result: Result) -> str:
@@ -160,25 +160,48 @@ def against(results: Sequence[Result], old: Mapping[str, Any]) -> str:
 
 
 def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
-    """The idiom tables of the README, folded by theme: the same text on every machine."""
+    """The table of `docs/behaviours.md`: a section for each theme, a row for each behaviour."""
+    themes, words = _by_theme(cases, results)
+    parts = [f"{_counted(words.values())}."]
+    for theme, members in themes.items():
+        lines = ["| behaviour | torch | JAX | verdict |", "|---|---|---|---|"]
+        for case in members:
+            torch, jax = (f"`` {_escape(text)} ``" for text in case.idiom)
+            lines.append(f"| {case.id} | {torch} | {jax} | {words[case.id]} |")
+        parts += [f"## {theme}", _sentence(members[0]), "\n".join(lines)]
+    return "\n\n".join(parts)
+
+
+def theme_lines(cases: Iterable[Case], results: Iterable[Result]) -> str:
+    """The table of the README: one line for each theme, the same text on every machine."""
+    themes, words = _by_theme(cases, results)
+    lines = ["| theme | about | behaviours |", "|---|---|---|"]
+    for theme, members in themes.items():
+        counts = _counted(words[case.id] for case in members)
+        link = f"[{theme}](docs/behaviours.md#{theme})"
+        lines.append(f"| {link} | {_sentence(members[0])} | {counts} |")
+    lines.append(f"| | all {len(words)} behaviours | {_counted(words.values())} |")
+    return "\n".join(lines)
+
+
+def _by_theme(
+    cases: Iterable[Case], results: Iterable[Result]
+) -> tuple[dict[str, list[Case]], dict[str, str]]:
+    """Group the cases by theme, and find one word for the verdicts of each case."""
     verdicts: dict[str, set[str]] = collections.defaultdict(set)
     for result in results:
         verdicts[result.id].add(result.verdict)
     themes: dict[str, list[Case]] = collections.defaultdict(list)
-    for made in cases:
-        themes[made.theme].append(made)
-    words = {made.id: _word(verdicts[made.id]) for of in themes.values() for made in of}
-    parts = [f"{_counted(words.values())}. A click on a theme opens its behaviours."]
-    for theme, of in themes.items():
-        lines = ["| behaviour | torch | JAX | verdict | source |", "|---|---|---|---|---|"]
-        for made in of:
-            torch, jax = (f"`` {_escape(text)} ``" for text in made.idiom)
-            source = ", ".join(made.source)
-            lines.append(f"| {made.id} | {torch} | {jax} | {words[made.id]} | {source} |")
-        head = f"<b>{theme}</b>: {_counted(words[made.id] for made in of)}"
-        table = "\n".join(lines)
-        parts.append(f"<details><summary>{head}</summary>\n\n{table}\n\n</details>")
-    return "\n\n".join(parts)
+    for case in cases:
+        themes[case.theme].append(case)
+    words = {case.id: _word(verdicts[case.id]) for members in themes.values() for case in members}
+    return themes, words
+
+
+def _sentence(case: Case) -> str:
+    """Return the first paragraph of the docstring of a case's file, on one line."""
+    text = inspect.getdoc(inspect.getmodule(case.fun)) or ""
+    return " ".join(text.split("\n\n")[0].split())
 
 
 def _word(verdicts: set[str]) -> str:
@@ -192,20 +215,34 @@ def _counted(words: Iterable[str]) -> str:
     return ", ".join(f"{count} {word}" for word, count in collections.Counter(words).most_common())
 
 
-def write_markdown(path: str, table: str) -> None:
-    """Put the table between its two markers.
+def write_markdown(path: str, cases: Sequence[Case], results: Sequence[Result]) -> None:
+    """Rewrite the tables that a file has room for: each between its two markers.
 
     Raises:
-      ValueError: The file has no markers.
+        ValueError: The file has no pair of markers.
     """
     with open(path) as file:
         text = file.read()
-    if _BEGIN not in text or _END not in text:
-        raise ValueError(f"{path} has no lines {_BEGIN} and {_END} to put the table between")
-    head, rest = text.split(_BEGIN, 1)
-    tail = rest.split(_END, 1)[1]
+    tables = {
+        name: write for name, write in _TABLES.items() if all(m in text for m in _marks(name))
+    }
+    if not tables:
+        pairs = " or ".join(" and ".join(_marks(name)) for name in _TABLES)
+        raise ValueError(f"{path} has no lines {pairs} to put a table between")
+    for name, write in tables.items():
+        begin, end = _marks(name)
+        head, rest = text.split(begin, 1)
+        tail = rest.split(end, 1)[1]
+        text = f"{head}{begin}\n{write(cases, results)}\n{end}{tail}"
     with open(path, "w") as file:
-        file.write(f"{head}{_BEGIN}\n{table}\n{_END}{tail}")
+        file.write(text)
+
+
+_TABLES = {"parity-table": markdown, "parity-themes": theme_lines}
+
+
+def _marks(name: str) -> tuple[str, str]:
+    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
 
 
 def _record(result: Result) -> dict[str, Any]:

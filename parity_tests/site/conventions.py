@@ -56,7 +56,7 @@ def deviations(cases: Iterable[Case]) -> str:
             prose(made.claim),
             f"**Why:** {prose(made.deviation.why.rstrip('.'))}.",
             boxed("pins", table(("", "torch", "JAX"), _pins(made))),
-            f"{', '.join(made.source)} · [both programs](#{made.id})",
+            f"[both programs](#{made.id})",
         ]
     return "\n\n".join([*parts, ""])
 

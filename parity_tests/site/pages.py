@@ -3,7 +3,7 @@
 | page               | from                                                                       |
 |--------------------|----------------------------------------------------------------------------|
 | `api/`             | every public name of `jaxgrad`, by the file it is written in               |
-| `behaviours/`      | every case: its claim, both programs, and the verdict that README has      |
+| `behaviours/`      | every case: its claim, both programs, its verdict in `docs/behaviours.md`  |
 | `deviations.md`    | every `Deviation`, with what its pins give for the inputs of seed 0        |
 | `conventions.md`   | the cases of `none_or_zero`, what docstrings number, the bounds of compare |
 | `notebooks/`       | the executed notebooks, in the order of their README                       |
@@ -82,14 +82,14 @@ def notebooks() -> list[pathlib.Path]:
 
 
 def verdict(made: Case) -> str:
-    """What the runner last wrote about a case into the table of the README."""
-    return {**_rows(markdown([made], ())), **readme_rows()}[made.id][3]
+    """Return what the runner last wrote about a case into `docs/behaviours.md`."""
+    return {**_rows(markdown([made], ())), **table_rows()}[made.id][3]
 
 
 @functools.cache
-def readme_rows() -> dict[str, list[str]]:
-    """The table of the README: its rows by the id of the case."""
-    return _rows((ROOT / "README.md").read_text())
+def table_rows() -> dict[str, list[str]]:
+    """Return the rows of `docs/behaviours.md` by the id of their case."""
+    return _rows((ROOT / "docs" / "behaviours.md").read_text())
 
 
 def _rows(text: str) -> dict[str, list[str]]:
@@ -106,9 +106,9 @@ def _behaviours(themes: Mapping[str, list[Case]]) -> str:
     parts = [
         "# Behaviours",
         f"{count} facts about gradients in PyTorch. Each is a pair of programs, the idiomatic one "
-        "in torch and its functional twin in JAX; its name leads to both. The verdicts are those "
-        "of the table in the README, which the runner writes and CI keeps current. They mean what "
-        "[the same gradient](../conventions.md#when-two-gradients-are-the-same) says.",
+        "in torch and its functional twin in JAX; its name links to both. The runner writes the "
+        "verdicts, and CI keeps them current; "
+        "[the same gradient](../conventions.md#when-two-gradients-are-the-same) defines them.",
     ]
     for theme, of in themes.items():
         parts += [f"## {theme}", _idioms(of)]
@@ -127,7 +127,7 @@ def _theme(theme: str, of: list[Case]) -> str:
         drawn = (
             [f"![Its backward graphs, torch beside JAX]({_image(made)})"] if made.picture else []
         )
-        facts = [f"**{verdict(made)}**", *made.source]
+        facts = [f"**{verdict(made)}**"]
         if made.deviation is not None:
             facts.append(f"[why they differ](#deviation-{made.id})")
         parts += [

@@ -314,9 +314,9 @@ def test_nudge_moves_what_is_continuous_by_one_ulp():
     "kwargs, doc, words",
     (
         ({}, "", "has no docstring"),
-        ({"source": ()}, "x", "names no source row"),
+        ({"color": "red"}, "x", "unexpected keyword argument 'color'; `Case` lists the options"),
         ({"inputs": {"y": normal(2)}}, "x", "takes \\('w', 'x'\\), but inputs= gives \\('y',\\)"),
-        ({"control": {"nothing": identity}}, "x", "which is no keyword argument"),
+        ({"control": {"nothing": identity}}, "x", "which is not one of its keyword arguments"),
         ({"dtypes": ("float8",)}, "x", "known are"),
         ({"deviation": Deviation("", RAISES, by_hand)}, "x", "without a reason"),
         ({"tolerance": Tolerance(1.0, " ")}, "x", "without a reason"),

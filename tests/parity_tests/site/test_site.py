@@ -140,15 +140,16 @@ def test_every_hand_written_toctree_entry_is_a_page():
         assert f"{name}.md" in PAGES or (ROOT / "docs" / f"{name}.md").exists(), name
 
 
-def test_a_verdict_is_the_one_in_the_readme(monkeypatch, tmp_path):
-    """The README's word for a case is shown; a case that is not in it yet was not run."""
+def test_a_verdict_is_the_one_in_the_table(monkeypatch, tmp_path):
+    """A page shows the verdict of `docs/behaviours.md`; a case missing there was not run."""
     first, second = list(CASES.values())[:2]
     table = markdown([first], ()).replace("not run", "identical")
-    (tmp_path / "README.md").write_text(table)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "behaviours.md").write_text(table)
     monkeypatch.setattr(docs_pages, "ROOT", tmp_path)
-    docs_pages.readme_rows.cache_clear()
+    docs_pages.table_rows.cache_clear()
     found = [docs_pages.verdict(made) for made in (first, second)]
-    docs_pages.readme_rows.cache_clear()
+    docs_pages.table_rows.cache_clear()
 
     assert found == ["identical", "not run"]
 
