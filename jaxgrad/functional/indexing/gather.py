@@ -15,7 +15,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, require
 
 
-Places = tuple[Any, ...]
+Positions = tuple[Any, ...]
 
 
 def gather(input: Array, dim: int, index: Array) -> Array:
@@ -44,8 +44,8 @@ def gather(input: Array, dim: int, index: Array) -> Array:
     dim = canonical_dim(dim, input.ndim)
     x, at = jnp.atleast_1d(input), jnp.atleast_1d(index)
     _check_shape("self", x, at, dim)
-    _in_range(at, x.shape[dim], RuntimeError, dim)
-    found = x[_mesh(at, dim)]
+    _check_range(at, x.shape[dim], RuntimeError, dim)
+    found = x[_full_index(at, dim)]
     return found.reshape(index.shape)
 
 
@@ -63,7 +63,7 @@ def take(input: Array, index: Array) -> Array:
     Torch: `torch.take`.
     """
     input, index = array(input), array(index, "index")
-    _from_either_end(index, input.size, IndexError)
+    _check_wrapping_range(index, input.size, IndexError)
     return input.reshape(-1)[index]
 
 
@@ -89,7 +89,7 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
             f"but got {input.ndim} dimensions for input, and {indices.ndim} dimensions for indices"
         )
     dim = canonical_dim(dim, input.ndim)
-    _from_either_end(indices, input.shape[dim], RuntimeError)
+    _check_wrapping_range(indices, input.shape[dim], RuntimeError)
     return jnp.take_along_axis(input, indices, dim)
 
 
@@ -119,11 +119,11 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
                 f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
             )
         return index_select(input[None], 0, index)[0]
-    _in_range(index, input.shape[dim], RuntimeError, dim)
+    _check_range(index, input.shape[dim], RuntimeError, dim)
     return jnp.take(input, index.reshape(-1), dim)
 
 
-def _mesh(index: Array, dim: int) -> Places:
+def _full_index(index: Array, dim: int) -> Positions:
     """The index along its dim, and each element's own place along the others."""
     return tuple(
         index if d == dim else np.arange(n).reshape(-1, *[1] * (index.ndim - d - 1))
@@ -147,14 +147,14 @@ def _check_shape(name: str, x: Array, at: Array, dim: int) -> None:
             )
 
 
-def _in_range(index: Array, n: int, error: type[Exception], dim: int) -> None:
+def _check_range(index: Array, n: int, error: type[Exception], dim: int) -> None:
     require(
         jnp.all((index >= 0) & (index < n)),
         error(f"an index is out of bounds for dimension {dim} with size {n}"),
     )
 
 
-def _from_either_end(index: Array, n: int, error: type[Exception]) -> None:
+def _check_wrapping_range(index: Array, n: int, error: type[Exception]) -> None:
     require(
         jnp.all((index >= -n) & (index < n)),
         error(f"an index is out of range: out of bounds for {n} elements"),

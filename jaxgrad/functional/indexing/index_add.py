@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.indexing.gather import _from_either_end, _in_range, _mesh
-from jaxgrad.functional.indexing.scatter import _added, _written
+from jaxgrad.functional.indexing.gather import _check_wrapping_range, _check_range, _full_index
+from jaxgrad.functional.indexing.scatter import _add_at, _set_at
 
 
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: float = 1) -> Array:
@@ -29,12 +29,12 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: flo
     Torch: `torch.index_add`.
     """
     input, source = array(input), array(source, "source")
-    at, dim = _slices("index_add_", input, dim, index, source, RuntimeError)
-    _in_range(at, input.shape[dim], RuntimeError if input.ndim > 1 else IndexError, dim)
+    at, dim = _slice_indices("index_add_", input, dim, index, source, RuntimeError)
+    _check_range(at, input.shape[dim], RuntimeError if input.ndim > 1 else IndexError, dim)
 
     def added(x: Array, y: Array) -> Array:
         y = y if alpha == 1 else y * jnp.asarray(alpha, y.dtype)
-        return _added(x, y, places=_mesh(at, dim))
+        return _add_at(x, y, places=_full_index(at, dim))
 
     return exact(added, input, source)
 
@@ -58,9 +58,9 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
         1. Each of several slices for one index has the gradient (`.at[].set`: the last alone).
     """
     input, source = array(input), array(source, "source")
-    at, dim = _slices("index_copy_", input, dim, index, source, IndexError)
-    _in_range(at, input.shape[dim], IndexError, dim)
-    return _written(input, source, places=_mesh(at, dim))
+    at, dim = _slice_indices("index_copy_", input, dim, index, source, IndexError)
+    _check_range(at, input.shape[dim], IndexError, dim)
+    return _set_at(input, source, places=_full_index(at, dim))
 
 
 def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Array:
@@ -90,13 +90,13 @@ def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Ar
         )
     dim = canonical_dim(dim, input.ndim)
     n = input.shape[dim]
-    _from_either_end(index, n, IndexError)
+    _check_wrapping_range(index, n, IndexError)
     chosen = jnp.zeros(n, bool).at[index.reshape(-1)].set(True)
     chosen = chosen.reshape(-1, *[1] * (input.ndim - dim - 1))
     return jnp.where(chosen, jnp.asarray(value, input.dtype), input)
 
 
-def _slices(
+def _slice_indices(
     name: str, input: Array, dim: int, index: Array, source: Array, error: type[Exception]
 ) -> tuple[Array, int]:
     """The index of each element of the source, from one for each slice."""

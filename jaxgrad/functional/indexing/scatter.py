@@ -14,7 +14,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, is_array
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.indexing.gather import _check_shape, _from_either_end, _in_range, _mesh
+from jaxgrad.functional.indexing.gather import _check_shape, _check_wrapping_range, _check_range, _full_index
 
 
 Places = tuple[Any, ...]
@@ -48,8 +48,8 @@ def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
     input, index = array(input), array(index, "index")
     if not is_array(src):
         src = jnp.full(index.shape, src, input.dtype)
-    x, y, places = _scattered("scatter", input, dim, index, jnp.asarray(src))
-    return _written(x, y, places=places).reshape(input.shape)
+    x, y, places = _scatter_arguments("scatter", input, dim, index, jnp.asarray(src))
+    return _set_at(x, y, places=places).reshape(input.shape)
 
 
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
@@ -66,8 +66,8 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     Torch: `torch.scatter_add`.
     """
     input = array(input)
-    x, y, places = _scattered("scatter_add", input, dim, index, array(src, "src"))
-    return exact(_added, x, y, places=places).reshape(input.shape)
+    x, y, places = _scatter_arguments("scatter_add", input, dim, index, array(src, "src"))
+    return exact(_add_at, x, y, places=places).reshape(input.shape)
 
 
 def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
@@ -95,12 +95,12 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
             "put_(): Expected source and index to have the same number of elements, but got "
             f"source.numel() = {source.size}, index.numel() = {index.size}"
         )
-    _from_either_end(index, input.size, IndexError)
+    _check_wrapping_range(index, input.size, IndexError)
     flat, at = input.reshape(-1), index.reshape(-1) % max(input.size, 1)
     source = source.reshape(-1)
     if accumulate:
-        return exact(_added, flat, source, places=(at,)).reshape(input.shape)
-    return _written(flat, source, places=(at,)).reshape(input.shape)
+        return exact(_add_at, flat, source, places=(at,)).reshape(input.shape)
+    return _set_at(flat, source, places=(at,)).reshape(input.shape)
 
 
 def _kept(x: Array, places: Places) -> Array:
@@ -111,11 +111,11 @@ def _kept(x: Array, places: Places) -> Array:
     lambda t, _, x, __, places: jnp.where(_kept(x, places), t, 0),
     lambda t, out, *_, places: jnp.zeros_like(out).at[places].add(t),
 )
-def _written(x: Array, y: Array, *, places: Places) -> Array:
+def _set_at(x: Array, y: Array, *, places: Places) -> Array:
     return x.at[places].set(y)
 
 
-def _scattered(
+def _scatter_arguments(
     name: str, input: Array, dim: int, index: Array, src: Array
 ) -> tuple[Array, Array, Places]:
     """The input, what is written of the source, and where."""
@@ -128,11 +128,11 @@ def _scattered(
             f"Expected index {list(at.shape)} to be no larger than self {list(x.shape)} apart from "
             f"dimension {dim} and to be no larger size than src {list(y.shape)}"
         )
-    _in_range(at, x.shape[dim], RuntimeError, dim)
-    return x, y[tuple(slice(n) for n in at.shape)], _mesh(at, dim)
+    _check_range(at, x.shape[dim], RuntimeError, dim)
+    return x, y[tuple(slice(n) for n in at.shape)], _full_index(at, dim)
 
 
-def _added(x: Array, y: Array, *, places: Any) -> Array:
+def _add_at(x: Array, y: Array, *, places: Any) -> Array:
     return x.at[places].max(y) if x.dtype == jnp.bool_ else x.at[places].add(y)
 
 
@@ -171,9 +171,9 @@ def index_put(
     places = tuple(slice(None) if i is None else array(i, "indices") for i in indices)
     values = jnp.broadcast_to(values, jax.eval_shape(lambda x: x[places], input).shape)
     if accumulate:
-        return exact(_added, input, values, places=places)
-    return _written(input, values, places=places)
+        return exact(_add_at, input, values, places=places)
+    return _set_at(input, values, places=places)
 
 
 def _in_either_range(index: Array, n: int, dim: int) -> None:
-    _in_range(jnp.where(index < 0, index + n, index), n, IndexError, dim)
+    _check_range(jnp.where(index < 0, index + n, index), n, IndexError, dim)

@@ -10,9 +10,9 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.indexing.gather import _in_range, _mesh
-from jaxgrad.functional.indexing.index_add import _slices
-from jaxgrad.functional.indexing.scatter import _scattered
+from jaxgrad.functional.indexing.gather import _check_range, _full_index
+from jaxgrad.functional.indexing.index_add import _slice_indices
+from jaxgrad.functional.indexing.scatter import _scatter_arguments
 
 
 Places = tuple[Any, ...]
@@ -65,7 +65,7 @@ def scatter_reduce(
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
-    x, y, places = _scattered("scatter", input, dim, index, src)
+    x, y, places = _scatter_arguments("scatter", input, dim, index, src)
     found = _reduced(x, y, places, reduce, include_self, torch_gradient)
     return found.reshape(input.shape)
 
@@ -104,9 +104,9 @@ def index_reduce(
             "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
             f"{reduce}."
         )
-    at, dim = _slices("index_reduce_", input, dim, index, source, RuntimeError)
-    _in_range(at, input.shape[dim], IndexError, dim)
-    return _reduced(input, source, _mesh(at, dim), reduce, include_self, torch_gradient)
+    at, dim = _slice_indices("index_reduce_", input, dim, index, source, RuntimeError)
+    _check_range(at, input.shape[dim], IndexError, dim)
+    return _reduced(input, source, _full_index(at, dim), reduce, include_self, torch_gradient)
 
 
 def _reduced(

@@ -37,7 +37,7 @@ def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
             f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
             f"dimension {dim}"
         )
-    return _replaced(input, src, (*[slice(None)] * dim, index))
+    return _set_slice(input, src, (*[slice(None)] * dim, index))
 
 
 def slice_scatter(
@@ -64,7 +64,7 @@ def slice_scatter(
     dim = canonical_dim(dim, input.ndim)
     if step <= 0:
         raise RuntimeError(f"slice step must be positive, it is {step}")
-    return _replaced(input, src, (*[slice(None)] * dim, slice(start, end, step)))
+    return _set_slice(input, src, (*[slice(None)] * dim, slice(start, end, step)))
 
 
 def diagonal_scatter(
@@ -98,10 +98,10 @@ def diagonal_scatter(
     at = jnp.arange(length)
     matrices = jnp.moveaxis(input, (rows, columns), (-2, -1))
     places = (..., at - min(offset, 0), at + max(offset, 0))
-    return jnp.moveaxis(_replaced(matrices, src, places), (-2, -1), (rows, columns))
+    return jnp.moveaxis(_set_slice(matrices, src, places), (-2, -1), (rows, columns))
 
 
-def _replaced(input: Array, src: Array, places: Places) -> Array:
+def _set_slice(input: Array, src: Array, places: Places) -> Array:
     shape = jax.eval_shape(lambda x: x[places], input).shape
     if src.shape != shape:
         raise RuntimeError(

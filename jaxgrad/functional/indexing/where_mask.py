@@ -78,11 +78,11 @@ def nan_to_num(
     input = array(input)
     if not is_floating(input):
         return input
-    return _nan_to_num(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
+    return _replace_nan(input, nan=0.0 if nan is None else nan, posinf=posinf, neginf=neginf)
 
 
 @derivative(lambda t, _, x, **__: t * jnp.where(jnp.isfinite(x), 1, 0))
-def _nan_to_num(x: jax.Array, **values: Any) -> jax.Array:
+def _replace_nan(x: jax.Array, **values: Any) -> jax.Array:
     return jnp.nan_to_num(x, **values)
 
 

@@ -37,7 +37,7 @@ def square(name: str, A: Any, *, integers: bool = False) -> Array:
     return A
 
 
-def _regular(message: str, A: Array, found: Array) -> None:
+def require_regular(message: str, A: Array, found: Array) -> None:
     A, found = jax.lax.stop_gradient((A, found))
     require(
         jnp.all(jnp.isfinite(found)) | ~jnp.all(jnp.isfinite(A)),
@@ -45,16 +45,16 @@ def _regular(message: str, A: Array, found: Array) -> None:
     )
 
 
-def _adjoint(x: Array) -> Array:
+def conj_transpose(x: Array) -> Array:
     return jnp.conj(jnp.swapaxes(x, -1, -2))
 
 
-def _mirrored(x: Array) -> Array:
+def hermitian_from_lower(x: Array) -> Array:
     """The Hermitian matrix with this lower triangle."""
-    return jnp.tril(x) + _adjoint(jnp.tril(x, -1))
+    return jnp.tril(x) + conj_transpose(jnp.tril(x, -1))
 
 
-def _same_batch(a: Array, b: Array) -> tuple[Array, Array]:
+def broadcast_batches(a: Array, b: Array) -> tuple[Array, Array]:
     """Two matrices whose leading dims are broadcast."""
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])

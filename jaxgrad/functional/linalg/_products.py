@@ -12,18 +12,18 @@ from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import require_same_dtype
 
 
-def _fits(x: Array, y: Array) -> None:
+def check_inner_sizes(x: Array, y: Array) -> None:
     inside = y.shape[-2] if y.ndim > 1 else y.shape[0]
     if x.shape[-1] != inside:
         if x.ndim == y.ndim == 1:
-            raise RuntimeError(_lengths(x, y))
+            raise RuntimeError(length_mismatch(x, y))
         raise RuntimeError(
             "mat1 and mat2 shapes cannot be multiplied "
             f"({'x'.join(map(str, x.shape))} and {'x'.join(map(str, y.shape))})"
         )
 
 
-def _check_matrix_vector(x: Array, y: Array) -> None:
+def check_matrix_vector(x: Array, y: Array) -> None:
     if (x.ndim, y.ndim) != (2, 1):
         raise RuntimeError(f"vector + matrix @ vector expected, got {x.ndim}, {y.ndim}")
     if x.shape[1] != y.shape[0]:
@@ -32,7 +32,7 @@ def _check_matrix_vector(x: Array, y: Array) -> None:
         )
 
 
-def _batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array, Array]:
+def matrix_batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array, Array]:
     x, y = array(input, names[0]), array(mat2, names[1])
     for name, z in zip(names, (x, y), strict=True):
         if z.ndim != 3:
@@ -45,24 +45,24 @@ def _batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array, Arra
     return x, y
 
 
-def _vectors(name: str, **args: Any) -> tuple[Array, Array]:
+def vector_pair(name: str, **args: Any) -> tuple[Array, Array]:
     x, y = (array(z, what) for what, z in args.items())
     if (x.ndim, y.ndim) != (1, 1):
         raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
     require_same_dtype(name, **args)
     if x.shape != y.shape:
-        raise RuntimeError(_lengths(x, y))
+        raise RuntimeError(length_mismatch(x, y))
     return x, y
 
 
-def _lengths(x: Array, y: Array) -> str:
+def length_mismatch(x: Array, y: Array) -> str:
     return (
         f"inconsistent tensor size, expected tensor [{x.size}] and src [{y.size}] to have the same "
         f"number of elements, but got {x.size} and {y.size} elements respectively"
     )
 
 
-def _chain(*matrices: Array) -> Array:
+def chain_product(*matrices: Array) -> Array:
     """The product of several, split where it is cheapest; of equal costs as torch does."""
     first, last = matrices[0], matrices[-1]
     sizes = [first.shape[0] if first.ndim == 2 else 1, *(x.shape[0] for x in matrices[1:])]

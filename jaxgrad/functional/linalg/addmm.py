@@ -12,7 +12,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.linalg._products import _batches, _check_matrix_vector, _fits
+from jaxgrad.functional.linalg._products import matrix_batches, check_matrix_vector, check_inner_sizes
 
 
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
@@ -34,7 +34,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
     for name, z in (("mat1", x), ("mat2", y)):
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {z.ndim}-D tensor")
-    _fits(x, y)
+    check_inner_sizes(x, y)
     return _added(jnp.matmul, input, x, y, beta, alpha)
 
 
@@ -54,7 +54,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
     reject("addmv", "bool", input, mat, vec)
     require_same_dtype("addmv", input=input, mat=mat, vec=vec)
     x, y = array(mat, "mat"), array(vec, "vec")
-    _check_matrix_vector(x, y)
+    check_matrix_vector(x, y)
     return _added(jnp.matmul, input, x, y, beta, alpha)
 
 
@@ -99,7 +99,7 @@ def baddbmm(
     """
     reject("baddbmm", "bool", input, batch1, batch2)
     require_same_dtype("baddbmm", input=input, batch1=batch1, batch2=batch2)
-    x, y = _batches(batch1, batch2, ("batch1", "batch2"))
+    x, y = matrix_batches(batch1, batch2, ("batch1", "batch2"))
     return _added(jnp.matmul, input, x, y, beta, alpha)
 
 
@@ -120,7 +120,7 @@ def addbmm(
     """
     reject("addbmm", "bool", input, batch1, batch2)
     require_same_dtype("addbmm", input=input, batch1=batch1, batch2=batch2)
-    x, y = _batches(batch1, batch2, ("batch1", "batch2"))
+    x, y = matrix_batches(batch1, batch2, ("batch1", "batch2"))
     return _added(_summed, input, x, y, beta, alpha)
 
 

@@ -11,7 +11,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg._matrices import _adjoint, _mirrored, _same_batch, matrix, square
+from jaxgrad.functional.linalg._matrices import conj_transpose, hermitian_from_lower, broadcast_batches, matrix, square
 
 
 def cholesky(A: Array, *, upper: bool = False) -> Array:
@@ -38,7 +38,7 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
         2. A matrix that is not positive-definite is an error (`jnp.linalg.cholesky`: NaN).
     """
     A = square("linalg.cholesky", A)
-    found = in_opmath(_cholesky, _adjoint(A) if upper else A)
+    found = in_opmath(_cholesky, conj_transpose(A) if upper else A)
     require(
         jnp.all(jnp.isfinite(jax.lax.stop_gradient(found))),
         RuntimeError(
@@ -46,18 +46,18 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
             "positive-definite"
         ),
     )
-    return _adjoint(found) if upper else found
+    return conj_transpose(found) if upper else found
 
 
 def _cholesky_derivative(t: Any, L: Any, _: Any) -> Any:
     # The transpose of torch's, also by a diagonal that is not real.
-    inside = _adjoint(_left_solve(L, _adjoint(_left_solve(L, t))))
-    return jnp.matmul(L, (jnp.tril(inside) + jnp.tril(_adjoint(inside), -1)) / 2)
+    inside = conj_transpose(_left_solve(L, conj_transpose(_left_solve(L, t))))
+    return jnp.matmul(L, (jnp.tril(inside) + jnp.tril(conj_transpose(inside), -1)) / 2)
 
 
 @derivative(_cholesky_derivative)
 def _cholesky(x: Array) -> Array:
-    return jax.lax.linalg.cholesky(_mirrored(x), symmetrize_input=False)
+    return jax.lax.linalg.cholesky(hermitian_from_lower(x), symmetrize_input=False)
 
 
 def cholesky_inverse(L: Array, upper: bool = False, *, torch_gradient: bool = False) -> Array:
@@ -81,7 +81,7 @@ def cholesky_inverse(L: Array, upper: bool = False, *, torch_gradient: bool = Fa
     Torch: `torch.cholesky_inverse`.
     """
     L = square("cholesky_inverse", L)
-    L = _adjoint(L) if upper else L
+    L = conj_transpose(L) if upper else L
     return in_opmath(_inverse, L, filled=torch_gradient)
 
 
@@ -115,9 +115,9 @@ def cholesky_solve(
             "Incompatible matrix sizes for cholesky_solve: each A matrix is "
             f"{L.shape[-1]} by {L.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}"
         )
-    L = _adjoint(L) if upper else L
+    L = conj_transpose(L) if upper else L
 
-    return in_opmath(lambda B, L: _solved(*_same_batch(B, L), filled=torch_gradient), B, L)
+    return in_opmath(lambda B, L: _solved(*broadcast_batches(B, L), filled=torch_gradient), B, L)
 
 
 def _solved(B: Array, L: Array, *, filled: bool) -> Array:
@@ -134,17 +134,17 @@ def _solved(B: Array, L: Array, *, filled: bool) -> Array:
 def _product(L: Array, filled: bool) -> Array:
     """`L @ L.mH` of the lower triangle; where torch fills the other one, with the gradient so."""
     lower = jnp.tril(L)
-    product = jnp.matmul(lower, _adjoint(lower))
+    product = jnp.matmul(lower, conj_transpose(lower))
     if not filled:
         return product
-    whole = jnp.matmul(L, _adjoint(L))
+    whole = jnp.matmul(L, conj_transpose(L))
     return jax.lax.stop_gradient(product - whole) + whole
 
 
 def _inverse_derivative(t: Any, X: Any, L: Any, *, filled: bool) -> Any:
     t, L = (t, L) if filled else (jnp.tril(t), jnp.tril(L))
-    half = jnp.matmul(t, _adjoint(L))
-    return -jnp.matmul(jnp.matmul(X, half + _adjoint(half)), X)
+    half = jnp.matmul(t, conj_transpose(L))
+    return -jnp.matmul(jnp.matmul(X, half + conj_transpose(half)), X)
 
 
 @derivative(_inverse_derivative)

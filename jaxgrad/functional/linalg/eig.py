@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional.linalg._matrices import _adjoint, _mirrored, square
+from jaxgrad.functional.linalg._matrices import conj_transpose, hermitian_from_lower, square
 
 
 class EighResult(NamedTuple):
@@ -76,11 +76,11 @@ def _triangle(name: str, A: Any, UPLO: str) -> Array:
     A = square(name, A)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    return A if UPLO.upper() == "L" else _adjoint(A)
+    return A if UPLO.upper() == "L" else conj_transpose(A)
 
 
 def _in_basis(t: Any, V: Any) -> Any:
-    return jnp.matmul(_adjoint(V), jnp.matmul((t + _adjoint(t)) / 2, V))
+    return jnp.matmul(conj_transpose(V), jnp.matmul((t + conj_transpose(t)) / 2, V))
 
 
 def _gaps(values: Array) -> Array:
@@ -97,7 +97,7 @@ def _eigh_derivative(t: Any, out: Any, _: Any) -> Any:
 
 @derivative(_eigh_derivative)
 def _eigh(x: Array) -> tuple[Array, Array]:
-    values, V = jnp.linalg.eigh(_mirrored(x), symmetrize_input=False)
+    values, V = jnp.linalg.eigh(hermitian_from_lower(x), symmetrize_input=False)
     return values, V
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg._matrices import _adjoint, square
+from jaxgrad.functional.linalg._matrices import conj_transpose, square
 from jaxgrad.functional.linalg.cholesky import _cholesky
 from jaxgrad.functional.linalg.inv_pinv import _inv
 from jaxgrad.functional.linalg.lu import _lu_factor, _pivoted
@@ -114,7 +114,7 @@ def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) ->
     Torch: `torch.linalg.cholesky_ex`, whose L is the part before that minor.
     """
     A = square("linalg.cholesky_ex", A)
-    A = _adjoint(A) if upper else A
+    A = conj_transpose(A) if upper else A
     found = in_opmath(_cholesky, A)
     info = in_opmath(_not_positive, jax.lax.stop_gradient(A))
     _check(
@@ -123,7 +123,7 @@ def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) ->
         info,
         check_errors,
     )
-    return CholeskyExResult(_adjoint(found) if upper else found, info)
+    return CholeskyExResult(conj_transpose(found) if upper else found, info)
 
 
 def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) -> LUFactorExResult:
@@ -166,7 +166,7 @@ def _zero_pivot(A: Array) -> Array:
 
 def _not_positive(A: Array) -> Array:
     """Where the elimination meets a pivot that is not positive."""
-    A = jnp.tril(A) + _adjoint(jnp.tril(A, -1))
+    A = jnp.tril(A) + conj_transpose(jnp.tril(A, -1))
 
     def eliminate(k: int, state: tuple[Array, Array]) -> tuple[Array, Array]:
         rest, pivots = state

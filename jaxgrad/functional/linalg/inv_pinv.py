@@ -12,9 +12,9 @@ from jaxgrad.functional._core.arguments import in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.lapack import nan_if_infinite
 from jaxgrad.functional.linalg._matrices import (
-    _adjoint,
-    _mirrored,
-    _regular,
+    conj_transpose,
+    hermitian_from_lower,
+    require_regular,
     matrix,
     square,
 )
@@ -40,7 +40,7 @@ def inv(A: Array) -> Array:
     """
     A = square("linalg.inv", A)
     found = in_opmath(_inv, A)
-    _regular("linalg.inv: The inversion could not be completed", A, found)
+    require_regular("linalg.inv: The inversion could not be completed", A, found)
     return found
 
 
@@ -93,12 +93,12 @@ def pinv(
 
 def _read(x: Array, hermitian: bool) -> Array:
     """What LAPACK is given: the Hermitian matrix of the lower triangle, or the whole."""
-    return nan_if_infinite(_mirrored(x) if hermitian else x)
+    return nan_if_infinite(hermitian_from_lower(x) if hermitian else x)
 
 
 def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
     """By the whole matrix, also where the inverse is that of its lower triangle: so is torch's."""
-    th, Ph = _adjoint(t), _adjoint(P)
+    th, Ph = conj_transpose(t), conj_transpose(P)
     one = jnp.eye(x.shape[-1], dtype=x.dtype)
     return -P @ t @ P + P @ Ph @ th @ (one - x @ P) + (one - P @ x) @ th @ Ph @ P
 

@@ -12,7 +12,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, promoted, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg._matrices import _adjoint, _same_batch, matrix, square
+from jaxgrad.functional.linalg._matrices import conj_transpose, broadcast_batches, matrix, square
 
 
 class LUResult(NamedTuple):
@@ -200,13 +200,13 @@ def lu_solve(
     def solution(LU: Array, B: Array) -> Array:
         if left:
             return _lu_solved(LU, rows, B, adjoint)
-        return _adjoint(_lu_solved(LU, rows, _adjoint(B), not adjoint))
+        return conj_transpose(_lu_solved(LU, rows, conj_transpose(B), not adjoint))
 
     return in_opmath(solution, *promoted(LU, B))
 
 
 def _lu_solved(LU: Array, rows: Array, B: Array, adjoint: bool) -> Array:
-    LU, B = _same_batch(LU, B)
+    LU, B = broadcast_batches(LU, B)
     rows = jnp.broadcast_to(rows, (*LU.shape[:-2], rows.shape[-1]))
     return _by_factors(LU, B, rows, adjoint=adjoint)
 
@@ -221,7 +221,7 @@ def _by_factors_derivative(t: Any, X: Any, LU: Any, _: Any, rows: Any, *, adjoin
     transposed = jnp.swapaxes(_permutation(rows, LU.dtype), -1, -2)
     moved = dL + jnp.matmul(L, _right_solve(U, dU))
     moved = triangular_solve(L, moved, left_side=False, lower=True, unit_diagonal=True)
-    return -jnp.matmul(_adjoint(jnp.matmul(moved, transposed)), jnp.matmul(transposed, X))
+    return -jnp.matmul(conj_transpose(jnp.matmul(moved, transposed)), jnp.matmul(transposed, X))
 
 
 def _by_right_side(t: Any, _: Any, LU: Any, __: Any, rows: Any, *, adjoint: bool) -> Any:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, promoted
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.linalg._products import _batches, _chain, _check_matrix_vector, _fits
+from jaxgrad.functional.linalg._products import matrix_batches, chain_product, check_matrix_vector, check_inner_sizes
 
 
 def multi_dot(tensors: Sequence[Array]) -> Array:
@@ -38,7 +38,7 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
                 f"{list(y.shape)} cannot be multiplied"
             )
     require_same_dtype("linalg.multi_dot", **{f"tensors[{i}]": x for i, x in enumerate(arrays)})
-    return exact(_chain, *arrays)
+    return exact(chain_product, *arrays)
 
 
 def matmul(input: Array, other: Array) -> Array:
@@ -60,7 +60,7 @@ def matmul(input: Array, other: Array) -> Array:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {x.ndim}D and {y.ndim}D"
         )
-    _fits(x, y)
+    check_inner_sizes(x, y)
     require_same_dtype("matmul", input=x, other=y)
     return exact(jnp.matmul, x, y)
 
@@ -83,7 +83,7 @@ def mm(input: Array, mat2: Array) -> Array:
     for name, z in (("self", x), ("mat2", y)):
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, its shape is {list(z.shape)}")
-    _fits(x, y)
+    check_inner_sizes(x, y)
     require_same_dtype("mm", input=x, mat2=y)
     return exact(jnp.matmul, x, y)
 
@@ -103,7 +103,7 @@ def bmm(input: Array, mat2: Array) -> Array:
     """
     reject("bmm", "bool", input, mat2)
     require_same_dtype("bmm", input=input, mat2=mat2)
-    x, y = _batches(input, mat2, ("batch1", "batch2"))
+    x, y = matrix_batches(input, mat2, ("batch1", "batch2"))
     return exact(jnp.matmul, x, y)
 
 
@@ -123,7 +123,7 @@ def mv(input: Array, vec: Array) -> Array:
     reject("mv", "bool", input, vec)
     require_same_dtype("mv", input=input, vec=vec)
     x, y = array(input), array(vec, "vec")
-    _check_matrix_vector(x, y)
+    check_matrix_vector(x, y)
     return exact(jnp.matmul, x, y)
 
 

@@ -16,7 +16,7 @@ from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional._core.lapack import nan_if_infinite
-from jaxgrad.functional.linalg._matrices import _adjoint, matrix
+from jaxgrad.functional.linalg._matrices import conj_transpose, matrix
 
 
 class QRResult(NamedTuple):
@@ -78,12 +78,12 @@ def _qr_derivative(t: Any, out: Any, _: Any) -> Any:
     m, n = Q.shape[-2], R.shape[-1]
     if m >= n:
         scaled = _over_triangle(t, R)
-        inner = jnp.matmul(_adjoint(Q), scaled)
-        inner = jnp.triu(inner + _adjoint(inner)) * _half_diagonal(inner)
+        inner = jnp.matmul(conj_transpose(Q), scaled)
+        inner = jnp.triu(inner + conj_transpose(inner)) * _half_diagonal(inner)
         return scaled - jnp.matmul(Q, inner), jnp.matmul(inner, R)
-    inside = jnp.matmul(_adjoint(Q), t)
+    inside = jnp.matmul(conj_transpose(Q), t)
     lower = jnp.tril(_over_triangle(inside[..., :m], R[..., :m]))
-    skew = (lower - _adjoint(lower)) * _half_diagonal(lower)
+    skew = (lower - conj_transpose(lower)) * _half_diagonal(lower)
     return jnp.matmul(Q, skew), inside - jnp.matmul(skew, R)
 
 
@@ -229,5 +229,5 @@ def _reflected(A: Array, tau: Array) -> Array:
     Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)
     for i in reversed(range(tau.shape[-1])):
         v = vectors[..., i : i + 1]
-        Q = Q - tau[..., i, None, None] * jnp.matmul(v, jnp.matmul(_adjoint(v), Q))
+        Q = Q - tau[..., i, None, None] * jnp.matmul(v, jnp.matmul(conj_transpose(v), Q))
     return Q

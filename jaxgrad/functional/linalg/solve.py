@@ -11,7 +11,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative, is_zero
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg._matrices import _regular, _same_batch, matrix, square
+from jaxgrad.functional.linalg._matrices import require_regular, broadcast_batches, matrix, square
 from jaxgrad.functional.linalg.inv_pinv import matrix_rank, pinv
 
 
@@ -47,7 +47,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     """
     require_same_dtype("linalg.solve", A=A, B=B)
     found = _solve("linalg.solve", A, B, left)
-    _regular("torch.linalg.solve: The solver failed", jnp.asarray(A), found)
+    require_regular("torch.linalg.solve: The solver failed", jnp.asarray(A), found)
     return found
 
 
@@ -65,7 +65,7 @@ def _solve(name: str, A: Array, B: Array, left: bool) -> Array:
         b = b[..., None] if vector else b
         if not left and not vector:
             a, b = jnp.swapaxes(a, -1, -2), jnp.swapaxes(b, -1, -2)
-        x = jnp.linalg.solve(*_same_batch(a, b))
+        x = jnp.linalg.solve(*broadcast_batches(a, b))
         if vector:
             return x[..., 0]
         return x if left else jnp.swapaxes(x, -1, -2)
@@ -97,7 +97,7 @@ def solve_triangular(
         )
 
     def solution(a: Array, b: Array) -> Array:
-        return _triangular(_same_batch(a, b), upper=upper, left=left, unit=unitriangular)
+        return _triangular(broadcast_batches(a, b), upper=upper, left=left, unit=unitriangular)
 
     return in_opmath(solution, A, B)
 

@@ -14,7 +14,7 @@ from jaxgrad.functional._core.arguments import (
     together,
 )
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.linalg._products import _vectors
+from jaxgrad.functional.linalg._products import vector_pair
 from jaxgrad.functional.pointwise.arithmetic import mul
 
 
@@ -84,7 +84,7 @@ def dot(input: Array, tensor: Array) -> Array:
     Torch: `torch.dot`. `jnp.dot` is the same.
     """
     reject("dot", "bool", input, tensor)
-    return exact(jnp.dot, *_vectors("dot", input=input, tensor=tensor))
+    return exact(jnp.dot, *vector_pair("dot", input=input, tensor=tensor))
 
 
 def vdot(input: Array, other: Array) -> Array:
@@ -101,7 +101,7 @@ def vdot(input: Array, other: Array) -> Array:
     Torch: `torch.vdot`. `jnp.vdot` is the same.
     """
     reject("vdot", "bool", input, other)
-    return exact(jnp.vdot, *_vectors("vdot", input=input, other=other))
+    return exact(jnp.vdot, *vector_pair("vdot", input=input, other=other))
 
 
 def inner(input: Array, other: Array) -> Array:

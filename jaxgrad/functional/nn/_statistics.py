@@ -11,12 +11,12 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, in_opmath, is_floating
 
 
-def _standardize(x: Array, dims: tuple[int, ...], eps: float) -> Array:
+def standardize(x: Array, dims: tuple[int, ...], eps: float) -> Array:
     centred = x - jnp.mean(x, dims, keepdims=True)
     return centred * jax.lax.rsqrt(jnp.mean(centred * centred, dims, keepdims=True) + eps)
 
 
-def _affine(fun, input: Array, *parameters: Array | None) -> Array:
+def apply_affine(fun, input: Array, *parameters: Array | None) -> Array:
     """`fun(input, weight, bias)` in the kernels' dtype, rounded to the input's."""
     weight, bias = (*parameters, None, None)[:2]
     given = [x for x in (weight, bias) if x is not None]
@@ -30,18 +30,18 @@ def _affine(fun, input: Array, *parameters: Array | None) -> Array:
     return in_opmath(filled, input, *given).astype(input.dtype)
 
 
-def _on_channels(x: Array, like: Array) -> Array:
+def per_channel(x: Array, like: Array) -> Array:
     return x.reshape(-1, *[1] * (like.ndim - 2)) if x.ndim else x
 
 
-def _one_value(shape: Sequence[int]) -> None:
+def reject_single_value(shape: Sequence[int]) -> None:
     raise ValueError(
         "Expected more than 1 value per channel when training, got input size "
         f"{list(shape)}; use a larger batch"
     )
 
 
-def _check_channels(input: Array, channels: int, **given: Array | None) -> None:
+def check_channels(input: Array, channels: int, **given: Array | None) -> None:
     for name, x in given.items():
         if x is not None and x.shape != (channels,):
             raise RuntimeError(
@@ -50,7 +50,7 @@ def _check_channels(input: Array, channels: int, **given: Array | None) -> None:
             )
 
 
-def _check_dtypes(name: str, input: Array, *given: Array | None) -> None:
+def check_dtypes(name: str, input: Array, *given: Array | None) -> None:
     if not is_floating(input):
         raise NotImplementedError(
             f"{name} is not implemented for {input.dtype}; convert the input to a float"

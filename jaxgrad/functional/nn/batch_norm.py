@@ -12,12 +12,12 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
 from jaxgrad.functional.nn._statistics import (
-    _affine,
-    _check_channels,
-    _check_dtypes,
-    _on_channels,
-    _one_value,
-    _standardize,
+    apply_affine,
+    check_channels,
+    check_dtypes,
+    per_channel,
+    reject_single_value,
+    standardize,
 )
 
 
@@ -82,7 +82,7 @@ def batch_norm(
     if training:
         count = input.size // max(input.shape[1], 1)
         if count == 1:
-            _one_value(input.shape)
+            reject_single_value(input.shape)
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
@@ -92,7 +92,7 @@ def batch_norm(
         raise RuntimeError(
             f"{missing} must be defined in evaluation mode; pass it, or training=True"
         )
-    _check_channels(
+    check_channels(
         input,
         input.shape[1],
         running_mean=running_mean,
@@ -100,23 +100,23 @@ def batch_norm(
         weight=weight,
         bias=bias,
     )
-    _check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
+    check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
     dims = tuple(d for d in range(input.ndim) if d != 1)
     if not training:
         mean, var = jax.lax.stop_gradient((running_mean, running_var))
 
         def scale(x: Array, w: Array, b: Array) -> Array:
-            wide = [_on_channels(jnp.asarray(s, x.dtype), x) for s in (mean, var)]
+            wide = [per_channel(jnp.asarray(s, x.dtype), x) for s in (mean, var)]
             y = (x - wide[0]) * jax.lax.rsqrt(wide[1] + eps)
-            return y * _on_channels(w, x) + _on_channels(b, x)
+            return y * per_channel(w, x) + per_channel(b, x)
 
-        return BatchNorm(_affine(scale, input, weight, bias), mean, var)
+        return BatchNorm(apply_affine(scale, input, weight, bias), mean, var)
 
     def normalize(x: Array, w: Array, b: Array) -> Array:
-        return _standardize(x, dims, eps) * _on_channels(w, x) + _on_channels(b, x)
+        return standardize(x, dims, eps) * per_channel(w, x) + per_channel(b, x)
 
     moved = _moved(input, dims, running_mean, running_var, momentum)
-    return BatchNorm(_affine(normalize, input, weight, bias), *moved)
+    return BatchNorm(apply_affine(normalize, input, weight, bias), *moved)
 
 
 def instance_norm(
@@ -181,7 +181,7 @@ def instance_norm(
         running = jax.lax.stop_gradient((running_mean, running_var))
         mean, var = (jnp.asarray(x, input.dtype) for x in running)
         return BatchNorm(batch_norm(input, mean, var, weight, bias, eps=eps).output, *running)
-    _check_channels(
+    check_channels(
         input,
         input.shape[1],
         running_mean=running_mean,
@@ -189,13 +189,13 @@ def instance_norm(
         weight=weight,
         bias=bias,
     )
-    _check_dtypes("instance_norm", input, weight, bias)
+    check_dtypes("instance_norm", input, weight, bias)
     dims = tuple(range(2, input.ndim))
 
     def normalize(x: Array, w: Array, b: Array) -> Array:
-        return _standardize(x, dims, eps) * _on_channels(w, x) + _on_channels(b, x)
+        return standardize(x, dims, eps) * per_channel(w, x) + per_channel(b, x)
 
-    output = _affine(normalize, input, weight, bias)
+    output = apply_affine(normalize, input, weight, bias)
     if running_mean is None:
         return output
     return BatchNorm(output, *_moved(input, dims, running_mean, running_var, momentum))

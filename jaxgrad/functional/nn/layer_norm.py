@@ -12,12 +12,12 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.nn._statistics import (
-    _affine,
-    _check_channels,
-    _check_dtypes,
-    _on_channels,
-    _one_value,
-    _standardize,
+    apply_affine,
+    check_channels,
+    check_dtypes,
+    per_channel,
+    reject_single_value,
+    standardize,
 )
 
 
@@ -55,12 +55,12 @@ def layer_norm(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of "
                 f"shape {list(x.shape)} and normalized_shape = {list(normalized_shape)}"
             )
-    _check_dtypes("layer_norm", input, weight, bias)
+    check_dtypes("layer_norm", input, weight, bias)
 
     def normalize(x: Array, w: Array, b: Array) -> Array:
-        return _standardize(x, dims, eps) * w + b
+        return standardize(x, dims, eps) * w + b
 
-    return _affine(normalize, input, weight, bias)
+    return apply_affine(normalize, input, weight, bias)
 
 
 def rms_norm(
@@ -100,14 +100,14 @@ def rms_norm(
             "Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
         )
-    _check_dtypes("rms_norm", input)
+    check_dtypes("rms_norm", input)
     if eps is None:
         eps = float(jnp.finfo(DEFAULT if input.dtype in HALF else input.dtype).eps)
 
     def normalize(x: Array, w: Array, _: Array) -> Array:
         return x * jax.lax.rsqrt(jnp.mean(x * x, dims, keepdims=True) + eps) * w
 
-    return _affine(normalize, input, weight)
+    return apply_affine(normalize, input, weight)
 
 
 def group_norm(
@@ -154,16 +154,16 @@ def group_norm(
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
     if count * channels // num_groups * math.prod(places) == 1:
-        _one_value((count * channels // num_groups, num_groups, *places))
-    _check_channels(input, channels, weight=weight, bias=bias)
-    _check_dtypes("group_norm", input, weight, bias)
+        reject_single_value((count * channels // num_groups, num_groups, *places))
+    check_channels(input, channels, weight=weight, bias=bias)
+    check_dtypes("group_norm", input, weight, bias)
 
     def normalize(x: Array, w: Array, b: Array) -> Array:
         groups = x.reshape(count, num_groups, channels // num_groups, *places)
-        y = _standardize(groups, tuple(range(2, groups.ndim)), eps).reshape(x.shape)
-        return y * _on_channels(w, x) + _on_channels(b, x)
+        y = standardize(groups, tuple(range(2, groups.ndim)), eps).reshape(x.shape)
+        return y * per_channel(w, x) + per_channel(b, x)
 
-    return _affine(normalize, input, weight, bias)
+    return apply_affine(normalize, input, weight, bias)
 
 
 def local_response_norm(
