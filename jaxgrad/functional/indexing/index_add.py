@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.indexing.gather import _check_wrapping_range, _check_range, _full_index
+from jaxgrad.functional.indexing.gather import _check_range, _check_wrapping_range, _full_index
 from jaxgrad.functional.indexing.scatter import _add_at, _set_at
 
 

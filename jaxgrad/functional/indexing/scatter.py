@@ -14,7 +14,12 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, is_array
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.indexing.gather import _check_shape, _check_wrapping_range, _check_range, _full_index
+from jaxgrad.functional.indexing.gather import (
+    _check_range,
+    _check_shape,
+    _check_wrapping_range,
+    _full_index,
+)
 
 
 Places = tuple[Any, ...]

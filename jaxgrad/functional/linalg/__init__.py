@@ -1,4 +1,4 @@
-"""`torch.linalg`, name by name."""
+"""The functions of `torch.linalg`, under their torch names."""
 
 from jaxgrad.functional.linalg.cholesky import cholesky as cholesky
 from jaxgrad.functional.linalg.det import det as det

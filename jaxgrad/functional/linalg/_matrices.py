@@ -1,4 +1,4 @@
-"""What matrix functions share: torch's errors for shapes, adjoints and triangles."""
+"""Helpers of the matrix functions: argument checks, conjugate transposes and triangles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxgrad.functional._core.arguments import array, is_floating, require
 
 
 def matrix(name: str, A: Any, *, integers: bool = False) -> Array:
-    """An argument of at least two dims, of floats or complex numbers."""
+    """Return `A` as an array after checking that it has two or more dims and a float dtype."""
     A = array(A, "A")
     if A.ndim < 2:
         raise RuntimeError(
@@ -27,7 +27,7 @@ def matrix(name: str, A: Any, *, integers: bool = False) -> Array:
 
 
 def square(name: str, A: Any, *, integers: bool = False) -> Array:
-    """An argument of square matrices."""
+    """Return `A` as an array after checking that its last two dims are equal."""
     A = matrix(name, A, integers=integers)
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
@@ -37,10 +37,11 @@ def square(name: str, A: Any, *, integers: bool = False) -> Array:
     return A
 
 
-def require_regular(message: str, A: Array, found: Array) -> None:
-    A, found = jax.lax.stop_gradient((A, found))
+def require_regular(message: str, A: Array, result: Array) -> None:
+    """Raise RuntimeError if the result is not finite although `A` is: `A` is then singular."""
+    A, result = jax.lax.stop_gradient((A, result))
     require(
-        jnp.all(jnp.isfinite(found)) | ~jnp.all(jnp.isfinite(A)),
+        jnp.all(jnp.isfinite(result)) | ~jnp.all(jnp.isfinite(A)),
         RuntimeError(f"{message} because the input matrix is singular."),
     )
 
@@ -50,11 +51,11 @@ def conj_transpose(x: Array) -> Array:
 
 
 def hermitian_from_lower(x: Array) -> Array:
-    """The Hermitian matrix with this lower triangle."""
+    """Return the Hermitian matrix that has the lower triangle of `x`."""
     return jnp.tril(x) + conj_transpose(jnp.tril(x, -1))
 
 
 def broadcast_batches(a: Array, b: Array) -> tuple[Array, Array]:
-    """Two matrices whose leading dims are broadcast."""
+    """Broadcast the leading dims of two arrays of matrices."""
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])

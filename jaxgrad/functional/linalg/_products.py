@@ -1,4 +1,4 @@
-"""What products share: torch's errors for shapes, halves that accumulate in float32."""
+"""Helpers of the matrix products: torch's shape checks, and products of several matrices."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from jaxgrad.functional._core.dtypes import require_same_dtype
 
 
 def check_inner_sizes(x: Array, y: Array) -> None:
-    inside = y.shape[-2] if y.ndim > 1 else y.shape[0]
-    if x.shape[-1] != inside:
+    """Raise RuntimeError unless the last dim of `x` matches the contracted dim of `y`."""
+    inner = y.shape[-2] if y.ndim > 1 else y.shape[0]
+    if x.shape[-1] != inner:
         if x.ndim == y.ndim == 1:
             raise RuntimeError(length_mismatch(x, y))
         raise RuntimeError(
@@ -46,7 +47,7 @@ def matrix_batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array
 
 
 def vector_pair(name: str, **args: Any) -> tuple[Array, Array]:
-    x, y = (array(z, what) for what, z in args.items())
+    x, y = (array(z, argument) for argument, z in args.items())
     if (x.ndim, y.ndim) != (1, 1):
         raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
     require_same_dtype(name, **args)
@@ -63,23 +64,23 @@ def length_mismatch(x: Array, y: Array) -> str:
 
 
 def chain_product(*matrices: Array) -> Array:
-    """The product of several, split where it is cheapest; of equal costs as torch does."""
+    """Multiply several matrices in the cheapest order, breaking ties as torch does."""
     first, last = matrices[0], matrices[-1]
     sizes = [first.shape[0] if first.ndim == 2 else 1, *(x.shape[0] for x in matrices[1:])]
     sizes.append(last.shape[1] if last.ndim == 2 else 1)
-    later = -1 if len(matrices) == 3 else 1  # of three torch splits after the second
+    direction = -1 if len(matrices) == 3 else 1  # at equal cost torch takes (A @ B) @ C
 
     @functools.cache
     def cheapest(i: int, j: int) -> tuple[int, int]:
-        """The cost of the product of those from i to j, and the last of its left part."""
+        """Return the cost of multiplying matrices i to j, and the last index of the left factor."""
         if i == j:
             return 0, i
-        outside = sizes[i] * sizes[j + 1]
+        result_size = sizes[i] * sizes[j + 1]
 
         def cost(k: int) -> int:
-            return cheapest(i, k)[0] + cheapest(k + 1, j)[0] + outside * sizes[k + 1]
+            return cheapest(i, k)[0] + cheapest(k + 1, j)[0] + result_size * sizes[k + 1]
 
-        split = min(range(i, j)[::later], key=cost)
+        split = min(range(i, j)[::direction], key=cost)
         return cost(split), split
 
     def product(i: int, j: int) -> Array:

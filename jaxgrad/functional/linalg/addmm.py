@@ -1,4 +1,4 @@
-"""Products that are added to something: torch's shapes, and its `beta=0`."""
+"""Products added to an input, as in `addmm`: with `beta=0` the input is ignored, NaN included."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.linalg._products import matrix_batches, check_matrix_vector, check_inner_sizes
+from jaxgrad.functional.linalg._products import (
+    check_inner_sizes,
+    check_matrix_vector,
+    matrix_batches,
+)
 
 
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
-    """`beta * input + alpha * mat1 @ mat2`; where beta is 0 the input is not looked at.
+    """Compute `beta * input + alpha * mat1 @ mat2`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: They are not matrices, or the shapes or dtypes do not fit.
+        RuntimeError: `mat1` or `mat2` is not a matrix, the shapes are incompatible, or the dtypes
+            differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -35,14 +40,15 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {z.ndim}-D tensor")
     check_inner_sizes(x, y)
-    return _added(jnp.matmul, input, x, y, beta, alpha)
+    return _add(jnp.matmul, input, x, y, beta, alpha)
 
 
 def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float = 1) -> Array:
-    """`beta * input + alpha * mat @ vec`; where beta is 0 the input is not looked at.
+    """Compute `beta * input + alpha * mat @ vec`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: They are not a matrix and a vector, or the shapes or dtypes do not fit.
+        RuntimeError: The operands are not a matrix and a vector, their shapes are incompatible, or
+            the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -55,14 +61,14 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
     require_same_dtype("addmv", input=input, mat=mat, vec=vec)
     x, y = array(mat, "mat"), array(vec, "vec")
     check_matrix_vector(x, y)
-    return _added(jnp.matmul, input, x, y, beta, alpha)
+    return _add(jnp.matmul, input, x, y, beta, alpha)
 
 
 def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
-    """`beta * input + alpha * outer(vec1, vec2)`; where beta is 0 the input is not looked at.
+    """Compute `beta * input + alpha * outer(vec1, vec2)`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: They are not vectors.
+        RuntimeError: `vec1` or `vec2` is not a vector, or `input` does not broadcast to the result.
 
     Example:
         >>> import jax.numpy as jnp
@@ -79,16 +85,17 @@ def addr(input: Array, vec1: Array, vec2: Array, *, beta: float = 1, alpha: floa
     for name, z in (("vec1", x), ("vec2", y)):
         if z.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {z.ndim}-D")
-    return _added(jnp.outer, input, x, y, beta, alpha)
+    return _add(jnp.outer, input, x, y, beta, alpha)
 
 
 def baddbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1
 ) -> Array:
-    """`beta * input + alpha * batch1 @ batch2`; where beta is 0 the input is not looked at.
+    """Compute `beta * input + alpha * batch1 @ batch2`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+        RuntimeError: A batch does not have three dims, the shapes are incompatible, or the dtypes
+            differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -100,16 +107,17 @@ def baddbmm(
     reject("baddbmm", "bool", input, batch1, batch2)
     require_same_dtype("baddbmm", input=input, batch1=batch1, batch2=batch2)
     x, y = matrix_batches(batch1, batch2, ("batch1", "batch2"))
-    return _added(jnp.matmul, input, x, y, beta, alpha)
+    return _add(jnp.matmul, input, x, y, beta, alpha)
 
 
 def addbmm(
     input: Array, batch1: Array, batch2: Array, *, beta: float = 1, alpha: float = 1
 ) -> Array:
-    """`beta * input + alpha * (batch1 @ batch2).sum(0)`; where beta is 0 without the input.
+    """Compute `beta * input + alpha * (batch1 @ batch2).sum(0)`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+        RuntimeError: A batch does not have three dims, the shapes are incompatible, or the dtypes
+            differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -121,26 +129,26 @@ def addbmm(
     reject("addbmm", "bool", input, batch1, batch2)
     require_same_dtype("addbmm", input=input, batch1=batch1, batch2=batch2)
     x, y = matrix_batches(batch1, batch2, ("batch1", "batch2"))
-    return _added(_summed, input, x, y, beta, alpha)
+    return _add(_batch_sum, input, x, y, beta, alpha)
 
 
-def _summed(x: Array, y: Array) -> Array:
+def _batch_sum(x: Array, y: Array) -> Array:
     return jnp.einsum("bij,bjk->ik", x, y)
 
 
-# The product's gradient is 0 times the cotangent, also where that is infinite.
+# torch's gradient is the cotangent times 0, which is NaN where the cotangent is infinite.
 @derivative(lambda t, _, __: t * 0)
-def _unread(z: Array) -> Array:
+def _times_zero(z: Array) -> Array:
     return jnp.zeros_like(z)
 
 
-def _added(
+def _add(
     fun: Callable[..., Array], input: Any, x: Array, y: Array, beta: float, alpha: float
 ) -> Array:
     def scaled(z: Array, *inputs: Array) -> Array:
         if alpha != 1:
-            by_blas = x.ndim == 2 or fun is _summed  # which leaves out a product times 0
-            z = _unread(z) if by_blas and not alpha else z * alpha
+            by_blas = x.ndim == 2 or fun is _batch_sum  # BLAS skips the product if alpha is 0
+            z = _times_zero(z) if by_blas and not alpha else z * alpha
         return z if not beta else inputs[0] * beta + z
 
     shape = jax.eval_shape(fun, x, y).shape

@@ -1,4 +1,4 @@
-"""Cholesky factors, and what is solved with them: which triangle is read, torch's gradients."""
+"""Cholesky factors, and inverses and solutions from them, with torch's triangles and gradients."""
 
 from __future__ import annotations
 
@@ -11,18 +11,24 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg._matrices import conj_transpose, hermitian_from_lower, broadcast_batches, matrix, square
+from jaxgrad.functional.linalg._matrices import (
+    broadcast_batches,
+    conj_transpose,
+    hermitian_from_lower,
+    matrix,
+    square,
+)
 
 
 def cholesky(A: Array, *, upper: bool = False) -> Array:
-    """The triangular L with `L @ L.mH = A`; only A's lower triangle is read.
+    """Return the lower-triangular L with `L @ L.mH = A`, reading only the lower triangle of `A`.
 
     Args:
         A: `(*, n, n)`, positive-definite.
-        upper: The conjugate transpose of L, from the upper triangle.
+        upper: Whether to read the upper triangle instead and return the conjugate transpose of L.
 
     Raises:
-        RuntimeError: A is not square, or not positive-definite (not under `jit`).
+        RuntimeError: `A` is not square or (checked only outside `jit`) not positive-definite.
 
     Example:
         >>> import jax.numpy as jnp
@@ -34,25 +40,25 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
     Torch: `torch.linalg.cholesky`.
 
     Differs from jax in:
-        1. The lower triangle is read (`jnp.linalg.cholesky`: the mean of both).
-        2. A matrix that is not positive-definite is an error (`jnp.linalg.cholesky`: NaN).
+        1. Only the lower triangle is read (`jnp.linalg.cholesky`: the mean of both triangles).
+        2. A matrix that is not positive-definite raises an error (`jnp.linalg.cholesky`: NaN).
     """
     A = square("linalg.cholesky", A)
-    found = in_opmath(_cholesky, conj_transpose(A) if upper else A)
+    L = in_opmath(_cholesky, conj_transpose(A) if upper else A)
     require(
-        jnp.all(jnp.isfinite(jax.lax.stop_gradient(found))),
+        jnp.all(jnp.isfinite(jax.lax.stop_gradient(L))),
         RuntimeError(
             "linalg.cholesky: The factorization could not be completed because the input is not "
             "positive-definite"
         ),
     )
-    return conj_transpose(found) if upper else found
+    return conj_transpose(L) if upper else L
 
 
 def _cholesky_derivative(t: Any, L: Any, _: Any) -> Any:
-    # The transpose of torch's, also by a diagonal that is not real.
-    inside = conj_transpose(_left_solve(L, conj_transpose(_left_solve(L, t))))
-    return jnp.matmul(L, (jnp.tril(inside) + jnp.tril(conj_transpose(inside), -1)) / 2)
+    # The transpose of torch's formula, which also covers tangents with a complex diagonal.
+    inner = conj_transpose(_left_solve(L, conj_transpose(_left_solve(L, t))))
+    return jnp.matmul(L, (jnp.tril(inner) + jnp.tril(conj_transpose(inner), -1)) / 2)
 
 
 @derivative(_cholesky_derivative)
@@ -61,16 +67,16 @@ def _cholesky(x: Array) -> Array:
 
 
 def cholesky_inverse(L: Array, upper: bool = False, *, torch_gradient: bool = False) -> Array:
-    """The inverse of `L @ L.mH`; the other triangle is not read.
+    """Invert `L @ L.mH` given its triangular factor L; the other triangle is not read.
 
     Args:
         L: `(*, n, n)`.
-        upper: L is the upper triangle: the inverse of `L.mH @ L`.
-        torch_gradient: torch's gradient fills the other triangle, by which there is none. True: so
-            does this one.
+        upper: Whether L is upper-triangular; the inverse is then that of `L.mH @ L`.
+        torch_gradient: torch's gradient is nonzero in the other triangle, on which the result
+            does not depend. True reproduces that; False gives zeros there.
 
     Raises:
-        RuntimeError: L is not square.
+        RuntimeError: `L` is not square.
 
     Example:
         >>> import jax.numpy as jnp
@@ -82,23 +88,23 @@ def cholesky_inverse(L: Array, upper: bool = False, *, torch_gradient: bool = Fa
     """
     L = square("cholesky_inverse", L)
     L = conj_transpose(L) if upper else L
-    return in_opmath(_inverse, L, filled=torch_gradient)
+    return in_opmath(_inverse, L, torch_gradient=torch_gradient)
 
 
 def cholesky_solve(
     B: Array, L: Array, upper: bool = False, *, torch_gradient: bool = False
 ) -> Array:
-    """The X of `L @ L.mH @ X = B`; the other triangle is not read.
+    """Solve `L @ L.mH @ X = B` for X given the triangular factor L; the other triangle is not read.
 
     Args:
         B: `(*, n, k)`.
         L: `(*, n, n)`.
-        upper: L is the upper triangle, of `L.mH @ L @ X = B`.
-        torch_gradient: torch's gradient fills the other triangle, by which there is none. True: so
-            does this one.
+        upper: Whether L is upper-triangular; the system is then `L.mH @ L @ X = B`.
+        torch_gradient: torch's gradient is nonzero in the other triangle, on which the result
+            does not depend. True reproduces that; False gives zeros there.
 
     Raises:
-        RuntimeError: L is not square, or the shapes do not fit.
+        RuntimeError: `L` is not square, or the shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -116,12 +122,13 @@ def cholesky_solve(
             f"{L.shape[-1]} by {L.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}"
         )
     L = conj_transpose(L) if upper else L
+    return in_opmath(_solve, B, L, torch_gradient=torch_gradient)
 
-    return in_opmath(lambda B, L: _solved(*broadcast_batches(B, L), filled=torch_gradient), B, L)
 
-
-def _solved(B: Array, L: Array, *, filled: bool) -> Array:
-    product, fixed = _product(L, filled), jax.lax.stop_gradient(L)
+def _solve(B: Array, L: Array, *, torch_gradient: bool) -> Array:
+    B, L = broadcast_batches(B, L)
+    B, L = broadcast_batches(B, L)
+    product, fixed = _product(L, torch_gradient), jax.lax.stop_gradient(L)
 
     def solve(_: Any, b: Array) -> Array:
         return _left_solve(fixed, _left_solve(fixed, b), adjoint=True)
@@ -131,25 +138,25 @@ def _solved(B: Array, L: Array, *, filled: bool) -> Array:
     )
 
 
-def _product(L: Array, filled: bool) -> Array:
-    """`L @ L.mH` of the lower triangle; where torch fills the other one, with the gradient so."""
+def _product(L: Array, torch_gradient: bool) -> Array:
+    """Return `L @ L.mH` of the lower triangle, optionally with the gradient of the full matrix."""
     lower = jnp.tril(L)
     product = jnp.matmul(lower, conj_transpose(lower))
-    if not filled:
+    if not torch_gradient:
         return product
-    whole = jnp.matmul(L, conj_transpose(L))
-    return jax.lax.stop_gradient(product - whole) + whole
+    full = jnp.matmul(L, conj_transpose(L))
+    return jax.lax.stop_gradient(product - full) + full
 
 
-def _inverse_derivative(t: Any, X: Any, L: Any, *, filled: bool) -> Any:
-    t, L = (t, L) if filled else (jnp.tril(t), jnp.tril(L))
+def _inverse_derivative(t: Any, X: Any, L: Any, *, torch_gradient: bool) -> Any:
+    t, L = (t, L) if torch_gradient else (jnp.tril(t), jnp.tril(L))
     half = jnp.matmul(t, conj_transpose(L))
     return -jnp.matmul(jnp.matmul(X, half + conj_transpose(half)), X)
 
 
 @derivative(_inverse_derivative)
-def _inverse(L: Array, *, filled: bool) -> Array:
-    del filled
+def _inverse(L: Array, *, torch_gradient: bool) -> Array:
+    del torch_gradient
     one = jnp.broadcast_to(jnp.eye(L.shape[-1], dtype=L.dtype), L.shape)
     return _left_solve(L, _left_solve(L, one), adjoint=True)
 

@@ -1,4 +1,4 @@
-"""Determinants: torch's gradients, and the right ones of singular matrices."""
+"""Determinants, with torch's gradients and with correct ones for singular matrices."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from jaxgrad.functional.linalg._matrices import square
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The result of `slogdet`."""
 
     sign: Array
     logabsdet: Array
 
 
 def det(A: Array, *, torch_gradient: bool = False) -> Array:
-    """The determinant of square matrices.
+    """Return the determinants of square matrices.
 
     Args:
         A: `(*, n, n)`.
-        torch_gradient: Of an exactly singular matrix torch's gradient is 0, where it is the
-            matrix of cofactors (torch's too if one asks for a graph of it). True: 0.
+        torch_gradient: Whether an exactly singular matrix has gradient 0, as in torch without
+            `create_graph=True`. False gives the correct gradient, the cofactor matrix.
 
     Raises:
-        RuntimeError: They are not square.
+        RuntimeError: `A` is not square.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -41,7 +41,7 @@ def det(A: Array, *, torch_gradient: bool = False) -> Array:
     Torch: `torch.linalg.det`.
 
     Differs from jax in:
-        1. Singular matrices have a second derivative (`jnp.linalg.det`: NaN).
+        1. The second derivative at a singular matrix is finite (`jnp.linalg.det`: NaN).
     """
     A = square("linalg.det", A)
     if not A.shape[-1]:
@@ -54,7 +54,7 @@ def det(A: Array, *, torch_gradient: bool = False) -> Array:
 
 
 def _cofactors(x: Array) -> Array:
-    """Of matrices of two or three rows."""
+    """Return the cofactor matrices of 2 x 2 or 3 x 3 matrices."""
     if x.shape[-1] == 2:
         (a, b), (c, d) = jnp.moveaxis(x, (-2, -1), (0, 1))
         return jnp.stack([jnp.stack([d, -c], -1), jnp.stack([-b, a], -1)], -2)
@@ -63,7 +63,7 @@ def _cofactors(x: Array) -> Array:
     return jnp.stack([jnp.cross(*pair) for pair in pairs], -2)
 
 
-# A polynomial: right at every order, also where JAX's own rule divides by a pivot of 0.
+# The cofactors are polynomials, so derivatives of every order are finite even at a zero pivot.
 @derivative(lambda t, _, x: jnp.sum(t * _cofactors(x), (-2, -1)))
 def _small_det(x: Array) -> Array:
     return jnp.linalg.det(x)
@@ -74,7 +74,7 @@ def _regular_derivative(t: Any, out: Any, x: Any) -> Any:
 
 
 def _log_slope(t: Any, x: Any) -> Array:
-    """Of the logarithm of the determinant."""
+    """Return the derivative of the log-determinant of `x` along `t`."""
     return jnp.trace(jnp.linalg.solve(x, t), axis1=-2, axis2=-1)
 
 
@@ -86,11 +86,11 @@ def _regular_det(x: Array) -> Array:
 def _det_derivative(t: Any, out: Any, x: Any) -> Any:
     singular, one = (out == 0)[..., None, None], jnp.eye(x.shape[-1], dtype=x.dtype)
 
-    def by_another() -> Array:
+    def singular_slope() -> Array:
         _, slope = jax.jvp(_bordered_det, (jnp.where(singular, x, one),), (t,))
         return jnp.where(out == 0, slope, _regular_derivative(t, out, jnp.where(singular, one, x)))
 
-    return lax.cond(jnp.any(singular), by_another, lambda: _regular_derivative(t, out, x))
+    return lax.cond(jnp.any(singular), singular_slope, lambda: _regular_derivative(t, out, x))
 
 
 @derivative(_det_derivative)
@@ -99,18 +99,18 @@ def _det(x: Array) -> Array:
 
 
 def _bordered_det(x: Array) -> Array:
-    """The determinant, by that of a matrix `x + left @ right` which may be divided by.
+    """Return the determinant of `x` from that of the invertible matrix `x + left @ right`.
 
-    Two directions in which x vanishes are filled: there are two derivatives. If it vanishes in
-    more, both are 0.
+    The correction has rank two, which makes two derivatives correct. If `x` has rank n - 3 or
+    less, both are 0.
     """
     u, s, vh = jnp.linalg.svd(lax.stop_gradient(x))
     left, right = u[..., -2:] * s[..., :1, None], vh[..., -2:, :]
-    hollow = s[..., -3] <= x.shape[-1] * jnp.finfo(x.dtype).eps * s[..., 0]
-    each = hollow[..., None, None]
-    filled = jnp.where(each, jnp.eye(x.shape[-1], dtype=x.dtype), x + left @ right)
+    deficient = s[..., -3] <= x.shape[-1] * jnp.finfo(x.dtype).eps * s[..., 0]
+    deficient_matrix = deficient[..., None, None]
+    filled = jnp.where(deficient_matrix, jnp.eye(x.shape[-1], dtype=x.dtype), x + left @ right)
     rest = jnp.eye(2, dtype=x.dtype) - right @ jnp.linalg.solve(filled, left)
-    return jnp.where(hollow, 0, _regular_det(filled) * _small_det(rest))
+    return jnp.where(deficient, 0, _regular_det(filled) * _small_det(rest))
 
 
 def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
@@ -121,14 +121,14 @@ def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
 
 @derivative(_torch_det_derivative)
 def _torch_det(x: Array) -> Array:
-    # jnp.linalg.det of 2 or 3 rows has no factors: of a singular matrix it is not always 0.
+    # For 2 or 3 rows jnp.linalg.det does not use LU, so a singular matrix may not give exactly 0.
     diagonal, parity = _pivots(x)
     return jnp.prod(diagonal, -1) * parity
 
 
 def _pivots(x: Array) -> tuple[Array, Array]:
-    """The diagonal of U in `P @ L @ U`, and the determinant of P."""
-    # torch factors the transpose of real matrices, which is how LAPACK reads them.
+    """Return the diagonal of U in `x = P @ L @ U` and the determinant of P."""
+    # torch passes real matrices to LAPACK row by row, so LAPACK factors the transpose.
     LU, pivots, _ = lax.linalg.lu(x if jnp.iscomplexobj(x) else jnp.swapaxes(x, -1, -2))
     swaps = jnp.sum(pivots != jnp.arange(x.shape[-1]), -1)
     parity = jnp.where(swaps % 2, -1, 1).astype(x.dtype)
@@ -136,17 +136,17 @@ def _pivots(x: Array) -> tuple[Array, Array]:
 
 
 def slogdet(A: Array) -> SlogdetResult:
-    """The determinant's sign and the logarithm of its magnitude.
+    """Return the sign of the determinant and the logarithm of its absolute value.
 
     Raises:
-        RuntimeError: The matrices are not square.
+        RuntimeError: The input is not square.
 
     Example:
         >>> import jax.numpy as jnp
         >>> print(f"{slogdet(jnp.eye(2) * 2).logabsdet:.4f}")
         1.3863
 
-    Torch: `torch.linalg.slogdet`. `jnp.linalg.slogdet` is the same, but of singular matrices.
+    Torch: `torch.linalg.slogdet`. `jnp.linalg.slogdet` is the same except at singular matrices.
     """
     return SlogdetResult(*in_opmath(_slogdet, square("linalg.slogdet", A)))
 
@@ -154,8 +154,8 @@ def slogdet(A: Array) -> SlogdetResult:
 def _slogdet_derivative(t: Any, out: Any, x: Any) -> Any:
     slope = _log_slope(t, x)
     sign, _ = out
-    turned = 1j * slope.imag * sign if jnp.iscomplexobj(x) else jnp.zeros_like(sign)
-    return turned, slope.real
+    sign_tangent = 1j * slope.imag * sign if jnp.iscomplexobj(x) else jnp.zeros_like(sign)
+    return sign_tangent, slope.real
 
 
 @derivative(_slogdet_derivative)
@@ -163,15 +163,15 @@ def _slogdet(x: Array) -> tuple[Array, Array]:
     diagonal, parity = _pivots(x)
     signs = jnp.sign(diagonal)
     if not jnp.iscomplexobj(x):
-        signs = jnp.where(jnp.isnan(diagonal), 0, signs)  # as torch's sgn
+        signs = jnp.where(jnp.isnan(diagonal), 0, signs)  # sgn(NaN) is 0 in torch
     return jnp.prod(signs, -1) * parity, jnp.sum(jnp.log(jnp.abs(diagonal)), -1)
 
 
 def logdet(input: Array) -> Array:
-    """The logarithm of the determinant, NaN where it is negative, with gradient 0 there.
+    """Return the log-determinant; it is NaN with gradient 0 where the determinant is negative.
 
     Raises:
-        RuntimeError: The matrices are not square.
+        RuntimeError: The input is not square.
 
     Example:
         >>> import jax.numpy as jnp
@@ -182,7 +182,7 @@ def logdet(input: Array) -> Array:
     Torch: `torch.logdet`.
 
     Differs from jax in:
-        1. Where the determinant is negative the gradient is 0
+        1. The gradient is 0 where the determinant is negative
            (`jnp.log(jnp.linalg.det(x))`: NaN or a number).
     """
 

@@ -1,8 +1,8 @@
-"""Eigenvalues and eigenvectors: which triangle is read, and torch's gradients.
+"""Eigenvalues and eigenvectors, with torch's triangles and gradients.
 
-Eigenvectors are known up to a sign (a phase): a gradient means something where the loss does not
-depend on it. Of equal eigenvalues they are any basis, LAPACK's choice, and so are the gradients of
-those eigenvalues; that of their sum is the same for all bases.
+An eigenvector is determined up to a sign (or phase), so its gradient is meaningful only if the loss
+does not depend on that sign. For equal eigenvalues LAPACK returns an arbitrary basis, on which the
+gradient of each eigenvalue depends; the gradient of their sum does not.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from jaxgrad.functional.linalg._matrices import conj_transpose, hermitian_from_l
 
 
 class EighResult(NamedTuple):
-    """What `eigh` and `eig` return."""
+    """The result of `eigh` and `eig`."""
 
     eigenvalues: Array
     eigenvectors: Array
 
 
 def eigh(A: Array, UPLO: str = "L") -> EighResult:
-    """The rising eigenvalues and the eigenvectors of Hermitian matrices, from one triangle.
+    """Return the ascending eigenvalues and the eigenvectors of Hermitian matrices.
 
-    Where eigenvalues are equal, their vectors are any basis, and the gradient by them is NaN; that
-    of the sum of these eigenvalues is the same for every basis.
+    For equal eigenvalues the eigenvectors are an arbitrary basis and their gradient is NaN; the
+    gradient of the sum of these eigenvalues does not depend on the basis.
 
     Args:
         A: `(*, n, n)`.
-        UPLO: `"L"` or `"U"`: which triangle is read. The gradient is spread over both.
+        UPLO: The triangle to read, `"L"` or `"U"`. The gradient is spread over both triangles.
 
     Raises:
-        RuntimeError: A is not square, or UPLO is neither.
+        RuntimeError: `A` is not square, or `UPLO` is not one of the two.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,16 +47,16 @@ def eigh(A: Array, UPLO: str = "L") -> EighResult:
     Torch: `torch.linalg.eigh`.
 
     Differs from jax in:
-        1. One triangle is read (`jnp.linalg.eigh`: the mean of both).
+        1. Only one triangle is read (`jnp.linalg.eigh`: the mean of both).
     """
     return EighResult(*in_opmath(_eigh, _triangle("linalg.eigh", A, UPLO)))
 
 
 def eigvalsh(A: Array, UPLO: str = "L") -> Array:
-    """The rising eigenvalues of Hermitian matrices, with a gradient where some are equal as well.
+    """Return the ascending eigenvalues of Hermitian matrices; equal ones have a finite gradient.
 
     Raises:
-        RuntimeError: A is not square, or UPLO is neither `"L"` nor `"U"`.
+        RuntimeError: `A` is not square, or `UPLO` is neither `"L"` nor `"U"`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -67,7 +67,7 @@ def eigvalsh(A: Array, UPLO: str = "L") -> Array:
     Torch: `torch.linalg.eigvalsh`.
 
     Differs from jax in:
-        1. One triangle is read (`jnp.linalg.eigvalsh`: the mean of both).
+        1. Only one triangle is read (`jnp.linalg.eigvalsh`: the mean of both).
     """
     return in_opmath(_eigvalsh, _triangle("linalg.eigvalsh", A, UPLO))
 
@@ -84,15 +84,15 @@ def _in_basis(t: Any, V: Any) -> Any:
 
 
 def _gaps(values: Array) -> Array:
-    """How far eigenvalues are apart; infinitely on the diagonal."""
-    apart = values[..., None, :] - values[..., :, None]
-    return jnp.where(jnp.eye(values.shape[-1], dtype=bool), jnp.inf, apart)
+    """Return the pairwise differences of eigenvalues, with infinity on the diagonal."""
+    differences = values[..., None, :] - values[..., :, None]
+    return jnp.where(jnp.eye(values.shape[-1], dtype=bool), jnp.inf, differences)
 
 
 def _eigh_derivative(t: Any, out: Any, _: Any) -> Any:
     values, V = out
-    turned = _in_basis(t, V)
-    return jnp.diagonal(turned, axis1=-2, axis2=-1).real, jnp.matmul(V, turned / _gaps(values))
+    inner = _in_basis(t, V)
+    return jnp.diagonal(inner, axis1=-2, axis2=-1).real, jnp.matmul(V, inner / _gaps(values))
 
 
 @derivative(_eigh_derivative)
@@ -111,12 +111,12 @@ def _eigvalsh(x: Array) -> Array:
 
 
 def eig(A: Array) -> EighResult:
-    """The complex eigenvalues and eigenvectors of square matrices, these of length 1.
+    """Return the complex eigenvalues and the unit-length eigenvectors of square matrices.
 
-    Where eigenvalues are equal, the gradient by their vectors is NaN.
+    For equal eigenvalues the gradient of the eigenvectors is NaN.
 
     Raises:
-        RuntimeError: A is not square, or not finite (not under `jit`).
+        RuntimeError: `A` is not square or (checked only outside `jit`) not finite.
 
     Example:
         >>> import jax.numpy as jnp
@@ -126,7 +126,7 @@ def eig(A: Array) -> EighResult:
     Torch: `torch.linalg.eig`.
 
     Differs from jax in:
-        1. The eigenvectors have a gradient (`jnp.linalg.eig`: NotImplementedError).
+        1. The eigenvectors are differentiable (`jnp.linalg.eig`: NotImplementedError).
     """
     A = square("linalg.eig", A)
     require(
@@ -137,10 +137,10 @@ def eig(A: Array) -> EighResult:
 
 
 def eigvals(A: Array) -> Array:
-    """The complex eigenvalues of square matrices.
+    """Return the complex eigenvalues of square matrices.
 
     Raises:
-        RuntimeError: A is not square.
+        RuntimeError: `A` is not square.
 
     Example:
         >>> import jax.numpy as jnp
@@ -154,10 +154,10 @@ def eigvals(A: Array) -> Array:
 
 def _eig_derivative(t: Any, out: Any, _: Any) -> Any:
     values, V = out
-    turned = jnp.linalg.solve(V, jnp.matmul(t.astype(V.dtype), V))
-    moved = jnp.matmul(V, turned / _gaps(values))
-    along = jnp.sum(jnp.conj(V) * moved, -2, keepdims=True).real  # the length stays 1
-    return jnp.diagonal(turned, axis1=-2, axis2=-1), moved - V * along
+    inner = jnp.linalg.solve(V, jnp.matmul(t.astype(V.dtype), V))
+    dV = jnp.matmul(V, inner / _gaps(values))
+    radial = jnp.sum(jnp.conj(V) * dV, -2, keepdims=True).real  # subtracted: the length stays 1
+    return jnp.diagonal(inner, axis1=-2, axis2=-1), dV - V * radial
 
 
 @derivative(_eig_derivative)
@@ -168,8 +168,8 @@ def _eig(x: Array) -> tuple[Array, Array]:
 
 def _eigvals_derivative(t: Any, _: Any, x: Any) -> Any:
     V = _eig(x)[1]
-    turned = jnp.linalg.solve(V, jnp.matmul(t.astype(V.dtype), V))
-    return jnp.diagonal(turned, axis1=-2, axis2=-1)
+    inner = jnp.linalg.solve(V, jnp.matmul(t.astype(V.dtype), V))
+    return jnp.diagonal(inner, axis1=-2, axis2=-1)
 
 
 @derivative(_eigvals_derivative)

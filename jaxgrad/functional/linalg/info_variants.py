@@ -1,4 +1,4 @@
-"""Factors and inverses that say where they failed and do not raise: the `_ex` of torch.linalg."""
+"""The `_ex` functions of `torch.linalg`: they return a failure code instead of raising."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from jaxgrad.functional.linalg.solve import _solve
 
 
 class InvExResult(NamedTuple):
-    """What `inv_ex` returns."""
+    """The result of `inv_ex`."""
 
     inverse: Array
     info: Array
 
 
 class SolveExResult(NamedTuple):
-    """What `solve_ex` returns."""
+    """The result of `solve_ex`."""
 
     result: Array
     info: Array
 
 
 class CholeskyExResult(NamedTuple):
-    """What `cholesky_ex` returns."""
+    """The result of `cholesky_ex`."""
 
     L: Array
     info: Array
 
 
 class LUFactorExResult(NamedTuple):
-    """What `lu_factor_ex` returns."""
+    """The result of `lu_factor_ex`."""
 
     LU: Array
     pivots: Array
@@ -47,14 +47,14 @@ class LUFactorExResult(NamedTuple):
 
 
 def inv_ex(A: Array, *, check_errors: bool = False) -> InvExResult:
-    """The inverse of square matrices, and which pivot was 0: counted from 1, 0 for none.
+    """Return the inverses of square matrices and the 1-based index of a zero pivot, or 0.
 
     Args:
-        A: `(*, n, n)`. Where it is singular the inverse means nothing.
-        check_errors: Raise there (not under `jit`).
+        A: `(*, n, n)`. The inverse of a singular matrix is meaningless.
+        check_errors: Whether to raise if a matrix fails (not under `jit`).
 
     Raises:
-        RuntimeError: They are not square; with `check_errors` one is singular.
+        RuntimeError: `A` is not square or, with `check_errors`, singular.
 
     Example:
         >>> import jax.numpy as jnp
@@ -70,16 +70,17 @@ def inv_ex(A: Array, *, check_errors: bool = False) -> InvExResult:
 
 
 def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = False) -> SolveExResult:
-    """The X of `A @ X = B`, or of `X @ A = B`, and which pivot was 0: from 1, 0 for none.
+    """Solve `A @ X = B` or `X @ A = B`; also return the 1-based index of a zero pivot, or 0.
 
     Args:
-        A: `(*, n, n)`. Where it is singular the solution means nothing.
-        B: `(*, n)` or `(*, n, k)`; for the right side `(*, k, n)`.
-        left: Which side A is on.
-        check_errors: Raise there (not under `jit`).
+        A: `(*, n, n)`. The solution of a singular system is meaningless.
+        B: `(*, n)` or `(*, n, k)`; with `left=False` `(*, k, n)`.
+        left: Whether A is to the left of X.
+        check_errors: Whether to raise if a matrix fails (not under `jit`).
 
     Raises:
-        RuntimeError: A is not square, the shapes do not fit; with `check_errors` one is singular.
+        RuntimeError: `A` is not square, the shapes are incompatible or, with `check_errors`, `A` is
+            singular.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,33 +90,33 @@ def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = Fals
     Torch: `torch.linalg.solve_ex`.
     """
     require_same_dtype("linalg.solve_ex", A=A, B=B)
-    found = _solve("linalg.solve_ex", A, B, left)
+    solution = _solve("linalg.solve_ex", A, B, left)
     info = _zero_pivot(square("linalg.solve_ex", A))
     _check("torch.linalg.solve_ex: The solver failed", info, check_errors)
-    return SolveExResult(found, info)
+    return SolveExResult(solution, info)
 
 
 def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) -> CholeskyExResult:
-    """The triangular L with `L @ L.mH = A`, and the first leading minor that is not positive.
+    """Return the Cholesky factor L and the order of the first non-positive leading minor, or 0.
 
     Args:
-        A: `(*, n, n)`. Where it is not positive-definite L is NaN.
-        upper: The conjugate transpose of L, from the upper triangle.
-        check_errors: Raise there (not under `jit`).
+        A: `(*, n, n)`. L is NaN if the matrix is not positive-definite.
+        upper: Whether to read the upper triangle instead and return the conjugate transpose of L.
+        check_errors: Whether to raise if a matrix fails (not under `jit`).
 
     Raises:
-        RuntimeError: A is not square; with `check_errors` one is not positive-definite.
+        RuntimeError: `A` is not square or, with `check_errors`, not positive-definite.
 
     Example:
         >>> import jax.numpy as jnp
         >>> print(cholesky_ex(jnp.diag(jnp.array([1.0, -1.0]))).info)
         2
 
-    Torch: `torch.linalg.cholesky_ex`, whose L is the part before that minor.
+    Torch: `torch.linalg.cholesky_ex`, whose L holds the factor up to the failing minor.
     """
     A = square("linalg.cholesky_ex", A)
     A = conj_transpose(A) if upper else A
-    found = in_opmath(_cholesky, A)
+    L = in_opmath(_cholesky, A)
     info = in_opmath(_not_positive, jax.lax.stop_gradient(A))
     _check(
         "linalg.cholesky_ex: The factorization could not be completed because the input is not "
@@ -123,20 +124,20 @@ def cholesky_ex(A: Array, *, upper: bool = False, check_errors: bool = False) ->
         info,
         check_errors,
     )
-    return CholeskyExResult(conj_transpose(found) if upper else found, info)
+    return CholeskyExResult(conj_transpose(L) if upper else L, info)
 
 
 def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) -> LUFactorExResult:
-    """`lu_factor`, and which pivot was 0: counted from 1, 0 for none.
+    """Return the packed LU factors, the row swaps and the 1-based index of a zero pivot, or 0.
 
     Args:
         A: `(*, m, n)`.
-        pivot: False is for GPUs alone, as in torch.
-        check_errors: Raise where a pivot is 0 (not under `jit`).
+        pivot: Must be True; torch supports False only on GPUs.
+        check_errors: Whether to raise if a pivot is 0 (not under `jit`).
 
     Raises:
-        RuntimeError: There are less than two dims, or `pivot=False`; with `check_errors` a pivot
-            is 0.
+        RuntimeError: `A` has fewer than two dims, `pivot` is False or, with `check_errors`, a
+            pivot is 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -152,7 +153,7 @@ def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) ->
 
 
 def _first(failed: Array) -> Array:
-    """The first along the last dim, counted from 1; 0 where there is none."""
+    """Return the 1-based index of the first True along the last dim, or 0 if there is none."""
     if not failed.shape[-1]:
         return jnp.zeros(failed.shape[:-1], jnp.int32)
     at = jnp.argmax(failed, -1).astype(jnp.int32) + 1
@@ -165,7 +166,7 @@ def _zero_pivot(A: Array) -> Array:
 
 
 def _not_positive(A: Array) -> Array:
-    """Where the elimination meets a pivot that is not positive."""
+    """Return the 1-based index of the first pivot of the elimination that is not positive, or 0."""
     A = jnp.tril(A) + conj_transpose(jnp.tril(A, -1))
 
     def eliminate(k: int, state: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""Inverses, ranks and condition numbers of matrices: torch's cutoffs and errors."""
+"""Inverses, ranks and condition numbers of matrices, with torch's cutoffs and errors."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from jaxgrad.functional._core.lapack import nan_if_infinite
 from jaxgrad.functional.linalg._matrices import (
     conj_transpose,
     hermitian_from_lower,
-    require_regular,
     matrix,
+    require_regular,
     square,
 )
 from jaxgrad.functional.reduction.norm import matrix_norm
 
 
 def inv(A: Array) -> Array:
-    """The inverse of square matrices.
+    """Return the inverses of square matrices.
 
     Raises:
-        RuntimeError: They are not square, or one is singular (not under `jit`).
+        RuntimeError: `A` is not square or (checked only outside `jit`) singular.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,12 +36,12 @@ def inv(A: Array) -> Array:
     Torch: `torch.linalg.inv`.
 
     Differs from jax in:
-        1. A singular matrix is an error (`jnp.linalg.inv`: NaN and inf).
+        1. A singular matrix raises an error (`jnp.linalg.inv`: NaN and inf).
     """
     A = square("linalg.inv", A)
-    found = in_opmath(_inv, A)
-    require_regular("linalg.inv: The inversion could not be completed", A, found)
-    return found
+    inverse = in_opmath(_inv, A)
+    require_regular("linalg.inv: The inversion could not be completed", A, inverse)
+    return inverse
 
 
 @derivative(lambda t, y, _: -jnp.matmul(jnp.matmul(y, t), y))
@@ -57,17 +57,18 @@ def pinv(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Array:
-    """The pseudo-inverse of matrices of constant rank.
+    """Return the pseudo-inverse; it is differentiable where the rank is locally constant.
 
     Args:
         A: `(*, m, n)`.
-        rcond: Another name for `rtol`.
-        hermitian: Only the lower triangle is read; the gradient is by the whole, as in torch.
-        atol: Singular values that are not above it are 0.
-        rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
+        rcond: Alias of `rtol`.
+        hermitian: Whether to read only the lower triangle; the gradient is full, as in torch.
+        atol: Absolute cutoff; singular values at or below it count as 0.
+        rtol: Cutoff relative to the largest singular value. None: `max(m, n) * eps`, or 0 with
+            `atol`.
 
     Raises:
-        RuntimeError: There are less than two dims.
+        RuntimeError: `A` has fewer than two dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,34 +87,38 @@ def pinv(
         if atol:
             largest = jnp.linalg.norm(_read(jax.lax.stop_gradient(x), hermitian), 2, (-2, -1))
             bound = jnp.maximum(rtol, atol / largest)
-        return _of_lower(x, bound) if hermitian else jnp.linalg.pinv(nan_if_infinite(x), rtol=bound)
+        return (
+            _pinv_of_lower(x, bound)
+            if hermitian
+            else jnp.linalg.pinv(nan_if_infinite(x), rtol=bound)
+        )
 
     return in_opmath(inverse, A)
 
 
 def _read(x: Array, hermitian: bool) -> Array:
-    """What LAPACK is given: the Hermitian matrix of the lower triangle, or the whole."""
+    """Return the matrix that LAPACK reads: `x`, or the one given by its lower triangle."""
     return nan_if_infinite(hermitian_from_lower(x) if hermitian else x)
 
 
 def _pinv_derivative(t: Any, P: Array, x: Array, _: Any) -> Array:
-    """By the whole matrix, also where the inverse is that of its lower triangle: so is torch's."""
+    """Differentiate with respect to the full matrix, as torch does even with `hermitian=True`."""
     th, Ph = conj_transpose(t), conj_transpose(P)
     one = jnp.eye(x.shape[-1], dtype=x.dtype)
     return -P @ t @ P + P @ Ph @ th @ (one - x @ P) + (one - P @ x) @ th @ Ph @ P
 
 
 @derivative(_pinv_derivative, None)
-def _of_lower(x: Array, bound: Any) -> Array:
+def _pinv_of_lower(x: Array, bound: Any) -> Array:
     return jnp.linalg.pinv(_read(x, True), rtol=bound)
 
 
-def cond(A: Array, p: Any = None) -> Array:
-    """The condition number: a norm of matrices times that of their inverses.
+def cond(A: Array, p: float | str | None = None) -> Array:
+    """Return the condition number: the norm of a matrix times the norm of its inverse.
 
     Args:
         A: `(*, m, n)`.
-        p: As `ord` of `matrix_norm`; None is 2. Other than 2 and -2 for square ones.
+        p: The `ord` of `matrix_norm`; None is 2. Orders other than 2 and -2 need square matrices.
 
     Example:
         >>> import jax.numpy as jnp
@@ -127,16 +132,16 @@ def cond(A: Array, p: Any = None) -> Array:
 
         def ratio(x: Array) -> Array:
             s = jnp.linalg.svd(x, compute_uv=False)
-            return _ratio(s, above=-1 if p == -2 else 0)
+            return _ratio(s, top=-1 if p == -2 else 0)
 
         return in_opmath(lambda x: ratio(nan_if_infinite(x)), A)
     return matrix_norm(A, p) * matrix_norm(inv(square("linalg.cond", A)), p)
 
 
-@derivative(lambda t, r, s, *, above: (t[..., above] - t[..., -1 - above] * r) / s[..., -1 - above])
-def _ratio(s: Array, *, above: int) -> Array:
-    """The first by the last, or the last (`above=-1`) by the first."""
-    return s[..., above] / s[..., -1 - above]
+@derivative(lambda t, r, s, *, top: (t[..., top] - t[..., -1 - top] * r) / s[..., -1 - top])
+def _ratio(s: Array, *, top: int) -> Array:
+    """Divide the first singular value by the last, or with `top=-1` the last by the first."""
+    return s[..., top] / s[..., -1 - top]
 
 
 def matrix_rank(
@@ -147,14 +152,15 @@ def matrix_rank(
     atol: float | None = None,
     rtol: float | None = None,
 ) -> Array:
-    """How many singular values are not 0; no gradient.
+    """Return the number of nonzero singular values; it has no gradient.
 
     Args:
         A: `(*, m, n)`.
-        tol: Another name for `atol`.
-        hermitian: Only the lower triangle is read.
-        atol: Singular values that are not above it are 0.
-        rtol: The same, times the largest. None: `max(m, n) * eps` where there is no `atol`.
+        tol: Alias of `atol`.
+        hermitian: Whether to read only the lower triangle.
+        atol: Absolute cutoff; singular values at or below it count as 0.
+        rtol: Cutoff relative to the largest singular value. None: `max(m, n) * eps`, or 0 with
+            `atol`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Linear algebra under torch's older names, with their own order of arguments."""
+"""Linear algebra under torch's older names, such as `torch.svd`, with their argument order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from jaxgrad.functional.linalg.solve import solve_triangular as _solve_triangula
 
 
 class SVD(NamedTuple):
-    """What `svd` returns: V and not its adjoint."""
+    """The result of `svd`, with V rather than its conjugate transpose."""
 
     U: Array
     S: Array
@@ -32,19 +32,19 @@ class SVD(NamedTuple):
 
 
 class TriangularSolve(NamedTuple):
-    """What `triangular_solve` returns."""
+    """The result of `triangular_solve`."""
 
     solution: Array
     cloned_coefficient: Array
 
 
 def svd(input: Array, some: bool = True, compute_uv: bool = True) -> SVD:
-    """Singular values, and V where `linalg.svd` has its adjoint.
+    """Return the singular value decomposition with V, where `linalg.svd` returns `V.mH`.
 
     Args:
         input: `(*, m, n)`.
-        some: U and V without the columns that no singular value has.
-        compute_uv: False: zeros for U and V.
+        some: Whether to return only the first `min(m, n)` columns of U and V.
+        compute_uv: Whether to compute U and V; if False they are zeros.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,14 +62,14 @@ def svd(input: Array, some: bool = True, compute_uv: bool = True) -> SVD:
 
 
 def qr(input: Array, some: bool = True) -> QRResult:
-    """`linalg.qr`, reduced or complete.
+    """Return the QR decomposition, as `linalg.qr` does with `mode="reduced"` or "complete".
 
     Args:
         input: `(*, m, n)`.
-        some: Reduced.
+        some: Whether to reduce Q to `min(m, n)` columns.
 
     Raises:
-        RuntimeError: It is differentiated where torch does not.
+        RuntimeError: The result is differentiated with `some=False` and `m > n`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -82,10 +82,10 @@ def qr(input: Array, some: bool = True) -> QRResult:
 
 
 def lu_solve(b: Array, LU_data: Array, LU_pivots: Array) -> Array:
-    """The X of `A @ X = b` from the factors of A.
+    """Solve `A @ X = b` given the packed LU factors of A.
 
     Raises:
-        RuntimeError: The shapes do not fit.
+        RuntimeError: The shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -100,13 +100,13 @@ def lu_solve(b: Array, LU_data: Array, LU_pivots: Array) -> Array:
 def lu_unpack(
     LU_data: Array, LU_pivots: Array, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> LUResult:
-    """P, L and U of what `linalg.lu_factor` returns.
+    """Unpack the result of `linalg.lu_factor` into P, L and U.
 
     Args:
         LU_data: `(*, m, n)`.
         LU_pivots: `(*, min(m, n))`, counted from 1.
-        unpack_data: False: L and U are empty.
-        unpack_pivots: False: P is empty.
+        unpack_data: Whether to compute L and U; if False they are empty.
+        unpack_pivots: Whether to compute P; if False it is empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -130,17 +130,17 @@ def lu_unpack(
 def triangular_solve(
     b: Array, A: Array, upper: bool = True, transpose: bool = False, unitriangular: bool = False
 ) -> TriangularSolve:
-    """The X of `A @ X = b` for triangular A, and A.
+    """Solve `A @ X = b` for triangular A; return X and A.
 
     Args:
         b: `(*, n, k)`.
         A: `(*, n, n)`.
-        upper: Which triangle is read.
-        transpose: Of `A.T @ X = b`.
-        unitriangular: The diagonal is ones.
+        upper: Whether A is upper-triangular; the other triangle is not read.
+        transpose: Whether to solve `A.T @ X = b` instead.
+        unitriangular: Whether to take the diagonal as ones without reading it.
 
     Raises:
-        RuntimeError: A is not square, or the shapes do not fit.
+        RuntimeError: `A` is not square, or the shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -151,16 +151,16 @@ def triangular_solve(
     """
     require_same_dtype("triangular_solve", b=b, A=A)
     A = array(A, "A")
-    turned, upper = (jnp.swapaxes(A, -1, -2), not upper) if transpose else (A, upper)
-    x = _solve_triangular(turned, b, upper=upper, unitriangular=unitriangular)
+    system, upper = (jnp.swapaxes(A, -1, -2), not upper) if transpose else (A, upper)
+    x = _solve_triangular(system, b, upper=upper, unitriangular=unitriangular)
     return TriangularSolve(x, A)
 
 
 def pinverse(input: Array, rcond: float = 1e-15) -> Array:
-    """`linalg.pinv`, with a bound on singular values of its own.
+    """Return the pseudo-inverse, as `linalg.pinv` with a default relative cutoff of 1e-15.
 
     Raises:
-        RuntimeError: There are less than two dims.
+        RuntimeError: The input has fewer than two dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -173,10 +173,10 @@ def pinverse(input: Array, rcond: float = 1e-15) -> Array:
 
 
 def chain_matmul(*matrices: Array) -> Array:
-    """The product of matrices, in the order that costs least.
+    """Multiply several matrices in the cheapest order.
 
     Raises:
-        RuntimeError: There are none.
+        RuntimeError: No matrix is passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -191,10 +191,10 @@ def chain_matmul(*matrices: Array) -> Array:
 
 
 def cross(input: Array, other: Array, dim: int | None = None) -> Array:
-    """The cross product along a dim of 3, without one along the first.
+    """Return the cross product along a dim of size 3, by default the first such dim.
 
     Raises:
-        RuntimeError: There is no dim of 3.
+        RuntimeError: No dim has size 3.
 
     Example:
         >>> import jax.numpy as jnp

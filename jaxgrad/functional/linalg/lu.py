@@ -1,4 +1,4 @@
-"""LU: a matrix in triangles with the exchanges of rows, and systems solved by them."""
+"""LU factorizations with row swaps, and linear systems solved with them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, promoted, require
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg._matrices import conj_transpose, broadcast_batches, matrix, square
+from jaxgrad.functional.linalg._matrices import broadcast_batches, conj_transpose, matrix, square
 
 
 class LUResult(NamedTuple):
-    """What `lu` returns."""
+    """The result of `lu`."""
 
     P: Array
     L: Array
@@ -24,21 +24,21 @@ class LUResult(NamedTuple):
 
 
 class LUFactorResult(NamedTuple):
-    """What `lu_factor` returns."""
+    """The result of `lu_factor`."""
 
     LU: Array
     pivots: Array
 
 
 def lu(A: Array, *, pivot: bool = True) -> LUResult:
-    """A permutation P, a lower triangular L with ones and an upper U with `P @ L @ U = A`.
+    """Factor `A = P @ L @ U` into a permutation, a unit lower and an upper triangular matrix.
 
     Args:
         A: `(*, m, n)`.
-        pivot: False is for GPUs alone, as in torch.
+        pivot: Must be True; torch supports False only on GPUs.
 
     Raises:
-        RuntimeError: There are less than two dims, or `pivot=False`.
+        RuntimeError: `A` has fewer than two dims, or `pivot` is False.
 
     Example:
         >>> import jax.numpy as jnp
@@ -64,7 +64,7 @@ def _lu(x: Array) -> tuple[Array, Array, Array]:
 
 
 def _triangle_tangents(t: Array, L: Array, U: Array) -> tuple[Array, Array]:
-    """The tangents of L and U from that of `L @ U`, by torch's products: one NaN fills a row."""
+    """Return the tangents of L and U from that of `L @ U`; as in torch, one NaN fills a row."""
     k = L.shape[-1]
     L1, L2, U1, U2 = L[..., :k, :], L[..., k:, :], U[..., :k], U[..., k:]
     inner = _right_solve(U1, _left_solve(L1, t[..., :k, :k]))
@@ -88,27 +88,27 @@ def _right_solve(U: Array, b: Array) -> Array:
 
 
 def _triangles(LU: Array) -> tuple[Array, Array]:
-    """L, with its diagonal of ones, and U from the one matrix that holds both."""
+    """Unpack L, with its unit diagonal, and U from the matrix that stores both."""
     m, k = LU.shape[-2], min(LU.shape[-2:])
     L = jnp.tril(LU[..., :k], -1) + jnp.eye(m, k, dtype=LU.dtype)
     return L, jnp.triu(LU[..., :k, :])
 
 
 def _permutation(rows: Array, dtype: Any) -> Array:
-    """The matrix P of `A = P @ L @ U`."""
+    """Return the matrix P of `A = P @ L @ U` for this order of the rows."""
     return jnp.swapaxes(jax.nn.one_hot(rows, rows.shape[-1], dtype=dtype), -1, -2)
 
 
 def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:
-    """L and U in one matrix, L without its diagonal of ones, and the rows' exchanges from 1.
+    """Factor `A` into L and U, packed in one matrix, and the 1-based row swaps.
 
     Args:
         A: `(*, m, n)`.
-        pivot: False is for GPUs alone, as in torch.
+        pivot: Must be True; torch supports False only on GPUs.
 
     Raises:
-        RuntimeError: There are less than two dims, `pivot=False`, or a pivot is 0 (not under
-            `jit`).
+        RuntimeError: `A` has fewer than two dims, `pivot` is False, or (checked only outside `jit`)
+            a pivot is 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -118,15 +118,15 @@ def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:
     Torch: `torch.linalg.lu_factor`.
     """
 
-    found = LUFactorResult(*in_opmath(_lu_factor, _pivoted("linalg.lu_factor", A, pivot)))
+    result = LUFactorResult(*in_opmath(_lu_factor, _pivoted("linalg.lu_factor", A, pivot)))
     require(
-        jnp.all(jnp.diagonal(jax.lax.stop_gradient(found.LU), axis1=-2, axis2=-1) != 0),
+        jnp.all(jnp.diagonal(jax.lax.stop_gradient(result.LU), axis1=-2, axis2=-1) != 0),
         RuntimeError(
             "torch.linalg.lu_factor: a pivot of U is zero and using it on lu_solve would result in "
-            "a division by zero; lu_factor_ex says which one and does not raise"
+            "a division by zero; lu_factor_ex returns its index and does not raise"
         ),
     )
-    return found
+    return result
 
 
 def _lu_factor_derivative(t: Any, out: Any, _: Any) -> Any:
@@ -135,7 +135,7 @@ def _lu_factor_derivative(t: Any, out: Any, _: Any) -> Any:
     L, U = _triangles(LU)
     _, dL, dU = _lu_derivative(t, (P, L, U), None)
     k = L.shape[-1]
-    square = dL[..., :k, :] + dU[..., :k]  # one of them is 0, or NaN
+    square = dL[..., :k, :] + dU[..., :k]  # in each place at least one term is 0 or NaN
     tall = L.shape[-2] > k
     rest = dL[..., k:, :] if tall else dU[..., k:]
     return jnp.concatenate([square, rest], -2 if tall else -1), None
@@ -157,17 +157,17 @@ def _pivoted(name: str, A: Array, pivot: bool) -> Array:
 def lu_solve(
     LU: Array, pivots: Array, B: Array, *, left: bool = True, adjoint: bool = False
 ) -> Array:
-    """The X of `A @ X = B`, or of `X @ A = B`, from what `lu_factor` has of A.
+    """Solve `A @ X = B` or `X @ A = B` given the result of `lu_factor(A)`.
 
     Args:
         LU: `(*, n, n)`.
-        pivots: `(*, n)`, int32, from 1.
-        B: `(*, n, k)`; for the right side `(*, k, n)`.
-        left: Which side A is on.
-        adjoint: The conjugate transpose of A in its place.
+        pivots: `(*, n)`, int32 and 1-based.
+        B: `(*, n, k)`; with `left=False` `(*, k, n)`.
+        left: Whether A is to the left of X.
+        adjoint: Whether to replace A by its conjugate transpose.
 
     Raises:
-        RuntimeError: LU is not square, the pivots are no int32, or the shapes do not fit.
+        RuntimeError: `LU` is not square, the pivots are not int32, or the shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -199,37 +199,37 @@ def lu_solve(
 
     def solution(LU: Array, B: Array) -> Array:
         if left:
-            return _lu_solved(LU, rows, B, adjoint)
-        return conj_transpose(_lu_solved(LU, rows, conj_transpose(B), not adjoint))
+            return _solve_packed(LU, rows, B, adjoint)
+        return conj_transpose(_solve_packed(LU, rows, conj_transpose(B), not adjoint))
 
     return in_opmath(solution, *promoted(LU, B))
 
 
-def _lu_solved(LU: Array, rows: Array, B: Array, adjoint: bool) -> Array:
+def _solve_packed(LU: Array, rows: Array, B: Array, adjoint: bool) -> Array:
     LU, B = broadcast_batches(LU, B)
     rows = jnp.broadcast_to(rows, (*LU.shape[:-2], rows.shape[-1]))
-    return _by_factors(LU, B, rows, adjoint=adjoint)
+    return _solve_permuted(LU, B, rows, adjoint=adjoint)
 
 
-def _by_factors_derivative(t: Any, X: Any, LU: Any, _: Any, rows: Any, *, adjoint: bool) -> Any:
-    # In the order of torch's products: what is not finite spreads as there.
+def _packed_derivative(t: Any, X: Any, LU: Any, _: Any, rows: Any, *, adjoint: bool) -> Any:
+    # The products are in torch's order, so that NaN and infinities spread as they do in torch.
     L, U = _triangles(LU)
     dL, dU = jnp.tril(t, -1), jnp.triu(t)
     if not adjoint:
-        moved = jnp.matmul(_left_solve(L, dL), U) + dU
-        return -jnp.matmul(triangular_solve(U, moved, left_side=True, lower=False), X)
+        inner = jnp.matmul(_left_solve(L, dL), U) + dU
+        return -jnp.matmul(triangular_solve(U, inner, left_side=True, lower=False), X)
     transposed = jnp.swapaxes(_permutation(rows, LU.dtype), -1, -2)
-    moved = dL + jnp.matmul(L, _right_solve(U, dU))
-    moved = triangular_solve(L, moved, left_side=False, lower=True, unit_diagonal=True)
-    return -jnp.matmul(conj_transpose(jnp.matmul(moved, transposed)), jnp.matmul(transposed, X))
+    inner = dL + jnp.matmul(L, _right_solve(U, dU))
+    inner = triangular_solve(L, inner, left_side=False, lower=True, unit_diagonal=True)
+    return -jnp.matmul(conj_transpose(jnp.matmul(inner, transposed)), jnp.matmul(transposed, X))
 
 
-def _by_right_side(t: Any, _: Any, LU: Any, __: Any, rows: Any, *, adjoint: bool) -> Any:
-    return _by_factors(LU, t, rows, adjoint=adjoint)
+def _right_side_derivative(t: Any, _: Any, LU: Any, __: Any, rows: Any, *, adjoint: bool) -> Any:
+    return _solve_permuted(LU, t, rows, adjoint=adjoint)
 
 
-@derivative(_by_factors_derivative, _by_right_side, None)
-def _by_factors(LU: Array, B: Array, rows: Array, *, adjoint: bool) -> Array:
+@derivative(_packed_derivative, _right_side_derivative, None)
+def _solve_permuted(LU: Array, B: Array, rows: Array, *, adjoint: bool) -> Array:
     def triangle(B: Array, lower: bool) -> Array:
         return triangular_solve(
             LU, B, left_side=True, lower=lower, unit_diagonal=lower,

@@ -1,24 +1,29 @@
-"""Products of matrices: torch's shapes and errors; halves accumulate in float32."""
+"""Matrix products with torch's shape checks; float16 and bfloat16 accumulate in float32."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
 
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, promoted
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.linalg._products import matrix_batches, chain_product, check_matrix_vector, check_inner_sizes
+from jaxgrad.functional.linalg._products import (
+    chain_product,
+    check_inner_sizes,
+    check_matrix_vector,
+    matrix_batches,
+)
 
 
 def multi_dot(tensors: Sequence[Array]) -> Array:
-    """The product of several matrices, in the cheapest order; the first and last may be vectors.
+    """Multiply several matrices in the cheapest order; the first and the last may be vectors.
 
     Raises:
-        RuntimeError: There are less than two, or the shapes or dtypes do not fit.
+        RuntimeError: There are fewer than two tensors, the shapes are incompatible, or the dtypes
+            differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,10 +47,10 @@ def multi_dot(tensors: Sequence[Array]) -> Array:
 
 
 def matmul(input: Array, other: Array) -> Array:
-    """The product of matrices, of a matrix and a vector, or of two vectors; batches broadcast.
+    """Multiply matrices or vectors, broadcasting the batch dims.
 
     Raises:
-        RuntimeError: One has no dims, or the shapes or dtypes do not fit.
+        RuntimeError: An operand is 0-d, the shapes are incompatible, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -66,10 +71,10 @@ def matmul(input: Array, other: Array) -> Array:
 
 
 def mm(input: Array, mat2: Array) -> Array:
-    """The product of two matrices.
+    """Multiply two matrices.
 
     Raises:
-        RuntimeError: They are not matrices, or the shapes or dtypes do not fit.
+        RuntimeError: An operand is not 2-d, the shapes are incompatible, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,10 +94,10 @@ def mm(input: Array, mat2: Array) -> Array:
 
 
 def bmm(input: Array, mat2: Array) -> Array:
-    """The products of two batches of matrices.
+    """Multiply two batches of matrices pairwise.
 
     Raises:
-        RuntimeError: They have not three dims, or the shapes or dtypes do not fit.
+        RuntimeError: An operand is not 3-d, the shapes are incompatible, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -108,10 +113,11 @@ def bmm(input: Array, mat2: Array) -> Array:
 
 
 def mv(input: Array, vec: Array) -> Array:
-    """The product of a matrix and a vector.
+    """Multiply a matrix by a vector.
 
     Raises:
-        RuntimeError: They are not such, or the shapes or dtypes do not fit.
+        RuntimeError: The operands are not 2-d and 1-d, the shapes are incompatible, or the dtypes
+            differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -128,7 +134,7 @@ def mv(input: Array, vec: Array) -> Array:
 
 
 def kron(input: Array, other: Array) -> Array:
-    """The Kronecker product.
+    """Return the Kronecker product of two arrays.
 
     Example:
         >>> import jax.numpy as jnp
@@ -138,7 +144,7 @@ def kron(input: Array, other: Array) -> Array:
 
     Torch: `torch.kron`. `jnp.kron` is the same.
     """
-    # A number counts as a matrix, also in the dtype of the result.
+    # A 0-d array takes part in promotion like any other array, so it gets a dim first.
     x, y = promoted(*(jnp.atleast_1d(array(z)) for z in (input, other)))
     if not (jnp.ndim(input) or jnp.ndim(other)):
         x, y = x[0], y[0]
@@ -147,11 +153,11 @@ def kron(input: Array, other: Array) -> Array:
     return jnp.kron(x, y)
 
 
-def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
-    """The sums of products over dims of both, by number or named for each.
+def tensordot(a: Array, b: Array, dims: int | Sequence[int | Sequence[int]] = 2) -> Array:
+    """Contract dims of two arrays: the last `dims` of `a` with the first of `b`, or listed dims.
 
     Raises:
-        RuntimeError: The dims differ in number or in size.
+        RuntimeError: The contracted dims differ in number or size, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -187,11 +193,11 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[Any] = 2) -> Array:
 
 
 def einsum(equation: str, *operands: Array) -> Array:
-    """Sums of products by Einstein's convention.
+    """Sum products of operands as an Einstein-summation equation specifies.
 
     Raises:
-        RuntimeError: The operands do not fit the equation, by number, dims, sizes or dtypes.
-        ValueError: There are none.
+        RuntimeError: The number, dims, sizes or dtypes of the operands do not match the equation.
+        ValueError: No operand is passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -212,23 +218,23 @@ def einsum(equation: str, *operands: Array) -> Array:
 
 
 def _check_contractions(equation: str, operands: list[Array]) -> None:
-    """torch goes from left to right; where it sums over a label of two, they have one dtype."""
+    """Raise unless operands that torch contracts, going from left to right, have the same dtype."""
     terms, _, out = equation.replace(" ", "").partition("->")
     labels = [_labels(term, x.shape) for term, x in zip(terms.split(","), operands, strict=False)]
-    seen, dtype = labels[0], operands[0].dtype
-    for i, (found, x) in enumerate(zip(labels[1:], operands[1:], strict=False), start=1):
-        if (seen & found).difference(out, *labels[i + 1 :]):
+    left, dtype = labels[0], operands[0].dtype
+    for i, (right, x) in enumerate(zip(labels[1:], operands[1:], strict=False), start=1):
+        if (left & right).difference(out, *labels[i + 1 :]):
             reject("einsum", "bool", x)
             if dtype != x.dtype:
                 raise RuntimeError(
-                    f"einsum(): {equation!r} needs operands of one dtype, but operand {i} is of "
-                    f"{x.dtype} and what it is multiplied by of {dtype}"
+                    f"einsum(): {equation!r} needs operands of the same dtype, but operand {i} is "
+                    f"{x.dtype} and the product of those before it is {dtype}"
                 )
-        seen, dtype = seen | found, jnp.promote_types(dtype, x.dtype)
+        left, dtype = left | right, jnp.promote_types(dtype, x.dtype)
 
 
 def _labels(term: str, shape: tuple[int, ...]) -> set[str]:
-    """The labels of dims, of which those of size 1 are left out."""
+    """Return the labels of the dims whose size is not 1."""
     first, _, last = term.partition("...")
     pairs = [*zip(first, shape, strict=False), *zip(last[::-1], shape[::-1], strict=False)]
     return {label for label, size in pairs if size != 1}

@@ -1,4 +1,4 @@
-"""Powers and exponentials of matrices, and powers of a vector as a matrix."""
+"""Powers and exponentials of matrices, and Vandermonde matrices."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from jaxgrad.functional.reduction.cumulative import cumprod
 
 
 def matrix_power(A: Array, n: int) -> Array:
-    """A product of n equal matrices; for negative n of their inverses.
+    """Raise square matrices to the integer power n; a negative n raises their inverses to -n.
 
     Raises:
-        RuntimeError: They are not square, or n is negative and one is singular.
+        RuntimeError: `A` is not square, or n is negative and `A` is singular.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,10 +39,10 @@ def matrix_power(A: Array, n: int) -> Array:
 
 
 def matrix_exp(A: Array) -> Array:
-    """The exponential of square matrices.
+    """Return the matrix exponentials of square matrices.
 
     Raises:
-        RuntimeError: They are not square.
+        RuntimeError: `A` is not square.
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,31 +53,31 @@ def matrix_exp(A: Array) -> Array:
     Torch: `torch.linalg.matrix_exp`.
 
     Differs from jax in:
-        1. Of a NaN the gradient is NaN (`jax.scipy.linalg.expm`: 0 in forward mode).
-        2. Of one number it is the exponential (`jax.scipy.linalg.expm`: NaN below -350000).
+        1. The gradient at NaN is NaN (`jax.scipy.linalg.expm`: 0 in forward mode).
+        2. A 1 x 1 matrix is exponentiated as a number (`jax.scipy.linalg.expm`: NaN below -350000).
     """
     A = square("linalg.matrix_exp", A)
-    return in_opmath(_number_exp if A.shape[-1] == 1 else _exp, A)
+    return in_opmath(_scalar_exp if A.shape[-1] == 1 else _exp, A)
 
 
-# torch's derivative is by the exponential of twice the rows, which is NaN of an infinity.
+# torch exponentiates a matrix of twice the size for the derivative: NaN if `x` is infinite.
 @derivative(lambda t, y, x: t * jnp.where(jnp.isfinite(x), y, jnp.nan))
-def _number_exp(x: Array) -> Array:
+def _scalar_exp(x: Array) -> Array:
     return jnp.exp(x)
 
 
 def _exp(x: Array) -> Array:
     y = jax.scipy.linalg.expm(x)
-    # Where that is NaN it forgets x: its derivative is 0.
+    # expm returns a constant NaN if it fails; the product with x makes the derivative NaN too.
     failed = jnp.any(jnp.isnan(y), (-2, -1), keepdims=True)
     return jnp.where(failed, x * jnp.where(failed, jnp.nan, 0), y)
 
 
 def vander(x: Array, *, N: int | None = None) -> Array:
-    """The powers 0 to N - 1 of each element, as the last dim.
+    """Return the powers 0 to N - 1 of each element along a new last dim.
 
     Raises:
-        RuntimeError: N is below 2.
+        RuntimeError: `N` is less than 2.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,7 +89,7 @@ def vander(x: Array, *, N: int | None = None) -> Array:
     Torch: `torch.linalg.vander`.
 
     Differs from jax in:
-        1. At 0 the gradient is a number (`jnp.vander`: NaN).
+        1. The gradient at 0 is finite (`jnp.vander`: NaN).
     """
     reject("linalg.vander", "bool", x)
     x = array(x, "x")

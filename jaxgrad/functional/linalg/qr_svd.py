@@ -1,7 +1,7 @@
-"""QR, its reflections and singular values: gradients as torch's formulas have them.
+"""QR and singular value decompositions, and Householder products, with torch's gradients.
 
-Columns of a decomposition are known up to a sign (a phase): a gradient means something where the
-loss does not depend on it.
+The columns of a decomposition are determined up to a sign (or phase); a gradient is meaningful only
+if the loss does not depend on that sign.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from jaxgrad.functional.linalg._matrices import conj_transpose, matrix
 
 
 class QRResult(NamedTuple):
-    """What `qr` returns."""
+    """The result of `qr`."""
 
     Q: Array
     R: Array
 
 
 class SVDResult(NamedTuple):
-    """What `svd` returns."""
+    """The result of `svd`."""
 
     U: Array
     S: Array
@@ -35,14 +35,16 @@ class SVDResult(NamedTuple):
 
 
 def qr(A: Array, mode: str = "reduced") -> QRResult:
-    """An orthonormal Q and an upper triangular R with `Q @ R = A`.
+    """Factor `A = Q @ R` into a Q with orthonormal columns and an upper-triangular R.
 
     Args:
         A: `(*, m, n)`.
-        mode: `"reduced"`, `"complete"` (a gradient for `m <= n` alone) or `"r"` (no gradient).
+        mode: `"reduced"`, `"complete"` (differentiable only if `m <= n`) or `"r"` (only R, not
+            differentiable).
 
     Raises:
-        RuntimeError: There is no such mode, or it is differentiated where torch does not.
+        RuntimeError: The mode is unknown, or a result that torch cannot differentiate is
+            differentiated.
 
     Example:
         >>> import jax.numpy as jnp
@@ -52,7 +54,7 @@ def qr(A: Array, mode: str = "reduced") -> QRResult:
     Torch: `torch.linalg.qr`.
 
     Differs from jax in:
-        1. A wide matrix has a gradient (`jnp.linalg.qr`: NotImplementedError).
+        1. Matrices with `m < n` are differentiable (`jnp.linalg.qr`: NotImplementedError).
     """
     A = matrix("linalg.qr", A)
     if mode not in ("reduced", "complete", "r"):
@@ -62,32 +64,36 @@ def qr(A: Array, mode: str = "reduced") -> QRResult:
         )
     m, n = A.shape[-2:]
 
-    def decomposed(x: Array) -> tuple[Array, Array]:
+    def decompose(x: Array) -> tuple[Array, Array]:
         if mode == "r":
-            return jnp.zeros((0,), x.dtype), _plain(x, "depends on Q, which mode='r' leaves out")[1]
+            return jnp.zeros((0,), x.dtype), _undifferentiable(
+                x, "depends on Q, which mode='r' leaves out"
+            )[1]
         if mode == "complete" and m > n:
-            return _plain(x, "does not exist for mode='complete' and more rows than columns", mode)
+            return _undifferentiable(
+                x, "does not exist for mode='complete' and more rows than columns", mode
+            )
         return _qr(x)
 
-    return QRResult(*in_opmath(decomposed, A))
+    return QRResult(*in_opmath(decompose, A))
 
 
 def _qr_derivative(t: Any, out: Any, _: Any) -> Any:
-    # In the order of torch's products: what is not finite spreads as there.
+    # The products are in torch's order, so that NaN and infinities spread as they do in torch.
     Q, R = out
     m, n = Q.shape[-2], R.shape[-1]
     if m >= n:
-        scaled = _over_triangle(t, R)
+        scaled = _right_solve(t, R)
         inner = jnp.matmul(conj_transpose(Q), scaled)
         inner = jnp.triu(inner + conj_transpose(inner)) * _half_diagonal(inner)
         return scaled - jnp.matmul(Q, inner), jnp.matmul(inner, R)
-    inside = jnp.matmul(conj_transpose(Q), t)
-    lower = jnp.tril(_over_triangle(inside[..., :m], R[..., :m]))
+    inner = jnp.matmul(conj_transpose(Q), t)
+    lower = jnp.tril(_right_solve(inner[..., :m], R[..., :m]))
     skew = (lower - conj_transpose(lower)) * _half_diagonal(lower)
-    return jnp.matmul(Q, skew), inside - jnp.matmul(skew, R)
+    return jnp.matmul(Q, skew), inner - jnp.matmul(skew, R)
 
 
-def _over_triangle(x: Array, R: Array) -> Array:
+def _right_solve(x: Array, R: Array) -> Array:
     return jax.lax.linalg.triangular_solve(R, x, left_side=False, lower=False)
 
 
@@ -101,7 +107,9 @@ def _qr(x: Array) -> tuple[Array, Array]:
     return Q, R
 
 
-def _plain(x: Array, why: str, mode: str = "reduced") -> tuple[Array, Array]:
+def _undifferentiable(x: Array, why: str, mode: str = "reduced") -> tuple[Array, Array]:
+    """Decompose `x`; differentiating the result raises RuntimeError with the reason."""
+
     def formula(*_: Any) -> Any:
         raise RuntimeError(f"qr is not differentiable: its derivative {why}, as in torch")
 
@@ -113,11 +121,11 @@ def _plain(x: Array, why: str, mode: str = "reduced") -> tuple[Array, Array]:
 
 
 def svd(A: Array, full_matrices: bool = True) -> SVDResult:
-    """Orthonormal U and V and falling S with `U @ diag(S) @ Vh = A`.
+    """Factor `A = U @ diag(S) @ Vh` with orthonormal U and V and descending S.
 
     Args:
         A: `(*, m, n)`.
-        full_matrices: U and V are square; their further columns have no gradient.
+        full_matrices: Whether U and V are square; their extra columns have no gradient.
 
     Example:
         >>> import jax.numpy as jnp
@@ -127,24 +135,24 @@ def svd(A: Array, full_matrices: bool = True) -> SVDResult:
     Torch: `torch.linalg.svd`.
 
     Differs from jax in:
-        1. Full matrices have a gradient (`jnp.linalg.svd`: NotImplementedError).
+        1. `full_matrices=True` is differentiable (`jnp.linalg.svd`: NotImplementedError).
     """
     A = matrix("linalg.svd", A)
 
-    def decomposed(x: Array) -> tuple[Array, Array, Array]:
+    def decompose(x: Array) -> tuple[Array, Array, Array]:
         U, S, Vh = jnp.linalg.svd(x, full_matrices=False)
         if full_matrices and x.shape[-1] != x.shape[-2]:
             k = S.shape[-1]
-            more = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=True)
-            U = jnp.concatenate([U, more[0][..., k:]], -1)
-            Vh = jnp.concatenate([Vh, more[2][..., k:, :]], -2)
+            full = jnp.linalg.svd(jax.lax.stop_gradient(x), full_matrices=True)
+            U = jnp.concatenate([U, full[0][..., k:]], -1)
+            Vh = jnp.concatenate([Vh, full[2][..., k:, :]], -2)
         return U, S, Vh
 
-    return SVDResult(*in_opmath(lambda x: decomposed(nan_if_infinite(_positive_zeros(x))), A))
+    return SVDResult(*in_opmath(lambda x: decompose(nan_if_infinite(_positive_zeros(x))), A))
 
 
 def svdvals(A: Array) -> Array:
-    """The singular values, falling.
+    """Return the singular values in descending order.
 
     Example:
         >>> import jax.numpy as jnp
@@ -162,15 +170,15 @@ def svdvals(A: Array) -> Array:
 
 @derivative(lambda t, *_: t)
 def _positive_zeros(x: Array) -> Array:
-    """0 for -0, whose sign turns LAPACK's reflections around."""
+    """Replace -0 by 0, because the sign of a zero flips LAPACK's reflections."""
     return jnp.where(x == 0, 0, x)
 
 
 def householder_product(A: Array, tau: Array) -> Array:
-    """The first columns of a product of reflections `1 - tau v v.mH`, as LAPACK stores them.
+    """Return the first n columns of a product of reflections `I - tau * v @ v.mH`.
 
     Args:
-        A: `(*, m, n)`, each v below the diagonal: 1 is above it.
+        A: `(*, m, n)`, with the vectors v below the diagonal; an implied 1 precedes each.
         tau: `(*, k)`.
 
     Returns:
@@ -178,7 +186,7 @@ def householder_product(A: Array, tau: Array) -> Array:
 
     Raises:
         RuntimeError: There are more columns than rows or more reflections than columns, or the
-            dims do not fit.
+            shapes or dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -215,15 +223,15 @@ def householder_product(A: Array, tau: Array) -> Array:
 
 
 @derivative(
-    lambda t, _, A, tau: jax.jvp(lambda A: _reflected(A, tau), (A,), (t,))[1],
-    lambda t, _, A, tau: jax.jvp(lambda tau: _reflected(A, tau), (tau,), (t,))[1],
+    lambda t, _, A, tau: jax.jvp(lambda A: _apply_reflections(A, tau), (A,), (t,))[1],
+    lambda t, _, A, tau: jax.jvp(lambda tau: _apply_reflections(A, tau), (tau,), (t,))[1],
 )
 def _householder(A: Array, tau: Array) -> Array:
     return jax.lax.linalg.householder_product(A, tau)
 
 
-def _reflected(A: Array, tau: Array) -> Array:
-    """The same, reflection by reflection."""
+def _apply_reflections(A: Array, tau: Array) -> Array:
+    """Compute the product of `_householder` one reflection at a time, which is differentiable."""
     m, n = A.shape[-2:]
     vectors = jnp.tril(A, -1) + jnp.eye(m, n, dtype=A.dtype)
     Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)

@@ -1,4 +1,4 @@
-"""Systems of linear equations: torch's layouts of the right-hand side, and its errors."""
+"""Linear systems, with torch's layouts of the right-hand side and its errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative, is_zero
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg._matrices import require_regular, broadcast_batches, matrix, square
+from jaxgrad.functional.linalg._matrices import broadcast_batches, matrix, require_regular, square
 from jaxgrad.functional.linalg.inv_pinv import matrix_rank, pinv
 
 
 class LstsqResult(NamedTuple):
-    """What `lstsq` returns."""
+    """The result of `lstsq`."""
 
     solution: Array
     residuals: Array
@@ -25,15 +25,16 @@ class LstsqResult(NamedTuple):
 
 
 def solve(A: Array, B: Array, *, left: bool = True) -> Array:
-    """The X of `A @ X = B`, or of `X @ A = B`.
+    """Solve `A @ X = B`, or with `left=False` `X @ A = B`, for X.
 
     Args:
         A: `(*, n, n)`.
-        B: `(*, n)` or `(*, n, k)`; for the right side `(*, k, n)`.
-        left: Which side A is on.
+        B: `(*, n)` or `(*, n, k)`; with `left=False` `(*, k, n)`.
+        left: Whether A is to the left of X.
 
     Raises:
-        RuntimeError: A is not square or singular (not under `jit`), or the shapes do not fit.
+        RuntimeError: `A` is not square or (checked only outside `jit`) singular, or the shapes are
+            incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,12 +44,12 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
     Torch: `torch.linalg.solve`.
 
     Differs from jax in:
-        1. A singular matrix is an error (`jnp.linalg.solve`: NaN and inf).
+        1. A singular matrix raises an error (`jnp.linalg.solve`: NaN and inf).
     """
     require_same_dtype("linalg.solve", A=A, B=B)
-    found = _solve("linalg.solve", A, B, left)
-    require_regular("torch.linalg.solve: The solver failed", jnp.asarray(A), found)
-    return found
+    X = _solve("linalg.solve", A, B, left)
+    require_regular("torch.linalg.solve: The solver failed", jnp.asarray(A), X)
+    return X
 
 
 def _solve(name: str, A: Array, B: Array, left: bool) -> Array:
@@ -76,10 +77,10 @@ def _solve(name: str, A: Array, B: Array, left: bool) -> Array:
 def solve_triangular(
     A: Array, B: Array, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Array:
-    """The X of `A @ X = B`, or of `X @ A = B`, for triangular A; the other triangle is not read.
+    """Solve `A @ X = B` or `X @ A = B` for a triangular A; the other triangle is not read.
 
     Raises:
-        RuntimeError: A is not square, or the shapes do not fit.
+        RuntimeError: `A` is not square, or the shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -105,13 +106,13 @@ def solve_triangular(
 def _triangular_derivative(
     t: Any, X: Any, system: Any, *, upper: bool, left: bool, unit: bool
 ) -> Array:
-    # One solution for both tangents, after torch's products: what is not finite spreads as there.
-    (by_a, by_b), (a, _) = t, system
-    if not is_zero(by_a):
-        moved = jnp.triu(by_a, int(unit)) if upper else jnp.tril(by_a, -int(unit))
-        moved = jnp.matmul(moved, X) if left else jnp.matmul(X, moved)
-        by_b = -moved if is_zero(by_b) else by_b - moved
-    return _triangular((a, by_b), upper=upper, left=left, unit=unit)
+    # As in torch, the two tangents are combined before one solve, so that NaN spreads as in torch.
+    (dA, dB), (A, _) = t, system
+    if not is_zero(dA):
+        dA = jnp.triu(dA, int(unit)) if upper else jnp.tril(dA, -int(unit))
+        product = jnp.matmul(dA, X) if left else jnp.matmul(X, dA)
+        dB = -product if is_zero(dB) else dB - product
+    return _triangular((A, dB), upper=upper, left=left, unit=unit)
 
 
 @derivative(_triangular_derivative)
@@ -122,19 +123,19 @@ def _triangular(system: tuple[Array, Array], *, upper: bool, left: bool, unit: b
 
 
 def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
-    """The X with the least `|A @ X - B|`, of several the smallest; the rest has no gradient.
+    """Return the X of least norm that minimizes `|A @ X - B|`; only X has a gradient.
 
     Args:
         A: `(*, m, n)`.
         B: `(*, m, k)`.
-        rcond: Singular values that are not above it, times the largest, are 0.
-
-    Raises:
-        RuntimeError: The shapes do not fit.
+        rcond: Cutoff relative to the largest singular value, at or below which values count as 0.
 
     Returns:
         `(solution, residuals, rank, singular_values)`; residuals and singular values are empty, as
         torch's default driver leaves them.
+
+    Raises:
+        RuntimeError: The shapes are incompatible, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -152,8 +153,8 @@ def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
             f"{m} and {B.shape[-2]}"
         )
     rtol = max(m, n) * float(jnp.finfo(A.dtype).eps) if rcond is None else rcond
-    # LAPACK divides by the largest number of B.
-    scaled = jnp.where(jnp.any(jnp.isinf(B), (-2, -1), keepdims=True), jnp.nan, 0)
-    solution = jnp.matmul(pinv(A, rtol=rtol), B) + scaled.astype(B.dtype)
-    none = jnp.zeros((0,), solution.real.dtype)
-    return LstsqResult(solution, none, matrix_rank(A, rtol=rtol), none)
+    # LAPACK scales by the largest value of B, so an infinity makes the whole solution NaN.
+    poison = jnp.where(jnp.any(jnp.isinf(B), (-2, -1), keepdims=True), jnp.nan, 0)
+    solution = jnp.matmul(pinv(A, rtol=rtol), B) + poison.astype(B.dtype)
+    empty = jnp.zeros((0,), solution.real.dtype)
+    return LstsqResult(solution, empty, matrix_rank(A, rtol=rtol), empty)

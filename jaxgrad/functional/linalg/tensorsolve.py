@@ -1,4 +1,4 @@
-"""Systems whose matrix is a tensor with its dims in two groups."""
+"""Linear systems whose matrix is a tensor with its dims split into rows and columns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from jaxgrad.functional.linalg.solve import solve
 
 
 def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:
-    """The X of `tensordot(A, X, X.ndim) = B`.
+    """Solve `tensordot(A, X, X.ndim) = B` for X.
 
     Args:
-        A: B's shape, then the result's, of as many elements.
+        A: The shape of B followed by that of X, which has as many elements.
         B: Any shape.
-        dims: Dims of A that are moved to its end first.
+        dims: Dims of A to move to its end before solving.
 
     Raises:
-        RuntimeError: The shapes do not fit, or the matrix is singular (not under `jit`).
+        RuntimeError: The shapes are incompatible, or (checked only outside `jit`) the matrix is
+            singular.
 
     Example:
         >>> import jax.numpy as jnp
@@ -35,23 +36,23 @@ def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:
     require_same_dtype("linalg.tensorsolve", A=A, B=B)
     A, B = array(A, "A"), array(B, "B")
     if dims is not None:
-        moved = canonical_dims(dims, A.ndim, empty_is_all=False)
-        A = jnp.moveaxis(A, moved, range(A.ndim - len(moved), A.ndim))
+        columns = canonical_dims(dims, A.ndim, empty_is_all=False)
+        A = jnp.moveaxis(A, columns, range(A.ndim - len(columns), A.ndim))
     shape = A.shape[B.ndim :]
     _check(A, B.ndim, B.size, "other.ndim")
     return solve(A.reshape(B.size, math.prod(shape)), B.ravel()).reshape(shape)
 
 
 def tensorinv(A: Array, ind: int = 2) -> Array:
-    """The inverse of `X -> tensordot(A, X, X.ndim)`.
+    """Return the inverse of the linear map `X -> tensordot(A, X, X.ndim)`.
 
     Args:
-        A: Of as many elements in the first `ind` dims as in the others.
-        ind: How many dims are the rows.
+        A: Has as many elements in its first `ind` dims as in the others.
+        ind: Number of leading dims that form the rows.
 
     Raises:
-        RuntimeError: The shape does not fit, `ind` is not positive, or the matrix is singular
-            (not under `jit`).
+        RuntimeError: The shape of `A` does not split as required, `ind` is not positive, or
+            (checked only outside `jit`) the matrix is singular.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Products of vectors: torch's shapes and errors; halves accumulate in float32."""
+"""Vector products with torch's shape checks; float16 and bfloat16 accumulate in float32."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from jaxgrad.functional.pointwise.arithmetic import mul
 
 
 def cross(input: Array, other: Array, *, dim: int = -1) -> Array:
-    """The cross product along a dim of size 3.
+    """Return the cross product along a dim of size 3.
 
     Raises:
-        RuntimeError: The dim is not of size 3, or the dims are not as many.
+        RuntimeError: The dim does not have size 3, or the inputs differ in number of dims or dtype.
 
     Example:
         >>> import jax.numpy as jnp
@@ -46,14 +46,14 @@ def cross(input: Array, other: Array, *, dim: int = -1) -> Array:
         )
     x, y = jnp.broadcast_arrays(*together(x, y))
 
-    def turned(z: Array, by: int) -> Array:
-        return jnp.roll(z, by, axis)
+    def rolled(z: Array, shift: int) -> Array:
+        return jnp.roll(z, shift, axis)
 
-    return turned(x, -1) * turned(y, -2) - turned(x, -2) * turned(y, -1)
+    return rolled(x, -1) * rolled(y, -2) - rolled(x, -2) * rolled(y, -1)
 
 
 def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
-    """The sums of products along a dim, with the conjugate of the first.
+    """Return the inner products of vectors along a dim, conjugating the first argument.
 
     Example:
         >>> import jax.numpy as jnp
@@ -71,10 +71,10 @@ def vecdot(x: Array, y: Array, *, dim: int = -1) -> Array:
 
 
 def dot(input: Array, tensor: Array) -> Array:
-    """The sum of the products of two vectors' elements.
+    """Return the dot product of two vectors, without conjugation.
 
     Raises:
-        RuntimeError: They are not vectors of one length and dtype.
+        RuntimeError: The arguments are not vectors of the same length and dtype.
 
     Example:
         >>> import jax.numpy as jnp
@@ -88,10 +88,10 @@ def dot(input: Array, tensor: Array) -> Array:
 
 
 def vdot(input: Array, other: Array) -> Array:
-    """As `dot`, with the conjugate of the first.
+    """Return the dot product of two vectors, conjugating the first.
 
     Raises:
-        RuntimeError: They are not vectors of one length and dtype.
+        RuntimeError: The arguments are not vectors of the same length and dtype.
 
     Example:
         >>> import jax.numpy as jnp
@@ -105,10 +105,10 @@ def vdot(input: Array, other: Array) -> Array:
 
 
 def inner(input: Array, other: Array) -> Array:
-    """The sums of products over the last dims; of a number the product.
+    """Sum the products over the last dims of both inputs; with a 0-d input, multiply elementwise.
 
     Raises:
-        RuntimeError: The last dims differ.
+        RuntimeError: The last dims differ in size, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -131,10 +131,10 @@ def inner(input: Array, other: Array) -> Array:
 
 
 def outer(input: Array, vec2: Array) -> Array:
-    """Each element of a vector times each of another.
+    """Return the outer product of two vectors.
 
     Raises:
-        RuntimeError: They are not vectors.
+        RuntimeError: An argument is not a vector.
 
     Example:
         >>> import jax.numpy as jnp

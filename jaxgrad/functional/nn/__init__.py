@@ -1,1 +1,1 @@
-"""Linear maps, convolutions, attention, normalization, embeddings, resizing."""
+"""Linear maps, convolutions, attention, normalization, embeddings and resizing."""

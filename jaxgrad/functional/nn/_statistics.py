@@ -1,8 +1,8 @@
-"""What normalisations share: standard scores, channels, weights, torch's errors."""
+"""Helpers of the normalizations: standardizing, weight and bias, and torch's checks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -12,50 +12,54 @@ from jaxgrad.functional._core.arguments import DEFAULT, HALF, in_opmath, is_floa
 
 
 def standardize(x: Array, dims: tuple[int, ...], eps: float) -> Array:
+    """Shift and scale `x` to zero mean and unit variance over these dims."""
     centred = x - jnp.mean(x, dims, keepdims=True)
     return centred * jax.lax.rsqrt(jnp.mean(centred * centred, dims, keepdims=True) + eps)
 
 
-def apply_affine(fun, input: Array, *parameters: Array | None) -> Array:
-    """`fun(input, weight, bias)` in the kernels' dtype, rounded to the input's."""
-    weight, bias = (*parameters, None, None)[:2]
-    given = [x for x in (weight, bias) if x is not None]
+def apply_affine(
+    fun: Callable[..., Array], input: Array, weight: Array | None, bias: Array | None = None
+) -> Array:
+    """Call `fun(input, weight, bias)` as torch's kernels do; None becomes a weight 1 or bias 0."""
+    params = [x for x in (weight, bias) if x is not None]
 
-    def filled(x: Array, *rest: Array) -> Array:
-        found = iter(rest)
-        one, zero = jnp.ones((), x.dtype), jnp.zeros((), x.dtype)
-        w = one if weight is None else next(found)
-        return fun(x, w, zero if bias is None else next(found))
+    def with_defaults(x: Array, *rest: Array) -> Array:
+        w = jnp.ones((), x.dtype) if weight is None else rest[0]
+        return fun(x, w, jnp.zeros((), x.dtype) if bias is None else rest[-1])
 
-    return in_opmath(filled, input, *given).astype(input.dtype)
+    return in_opmath(with_defaults, input, *params).astype(input.dtype)
 
 
 def per_channel(x: Array, like: Array) -> Array:
+    """Reshape a `(C,)` array to broadcast along dim 1 of `like`; a 0-d array stays as it is."""
     return x.reshape(-1, *[1] * (like.ndim - 2)) if x.ndim else x
 
 
 def reject_single_value(shape: Sequence[int]) -> None:
+    """Raise torch's ValueError for a batch with one value per channel."""
     raise ValueError(
         "Expected more than 1 value per channel when training, got input size "
         f"{list(shape)}; use a larger batch"
     )
 
 
-def check_channels(input: Array, channels: int, **given: Array | None) -> None:
-    for name, x in given.items():
-        if x is not None and x.shape != (channels,):
+def check_channels(input: Array, **params: Array | None) -> None:
+    """Raise RuntimeError for a parameter whose shape is not `(C,)`."""
+    for name, x in params.items():
+        if x is not None and x.shape != input.shape[1:2]:
             raise RuntimeError(
-                f"{name} should contain {channels} elements not {x.size}: it has the shape "
+                f"{name} should contain {input.shape[1]} elements not {x.size}: it has the shape "
                 f"{list(x.shape)}, the input {list(input.shape)}"
             )
 
 
-def check_dtypes(name: str, input: Array, *given: Array | None) -> None:
+def check_dtypes(name: str, input: Array, *params: Array | None) -> None:
+    """Raise unless the params have the input's floating dtype, or float32 for a half input."""
     if not is_floating(input):
         raise NotImplementedError(
             f"{name} is not implemented for {input.dtype}; convert the input to a float"
         )
-    for x in given:
+    for x in params:
         mixed = input.dtype in HALF and x is not None and x.dtype == DEFAULT
         if x is not None and x.dtype != input.dtype and not mixed:
             raise RuntimeError(

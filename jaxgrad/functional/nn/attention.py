@@ -1,4 +1,4 @@
-"""Attention: torch's masks, its scale, and zeros where a row is masked in full."""
+"""Scaled dot-product attention with torch's masks; a fully masked row gives zeros."""
 
 from __future__ import annotations
 
@@ -26,24 +26,26 @@ def scaled_dot_product_attention(
     *,
     dropout_key: Array | None = None,
 ) -> Array:
-    """`softmax(query @ key.T * scale + mask) @ value`.
+    """Compute `softmax(query @ key.mT * scale + mask) @ value`.
 
     Args:
         query: `(*, heads, L, E)`.
         key: `(*, heads, S, E)`.
         value: `(*, heads, S, Ev)`.
-        attn_mask: Broadcasts to `(*, heads, L, S)`. Booleans: False is left out. Floats are added.
-        dropout_p: The probability of dropping a weight.
-        is_causal: Each place sees those up to itself, counted from the first.
-        scale: None: `1 / sqrt(E)`.
-        enable_gqa: Repeat the heads of key and value to the query's number.
-        dropout_key: A key of `jax.random`, where `dropout_p` is not 0.
+        attn_mask: Broadcasts to `(*, heads, L, S)`. A boolean mask excludes keys at False; a
+            floating one is added to the scores.
+        dropout_p: Probability of dropping an attention weight.
+        is_causal: Whether query i attends only to keys 0 to i.
+        scale: Factor of the scores. None: `1 / sqrt(E)`.
+        enable_gqa: Whether to repeat the heads of key and value to match those of the query.
+        dropout_key: A `jax.random` key, required if `dropout_p` is not 0.
 
     Returns:
         `(*, heads, L, Ev)`.
 
     Raises:
-        RuntimeError: The dtypes differ, the heads do not divide, or the mask is of integers.
+        RuntimeError: The dtypes differ, the shapes or numbers of heads are incompatible, or the
+            mask is neither boolean nor floating.
 
     Example:
         >>> import jax.numpy as jnp
@@ -55,9 +57,9 @@ def scaled_dot_product_attention(
     Torch: `torch.nn.functional.scaled_dot_product_attention`.
 
     Differs from jax in:
-        1. A row that is masked in full is 0 and has gradient 0 (`jax.nn.dot_product_attention`:
-           the mean of all values; with a bias of -inf NaN).
-        2. float64 is computed in float64 (`jax.nn.dot_product_attention`: float32).
+        1. A fully masked row is 0 and has gradient 0 (`jax.nn.dot_product_attention`: the mean of
+           all values, or NaN with a bias of -inf).
+        2. float64 inputs are computed in float64 (`jax.nn.dot_product_attention`: float32).
     """
     reject("scaled_dot_product_attention", "complex", query, key, value, attn_mask)
     query, key, value = array(query, "query"), array(key, "key"), array(value, "value")
@@ -81,9 +83,9 @@ def scaled_dot_product_attention(
             f"attn_mask.dtype: {mask.dtype} and query.dtype: {query.dtype} instead."
         )
     if enable_gqa:
-        key, value = (_repeated(x, query.shape[-3]) for x in (key, value))
+        key, value = (_repeat_heads(x, query.shape[-3]) for x in (key, value))
     factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
-    added = [mask] if mask is not None and is_floating(mask) else []
+    added = [mask.astype(query.dtype)] if mask is not None and is_floating(mask) else []
     allowed = mask if mask is not None and not added else None
 
     def attend(q: Array, k: Array, v: Array, *bias: Array) -> Array:
@@ -98,20 +100,19 @@ def scaled_dot_product_attention(
         weights = dropout(_safe_softmax(scores), dropout_p, key=dropout_key)
         return jnp.matmul(weights, v)
 
-    added = [x.astype(query.dtype) for x in added]
     return in_opmath(attend, query, key, value, *added)
 
 
 @derivative(lambda t, out, _: out * (t - (out * t).sum(-1, keepdims=True)))
 def _safe_softmax(scores: Array) -> Array:
-    """Zeros where everything is masked: softmax has 0/0 there."""
+    """Return the softmax over the last dim, or zeros where all scores are -inf."""
     if not scores.shape[-1]:
         return scores
     masked = jnp.all(scores == -jnp.inf, -1, keepdims=True)
     return jnp.where(masked, 0, jax.nn.softmax(jnp.where(masked, 0, scores), -1))
 
 
-def _repeated(x: Array, heads: int) -> Array:
+def _repeat_heads(x: Array, heads: int) -> Array:
     if heads % x.shape[-3]:
         raise RuntimeError(
             "Number of heads in key and value must divide the number of heads in query: they are "

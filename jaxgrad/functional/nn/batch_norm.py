@@ -1,4 +1,4 @@
-"""Normalisation over a batch or an image: torch's variances and running statistics."""
+"""Batch and instance normalization with torch's variances and running statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jaxgrad.functional.nn._statistics import (
 
 
 class BatchNorm(NamedTuple):
-    """What `batch_norm` returns: the output, and the running statistics after this batch."""
+    """The output of `batch_norm`, and the running statistics after this batch."""
 
     output: Array
     running_mean: Array | None
@@ -39,39 +39,42 @@ def batch_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> BatchNorm:
-    """Zero mean and unit variance in each channel, by the batch's statistics or the running ones.
+    """Normalize each channel with the statistics of the batch or with the running statistics.
 
     Args:
         input: `(N, C, ...)`.
-        running_mean: `(C,)`, without a gradient. None: there are none to keep.
+        running_mean: `(C,)`, without a gradient. None if no statistics are tracked.
         running_var: `(C,)`, without a gradient.
         weight: `(C,)`.
         bias: `(C,)`.
-        training: Use the batch's statistics, and move the running ones.
-        momentum: The weight of the batch in the running statistics.
+        training: Whether to use the batch's statistics and update the running ones.
+        momentum: Weight of this batch in the running statistics.
         eps: Added to the variance.
 
     Returns:
-        The output and the running mean and variance: torch writes the latter two in place. When
-        not training, they are those that were passed.
+        The output and the new running mean and variance, which torch instead writes in place.
+        With `training=False` they are the ones that were passed.
 
     Raises:
-        ValueError: Training with one value a channel, or with an eps that is not positive.
-        RuntimeError: There are not C of something, or no running statistics outside of training.
+        ValueError: A channel has only one value in training, or eps is not positive in training
+            or negative otherwise.
+        RuntimeError: A parameter does not have shape `(C,)`, or `training` is False and a running
+            statistic is missing.
 
     Example:
         >>> import jax.numpy as jnp
         >>> x = jnp.array([[1.0], [3.0]])
-        >>> found = batch_norm(x, jnp.zeros(1), jnp.ones(1), training=True)
-        >>> print(f"{found.running_mean[0]:.2f} {found.running_var[0]:.2f}")
+        >>> result = batch_norm(x, jnp.zeros(1), jnp.ones(1), training=True)
+        >>> print(f"{result.running_mean[0]:.2f} {result.running_var[0]:.2f}")
         0.20 1.10
 
     Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.batch_norm`.
 
     Differs from jax in:
-        1. `momentum` weighs the batch (flax: what was there), the running variance is unbiased
-           (flax: biased), and one value a channel is an error (flax: output and gradient are 0).
+        1. `momentum` is the weight of the batch (flax: of the old statistics), the running variance
+           is unbiased (flax: biased), and one value per channel raises an error (flax: output
+           and gradient are 0).
     """
     reject("batch_norm", "complex", input, running_mean, running_var, weight, bias)
     input = array(input)
@@ -93,12 +96,7 @@ def batch_norm(
             f"{missing} must be defined in evaluation mode; pass it, or training=True"
         )
     check_channels(
-        input,
-        input.shape[1],
-        running_mean=running_mean,
-        running_var=running_var,
-        weight=weight,
-        bias=bias,
+        input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
     check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
     dims = tuple(d for d in range(input.ndim) if d != 1)
@@ -106,8 +104,8 @@ def batch_norm(
         mean, var = jax.lax.stop_gradient((running_mean, running_var))
 
         def scale(x: Array, w: Array, b: Array) -> Array:
-            wide = [per_channel(jnp.asarray(s, x.dtype), x) for s in (mean, var)]
-            y = (x - wide[0]) * jax.lax.rsqrt(wide[1] + eps)
+            m, v = (per_channel(jnp.asarray(s, x.dtype), x) for s in (mean, var))
+            y = (x - m) * jax.lax.rsqrt(v + eps)
             return y * per_channel(w, x) + per_channel(b, x)
 
         return BatchNorm(apply_affine(scale, input, weight, bias), mean, var)
@@ -115,8 +113,8 @@ def batch_norm(
     def normalize(x: Array, w: Array, b: Array) -> Array:
         return standardize(x, dims, eps) * per_channel(w, x) + per_channel(b, x)
 
-    moved = _moved(input, dims, running_mean, running_var, momentum)
-    return BatchNorm(apply_affine(normalize, input, weight, bias), *moved)
+    running = _updated_statistics(input, dims, running_mean, running_var, momentum)
+    return BatchNorm(apply_affine(normalize, input, weight, bias), *running)
 
 
 def instance_norm(
@@ -129,7 +127,7 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-05,
 ) -> Array | BatchNorm:
-    """Zero mean and unit variance in each channel of each example.
+    """Normalize each channel of each example to zero mean and unit variance.
 
     Args:
         input: `(N, C, ...)`.
@@ -137,18 +135,18 @@ def instance_norm(
         running_var: `(C,)`, without a gradient.
         weight: `(C,)`.
         bias: `(C,)`.
-        use_input_stats: False: use the running statistics.
-        momentum: The weight of the input in the running statistics.
+        use_input_stats: Whether to use the input's statistics; if False, the running ones.
+        momentum: Weight of the input in the running statistics.
         eps: Added to the variance.
 
     Returns:
-        The output; with running statistics what `batch_norm` returns: the output and those two,
-        which torch writes in place.
+        The output or, with running statistics, a `BatchNorm` of the output and the new
+        statistics, which torch writes in place.
 
     Raises:
-        ValueError: A channel has one value, or one of the running statistics is missing.
-        RuntimeError: There are not C of something, both statistics are missing, or the dtypes
-            do not fit.
+        ValueError: A channel has only one value, or just one running statistic is passed.
+        RuntimeError: A parameter does not have shape `(C,)`, `use_input_stats` is False without
+            running statistics, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -182,12 +180,7 @@ def instance_norm(
         mean, var = (jnp.asarray(x, input.dtype) for x in running)
         return BatchNorm(batch_norm(input, mean, var, weight, bias, eps=eps).output, *running)
     check_channels(
-        input,
-        input.shape[1],
-        running_mean=running_mean,
-        running_var=running_var,
-        weight=weight,
-        bias=bias,
+        input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
     check_dtypes("instance_norm", input, weight, bias)
     dims = tuple(range(2, input.ndim))
@@ -198,25 +191,26 @@ def instance_norm(
     output = apply_affine(normalize, input, weight, bias)
     if running_mean is None:
         return output
-    return BatchNorm(output, *_moved(input, dims, running_mean, running_var, momentum))
+    running = _updated_statistics(input, dims, running_mean, running_var, momentum)
+    return BatchNorm(output, *running)
 
 
-def _moved(
+def _updated_statistics(
     input: Array,
     dims: tuple[int, ...],
     running_mean: Array | None,
     running_var: Array | None,
     momentum: float,
 ) -> tuple[Array | None, Array | None]:
-    """The running statistics after this batch: the variance is the unbiased one."""
+    """Return the running mean and (unbiased) variance after this batch."""
     x = input.astype(DEFAULT) if input.dtype in HALF else input
     x = jax.lax.stop_gradient(x)
 
-    def moved(running: Array | None, now: Array) -> Array | None:
+    def updated(running: Array | None, new: Array) -> Array | None:
         if running is None:
             return None
-        now = now.reshape(-1, input.shape[1]).mean(0)  # of the examples, where each has its own
+        new = new.reshape(-1, input.shape[1]).mean(0)  # instance_norm: the mean over the examples
         old = jax.lax.stop_gradient(running).astype(x.dtype)
-        return (momentum * now + (1 - momentum) * old).astype(running.dtype)
+        return (momentum * new + (1 - momentum) * old).astype(running.dtype)
 
-    return moved(running_mean, x.mean(dims)), moved(running_var, x.var(dims, ddof=1))
+    return updated(running_mean, x.mean(dims)), updated(running_var, x.var(dims, ddof=1))

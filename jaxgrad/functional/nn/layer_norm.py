@@ -1,4 +1,4 @@
-"""Normalisation within a sample: torch's variances and epsilons."""
+"""Normalization within a sample: layer, RMS, group and local response norms."""
 
 from __future__ import annotations
 
@@ -28,11 +28,18 @@ def layer_norm(
     bias: Array | None = None,
     eps: float = 1e-05,
 ) -> Array:
-    """Zero mean and unit variance over the last dims, whose shape is `normalized_shape`.
+    """Normalize to zero mean and unit variance over the last dims.
+
+    Args:
+        input: `(*, *normalized_shape)`.
+        normalized_shape: Shape of the trailing dims to normalize over.
+        weight: Has shape `normalized_shape`.
+        bias: Has shape `normalized_shape`.
+        eps: Added to the variance.
 
     Raises:
-        RuntimeError: The input does not end in `normalized_shape`, or the weight or the bias has
-            another shape or dtype.
+        RuntimeError: The input's shape does not end in `normalized_shape`, or the weight or the
+            bias differs from it in shape or dtype.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,8 +50,8 @@ def layer_norm(
     Torch: `torch.nn.functional.layer_norm`.
 
     Differs from jax in:
-        1. eps is 1e-5 (flax: 1e-6), and the variance is that of the centred values: flax's
-           `use_fast_variance=True` loses it where the mean is large.
+        1. eps is 1e-5 (flax: 1e-6), and the variance is computed from centered values: flax's
+           `use_fast_variance=True` loses precision if the mean is large.
     """
     reject("layer_norm", "complex", input, weight, bias)
     input, normalized_shape = array(input), tuple(normalized_shape)
@@ -69,17 +76,17 @@ def rms_norm(
     weight: Array | None = None,
     eps: float | None = None,
 ) -> Array:
-    """Unit root mean square over the last dims, whose shape is `normalized_shape`.
+    """Scale to unit root mean square over the last dims.
 
     Args:
         input: `(*, *normalized_shape)`.
-        normalized_shape: The dims to take the mean over.
-        weight: Of the shape `normalized_shape`.
-        eps: Added to the mean square. None: the machine epsilon of the input's dtype, for
-            float16 and bfloat16 that of float32.
+        normalized_shape: Shape of the trailing dims to take the mean over.
+        weight: Has shape `normalized_shape`.
+        eps: Added to the mean square. None: the machine epsilon of the input's dtype, or that of
+            float32 for float16 and bfloat16.
 
     Raises:
-        RuntimeError: The input does not end in `normalized_shape`, or the weight has another shape.
+        RuntimeError: The input's shape does not end in `normalized_shape`, or the weight's differs.
 
     Example:
         >>> import jax.numpy as jnp
@@ -90,8 +97,8 @@ def rms_norm(
     Torch: `torch.nn.functional.rms_norm`.
 
     Differs from jax in:
-        1. eps is the machine epsilon (flax: 1e-6): at zeros the gradient of float64 is 6.7e7
-           (flax: 1e3).
+        1. eps is the machine epsilon (flax: 1e-6): for a float64 input of zeros the gradient is
+           6.7e7 (flax: 1e3).
     """
     input, normalized_shape = array(input), tuple(normalized_shape)
     dims = _normalized_dims(input, normalized_shape)
@@ -117,18 +124,19 @@ def group_norm(
     bias: Array | None = None,
     eps: float = 1e-05,
 ) -> Array:
-    """Zero mean and unit variance in each group of channels of each example.
+    """Normalize each group of channels of each example to zero mean and unit variance.
 
     Args:
         input: `(N, C, ...)`.
-        num_groups: How many groups the channels make.
+        num_groups: Number of groups to divide the channels into.
         weight: `(C,)`.
         bias: `(C,)`.
         eps: Added to the variance.
 
     Raises:
-        RuntimeError: The channels do not divide into the groups, or there are not C weights.
-        ValueError: A group has one value.
+        RuntimeError: The channels are not divisible by `num_groups`, or a parameter does not have
+            shape `(C,)`.
+        ValueError: A group has only one value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -147,19 +155,19 @@ def group_norm(
         raise RuntimeError(
             f"Expected at least 2 dimensions for input tensor but received {input.ndim}"
         )
-    count, channels, *places = input.shape
+    count, channels, *spatial = input.shape
     if num_groups < 1 or channels % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of "
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
-    if count * channels // num_groups * math.prod(places) == 1:
-        reject_single_value((count * channels // num_groups, num_groups, *places))
-    check_channels(input, channels, weight=weight, bias=bias)
+    if count * channels // num_groups * math.prod(spatial) == 1:
+        reject_single_value((count * channels // num_groups, num_groups, *spatial))
+    check_channels(input, weight=weight, bias=bias)
     check_dtypes("group_norm", input, weight, bias)
 
     def normalize(x: Array, w: Array, b: Array) -> Array:
-        groups = x.reshape(count, num_groups, channels // num_groups, *places)
+        groups = x.reshape(count, num_groups, channels // num_groups, *spatial)
         y = standardize(groups, tuple(range(2, groups.ndim)), eps).reshape(x.shape)
         return y * per_channel(w, x) + per_channel(b, x)
 
@@ -169,17 +177,17 @@ def group_norm(
 def local_response_norm(
     input: Array, size: int, alpha: float = 0.0001, beta: float = 0.75, k: float = 1.0
 ) -> Array:
-    """Each value over a power of the mean square of the channels around it.
+    """Divide each value by a power of the mean square over neighboring channels.
 
     Args:
         input: `(N, C, ...)`, with at least three dims.
-        size: How many channels; those outside count as zeros.
-        alpha: The weight of the mean square.
-        beta: The power.
+        size: Number of channels to average over; missing ones count as zeros.
+        alpha: Factor of the mean square.
+        beta: Exponent.
         k: Added to the weighted mean square.
 
     Raises:
-        ValueError: The input has less than three dims.
+        ValueError: The input has fewer than three dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -216,9 +224,9 @@ def _normalized_dims(input: Array, normalized_shape: tuple[int, ...]) -> tuple[i
         )
     count = len(normalized_shape)
     if input.shape[max(input.ndim - count, 0) :] != normalized_shape:
-        wanted = ", ".join(["*", *map(str, normalized_shape)])
+        expected = ", ".join(["*", *map(str, normalized_shape)])
         raise RuntimeError(
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape "
-            f"[{wanted}], but got input of size{list(input.shape)}"
+            f"[{expected}], but got input of size{list(input.shape)}"
         )
     return tuple(range(input.ndim - count, input.ndim))

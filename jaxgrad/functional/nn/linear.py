@@ -1,4 +1,4 @@
-"""Linear and bilinear maps: torch's layout of the weight."""
+"""Linear and bilinear maps, with torch's layout of the weight."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
-    """`input @ weight.T + bias`.
+    """Compute `input @ weight.T + bias`.
 
     Args:
         input: `(*, in)`.
@@ -19,7 +19,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
         bias: `(out,)` or `()`.
 
     Raises:
-        RuntimeError: The shapes or dtypes do not fit.
+        RuntimeError: The shapes are incompatible, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,7 +39,7 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
     if weight.ndim > 2 or input.shape[-1] != weight.shape[-1]:
         raise RuntimeError(
             f"mat1 and mat2 shapes cannot be multiplied: input is {list(input.shape)} and weight "
-            f"{list(weight.shape)}, which is to be (out, in)"
+            f"{list(weight.shape)}, which must be (out, in)"
         )
     shape = input.shape[:-1] + weight.shape[:-1]
     if bias is not None:
@@ -57,14 +57,14 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
         y = jnp.matmul(x, w.T)
         return y + rest[0] if rest else y
 
-    given = [] if bias is None else [bias]
+    biases = [] if bias is None else [bias]
     if not jnp.issubdtype(input.dtype, jnp.inexact):
-        return product(input, weight, *given)
-    return in_opmath(product, input, weight, *given).astype(input.dtype)
+        return product(input, weight, *biases)
+    return in_opmath(product, input, weight, *biases).astype(input.dtype)
 
 
 def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = None) -> Array:
-    """`input1[i] * weight[:, i, j] * input2[j] + bias`, summed over i and j.
+    """Compute `input1[i] * weight[:, i, j] * input2[j]`, summed over i and j, plus the bias.
 
     Args:
         input1: `(*, in1)`.
@@ -73,7 +73,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
         bias: `(out,)`.
 
     Raises:
-        RuntimeError: The shapes do not fit.
+        RuntimeError: The shapes are incompatible, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -106,11 +106,11 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array | None = N
         y = _trilinear(a, b, w)
         return y + rest[0] if rest else y
 
-    given = [] if bias is None else [bias]
-    return in_opmath(product, input1, input2, weight, *given)
+    biases = [] if bias is None else [bias]
+    return in_opmath(product, input1, input2, weight, *biases)
 
 
-# In torch's order and by each of the three in turn, which an infinity shows.
+# Three formulas in torch's order of products, so that infinities spread as they do in torch.
 @derivative(
     lambda t, _, __, b, w: _sum_of_products(t, b, w),
     lambda t, _, a, __, w: _sum_of_products(a, t, w),
