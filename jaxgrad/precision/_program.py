@@ -45,12 +45,14 @@ class Program:
                 for atom in eqn.invars:
                     self._use(atom, eqn)
         for eqn in jaxpr.eqns:
-            for sub, outside in _passed(eqn):
-                body, _ = compat.open_jaxpr(sub)
-                for inside, atom in zip(body.invars, outside, strict=True):
+            for body in _jaxpr.bodies(eqn):
+                sub, _ = compat.open_jaxpr(body.jaxpr)
+                outside = body.feed(eqn.invars)
+                outside[body.carry.start : body.carry.stop] = [None] * len(body.carry)
+                for inside, atom in zip(sub.invars, outside, strict=True):
                     self.outside.setdefault(inside, []).append(atom)
-                if not any(v in self.makers for inner in body.eqns for v in inner.outvars):
-                    self._read(body)  # once: a body may be called again
+                if not any(v in self.makers for inner in sub.eqns for v in inner.outvars):
+                    self._read(sub)  # only once: a body may be called several times
 
     def _use(self, atom: Any, eqn: Any) -> None:
         if isinstance(atom, jex_core.Var):
@@ -181,22 +183,6 @@ def contracts(eqn: jex_core.JaxprEqn) -> bool:
     """Whether a product sums over anything: `einsum` writes an outer product as one, too."""
     dimensions = eqn.params["dimension_numbers"] if eqn.primitive.name == "dot_general" else None
     return dimensions is None or len(dimensions[0][0]) > 0
-
-
-def _passed(eqn: jex_core.JaxprEqn) -> Iterator[tuple[Any, list[Any]]]:
-    """Each jaxpr inside an equation, and what its inputs are outside."""
-    subs, atoms = _jaxpr.inner(eqn), list(eqn.invars)
-    if eqn.primitive.name == "scan":
-        a, n = compat.scan_counts(eqn)
-        yield subs[0], [*atoms[:a], *[None] * n, *atoms[a + n :]]
-    elif eqn.primitive.name == "while":
-        a, b = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-        carry = [None] * (len(atoms) - a - b)
-        yield subs[0], [*atoms[:a], *carry]
-        yield subs[1], [*atoms[a : a + b], *carry]
-    else:
-        for sub in subs:
-            yield sub, atoms[1:] if eqn.primitive.name == "cond" else atoms
 
 
 def _is_astype(eqn: jex_core.JaxprEqn) -> bool:

@@ -31,7 +31,8 @@ def only_low(
     jaxpr, _ = compat.open_jaxpr(jaxpr)
     uses: dict[Any, list[bool]] = {}
 
-    def use(atoms: list[Any], flags: Flags) -> None:
+    def use(atoms: list[Any], flags: Flags | bool) -> None:
+        flags = [flags] * len(atoms) if isinstance(flags, bool) else flags
         for atom, flag in zip(atoms, flags, strict=True):
             if isinstance(atom, jex_core.Var) and flag is not None:
                 uses.setdefault(atom, []).append(flag)
@@ -39,47 +40,29 @@ def only_low(
     def flags_of(atoms: list[Any]) -> Flags:
         return [all(uses[v]) if v in uses else None for v in atoms]
 
-    use(jaxpr.outvars, [False] * len(jaxpr.outvars))
+    use(jaxpr.outvars, False)
     for i, eqn in reversed(list(enumerate(jaxpr.eqns))):
-        name, here, n = eqn.primitive.name, (*path, i), len(eqn.invars)
+        name, here = eqn.primitive.name, (*path, i)
         part = parts.get(eqn.outvars[0]) if eqn.outvars else None
         if here in elsewhere or not all(map(_castable, eqn.invars)):
-            use(eqn.invars, [False] * n)
+            use(eqn.invars, False)
         elif name in SHAPE:
             use(eqn.invars[:1], flags_of(eqn.outvars))
         elif name in PRODUCTS and contracts(eqn):
-            use(eqn.invars, [True] * n)
+            use(eqn.invars, True)
         elif part is not None:
             linear = part.name == "linear"
             use(eqn.invars, [linear and program.is_bias(v) for v in eqn.invars])
         else:
-            subs = [
-                only_low(sub, program, parts, elsewhere, (*here, k))
-                for k, sub in enumerate(_jaxpr.inner(eqn))
-            ]
-            use(eqn.invars, _passed_on(eqn, subs))
+            custom = name.startswith("custom_") or name == "shard_map"
+            inside = [] if custom else _jaxpr.bodies(eqn)
+            for k, body in enumerate(inside):
+                flags = only_low(body.jaxpr, program, parts, elsewhere, (*here, k))
+                flags[body.carry.start : body.carry.stop] = [False] * len(body.carry)
+                use(body.feed(eqn.invars), flags)
+            fed = {j for body in inside for j in body.inputs}
+            use([v for j, v in enumerate(eqn.invars) if j not in fed], False)
     return flags_of(jaxpr.invars)
-
-
-def _passed_on(eqn: jex_core.JaxprEqn, subs: list[Flags]) -> Flags:
-    """What the jaxprs inside an equation do with its inputs."""
-    name, n = eqn.primitive.name, len(eqn.invars)
-    if name in (*compat.JIT, *compat.REMAT, "closed_call"):
-        return subs[0]
-    if name == "scan":
-        a, carried = compat.scan_counts(eqn)
-        return [*subs[0][:a], *[False] * carried, *subs[0][a + carried :]]
-    if name == "while":
-        a, b = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-        return [*subs[0][:a], *subs[1][:b], *[False] * (n - a - b)]
-    if name == "cond":
-        return [False, *map(_together, zip(*subs, strict=True))]
-    return [False] * n
-
-
-def _together(flags: tuple[bool | None, ...]) -> bool | None:
-    used = [flag for flag in flags if flag is not None]
-    return all(used) if used else None
 
 
 def _castable(atom: Any) -> bool:

@@ -2,6 +2,7 @@
 
 | file          | one idea                                                                      |
 |---------------|-------------------------------------------------------------------------------|
+| `bodies.py`   | the jaxprs inside an equation, and how they are wired to its inputs and outputs |
 | `tracing.py`  | a function becomes a jaxpr; every equation inside it has a path               |
 | `liveness.py` | which inputs can a derivative of the outputs reach? to a fixpoint in loops    |
 | `evaluate.py` | run a jaxpr again with a rule for each equation: its structure stays          |
@@ -14,6 +15,9 @@ and so on: `(3, 0, 2)` is equation 2 in the first jaxpr of equation 3. Clients: 
 `precision`, `checkpointing`, `graph` and the port prover.
 """
 
+from jaxgrad._core.jaxpr.bodies import Body as Body
+from jaxgrad._core.jaxpr.bodies import bodies as bodies
+from jaxgrad._core.jaxpr.bodies import inner as inner
 from jaxgrad._core.jaxpr.evaluate import evaluate as evaluate
 from jaxgrad._core.jaxpr.evaluate import plain as plain
 from jaxgrad._core.jaxpr.liveness import live_inputs as live_inputs
@@ -35,7 +39,6 @@ from jaxgrad._core.jaxpr.tracing import Path as Path
 from jaxgrad._core.jaxpr.tracing import Place as Place
 from jaxgrad._core.jaxpr.tracing import Traced as Traced
 from jaxgrad._core.jaxpr.tracing import abstract as abstract
-from jaxgrad._core.jaxpr.tracing import inner as inner
 from jaxgrad._core.jaxpr.tracing import is_inexact as is_inexact
 from jaxgrad._core.jaxpr.tracing import trace as trace
 from jaxgrad._core.jaxpr.tracing import walk as walk

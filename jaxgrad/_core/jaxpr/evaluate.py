@@ -1,8 +1,8 @@
-"""Run a jaxpr again with a rule for each equation; its structure stays.
+"""Evaluate a jaxpr with a rule in place of each equation, keeping the jaxpr's structure.
 
-`scan` stays `lax.scan` (slots come in and reads go out stacked along the iterations), `cond` stays
-`lax.switch`, remat stays `jax.checkpoint` with its policy, `jit` stays `jax.jit`, and a custom rule
-is rebuilt with the rule applied to its body and to its derivative.
+A `scan` stays `lax.scan` (slots are scanned over, reads are stacked along the iterations), `cond`
+stays `lax.switch`, remat stays `jax.checkpoint` with its policy, and `jit` stays `jax.jit`. A
+custom rule is rebuilt: the equation rule is applied to its function and to its derivative.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
-from jaxgrad._core.jaxpr.tracing import Path, abstract, inner, is_inexact, trace
+from jaxgrad._core.jaxpr.bodies import bodies
+from jaxgrad._core.jaxpr.tracing import Path, abstract, is_inexact, trace
 from jaxgrad._core.tree import merge, partition
 
 
 Slots = Mapping[Path, Any]
-# rule(eqn, path, inputs, slot) -> (outputs, read): what an equation does instead. `slot` is what
-# `slots` holds for this path (None otherwise); a `read` that is not None is returned to the caller.
-Rule = Callable[[jex_core.JaxprEqn, Path, list[Any], Any], tuple[list[Any], Any]]
+# rule(eqn, path, inputs, slot) -> (outputs, read): the replacement of an equation. `slot` is the
+# entry of `slots` for this path, or None; a `read` other than None is returned to the caller.
+EquationRule = Callable[[jex_core.JaxprEqn, Path, list[Any], Any], tuple[list[Any], Any]]
 Enters = Callable[[Path], bool]
-# after(eqn, path, outputs, slot) -> (outputs, read): what happens to the outputs of an equation
-# that was entered; by the rule otherwise.
+# after(eqn, path, outputs, slot) -> (outputs, read): called on the outputs of an equation whose
+# bodies were evaluated; every other equation goes through the rule instead.
 After = Callable[[jex_core.JaxprEqn, Path, list[Any], Any], tuple[list[Any], Any]]
 
 
 def plain(eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slot: Any) -> tuple[list[Any], Any]:
-    """The rule that changes nothing."""
+    """Run an equation unchanged: the rule that does nothing."""
     del path, slot
     return compat.bind(eqn, args), None
 
 
-def as_they_are(
+def unchanged(
     eqn: jex_core.JaxprEqn, path: Path, outs: list[Any], slot: Any
 ) -> tuple[list[Any], Any]:
-    """The `after` that changes nothing."""
+    """Return the outputs of an entered equation unchanged: the `after` that does nothing."""
     del eqn, path, slot
     return outs, None
 
@@ -48,33 +49,34 @@ def as_they_are(
 def evaluate(
     jaxpr: Any,
     args: Sequence[Any],
-    rule: Rule = plain,
+    rule: EquationRule = plain,
     *,
     slots: Slots | None = None,
     enters: Enters = lambda _: True,
-    after: After = as_they_are,
+    after: After = unchanged,
     inline: bool = False,
 ) -> tuple[list[Any], dict[Path, Any]]:
     """Run `jaxpr` on `args` with `rule` in place of each equation.
 
     Args:
-        jaxpr: a closed jaxpr.
-        args: its inputs; their dtypes may differ from the traced ones if `rule` can take them.
-        rule: see `Rule`. It is called for every equation that is not entered.
-        slots: a value for some paths; inside a scan with one leading axis for each scan around it.
-        enters: whether to go into a higher-order equation; where not, it is one equation.
-        after: see `After`. It is called for every equation that was entered.
-        inline: whether a `jit` dissolves into its equations, as it must for an eager run: a new
-            function would be compiled each time.
+        jaxpr: A closed jaxpr.
+        args: Its inputs; their dtypes may differ from the traced ones if `rule` accepts that.
+        rule: See `EquationRule`. It is called for every equation that is not entered.
+        slots: Values for some paths; inside a scan, with one leading axis per enclosing scan.
+        enters: Whether to evaluate the bodies of a higher-order equation; if not, it is treated
+            as a single equation.
+        after: See `After`. It is called for every equation that was entered.
+        inline: Whether to dissolve a `jit` into its equations. An eager run needs this: otherwise
+            every call compiles a new function.
 
     Returns:
-        The outputs, and what the rule read, by path; inside a scan with a leading axis.
+        The outputs, and the rule's reads by path; inside a scan, reads have a leading axis.
     """
     return _Evaluator(rule, enters, after, inline).run(jaxpr, args, (), slots or {})
 
 
 class _Evaluator(NamedTuple):
-    rule: Rule
+    rule: EquationRule
     enters: Enters
     after: After
     inline: bool
@@ -87,7 +89,7 @@ class _Evaluator(NamedTuple):
             ins = [v.val if isinstance(v, jex_core.Literal) else env[v] for v in eqn.invars]
             here = (*path, i)
             with compat.equation_context(eqn):
-                if inner(eqn) and self.enters(here):
+                if bodies(eqn) and self.enters(here):
                     below = {p: s for p, s in slots.items() if p != here and p[: len(here)] == here}
                     outs, inside = self.enter(eqn, here, ins, below)
                     outs, read = self.after(eqn, here, outs, slots.get(here))
@@ -101,7 +103,7 @@ class _Evaluator(NamedTuple):
         return outs, reads
 
     def enter(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
-        """One higher-order equation, rebuilt by its public function around the evaluated body."""
+        """Rebuild one higher-order equation by its public function around the evaluated bodies."""
         name, params = eqn.primitive.name, eqn.params
         if name == "scan":
             return self.scan(eqn, path, args, slots)
@@ -115,7 +117,7 @@ class _Evaluator(NamedTuple):
             return self.custom_vjp(eqn, path, args)
 
         def body(args: list[Any], slots: Slots) -> Any:
-            return self.run(inner(eqn)[0], args, (*path, 0), slots)
+            return self.run(bodies(eqn)[0].jaxpr, args, (*path, 0), slots)
 
         if name in compat.JIT and not self.inline:
             body.__name__ = params["name"]
@@ -123,7 +125,7 @@ class _Evaluator(NamedTuple):
         if name in compat.REMAT:
             policy, cse = params["policy"], params["prevent_cse"]
             if not isinstance(cse, bool):
-                cse: Any = (list(cse), True)  # one for each argument
+                cse: Any = (list(cse), True)  # one flag per argument, and one for the slots
             return jax.checkpoint(body, policy=policy, prevent_cse=cse)(args, slots)
         if name == "shard_map":
             sharded = compat.shard_map_like(eqn, lambda *args: tuple(body(list(args), {})[0]))
@@ -131,135 +133,138 @@ class _Evaluator(NamedTuple):
         return body(args, slots)
 
     def scan(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
-        params = eqn.params
-        a, n = compat.scan_counts(eqn)
-        b = a + n
-        xs = (args[b:], slots)
+        (body,) = bodies(eqn)
+        consts, carry, xs = body.split(args)
+        n = len(carry)
 
-        def body(carry: list[Any], element: Any) -> Any:
+        def step(carry: Sequence[Any], element: Any) -> Any:
             xs, slots = element
-            ins = [*args[:a], *carry, *xs]
-            outs, reads = self.run(params["jaxpr"], ins, (*path, 0), slots)
-            return outs[: b - a], (outs[b - a :], reads)
+            outs, reads = self.run(body.jaxpr, [*consts, *carry, *xs], (*path, 0), slots)
+            return outs[:n], (outs[n:], reads)
 
-        def settled(carry: list[Any], element: Any) -> Any:
-            new, out = body(carry, element)
+        def first_step(carry: Sequence[Any], stacked: Any) -> list[Any]:
+            return step(carry, jax.tree.map(lambda x: x[0], stacked))[0]
+
+        def settled_step(carry: Sequence[Any], element: Any) -> Any:
+            new, out = step(carry, element)
             return _like(new, carry), out
 
-        def turn(carry: list[Any], xs: Any) -> list[Any]:
-            return body(carry, jax.tree.map(lambda x: lax.index_in_dim(x, 0, keepdims=False), xs))[
-                0
-            ]
-
-        carry, last = _settle(turn, args[a:b], xs) if params["length"] else (args[a:b], args[a:b])
-        options = {k: params[k] for k in ("length", "reverse", "unroll")}
-        carry, (ys, reads) = lax.scan(settled, carry, xs, **options)
-        return [*_like(carry, last), *ys], reads  # what the last turn made, as it made it
+        last = carry
+        if body.length:
+            carry, last = _settle(first_step, carry, (xs, slots))
+        options = {k: eqn.params[k] for k in ("length", "reverse", "unroll")}
+        carry, (ys, reads) = lax.scan(settled_step, carry, (xs, slots), **options)
+        return [*_like(carry, last), *ys], reads  # in the dtypes that the last iteration returned
 
     def while_loop(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
-        params = eqn.params
-        a, b = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+        test, loop = bodies(eqn)
+        test_consts, carry, _ = test.split(args)
+        consts = loop.split(args)[0]
 
         def proceed(carry: list[Any]) -> Any:
-            return self.run(params["cond_jaxpr"], [*args[:a], *carry], (*path, 0), {})[0][0]
+            return self.run(test.jaxpr, [*test_consts, *carry], (*path, 0), {})[0][0]
 
-        def body(carry: list[Any]) -> list[Any]:
-            return self.run(params["body_jaxpr"], [*args[a:b], *carry], (*path, 1), {})[0]
+        def step(carry: list[Any]) -> list[Any]:
+            return self.run(loop.jaxpr, [*consts, *carry], (*path, 1), {})[0]
 
-        carry, _ = _settle(body, args[b:])
-        return lax.while_loop(proceed, lambda carry: _like(body(carry), carry), carry), {}
+        carry, _ = _settle(step, carry)
+        return lax.while_loop(proceed, lambda carry: _like(step(carry), carry), carry), {}
 
     def cond(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
-        """Every branch returns every branch's reads, zeros for those it did not make."""
-        index, *operands = args
+        """Rebuild a `cond`; each branch returns zeros for the reads of the other branches."""
+        branches = bodies(eqn)
+        operands = branches[0].feed(args)
 
         def run(k: int, operands: list[Any], slots: Slots) -> Any:
             below = {p: s for p, s in slots.items() if p[: len(path) + 1] == (*path, k)}
-            return self.run(eqn.params["branches"][k], operands, (*path, k), below)
+            return self.run(branches[k].jaxpr, operands, (*path, k), below)
 
-        several = range(len(eqn.params["branches"]))
-        shapes = [jax.eval_shape(lambda o, s, k=k: run(k, o, s), operands, slots) for k in several]
-        wanted = {p: s for _, reads in shapes for p, s in reads.items()}
+        numbers = range(len(branches))
+        shapes = [jax.eval_shape(lambda o, s, k=k: run(k, o, s), operands, slots) for k in numbers]
+        all_reads = {p: s for _, reads in shapes for p, s in reads.items()}
         like = [
             functools.reduce(_wider, outs) for outs in zip(*(o for o, _ in shapes), strict=True)
         ]
 
         def branch(k: int, operands: list[Any], slots: Slots) -> Any:
             outs, reads = run(k, operands, slots)
-            return _like(outs, like), {**jax.tree.map(jnp.zeros_like, wanted), **reads}
+            return _like(outs, like), {**jax.tree.map(jnp.zeros_like, all_reads), **reads}
 
-        return lax.switch(index, [functools.partial(branch, k) for k in several], operands, slots)
+        calls = [functools.partial(branch, k) for k in numbers]
+        return lax.switch(args[0], calls, operands, slots)
 
     def custom_jvp(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
-        moved = [is_inexact(v) for v in eqn.invars]
+        inexact = [is_inexact(v) for v in eqn.invars]
 
-        def original(primals: Any, tangents: Any, fixed: Any) -> Any:
-            def one(*primals: Any) -> list[Any]:
-                return compat.bind(eqn, merge(moved, primals, fixed))
+        def original_jvp(primals: Any, tangents: Any, fixed: Any) -> Any:
+            def original(*primals: Any) -> list[Any]:
+                return compat.bind(eqn, merge(inexact, primals, fixed))
 
-            return jax.jvp(one, tuple(primals), tuple(tangents))[1]
+            return jax.jvp(original, tuple(primals), tuple(tangents))[1]
 
         @jax.custom_jvp
         def fun(primals: list[Any], fixed: list[Any]) -> list[Any]:
-            ins = merge(moved, primals, fixed)
-            return self.run(eqn.params["call_jaxpr"], ins, (*path, 0), {})[0]
+            ins = merge(inexact, primals, fixed)
+            return self.run(bodies(eqn)[0].jaxpr, ins, (*path, 0), {})[0]
 
         @fun.defjvp
         def _(ins: Any, directions: Any) -> Any:
             (primals, fixed), (tangents, _) = ins, directions
-            like, still = partition(moved, map(abstract, eqn.invars))
-            rule = trace(original, like, like, still).jaxpr
+            like, like_fixed = partition(inexact, map(abstract, eqn.invars))
+            rule = trace(original_jvp, like, like, like_fixed).jaxpr
             out_tangents, _ = self.run(rule, [*primals, *tangents, *fixed], (*path, 1), {})
             outs = fun(primals, fixed)
             return outs, _like(out_tangents, outs)
 
-        return fun(*partition(moved, args)), {}
+        return fun(*partition(inexact, args)), {}
 
     def custom_vjp(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
-        moved = [is_inexact(v) for v in eqn.invars]
+        inexact = [is_inexact(v) for v in eqn.invars]
 
-        def original(primals: Any, fixed: Any) -> Any:
-            def one(*primals: Any) -> list[Any]:
-                return compat.bind(eqn, merge(moved, primals, fixed))
+        def original_vjp(primals: Any, fixed: Any) -> Any:
+            def original(*primals: Any) -> list[Any]:
+                return compat.bind(eqn, merge(inexact, primals, fixed))
 
-            return jax.vjp(one, *primals)
+            return jax.vjp(original, *primals)
 
         @jax.custom_vjp
         def fun(primals: list[Any], fixed: list[Any]) -> list[Any]:
-            ins = merge(moved, primals, fixed)
-            return self.run(eqn.params["call_jaxpr"], ins, (*path, 0), {})[0]
+            ins = merge(inexact, primals, fixed)
+            return self.run(bodies(eqn)[0].jaxpr, ins, (*path, 0), {})[0]
 
         def forward(primals: list[Any], fixed: list[Any]) -> Any:
-            like = partition(moved, map(abstract, eqn.invars))
-            kept, _ = self.run(trace(original, *like).jaxpr, [*primals, *fixed], (*path, 1), {})
+            like = partition(inexact, map(abstract, eqn.invars))
+            rule = trace(original_vjp, *like).jaxpr
+            residuals, _ = self.run(rule, [*primals, *fixed], (*path, 1), {})
             outs = fun(primals, fixed)
-            return outs, (kept, [jnp.zeros((), x.dtype) for x in primals])
+            return outs, (residuals, [jnp.zeros((), x.dtype) for x in primals])
 
         def backward(saved: Any, cotangents: list[Any]) -> Any:
-            kept, like = saved
-            traced = trace(original, *partition(moved, map(abstract, eqn.invars)))
+            residuals, like = saved
+            traced = trace(original_vjp, *partition(inexact, map(abstract, eqn.invars)))
 
-            def pull(kept: list[Any], cotangents: list[Any]) -> Any:
-                return jax.tree.unflatten(traced.out_tree, kept)[1](cotangents)
+            def pull(residuals: list[Any], cotangents: list[Any]) -> Any:
+                return jax.tree.unflatten(traced.out_tree, residuals)[1](cotangents)
 
             rule = trace(pull, traced.jaxpr.out_avals, [abstract(v) for v in eqn.outvars]).jaxpr
-            grads, _ = self.run(rule, [*kept, *cotangents], (*path, 2), {})
+            grads, _ = self.run(rule, [*residuals, *cotangents], (*path, 2), {})
             return _like(grads, like), None
 
         fun.defvjp(forward, backward)
-        return fun(*partition(moved, args)), {}
+        return fun(*partition(inexact, args)), {}
 
 
-def _settle(body: Callable[..., Any], carry: Sequence[Any], *rest: Any) -> tuple[Any, Any]:
-    """A loop's first carry in the dtypes that its body keeps, and what the body makes of that.
+def _settle(step: Callable[..., Any], carry: Sequence[Any], *rest: Any) -> tuple[Any, Any]:
+    """Cast a loop's initial carry to dtypes that an iteration preserves or narrows.
 
-    The wider of what goes in and out: a body may make less of it.
+    Returns:
+        The carry, and the shapes and dtypes that the iteration returns for it.
     """
     while True:
-        made = jax.eval_shape(body, list(carry), *rest)
-        wider = list(map(_wider, carry, made))
+        outs = jax.eval_shape(step, list(carry), *rest)
+        wider = list(map(_wider, carry, outs))
         if all(w.dtype == jnp.result_type(x) for w, x in zip(wider, carry, strict=True)):
-            return list(carry), made
+            return list(carry), outs
         carry = _like(carry, wider)
 
 
@@ -268,10 +273,10 @@ def _wider(a: Any, b: Any) -> jax.ShapeDtypeStruct:
 
 
 def _like(values: Sequence[Any], examples: Sequence[Any]) -> list[Any]:
-    """The floating point values in the dtypes of the examples."""
+    """Cast the floating point values to the dtypes of the examples."""
 
-    def one(x: Any, like: Any) -> Any:
+    def cast(x: Any, like: Any) -> Any:
         same = x.dtype == like.dtype or not jnp.issubdtype(like.dtype, jnp.inexact)
         return x if same else lax.convert_element_type(x, like.dtype)
 
-    return [one(x, like) for x, like in zip(values, examples, strict=True)]
+    return [cast(x, like) for x, like in zip(values, examples, strict=True)]

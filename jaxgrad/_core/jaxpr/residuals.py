@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
-from jaxgrad._core.jaxpr.tracing import inner, trace
+from jaxgrad._core.jaxpr.bodies import bodies
+from jaxgrad._core.jaxpr.tracing import trace
 
 
 class Residual(NamedTuple):
@@ -65,6 +66,7 @@ def sources(
       path: Of the equation that it is in, for keys that are met once.
       scope: The same.
     """
+    jaxpr, _ = compat.open_jaxpr(jaxpr)
     known: dict[Any, Source | None] = {v: Source(v, GIVEN, "") for v in jaxpr.constvars}
     known |= zip(jaxpr.invars, given, strict=True)
 
@@ -76,7 +78,7 @@ def sources(
         inside = _inside(scope, eqn)
         outs: list[Source | None]
         if name in (*_CALLS, *compat.JIT, *compat.REMAT):
-            outs = sources(compat.open_jaxpr(inner(eqn)[0])[0], ins, here, inside)
+            outs = sources(bodies(eqn)[0].jaxpr, ins, here, inside)
         elif name == "scan":
             outs = _scanned(eqn, ins, here, inside)
         elif name in ("cond", "shard_map"):
@@ -105,9 +107,8 @@ def _new(eqn: jex_core.JaxprEqn, path: Any, named: Sequence[tuple[str, str]]) ->
 def _named_within(eqn: Any, ins: Sequence[Any], path: Any, scope: str) -> list[tuple[str, str]]:
     """Kind and scope of the results of a branch; zeros that stand for the others say nothing."""
     found: list[tuple[str, str]] = [(eqn.primitive.name, scope)] * len(eqn.outvars)
-    ins = ins[len(ins) - len(compat.open_jaxpr(inner(eqn)[0])[0].invars) :]
-    for n, branch in enumerate(inner(eqn)):
-        made = sources(compat.open_jaxpr(branch)[0], ins, (*path, n), scope)
+    for n, body in enumerate(bodies(eqn)):
+        made = sources(body.jaxpr, body.feed(ins), (*path, n), scope)
         for k, source in enumerate(made):
             if source is not None and source.kind not in (GIVEN, "broadcast_in_dim"):
                 found[k] = source[1:]
@@ -116,19 +117,19 @@ def _named_within(eqn: Any, ins: Sequence[Any], path: Any, scope: str) -> list[t
 
 def _scanned(eqn: Any, ins: Sequence[Source | None], path: Any, scope: str) -> list[Source | None]:
     """Results of a scan: what a step made, stacked; or an input that was only handed on."""
-    consts, carried = compat.scan_counts(eqn)
-    body, _ = compat.open_jaxpr(inner(eqn)[0])
-    marks = [Source((path, "in", k), GIVEN, scope) for k in range(len(body.invars))]
-    made = sources(body, marks, path, scope)
+    (body,) = bodies(eqn)
+    carry = body.carry
+    marks = [Source((path, "in", k), GIVEN, scope) for k in range(len(body.inputs))]
+    made = sources(body.jaxpr, marks, path, scope)
     place = {mark.key: k for k, mark in enumerate(marks)}
     outs: list[Source | None] = []
     for k, of_step in enumerate(made):
         at = None if of_step is None else place.get(of_step.key)
-        if at is not None and (at >= consts + carried or at - consts == k < carried):
+        if at is not None and (at >= carry.stop or (k < len(carry) and at == carry[k])):
             outs.append(ins[at])  # all slices of an input, or a carry that stays as it is
             continue
         # A carry as a step finds it was made by the step before.
-        source = of_step if at is None or at < consts else made[at - consts]
+        source = of_step if at is None or at not in carry else made[carry.index(at)]
         known = source is not None and source.kind != GIVEN
         kind, within = source[1:] if source is not None and known else ("scan", scope)
         outs.append(Source((path, k), kind, within))

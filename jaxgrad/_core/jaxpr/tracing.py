@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
+from jaxgrad._core.jaxpr.bodies import bodies
 
 
 Path = tuple[int, ...]
@@ -57,26 +58,6 @@ def is_inexact(atom: Any) -> bool:
     return dtype is not None and jnp.issubdtype(dtype, jnp.inexact)
 
 
-def inner(eqn: jex_core.JaxprEqn) -> list[Any]:
-    """The jaxprs inside an equation, in the order that paths count them.
-
-    Only those whose inputs and outputs mean what the equation's do: what `pallas_call` or
-    `custom_linear_solve` hold is left alone.
-    """
-    name, params = eqn.primitive.name, eqn.params
-    if name == "while":
-        return [params["cond_jaxpr"], params["body_jaxpr"]]
-    if name == "cond":
-        return list(params["branches"])
-    if name in ("scan", "shard_map", *compat.JIT, *compat.REMAT):
-        return [params["jaxpr"]]
-    if name in ("custom_jvp_call", "custom_vjp_call", "closed_call", "core_call"):
-        return [params["call_jaxpr"]]
-    if name == "custom_vmap_call":
-        return [params["call"]]
-    return []
-
-
 def walk(
     jaxpr: Any,
     path: Path = (),
@@ -87,8 +68,6 @@ def walk(
     for i, eqn in enumerate(compat.open_jaxpr(jaxpr)[0].eqns):
         here = (*path, i)
         yield Place(here, eqn, lengths, within)
-        deeper = lengths
-        if eqn.primitive.name == "scan":
-            deeper = (*lengths, eqn.params["length"])
-        for k, sub in enumerate(inner(eqn)):
-            yield from walk(sub, (*here, k), deeper, (*within, eqn.primitive.name))
+        deeper = (*lengths, eqn.params["length"]) if eqn.primitive.name == "scan" else lengths
+        for k, body in enumerate(bodies(eqn)):
+            yield from walk(body.jaxpr, (*here, k), deeper, (*within, eqn.primitive.name))

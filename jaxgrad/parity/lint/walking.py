@@ -14,7 +14,16 @@ from jax import lax
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat, source
-from jaxgrad._core.jaxpr import Path, inner, is_inexact, live_inputs, live_variables, walk
+from jaxgrad._core.jaxpr import (
+    Body,
+    Path,
+    bodies,
+    inner,
+    is_inexact,
+    live_inputs,
+    live_variables,
+    walk,
+)
 
 
 class Seen(NamedTuple):
@@ -110,37 +119,34 @@ class Walk(NamedTuple):
         # A person may jit `jnp.abs` itself: one equation is what they wrote.
         alone = name in compat.JIT and len(compat.open_jaxpr(inner(eqn)[0])[0].eqns) == 1
         where = where.inside(bool(own_function(eqn)) and not alone)
-        if name == "cond":
-            branch = eqn.params["branches"][int(args[0])]
-            return self.run(branch, args[1:], moves[1:], lives, where)
+        inside = bodies(eqn)
         if name == "scan":
-            return self.scan(eqn, args, moves, lives, where)
+            return self.scan(eqn, inside[0], args, moves, lives, where)
         if name == "while":
-            return self.while_loop(eqn, args, moves, lives, where)
-        return self.run(inner(eqn)[0], args, moves, lives, where)
+            return self.while_loop(*inside, args, moves, lives, where)
+        body = inside[int(args[0])] if name == "cond" else inside[0]
+        return self.run(body.jaxpr, body.feed(args), body.feed(moves), lives, where)
 
     def scan(
         self,
         eqn: jex_core.JaxprEqn,
+        body: Body,
         args: list[Any],
         moves: list[bool],
         lives: list[bool],
         where: Where,
     ) -> tuple[list[Any], list[bool]]:
-        params, (a, n) = eqn.params, compat.scan_counts(eqn)
-        b, length = a + n, params["length"]
-        body = params["jaxpr"]
-        lives = _carried(lambda live: live_inputs(body, live)[a:b], lives, n)
-        carry, carried = args[a:b], moves[a:b]
+        lives, n, length = _carried(body, lives), len(body.carry), eqn.params["length"]
+        (consts, carry, xs), (fixed, carried, scanned) = body.split(args), body.split(moves)
         turns = range(length)
         rows: list[Any] = [None] * length
         flags = [False] * (len(lives) - n)
-        for turn in reversed(turns) if params["reverse"] else turns:
+        for turn in reversed(turns) if eqn.params["reverse"] else turns:
             # By a number that is no constant: one program for all turns.
             at = jnp.asarray(turn)
-            xs = [lax.dynamic_index_in_dim(x, at, keepdims=False) for x in args[b:]]
-            ins, moved = [*args[:a], *carry, *xs], [*moves[:a], *carried, *moves[b:]]
-            outs, made = self.run(body, ins, moved, lives, where)
+            row = [lax.dynamic_index_in_dim(x, at, keepdims=False) for x in xs]
+            ins, moved = [*consts, *carry, *row], [*fixed, *carried, *scanned]
+            outs, made = self.run(body.jaxpr, ins, moved, lives, where)
             carry, carried, rows[turn] = outs[:n], made[:n], outs[n:]
             flags = [x or y for x, y in zip(flags, made[n:], strict=True)]
         if not length:
@@ -149,21 +155,18 @@ class Walk(NamedTuple):
 
     def while_loop(
         self,
-        eqn: jex_core.JaxprEqn,
+        test: Body,
+        body: Body,
         args: list[Any],
         moves: list[bool],
         lives: list[bool],
         where: Where,
     ) -> tuple[list[Any], list[bool]]:
-        params = eqn.params
-        a, b = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-        body, n = params["body_jaxpr"], len(args) - b
-        proceed = jex_core.jaxpr_as_fun(params["cond_jaxpr"])
-        lives = _carried(lambda live: live_inputs(body, live)[b - a :], lives, n)
-        carry, carried = args[b:], moves[b:]
-        while bool(proceed(*args[:a], *carry)[0]):
-            ins, moved = [*args[a:b], *carry], [*moves[a:b], *carried]
-            carry, carried = self.run(body, ins, moved, lives, where)
+        proceed, lives = jex_core.jaxpr_as_fun(test.jaxpr), _carried(body, lives)
+        (consts, carry, _), (fixed, carried, _) = body.split(args), body.split(moves)
+        while bool(proceed(*test.split(args)[0], *carry)[0]):
+            ins, moved = [*consts, *carry], [*fixed, *carried]
+            carry, carried = self.run(body.jaxpr, ins, moved, lives, where)
         return carry, carried
 
 
@@ -201,12 +204,12 @@ def own_function(eqn: jex_core.JaxprEqn) -> str:
     return source.own_name(eqn)
 
 
-def _carried(
-    back: Callable[[list[bool]], list[bool]], lives: list[bool], carries: int
-) -> list[bool]:
+def _carried(body: Body, lives: list[bool]) -> list[bool]:
     """Which outputs of a loop's body a derivative reaches in any turn: to a fixpoint."""
+    n = len(body.carry)
     while True:
-        reached = [*back(lives), *lives[carries:]]
+        ins = live_inputs(body.jaxpr, lives)
+        reached = [*(ins[k] for k in body.carry), *lives[n:]]
         wider = [x or y for x, y in zip(lives, reached, strict=True)]
         if wider == lives:
             return lives

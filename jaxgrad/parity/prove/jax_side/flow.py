@@ -8,7 +8,7 @@ from typing import Any
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat, source
-from jaxgrad._core.jaxpr import Path, inner
+from jaxgrad._core.jaxpr import Path, bodies
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
 
 
@@ -50,27 +50,22 @@ class Flow:
         return [of(v) for v in opened.outvars]
 
     def _inside(self, eqn: Any, ins: list[tuple[Key, ...]], path: Path) -> list[Any] | None:
-        name, bodies = eqn.primitive.name, inner(eqn)
-        if not bodies:
+        inside = bodies(eqn)
+        if not inside:
             return None
-        if name == "scan":
-            a, n = compat.scan_counts(eqn)
-            once = self._walk(bodies[0], ins, (*path, 0))
-            carried = [(*x, *y) for x, y in zip(ins[a : a + n], once, strict=False)]
-            return self._walk(bodies[0], [*ins[:a], *carried, *ins[a + n :]], (*path, 0))
-        if name == "while":
-            a = eqn.params["cond_nconsts"]
-            b = a + eqn.params["body_nconsts"]
-            once = self._walk(bodies[1], ins[a:], (*path, 1))
-            carried = [(*x, *y) for x, y in zip(ins[b:], once, strict=True)]
-            return self._walk(bodies[1], [*ins[a:b], *carried], (*path, 1))
-        if name == "cond":
-            branches = [self._walk(body, ins[1:], (*path, k)) for k, body in enumerate(bodies)]
-            return [(*ins[0], *_flat(outs)) for outs in zip(*branches, strict=True)]
-        body, _ = compat.open_jaxpr(bodies[0])
-        if len(body.invars) != len(ins):
-            return None
-        return self._walk(bodies[0], ins, (*path, 0))
+        fed = {i for body in inside for i in body.inputs}
+        decides = _flat(keys for i, keys in enumerate(ins) if i not in fed)  # the index of a `cond`
+        outs: list[Any] = [decides] * len(eqn.outvars)
+        for k, body in enumerate(inside):
+            if None in body.outputs:
+                continue  # the condition of a `while`
+            results = self._walk(body.jaxpr, body.feed(ins), (*path, k))
+            if body.carry:
+                consts, carry, xs = body.split(ins)
+                carry = [(*x, *y) for x, y in zip(carry, results, strict=False)]
+                results = self._walk(body.jaxpr, [*consts, *carry, *xs], (*path, k))
+            outs = [(*x, *y) for x, y in zip(outs, results, strict=True)]
+        return outs
 
     def back(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
         """What these were made of, through values that are not in `stop`; `stop` is left out."""

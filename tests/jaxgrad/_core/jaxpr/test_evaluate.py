@@ -1,0 +1,80 @@
+"""The evaluator changes no bit, keeps derivatives and structure, and can change every dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgrad._core import compat
+from jaxgrad._core import jaxpr as _jaxpr
+from tests.jaxgrad._core.jaxpr.programs import DIFFERENTIABLE, PROGRAMS, X, bits, evaluated
+
+
+def loss(f: Any) -> Any:
+    return lambda x: sum(jnp.sum(leaf * 1.5) for leaf in jax.tree.leaves(f(x)))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_evaluation_changes_no_bit(name: str) -> None:
+    """Entering everything and changing nothing gives the bits of the program itself."""
+    assert bits(evaluated(PROGRAMS[name])(jnp.array(X))) == bits(PROGRAMS[name](jnp.array(X)))
+
+
+@pytest.mark.parametrize("name", DIFFERENTIABLE)
+def test_evaluation_keeps_derivatives(name: str) -> None:
+    """First and second derivatives are those of the program, custom rules included."""
+    x, f = jnp.array(X), PROGRAMS[name]
+    once = [jax.grad(loss(g)) for g in (f, evaluated(f))]
+    assert bits(once[0](x)) == bits(once[1](x))
+    twice = [jax.grad(loss(g))(x) for g in once]
+    np.testing.assert_allclose(twice[0], twice[1], rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "shard_map"])
+def test_evaluation_keeps_structure(name: str) -> None:
+    """scan stays scan, remat stays remat with its policy, jit stays jit with its name."""
+    x = jnp.array(X)
+
+    def shape(f: Any) -> list[Any]:
+        keep = ("name", "policy", "length", "reverse", "unroll", "prevent_cse")
+        places = list(_jaxpr.walk(_jaxpr.trace(f, x).jaxpr))
+        outer = [p for p in places if _jaxpr.inner(p.eqn) and "custom_jvp_call" not in p.within]
+        return [
+            (p.eqn.primitive.name, p.lengths, [p.eqn.params.get(k) for k in keep])
+            for p in outer
+            if "custom" not in p.eqn.primitive.name and p.eqn.params.get("name") != "clip"
+        ]
+
+    assert shape(PROGRAMS[name]) == shape(evaluated(PROGRAMS[name]))
+
+
+def in_float64(eqn: Any, path: Any, args: list[Any], slot: Any) -> Any:
+    """A rule as the port prover's: each equation in float64, whatever it was traced in."""
+    del path, slot
+    wide = lambda x: jnp.asarray(x, jnp.float64) if jnp.result_type(x) == jnp.float32 else x  # noqa: E731 # a cast
+    names = ("new_dtype", "preferred_element_type", "dtype")
+    dtypes = {k: np.dtype("float64") for k in names if eqn.params.get(k) == np.float32}
+    return compat.bind(eqn, [wide(x) for x in args], **dtypes), None
+
+
+WIDE = [n for n in DIFFERENTIABLE if n not in ("random", "solve", "scatter", "constants")]
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_a_rule_can_change_every_dtype(name: str) -> None:
+    """A float32 program evaluated in float64: loops, branches, remat, custom rules, gradients."""
+    f, x = PROGRAMS[name], jnp.array(X)
+
+    def wide(x: Any) -> Any:
+        traced = _jaxpr.trace(f, jax.ShapeDtypeStruct(x.shape, jnp.float32))
+        outs, _ = _jaxpr.evaluate(traced.jaxpr, [x], in_float64)
+        return jax.tree.unflatten(traced.out_tree, outs)
+
+    assert {leaf.dtype for leaf in jax.tree.leaves(wide(x))} == {np.dtype("float64")}
+    for ours, exact in zip(jax.tree.leaves(wide(x)), jax.tree.leaves(f(x)), strict=True):
+        np.testing.assert_allclose(ours, exact, rtol=1e-13, atol=1e-13)
+    np.testing.assert_allclose(jax.grad(loss(wide))(x), jax.grad(loss(f))(x), rtol=1e-12)
