@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ from jaxgrad.precision._lists import PRODUCTS
 from jaxgrad.precision._program import SHAPE, Operation, Program, contracts
 
 
-Flags = list[bool | None]  # None: not used at all
+Flags = Sequence[bool | None]  # None: not used at all
 
 
 def only_low(
@@ -32,8 +32,8 @@ def only_low(
     uses: dict[Any, list[bool]] = {}
 
     def use(atoms: list[Any], flags: Flags | bool) -> None:
-        flags = [flags] * len(atoms) if isinstance(flags, bool) else flags
-        for atom, flag in zip(atoms, flags, strict=True):
+        each = [flags] * len(atoms) if isinstance(flags, bool) else flags
+        for atom, flag in zip(atoms, each, strict=True):
             if isinstance(atom, jex_core.Var) and flag is not None:
                 uses.setdefault(atom, []).append(flag)
 
@@ -57,7 +57,7 @@ def only_low(
             custom = name.startswith("custom_") or name == "shard_map"
             inside = [] if custom else _jaxpr.bodies(eqn)
             for k, body in enumerate(inside):
-                flags = only_low(body.jaxpr, program, parts, elsewhere, (*here, k))
+                flags = list(only_low(body.jaxpr, program, parts, elsewhere, (*here, k)))
                 flags[body.carry.start : body.carry.stop] = [False] * len(body.carry)
                 use(body.feed(eqn.invars), flags)
             fed = {j for body in inside for j in body.inputs}

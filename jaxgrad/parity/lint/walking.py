@@ -123,7 +123,7 @@ class Walk(NamedTuple):
         if name == "scan":
             return self.scan(eqn, inside[0], args, moves, lives, where)
         if name == "while":
-            return self.while_loop(*inside, args, moves, lives, where)
+            return self.while_loop(inside[0], inside[1], args, moves, lives, where)
         body = inside[int(args[0])] if name == "cond" else inside[0]
         return self.run(body.jaxpr, body.feed(args), body.feed(moves), lives, where)
 
