@@ -5,16 +5,17 @@
     python -m parity_tests.audits.mutants --list        what would be taken away
 
 The pieces are found mechanically in the syntax trees of the cases and the helpers: each
-`stop_gradient`, hook, clip, mask, rule about `None`, and epsilon. A mutant is red when a parity
-cell fails or, if none does, when a test of the helpers fails. In a package of many files
-(`PACKAGES`) the tests come first: those that are about the file. A test that kills must be green
-without the mutant.
+`stop_gradient`, hook, clip, mask, rule about `None`, and epsilon. A mutant of a case or of a helper
+is killed by a parity cell or, if none fails, by a test; a mutant of a package by a test. The tests
+of `jaxgrad/x/y.py` are `tests/jaxgrad/x/test_y.py`, then those beside it, then the files that
+import it. A test that kills a mutant must pass without it.
 """
 
 import argparse
 import ast
 import contextlib
 import copy
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -22,6 +23,7 @@ import io
 import os
 import pathlib
 import random
+import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -50,60 +52,8 @@ PASS_THROUGH = {
     "stop_gradient",
     "straight_through",
 }
-# For each file of these, by the start of its path, the tests about it; the longest start counts,
-# and {name} is the file's.
-PACKAGES = {
-    "jaxgrad/_autocast/": ["test_autocast*.py"],
-    "jaxgrad/clipping.py": ["test_helpers_clipping.py"],
-    "jaxgrad/functional/": ["test_functional.py", "test_functional_dtypes.py"],
-    "jaxgrad/precision/grad_scaler.py": ["test_helpers_scaler.py"],
-    "jaxgrad/optim/": [
-        "test_optim_use.py -k torchs_arguments",
-        "test_optim.py -k '[{name}- or [{name}]'",
-        "test_optim_use.py -k '[{name}- or [{name}]'",
-        "test_optim_use.py",
-    ],
-    "jaxgrad/optim/_adafactor": ["test_optim_matrix.py -k adafactor", "test_optim_use.py"],
-    "jaxgrad/optim/_arithmetic": [
-        "test_optim.py -k 'sgd or finite or tensors'",
-        "test_optim_use.py -k arrays",
-        "test_optim.py",
-        "test_optim_use.py",
-    ],
-    "jaxgrad/optim/_exact": [
-        "test_optim.py -k 'sgd or halfway or tensors'",
-        "test_optim.py",
-        "test_optim_use.py",
-    ],
-    "jaxgrad/optim/_flat_state": ["test_optim_matrix.py -k 'goes_on or before_its_first'"],
-    "jaxgrad/optim/_history": ["test_optim_matrix.py -k 'lbfgs or little_curvature'"],
-    "jaxgrad/optim/_counterparts": [
-        "test_optim_use.py -k 'fit or state or goes_on'",
-        "test_optim_matrix.py -k goes_on",
-    ],
-    "jaxgrad/optim/_lbfgs": ["test_optim_matrix.py -k lbfgs", "test_optim_use.py -k needed"],
-    "jaxgrad/optim/_muon": ["test_optim_matrix.py -k muon"],
-    "jaxgrad/optim/_scalars": ["test_optim.py -k tensors", "test_optim.py", "test_optim_use.py"],
-    "jaxgrad/optim/_seal": ["test_optim.py -k 'large_parameters or sgd'", "test_optim.py"],
-    "jaxgrad/optim/_sparse_adam": ["test_optim_matrix.py -k 'sparse or rows or table'"],
-    "jaxgrad/optim/_transformation": [
-        "test_optim_use.py -k 'none or live or inject or rate or needed or scan or shape'",
-        "test_optim.py -k '[nadam- or [nadam] or [sgd-'",
-        "test_optim_use.py",
-    ],
-    "jaxgrad/optim/_wolfe": [
-        "test_optim_matrix.py -k line_search",
-        "test_optim_matrix.py -k lbfgs",
-    ],
-    "jaxgrad/optim/clipping": ["test_optim_clipping.py"],
-    "jaxgrad/optim/groups": ["test_optim_use.py -k 'group or label or needed or defaults'"],
-    "jaxgrad/optim/lr_scheduler/": ["test_lr_scheduler.py"],
-    "jaxgrad/optim/state_dict": [
-        "test_optim_use.py -k 'fit or state or goes_on or dtype or moved or without_torch'",
-        "test_optim_matrix.py -k goes_on",
-    ],
-    "jaxgrad/optim/swa_utils": ["test_swa_utils.py"],
-}
+# The packages whose files have mutants, beside the cases.
+FOLDERS = ("jaxgrad", "jaxgrad/_core", "jaxgrad/functional", "jaxgrad/optim", "jaxgrad/precision")
 EPSILON = 1e-3  # a positive literal up to this is one
 UNKNOWN, NO_TESTS = 4, 5  # pytest's exit status for tests that it does not find, and for none
 VARIABLE = "JAXGRAD_MUTANT"  # path:number, for the tests that run in a process of their own
@@ -194,12 +144,11 @@ def _line(node: ast.AST) -> int:
 
 
 def mutants() -> list[Mutant]:
-    """Every mutant of every case and every helper, in order."""
+    """Return every mutant of every case and every helper, in order."""
     files = sorted((ROOT / "parity_tests" / "cases").glob("*.py"))
-    files += sorted((ROOT / "jaxgrad").glob("*.py"))
-    files += sorted((ROOT / "jaxgrad" / "_jaxpr").glob("*.py"))
-    for package in sorted({path.rpartition("/")[0] for path in PACKAGES} - {"jaxgrad"}):
-        files += sorted((ROOT / package).glob("*.py"))
+    for folder in FOLDERS:
+        pattern = "*.py" if folder == "jaxgrad" else "**/*.py"
+        files += sorted((ROOT / folder).glob(pattern))
     return [mutant for path in files for mutant in mutants_of(path)]
 
 
@@ -264,9 +213,8 @@ def _forget() -> None:
 
 def killed_by(mutant: Mutant) -> str:
     """The first thing that goes red, or an empty string for a survivor."""
-    if mutant.path.startswith(tuple(PACKAGES)):
-        return _killed_by_test(mutant)
-    return _killed_by_cell(mutant) or _killed_by_test(mutant)
+    in_package = mutant.path.startswith("jaxgrad/") and mutant.path.count("/") > 1
+    return ("" if in_package else _killed_by_cell(mutant)) or _killed_by_test(mutant)
 
 
 def _killed_by_cell(mutant: Mutant) -> str:
@@ -361,18 +309,51 @@ def _taken_out() -> dict[str, ModuleType]:
 
 
 def tests_of(mutated: str) -> list[list[str]]:
-    """What pytest is given for a file, one run after the other."""
-    folder, path = ROOT / "parity_tests", pathlib.Path(mutated)
-    start = max((p for p in PACKAGES if mutated.startswith(p)), key=len, default=None)
-    if start is not None:
-        runs = [shlex.split(run.format(name=path.stem.lstrip("_"))) for run in PACKAGES[start]]
-        return [[*map(str, sorted(folder.glob(files))), *rest] for files, *rest in runs]
-    stem = (path.parent.name if path.parent.name != "jaxgrad" else path.stem).lstrip("_")
-    tests = sorted(folder.glob("test_*.py"))
-    mine = [t for t in tests if stem in t.stem] + [
-        t for t in tests if "helpers" in t.stem and stem not in t.stem
-    ]
-    return [[*map(str, mine)]] if mine and "cases/" not in mutated else []
+    """Return the arguments of each pytest run that may kill a mutant, the likeliest run first."""
+    path = pathlib.PurePath(mutated)
+    if path.parts[0] != "jaxgrad":  # a case is killed by its cells
+        return []
+    folder = ROOT / "tests" / path.parent
+    stem = path.parent.name if path.stem == "__init__" else path.stem.lstrip("_")
+    runs: list[list[pathlib.Path]] = []
+    if path.parts[1] == "functional" and len(path.parts) == 4:  # one test file a room
+        runs, folder, stem = [_records(path.parts[2], path.stem)], folder.parent, path.parts[2]
+    runs += [sorted(folder.glob(f"test_{stem}*.py")), sorted(folder.glob("test_*.py"))]
+    runs.append(_importers(mutated.removesuffix(".py").replace("/", ".")))
+    once: dict[str, None] = {}
+    distinct = []
+    for run in runs:
+        fresh = [str(test) for test in run if str(test) not in once]
+        once.update(dict.fromkeys(fresh))
+        distinct += [fresh] if fresh else []
+    return distinct
+
+
+def _records(room: str, stem: str) -> list[pathlib.Path]:
+    """Return the tests of the operators whose records are in the file of the same room and stem."""
+    path = ROOT / "parity_tests" / "operators" / room / f"{stem}.py"
+    text = path.read_text() if path.exists() else ""
+    names = re.findall(r'^@operator\(\s*"([\w.]+)"', text, re.MULTILINE)
+    test = ROOT / "tests" / "jaxgrad" / "functional" / f"test_{room}.py"
+    return [test.with_name(f"{test.name}::test_operator[{name}]") for name in names]
+
+
+def _importers(module: str) -> list[pathlib.Path]:
+    """Return the test files that import a module, or a module of `jaxgrad` that imports it."""
+    known = {module}
+    for path in sorted((ROOT / "jaxgrad").rglob("*.py")):
+        if module in _imports(path):
+            known.add(str(path.relative_to(ROOT)).removesuffix(".py").replace("/", "."))
+    tests = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [test for test in tests if known & _imports(test)]
+
+
+@functools.cache
+def _imports(path: pathlib.Path) -> frozenset[str]:
+    """Return the dotted names that a file imports."""
+    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)]
+    names = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+    return frozenset(names | {str(node.module) for node in nodes})
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -9,6 +9,7 @@ network()                        the small network that the programs share
 
 import difflib
 import functools
+import importlib
 from typing import Any, NamedTuple
 
 from jaxgrad.graph import Table, table
@@ -129,17 +130,19 @@ def programs(id: str) -> Shown:
 
 def network() -> Shown:
     """The network, the loss and the reading of gradients that most of the programs share."""
-    from parity_tests.cases import _net as ours
-    from torch_ref import _net as theirs
 
-    def texts(module: Any, names: str) -> str:
-        return "\n\n".join(source(getattr(module, name)) for name in names.split())
+    def texts(module: str, names: str) -> str:
+        functions = vars(importlib.import_module(module))
+        return "\n\n".join(source(functions[name]) for name in names.split())
 
     return Shown(
         title="What most of the programs share: input → L1 → L2 → mean squared error.",
         sources=(
-            ("torch · torch_ref/_net.py", texts(theirs, "linear Net mlp mse grads")),
-            ("JAX · parity_tests/cases/_net.py", texts(ours, "linear forward mlp mse")),
+            ("torch · torch_ref/_net.py", texts("torch_ref._net", "linear Net mlp mse grads")),
+            (
+                "JAX · parity_tests/cases/_net.py",
+                texts("parity_tests.cases._net", "linear forward mlp mse"),
+            ),
         ),
     )
 

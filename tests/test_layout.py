@@ -1,0 +1,234 @@
+"""The rules of the layout: rooms in one order, no circles, names that say who may use a file."""
+
+import ast
+import functools
+import pathlib
+from collections.abc import Iterator
+
+import pytest
+
+from parity_tests.runner.settings import ROOT
+
+
+PACKAGES = ("jaxgrad", "parity_tests", "torch_ref", "tests", "benchmarks")
+# Each line may import the lines above it and itself where a line is one room.
+FUNCTIONAL = (
+    {"_core"},
+    {"pointwise"},
+    {"activation", "reduction"},
+    {"linalg", "special", "pooling"},
+    {"nn"},
+    {"loss", "indexing"},
+    {"fft", "distributions"},
+    {"__init__"},
+)
+PARITY_TESTS = (
+    {"case", "inputs"},
+    {"runner", "cases", "ports"},
+    {"report", "audits"},
+    {"pictures"},
+    {"notebook", "site"},
+    {"operators"},
+    {"__main__"},
+)
+# A theme whose lesson is in a notebook of another name.
+NOTEBOOKS = {
+    "autograd": "none_or_zero",
+    "checkpointing": "memory",
+    "mobilenet": "freezing",
+    "precision": "clipping",
+    "retain_graph": "mutation",
+    "surrogate": "custom",
+    "swa_utils": "lr_scheduler",
+}
+
+
+@functools.cache
+def files() -> dict[str, pathlib.Path]:
+    """Return every Python file of the project by its dotted name."""
+    paths = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("*.py"))]
+    return {_dotted(path): path for path in paths}
+
+
+def _dotted(path: pathlib.Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+@functools.cache
+def imports(module: str) -> tuple[str, ...]:
+    """Return every dotted name that a file imports, at its top, lazily or for types alone."""
+    names = []
+    for node in ast.walk(ast.parse(files()[module].read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+    return tuple(name for name in names if name.split(".")[0] in PACKAGES)
+
+
+def _file(name: str) -> str | None:
+    """Return the file that an imported name is, or is defined in."""
+    if name in files():
+        return name
+    parent = name.rpartition(".")[0]
+    return parent if parent in files() else None
+
+
+@functools.cache
+def imported_files(module: str) -> frozenset[str]:
+    return frozenset(f for name in imports(module) if (f := _file(name)) and f != module)
+
+
+def _circles() -> Iterator[list[str]]:
+    """Yield each import circle once, as the path that closes it."""
+    done: set[str] = set()
+
+    def visit(module: str, path: list[str]) -> Iterator[list[str]]:
+        if module in path:
+            yield [*path[path.index(module) :], module]
+            return
+        if module in done:
+            return
+        for other in sorted(imported_files(module)):
+            yield from visit(other, [*path, module])
+        done.add(module)
+
+    for module in files():
+        yield from visit(module, [])
+
+
+def test_no_two_files_import_each_other():
+    """No chain of imports leads back to its beginning, not even a lazy one or one for types."""
+    circles = [" -> ".join(circle) for circle in _circles()]
+
+    assert not circles, "move what both files need into a file below them:\n" + "\n".join(
+        circles[:10]
+    )
+
+
+def _rooms(package: str, order: tuple[set[str], ...]) -> list[str]:
+    """Return each import that runs against the order of the rooms of a package."""
+    rank = {room: place for place, rooms in enumerate(order) for room in rooms}
+    wrong = []
+    for module in files():
+        if not module.startswith(f"{package}."):
+            continue
+        here = module.removeprefix(f"{package}.").split(".")[0]
+        for other in sorted(imported_files(module)):
+            there = other.removeprefix(f"{package}.").split(".")[0]
+            if not other.startswith(f"{package}.") or here == there:
+                continue
+            if rank[there] >= rank[here]:
+                wrong.append(f"{module} imports {other}")
+    return wrong
+
+
+@pytest.mark.parametrize(
+    "package, order", [("jaxgrad.functional", FUNCTIONAL), ("parity_tests", PARITY_TESTS)]
+)
+def test_a_room_imports_only_rooms_below_it(package, order):
+    """The rooms of a package stand in one order, and imports point down."""
+    wrong = _rooms(package, order)
+
+    assert not wrong, "move the imported name to a room below both:\n" + "\n".join(wrong)
+
+
+def test_every_room_has_its_place_in_the_order():
+    """A new room of `jaxgrad.functional` or `parity_tests` is put into the order first."""
+    for package, order in (("jaxgrad/functional", FUNCTIONAL), ("parity_tests", PARITY_TESTS)):
+        rooms = {path.stem for path in (ROOT / package).iterdir() if path.suffix in ("", ".py")}
+        known = set().union(*order) | {"__init__", "__pycache__", "tables"}
+        assert rooms <= known, f"put {rooms - known} of {package} into the order of this file"
+
+
+def _private(module: str) -> Iterator[str]:
+    """Yield each private name, or name of a private file, that a file imports from elsewhere."""
+    here = files()[module].parent.relative_to(ROOT).parts
+    for name in imports(module):
+        parts = name.split(".")
+        for place, part in enumerate(parts):
+            if not part.startswith("_") or part.startswith("__"):
+                continue
+            owner = files().get(".".join(parts[:place]))
+            folder = owner.parent.relative_to(ROOT).parts if owner else tuple(parts[:place])
+            if here[: len(folder)] != folder:
+                yield name
+            break
+
+
+@pytest.mark.parametrize("package", ["jaxgrad", "parity_tests", "torch_ref", "benchmarks"])
+def test_a_leading_underscore_means_private_to_the_folder(package):
+    """A file outside of a folder imports none of its private names. (Tests may.)"""
+    wrong = [
+        f"{files()[module].relative_to(ROOT)} imports {name}"
+        for module in files()
+        if module.split(".")[0] == package
+        for name in _private(module)
+        if _is_foreign(module, name)
+    ]
+
+    assert not wrong, "take the underscore off, or move the name:\n" + "\n".join(wrong)
+
+
+def _is_foreign(module: str, name: str) -> bool:
+    """Whether a private name is out of bounds for a file.
+
+    The suite and the benchmarks may use `jaxgrad._core`, a command line its own package.
+    """
+    if name.startswith("jaxgrad._core."):
+        return module.split(".", maxsplit=1)[0] == "jaxgrad"
+    return not (
+        module.endswith(".__main__")
+        and name.split(".", maxsplit=1)[0] == module.split(".", maxsplit=1)[0]
+    )
+
+
+def _sources(test: pathlib.Path) -> list[pathlib.Path]:
+    """Return the file or folder that a test file mirrors: the start of its stem is its name."""
+    folder = ROOT / test.parent.relative_to(ROOT / "tests")
+    words = test.stem.removeprefix("test_").split("_")
+    stems = {"_".join(words[:count]) for count in range(1, len(words) + 1)}
+    if folder.name in stems:  # the package as a whole
+        return [folder]
+    places = [
+        path for room in (folder, folder / "_core", folder / "_harness") for path in room.glob("*")
+    ]
+    return [path for path in places if path.stem.strip("_") in stems]
+
+
+@pytest.mark.parametrize(
+    "test",
+    [p for room in ("jaxgrad", "parity_tests") for p in (ROOT / "tests" / room).rglob("test_*.py")],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_a_test_file_mirrors_a_file(test):
+    """`tests/jaxgrad/x/test_y.py` tests `jaxgrad/x/y.py`, and is found by that."""
+    place = str(test.relative_to(ROOT))
+
+    assert _sources(test), f"{place} mirrors no file: name it after the file that it tests"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [p for p in sorted((ROOT / "jaxgrad").glob("*.py")) if p.name[0] != "_"],
+    ids=lambda path: path.name,
+)
+def test_a_helper_has_its_test_file(path):
+    """`jaxgrad/x.py` has `tests/jaxgrad/test_x.py`."""
+    test = ROOT / "tests" / "jaxgrad" / f"test_{path.name}"
+
+    assert test.exists(), f"write {test.relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize(
+    "theme", [p.stem for p in sorted((ROOT / "torch_ref").glob("*.py")) if p.stem[0] != "_"]
+)
+def test_a_theme_has_a_case_file_and_a_notebook(theme):
+    """A theme of `torch_ref` has a case file, and a notebook of its stem or a line in NOTEBOOKS."""
+    assert (ROOT / "parity_tests" / "cases" / f"{theme}.py").exists(), (
+        f"write parity_tests/cases/{theme}.py"
+    )
+    notebook = ROOT / "notebooks" / f"{NOTEBOOKS.get(theme, theme)}.py"
+    assert notebook.exists(), f"write {notebook.relative_to(ROOT)}, or add {theme!r} to NOTEBOOKS"
+    assert f"{theme}/" in notebook.read_text(), f"{notebook.name} shows no behaviour of {theme}"
