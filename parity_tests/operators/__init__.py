@@ -1,17 +1,21 @@
-"""The operator grid: what each operator of `jaxgrad.functional` is tried on, one record each.
+"""Records of the operators of `jaxgrad.functional`: the calls on which each is compared with torch.
 
     @operator("clamp", elementwise=True, points=[call([-1.0, 1.0, nan], -1.0, 1.0)])
     def clamp(draw):
-        "Scalar and array bounds, either of them missing."
+        "Draw bounds that are numbers or arrays, one of them possibly missing."
         return call(draw(floats()), draw(bounds), draw(bounds))
 
-The name finds both sides: `torch.nn.functional.clamp` or `torch.clamp`, and
-`jaxgrad.functional.clamp`; a dotted one (`linalg.norm`) is in the namespace on both sides.
+The name identifies both functions: `torch.nn.functional.clamp` or `torch.clamp`, and
+`jaxgrad.functional.clamp`. A dotted name (`linalg.norm`) is looked up in that namespace.
+
+The record of an operator that `jaxgrad/functional/linalg/lu.py` implements is in the file
+`parity_tests/operators/linalg/lu.py`. `make operator NAME=linalg.lu` runs it.
 """
 
 import dataclasses
 import importlib
 import pkgutil
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -25,7 +29,7 @@ COMPLEX = ("complex128", "complex64")
 
 
 class Sample:
-    """One call: positional and keyword arguments, arrays as numpy."""
+    """One call: positional and keyword arguments, with arrays in numpy."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]):
         self.args = args
@@ -38,36 +42,43 @@ class Sample:
 
 
 def call(*args: Any, **kwargs: Any) -> Sample:
-    """A call. A list that holds floats is an array of float64; other lists and numbers are not."""
+    """Return a call in which each list that holds floats is an array of float64.
+
+    Other lists, and numbers, stay as they are.
+    """
     return Sample(tuple(_array(x) for x in args), {name: _array(x) for name, x in kwargs.items()})
 
 
 @dataclasses.dataclass(frozen=True)
-class Raises:
-    """Both sides raise for this call: the same built-in type, each with its own stable words.
-
-    `when="backward"`: the call itself is fine, its gradient is not.
-    """
+class RaisesFor:
+    """A call for which torch and JAX raise the same type, each with words that are stable."""
 
     sample: Sample
     type: type[BaseException]
-    torch: str
-    jax: str
+    words: str = ""
+    """Words that both messages contain; `torch` and `jax` replace them for one message each."""
+    _: dataclasses.KW_ONLY
+    torch: str = ""
+    jax: str = ""
     when: str = "forward"
+    """`"backward"`: the call itself succeeds, and differentiating it raises."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Deviation:
-    """A call on which the sides disagree: what each has at these paths, and why that is right.
+class PinnedDifference:
+    """A call on which torch and JAX give different values, with both values and the reason.
 
-    `at` maps a path to the pair (torch's value, ours), numbers or arrays. Paths are `forward/0`
-    (an output), `gradient/0` and `gradient/weight` (an argument, by position or keyword),
-    `second/0`, `tangent/0` (an output), `transpose/0` (a cotangent). All others must agree; second
-    derivatives and forward mode are looked at where one of them is pinned.
+    All other values must agree. Second derivatives and forward mode are compared only where one
+    of them is pinned.
     """
 
     sample: Sample
     at: Mapping[str, tuple[Any, Any]]
+    """A map from paths to pairs (torch's value, JAX's value) of numbers or arrays.
+
+    Paths are `forward/0` (an output), `gradient/0` and `gradient/weight` (an argument, by position
+    or keyword), `second/0`, `tangent/0` (an output), and `transpose/0` (a cotangent).
+    """
     why: str
 
     @property
@@ -75,121 +86,99 @@ class Deviation:
         return any(path.split("/")[0] not in ("forward", "gradient") for path in self.at)
 
 
+def _no_strategy(_: Any) -> Sample:
+    raise NotImplementedError("this record has no strategy: decorate one with it")
+
+
 @dataclasses.dataclass(frozen=True)
 class Operator:
-    """A record: an operator, the calls it is tried on, and what is known of it."""
+    """The record of an operator; it registers the strategy `fun(draw) -> Sample` it decorates."""
 
     name: str
-    family: str
-    strategy: Callable[..., Sample]
-    torch: Callable[..., Any] | None
-    points: tuple[Sample, ...]
-    raises: tuple[Raises, ...]
-    deviations: tuple[Deviation, ...]
-    natural: Mapping[str, Callable[..., Any]]
-    dtypes: tuple[str, ...]
-    elementwise: bool
-    torch_gradient: bool
-    jit: bool
-    drawn: int
-    kinds: int | None
-    invariant: Callable[..., Any] | None
-    tolerance: Mapping[str, Tolerance]
-    forward_mode: str
-    source: tuple[str, ...]
+    """The name after `torch.` or `torch.nn.functional.`: `clamp`, `linalg.norm`."""
+    _: dataclasses.KW_ONLY
+    points: Sequence[Sample] = ()
+    """Calls at kinks, at the edges of the domain, and with empty arrays.
 
-
-_FOUND: dict[str, Operator] = {}
-
-
-def operator(
-    name: str,
-    *,
-    points: Sequence[Sample] = (),
-    raises: Sequence[Raises] = (),
-    deviations: Sequence[Deviation] = (),
-    natural: Mapping[str, Callable[..., Any]] | None = None,
-    dtypes: Sequence[str] = REAL,
-    elementwise: bool = False,
-    torch: Callable[..., Any] | None = None,
-    torch_gradient: bool = False,
-    jit: bool = True,
-    drawn: int = 10,
-    kinds: int | None = None,
-    invariant: Callable[..., Any] | None = None,
-    tolerance: Mapping[str, Tolerance] | None = None,
-    forward_mode: str = "",
-    source: str = "",
-) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
-    """Register a strategy `fun(draw) -> Sample` as the record of an operator.
-
-    Args:
-      name: As after `torch.` or `torch.nn.functional.`: `clamp`, `linalg.norm`.
-      points: Calls at kinks, at the edges of the domain, empty. The cotangent is ones where
-        `elementwise`, else 1, 2, 3, ...
-      raises: Calls that raise.
-      deviations: Calls on which the sides disagree, pinned on both.
-      natural: What a person would write in JAX, for the conventions table: label -> function of
-        the same arguments. Its gradients at the points are compared with torch's.
-      dtypes: The drawn calls run in the first of them with second derivatives and forward mode,
-        and a few of them in each of the others. Complex ones as they are named.
-      elementwise: The points of one call are independent: each element is judged by itself.
-      torch: torch's side, where the name does not find it.
-      torch_gradient: Ours is called with `torch_gradient=True`, except for `deviations`.
-      jit: False for what cannot be traced (a shape that depends on values).
-      drawn: How many calls are drawn; at least ten.
-      kinds: Of how many shapes and options at most, where a program takes long to compile.
-      invariant: What is compared of several outputs, where each is known up to a sign: a function
-        of them in operators that both sides have.
-      tolerance: A bound of its own for a dtype, with its reason.
-      forward_mode: Why torch's forward mode contradicts its own gradient somewhere. Ours is then
-        compared with the gradient's transpose, and torch's must still contradict it.
-      source: Rows of the catalogue, `P003 P052`.
+    The cotangent is ones if `elementwise`, and otherwise 1, 2, 3, ...
     """
+    raises: Sequence[RaisesFor] = ()
+    """Calls that raise."""
+    differences: Sequence[PinnedDifference] = ()
+    """Calls on which torch and JAX differ, with both values pinned."""
+    jax_idioms: Mapping[str, Callable[..., Any]] = dataclasses.field(default_factory=dict)
+    """Obvious JAX expressions for the operator: label -> function of the same arguments.
 
-    def register(fun: Callable[..., Sample]) -> Callable[..., Sample]:
-        if name in _FOUND:
-            raise ValueError(f"{name} has two records; keep one")
-        if drawn < 10:
-            raise ValueError(f"{name} draws {drawn} calls; draw at least 10")
-        _FOUND[name] = Operator(
-            name=name,
-            family=fun.__module__.rpartition(".")[2],
-            strategy=fun,
-            torch=torch,
-            points=tuple(points),
-            raises=tuple(raises),
-            deviations=tuple(deviations),
-            natural=dict(natural or {}),
-            dtypes=tuple(dtypes),
-            elementwise=elementwise,
-            torch_gradient=torch_gradient,
-            jit=jit,
-            drawn=drawn,
-            kinds=kinds,
-            invariant=invariant,
-            tolerance=dict(tolerance or {}),
-            forward_mode=forward_mode,
-            source=tuple(source.split()),
-        )
-        return fun
+    Their gradients at the points are compared with torch's, for the conventions table.
+    """
+    dtypes: Sequence[str] = REAL
+    """The drawn calls run in the first dtype, with second derivatives and forward mode.
 
-    return register
+    The largest of them runs in each of the other dtypes.
+    """
+    elementwise: bool = False
+    """Whether the points of one call are independent, so that each element is judged by itself."""
+    torch: Callable[..., Any] | None = None
+    """torch's function, if the name does not identify it."""
+    torch_gradient: bool = False
+    """Whether JAX's function is called with `torch_gradient=True`, except for `differences`."""
+    jit: bool = True
+    """False if the function cannot be traced, because a shape depends on values."""
+    num_samples: int = 10
+    """The number of calls that are drawn, at least ten."""
+    max_programs: int | None = None
+    """The largest number of different shapes and options among the drawn calls.
+
+    It limits the time spent in compiling.
+    """
+    invariant: Callable[..., Any] | None = None
+    """A function of the outputs that removes their ambiguity (such as a sign) before comparing."""
+    tolerance: Mapping[str, Tolerance] = dataclasses.field(default_factory=dict)
+    """A bound for a dtype that needs a larger one, with the reason."""
+    forward_mode: str = ""
+    """Why torch's forward mode contradicts torch's own gradient at some call.
+
+    JAX's tangent is then compared with the gradient's transpose, and torch's must still differ.
+    """
+    source: str = ""
+    """Rows of the catalogue: `P003 P052`."""
+    strategy: Callable[..., Sample] = _no_strategy
+    place: str = ""
+    """The room and the stem of the record's file: `linalg/lu`."""
+
+    @property
+    def room(self) -> str:
+        return self.place.partition("/")[0]
+
+    def __call__(self, strategy: Callable[..., Sample]) -> Callable[..., Sample]:
+        """Register a strategy as this operator's, in the file that calls this."""
+        if self.name in _RECORDS:
+            raise ValueError(f"{self.name} has two records; keep one")
+        if self.num_samples < 10:
+            raise ValueError(f"{self.name} draws {self.num_samples} calls; draw at least 10")
+        module = sys._getframe(1).f_globals["__name__"]
+        place = module.removeprefix(f"{__name__}.").replace(".", "/")
+        _RECORDS[self.name] = dataclasses.replace(self, strategy=strategy, place=place)
+        return strategy
+
+
+operator = Operator
+_RECORDS: dict[str, Operator] = {}
 
 
 def load() -> dict[str, Operator]:
-    """Every record by name, families in alphabetical order."""
-    for info in pkgutil.iter_modules(__path__):
-        if not info.name.startswith("_"):
-            importlib.import_module(f"{__name__}.{info.name}")
-    return dict(_FOUND)
+    """Return every record by its operator's name, in the order of the rooms and their files."""
+    for info in pkgutil.walk_packages(__path__, f"{__name__}."):
+        if "._" not in info.name:
+            importlib.import_module(info.name)
+    return dict(sorted(_RECORDS.items(), key=lambda item: item[1].place))
 
 
-def torch_side(made: Operator) -> Callable[..., Any]:
-    """torch's function of this name; a `dtype=` is torch's of that name."""
+def torch_side(record: Operator) -> Callable[..., Any]:
+    """Return torch's function; it accepts the name of a dtype as `dtype=`."""
     import torch
 
-    fun = _compared(made, _torch_side(made))
+    fun = _compared(record, _torch_function(record))
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if isinstance(kwargs.get("dtype"), str):
@@ -199,38 +188,39 @@ def torch_side(made: Operator) -> Callable[..., Any]:
     return call
 
 
-def _torch_side(made: Operator) -> Callable[..., Any]:
+def _torch_function(record: Operator) -> Callable[..., Any]:
     import torch
 
-    if made.torch is not None:
-        return made.torch
-    places = [torch.nn.functional, torch] if "." not in made.name else [torch]
-    for place in places:
+    if record.torch is not None:
+        return record.torch
+    namespaces = [torch.nn.functional, torch] if "." not in record.name else [torch]
+    for namespace in namespaces:
         try:
-            return _follow(place, made.name)
+            return look_up(namespace, record.name)
         except AttributeError:
             continue
-    raise AttributeError(f"torch has no {made.name}; pass torch= to its record")
+    raise AttributeError(f"torch has no {record.name}; pass torch= to its record")
 
 
-def jax_side(made: Operator) -> Callable[..., Any]:
-    """Our function of this name."""
+def jax_side(record: Operator) -> Callable[..., Any]:
+    """Return the function of `jaxgrad.functional`."""
     from jaxgrad import functional
 
-    return _compared(made, _follow(functional, made.name))
+    return _compared(record, look_up(functional, record.name))
 
 
-def _compared(made: Operator, fun: Callable[..., Any]) -> Callable[..., Any]:
-    invariant = made.invariant
+def _compared(record: Operator, fun: Callable[..., Any]) -> Callable[..., Any]:
+    invariant = record.invariant
     if invariant is None:
         return fun
     return lambda *args, **kwargs: invariant(*fun(*args, **kwargs))
 
 
-def _follow(place: Any, name: str) -> Any:
+def look_up(namespace: Any, name: str) -> Any:
+    """Return the attribute of a dotted name."""
     for part in name.split("."):
-        place = getattr(place, part)
-    return place
+        namespace = getattr(namespace, part)
+    return namespace
 
 
 def _array(x: Any) -> Any:

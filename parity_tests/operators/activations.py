@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import WIDENED, dims, floats, shapes
 
 
@@ -26,8 +26,8 @@ EMPTY = np.zeros((0, 3))
     "relu",
     elementwise=True,
     points=[NAN, call(SPECIAL), call(EMPTY)],
-    raises=[Raises(call(1.0), TypeError, "must be Tensor", "must be an array")],
-    natural={
+    raises=[RaisesFor(call(1.0), TypeError, torch="must be Tensor", jax="must be an array")],
+    jax_idioms={
         "jax.nn.relu(x)": jax.nn.relu,
         "jnp.maximum(x, 0)": lambda x: jnp.maximum(x, 0),
         "jnp.clip(x, 0)": lambda x: jnp.clip(x, 0),
@@ -42,8 +42,8 @@ def relu(draw):
     "relu6",
     elementwise=True,
     points=[NAN, call([*SPECIAL, 6.0]), call(EMPTY)],
-    deviations=[Deviation(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
-    natural={"jax.nn.relu6(x)": jax.nn.relu6, "jnp.clip(x, 0, 6)": lambda x: jnp.clip(x, 0, 6)},
+    differences=[PinnedDifference(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
+    jax_idioms={"jax.nn.relu6(x)": jax.nn.relu6, "jnp.clip(x, 0, 6)": lambda x: jnp.clip(x, 0, 6)},
 )
 def relu6(draw):
     return call(draw(floats(low=-3, high=9)))
@@ -53,9 +53,9 @@ def relu6(draw):
     "hardtanh",
     elementwise=True,
     points=[NAN, call([*SPECIAL, 1.0, -1.0]), call([2.0, -0.5, 1.0, nan], -0.5, 2.0)],
-    raises=[Raises(call(np.ones(2), 2.0, 1.0), ValueError, "min_val", "min_val")],
-    deviations=[Deviation(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
-    natural={
+    raises=[RaisesFor(call(np.ones(2), 2.0, 1.0), ValueError, "min_val")],
+    differences=[PinnedDifference(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
+    jax_idioms={
         "jax.nn.hard_tanh(x)": lambda x, low=-1, high=1: jax.nn.hard_tanh(x),
         "jnp.clip(x, -1, 1)": lambda x, low=-1, high=1: jnp.clip(x, low, high),
         "lax.clamp(-1, x, 1)": lambda x, low=-1.0, high=1.0: jax.lax.clamp(low, x, high),
@@ -71,7 +71,7 @@ def hardtanh(draw):
     "leaky_relu",
     elementwise=True,
     points=[NAN, call(SPECIAL), call(SPECIAL, -0.1)],
-    natural={"jax.nn.leaky_relu(x)": jax.nn.leaky_relu},
+    jax_idioms={"jax.nn.leaky_relu(x)": jax.nn.leaky_relu},
     source="P008",
 )
 def leaky_relu(draw):
@@ -87,11 +87,11 @@ def leaky_relu(draw):
         call(EMPTY, [0.1, 0.2, 0.3]),
     ],
     raises=[
-        Raises(call(np.ones((2, 3)), np.ones(2)), RuntimeError, "Mismatch", "Mismatch"),
-        Raises(call(np.ones((2, 3)), np.ones((1, 3))), RuntimeError, "ndim = 2", "ndim = 2"),
+        RaisesFor(call(np.ones((2, 3)), np.ones(2)), RuntimeError, "Mismatch"),
+        RaisesFor(call(np.ones((2, 3)), np.ones((1, 3))), RuntimeError, "ndim = 2"),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[0.0], [-0.0], [1.0], [-1.0]], [0.25]),
             {
                 "tangent/0": ([[1], [2], [3], [0]], [[0.25], [0.5], [3], [0]]),
@@ -101,7 +101,7 @@ def leaky_relu(draw):
             "gradient's in both",
         )
     ],
-    natural={"jnp.where(x >= 0, x, w * x)": lambda x, w: jnp.where(x >= 0, x, w * x)},
+    jax_idioms={"jnp.where(x >= 0, x, w * x)": lambda x, w: jnp.where(x >= 0, x, w * x)},
     source="P008",
 )
 def prelu(draw):
@@ -121,8 +121,8 @@ def rrelu(draw):
     source="P169",
     elementwise=True,
     points=[NAN, call(TAILS), call(TAILS, -0.7), call(EMPTY)],
-    deviations=[Deviation(call(MANY), {"gradient/0": (nan, 1.0)}, LOOP)],
-    natural={"jax.nn.elu(x)": jax.nn.elu},
+    differences=[PinnedDifference(call(MANY), {"gradient/0": (nan, 1.0)}, LOOP)],
+    jax_idioms={"jax.nn.elu(x)": jax.nn.elu},
 )
 def elu(draw):
     return call(draw(floats()), draw(st.floats(0.1, 2)))
@@ -132,8 +132,8 @@ def elu(draw):
     "selu",
     elementwise=True,
     points=[NAN, call(TAILS)],
-    deviations=[Deviation(call(MANY), {"gradient/0": (nan, 1.0507009873554805)}, LOOP)],
-    natural={"jax.nn.selu(x)": jax.nn.selu},
+    differences=[PinnedDifference(call(MANY), {"gradient/0": (nan, 1.0507009873554805)}, LOOP)],
+    jax_idioms={"jax.nn.selu(x)": jax.nn.selu},
 )
 def selu(draw):
     return call(draw(floats()))
@@ -144,17 +144,17 @@ def selu(draw):
     source="P169",
     elementwise=True,
     points=[NAN, call(TAILS), call(TAILS, 2.0)],
-    raises=[Raises(call(np.ones(2), 0.0), RuntimeError, "alpha", "alpha")],
+    raises=[RaisesFor(call(np.ones(2), 0.0), RuntimeError, "alpha")],
     torch_gradient=True,
-    deviations=[
-        Deviation(call(MANY, 1.0), {"gradient/0": (nan, 1.0)}, LOOP),
-        Deviation(
+    differences=[
+        PinnedDifference(call(MANY, 1.0), {"gradient/0": (nan, 1.0)}, LOOP),
+        PinnedDifference(
             call([-0.3], 0.7),
             {"gradient/0": (np.exp(-0.3 * ROUNDED) * 0.7 * ROUNDED, np.exp(-0.3 / 0.7))},
             "torch rounds alpha to float32 in the gradient of a float64 input",
         ),
     ],
-    natural={"jax.nn.celu(x)": jax.nn.celu},
+    jax_idioms={"jax.nn.celu(x)": jax.nn.celu},
 )
 def celu(draw):
     return call(draw(floats()), draw(st.floats(0.1, 2)))
@@ -164,10 +164,8 @@ def celu(draw):
     "gelu",
     elementwise=True,
     points=[NAN, call(SMOOTH), call(SMOOTH, approximate="tanh"), call(EMPTY)],
-    raises=[
-        Raises(call(np.ones(2), approximate="erf"), RuntimeError, "approximate", "approximate")
-    ],
-    natural={"jax.nn.gelu(x)": lambda x, approximate=None: jax.nn.gelu(x)},
+    raises=[RaisesFor(call(np.ones(2), approximate="erf"), RuntimeError, "approximate")],
+    jax_idioms={"jax.nn.gelu(x)": lambda x, approximate=None: jax.nn.gelu(x)},
     tolerance={"float32": Tolerance(1e-6, "XLA's float32 tanh is 2 ULP off, times a slope of 5")},
     source="P015",
 )
@@ -176,14 +174,14 @@ def gelu(draw):
 
 
 @operator(
-    "silu", elementwise=True, points=[NAN, call(SMOOTH)], natural={"jax.nn.silu(x)": jax.nn.silu}
+    "silu", elementwise=True, points=[NAN, call(SMOOTH)], jax_idioms={"jax.nn.silu(x)": jax.nn.silu}
 )
 def silu(draw):
     return call(draw(floats()))
 
 
 @operator(
-    "mish", elementwise=True, points=[NAN, call(SMOOTH)], natural={"jax.nn.mish(x)": jax.nn.mish}
+    "mish", elementwise=True, points=[NAN, call(SMOOTH)], jax_idioms={"jax.nn.mish(x)": jax.nn.mish}
 )
 def mish(draw):
     return call(draw(floats()))
@@ -193,7 +191,7 @@ def mish(draw):
     "softplus",
     elementwise=True,
     points=[call([*SMOOTH, 20.0, 25.0]), call([2.0, 2.1, 1.9, nan], 10.0)],
-    natural={"jax.nn.softplus(x)": lambda x, beta=1: jax.nn.softplus(beta * x) / beta},
+    jax_idioms={"jax.nn.softplus(x)": lambda x, beta=1: jax.nn.softplus(beta * x) / beta},
     source="P016",
 )
 def softplus(draw):
@@ -205,7 +203,7 @@ def softplus(draw):
     "softsign",
     elementwise=True,
     points=[NAN, call([*SPECIAL, 1e160, 1e300])],
-    natural={"jax.nn.soft_sign(x)": jax.nn.soft_sign},
+    jax_idioms={"jax.nn.soft_sign(x)": jax.nn.soft_sign},
 )
 def softsign(draw):
     return call(draw(floats()))
@@ -215,7 +213,7 @@ def softsign(draw):
     "tanhshrink",
     elementwise=True,
     points=[NAN, call(SMOOTH)],
-    natural={"x - jnp.tanh(x)": lambda x: x - jnp.tanh(x)},
+    jax_idioms={"x - jnp.tanh(x)": lambda x: x - jnp.tanh(x)},
 )
 def tanhshrink(draw):
     return call(draw(floats()))
@@ -226,14 +224,14 @@ def tanhshrink(draw):
     elementwise=True,
     points=[NAN, call([*SPECIAL, 3.0, -3.0])],
     torch_gradient=True,
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([0.5]),
             {"gradient/0": (float(np.float32(1 / 6)), 1 / 6)},
             "torch rounds 1 / 6 to float32 in the gradient of a float64 input",
         )
     ],
-    natural={"jax.nn.hard_sigmoid(x)": jax.nn.hard_sigmoid},
+    jax_idioms={"jax.nn.hard_sigmoid(x)": jax.nn.hard_sigmoid},
 )
 def hardsigmoid(draw):
     return call(draw(floats(low=-5, high=5)))
@@ -243,8 +241,8 @@ def hardsigmoid(draw):
     "hardswish",
     elementwise=True,
     points=[NAN, call([*SPECIAL, 3.0, -3.0])],
-    deviations=[Deviation(call(MANY), {"gradient/0": (nan, 1.0)}, LOOP)],
-    natural={"jax.nn.hard_swish(x)": jax.nn.hard_swish},
+    differences=[PinnedDifference(call(MANY), {"gradient/0": (nan, 1.0)}, LOOP)],
+    jax_idioms={"jax.nn.hard_swish(x)": jax.nn.hard_swish},
 )
 def hardswish(draw):
     return call(draw(floats(low=-5, high=5)))
@@ -254,8 +252,8 @@ def hardswish(draw):
     "hardshrink",
     elementwise=True,
     points=[NAN, call([*SPECIAL, 0.5, -0.5]), call([0.0, -0.0, 1.0], 0.0)],
-    deviations=[Deviation(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
-    natural={"jnp.where(abs(x) > 0.5, x, 0)": lambda x, d=0.5: jnp.where(jnp.abs(x) > d, x, 0)},
+    differences=[PinnedDifference(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
+    jax_idioms={"jnp.where(abs(x) > 0.5, x, 0)": lambda x, d=0.5: jnp.where(jnp.abs(x) > d, x, 0)},
 )
 def hardshrink(draw):
     return call(draw(floats()), draw(st.floats(0, 1)))
@@ -265,9 +263,9 @@ def hardshrink(draw):
     "softshrink",
     elementwise=True,
     points=[NAN, call([*SPECIAL, 0.5, -0.5]), call([0.0, -0.0, 1.0], 0.0)],
-    raises=[Raises(call(np.ones(2), -1.0), RuntimeError, "lambd", "lambda")],
-    deviations=[Deviation(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
-    natural={
+    raises=[RaisesFor(call(np.ones(2), -1.0), RuntimeError, torch="lambd", jax="lambda")],
+    differences=[PinnedDifference(call(MANY), {"gradient/0": (0.0, 1.0)}, LOOP)],
+    jax_idioms={
         "sign(x) * jnp.maximum(abs(x) - 0.5, 0)": lambda x, d=0.5: (
             jnp.sign(x) * jnp.maximum(jnp.abs(x) - d, 0)
         )
@@ -282,7 +280,7 @@ def softshrink(draw):
     "threshold",
     elementwise=True,
     points=[call([nan], 0.5, 9.0), call([*SPECIAL, 0.5], 0.5, 9.0)],
-    natural={"jnp.where(x > t, x, v)": lambda x, t, v: jnp.where(x > t, x, v)},
+    jax_idioms={"jnp.where(x > t, x, v)": lambda x, t, v: jnp.where(x > t, x, v)},
 )
 def threshold(draw):
     return call(draw(floats()), draw(st.floats(-1, 1)), draw(st.floats(-1, 1)))
@@ -292,7 +290,7 @@ def threshold(draw):
     "logsigmoid",
     elementwise=True,
     points=[NAN, call(SMOOTH)],
-    natural={"jax.nn.log_sigmoid(x)": jax.nn.log_sigmoid},
+    jax_idioms={"jax.nn.log_sigmoid(x)": jax.nn.log_sigmoid},
 )
 def logsigmoid(draw):
     return call(draw(floats()))
@@ -302,16 +300,11 @@ def logsigmoid(draw):
     "glu",
     points=[call([[1.0, inf], [nan, -inf]]), call(np.zeros((0, 2)))],
     raises=[
-        Raises(call(np.ones((2, 3))), RuntimeError, "must be even", "must be even"),
-        Raises(
-            call(np.array(1.0)),
-            RuntimeError,
-            "does not support scalars",
-            "does not support scalars",
-        ),
-        Raises(call(np.ones((2, 2)), 2), IndexError, "out of range", "out of range"),
+        RaisesFor(call(np.ones((2, 3))), RuntimeError, "must be even"),
+        RaisesFor(call(np.array(1.0)), RuntimeError, "does not support scalars"),
+        RaisesFor(call(np.ones((2, 2)), 2), IndexError, "out of range"),
     ],
-    natural={"jax.nn.glu(x)": jax.nn.glu},
+    jax_idioms={"jax.nn.glu(x)": jax.nn.glu},
 )
 def glu(draw):
     shape = list(draw(shapes(low=1)))
@@ -325,7 +318,7 @@ def glu(draw):
     elementwise=True,
     points=[NAN, call(SMOOTH)],
     dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
-    natural={"jax.nn.sigmoid(x)": jax.nn.sigmoid},
+    jax_idioms={"jax.nn.sigmoid(x)": jax.nn.sigmoid},
 )
 def sigmoid(draw):
     return call(draw(floats()))
@@ -336,7 +329,7 @@ def sigmoid(draw):
     elementwise=True,
     points=[NAN, call([*SMOOTH, 19.5])],
     dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
-    natural={"jnp.tanh(x)": jnp.tanh},
+    jax_idioms={"jnp.tanh(x)": jnp.tanh},
 )
 def tanh(draw):
     return call(draw(floats()))
@@ -347,14 +340,14 @@ ROWS = [
     call(np.zeros((0, 3)), 0),
     call(np.array(2.0), 0),
 ]
-NO_DIM = Raises(call(np.ones((2, 2)), 2), IndexError, "out of range", "out of range")
+NO_DIM = RaisesFor(call(np.ones((2, 2)), 2), IndexError, "out of range")
 
 
 @operator(
     "softmax",
     points=ROWS,
     raises=[NO_DIM],
-    natural={"jax.nn.softmax(x, dim)": jax.nn.softmax},
+    jax_idioms={"jax.nn.softmax(x, dim)": jax.nn.softmax},
     source="P043",
 )
 def softmax(draw):
@@ -372,7 +365,7 @@ def softmin(draw):
     "log_softmax",
     points=ROWS,
     raises=[NO_DIM],
-    natural={"jax.nn.log_softmax(x, dim)": jax.nn.log_softmax},
+    jax_idioms={"jax.nn.log_softmax(x, dim)": jax.nn.log_softmax},
 )
 def log_softmax(draw):
     x = draw(floats())

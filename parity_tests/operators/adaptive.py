@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 
 
@@ -25,10 +25,10 @@ def _drawn(draw, places, **options):
     "adaptive_avg_pool1d",
     points=[call(LINE, 3), call([[[inf, 1.0, nan, 0.0, 2.0]]], 3)],
     raises=[
-        Raises(call(LINE, -1), RuntimeError, "greater than or equal", "greater than or equal"),
-        Raises(call(np.ones((1, 1, 0)), 2), RuntimeError, "non-zero size", "non-zero size"),
+        RaisesFor(call(LINE, -1), RuntimeError, "greater than or equal"),
+        RaisesFor(call(np.ones((1, 1, 0)), 2), RuntimeError, "non-zero size"),
     ],
-    natural={
+    jax_idioms={
         'jax.image.resize(x, shape, "linear")': lambda x, n: jax.image.resize(
             x, (*x.shape[:2], n), "linear"
         )
@@ -58,7 +58,7 @@ def adaptive_avg_pool3d(draw):
         call([[[0.0, -0.0, -0.0, 0.0]]], 2),
         call([[[-inf, -inf, -inf, 1.0, 2.0]]], 3),
     ],
-    natural={
+    jax_idioms={
         "x.reshape(..., n, -1).max(-1)": lambda x, n, **_: (
             x.reshape(*x.shape[:2], n, -1).max(-1) if not x.shape[-1] % n else x[..., :n]
         ),

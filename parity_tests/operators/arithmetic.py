@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats
 
 
@@ -36,11 +36,14 @@ for name in ("add", "sub"):
             call(np.arange(3, dtype=np.uint8), -1),
         ],
         raises=[
-            Raises(
-                call(np.arange(3), 1, alpha=0.5), RuntimeError, "integral input", "alpha is 0.5"
+            RaisesFor(
+                call(np.arange(3), 1, alpha=0.5),
+                RuntimeError,
+                torch="integral input",
+                jax="alpha is 0.5",
             ),
             *[
-                Raises(call(*pair), RuntimeError, words, words)
+                RaisesFor(call(*pair), RuntimeError, words)
                 for pair, words in (
                     ((BOOLS, BOOLS), "with two bool tensors is not"),
                     (([1.0], BOOLS), "with a bool tensor is not"),
@@ -76,16 +79,16 @@ def mul(draw):
         call(np.arange(3), 2),
     ],
     raises=[
-        Raises(call(np.ones(2), 2.0, rounding_mode="x"), RuntimeError, "rounding", "rounding"),
-        Raises(
+        RaisesFor(call(np.ones(2), 2.0, rounding_mode="x"), RuntimeError, "rounding"),
+        RaisesFor(
             call(BOOLS, BOOLS, rounding_mode="floor"),
             NotImplementedError,
-            "'Bool'",
-            "rounding_mode 'floor' is not implemented for bool",
+            torch="'Bool'",
+            jax="rounding_mode 'floor' is not implemented for bool",
         ),
     ],
     forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf elsewhere",
-    natural={"x / y": lambda x, y, **_: jnp.true_divide(x, y)},
+    jax_idioms={"x / y": lambda x, y, **_: jnp.true_divide(x, y)},
 )
 def div(draw):
     mode = draw(st.sampled_from([None, "trunc", "floor"]))
@@ -106,7 +109,7 @@ def inside(draw):
     return call(draw(floats(low=-0.9, high=0.9)))
 
 
-for name, natural in (
+for name, idiom in (
     ("erf", jax.scipy.special.erf),
     ("erfc", jax.scipy.special.erfc),
     ("erfinv", jax.scipy.special.erfinv),
@@ -117,7 +120,7 @@ for name, natural in (
         name,
         elementwise=True,
         points=[call(EDGES)],
-        natural={f"{natural.__name__}(x)": natural},
+        jax_idioms={f"{idiom.__name__}(x)": idiom},
     )(inside)
 
 
@@ -125,14 +128,14 @@ for name, natural in (
     "logit",
     elementwise=True,
     points=[call([0.0, -0.0, 1.0, 0.5, 1e-8]), call([nan]), call([0.2, 0.8, 0.1, 0.5], 0.2)],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([-0.5, 2.0]),
             {"transpose/0": (0.0, nan)},
             "torch's gradient there is NaN whatever the cotangent is, ours NaN times it",
         )
     ],
-    natural={
+    jax_idioms={
         "jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps))": lambda x, eps=0.0: (
             jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps) if eps else x)
         )
@@ -148,8 +151,10 @@ def logit(draw):
     elementwise=True,
     points=[call(np.array([-1, 0, 2]), np.array(3))],
     raises=[
-        Raises(call([0.0], np.array([1])), RuntimeError, "different dtypes", "same dtype"),
-        Raises(call([0.0], [1.0]), RuntimeError, "heaviside", "heaviside", when="backward"),
+        RaisesFor(
+            call([0.0], np.array([1])), RuntimeError, torch="different dtypes", jax="same dtype"
+        ),
+        RaisesFor(call([0.0], [1.0]), RuntimeError, "heaviside", when="backward"),
     ],
     source="P067",
 )

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, masks
 
 
@@ -16,7 +16,7 @@ Q, K, V = (RNG.normal(size=(1, 1, 2, 2)) for _ in range(3))
 MASKED = np.array([[True, False], [False, False]])
 
 
-def _natural(q, k, v, attn_mask=None, is_causal=False):
+def _jax_idiom(q, k, v, attn_mask=None, is_causal=False):
     q, k, v = (x.swapaxes(-2, -3) for x in (q, k, v))
     boolean = attn_mask is not None and attn_mask.dtype == bool
     options: Any = {
@@ -37,25 +37,37 @@ def _natural(q, k, v, attn_mask=None, is_causal=False):
         call(Q[0, 0], K[0, 0], V[0, 0], is_causal=True),
     ],
     raises=[
-        Raises(call(Q, K, V, np.ones((2, 2), int)), RuntimeError, "attn_mask.dtype", "int64"),
-        Raises(call(Q, K.astype("f4"), V), RuntimeError, "same dtype", "float32"),
-        Raises(call(Q[0, 0, 0], K[0, 0, 0], V[0, 0, 0]), RuntimeError, "2 dimensional", "2 dim"),
-        Raises(
+        RaisesFor(
+            call(Q, K, V, np.ones((2, 2), int)), RuntimeError, torch="attn_mask.dtype", jax="int64"
+        ),
+        RaisesFor(call(Q, K.astype("f4"), V), RuntimeError, torch="same dtype", jax="float32"),
+        RaisesFor(
+            call(Q[0, 0, 0], K[0, 0, 0], V[0, 0, 0]),
+            RuntimeError,
+            torch="2 dimensional",
+            jax="2 dim",
+        ),
+        RaisesFor(
             call(np.ones((1, 3, 2, 2)), *[np.ones((1, 2, 2, 2))] * 2, enable_gqa=True),
-            RuntimeError, "must divide", "they are 2 and 3",
+            RuntimeError,
+            torch="must divide",
+            jax="they are 2 and 3",
         ),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[[[nan]]]], [[[[1.0]]]], [[[[2.0]]]]),
             {"forward/0": (0.0, nan)},
             "torch's fused kernel has 0 for scores of NaN with fewer than 8 keys (float64), NaN "
             "with 8, with a mask and in its math backend",
         )
     ],
-    natural={"jax.nn.dot_product_attention(q, k, v)": lambda *a, **k: (
-        _natural(*a, **k) if a[0].ndim == 4 else a[2] * 1.0)},
-)  # fmt: skip
+    jax_idioms={
+        "jax.nn.dot_product_attention(q, k, v)": lambda *a, **k: (
+            _jax_idiom(*a, **k) if a[0].ndim == 4 else a[2] * 1.0
+        )
+    },
+)
 def scaled_dot_product_attention(draw):
     heads, groups = draw(st.sampled_from([(2, 2), (2, 1), (4, 2)]))
     long, short = draw(st.integers(1, 3)), draw(st.integers(1, 3))

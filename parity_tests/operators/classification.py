@@ -7,7 +7,7 @@ import torch
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, integers, shapes
 
 
@@ -41,21 +41,26 @@ def labelled(draw, ignored=True):
     return draw(floats(shape)), np.asarray(target), weight
 
 
-NO_WEIGHT_GRADIENT = Raises(
+NO_WEIGHT_GRADIENT = RaisesFor(
     call(ROW, LABEL, weight=[1.0, 2.0, 3.0]),
     RuntimeError,
-    "not differentiable with respect to argument 'weight'",
-    "derivative for weight is not implemented",
+    torch="not differentiable with respect to argument 'weight'",
+    jax="derivative for weight is not implemented",
     when="backward",
 )
 LABEL_ERRORS = [
-    Raises(call(ROW, np.array([5])), IndexError, "out of bounds", "out of bounds"),
-    Raises(call(ROW, np.array([-1])), IndexError, "out of bounds", "out of bounds"),
-    Raises(call(ROW, np.array([1, 2])), ValueError, "batch_size (1)", "batch_size (1)"),
-    Raises(call(ROW, LABEL, weight=[1.0, 2.0]), RuntimeError, "for all 3 classes", "all 3 classes"),
-    Raises(call(ROW, [1.0]), RuntimeError, "target dtype", "target dtype"),
+    RaisesFor(call(ROW, np.array([5])), IndexError, "out of bounds"),
+    RaisesFor(call(ROW, np.array([-1])), IndexError, "out of bounds"),
+    RaisesFor(call(ROW, np.array([1, 2])), ValueError, "batch_size (1)"),
+    RaisesFor(
+        call(ROW, LABEL, weight=[1.0, 2.0]),
+        RuntimeError,
+        torch="for all 3 classes",
+        jax="all 3 classes",
+    ),
+    RaisesFor(call(ROW, [1.0]), RuntimeError, "target dtype"),
     NO_WEIGHT_GRADIENT,
-    Raises(call(ROW, LABEL, reduction="x"), ValueError, "x is not", "x is not"),
+    RaisesFor(call(ROW, LABEL, reduction="x"), ValueError, "x is not"),
 ]
 
 
@@ -78,7 +83,7 @@ def _mean_over_all(x, y, *_, weight=None, ignore_index=-100, reduction="mean"):
         call(np.zeros((0, 3)), np.zeros(0, int), reduction="sum"),
     ],
     raises=LABEL_ERRORS,
-    natural={"jnp.mean(where(y != -100, -x[i, y] * w[y], 0))": _mean_over_all},
+    jax_idioms={"jnp.mean(where(y != -100, -x[i, y] * w[y], 0))": _mean_over_all},
     source="P086 P087 P088 P091",
 )
 def nll_loss(draw):
@@ -108,18 +113,11 @@ def _optax(x, y, *_, reduction="mean", **__):
     ],
     raises=[
         *LABEL_ERRORS,
-        Raises(
-            call(ROW, LABEL, label_smoothing=1.5),
-            RuntimeError,
-            "label_smoothing must be",
-            "label_smoothing must be",
-        ),
-        Raises(
-            call(ROW, np.array([[0, 1, 0]])), RuntimeError, "Expected floating", "Expected floating"
-        ),
-        Raises(call(ROW, ROW, ignore_index=1), RuntimeError, "ignore_index is", "ignore_index is"),
+        RaisesFor(call(ROW, LABEL, label_smoothing=1.5), RuntimeError, "label_smoothing must be"),
+        RaisesFor(call(ROW, np.array([[0, 1, 0]])), RuntimeError, "Expected floating"),
+        RaisesFor(call(ROW, ROW, ignore_index=1), RuntimeError, "ignore_index is"),
     ],
-    natural={"jnp.mean(optax.losses.softmax_cross_entropy...)": _optax},
+    jax_idioms={"jnp.mean(optax.losses.softmax_cross_entropy...)": _optax},
     tolerance={"float32": Tolerance(1e-6, "a mean of 50 numbers, which XLA adds in another order")},
     source="P086 P087 P088 P089 P090 P091",
 )
@@ -160,15 +158,17 @@ def _maximum(x, y, p=1, margin=1.0, **_):
         call(np.zeros((0, 2)), np.zeros(0, int), reduction="none"),
     ],
     raises=[
-        Raises(call(ROW, np.array([5])), RuntimeError, "target out of range", "out of range"),
-        Raises(call(ROW, np.array([0, 1])), RuntimeError, "multi_margin_loss", "multi_margin_loss"),
-        Raises(call(ROW, LABEL, p=3), ValueError, "only p == 1", "only p == 1"),
-        Raises(call(ROW, LABEL, weight=[[1.0]]), ValueError, "one-dim", "one-dim"),
-        Raises(call(ROW, LABEL, weight=[1.0]), RuntimeError, "inconsistent", "inconsistent"),
-        Raises(call([ROW], LABEL), RuntimeError, "Expected non-empty", "Expected non-empty"),
+        RaisesFor(
+            call(ROW, np.array([5])), RuntimeError, torch="target out of range", jax="out of range"
+        ),
+        RaisesFor(call(ROW, np.array([0, 1])), RuntimeError, "multi_margin_loss"),
+        RaisesFor(call(ROW, LABEL, p=3), ValueError, "only p == 1"),
+        RaisesFor(call(ROW, LABEL, weight=[[1.0]]), ValueError, "one-dim"),
+        RaisesFor(call(ROW, LABEL, weight=[1.0]), RuntimeError, "inconsistent"),
+        RaisesFor(call([ROW], LABEL), RuntimeError, "Expected non-empty"),
         NO_WEIGHT_GRADIENT,
     ],
-    natural={"jnp.maximum(0, margin - x[y] + x) ** p": _maximum},
+    jax_idioms={"jnp.maximum(0, margin - x[y] + x) ** p": _maximum},
 )
 def multi_margin_loss(draw):
     x, batch, classes = scored(draw)
@@ -188,17 +188,17 @@ def multi_margin_loss(draw):
         call(np.zeros((0, 2)), np.zeros((0, 2), int), reduction="none"),
     ],
     raises=[
-        Raises(call(ROW, np.array([[0, 3, -1]])), RuntimeError, "out of range", "out of range"),
-        Raises(call(ROW, np.array([[0, -2, -1]])), RuntimeError, "out of range", "out of range"),
-        Raises(call(ROW, LABEL), RuntimeError, "inconsistent target", "inconsistent target"),
-        Raises(
+        RaisesFor(call(ROW, np.array([[0, 3, -1]])), RuntimeError, "out of range"),
+        RaisesFor(call(ROW, np.array([[0, -2, -1]])), RuntimeError, "out of range"),
+        RaisesFor(call(ROW, LABEL), RuntimeError, "inconsistent target"),
+        RaisesFor(
             call([ROW], np.zeros((1, 1, 3), int)),
             RuntimeError,
-            "Expected non-empty",
-            "Expected non",
+            torch="Expected non-empty",
+            jax="Expected non",
         ),
     ],
-    natural={
+    jax_idioms={
         "jnp.maximum(0, 1 - x[y] + x)": lambda x, y: _maximum(
             jnp.atleast_2d(x), jnp.atleast_2d(y)[:, 0]
         )
@@ -214,12 +214,20 @@ def multilabel_margin_loss(draw):
     torch=_weights_of(F.linear_cross_entropy),
     points=[call(THREE, np.eye(3), np.array([0, -100, 2])), call(THREE, np.eye(3), np.eye(3))],
     raises=[
-        Raises(call(ROW, np.ones((3, 2)), LABEL), RuntimeError, "expected equal input and",
-               "last dimensions (in_features), got"),
-        Raises(call(ROW, np.eye(3), ROW, ignore_index=1), RuntimeError,
-               "ignore_index cannot be specified", "leave ignore_index=1 out"),
+        RaisesFor(
+            call(ROW, np.ones((3, 2)), LABEL),
+            RuntimeError,
+            torch="expected equal input and",
+            jax="last dimensions (in_features), got",
+        ),
+        RaisesFor(
+            call(ROW, np.eye(3), ROW, ignore_index=1),
+            RuntimeError,
+            torch="ignore_index cannot be specified",
+            jax="leave ignore_index=1 out",
+        ),
     ],
-)  # fmt: skip
+)
 def linear_cross_entropy(draw):
     """Labels and probabilities, places, a bias, ignored labels, smoothing and weights."""
     classes, features, places = 3, draw(st.integers(1, 3)), draw(st.sampled_from([(), (2,)]))

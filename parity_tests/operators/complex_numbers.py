@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats
 
 
@@ -22,14 +22,14 @@ operator(
     "imag",
     elementwise=True,
     points=[call(Z)],
-    raises=[Raises(call([1.0]), RuntimeError, "non-complex", "non-complex")],
+    raises=[RaisesFor(call([1.0]), RuntimeError, "non-complex")],
     dtypes=("complex128", "complex64"),
 )(one)
 operator(
     "angle",
     elementwise=True,
     points=[call(Z), call([0.0, -0.0, 1.0, -2.0, np.nan])],
-    natural={"jnp.angle(z)": jnp.angle},
+    jax_idioms={"jnp.angle(z)": jnp.angle},
     dtypes=BOTH,
     source="P031",
 )(one)
@@ -37,21 +37,21 @@ operator(
     "sgn",
     elementwise=True,
     points=[call(Z), call([0.0, 1.0, -2.0])],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(np.full(32, complex(np.inf, 0.0))),
             {"forward/0": (complex(np.nan, 0.0), complex(np.nan, np.nan))},
             "torch's vectorised loop divides each part, its tail has NaN in both",
         )
     ],
-    natural={"jnp.sign(z)": jnp.sign},
+    jax_idioms={"jnp.sign(z)": jnp.sign},
     dtypes=BOTH,
     source="P050",
 )(one)
 operator(
     "view_as_real",
     points=[call(Z)],
-    raises=[Raises(call([1.0]), RuntimeError, "for complex", "for complex")],
+    raises=[RaisesFor(call([1.0]), RuntimeError, "for complex")],
     dtypes=("complex128", "complex64"),
 )(one)
 
@@ -59,8 +59,8 @@ operator(
 @operator(
     "view_as_complex",
     raises=[
-        Raises(call(np.ones(3)), RuntimeError, "dimension of size 2", "dimension of size 2"),
-        Raises(call(np.ones(2, int)), RuntimeError, "only supported for", "only supported for"),
+        RaisesFor(call(np.ones(3)), RuntimeError, "dimension of size 2"),
+        RaisesFor(call(np.ones(2, int)), RuntimeError, "only supported for"),
     ],
     dtypes=("float64", "float32"),
 )
@@ -74,8 +74,10 @@ def two(draw):
     return call(draw(floats(left, low=0.1)), draw(floats(right)))
 
 
-DTYPES = Raises(call(np.ones(2), np.ones(2, "f4")), RuntimeError, "scalar type", "same dtype")
-INTEGERS = Raises(call(np.ones(2, int), np.ones(2, int)), RuntimeError, "Half, Fl", "Half, Fl")
+DTYPES = RaisesFor(
+    call(np.ones(2), np.ones(2, "f4")), RuntimeError, torch="scalar type", jax="same dtype"
+)
+INTEGERS = RaisesFor(call(np.ones(2, int), np.ones(2, int)), RuntimeError, "Half, Fl")
 
 operator("complex", raises=[DTYPES, INTEGERS], dtypes=("float64", "float32"))(two)
 operator(
@@ -84,8 +86,8 @@ operator(
     points=[call(SIZES, ANGLES)],
     torch_gradient=True,
     forward_mode="torch's has the direction of the angle, its gradient the sign of the result",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([-1.0, 0.0], [0.0, 0.0]),
             {"gradient/0": ([-1.0, 0.0], [1.0, 1.0])},
             "torch's gradient has the sign of the result and not the direction of the angle",

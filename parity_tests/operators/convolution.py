@@ -4,7 +4,7 @@ import jax
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 
 
@@ -64,7 +64,7 @@ def _same(x, w, *_, stride=1, **__):
     return jax.lax.conv_general_dilated(x, w, (stride,), "SAME")
 
 
-def _natural_transpose(x, w, *_, stride=1, **__):
+def _jax_transpose(x, w, *_, stride=1, **__):
     """The kernel as it is: neither flipped nor with its channels swapped."""
     numbers = ("NCH", "IOH", "NCH")
     return jax.lax.conv_transpose(x, w, (stride,), "VALID", dimension_numbers=numbers)
@@ -80,20 +80,22 @@ def _natural_transpose(x, w, *_, stride=1, **__):
         call(np.zeros((0, 2, 5)), WEIGHT),
     ],
     raises=[
-        Raises(call(TWO, WEIGHT, groups=2), RuntimeError, "divisible by 2", "divisible by 2"),
-        Raises(call(TWO, WEIGHT[:, :1]), RuntimeError, "to have 1 channels", "to have 1 channels"),
-        Raises(call(TWO, WEIGHT, np.ones(2)), RuntimeError, "with 3 elements", "with 3 elements"),
-        Raises(call(TWO, WEIGHT.astype("f4")), RuntimeError, "scalar type", "same dtype"),
-        Raises(call(TWO[..., :2], WEIGHT), RuntimeError, "Kernel size", "Kernel size"),
-        Raises(call(TWO, WEIGHT, stride=0), RuntimeError, "stride", "stride"),
-        Raises(call(TWO, WEIGHT, padding=-1), RuntimeError, "negative padding", "negative padding"),
-        Raises(call(TWO, WEIGHT, padding="same", stride=2), RuntimeError, "strided", "strided"),
-        Raises(call(TWO, WEIGHT, padding="all"), RuntimeError, "padding string", "padding string"),
-        Raises(call(TWO[0, 0], WEIGHT), RuntimeError, "Expected 2D", "Expected 2D"),
-        Raises(call(TWO, WEIGHT, stride=(1, 2)), RuntimeError, "single integer", "single integer"),
-        Raises(call(TWO, WEIGHT[0]), RuntimeError, "weight should have", "weight should have"),
+        RaisesFor(call(TWO, WEIGHT, groups=2), RuntimeError, "divisible by 2"),
+        RaisesFor(call(TWO, WEIGHT[:, :1]), RuntimeError, "to have 1 channels"),
+        RaisesFor(call(TWO, WEIGHT, np.ones(2)), RuntimeError, "with 3 elements"),
+        RaisesFor(
+            call(TWO, WEIGHT.astype("f4")), RuntimeError, torch="scalar type", jax="same dtype"
+        ),
+        RaisesFor(call(TWO[..., :2], WEIGHT), RuntimeError, "Kernel size"),
+        RaisesFor(call(TWO, WEIGHT, stride=0), RuntimeError, "stride"),
+        RaisesFor(call(TWO, WEIGHT, padding=-1), RuntimeError, "negative padding"),
+        RaisesFor(call(TWO, WEIGHT, padding="same", stride=2), RuntimeError, "strided"),
+        RaisesFor(call(TWO, WEIGHT, padding="all"), RuntimeError, "padding string"),
+        RaisesFor(call(TWO[0, 0], WEIGHT), RuntimeError, "Expected 2D"),
+        RaisesFor(call(TWO, WEIGHT, stride=(1, 2)), RuntimeError, "single integer"),
+        RaisesFor(call(TWO, WEIGHT[0]), RuntimeError, "weight should have"),
     ],
-    natural={'lax.conv_general_dilated(x, w, stride, "SAME")': _same},
+    jax_idioms={'lax.conv_general_dilated(x, w, stride, "SAME")': _same},
     dtypes=KINDS,
     source="P076",
 )
@@ -130,28 +132,21 @@ def conv3d(draw):
         call([[[1.0, nan], [1.0, 2.0]]], [[[1.0, inf]], [[3.0, 4.0]]], padding=1, groups=2),
     ],
     raises=[
-        Raises(
+        RaisesFor(
             call(TWO, np.ones((2, 3, 3)), output_padding=1),
-            RuntimeError, "output padding must be smaller", "output padding must be smaller",
+            RuntimeError,
+            "output padding must be smaller",
         ),
-        Raises(call(TWO, np.ones((2, 3, 3)), padding=4), RuntimeError, "too small", "too small"),
-        Raises(call(TWO, WEIGHT), RuntimeError, "have 3 channels", "have 3 channels"),
-        Raises(
-            call(TWO, np.ones((2, 3, 3)), np.ones(2)),
-            RuntimeError, "with 3 elements", "with 3 elements",
-        ),
-        Raises(
-            call(TWO, np.ones((2, 3, 3)), groups=3), RuntimeError, "at least 3", "at least 3"
-        ),
-        Raises(
-            call(TWO, np.ones((2, 3, 3)), output_padding=-1),
-            RuntimeError, "output_padding", "output_padding",
-        ),
+        RaisesFor(call(TWO, np.ones((2, 3, 3)), padding=4), RuntimeError, "too small"),
+        RaisesFor(call(TWO, WEIGHT), RuntimeError, "have 3 channels"),
+        RaisesFor(call(TWO, np.ones((2, 3, 3)), np.ones(2)), RuntimeError, "with 3 elements"),
+        RaisesFor(call(TWO, np.ones((2, 3, 3)), groups=3), RuntimeError, "at least 3"),
+        RaisesFor(call(TWO, np.ones((2, 3, 3)), output_padding=-1), RuntimeError, "output_padding"),
     ],
-    natural={'lax.conv_transpose(x, w, stride, "VALID")': _natural_transpose},
+    jax_idioms={'lax.conv_transpose(x, w, stride, "VALID")': _jax_transpose},
     dtypes=KINDS,
     source="P074 P075",
-)  # fmt: skip
+)
 def conv_transpose1d(draw):
     return _transposed(draw, 1)
 
@@ -173,8 +168,8 @@ IMAGE = np.ones((1, 2, 4, 4))
     "unfold",
     points=[call([[[[1.0, inf], [nan, 0.0]]]], 1, padding=1)],
     raises=[
-        Raises(call(IMAGE, 5), RuntimeError, "at least one", "at least one"),
-        Raises(call(IMAGE, 0), RuntimeError, "greater than zero", "greater than zero"),
+        RaisesFor(call(IMAGE, 5), RuntimeError, "at least one"),
+        RaisesFor(call(IMAGE, 0), RuntimeError, "greater than zero"),
     ],
 )
 def unfold(draw):
@@ -190,8 +185,8 @@ BLOCKS = np.ones((1, 8, 9))
 @operator(
     "fold",
     raises=[
-        Raises(call(BLOCKS, (4, 5), 2), RuntimeError, "3 * 4 = 12", "blocks 12"),
-        Raises(call(BLOCKS[:, :7], 4, 2), RuntimeError, "to be divisible", "to be divisible"),
+        RaisesFor(call(BLOCKS, (4, 5), 2), RuntimeError, torch="3 * 4 = 12", jax="blocks 12"),
+        RaisesFor(call(BLOCKS[:, :7], 4, 2), RuntimeError, "to be divisible"),
     ],
 )
 def fold(draw):

@@ -5,7 +5,7 @@ import numpy as np
 import optax
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, integers
 
 
@@ -30,7 +30,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
 
 @operator(
     "ctc_loss",
-    kinds=4,
+    max_programs=4,
     dtypes=("float64", "float32"),
     torch_gradient=True,
     points=[
@@ -38,19 +38,13 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
         call(LOG_PROBS, LABELS, np.array([4, 2]), SIZES, **NONE),
     ],
     raises=[
-        Raises(call(LOG_PROBS, LABELS, LENGTHS, SIZES, 5), RuntimeError, "in label", "in label"),
-        Raises(
-            call(LOG_PROBS, LABELS, np.array([5, 3]), SIZES), RuntimeError, "at most", "at most"
-        ),
-        Raises(
-            call(LOG_PROBS, LABELS, LENGTHS[:1], SIZES), RuntimeError, "batch_size", "batch_size"
-        ),
-        Raises(
-            call(LOG_PROBS, LABELS, LENGTHS, np.array([3, 2])), RuntimeError, "size at", "size at"
-        ),
+        RaisesFor(call(LOG_PROBS, LABELS, LENGTHS, SIZES, 5), RuntimeError, "in label"),
+        RaisesFor(call(LOG_PROBS, LABELS, np.array([5, 3]), SIZES), RuntimeError, "at most"),
+        RaisesFor(call(LOG_PROBS, LABELS, LENGTHS[:1], SIZES), RuntimeError, "batch_size"),
+        RaisesFor(call(LOG_PROBS, LABELS, LENGTHS, np.array([3, 2])), RuntimeError, "size at"),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(UNIFORM, np.array([[1]]), np.array([2]), np.array([1]), **NONE),
             {
                 "gradient/0": (
@@ -60,7 +54,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
             },
             "torch's is the gradient by logits in front of a log_softmax",
         ),
-        Deviation(
+        PinnedDifference(
             call(IMPOSSIBLE, np.array([[1]]), np.array([2]), np.array([1]), **NONE),
             {
                 "gradient/0": (
@@ -70,7 +64,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
             },
             "torch takes -inf from -inf by a label without probability; and as above",
         ),
-        Deviation(
+        PinnedDifference(
             call(-IMPOSSIBLE[:1], np.array([[1]]), np.array([1]), np.array([0]), **NONE),
             {
                 "forward/0": (-np.inf, np.nan),
@@ -79,7 +73,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
             "inf is no log-probability: ours takes inf from inf",
         ),
     ],
-    natural={"jnp.mean(optax.ctc_loss(...))": _optax},
+    jax_idioms={"jnp.mean(optax.ctc_loss(...))": _optax},
     source="P097 P098 P099",
 )
 def ctc_loss(draw):

@@ -6,9 +6,9 @@ import torch
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
-from parity_tests.operators.matrices import _bad, _wide_or_tall, inf, nan, regular
+from parity_tests.operators.matrices import _wide_or_tall, inf, nan, regular
 
 
 WIDE = ("float64", "float32")
@@ -29,10 +29,10 @@ def _symmetric(draw):
     "linalg.cholesky",
     points=[call([[4.0, 9.0], [1.0, 3.0]]), call([[4.0, 1.0], [9.0, 3.0]], upper=True)],
     raises=[
-        _bad(R, words="batches of square matrices"),
-        _bad([[1.0, 2.0], [2.0, 1.0]], words="not positive-definite"),
+        RaisesFor(call(R), RuntimeError, "batches of square matrices"),
+        RaisesFor(call([[1.0, 2.0], [2.0, 1.0]]), RuntimeError, "not positive-definite"),
     ],
-    natural={"jnp.linalg.cholesky(x)": jnp.linalg.cholesky},
+    jax_idioms={"jnp.linalg.cholesky(x)": jnp.linalg.cholesky},
     forward_mode=UNSYMMETRIC,
     dtypes=WIDE,
     source="P055",
@@ -51,16 +51,18 @@ def _triangle(draw):
     "cholesky_inverse",
     torch_gradient=True,
     forward_mode="torch's forward mode does not fill the triangle that its gradient fills",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[2.0, 0.0], [1.0, 3.0]]),
-            {"gradient/0": (
-                [[-5 / 36, -29 / 108], [-2 / 9, -7 / 54]],
-                [[-5 / 36, 0.0], [-2 / 9, -7 / 54]],
-            )},
+            {
+                "gradient/0": (
+                    [[-5 / 36, -29 / 108], [-2 / 9, -7 / 54]],
+                    [[-5 / 36, 0.0], [-2 / 9, -7 / 54]],
+                )
+            },
             FILLED,
         ),
-        Deviation(
+        PinnedDifference(
             call(np.full((2, 2), inf)),
             {
                 "forward/0": ([[nan, nan], [nan, 0.0]], nan),
@@ -69,9 +71,9 @@ def _triangle(draw):
             "LAPACK multiplies triangles, and what is solved by them here meets 0 * NaN",
         ),
     ],
-    raises=[_bad(R, words="batches of square matrices")],
+    raises=[RaisesFor(call(R), RuntimeError, "batches of square matrices")],
     dtypes=WIDE,
-)  # fmt: skip
+)
 def cholesky_inverse(draw):
     return call(*_triangle(draw))
 
@@ -86,8 +88,8 @@ def cholesky_inverse(draw):
         call([[1.0], [2.0]], [[1.0, 0.0], [inf, 3.0]]),
     ],
     forward_mode="torch's is wrong where one right-hand side is of several matrices",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[1.0], [0.0]], [[2.0, 0.0], [1.0, 3.0]]),
             {
                 "gradient/1": (
@@ -98,7 +100,7 @@ def cholesky_inverse(draw):
             FILLED,
         )
     ],
-    raises=[_bad(np.ones((3, 1)), np.eye(2), words="Incompatible matrix sizes")],
+    raises=[RaisesFor(call(np.ones((3, 1)), np.eye(2)), RuntimeError, "Incompatible matrix sizes")],
     dtypes=WIDE,
 )
 def cholesky_solve(draw):
@@ -108,12 +110,12 @@ def cholesky_solve(draw):
 
 DEPENDENT = [[1.0, 1.0, 2.0], [0.0, 0.0, 3.0]]  # without a rounding: the same in every LAPACK
 DIVIDED = "of columns that depend on each other torch's is a number, its gradient NaN"
-INFINITE = Deviation(
+INFINITE = PinnedDifference(
     call([[1.0, inf]]),
     {"forward/1": ([[1.0, nan]], [[1.0, inf]]), "gradient/0": (nan, [[nan, inf]])},
     "torch's LAPACK multiplies by 0 where there is nothing to reflect, and JAX's does not",
 )
-ZEROS = Deviation(
+ZEROS = PinnedDifference(
     call([[0.0, 0.0]]),
     {"tangent/2": ([[nan, nan]], [[nan, inf]])},
     "of singular values 0 torch's forward mode contradicts its gradient, whose inf is ours",
@@ -124,12 +126,12 @@ ZEROS = Deviation(
     "linalg.qr",
     invariant=lambda q, r: (q @ q.swapaxes(-1, -2), r * r, q[..., :1, :] * q),
     points=[call(DEPENDENT)],
-    deviations=[INFINITE],
+    differences=[INFINITE],
     forward_mode=DIVIDED,
     raises=[
-        _bad(R, "x", words="unrecognized mode 'x'"),
-        _bad(V, words="at least 2 dim"),
-        Raises(call(R.T, "complete"), RuntimeError, "not diff", "not diff", when="backward"),
+        RaisesFor(call(R, "x"), RuntimeError, "unrecognized mode 'x'"),
+        RaisesFor(call(V), RuntimeError, "at least 2 dim"),
+        RaisesFor(call(R.T, "complete"), RuntimeError, "not diff", when="backward"),
     ],
     dtypes=WIDE,
     source="P056 P060",
@@ -150,7 +152,7 @@ def _distinct(draw):
 
 @operator(
     "linalg.svd",
-    kinds=4,
+    max_programs=4,
     invariant=lambda u, s, vh: (
         u[..., : s.shape[-1]] ** 2,
         s,
@@ -158,8 +160,8 @@ def _distinct(draw):
         vh[..., : s.shape[-1], :] ** 2,
     ),
     points=[call([[-0.0]])],
-    deviations=[ZEROS],
-    raises=[_bad(V, words="at least 2 dim")],
+    differences=[ZEROS],
+    raises=[RaisesFor(call(V), RuntimeError, "at least 2 dim")],
     dtypes=WIDE,
     source="P056",
 )
@@ -170,9 +172,9 @@ def svd(draw):
 @operator(
     "linalg.svdvals",
     points=[call([[-0.0]])],
-    raises=[_bad(V, words="at least 2 dim")],
-    deviations=[
-        Deviation(
+    raises=[RaisesFor(call(V), RuntimeError, "at least 2 dim")],
+    differences=[
+        PinnedDifference(
             call([[inf, 1.0]]),
             {
                 "gradient/0": ([[1.0, 0.0]], [[-1.0, -0.0]]),
@@ -193,11 +195,14 @@ ASYMMETRIC = [[1.0, 5.0], [2.0, 3.0]]
 
 @operator(
     "linalg.eigh",
-    kinds=4,
+    max_programs=4,
     invariant=lambda values, v: (values, v**2, v[..., :1, :] * v),
     points=[call(ASYMMETRIC), call(ASYMMETRIC, "U"), call([[2.0, 0.0], [0.0, 2.0]])],
-    raises=[_bad(R, words="batches of square matrices"), _bad(np.eye(2), "X", words="'L' or 'U'")],
-    natural={"jnp.linalg.eigh(x)": lambda x, _="L": _invariant(*jnp.linalg.eigh(x))},
+    raises=[
+        RaisesFor(call(R), RuntimeError, "batches of square matrices"),
+        RaisesFor(call(np.eye(2), "X"), RuntimeError, "'L' or 'U'"),
+    ],
+    jax_idioms={"jnp.linalg.eigh(x)": lambda x, _="L": _invariant(*jnp.linalg.eigh(x))},
     forward_mode=UNSYMMETRIC,
     dtypes=WIDE,
     source="P053 P054",
@@ -213,8 +218,8 @@ def _invariant(values, v):
 @operator(
     "linalg.eigvalsh",
     points=[call(ASYMMETRIC), call([[2.0, 0.0], [0.0, 2.0]])],
-    raises=[_bad(R, words="batches of square matrices")],
-    natural={"jnp.linalg.eigvalsh(x)": jnp.linalg.eigvalsh},
+    raises=[RaisesFor(call(R), RuntimeError, "batches of square matrices")],
+    jax_idioms={"jnp.linalg.eigvalsh(x)": jnp.linalg.eigvalsh},
     dtypes=WIDE,
     tolerance={"float32": Tolerance(1e-5, "vectors of near values: another LAPACK is 19 ULP off")},
     source="P054",
@@ -230,12 +235,15 @@ def _spread(draw):
 
 @operator(
     "linalg.eig",
-    kinds=4,
+    max_programs=4,
     invariant=lambda values, v: (values, (v * v.conj()).real),
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
     raises=[
-        _bad(R, words="batches of square matrices"),
-        *(_bad(np.array([[x]]), words="should not contain infs or NaNs") for x in (inf, nan)),
+        RaisesFor(call(R), RuntimeError, "batches of square matrices"),
+        *(
+            RaisesFor(call(np.array([[x]])), RuntimeError, "should not contain infs or NaNs")
+            for x in (inf, nan)
+        ),
     ],
     dtypes=WIDE,
     source="P061",
@@ -247,7 +255,7 @@ def eig(draw):
 @operator(
     "linalg.eigvals",
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
-    raises=[_bad(R, words="batches of square matrices")],
+    raises=[RaisesFor(call(R), RuntimeError, "batches of square matrices")],
     dtypes=COMPLEX,
 )
 def eigvals(draw):

@@ -6,7 +6,7 @@ import optax
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, dims, floats, masks, shapes
 
 
@@ -27,7 +27,7 @@ TWO = np.ones((2, 2))
         *(call(SAME, SAME, p, eps=0.0) for p in ORDERS),
         *(call([[1.0, x], [1.0, 2.0]], [[0.0, 1.0]], 0.5, eps=0.0) for x in (inf, nan)),
     ],
-    natural={"jnp.linalg.norm(x - y)": lambda x, y, p, eps=1e-6: jnp.linalg.norm(x - y, p, -1)},
+    jax_idioms={"jnp.linalg.norm(x - y)": lambda x, y, p, eps=1e-6: jnp.linalg.norm(x - y, p, -1)},
     source="P025",
 )
 def pairwise_distance(draw):
@@ -46,12 +46,8 @@ def pairwise_distance(draw):
         call([[1e-10, 2e-10, -1e-10]], [[0.0, 0.0, 0.0]]),
         call([1.0, 2.0], [2.0, 4.0], dim=0),
     ],
-    raises=[
-        Raises(
-            call(np.arange(2), np.arange(2), dim=0), RuntimeError, "common dtype", "common dtype"
-        )
-    ],
-    natural={
+    raises=[RaisesFor(call(np.arange(2), np.arange(2), dim=0), RuntimeError, "common dtype")],
+    jax_idioms={
         "optax.cosine_similarity(x, y, epsilon=eps)": lambda x, y, dim=1: optax.cosine_similarity(
             x, y, epsilon=1e-8, axis=dim
         ),
@@ -79,10 +75,15 @@ def signs(draw, shape):
         call([[1.0, 1.0]], [[2.0, 1.0]], np.array([0])),
     ],
     raises=[
-        Raises(call(TWO, TWO, TWO), RuntimeError, "multi-target", "multi-target"),
-        Raises(call(TWO[0], TWO[0], TWO[0]), RuntimeError, "target tensor expects", "expects 2D"),
+        RaisesFor(call(TWO, TWO, TWO), RuntimeError, "multi-target"),
+        RaisesFor(
+            call(TWO[0], TWO[0], TWO[0]),
+            RuntimeError,
+            torch="target tensor expects",
+            jax="expects 2D",
+        ),
     ],
-    natural={
+    jax_idioms={
         "where(y > 0, 1 - cosine, jnp.maximum(0, cosine))": lambda x, y, target: jnp.mean(
             jnp.where(target > 0, 1 - _cosine(x, y), jnp.maximum(0, _cosine(x, y)))
         )
@@ -109,8 +110,8 @@ TRIPLETS = [
     call([[1.0, 2.0]], [[1.2, 2.4]], [[1.5, 2.0]]),
 ]
 TRIPLET_ERRORS = [
-    Raises(call(TWO, TWO, TWO, margin=0.0), ValueError, "greater than 0", "greater than 0"),
-    Raises(call(TWO, TWO, TWO[0]), RuntimeError, "same number of", "same number of"),
+    RaisesFor(call(TWO, TWO, TWO, margin=0.0), ValueError, "greater than 0"),
+    RaisesFor(call(TWO, TWO, TWO[0]), RuntimeError, "same number of"),
 ]
 
 
@@ -123,7 +124,7 @@ TRIPLET_ERRORS = [
         call([[0.0, 0.0]], [[1.0, 0.0]], [[1.0, 0.0]], swap=True),
     ],
     raises=TRIPLET_ERRORS,
-    natural={
+    jax_idioms={
         "optax.losses.triplet_margin_loss": lambda a, p, n, eps=1e-6, swap=False: jnp.mean(
             optax.losses.triplet_margin_loss(a, p, n, eps=eps)
         )
@@ -159,11 +160,11 @@ def triplet_margin_with_distance_loss(draw):
         call(np.zeros((1, 2))),
     ],
     raises=[
-        Raises(call(np.ones(2)), RuntimeError, "only supports 2D", "only supports 2D"),
-        Raises(call(np.ones((2, 2)), -1.0), RuntimeError, "non-negative p", "non-negative p"),
-        Raises(call(np.ones((2, 2), int)), RuntimeError, "floating-point", "floating-point"),
+        RaisesFor(call(np.ones(2)), RuntimeError, "only supports 2D"),
+        RaisesFor(call(np.ones((2, 2)), -1.0), RuntimeError, "non-negative p"),
+        RaisesFor(call(np.ones((2, 2), int)), RuntimeError, "floating-point"),
     ],
-    natural={
+    jax_idioms={
         "jnp.linalg.norm(x[i] - x[j], ord=p)": lambda x, p=2.0: jnp.linalg.norm(
             x[np.triu_indices(len(x), 1)[0]] - x[np.triu_indices(len(x), 1)[1]], p, -1
         )
@@ -176,15 +177,15 @@ def pdist(draw):
 
 @operator(
     "cdist",
-    kinds=5,
+    max_programs=5,
     dtypes=("float64", "float32"),
     points=[
         *(call(SAME, [[0.0, 1.0], [5.0, 3.0]], p) for p in (0.0, *ORDERS)),
         call([[0.0, inf], [1.0, 2.0]], [[5.0, 1.0], [1.0, 2.0]], inf),
         call(np.zeros((0, 2)), np.zeros((3, 2))),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[nan, 0.0]], [[1.0, 2.0]], inf),
             {
                 "forward/0": (2.0, nan),
@@ -195,11 +196,11 @@ def pdist(draw):
         )
     ],
     raises=[
-        Raises(call(np.ones((2, 2)), np.ones((2, 3))), RuntimeError, "same number", "same number"),
-        Raises(call(np.ones((2, 2)), np.ones(2)), RuntimeError, "at least 2D", "at least 2D"),
-        Raises(call(np.ones((2, 2)), np.ones((2, 2)), -1.0), RuntimeError, "non-neg", "non-neg"),
+        RaisesFor(call(np.ones((2, 2)), np.ones((2, 3))), RuntimeError, "same number"),
+        RaisesFor(call(np.ones((2, 2)), np.ones(2)), RuntimeError, "at least 2D"),
+        RaisesFor(call(np.ones((2, 2)), np.ones((2, 2)), -1.0), RuntimeError, "non-neg"),
     ],
-    natural={
+    jax_idioms={
         "jnp.linalg.norm(x[:, None] - y[None], ord=p)": lambda x, y, p=2.0: jnp.linalg.norm(
             x[:, None] - y[None], p, -1
         )

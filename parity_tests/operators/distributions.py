@@ -9,7 +9,7 @@ import torch.distributions as td
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import Deviation, Sample, call, operator
+from parity_tests.operators import PinnedDifference, Sample, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats, integers
 
 
@@ -26,12 +26,12 @@ ALMOST = "the normalizing constant near 1/2 is the log of 0 / 0, all but exactly
 NEAR_HALF = {"float32": Tolerance(2e-3, ALMOST), "float64": Tolerance(1e-9, ALMOST)}
 OF_HALF = ("continuous_bernoulli",)
 QUOTIENT = "torch's forward mode of a quotient is (dx - out dy) / y, its gradient -x / y / y"
-DEVIATIONS = {
-    "laplace": Deviation(call([1.0], [2.0], [-0.0]), {"tangent/0": (inf, nan)}, QUOTIENT),
-    "generalized_pareto": Deviation(
+DIFFERENCES = {
+    "laplace": PinnedDifference(call([1.0], [2.0], [-0.0]), {"tangent/0": (inf, nan)}, QUOTIENT),
+    "generalized_pareto": PinnedDifference(
         call([1.0], [2.0], [0.0], [0.0]), {"tangent/0": (-inf, nan)}, QUOTIENT
     ),
-    "beta": Deviation(
+    "beta": PinnedDifference(
         call([0.5], [-0.0], [-0.0]),
         {
             "gradient/1": (-inf, nan),
@@ -41,7 +41,7 @@ DEVIATIONS = {
         },
         "XLA drops the 0 with which a sum begins: it stays -0, whose digamma is not that of 0",
     ),
-    "relaxed_bernoulli": Deviation(
+    "relaxed_bernoulli": PinnedDifference(
         call([0.0], [1.0], logits=np.array([1.0])),
         {
             "second/1": (nan, -1.0),
@@ -159,11 +159,11 @@ for name, made, ranges, points in (
 ):  # fmt: skip
     operator(
         f"distributions.{name}_log_prob",
-        kinds=4 if name in OF_LOGITS else 3,
+        max_programs=4 if name in OF_LOGITS else 3,
         torch=_log_prob(made),
         elementwise=True,
         points=[call(*points), *MORE.get(name, [])],
-        deviations=[DEVIATIONS[name]] if name in DEVIATIONS else [],
+        differences=[DIFFERENCES[name]] if name in DIFFERENCES else [],
         dtypes=WIDE,
         tolerance=GAMMAS if name in OF_GAMMAS else NEAR_HALF if name in OF_HALF else {},
     )(_drawn(ranges, logits=name in OF_LOGITS))
@@ -181,7 +181,7 @@ def _classes(draw):
 
 @operator(
     "distributions.categorical_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.Categorical),
     points=[call(np.array([0, 1]), ZERO), call(np.array([0, 1]), logits=[[-inf, 0.0], [0.0, 1.0]])],
     dtypes=WIDE,
@@ -199,7 +199,7 @@ def _multinomial(value, probs=None, logits=None):
 
 @operator(
     "distributions.multinomial_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_multinomial,
     points=[call([[0.0, 1.0, 2.0], [1.0, 0.0, 0.0]], ZERO)],
     dtypes=WIDE,
@@ -212,7 +212,7 @@ def multinomial(draw):
 
 @operator(
     "distributions.dirichlet_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.Dirichlet),
     points=[call([[0.0, 1.0], [0.5, 0.5]], [[1.0, 1.0], [2.0, 1.0]])],
     dtypes=WIDE,
@@ -229,7 +229,7 @@ def _factor(draw, n):
 
 @operator(
     "distributions.multivariate_normal_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.MultivariateNormal),
     forward_mode="torch's forward mode of cholesky takes the tangent as it is",
     dtypes=WIDE,
@@ -260,7 +260,7 @@ for name, made, ranges, points in (
 ):  # fmt: skip
     operator(
         f"distributions.{name}_kl_divergence",
-        kinds=3,
+        max_programs=3,
         torch=_divergence(made),
         elementwise=True,
         points=[call(*points)],
@@ -271,7 +271,7 @@ for name, made, ranges, points in (
 
 @operator(
     "distributions.dirichlet_kl_divergence",
-    kinds=3,
+    max_programs=3,
     torch=_divergence(td.Dirichlet),
     dtypes=WIDE,
     tolerance=GAMMAS,
@@ -283,10 +283,12 @@ def dirichlet_divergence(draw):
 
 @operator(
     "distributions.categorical_kl_divergence",
-    kinds=3,
+    max_programs=3,
     torch=_divergence(td.Categorical),
     points=[call(ZERO, ZERO[::-1])],
-    deviations=[Deviation(call([[-1.0, 1.0]], [[1.0, 1.0]]), {"tangent/0": (-inf, nan)}, QUOTIENT)],
+    differences=[
+        PinnedDifference(call([[-1.0, 1.0]], [[1.0, 1.0]]), {"tangent/0": (-inf, nan)}, QUOTIENT)
+    ],
     dtypes=WIDE,
 )
 def categorical_divergence(draw):
@@ -303,7 +305,10 @@ def _of_factors(p_loc, p_factor, q_loc, q_factor):
 
 
 @operator(
-    "distributions.multivariate_normal_kl_divergence", torch=_of_factors, kinds=3, dtypes=WIDE
+    "distributions.multivariate_normal_kl_divergence",
+    torch=_of_factors,
+    max_programs=3,
+    dtypes=WIDE,
 )
 def normals_divergence(draw):
     n = draw(st.integers(1, 3))

@@ -6,7 +6,7 @@ import torch
 from hypothesis import strategies as st
 
 from jaxgrad.parity.interop import to_torch
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, shapes
 
 
@@ -46,11 +46,10 @@ def _drawn(draw, low, high):
     )
 
 
-NO_PROBABILITY = Raises(call(ONES, 1.5, True), ValueError, "between 0 and 1", "but got 1.5")
-INTEGERS = Raises(
-    call(np.ones(3, int), 0.5, True),
-    RuntimeError, "can't be cast", "can't be cast",
-)  # fmt: skip
+NO_PROBABILITY = RaisesFor(
+    call(ONES, 1.5, True), ValueError, torch="between 0 and 1", jax="but got 1.5"
+)
+INTEGERS = RaisesFor(call(np.ones(3, int), 0.5, True), RuntimeError, "can't be cast")
 
 
 @operator(
@@ -62,7 +61,7 @@ INTEGERS = Raises(
         call(np.zeros((0, 2)), key=KEY),
     ],
     raises=[NO_PROBABILITY, INTEGERS],
-    natural={
+    jax_idioms={
         "where(kept, x / (1 - p), 0)": lambda x, p=0.5, key=None: (
             x * 0
             if key is None
@@ -77,7 +76,7 @@ def dropout(draw):
 @operator(
     "dropout1d",
     torch=_with_noise("dropout1d", 1),
-    raises=[NO_PROBABILITY, Raises(call(np.ones(3)), RuntimeError, "2D or 3D", "2D or 3D")],
+    raises=[NO_PROBABILITY, RaisesFor(call(np.ones(3)), RuntimeError, "2D or 3D")],
 )
 def dropout1d(draw):
     return _drawn(draw, 2, 3)
@@ -86,7 +85,7 @@ def dropout1d(draw):
 @operator(
     "dropout2d",
     torch=_with_noise("dropout2d", 2),
-    raises=[NO_PROBABILITY, Raises(call(np.ones(3)), RuntimeError, "at least 2", "at least 2")],
+    raises=[NO_PROBABILITY, RaisesFor(call(np.ones(3)), RuntimeError, "at least 2")],
 )
 def dropout2d(draw):
     return _drawn(draw, 3, 4)
@@ -112,7 +111,7 @@ def alpha_dropout(draw):
     torch=_with_noise("feature_alpha_dropout"),
     raises=[
         NO_PROBABILITY,
-        Raises(call(np.ones(3), 0.5, True), RuntimeError, "at least 2", "at least 2"),
+        RaisesFor(call(np.ones(3), 0.5, True), RuntimeError, "at least 2"),
     ],
 )
 def feature_alpha_dropout(draw):

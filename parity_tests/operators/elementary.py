@@ -25,7 +25,7 @@ def _within(low: float, high: float) -> Callable[..., Sample]:
 
 HOLOMORPHIC = ("exp", "log", "sin", "cos", "sqrt", "reciprocal", "square")
 EDGED = ("acos", "asin", "log", "sqrt")
-for name, low, high, natural in (
+for name, low, high, idiom in (
     ("exp", -3, 3, jnp.exp),
     ("exp2", -3, 3, jnp.exp2),
     ("expm1", -3, 3, jnp.expm1),
@@ -55,6 +55,6 @@ for name, low, high, natural in (
         elementwise=True,
         points=[call(edges), *[call(np.arange(-2, 3))] * (name == "square")],
         dtypes=COMPLEX if name in HOLOMORPHIC else REAL,
-        natural={f"jnp.{natural.__name__}(x)": natural},
+        jax_idioms={f"jnp.{idiom.__name__}(x)": idiom},
         source={"square": "P048"}.get(name, "P045" if name in EDGED else ""),
     )(_within(low, high))

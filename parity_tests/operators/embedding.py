@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, integers, shapes
 
 
@@ -31,22 +31,22 @@ def _torch_embedding(input, weight, padding_idx=None, max_norm=None, *args, **kw
         call(TWICE, np.zeros((3, 2)), max_norm=0.0),
         call(np.array(2), TABLE, -1),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(TWICE, TABLE, scale_grad_by_freq=True),
             {"transpose/0": (AGAIN, ONCE)},
             "torch's second derivative forgets scale_grad_by_freq; ours is that of its gradient",
         )
     ],
     raises=[
-        Raises(call(np.array([3]), TABLE), IndexError, "out of range", "rows 0 to 2"),
-        Raises(call(np.array([-1]), TABLE), IndexError, "out of range", "rows 0 to 2"),
-        Raises(call(TWICE, TABLE, 3), AssertionError, "Padding_idx", "Padding_idx"),
-        Raises(call(TWICE, TABLE[0]), RuntimeError, "2-D", "2-D"),
-        Raises(call([1.0], TABLE), RuntimeError, "scalar types", "scalar types"),
+        RaisesFor(call(np.array([3]), TABLE), IndexError, torch="out of range", jax="rows 0 to 2"),
+        RaisesFor(call(np.array([-1]), TABLE), IndexError, torch="out of range", jax="rows 0 to 2"),
+        RaisesFor(call(TWICE, TABLE, 3), AssertionError, "Padding_idx"),
+        RaisesFor(call(TWICE, TABLE[0]), RuntimeError, "2-D"),
+        RaisesFor(call([1.0], TABLE), RuntimeError, "scalar types"),
     ],
     forward_mode="torch's forgets padding_idx",
-    natural={"w[i]": lambda i, w, *_, **__: w[i]},
+    jax_idioms={"w[i]": lambda i, w, *_, **__: w[i]},
     source="P071 P102 P103 P104",
 )
 def embedding(draw):
@@ -66,7 +66,7 @@ def _torch_bag(input, weight, offsets=None, max_norm=None, *args, **kwargs):
     return torch.nn.functional.embedding_bag(input, weight, offsets, max_norm, *args, **kwargs)
 
 
-def _natural_bag(i, w, mode="mean", **_):
+def _jax_bag(i, w, mode="mean", **_):
     return {"mean": jnp.mean, "max": jnp.max, "sum": jnp.sum}[mode](w[i], 1)
 
 
@@ -75,7 +75,7 @@ BAGS = np.array([0, 1, 2])
 
 @operator(
     "embedding_bag",
-    kinds=5,
+    max_programs=5,
     torch=_torch_bag,
     points=[
         call(np.array([[0, 0, 1]]), TABLE, padding_idx=1),
@@ -88,10 +88,12 @@ BAGS = np.array([0, 1, 2])
         call(np.array([[0, 2]]), TABLE, mode="sum", per_sample_weights=[[2.0, -1.0]]),
         call(np.array([[0, 2]]), TABLE, max_norm=1.0),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(
-                np.array([[0, 1, 1], [1, 2, 0]]), np.ones((3, 1)), mode="sum",
+                np.array([[0, 1, 1], [1, 2, 0]]),
+                np.ones((3, 1)),
+                mode="sum",
                 scale_grad_by_freq=True,
             ),
             {"gradient/1": ([[1.5], [2.0], [2 / 3]], [[1.5], [4 / 3], [2.0]])},
@@ -100,22 +102,32 @@ BAGS = np.array([0, 1, 2])
         )
     ],
     raises=[
-        Raises(call(np.array([[3]]), TABLE), RuntimeError, "Expected idx", "rows 0 to 2"),
-        Raises(call(np.array([[-1]]), TABLE), RuntimeError, "Expected idx", "rows 0 to 2"),
-        Raises(call(BAGS, TABLE, np.array([1])), RuntimeError, "has to be 0", "has to be 0"),
-        Raises(call(BAGS, TABLE, np.array([0, 4])), RuntimeError, "length 3", "length 3"),
-        Raises(call(BAGS, TABLE), ValueError, "1D Tensor", "1D Tensor"),
-        Raises(call(BAGS[None], TABLE, BAGS), ValueError, "has to be None", "has to be None"),
-        Raises(call(BAGS[None], TABLE, mode="min"), ValueError, "one of sum", "one of sum"),
-        Raises(
-            call(BAGS[None], TABLE, per_sample_weights=np.ones((1, 3))),
-            NotImplementedError, "only supported", "only supported",
+        RaisesFor(
+            call(np.array([[3]]), TABLE), RuntimeError, torch="Expected idx", jax="rows 0 to 2"
         ),
-        Raises(call(BAGS[None], TABLE, padding_idx=3), RuntimeError, "-3 through 2", "-3 thro"),
+        RaisesFor(
+            call(np.array([[-1]]), TABLE), RuntimeError, torch="Expected idx", jax="rows 0 to 2"
+        ),
+        RaisesFor(call(BAGS, TABLE, np.array([1])), RuntimeError, "has to be 0"),
+        RaisesFor(call(BAGS, TABLE, np.array([0, 4])), RuntimeError, "length 3"),
+        RaisesFor(call(BAGS, TABLE), ValueError, "1D Tensor"),
+        RaisesFor(call(BAGS[None], TABLE, BAGS), ValueError, "has to be None"),
+        RaisesFor(call(BAGS[None], TABLE, mode="min"), ValueError, "one of sum"),
+        RaisesFor(
+            call(BAGS[None], TABLE, per_sample_weights=np.ones((1, 3))),
+            NotImplementedError,
+            "only supported",
+        ),
+        RaisesFor(
+            call(BAGS[None], TABLE, padding_idx=3),
+            RuntimeError,
+            torch="-3 through 2",
+            jax="-3 thro",
+        ),
     ],
-    natural={"mode(w[i], 1)": lambda i, w, *a, **k: _natural_bag(i, w, **k) if not a else w},
+    jax_idioms={"mode(w[i], 1)": lambda i, w, *a, **k: _jax_bag(i, w, **k) if not a else w},
     source="P105",
-)  # fmt: skip
+)
 def embedding_bag(draw):
     rows = draw(st.integers(1, 4))
     weight = draw(floats((rows, 2)))
@@ -130,21 +142,25 @@ def embedding_bag(draw):
     index = draw(integers((5,), 0, rows))
     offsets = np.array([0, *sorted(draw(integers((2,), 0, 6)).tolist())])
     return call(
-        index, weight, offsets, mode=mode, padding_idx=padding,
+        index,
+        weight,
+        offsets,
+        mode=mode,
+        padding_idx=padding,
         include_last_offset=draw(st.booleans()),
-    )  # fmt: skip
+    )
 
 
 @operator(
     "one_hot",
     jit=False,
-    drawn=10,
+    num_samples=10,
     points=[call(np.zeros((0, 2), int), 3), call(np.array(1), 3)],
     raises=[
-        Raises(call(np.array([2]), 2), RuntimeError, "smaller than", "smaller than"),
-        Raises(call(np.array([-2]), 2), RuntimeError, "non-negative", "non-negative"),
-        Raises(call(np.zeros(0, int)), RuntimeError, "Can not infer", "Can not infer"),
-        Raises(call(np.ones(2)), RuntimeError, "LongTensor", "LongTensor"),
+        RaisesFor(call(np.array([2]), 2), RuntimeError, "smaller than"),
+        RaisesFor(call(np.array([-2]), 2), RuntimeError, "non-negative"),
+        RaisesFor(call(np.zeros(0, int)), RuntimeError, "Can not infer"),
+        RaisesFor(call(np.ones(2)), RuntimeError, "LongTensor"),
     ],
 )
 def one_hot(draw):
@@ -159,18 +175,15 @@ def one_hot(draw):
         call([1.0, nan], np.ones((3, 2)), [0.0, 1.0, nan]),
     ],
     raises=[
-        Raises(call(np.ones((2, 3)), np.ones((4, 2))), RuntimeError, "multiplied", "multiplied"),
-        Raises(
-            call(np.ones((2, 3)), np.ones((4, 3)), np.ones(3)),
-            RuntimeError, "expanded size", "expanded size",
+        RaisesFor(call(np.ones((2, 3)), np.ones((4, 2))), RuntimeError, "multiplied"),
+        RaisesFor(
+            call(np.ones((2, 3)), np.ones((4, 3)), np.ones(3)), RuntimeError, "expanded size"
         ),
-        Raises(
-            call(np.ones((2, 3)), np.ones((4, 3), "f4")), RuntimeError, "same dtype", "same dtype"
-        ),
-        Raises(call(np.array(2.0), np.ones((4, 3))), RuntimeError, "at least 1D", "at least 1D"),
+        RaisesFor(call(np.ones((2, 3)), np.ones((4, 3), "f4")), RuntimeError, "same dtype"),
+        RaisesFor(call(np.array(2.0), np.ones((4, 3))), RuntimeError, "at least 1D"),
     ],
     dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
-)  # fmt: skip
+)
 def linear(draw):
     size, out = draw(st.integers(1, 4)), draw(st.integers(1, 3))
     bias = draw(st.one_of(floats((out,)), st.none()))
@@ -180,24 +193,29 @@ def linear(draw):
 @operator(
     "bilinear",
     raises=[
-        Raises(
+        RaisesFor(
             call(np.ones((2, 3)), np.ones((2, 4)), np.ones((5, 3, 3))),
-            RuntimeError, "does not match weight size", "does not match weight size",
+            RuntimeError,
+            "does not match weight size",
         ),
-        Raises(
+        RaisesFor(
             call(np.ones((2, 3)), np.ones((3, 4)), np.ones((5, 3, 4))),
-            RuntimeError, "batch dimensions", "batch dimensions",
+            RuntimeError,
+            "batch dimensions",
         ),
-        Raises(
+        RaisesFor(
             call(np.ones((2, 3)), np.ones((2, 4)), np.ones((5, 3, 4)), np.ones(4)),
-            RuntimeError, "got 4 but expected 5", "got 4 but expected 5",
+            RuntimeError,
+            "got 4 but expected 5",
         ),
-        Raises(
+        RaisesFor(
             call(np.ones((2, 3)), np.ones((2, 4)), np.ones((5, 3, 4)), np.ones(5, "f4")),
-            RuntimeError, "same dtype", "bias of float32",
+            RuntimeError,
+            torch="same dtype",
+            jax="bias of float32",
         ),
     ],
-)  # fmt: skip
+)
 def bilinear(draw):
     batch = draw(shapes(high=2))
     one, two, out = (draw(st.integers(1, 3)) for _ in range(3))

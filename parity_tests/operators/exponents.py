@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats, integers
 
 
@@ -20,7 +20,7 @@ PAIRS = [np.array(side) for side in zip(*itertools.product(SIDES, SIDES), strict
     "neg",
     elementwise=True,
     points=[call(SIDES), call(np.arange(3))],
-    raises=[Raises(call(np.array([True])), RuntimeError, "bool tensor", "bool tensor")],
+    raises=[RaisesFor(call(np.array([True])), RuntimeError, "bool tensor")],
     dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
 )
 def neg(draw):
@@ -31,7 +31,7 @@ def neg(draw):
     "logaddexp2",
     elementwise=True,
     points=[call(*PAIRS)],
-    natural={"jnp.logaddexp2(x, y)": jnp.logaddexp2},
+    jax_idioms={"jnp.logaddexp2(x, y)": jnp.logaddexp2},
     source="P037",
 )
 def logaddexp2(draw):
@@ -43,7 +43,7 @@ def logaddexp2(draw):
     "float_power",
     elementwise=True,
     points=[call(*PAIRS), call(SIDES, 0.5), call(np.arange(1, 4), -1)],
-    natural={"jnp.float_power(x, y)": jnp.float_power},
+    jax_idioms={"jnp.float_power(x, y)": jnp.float_power},
     source="P034",
 )
 def float_power(draw):
@@ -57,8 +57,8 @@ def float_power(draw):
     elementwise=True,
     points=[call([0.0, 1.0, -2.0, inf, nan], np.array([3, -1, 0, 2, 1])), call(*PAIRS)],
     torch_gradient=True,
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([3.0], np.array([-1])),
             {"gradient/0": (0.0, 0.5)},
             "torch's formula has an integer power of 2, which is 0 for a negative exponent",
@@ -76,7 +76,7 @@ def ldexp(draw):
     torch=torch.frexp,
     elementwise=True,
     points=[call([0.0, -0.0, 1.0, -3.0, 0.5, 1e-8, 1e155])],
-    raises=[Raises(call(np.arange(3)), RuntimeError, "floating-point", "floating-point")],
+    raises=[RaisesFor(call(np.arange(3)), RuntimeError, "floating-point")],
 )
 def frexp(draw):
     return call(draw(floats()))

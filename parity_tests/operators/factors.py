@@ -3,15 +3,15 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
-from parity_tests.operators.matrices import INFINITE, LAPACKS, _bad, inf, nan, regular
+from parity_tests.operators.matrices import INFINITE, LAPACKS, inf, nan, regular
 
 
 DTYPES = ("float64", "float32", "complex128")
 EYE, R, V = np.eye(2), np.ones((2, 3)), np.ones(3)
-UNPIVOTED = _bad(R, pivot=False, words="LU without pivoting")
-NOT_MATRIX = _bad(V, words="2")
+UNPIVOTED = RaisesFor(call(R, pivot=False), RuntimeError, "LU without pivoting")
+NOT_MATRIX = RaisesFor(call(V), RuntimeError, "2")
 
 
 def _matrices(draw):
@@ -22,10 +22,10 @@ def _matrices(draw):
 
 @operator(
     "linalg.lu",
-    kinds=3,
+    max_programs=3,
     points=[call(np.ones((2, 2))), call(np.ones((3, 2))), call([[1.0, nan], [2.0, 3.0]])],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(INFINITE),
             {
                 "forward/1": ([[1.0, 0.0], [nan, 1.0]], EYE),
@@ -42,7 +42,7 @@ def lu(draw):
     return call(_matrices(draw))
 
 
-OF_INFINITE = Deviation(
+OF_INFINITE = PinnedDifference(
     call(INFINITE),
     {
         "forward/0": ([[inf, 1.0], [nan, nan]], [[inf, 1.0], [0.0, 2.0]]),
@@ -54,13 +54,18 @@ OF_INFINITE = Deviation(
 
 @operator(
     "linalg.lu_factor",
-    kinds=3,
+    max_programs=3,
     points=[call([[1.0, nan], [2.0, 3.0]])],
-    deviations=[OF_INFINITE],
+    differences=[OF_INFINITE],
     raises=[
         UNPIVOTED,
         NOT_MATRIX,
-        Raises(call(np.ones((2, 2))), RuntimeError, "is zero and using it", "a pivot of U is zero"),
+        RaisesFor(
+            call(np.ones((2, 2))),
+            RuntimeError,
+            torch="is zero and using it",
+            jax="a pivot of U is zero",
+        ),
     ],
     dtypes=DTYPES,
 )
@@ -70,16 +75,18 @@ def lu_factor(draw):
 
 @operator(
     "linalg.lu_solve",
-    kinds=4,
+    max_programs=4,
     points=[
         call(EYE * 0.0, np.array([1, 2], np.int32), [[1.0], [2.0]], adjoint=adjoint)
         for adjoint in (False, True)
     ],
     raises=[
-        _bad(R, np.array([1, 2], np.int32), R, words="batches of square matrices"),
-        _bad(EYE, np.array([1], np.int32), R, words="Number of pivots"),
-        _bad(EYE, np.array([1, 2]), R, words="scalar type torch.int32"),
-        _bad(EYE, np.array([1, 2], np.int32), R.T, words="Incompatible shapes"),
+        RaisesFor(
+            call(R, np.array([1, 2], np.int32), R), RuntimeError, "batches of square matrices"
+        ),
+        RaisesFor(call(EYE, np.array([1], np.int32), R), RuntimeError, "Number of pivots"),
+        RaisesFor(call(EYE, np.array([1, 2]), R), RuntimeError, "scalar type torch.int32"),
+        RaisesFor(call(EYE, np.array([1, 2], np.int32), R.T), RuntimeError, "Incompatible shapes"),
     ],
     dtypes=DTYPES,
 )
@@ -98,20 +105,22 @@ def lu_solve(draw):
 
 @operator(
     "linalg.householder_product",
-    kinds=3,
+    max_programs=3,
     points=[call([[1.0], [inf]], [0.5]), call([[1.0], [2.0]], [0.0])],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[1.0]], [1.0]),
             {"gradient/1": (nan, -1.0)},
             "torch's gradient divides by 1 - tau |v|^2, which is 0 here; the function is linear",
         )
     ],
     raises=[
-        _bad(V, V, words="at least 2 dimensions"),
-        _bad(R, V, words="must be greater than or equal to"),
-        _bad(R.T, V, words="must be greater than or equal to"),
-        _bad(np.ones((2, 3, 2)), np.ones(2), words="one dimension less than input"),
+        RaisesFor(call(V, V), RuntimeError, "at least 2 dimensions"),
+        RaisesFor(call(R, V), RuntimeError, "must be greater than or equal to"),
+        RaisesFor(call(R.T, V), RuntimeError, "must be greater than or equal to"),
+        RaisesFor(
+            call(np.ones((2, 3, 2)), np.ones(2)), RuntimeError, "one dimension less than input"
+        ),
     ],
     dtypes=DTYPES,
 )
@@ -123,7 +132,7 @@ def householder_product(draw):
 
 @operator(
     "linalg.tensorsolve",
-    raises=[_bad(np.ones((4, 2, 2)), V, words="satisfy the requirement")],
+    raises=[RaisesFor(call(np.ones((4, 2, 2)), V), RuntimeError, "satisfy the requirement")],
     dtypes=DTYPES,
 )
 def tensorsolve(draw):
@@ -136,8 +145,8 @@ def tensorsolve(draw):
 
 @operator(
     "linalg.tensorinv",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(np.reshape(INFINITE, (2, 1, 2))),
             {
                 "forward/0": (nan, [[[0.0], [0.0]], [[0.0], [0.5]]]),
@@ -147,8 +156,8 @@ def tensorsolve(draw):
         )
     ],
     raises=[
-        _bad(np.ones((4, 3, 2)), words="satisfy the requirement"),
-        _bad(np.ones((4, 2, 2)), ind=0, words="strictly positive"),
+        RaisesFor(call(np.ones((4, 3, 2))), RuntimeError, "satisfy the requirement"),
+        RaisesFor(call(np.ones((4, 2, 2)), ind=0), RuntimeError, "strictly positive"),
     ],
     dtypes=DTYPES,
 )

@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, integers
 
 
@@ -22,14 +22,25 @@ def _rounded(x, scale, zero_point, low, high):
     "fake_quantize_per_tensor_affine",
     elementwise=True,
     points=[call(EDGES, 0.5, 0, -4, 3)],
-    natural={"a scaled jnp.round": _rounded},
+    jax_idioms={"a scaled jnp.round": _rounded},
     raises=[
-        Raises(call(ONE, 0.1, 0, 5, 2), RuntimeError, "`quant_min` should be less", "5 and 2"),
-        Raises(call(ONE, 0.1, 9, 0, 5), RuntimeError, "`zero_point` must be", "9 is not in [0, 5]"),
-        Raises(call(np.ones(2, int), 0.1, 0, 0, 5), NotImplementedError, "not implemented for",
-               "fake_quantize_per_tensor_affine is not implemented for int64"),
+        RaisesFor(
+            call(ONE, 0.1, 0, 5, 2), RuntimeError, torch="`quant_min` should be less", jax="5 and 2"
+        ),
+        RaisesFor(
+            call(ONE, 0.1, 9, 0, 5),
+            RuntimeError,
+            torch="`zero_point` must be",
+            jax="9 is not in [0, 5]",
+        ),
+        RaisesFor(
+            call(np.ones(2, int), 0.1, 0, 0, 5),
+            NotImplementedError,
+            torch="not implemented for",
+            jax="fake_quantize_per_tensor_affine is not implemented for int64",
+        ),
     ],
-)  # fmt: skip
+)
 def fake_quantize_per_tensor_affine(draw):
     low = draw(st.integers(-8, 0))
     return call(
@@ -48,12 +59,20 @@ def _per_channel(input, scale, zero_point, axis, quant_min, quant_max):
     "fake_quantize_per_channel_affine",
     torch=_per_channel,
     raises=[
-        Raises(call(ONE, ONE[:1], np.zeros(1, int), 0, 0, 5), RuntimeError,
-               "not consistent with input", "[1], [1] and 2 channels"),
-        Raises(call(ONE, ONE, np.zeros(2, int), 1, 0, 5), IndexError, "Dimension out of range",
-               "[-1, 0], but got 1"),
+        RaisesFor(
+            call(ONE, ONE[:1], np.zeros(1, int), 0, 0, 5),
+            RuntimeError,
+            torch="not consistent with input",
+            jax="[1], [1] and 2 channels",
+        ),
+        RaisesFor(
+            call(ONE, ONE, np.zeros(2, int), 1, 0, 5),
+            IndexError,
+            torch="Dimension out of range",
+            jax="[-1, 0], but got 1",
+        ),
     ],
-)  # fmt: skip
+)
 def fake_quantize_per_channel_affine(draw):
     x = 10 * draw(floats(dims=1))
     axis = draw(st.integers(0, x.ndim - 1))

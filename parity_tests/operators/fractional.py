@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 
 
@@ -43,14 +43,26 @@ def _drawn(draw, places):
     torch=_fixed(F.fractional_max_pool2d),
     points=[call(TIES, 2, 2, _random_samples=HALF)],
     raises=[
-        Raises(call(np.ones((1, 1, 4, 4)), 2), ValueError, "either an output_size or an",
-               "either an output_size or an output_ratio"),
-        Raises(call(np.ones((1, 1, 4, 4)), 2, 4, _random_samples=HALF), RuntimeError,
-               "too large relative to input", "pool size 2 too large relative to input size 4"),
-        Raises(call(np.ones((4, 4)), 2, 4, _random_samples=HALF), RuntimeError,
-               "Expected 3D or 4D tensor", "Expected 3D or 4D"),
+        RaisesFor(
+            call(np.ones((1, 1, 4, 4)), 2),
+            ValueError,
+            torch="either an output_size or an",
+            jax="either an output_size or an output_ratio",
+        ),
+        RaisesFor(
+            call(np.ones((1, 1, 4, 4)), 2, 4, _random_samples=HALF),
+            RuntimeError,
+            torch="too large relative to input",
+            jax="pool size 2 too large relative to input size 4",
+        ),
+        RaisesFor(
+            call(np.ones((4, 4)), 2, 4, _random_samples=HALF),
+            RuntimeError,
+            torch="Expected 3D or 4D tensor",
+            jax="Expected 3D or 4D",
+        ),
     ],
-)  # fmt: skip
+)
 def fractional_max_pool2d(draw):
     return _drawn(draw, 2)
 
@@ -59,9 +71,13 @@ def fractional_max_pool2d(draw):
     "fractional_max_pool3d",
     torch=_fixed(F.fractional_max_pool3d),
     raises=[
-        Raises(call(np.ones((1, 1, 2, 2, 2)), 2, 1, _random_samples=np.ones((1, 1, 3)) / 2),
-               RuntimeError, "too large relative to input", "too large relative to input size 2"),
+        RaisesFor(
+            call(np.ones((1, 1, 2, 2, 2)), 2, 1, _random_samples=np.ones((1, 1, 3)) / 2),
+            RuntimeError,
+            torch="too large relative to input",
+            jax="too large relative to input size 2",
+        ),
     ],
-)  # fmt: skip
+)
 def fractional_max_pool3d(draw):
     return _drawn(draw, 3)

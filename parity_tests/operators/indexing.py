@@ -1,13 +1,11 @@
 """Records of reading and writing at indices, and of masks."""
 
-from typing import Any
-
 import jax.numpy as jnp
 import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import dims, floats, integers, masks, shapes
 
 
@@ -16,10 +14,6 @@ TWICE = np.array([1, 1, 3])
 FOUR, SRC = np.zeros(4), np.array([5.0, 6.0, 7.0])
 LAST_ONLY = "torch's keeps the last tangent of an index, its gradient goes to all"
 BOUNDS = "out of bounds"
-
-
-def _bad(*args, torch=BOUNDS, ours=BOUNDS, error: Any = RuntimeError, **kwargs):
-    return Raises(call(*args, **kwargs), error, torch, ours)
 
 
 def _indexed(draw, *, distinct=False):
@@ -39,17 +33,20 @@ def _indexed(draw, *, distinct=False):
     "gather",
     points=[call(np.array(2.0), 0, np.array([0, 0])), call(X, 1, np.zeros((2, 0), int))],
     raises=[
-        _bad(X, 1, np.array([[3]])),
-        _bad(X, 1, np.array([[-1]])),
-        _bad(X, 1, np.array([0]), torch="same number", ours="same number"),
-        _bad(X, 1, np.zeros((3, 1), int), torch="no larger than", ours="no larger than"),
-        _bad(X, 1, [[0.0]], torch="int32/int64", ours="int32/int64"),
-        _bad(X, 2, np.array([[0]]), torch="out of range", ours="out of range", error=IndexError),
+        RaisesFor(call(X, 1, np.array([[3]])), RuntimeError, BOUNDS),
+        RaisesFor(call(X, 1, np.array([[-1]])), RuntimeError, BOUNDS),
+        RaisesFor(call(X, 1, np.array([0])), RuntimeError, "same number"),
+        RaisesFor(call(X, 1, np.zeros((3, 1), int)), RuntimeError, "no larger than"),
+        RaisesFor(call(X, 1, [[0.0]]), RuntimeError, "int32/int64"),
+        RaisesFor(call(X, 2, np.array([[0]])), IndexError, "out of range"),
     ],
-    natural={"jnp.take_along_axis(x, i, dim)": lambda x, d, i: jnp.take_along_axis(
-        x.reshape(i.shape if not x.ndim else x.shape)[:1] if not x.ndim else x, i, d)},
+    jax_idioms={
+        "jnp.take_along_axis(x, i, dim)": lambda x, d, i: jnp.take_along_axis(
+            x.reshape(i.shape if not x.ndim else x.shape)[:1] if not x.ndim else x, i, d
+        )
+    },
     source="P071",
-)  # fmt: skip
+)
 def gather(draw):
     return call(*_indexed(draw))
 
@@ -57,7 +54,7 @@ def gather(draw):
 @operator(
     "take",
     points=[call(X, np.array([-1, 5, 5]))],
-    raises=[_bad(X, np.array([6]), torch="out of range", ours="out of range", error=IndexError)],
+    raises=[RaisesFor(call(X, np.array([6])), IndexError, "out of range")],
     source="P071",
 )
 def take(draw):
@@ -68,7 +65,7 @@ def take(draw):
 @operator(
     "take_along_dim",
     points=[call(X, np.array([[-1]]), 1), call(X, np.array([5, 0]))],
-    raises=[_bad(X, np.array([0]), 1, torch="same number", ours="same number")],
+    raises=[RaisesFor(call(X, np.array([0]), 1), RuntimeError, "same number")],
 )
 def take_along_dim(draw):
     x = draw(floats((2, 3)))
@@ -82,10 +79,10 @@ def take_along_dim(draw):
     "index_select",
     points=[call(X, 1, np.array(1)), call(np.array(2.0), -1, np.array([0]))],
     raises=[
-        _bad(np.array(2.0), 0, np.array([0, 0]), torch="Index to scalar", ours="Index to scalar"),
-        _bad(X, 1, np.array([-1]), torch="INDICES", ours=BOUNDS),
-        _bad(X, 1, np.array([5]), torch="INDICES", ours=BOUNDS),
-        _bad(X, 1, np.array([[0]]), torch="vector", ours="vector", error=IndexError),
+        RaisesFor(call(np.array(2.0), 0, np.array([0, 0])), RuntimeError, "Index to scalar"),
+        RaisesFor(call(X, 1, np.array([-1])), RuntimeError, torch="INDICES", jax=BOUNDS),
+        RaisesFor(call(X, 1, np.array([5])), RuntimeError, torch="INDICES", jax=BOUNDS),
+        RaisesFor(call(X, 1, np.array([[0]])), IndexError, "vector"),
     ],
     source="P071",
 )
@@ -112,11 +109,18 @@ def _sliced(draw, *, distinct=False):
     "index_add",
     points=[call(FOUR, 0, TWICE, SRC)],
     raises=[
-        _bad(X, 1, np.array([3, 1, 1]), X),
-        _bad(X, 1, np.array([-1, 1, 1]), X),
-        _bad(FOUR, 0, np.array([0, 1, 4]), SRC, torch="out of range", error=IndexError),
-        _bad(FOUR, 0, np.array([0, 1]), SRC, torch="Number of indices", ours="Number of indices"),
-        _bad(FOUR, 0, TWICE, SRC.astype("f4"), torch="same scalar", ours="same dtype"),
+        RaisesFor(call(X, 1, np.array([3, 1, 1]), X), RuntimeError, BOUNDS),
+        RaisesFor(call(X, 1, np.array([-1, 1, 1]), X), RuntimeError, BOUNDS),
+        RaisesFor(
+            call(FOUR, 0, np.array([0, 1, 4]), SRC), IndexError, torch="out of range", jax=BOUNDS
+        ),
+        RaisesFor(call(FOUR, 0, np.array([0, 1]), SRC), RuntimeError, "Number of indices"),
+        RaisesFor(
+            call(FOUR, 0, TWICE, SRC.astype("f4")),
+            RuntimeError,
+            torch="same scalar",
+            jax="same dtype",
+        ),
     ],
 )
 def index_add(draw):
@@ -131,12 +135,12 @@ def _set(x, _, i, y):
     "index_copy",
     points=[call(FOUR, 0, TWICE, SRC)],
     raises=[
-        _bad(FOUR, 0, np.array([0, 1, 4]), SRC, error=IndexError),
-        _bad(FOUR, 0, np.array([0, 1, -1]), SRC, error=IndexError),
-        _bad(FOUR, 0, np.array([0]), SRC, torch="Number of", ours="Number of", error=IndexError),
-        _bad(FOUR, 0, TWICE, SRC.astype("f4"), torch="same dtype", ours="same dtype"),
+        RaisesFor(call(FOUR, 0, np.array([0, 1, 4]), SRC), IndexError, BOUNDS),
+        RaisesFor(call(FOUR, 0, np.array([0, 1, -1]), SRC), IndexError, BOUNDS),
+        RaisesFor(call(FOUR, 0, np.array([0]), SRC), IndexError, "Number of"),
+        RaisesFor(call(FOUR, 0, TWICE, SRC.astype("f4")), RuntimeError, "same dtype"),
     ],
-    natural={"x.at[i].set(y)": _set},
+    jax_idioms={"x.at[i].set(y)": _set},
     forward_mode=LAST_ONLY,
     source="P068",
 )
@@ -148,9 +152,14 @@ def index_copy(draw):
     "index_fill",
     points=[call(X, 1, np.array([0, 2, 0]), np.array(9.0))],
     raises=[
-        _bad(X, 1, np.array([3]), 9.0, error=IndexError),
-        _bad(X, 1, np.array([1]), np.ones(2), torch="0-dimensional", ours="0-dimensional"),
-        _bad(X, 1, np.array([1]), 1j, torch="complex Scalar to non", ours="the input is float64"),
+        RaisesFor(call(X, 1, np.array([3]), 9.0), IndexError, BOUNDS),
+        RaisesFor(call(X, 1, np.array([1]), np.ones(2)), RuntimeError, "0-dimensional"),
+        RaisesFor(
+            call(X, 1, np.array([1]), 1j),
+            RuntimeError,
+            torch="complex Scalar to non",
+            jax="the input is float64",
+        ),
     ],
 )
 def index_fill(draw):
@@ -160,10 +169,10 @@ def index_fill(draw):
 
 @operator(
     "masked_select",
-    kinds=5,
+    max_programs=5,
     jit=False,
     points=[call(X, np.array([True, False, True]))],
-    raises=[_bad(X, np.array([1, 0, 1]), torch="BoolTensor", ours="BoolTensor")],
+    raises=[RaisesFor(call(X, np.array([1, 0, 1])), RuntimeError, "BoolTensor")],
 )
 def masked_select(draw):
     x = draw(floats())
@@ -175,8 +184,10 @@ def masked_select(draw):
     torch=torch.masked_scatter,
     points=[call(X, np.array([True, False, True]), np.arange(9.0))],
     raises=[
-        _bad(X, X > -1, np.ones(2), torch="Number of elements", ours="Number of elements"),
-        _bad(X, X > 1, SRC.astype("f4"), torch="same dtypes", ours="same dtype"),
+        RaisesFor(call(X, X > -1, np.ones(2)), RuntimeError, "Number of elements"),
+        RaisesFor(
+            call(X, X > 1, SRC.astype("f4")), RuntimeError, torch="same dtypes", jax="same dtype"
+        ),
     ],
 )
 def masked_scatter(draw):
@@ -188,13 +199,18 @@ def masked_scatter(draw):
     "scatter",
     points=[call(FOUR, 0, TWICE, SRC), call(FOUR, 0, TWICE, 2.0)],
     raises=[
-        _bad(X, 1, np.array([[3]]), 1.0),
-        _bad(X, 1, np.array([[-1]]), 1.0),
-        _bad(X, 1, np.array([0]), 1.0, torch="same number", ours="same number"),
-        _bad(X, 1, np.ones((2, 2), int), X[:1], torch="no larger size", ours="no larger size"),
-        _bad(FOUR, 0, TWICE, SRC.astype("f4"), torch="src.dtype", ours="same dtype"),
+        RaisesFor(call(X, 1, np.array([[3]]), 1.0), RuntimeError, BOUNDS),
+        RaisesFor(call(X, 1, np.array([[-1]]), 1.0), RuntimeError, BOUNDS),
+        RaisesFor(call(X, 1, np.array([0]), 1.0), RuntimeError, "same number"),
+        RaisesFor(call(X, 1, np.ones((2, 2), int), X[:1]), RuntimeError, "no larger size"),
+        RaisesFor(
+            call(FOUR, 0, TWICE, SRC.astype("f4")),
+            RuntimeError,
+            torch="src.dtype",
+            jax="same dtype",
+        ),
     ],
-    natural={"x.at[i].set(y)": _set},
+    jax_idioms={"x.at[i].set(y)": _set},
     forward_mode=LAST_ONLY,
     source="P068",
 )
@@ -207,7 +223,7 @@ def scatter(draw):
 @operator(
     "scatter_add",
     points=[call(FOUR, 0, TWICE, SRC)],
-    raises=[_bad(X, 1, np.array([[3]]), X)],
+    raises=[RaisesFor(call(X, 1, np.array([[3]]), X), RuntimeError, BOUNDS)],
 )
 def scatter_add(draw):
     x, dim, index = _indexed(draw)
@@ -219,15 +235,16 @@ def scatter_add(draw):
     torch=torch.put,
     points=[call(FOUR, TWICE, SRC), call(FOUR, TWICE, SRC, True)],
     raises=[
-        _bad(X, np.array([6]), [1.0], torch="out of range", ours="out of range", error=IndexError),
-        _bad(X, TWICE, [1.0], torch="same number", ours="same number", error=IndexError),
-        _bad(FOUR, TWICE, SRC.astype("f4"), torch="same dtype", ours="same dtype"),
+        RaisesFor(call(X, np.array([6]), [1.0]), IndexError, "out of range"),
+        RaisesFor(call(X, TWICE, [1.0]), IndexError, "same number"),
+        RaisesFor(call(FOUR, TWICE, SRC.astype("f4")), RuntimeError, "same dtype"),
     ],
-    natural={"x.at[i].set(y)": lambda x, i, y, add=False: (
-        x.at[i].add(y) if add else x.at[i].set(y))},
+    jax_idioms={
+        "x.at[i].set(y)": lambda x, i, y, add=False: x.at[i].add(y) if add else x.at[i].set(y)
+    },
     forward_mode=LAST_ONLY,
     source="P068",
-)  # fmt: skip
+)
 def put(draw):
     x = draw(floats(draw(shapes(low=1))))
     index = np.argsort(draw(floats((x.size,))))[: draw(st.integers(1, x.size))]

@@ -10,7 +10,7 @@ import torch
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import Deviation, Raises, Sample, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, Sample, call, operator
 from parity_tests.operators._harness.draw import floats, shapes
 
 
@@ -21,7 +21,7 @@ COFACTORS = [[4.0, 4.0, -4.0], [-2.0, -2.0, 2.0], [0.0, 0.0, 0.0]]
 R, V, EYE = np.ones((2, 3)), np.ones(3), np.eye(2)
 INFINITE = [[inf, 1.0], [inf, 2.0]]
 LAPACKS = "below an infinite pivot JAX's LAPACK (OpenBLAS) has 0, torch's (MKL) inf / inf, NaN"
-SOLVED_BY_INFINITE = Deviation(
+SOLVED_BY_INFINITE = PinnedDifference(
     call(INFINITE, [[1.0], [2.0]]),
     {
         "forward/0": (nan, [[0.0], [1.0]]),
@@ -37,12 +37,8 @@ def _not_read(x: float) -> list[list[float]]:
     return [[1.0, 0.0, 0.0], [0.0, 1.0, x], [0.0, 0.0, 1.0]]
 
 
-def _bad(*args: Any, words: str, **kwargs: Any) -> Raises:
-    return Raises(call(*args, **kwargs), RuntimeError, words, words)
-
-
-NOT_SQUARE = _bad(R, words="batches of square matrices")
-NOT_MATRIX = _bad(V, words="at least 2 dim")
+NOT_SQUARE = RaisesFor(call(R), RuntimeError, "batches of square matrices")
+NOT_MATRIX = RaisesFor(call(V), RuntimeError, "at least 2 dim")
 
 
 def regular(draw: Any, n: int, batch: tuple[int, ...] = ()) -> np.ndarray:
@@ -64,31 +60,31 @@ operator(
     "linalg.det",
     points=[call(np.zeros((0, 0))), call([[2.0]])],
     torch_gradient=True,
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(SINGULAR),
             {"gradient/0": (0.0, COFACTORS)},
             "torch's gradient of a singular matrix is 0, and is that of cofactors if one asks for "
             "a graph of it",
         ),
-        Deviation(
+        PinnedDifference(
             call(np.zeros((2, 2))),
             {"second/0": (nan, [[4.0, -3.0], [-2.0, 1.0]])},
             "torch's second derivative of a singular matrix is by singular values, NaN where some "
             "are equal; it is linear in the entries",
         ),
-        Deviation(
+        PinnedDifference(
             call(np.diag([1.0, 2.0, 3.0, 0.0])),
             {"gradient/0": (0.0, np.diag([0.0, 0.0, 0.0, 6.0]))},
             "the same of four rows, where the second derivative is torch's too",
         ),
-        Deviation(
+        PinnedDifference(
             call([[inf, 1.0], [2.0, 3.0]]),
             {"gradient/0": ([[nan, nan], [nan, inf]], [[3.0, -2.0], [-1.0, inf]])},
             "torch divides by the matrix; ours are cofactors, most of which do not touch infinity",
         ),
         *(
-            Deviation(
+            PinnedDifference(
                 call([[x]]),
                 {"tangent/0": (x * 0, 1.0)},
                 "torch's forward mode multiplies the determinant by the trace of a solution",
@@ -102,9 +98,9 @@ operator(
 )(_square())
 operator(
     "linalg.slogdet",
-    kinds=4,
-    deviations=[
-        Deviation(
+    max_programs=4,
+    differences=[
+        PinnedDifference(
             call(INFINITE),
             {"gradient/0": (nan, [[0.0, 0.0], [0.0, 0.5]])},
             LAPACKS,
@@ -116,19 +112,19 @@ operator(
 )(_square())
 operator(
     "logdet",
-    kinds=4,
+    max_programs=4,
     points=[call([[0.0, 1.0], [1.0, 0.0]])],
-    deviations=[
-        Deviation(call(INFINITE), {"gradient/0": (nan, [[0.0, 0.0], [0.0, 0.5]])}, LAPACKS)
+    differences=[
+        PinnedDifference(call(INFINITE), {"gradient/0": (nan, [[0.0, 0.0], [0.0, 0.5]])}, LAPACKS)
     ],
-    raises=[_bad(R, words="logdet: A must be batches of square matrices")],
-    natural={"jnp.log(jnp.linalg.det(x))": lambda x: jnp.log(jnp.linalg.det(x))},
+    raises=[RaisesFor(call(R), RuntimeError, "logdet: A must be batches of square matrices")],
+    jax_idioms={"jnp.log(jnp.linalg.det(x))": lambda x: jnp.log(jnp.linalg.det(x))},
     dtypes=WIDE,
 )(_square())
 operator(
     "linalg.inv",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(INFINITE),
             {
                 "forward/0": (nan, [[0.0, 0.0], [0.0, 0.5]]),
@@ -137,27 +133,33 @@ operator(
             LAPACKS,
         )
     ],
-    raises=[NOT_SQUARE, _bad(SINGULAR, words="because the input matrix is singular")],
+    raises=[
+        NOT_SQUARE,
+        RaisesFor(call(SINGULAR), RuntimeError, "because the input matrix is singular"),
+    ],
     dtypes=WIDE,
     source="P059",
 )(_square())
 operator(
     "linalg.matrix_power",
-    raises=[_bad(R, 2, words="batches of square matrices")],
+    raises=[RaisesFor(call(R, 2), RuntimeError, "batches of square matrices")],
     dtypes=WIDE,  # a negative power is an inverse, which torch does not have of halves
 )(_square(0, 1, 2, 3, -1, -2))
 operator(
     "linalg.matrix_exp",
-    kinds=2,
+    max_programs=2,
     points=[call([[-1e6]]), call([[inf]]), call([[nan, 0.0], [0.0, 1.0]])],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(-1e6 * EYE),
             {"forward/0": (0.0, nan), "gradient/0": (0.0, nan)},
             "jax.scipy squares at most 16 times, which is enough up to a norm of 350000",
         )
     ],
-    raises=[NOT_SQUARE, _bad(np.ones((2, 2), int), words="Expected a floating point")],
+    raises=[
+        NOT_SQUARE,
+        RaisesFor(call(np.ones((2, 2), int)), RuntimeError, "Expected a floating point"),
+    ],
     tolerance={"float32": Tolerance(4e-6, "the approximants are of other degrees: 28 ULP")},
     dtypes=WIDE,
 )(_square())
@@ -182,7 +184,7 @@ def _wide_or_tall(draw):
 
 @operator(
     "linalg.pinv",
-    kinds=4,
+    max_programs=4,
     points=[
         call([[2.0, 9.0], [1.0, 3.0]], hermitian=True),
         call([[1.0, 100.0], [0.0, 0.25]], atol=0.5, hermitian=True),
@@ -191,14 +193,14 @@ def _wide_or_tall(draw):
         *(call(_not_read(x), hermitian=True) for x in (inf, nan)),
         call([[inf]], hermitian=True),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[nan]], hermitian=True),
             {"forward/0": (0.0, nan)},
             "torch leaves out an eigenvalue that is not above the bound, as NaN; of other "
             "matrices its eigenvectors are NaN, and so is the inverse",
         ),
-        Deviation(
+        PinnedDifference(
             call(np.diag([1.0, inf, 1.0])),
             {
                 "forward/0": (0.0, nan),
@@ -207,7 +209,7 @@ def _wide_or_tall(draw):
             "LAPACK may iterate without end on three rows with an infinity: ours is not asked",
         ),
     ],
-    raises=[_bad(V, words="linalg.pinv")],
+    raises=[RaisesFor(call(V), RuntimeError, "linalg.pinv")],
     dtypes=WIDE[:2],
 )
 def pinv(draw):
@@ -222,12 +224,12 @@ def pinv(draw):
 
 @operator(
     "linalg.solve",
-    kinds=4,
-    deviations=[SOLVED_BY_INFINITE],
+    max_programs=4,
+    differences=[SOLVED_BY_INFINITE],
     raises=[
-        _bad(SINGULAR, V, words="because the input matrix is singular"),
-        _bad(EYE, V, words="Incompatible shapes of A and B"),
-        _bad(R, R, words="batches of square matrices"),
+        RaisesFor(call(SINGULAR, V), RuntimeError, "because the input matrix is singular"),
+        RaisesFor(call(EYE, V), RuntimeError, "Incompatible shapes of A and B"),
+        RaisesFor(call(R, R), RuntimeError, "batches of square matrices"),
     ],
     dtypes=WIDE,
     source="P059",
@@ -247,7 +249,11 @@ def solve(draw):
 @operator(
     "linalg.solve_triangular",
     points=[call([[0.0]], [[1.0]], upper=True)],
-    raises=[_bad(EYE, np.ones((3, 1)), upper=True, words="Incompatible shapes of A and B")],
+    raises=[
+        RaisesFor(
+            call(EYE, np.ones((3, 1)), upper=True), RuntimeError, "Incompatible shapes of A and B"
+        )
+    ],
     dtypes=WIDE,
 )
 def solve_triangular(draw):
@@ -261,16 +267,16 @@ def solve_triangular(draw):
 
 @operator(
     "linalg.lstsq",
-    kinds=4,
+    max_programs=4,
     points=[call([[1.0, 0.0], [0.0, 2.0]], [[1.0, inf], [1.0, 2.0]])],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[inf]], [[1.0]]),
             {"forward/0": (nan, 0.0), "forward/2": (1, 0)},
             "torch's LAPACK divides the matrix by its largest number and counts the NaN as a rank",
         )
     ],
-    raises=[_bad(R, np.ones((3, 1)), words="should match other.size(-2)")],
+    raises=[RaisesFor(call(R, np.ones((3, 1))), RuntimeError, "should match other.size(-2)")],
     torch=torch.linalg.lstsq,
     dtypes=WIDE,
 )
@@ -284,7 +290,10 @@ def lstsq(draw):
 @operator(
     "linalg.multi_dot",
     torch=torch.linalg.multi_dot,
-    raises=[_bad([V], words="at least 2 tensors"), _bad([EYE, R.T], words="cannot be multiplied")],
+    raises=[
+        RaisesFor(call([V]), RuntimeError, "at least 2 tensors"),
+        RaisesFor(call([EYE, R.T]), RuntimeError, "cannot be multiplied"),
+    ],
     points=[call([np.array(x) for x in ([inf], [[-2.0, 0.5]], [[-0.5], [3.0]], [[0.25, 2.0]])])],
     dtypes=WIDE,
 )
@@ -299,8 +308,8 @@ def multi_dot(draw):
 @operator(
     "linalg.cross",
     raises=[
-        _bad(EYE, EYE, words="must have length 3"),
-        _bad(V, np.ones((2, 3)), words="same number of dimensions"),
+        RaisesFor(call(EYE, EYE), RuntimeError, "must have length 3"),
+        RaisesFor(call(V, np.ones((2, 3))), RuntimeError, "same number of dimensions"),
     ],
     dtypes=WIDE,
 )
@@ -322,15 +331,15 @@ def vecdot(draw):
 @operator(
     "linalg.vander",
     points=[call([0.0, 1.0, -2.0])],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([inf, 2.0], N=2),
             {"tangent/0": ([[0.0, nan], [0.0, 2.0]], [[0.0, 1.0], [0.0, 2.0]])},
             "torch's forward mode divides by the infinity, its gradient does not",
         )
     ],
-    raises=[_bad(V, N=1, words="N must be greater than 1")],
-    natural={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
+    raises=[RaisesFor(call(V, N=1), RuntimeError, "N must be greater than 1")],
+    jax_idioms={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
     dtypes=WIDE,
 )
 def vander(draw):

@@ -1,11 +1,9 @@
 """Record of `jaxgrad.functional.multihead`."""
 
-from typing import Any
-
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, masks
 
 
@@ -22,10 +20,6 @@ TAIL = (np.tile(W, (3, 1)), None, None, None, False, 0.0, W, None)
 MASKED = np.array([[False, True], [True, True]])
 
 
-def _bad(*args: Any, words: str, error: Any = AssertionError, **kwargs: Any) -> Raises:
-    return Raises(call(*args, **kwargs), error, words, words)
-
-
 @operator(
     "multi_head_attention_forward",
     points=[
@@ -34,15 +28,23 @@ def _bad(*args: Any, words: str, error: Any = AssertionError, **kwargs: Any) -> 
         call(X, X, X, 2, 1, *TAIL, attn_mask=MASKED[::-1, ::-1].copy(), is_causal=True),
     ],
     raises=[
-        _bad(X, X, X, 3, 1, *TAIL, words="expecting embedding dimension of 3, but got 2"),
-        _bad(X, X, X, 2, 3, *TAIL, words="not divisible by num_heads 3"),
-        _bad(X, X, X[:1], 2, 1, *TAIL, words="does not match value"),
-        _bad(X, X, X, 2, 1, *TAIL, is_causal=True, words="Need attn_mask", error=RuntimeError),
-        _bad(X, X, X, 2, 1, *TAIL, attn_mask=MASKED[:1], words="but should be", error=RuntimeError),
-        _bad(X, X, X, 2, 1, *TAIL, attn_mask=np.eye(2, dtype=int), words="types of attn_mask are"),
+        RaisesFor(
+            call(X, X, X, 3, 1, *TAIL),
+            AssertionError,
+            "expecting embedding dimension of 3, but got 2",
+        ),
+        RaisesFor(call(X, X, X, 2, 3, *TAIL), AssertionError, "not divisible by num_heads 3"),
+        RaisesFor(call(X, X, X[:1], 2, 1, *TAIL), AssertionError, "does not match value"),
+        RaisesFor(call(X, X, X, 2, 1, *TAIL, is_causal=True), RuntimeError, "Need attn_mask"),
+        RaisesFor(call(X, X, X, 2, 1, *TAIL, attn_mask=MASKED[:1]), RuntimeError, "but should be"),
+        RaisesFor(
+            call(X, X, X, 2, 1, *TAIL, attn_mask=np.eye(2, dtype=int)),
+            AssertionError,
+            "types of attn_mask are",
+        ),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(
                 [[nan]],
                 [[1.0]],

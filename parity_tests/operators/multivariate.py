@@ -4,7 +4,7 @@ import numpy as np
 import torch.distributions as td
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, call, operator
+from parity_tests.operators import PinnedDifference, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats
 from parity_tests.operators.distributions import (
     ANY,
@@ -20,7 +20,7 @@ from parity_tests.operators.distributions import (
 
 @operator(
     "distributions.relaxed_one_hot_categorical_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.RelaxedOneHotCategorical),
     points=[call([[0.2, 0.8], [0.0, 1.0]], np.array(2.0), [[0.5, 0.5], [0.0, 1.0]])],
     dtypes=WIDE,
@@ -33,7 +33,7 @@ def relaxed_one_hot_categorical(draw):
 
 @operator(
     "distributions.one_hot_categorical_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.OneHotCategorical),
     points=[call([[0.0, 1.0], [1.0, 0.0]], [[0.5, 0.5], [0.0, 1.0]])],
     dtypes=WIDE,
@@ -46,7 +46,7 @@ def one_hot_categorical(draw):
 
 @operator(
     "distributions.logistic_normal_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.LogisticNormal),
     points=[call([[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]], [0.0], [1.0])],
     dtypes=WIDE,
@@ -61,7 +61,7 @@ def logistic_normal(draw):
 
 @operator(
     "distributions.low_rank_multivariate_normal_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.LowRankMultivariateNormal),
     dtypes=WIDE,
 )
@@ -74,11 +74,11 @@ def low_rank_multivariate_normal(draw):
 
 @operator(
     "distributions.wishart_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_log_prob(td.Wishart),
     torch_gradient=True,
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[3.0, 1.0], [np.inf, 2.0]], np.array(4.0), [[3.0, 0.5], [0.5, 5.0]]),
             {
                 "gradient/0": (
@@ -109,7 +109,7 @@ def _lkj(value, concentration=1.0):
 
 @operator(
     "distributions.lkj_cholesky_log_prob",
-    kinds=3,
+    max_programs=3,
     torch=_lkj,
     points=[call([[1.0, 0.0], [1.0, 0.0]], np.array(1.0))],
     dtypes=WIDE,

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, shapes
 
 
@@ -44,20 +44,27 @@ def _flax(x, shape, weight=None, bias=None, eps=1e-6):
         call(np.zeros((3, 0)), (0,)),
     ],
     raises=[
-        Raises(call(ONES, (4,)), RuntimeError, "Given normalized_shape=[4]", "input of size[2, 4"),
-        Raises(call(ONES, ()), RuntimeError, "at least 1-dimensional", "at least 1-dimensional"),
-        Raises(call(ONES, (3,), np.ones(4)), RuntimeError, "same shape", "shape [4]"),
-        Raises(call(ONES, (3,), np.ones(3, "f4")), RuntimeError, "mixed dtype", "float32"),
-        Raises(call(np.ones(3, int), (3,)), NotImplementedError, "Long", "int64"),
+        RaisesFor(
+            call(ONES, (4,)),
+            RuntimeError,
+            torch="Given normalized_shape=[4]",
+            jax="input of size[2, 4",
+        ),
+        RaisesFor(call(ONES, ()), RuntimeError, "at least 1-dimensional"),
+        RaisesFor(call(ONES, (3,), np.ones(4)), RuntimeError, torch="same shape", jax="shape [4]"),
+        RaisesFor(
+            call(ONES, (3,), np.ones(3, "f4")), RuntimeError, torch="mixed dtype", jax="float32"
+        ),
+        RaisesFor(call(np.ones(3, int), (3,)), NotImplementedError, torch="Long", jax="int64"),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([1.0, 2.0, -9.0], (3,), [inf, 1.0, 1.0]),
             {"gradient/0": ([nan, -inf, nan], nan)},
             "torch's gradient takes the mean from sums that are infinite, ours from each element",
         )
     ],
-    natural={"flax.linen.LayerNorm()(x)": _flax},
+    jax_idioms={"flax.linen.LayerNorm()(x)": _flax},
     source="P108 P110",
 )
 def layer_norm(draw):
@@ -83,12 +90,17 @@ def layer_norm(draw):
         call(np.zeros((0, 3)), (3,)),
     ],
     raises=[
-        Raises(call(ONES, (4,)), RuntimeError, "Given normalized_shape=[4]", "input of size[2, 4"),
-        Raises(call(ONES, ()), RuntimeError, "at least 1-dimensional", "at least 1-dimensional"),
-        Raises(call(ONES, (3,), np.ones(4)), RuntimeError, "same shape", "shape [4]"),
-        Raises(call(np.ones(3, int), (3,)), NotImplementedError, "Long", "int64"),
+        RaisesFor(
+            call(ONES, (4,)),
+            RuntimeError,
+            torch="Given normalized_shape=[4]",
+            jax="input of size[2, 4",
+        ),
+        RaisesFor(call(ONES, ()), RuntimeError, "at least 1-dimensional"),
+        RaisesFor(call(ONES, (3,), np.ones(4)), RuntimeError, torch="same shape", jax="shape [4]"),
+        RaisesFor(call(np.ones(3, int), (3,)), NotImplementedError, torch="Long", jax="int64"),
     ],
-    natural={
+    jax_idioms={
         "flax.linen.RMSNorm()(x)": lambda x, shape, eps=1e-6: (
             x * jax.lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-6)
         )
@@ -117,19 +129,24 @@ FOLDED = (
         call(np.zeros((0, 4, 2)), 2),
     ],
     raises=[
-        Raises(call(ONES, 3), RuntimeError, "divisible by num_groups", "num_groups=3"),
-        Raises(call(np.ones((1, 2)), 2), ValueError, "more than 1 value", "more than 1 value"),
-        Raises(call(np.ones(3), 1), RuntimeError, "at least 2", "at least 2"),
-        Raises(call(ONES, 2, np.ones(3)), RuntimeError, "number of channels", "4 elements not 3"),
+        RaisesFor(call(ONES, 3), RuntimeError, torch="divisible by num_groups", jax="num_groups=3"),
+        RaisesFor(call(np.ones((1, 2)), 2), ValueError, "more than 1 value"),
+        RaisesFor(call(np.ones(3), 1), RuntimeError, "at least 2"),
+        RaisesFor(
+            call(ONES, 2, np.ones(3)),
+            RuntimeError,
+            torch="number of channels",
+            jax="4 elements not 3",
+        ),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[1.0, 2.0, 6.0]], 1, [inf, inf, inf]),
             {"forward/0": (nan, [[-inf, -inf, inf]])},
             FOLDED,
         )
     ],
-    natural={
+    jax_idioms={
         "flax.linen.GroupNorm(1)(x)": lambda x, groups: _flax(
             x.reshape(x.shape[0], groups, -1), ()
         ).reshape(x.shape)
@@ -165,23 +182,24 @@ def _flax_batch_norm(x, *rest, training=True, **__):
         call(np.ones((2, 2)), [1.0, 2.0], [0.0, 1.0], eps=0.0),
     ],
     raises=[
-        Raises(call(ONES, None, None), RuntimeError, "must be defined", "must be defined"),
-        Raises(
-            call(np.ones((1, 3)), None, None, training=True),
-            ValueError, "more than 1 value", "more than 1 value",
+        RaisesFor(call(ONES, None, None), RuntimeError, "must be defined"),
+        RaisesFor(
+            call(np.ones((1, 3)), None, None, training=True), ValueError, "more than 1 value"
         ),
-        Raises(
-            call(ONES, None, None, training=True, eps=0.0),
-            ValueError, "eps must be positive", "eps must be positive",
+        RaisesFor(
+            call(ONES, None, None, training=True, eps=0.0), ValueError, "eps must be positive"
         ),
-        Raises(call(ONES, None, None, eps=-1.0), ValueError, "non-negative", "non-negative"),
-        Raises(
-            call(ONES, np.ones(3), np.ones(4)), RuntimeError, "4 elements not 3", "4 elements not 3"
+        RaisesFor(call(ONES, None, None, eps=-1.0), ValueError, "non-negative"),
+        RaisesFor(call(ONES, np.ones(3), np.ones(4)), RuntimeError, "4 elements not 3"),
+        RaisesFor(
+            call(np.ones(3), None, None, training=True),
+            IndexError,
+            torch="Dimension",
+            jax="(N, C, ...)",
         ),
-        Raises(call(np.ones(3), None, None, training=True), IndexError, "Dimension", "(N, C, ...)"),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[1.0], [2.0], [6.0]], None, None, [inf], training=True),
             {
                 "forward/0": (nan, [[-inf], [-inf], [inf]]),
@@ -191,9 +209,9 @@ def _flax_batch_norm(x, *rest, training=True, **__):
             FOLDED,
         )
     ],
-    natural={"flax.linen.BatchNorm()(x)": _flax_batch_norm},
+    jax_idioms={"flax.linen.BatchNorm()(x)": _flax_batch_norm},
     source="P111 P112 P113",
-)  # fmt: skip
+)
 def batch_norm(draw):
     channels = draw(st.integers(1, 3))
     shape = (draw(st.integers(3, 5)), channels, *draw(shapes(high=2)))
@@ -223,19 +241,22 @@ def _torch_instance_norm(input, running_mean=None, running_var=None, *args, **kw
         call(np.ones((2, 1, 3)), [0.0], [1.0]),
     ],
     raises=[
-        Raises(call(np.ones((2, 3, 1))), ValueError, "1 spatial element", "1 spatial element"),
-        Raises(
-            call(ONES, use_input_stats=False), RuntimeError, "to be defined when", "to be defined"
+        RaisesFor(call(np.ones((2, 3, 1))), ValueError, "1 spatial element"),
+        RaisesFor(
+            call(ONES, use_input_stats=False),
+            RuntimeError,
+            torch="to be defined when",
+            jax="to be defined",
         ),
-        Raises(
+        RaisesFor(
             call(np.ones((2, 1, 3)), np.zeros(1), np.ones(1, "f4")),
             RuntimeError,
-            "expected scalar type Double",
-            "running_var of float32",
+            torch="expected scalar type Double",
+            jax="running_var of float32",
         ),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[[1.0, 2.0, 6.0]]], None, None, [inf]),
             {
                 "forward/0": (nan, [[[-inf, -inf, inf]]]),
@@ -266,11 +287,13 @@ def instance_norm(draw):
     "local_response_norm",
     dtypes=("float64", "float32"),  # torch's kernels for four dims and more have no halves
     points=[call([[[0.0, inf], [1.0, nan]]], 2), call([[[0.0, 2.0], [1.0, -1.0]]], 3, k=0.5)],
-    raises=[Raises(call(np.ones((2, 3)), 2), ValueError, "3D or higher", "3D or higher")],
+    raises=[RaisesFor(call(np.ones((2, 3)), 2), ValueError, "3D or higher")],
 )
 def local_response_norm(draw):
     shape = draw(shapes(low=3, high=5, side=3))
     return call(
-        draw(floats(shape)), draw(st.integers(1, 4)), alpha=draw(st.floats(0, 1)),
+        draw(floats(shape)),
+        draw(st.integers(1, 4)),
+        alpha=draw(st.floats(0, 1)),
         beta=draw(st.sampled_from([0.75, 1.0])),
-    )  # fmt: skip
+    )

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.decompositions import DEPENDENT, DIVIDED, ZEROS, _distinct
 from parity_tests.operators.factors import OF_INFINITE
@@ -32,8 +32,8 @@ def _definite(draw):
     "linalg.inv_ex",
     dtypes=WIDE,
     points=[call(np.ones((2, 2))), call(np.zeros((2, 2)))],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(INFINITE),
             {
                 "forward/0": (nan, [[0.0, 0.0], [0.0, 0.5]]),
@@ -43,24 +43,32 @@ def _definite(draw):
         )
     ],
     raises=[
-        Raises(call(SINGULAR, check_errors=True), RuntimeError, "inversion could not be completed",
-               "inversion could not be completed (info=2)"),
+        RaisesFor(
+            call(SINGULAR, check_errors=True),
+            RuntimeError,
+            torch="inversion could not be completed",
+            jax="inversion could not be completed (info=2)",
+        ),
     ],
-)  # fmt: skip
+)
 def inv_ex(draw):
     return call(_square(draw), check_errors=draw(st.booleans()))
 
 
 @operator(
     "linalg.solve_ex",
-    kinds=4,
+    max_programs=4,
     dtypes=WIDE,
-    deviations=[SOLVED_BY_INFINITE],
+    differences=[SOLVED_BY_INFINITE],
     raises=[
-        Raises(call(SINGULAR, np.ones(2), check_errors=True), RuntimeError, "solver failed",
-               "solver failed (info=2)"),
+        RaisesFor(
+            call(SINGULAR, np.ones(2), check_errors=True),
+            RuntimeError,
+            torch="solver failed",
+            jax="solver failed (info=2)",
+        ),
     ],
-)  # fmt: skip
+)
 def solve_ex(draw):
     x, left = _square(draw), draw(st.booleans())
     n, k = x.shape[-1], draw(st.integers(1, 2))
@@ -72,8 +80,8 @@ def solve_ex(draw):
     "linalg.cholesky_ex",
     dtypes=WIDE,
     forward_mode="torch's forward mode of cholesky takes the tangent as it is",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[1.0, 2.0], [2.0, 1.0]]),
             {
                 "forward/0": ([[1.0, 0.0], [2.0, -3.0]], [[nan, 0.0], [nan, nan]]),
@@ -83,28 +91,34 @@ def solve_ex(draw):
         )
     ],
     raises=[
-        Raises(call([[1.0, 2.0], [2.0, 1.0]], check_errors=True), RuntimeError,
-               "factorization could not be completed", "not positive-definite (info=2)"),
+        RaisesFor(
+            call([[1.0, 2.0], [2.0, 1.0]], check_errors=True),
+            RuntimeError,
+            torch="factorization could not be completed",
+            jax="not positive-definite (info=2)",
+        ),
     ],
-)  # fmt: skip
+)
 def cholesky_ex(draw):
     return call(_definite(draw), upper=draw(st.booleans()), check_errors=draw(st.booleans()))
 
 
 @operator(
     "linalg.lu_factor_ex",
-    kinds=4,
+    max_programs=4,
     dtypes=WIDE,
-    deviations=[OF_INFINITE],
+    differences=[OF_INFINITE],
     raises=[
-        Raises(call(SINGULAR, check_errors=True), RuntimeError, "U[2,2] is zero", "(info=2)"),
+        RaisesFor(
+            call(SINGULAR, check_errors=True), RuntimeError, torch="U[2,2] is zero", jax="(info=2)"
+        ),
     ],
-)  # fmt: skip
+)
 def lu_factor_ex(draw):
     return call(_square(draw), pivot=True, check_errors=draw(st.booleans()))
 
 
-@operator("lu_solve", dtypes=WIDE, kinds=4)
+@operator("lu_solve", dtypes=WIDE, max_programs=4)
 def lu_solve(draw):
     x = _square(draw)
     lu, pivots = torch.linalg.lu_factor(torch.from_numpy(x))
@@ -145,7 +159,11 @@ def pinverse(draw):
 @operator(
     "chain_matmul",
     dtypes=WIDE,
-    raises=[Raises(call(), RuntimeError, "Expected one or more", "Expected one or more matrices")],
+    raises=[
+        RaisesFor(
+            call(), RuntimeError, torch="Expected one or more", jax="Expected one or more matrices"
+        )
+    ],
 )
 def chain_matmul(draw):
     sizes = [draw(st.integers(1, 3)) for _ in range(draw(st.integers(2, 5)))]
@@ -156,10 +174,14 @@ def chain_matmul(draw):
     "cross",
     dtypes=WIDE,
     raises=[
-        Raises(call(np.ones(2), np.ones(2)), RuntimeError, "no dimension of size 3 in input",
-               "no dimension of size 3 in input: [2]"),
+        RaisesFor(
+            call(np.ones(2), np.ones(2)),
+            RuntimeError,
+            torch="no dimension of size 3 in input",
+            jax="no dimension of size 3 in input: [2]",
+        ),
     ],
-)  # fmt: skip
+)
 def cross(draw):
     dim = draw(st.sampled_from([0, 1, -1, None]))
     shape = [draw(st.integers(1, 4)), draw(st.integers(1, 4))]
@@ -175,11 +197,11 @@ def _signless(u, s, v):
 
 @operator(
     "svd",
-    kinds=4,
+    max_programs=4,
     dtypes=WIDE,
     invariant=_signless,
     points=[call([[-0.0]])],
-    deviations=[ZEROS],
+    differences=[ZEROS],
 )
 def svd(draw):
     return call(_distinct(draw), draw(st.booleans()), draw(st.booleans()))
@@ -190,8 +212,8 @@ def svd(draw):
     dtypes=WIDE,
     invariant=lambda q, r: (r * r, q[..., :1, :] * q),
     points=[call(DEPENDENT, False)],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([[1.0, inf]], False),
             {"forward/0": ([[1.0, nan]], [[1.0, inf]]), "gradient/0": (nan, [[nan, inf]])},
             "torch's LAPACK multiplies by 0 where there is nothing to reflect, and JAX's does not",

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import dims, floats
 
 
@@ -14,7 +14,7 @@ EMPTY = np.zeros((0, 2))
 TIES = [[2.0, 1.0, 2.0, 1.0, 2.0], [0.0, -0.0, 0.0, -1.0, inf], [3.0, 3.0, 3.0, 3.0, 3.0]]
 WITH_NAN = [[1.0, nan, 2.0, 3.0], [nan, inf, nan, -inf], [nan, nan, nan, nan]]
 EVEN = [[4.0, 1.0, 3.0, 2.0], [1.0, 2.0, 2.0, 3.0]]
-NOT_EMPTY = Raises(call(EMPTY, 0), IndexError, "to have non-zero", "to have non-zero")
+NOT_EMPTY = RaisesFor(call(EMPTY, 0), IndexError, "to have non-zero")
 
 
 UNSTABLE = "torch's sort of more than 16 elements is not stable unless it is asked to be"
@@ -38,7 +38,7 @@ def ordered(draw):
         call(EMPTY),
         call(np.array(1.0)),
     ],
-    natural={
+    jax_idioms={
         "jnp.sort(x)[..., ::-1]": lambda x, descending=False: (
             (jnp.flip(jnp.sort(x, -1), -1) if descending and x.ndim else jnp.sort(x))
             if x.ndim
@@ -53,8 +53,8 @@ def sort(draw):
 
 @operator(
     "argsort",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(np.zeros(17)),
             {"forward/0": (np.array([8, *range(16, 8, -1), 0, *range(7, 0, -1)]), np.arange(17))},
             UNSTABLE,
@@ -73,8 +73,8 @@ def msort(draw):
 
 @operator(
     "topk",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([3.0, 1.0, 3.0, 3.0, 0.0], 2),
             {
                 "forward/1": (np.array([2, 3]), np.array([0, 2])),
@@ -84,7 +84,7 @@ def msort(draw):
         )
     ],
     points=[call(EVEN[:1], 2), call(EVEN[:1], 0), call(np.array(1.0), 1), call([1.0, nan, 2.0], 2)],
-    raises=[Raises(call(np.ones(2), 3), RuntimeError, "k out of range", "k out of range")],
+    raises=[RaisesFor(call(np.ones(2), 3), RuntimeError, "k out of range")],
 )
 def topk(draw):
     x = draw(floats())
@@ -95,8 +95,8 @@ def topk(draw):
 
 @operator(
     "kthvalue",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([2.0, 1.0, 1.0, 1.0, 3.0], 2),
             {
                 "forward/1": (3, 2),
@@ -107,8 +107,8 @@ def topk(draw):
     ],
     points=[call(EVEN[:1], 2), call([1.0, nan, 2.0], 3), call(np.array(1.0), 1)],
     raises=[
-        Raises(call(np.ones(2), 3), RuntimeError, "out of range", "out of range"),
-        Raises(call(EMPTY, 1, 0), IndexError, "to have non-zero", "to have non-zero"),
+        RaisesFor(call(np.ones(2), 3), RuntimeError, "out of range"),
+        RaisesFor(call(EMPTY, 1, 0), IndexError, "to have non-zero"),
     ],
     source="P066",
 )
@@ -134,8 +134,8 @@ for name in ("median", "nanmedian"):
             call(np.array(1.0), 0),
             call(np.arange(4)),
         ],
-        deviations=[
-            Deviation(
+        differences=[
+            PinnedDifference(
                 call([nan, nan]),
                 {"tangent/0": (nan, 1.5)},
                 "torch's forward mode counts what equals NaN; its gradient is 0.5 of each",
@@ -143,7 +143,7 @@ for name in ("median", "nanmedian"):
         ]
         * (name == "nanmedian"),
         raises=[NOT_EMPTY],
-        natural={f"jnp.{name}(x, dim)": getattr(jnp, name)},
+        jax_idioms={f"jnp.{name}(x, dim)": getattr(jnp, name)},
         forward_mode="of NaN torch's forward mode is NaN, its gradient not" * (name == "median"),
         source="P063 P064",
     )(middle)
@@ -156,8 +156,8 @@ def repeated(draw):
 
 @operator(
     "mode",
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([nan, 2.0, -1.0]),
             {
                 "forward/0": (nan, -1.0),
@@ -175,11 +175,11 @@ def mode(draw):
     return repeated(draw)
 
 
-for name, natural in (("cummax", jax.lax.cummax), ("cummin", jax.lax.cummin)):
+for name, idiom in (("cummax", jax.lax.cummax), ("cummin", jax.lax.cummin)):
     operator(
         name,
         points=[call(TIES, 1), call(WITH_NAN, 1), call(EMPTY, 0), call(np.array(1.0), 0)],
-        natural={f"lax.{name}(x, dim)": lambda x, dim, f=natural: f(x, dim) if x.ndim else x},
+        jax_idioms={f"lax.{name}(x, dim)": lambda x, dim, f=idiom: f(x, dim) if x.ndim else x},
         source="P014",
     )(lambda draw: call(*repeated(draw).args[:2]))
 
@@ -205,29 +205,37 @@ for name in ("quantile", "nanquantile"):
             call([1.0, inf, -inf, 2.0], [0.3, 0.5, 0.9]),
             call([nan], [0.0, 0.25, 1.0]),
         ],
-        deviations=[
-            Deviation(
+        differences=[
+            PinnedDifference(
                 call(np.zeros(24), 0.25),
-                {"gradient/0": ([0.0] * 18 + [0.75, 0.25] + [0.0] * 4,
-                                [0.0] * 5 + [0.25, 0.75] + [0.0] * 17)},
+                {
+                    "gradient/0": (
+                        [0.0] * 18 + [0.75, 0.25] + [0.0] * 4,
+                        [0.0] * 5 + [0.25, 0.75] + [0.0] * 17,
+                    )
+                },
                 UNSTABLE,
             )
-        ] if name == "nanquantile" else [
-            Deviation(
+        ]
+        if name == "nanquantile"
+        else [
+            PinnedDifference(
                 call(np.zeros(24), 0.25, interpolation="lower"),
                 {"gradient/0": (np.eye(24)[19], np.eye(24)[5])},
                 UNSTABLE,
             )
         ],
         raises=[
-            Raises(call(np.ones(2), 1.5), RuntimeError, "q must be in", "q must be in"),
-            Raises(call(np.ones(2), [1.5]), RuntimeError, "q values must be", "q values must be"),
-            Raises(call(np.arange(2), 0.5), RuntimeError, "input tensor must", "input tensor must"),
-            Raises(call(np.zeros(0), 0.5), RuntimeError, "non-empty", "non-empty"),
-            Raises(call(np.ones(2), np.ones((1, 1))), RuntimeError, "1D tensor", "1D tensor"),
-            Raises(call(np.ones(2), 0.5, interpolation="x"), RuntimeError, "one of", "one of"),
+            RaisesFor(call(np.ones(2), 1.5), RuntimeError, "q must be in"),
+            RaisesFor(call(np.ones(2), [1.5]), RuntimeError, "q values must be"),
+            RaisesFor(call(np.arange(2), 0.5), RuntimeError, "input tensor must"),
+            RaisesFor(call(np.zeros(0), 0.5), RuntimeError, "non-empty"),
+            RaisesFor(call(np.ones(2), np.ones((1, 1))), RuntimeError, "1D tensor"),
+            RaisesFor(call(np.ones(2), 0.5, interpolation="x"), RuntimeError, "one of"),
         ],
-        natural={f"jnp.{name}(x, q, dim)": lambda x, q, dim=None, interpolation="linear", f=name: (
-            getattr(jnp, f)(x, q, dim, method=interpolation)
-        )},
-    )(at_quantiles)  # fmt: skip
+        jax_idioms={
+            f"jnp.{name}(x, q, dim)": lambda x, q, dim=None, interpolation="linear", f=name: (
+                getattr(jnp, f)(x, q, dim, method=interpolation)
+            )
+        },
+    )(at_quantiles)

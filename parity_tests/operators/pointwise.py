@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats, masks
 
 
@@ -42,9 +42,9 @@ def ties(draw):
     "abs",
     elementwise=True,
     points=[call(EDGES), call(np.zeros((0, 2)))],
-    natural={"jnp.abs(x)": jnp.abs},
+    jax_idioms={"jnp.abs(x)": jnp.abs},
     dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
-    raises=[Raises(call(1.0), TypeError, "must be Tensor", "must be an array")],
+    raises=[RaisesFor(call(1.0), TypeError, torch="must be Tensor", jax="must be an array")],
     source="P003 P052 P170",
 )
 def absolute(draw):
@@ -74,11 +74,21 @@ def rounded(draw):
         call(np.zeros((0, 2)), 0.0),
     ],
     raises=[
-        Raises(call(np.ones(2)), RuntimeError, "At least one of", "At least one of"),
-        Raises(call(ORIGIN, ORIGIN, ORIGIN), NotImplementedError, "'Bool'", "clamp is not implem"),
-        Raises(call(ORIGIN, True), NotImplementedError, "'Bool'", "clamp_min is not implemented"),
+        RaisesFor(call(np.ones(2)), RuntimeError, "At least one of"),
+        RaisesFor(
+            call(ORIGIN, ORIGIN, ORIGIN),
+            NotImplementedError,
+            torch="'Bool'",
+            jax="clamp is not implem",
+        ),
+        RaisesFor(
+            call(ORIGIN, True),
+            NotImplementedError,
+            torch="'Bool'",
+            jax="clamp_min is not implemented",
+        ),
     ],
-    natural={
+    jax_idioms={
         "jnp.clip(x, low, high)": lambda x, min=None, max=None: jnp.clip(x, min, max),
         "lax.clamp(low, x, high)": lambda x, min=-inf, max=inf: jax.lax.clamp(
             jnp.asarray(min, x.dtype), x, jnp.asarray(max, x.dtype)
@@ -100,7 +110,7 @@ def clamp(draw):
     "clamp_min",
     elementwise=True,
     points=[call(*PAIRS), call(EDGES, 0.5)],
-    natural={"jnp.maximum(x, y)": jnp.maximum},
+    jax_idioms={"jnp.maximum(x, y)": jnp.maximum},
     forward_mode="at NaN torch's tangent is 1, its gradient 0",
 )
 def clamp_min(draw):
@@ -111,14 +121,14 @@ def clamp_min(draw):
     "clamp_max",
     elementwise=True,
     points=[call(*PAIRS), call(EDGES, 0.5)],
-    natural={"jnp.minimum(x, y)": jnp.minimum},
+    jax_idioms={"jnp.minimum(x, y)": jnp.minimum},
     forward_mode="at NaN torch's tangent is 1, its gradient 0",
 )
 def clamp_max(draw):
     return ties(draw)
 
 
-for name, natural in (
+for name, idiom in (
     ("maximum", jnp.maximum),
     ("minimum", jnp.minimum),
     ("fmax", jnp.fmax),
@@ -128,7 +138,7 @@ for name, natural in (
         name,
         elementwise=True,
         points=[call(*PAIRS)],
-        natural={f"jnp.{name}(x, y)": natural},
+        jax_idioms={f"jnp.{name}(x, y)": idiom},
         forward_mode=""
         if name == "fmin"
         else "at ties or NaN torch's tangent is not its own gradient's",
@@ -140,7 +150,7 @@ for name, natural in (
     "copysign",
     elementwise=True,
     points=[call(EDGES[:10], -1.0), call(*PAIRS)],
-    natural={"jnp.copysign(x, y)": jnp.copysign},
+    jax_idioms={"jnp.copysign(x, y)": jnp.copysign},
     source="P017",
 )
 def copysign(draw):
@@ -152,7 +162,7 @@ def quotients(draw):
     return call(draw(floats(left)), draw(floats(right, low=0.3, high=2)))
 
 
-@operator("fmod", elementwise=True, points=[call(*PAIRS)], natural={"jnp.fmod(x, y)": jnp.fmod})
+@operator("fmod", elementwise=True, points=[call(*PAIRS)], jax_idioms={"jnp.fmod(x, y)": jnp.fmod})
 def fmod(draw):
     return quotients(draw)
 
@@ -161,7 +171,7 @@ def fmod(draw):
     "remainder",
     elementwise=True,
     points=[call(*PAIRS)],
-    natural={"jnp.remainder(x, y)": jnp.remainder},
+    jax_idioms={"jnp.remainder(x, y)": jnp.remainder},
 )
 def remainder(draw):
     return quotients(draw)
@@ -176,8 +186,8 @@ def remainder(draw):
         call(*PAIRS),
         call(np.array([-2, -1, -1, 2, 1, 0]), np.array([-1, -1, -2, 3, -1, 0])),
     ],
-    raises=[Raises(call(np.arange(3), -1), RuntimeError, "negative integer", "negative integer")],
-    natural={"jnp.power(x, y)": jnp.power},
+    raises=[RaisesFor(call(np.arange(3), -1), RuntimeError, "negative integer")],
+    jax_idioms={"jnp.power(x, y)": jnp.power},
     source="P034 P035 P174",
 )
 def pow(draw):
@@ -191,14 +201,14 @@ def pow(draw):
     "atan2",
     elementwise=True,
     points=[call(*[x[~ORIGIN] for x in PAIRS])],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([0.0], [0.0]),
             {"tangent/0": (nan, 0.0)},
             "torch masks the gradient at the origin, not its forward mode",
         )
     ],
-    natural={"jnp.arctan2(y, x)": jnp.arctan2},
+    jax_idioms={"jnp.arctan2(y, x)": jnp.arctan2},
     source="P030",
 )
 def atan2(draw):
@@ -209,7 +219,7 @@ def atan2(draw):
     "hypot",
     elementwise=True,
     points=[call(*FINITE_PAIRS), call([inf, 1.0, nan], [1.0, inf, 1.0])],
-    natural={
+    jax_idioms={
         "jnp.hypot(x, y)": jnp.hypot,
         "jnp.sqrt(x * x + y * y)": lambda x, y: jnp.sqrt(x * x + y * y),
     },
@@ -223,7 +233,7 @@ def hypot(draw):
     "xlogy",
     elementwise=True,
     points=[call(*PAIRS)],
-    natural={"jax.scipy.special.xlogy(x, y)": jax.scipy.special.xlogy},
+    jax_idioms={"jax.scipy.special.xlogy(x, y)": jax.scipy.special.xlogy},
     source="P033",
 )
 def xlogy(draw):
@@ -234,7 +244,7 @@ def xlogy(draw):
     "logaddexp",
     elementwise=True,
     points=[call(*PAIRS)],
-    natural={"jnp.logaddexp(x, y)": jnp.logaddexp},
+    jax_idioms={"jnp.logaddexp(x, y)": jnp.logaddexp},
     source="P037",
 )
 def logaddexp(draw):
@@ -247,19 +257,19 @@ def logaddexp(draw):
     elementwise=True,
     points=[call([0.0, -0.0, 1e-300, 1e-160, 1.0, -2.0, 0.5, nan, inf])],
     torch_gradient=True,
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([1e-8]),
             {"gradient/0": (-2.1063981330815398e-08, -(math.pi**2) * 1e-8 / 3)},
             "torch's formula cancels near 0",
         ),
-        Deviation(
+        PinnedDifference(
             call([0.0]),
             {"second/0": (nan, -(math.pi**2) / 3)},
             "torch's second derivative at 0 is 0 / 0",
         ),
     ],
-    natural={"jnp.sinc(x)": jnp.sinc},
+    jax_idioms={"jnp.sinc(x)": jnp.sinc},
 )
 def sinc(draw):
     return one(draw)
@@ -273,8 +283,8 @@ def sinc(draw):
         call([inf, nan], [3.0, 1.0], 0.25),
         call([1.0, 2.0], [3.0, 5.0], np.array(2)),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([1.0, 1.0], [3.0], [inf]),
             {"tangent/0": ([nan, -inf], nan)},
             "torch's forward mode is lerp of the tangents, its gradient 1 - weight and weight",
@@ -303,9 +313,7 @@ def addcmul(draw):
     "addcdiv",
     elementwise=True,
     points=[call([1.0, 0.0, 1.0], [inf, 0.0, 1.0], [0.0, nan, 1e200])],
-    raises=[
-        Raises(call(np.ones(2), np.arange(2), np.arange(2)), RuntimeError, "addcdiv", "addcdiv")
-    ],
+    raises=[RaisesFor(call(np.ones(2), np.arange(2), np.arange(2)), RuntimeError, "addcdiv")],
 )
 def addcdiv(draw):
     return three(draw, 0.3)
@@ -314,9 +322,7 @@ def addcdiv(draw):
 @operator(
     "where",
     points=[call(np.array([True, False]), [inf, 1.0], [1.0, nan])],
-    raises=[
-        Raises(call(np.ones(2), np.ones(2), np.ones(2)), RuntimeError, "condition", "condition")
-    ],
+    raises=[RaisesFor(call(np.ones(2), np.ones(2), np.ones(2)), RuntimeError, "condition")],
     source="P022",
 )
 def where(draw):
@@ -329,12 +335,9 @@ def where(draw):
     torch=torch.Tensor.masked_fill,
     points=[call([1.0, nan], np.array([False, True]), 0.0)],
     raises=[
-        Raises(call(np.ones(2), np.ones(2), 0.0), RuntimeError, "boolean mask", "boolean mask"),
-        Raises(
-            call(np.ones(2), np.ones(2) > 0, np.ones(2)),
-            RuntimeError,
-            "0-dimensional value",
-            "0-dimensional value",
+        RaisesFor(call(np.ones(2), np.ones(2), 0.0), RuntimeError, "boolean mask"),
+        RaisesFor(
+            call(np.ones(2), np.ones(2) > 0, np.ones(2)), RuntimeError, "0-dimensional value"
         ),
     ],
 )
@@ -347,7 +350,7 @@ def masked_fill(draw):
     "nan_to_num",
     elementwise=True,
     points=[call(EDGES), call(EDGES, 1.0, 2.0, -2.0), call(EDGES, None)],
-    natural={"jnp.nan_to_num(x)": lambda x, *_: jnp.nan_to_num(x)},
+    jax_idioms={"jnp.nan_to_num(x)": lambda x, *_: jnp.nan_to_num(x)},
 )
 def nan_to_num(draw):
     return call(draw(floats()), nan=1.0)

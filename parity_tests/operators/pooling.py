@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Raises, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 
 
@@ -80,15 +80,17 @@ POINTS = [
     "max_pool1d",
     points=[*POINTS, call(np.zeros((0, 1, 4)), 2)],
     raises=[
-        Raises(call(SAME, 2, padding=2), RuntimeError, "at most half", "at most half"),
-        Raises(call(SAME, 0), RuntimeError, "greater than zero", "greater than zero"),
-        Raises(call(SAME, 2, 0), RuntimeError, "greater than zero", "greater than zero"),
-        Raises(call(SAME, 2, dilation=0), RuntimeError, "greater than zero", "greater than zero"),
-        Raises(call(SAME, 5), RuntimeError, "Invalid computed", "Invalid computed"),
-        Raises(call(SAME[0, 0], 2), RuntimeError, "Expected 2D or 3D", "Expected 2D or 3D"),
-        Raises(call(SAME.astype(int), 2), NotImplementedError, "not implemented", "int64"),
+        RaisesFor(call(SAME, 2, padding=2), RuntimeError, "at most half"),
+        RaisesFor(call(SAME, 0), RuntimeError, "greater than zero"),
+        RaisesFor(call(SAME, 2, 0), RuntimeError, "greater than zero"),
+        RaisesFor(call(SAME, 2, dilation=0), RuntimeError, "greater than zero"),
+        RaisesFor(call(SAME, 5), RuntimeError, "Invalid computed"),
+        RaisesFor(call(SAME[0, 0], 2), RuntimeError, "Expected 2D or 3D"),
+        RaisesFor(
+            call(SAME.astype(int), 2), NotImplementedError, torch="not implemented", jax="int64"
+        ),
     ],
-    natural={
+    jax_idioms={
         "lax.reduce_window(x, -inf, lax.max, ...)": _reduce_window,
         "x.reshape(..., k).max(-1)": _reshaped,
     },
@@ -108,7 +110,7 @@ SQUARE = np.ones((1, 1, 4, 4))
         call(-inf * SQUARE, 3, 2, 1, return_indices=True),
         call(SQUARE, 2, 1, 0, 2),
     ],
-    natural={
+    jax_idioms={
         "flax.linen.max_pool(x, ...)": lambda x, k, s=None, p=0, d=1, **_: jax.lax.reduce_window(
             x, -jnp.inf, jax.lax.max, (1, 1, k, k), (1, 1, s or k, s or k),
             ((0, 0), (0, 0), (p, p), (p, p)), window_dilation=(1, 1, d, d),
@@ -129,10 +131,10 @@ def max_pool3d(draw):
     "avg_pool1d",
     points=[call(SAME, 3, 2, 1, True), call(SAME, 3, 2, 1, True, False), call(WITHOUT_NAN, 2)],
     raises=[
-        Raises(call(SAME, 3, 2, 2), RuntimeError, "at most half", "at most half"),
-        Raises(call(SAME, 5), RuntimeError, "too small", "too small"),
+        RaisesFor(call(SAME, 3, 2, 2), RuntimeError, "at most half"),
+        RaisesFor(call(SAME, 5), RuntimeError, "too small"),
     ],
-    natural={
+    jax_idioms={
         "flax.linen.avg_pool(x, ..., padding)": lambda x, k, s=None, p=0, *_, **__: (
             jax.lax.reduce_window(
                 x, 0.0, jax.lax.add, (1, 1, k), (1, 1, s or k), ((0, 0), (0, 0), (p, p + (p > 0)))
@@ -149,11 +151,7 @@ def avg_pool1d(draw):
 @operator(
     "avg_pool2d",
     points=[call(SQUARE, 3, 2, 1, True, True, 5)],
-    raises=[
-        Raises(
-            call(SQUARE, 2, divisor_override=0), RuntimeError, "divisor must be", "divisor must be"
-        )
-    ],
+    raises=[RaisesFor(call(SQUARE, 2, divisor_override=0), RuntimeError, "divisor must be")],
     source="P083",
 )
 def avg_pool2d(draw):
@@ -185,7 +183,7 @@ def _lp(draw, places):
         call(ZEROS, inf, 2),
     ],
     forward_mode="torch's is NaN for a window of zeros, where its gradient is 0",
-    natural={
+    jax_idioms={
         "(x**p).sum() ** (1 / p)": lambda x, p, k: (
             jnp.sum(x.reshape(*x.shape[:2], -1, k) ** p, -1) ** (1 / p) if np.isfinite(p) else x
         )
@@ -241,18 +239,29 @@ def _at_set(x, i, *_, **__):
     "max_unpool1d",
     points=[call(VALUES, np.array([[[1, 2]]]), 2), call(VALUES, np.array([[[1, 1]]]), 2)],
     raises=[
-        Raises(call(VALUES, np.array([[[1, 4]]]), 2), RuntimeError, "invalid max", "size [4]"),
-        Raises(call(VALUES, np.array([[[1, -1]]]), 2), RuntimeError, "invalid max", "size [4]"),
-        Raises(call(VALUES, np.array([[[1]]]), 2), RuntimeError, "Expected shape", "[1, 1, 1]"),
-        Raises(
-            call(VALUES, np.array([[[1, 2]]]), 2, output_size=(6,)),
-            ValueError, "between 2 and 6", "between 2 and 6",
+        RaisesFor(
+            call(VALUES, np.array([[[1, 4]]]), 2), RuntimeError, torch="invalid max", jax="size [4]"
+        ),
+        RaisesFor(
+            call(VALUES, np.array([[[1, -1]]]), 2),
+            RuntimeError,
+            torch="invalid max",
+            jax="size [4]",
+        ),
+        RaisesFor(
+            call(VALUES, np.array([[[1]]]), 2),
+            RuntimeError,
+            torch="Expected shape",
+            jax="[1, 1, 1]",
+        ),
+        RaisesFor(
+            call(VALUES, np.array([[[1, 2]]]), 2, output_size=(6,)), ValueError, "between 2 and 6"
         ),
     ],
     forward_mode="torch's keeps the last tangent of an index, its gradient goes to all",
-    natural={"zeros.at[i].set(x)": _at_set},
+    jax_idioms={"zeros.at[i].set(x)": _at_set},
     source="P068",
-)  # fmt: skip
+)
 def max_unpool1d(draw):
     return _unpool(draw, 1)
 

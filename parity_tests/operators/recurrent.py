@@ -7,14 +7,14 @@ import torch
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 
 
 inf, nan = np.inf, np.nan
 ONE = np.ones((1, 1))
 THREE = np.array([[1.0], [0.5], [-1.0]])
-MISFIT = Raises(call(np.ones((2, 3)), np.ones((2, 1)), ONE, ONE), RuntimeError, "", "do not fit")
+MISFIT = RaisesFor(call(np.ones((2, 3)), np.ones((2, 1)), ONE, ONE), RuntimeError, jax="do not fit")
 
 
 def _drawn(draw, count, states=1):
@@ -47,14 +47,14 @@ def rnn_tanh_cell(draw):
 @operator(
     "rnn_relu_cell",
     points=[call(ONE, ONE, ONE, -ONE)],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(ONE, ONE, [[inf]], ONE),
             {"second/0": (nan, ONE)},
             "torch's second derivative of relu is a zero, which it multiplies by the weight",
         )
     ],
-    natural={
+    jax_idioms={
         "jnp.maximum(x @ w_ih.T + h @ w_hh.T, 0)": lambda x, h, w, u: jnp.maximum(
             x @ w.T + h @ u.T, 0
         )
@@ -74,9 +74,9 @@ def _one_bias(x, h, w, u, b, _):
 
 @operator(
     "gru_cell",
-    kinds=4,
+    max_programs=4,
     points=[call(ONE, ONE, THREE, THREE, np.ones(3), np.ones(3))],
-    natural={"flax.nnx.GRUCell()(h, x)": _one_bias},
+    jax_idioms={"flax.nnx.GRUCell()(h, x)": _one_bias},
     tolerance={"float64": Tolerance(1e-11, SATURATED)},
     source="P115",
 )
@@ -86,7 +86,7 @@ def gru_cell(draw):
 
 @operator(
     "lstm_cell",
-    kinds=4,
+    max_programs=4,
     torch=torch.lstm_cell,
     source="P115",
 )

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from jaxgrad.parity.compare import Tolerance
-from parity_tests.operators import REAL, Deviation, Raises, call, operator
+from parity_tests.operators import REAL, PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import WIDENED, dim_sets, dims, floats
 
 
@@ -44,8 +44,8 @@ def chosen(draw):
     return call(x, draw(dims(x.ndim)), draw(st.booleans()))
 
 
-NO_INTEGERS = Raises(call(INTEGERS), RuntimeError, "floating point", "floating point")
-TWICE = Raises(call(np.ones(2), (0, 0)), RuntimeError, "multiple times", "multiple times")
+NO_INTEGERS = RaisesFor(call(INTEGERS), RuntimeError, "floating point")
+TWICE = RaisesFor(call(np.ones(2), (0, 0)), RuntimeError, "multiple times")
 
 
 @operator("sum", points=[call(EDGES, 1), call(EMPTY), call(EMPTY, 0), call(INTEGERS)],
@@ -69,7 +69,7 @@ def nansum(draw):
     "nanmean",
     points=[call(EDGES[:2], 1), call([1.0, nan]), call([nan, nan])],
     raises=[NO_INTEGERS],
-    natural={"jnp.nanmean(x, dim)": lambda x, dim=None: jnp.nanmean(x, dim)},
+    jax_idioms={"jnp.nanmean(x, dim)": lambda x, dim=None: jnp.nanmean(x, dim)},
 )
 def nanmean(draw):
     return over(draw, **draw(WIDENED))
@@ -88,14 +88,14 @@ def nanmean(draw):
         call(np.array(2.0)),
         call(INTEGERS),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([0.0, inf]),
             {"second/0": ([2.0, nan], [2.0, 1.0])},
             "torch's second derivative divides a running product by the infinity",
         )
     ],
-    natural={"jnp.prod(x, dim)": lambda x, dim=None: jnp.prod(x, dim)},
+    jax_idioms={"jnp.prod(x, dim)": lambda x, dim=None: jnp.prod(x, dim)},
 )
 def prod(draw):
     x = draw(floats())
@@ -106,7 +106,7 @@ def prod(draw):
 
 IN_ORDER = {"float32": Tolerance(1e-6, "the sum of 70 numbers is rounded in another order")}
 CONSTANT = [[2.0, 2.0, 2.0], [1.0, 2.0, 4.0]]
-for name, natural in (("var", jnp.var), ("std", jnp.std)):
+for name, idiom in (("var", jnp.var), ("std", jnp.std)):
     operator(
         name,
         points=[
@@ -118,8 +118,8 @@ for name, natural in (("var", jnp.var), ("std", jnp.std)):
             call([0.37] * 4),
             call([2.0]),
         ],
-        raises=[Raises(call(INTEGERS), RuntimeError, "std and var only", "std and var only")],
-        natural={f"jnp.{name}(x, dim)": lambda x, dim=None, f=natural, **_: f(x, dim)},
+        raises=[RaisesFor(call(INTEGERS), RuntimeError, "std and var only")],
+        jax_idioms={f"jnp.{name}(x, dim)": lambda x, dim=None, f=idiom, **_: f(x, dim)},
         dtypes=COMPLEX,
         tolerance=IN_ORDER,
         source="P062" if name == "var" else "P027 P062",
@@ -137,15 +137,15 @@ for name in ("var_mean", "std_mean"):
     )(spread)
 
 
-for name, natural in (("amax", jnp.max), ("amin", jnp.min)):
+for name, idiom in (("amax", jnp.max), ("amin", jnp.min)):
     operator(
         name,
         points=[call(TIES), call(TIES, 1), call(EDGES), call(EDGES, 1), call(EMPTY, 1)],
         raises=[
-            Raises(call(EMPTY), RuntimeError, "to be specified", "to be specified"),
-            Raises(call(EMPTY, 0), IndexError, "to have non-zero", "to have non-zero"),
+            RaisesFor(call(EMPTY), RuntimeError, "to be specified"),
+            RaisesFor(call(EMPTY, 0), IndexError, "to have non-zero"),
         ],
-        natural={f"jnp.{natural.__name__}(x, dim)": natural},
+        jax_idioms={f"jnp.{idiom.__name__}(x, dim)": idiom},
         source="P013 P038",
     )(over)
 
@@ -159,7 +159,7 @@ for name, natural in (("amax", jnp.max), ("amin", jnp.min)):
         call(EDGES, dim=1),
         call(np.array(1.0), dim=0),
     ],
-    raises=[Raises(call(EMPTY), RuntimeError, "no identity", "no identity")],
+    raises=[RaisesFor(call(EMPTY), RuntimeError, "no identity")],
 )
 def aminmax(draw):
     x = draw(floats())
@@ -167,15 +167,15 @@ def aminmax(draw):
     return call(x, dim=dim, keepdim=draw(st.booleans()))
 
 
-for name, natural in (("max", jnp.max), ("min", jnp.min)):
+for name, idiom in (("max", jnp.max), ("min", jnp.min)):
     operator(
         name,
         points=[call(TIES), call(TIES, 1), call(EDGES), call(EDGES, 1), call(np.array(1.0), 0)],
         raises=[
-            Raises(call(EMPTY), RuntimeError, "to be specified", "to be specified"),
-            Raises(call(EMPTY, 0), IndexError, "to have non-zero", "to have non-zero"),
+            RaisesFor(call(EMPTY), RuntimeError, "to be specified"),
+            RaisesFor(call(EMPTY, 0), IndexError, "to have non-zero"),
         ],
-        natural={f"jnp.{name}(x, dim)": natural},
+        jax_idioms={f"jnp.{name}(x, dim)": idiom},
         forward_mode="of a NaN result torch's forward mode is NaN, its gradient is not",
         source="P012 P013 P038",
     )(chosen)
@@ -188,14 +188,14 @@ for name, natural in (("max", jnp.max), ("min", jnp.min)):
         call([[inf, 1.0, 2.0], [nan, 1.0, 2.0], [inf, inf, -inf]], 1),
         call(INTEGERS, 0),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(EMPTY, 0),
             {"tangent/0": (nan, 0.0)},
             "torch's forward mode of an empty sum is 0 / 0",
         )
     ],
-    natural={"jax.scipy.special.logsumexp(x, dim)": jax.scipy.special.logsumexp},
+    jax_idioms={"jax.scipy.special.logsumexp(x, dim)": jax.scipy.special.logsumexp},
     source="P036",
 )
 def logsumexp(draw):

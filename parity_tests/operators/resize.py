@@ -5,7 +5,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, shapes
 
 
@@ -16,7 +16,7 @@ GRID = np.arange(16.0).reshape(1, 1, 4, 4)
 LAST = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
 
-def _natural(x, size=None, mode="nearest", scale_factor=None, **_):
+def _jax_idiom(x, size=None, mode="nearest", scale_factor=None, **_):
     if size is None:
         size = int(x.shape[-1] * scale_factor)
     method = {"bilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
@@ -65,7 +65,7 @@ def _interpolation(draw, *, modes):
 @operator(
     "interpolate",
     torch=_interpolate,
-    drawn=24,
+    num_samples=24,
     points=[
         call(LINE, 3),
         call(LINE, 3, mode="linear"),
@@ -82,32 +82,40 @@ def _interpolation(draw, *, modes):
         call(GRID, scale_factor=1.1),
         call(GRID, scale_factor=(1.1, 1.3), mode="bicubic"),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(LINE, scale_factor=1.1),
             {"gradient/0": ([[[1, 2, 3, 4, 5]]], [[[3, 3, 4, 5, 0]]])},
             "torch's value follows the factor, its gradient copies: ours is the value's",
         ),
-        Deviation(
+        PinnedDifference(
             call(GRID, (2, 1), mode="bilinear", antialias=True),
             {"forward/0": ([[[[61 / 14], [61 / 14]]]], [[[[61 / 14], [149 / 14]]]])},
             "torch repeats the first row where the output is one column; its gradient does not",
         ),
     ],
     raises=[
-        Raises(call(LINE), ValueError, "either size or scale_factor", "either size or scale_fac"),
-        Raises(call(LINE, 3, 2.0), ValueError, "only one of", "only one of"),
-        Raises(call(LINE, 3, align_corners=True), ValueError, "align_corners", "align_corners"),
-        Raises(call(LINE, (3, 3)), ValueError, "same number of spatial", "same number of spatial"),
-        Raises(call(LINE, 3, mode="bilinear"), NotImplementedError, "needs 4D", "needs 4D"),
-        Raises(call(LINE, 3, mode="cubic"), NotImplementedError, "Only 3D", "Only 3D"),
-        Raises(call(LINE, 3, antialias=True), ValueError, "Anti-alias", "Anti-alias"),
-        Raises(
-            call(LINE, 3, recompute_scale_factor=True), ValueError, "not meaningful", "not meaning"
+        RaisesFor(
+            call(LINE),
+            ValueError,
+            torch="either size or scale_factor",
+            jax="either size or scale_fac",
         ),
-        Raises(call(LINE, 0), RuntimeError, "greater than 0", "greater than 0"),
+        RaisesFor(call(LINE, 3, 2.0), ValueError, "only one of"),
+        RaisesFor(call(LINE, 3, align_corners=True), ValueError, "align_corners"),
+        RaisesFor(call(LINE, (3, 3)), ValueError, "same number of spatial"),
+        RaisesFor(call(LINE, 3, mode="bilinear"), NotImplementedError, "needs 4D"),
+        RaisesFor(call(LINE, 3, mode="cubic"), NotImplementedError, "Only 3D"),
+        RaisesFor(call(LINE, 3, antialias=True), ValueError, "Anti-alias"),
+        RaisesFor(
+            call(LINE, 3, recompute_scale_factor=True),
+            ValueError,
+            torch="not meaningful",
+            jax="not meaning",
+        ),
+        RaisesFor(call(LINE, 0), RuntimeError, "greater than 0"),
     ],
-    natural={"jax.image.resize(x, shape, mode)": _natural},
+    jax_idioms={"jax.image.resize(x, shape, mode)": _jax_idiom},
     source="P077 P078 P079 P080 P081 P082",
 )
 def interpolate(draw):
@@ -131,8 +139,8 @@ def upsample(draw):
 @operator(
     "pixel_shuffle",
     raises=[
-        Raises(call(np.ones((3, 1, 1)), 2), RuntimeError, "divisible", "divisible"),
-        Raises(call(np.ones((4, 1)), 2), RuntimeError, "at least 3", "at least 3"),
+        RaisesFor(call(np.ones((3, 1, 1)), 2), RuntimeError, "divisible"),
+        RaisesFor(call(np.ones((4, 1)), 2), RuntimeError, "at least 3"),
     ],
 )
 def pixel_shuffle(draw):
@@ -143,8 +151,8 @@ def pixel_shuffle(draw):
 @operator(
     "pixel_unshuffle",
     raises=[
-        Raises(call(np.ones((1, 3, 2)), 2), RuntimeError, "divisible", "divisible"),
-        Raises(call(np.ones((4, 1)), 2), RuntimeError, "at least 3", "at least 3"),
+        RaisesFor(call(np.ones((1, 3, 2)), 2), RuntimeError, "divisible"),
+        RaisesFor(call(np.ones((4, 1)), 2), RuntimeError, "at least 3"),
     ],
 )
 def pixel_unshuffle(draw):
@@ -154,7 +162,7 @@ def pixel_unshuffle(draw):
 
 @operator(
     "channel_shuffle",
-    raises=[Raises(call(np.ones((1, 3, 2)), 2), RuntimeError, "divisible", "divisible")],
+    raises=[RaisesFor(call(np.ones((1, 3, 2)), 2), RuntimeError, "divisible")],
 )
 def channel_shuffle(draw):
     groups = draw(st.integers(1, 3))
@@ -172,17 +180,20 @@ def channel_shuffle(draw):
         call(LINE, (4, -1), "reflect"),
     ],
     raises=[
-        Raises(call(LINE, (1,)), RuntimeError, "divisible by 2", "divisible by 2"),
-        Raises(call(LINE, (1,) * 8), RuntimeError, "length 8", "length 8"),
-        Raises(call(LINE, (-3, -3)), RuntimeError, "non-negative", "negative output size"),
-        Raises(call(LINE, (5, 1), "reflect"), RuntimeError, "less than", "less than"),
-        Raises(call(LINE, (6, 1), "circular"), RuntimeError, "more than once", "more than once"),
-        Raises(call(LINE, (1, 1), "edge"), NotImplementedError, "mode edge", "mode edge"),
-        Raises(
-            call(LINE, (1, 1), "reflect", 1.0), RuntimeError, "value argument", "value argument"
+        RaisesFor(call(LINE, (1,)), RuntimeError, "divisible by 2"),
+        RaisesFor(call(LINE, (1,) * 8), RuntimeError, "length 8"),
+        RaisesFor(
+            call(LINE, (-3, -3)), RuntimeError, torch="non-negative", jax="negative output size"
         ),
-        Raises(
-            call(LINE, (1,) * 6, "reflect"), NotImplementedError, "not supported for 3D", "Only 2D"
+        RaisesFor(call(LINE, (5, 1), "reflect"), RuntimeError, "less than"),
+        RaisesFor(call(LINE, (6, 1), "circular"), RuntimeError, "more than once"),
+        RaisesFor(call(LINE, (1, 1), "edge"), NotImplementedError, "mode edge"),
+        RaisesFor(call(LINE, (1, 1), "reflect", 1.0), RuntimeError, "value argument"),
+        RaisesFor(
+            call(LINE, (1,) * 6, "reflect"),
+            NotImplementedError,
+            torch="not supported for 3D",
+            jax="Only 2D",
         ),
     ],
 )

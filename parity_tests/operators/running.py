@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import WIDENED, dims, floats
 
 
@@ -27,13 +27,13 @@ def cumsum(draw):
 @operator(
     "cumprod",
     points=[call(ZEROS, 1), call([2.0, inf, -3.0], 0), call(EMPTY, 0), call(np.arange(3), 0)],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([inf], 0),
             {"tangent/0": (nan, 1.0)},
             "torch's forward mode divides by each factor, its gradient not by the only one",
         ),
-        Deviation(
+        PinnedDifference(
             call([2.0, inf, 0.0], 0),
             {
                 "gradient/0": ([nan, 4.0, inf], [inf, 4.0, inf]),
@@ -44,7 +44,7 @@ def cumsum(draw):
             "recurrence, and 0 times an infinity is elsewhere",
         ),
     ],
-    natural={"jnp.cumprod(x, dim)": jnp.cumprod},
+    jax_idioms={"jnp.cumprod(x, dim)": jnp.cumprod},
 )
 def cumprod(draw):
     return along(draw, **draw(WIDENED))
@@ -56,9 +56,9 @@ def cumprod(draw):
         call([0.0, 1.0, 2.0], 0),
         *(call(x, 0) for x in ([inf, 1.0, 2.0], [-inf, -inf, 0.0], [1.0, -inf, 2.0], [1.0, nan])),
     ],
-    raises=[Raises(call(np.arange(3), 0), NotImplementedError, "logcumsumexp", "logcumsumexp")],
+    raises=[RaisesFor(call(np.arange(3), 0), NotImplementedError, "logcumsumexp")],
     forward_mode="torch's forward mode adds 1e-13 to the denominator",
-    natural={"lax.cumlogsumexp(x, dim)": jax.lax.cumlogsumexp},
+    jax_idioms={"lax.cumlogsumexp(x, dim)": jax.lax.cumlogsumexp},
 )
 def logcumsumexp(draw):
     return along(draw)
@@ -68,9 +68,9 @@ def logcumsumexp(draw):
     "diff",
     points=[call([1.0, inf, nan, 2.0]), call(EMPTY), call([1.0, 2.0], 5), call([1.0, 2.0], 0)],
     raises=[
-        Raises(call(np.array(1.0)), RuntimeError, "one-dimensional", "one-dimensional"),
-        Raises(call(np.ones(2), -1), RuntimeError, "non-negative", "non-negative"),
-        Raises(call(np.ones((2, 2)), prepend=np.ones(2)), RuntimeError, "same dim", "same dim"),
+        RaisesFor(call(np.array(1.0)), RuntimeError, "one-dimensional"),
+        RaisesFor(call(np.ones(2), -1), RuntimeError, "non-negative"),
+        RaisesFor(call(np.ones((2, 2)), prepend=np.ones(2)), RuntimeError, "same dim"),
     ],
 )
 def diff(draw):
@@ -90,9 +90,9 @@ for name in ("trapezoid", "cumulative_trapezoid"):
             call([1.0], [2.0]),
         ],
         raises=[
-            Raises(call(np.array([True])), RuntimeError, "bool input", "bool input"),
-            Raises(call(np.ones(3), np.ones(2)), RuntimeError, "one `x`", "one `x`"),
-            Raises(call(np.array(1.0)), IndexError, "dim", "has no dimensions"),
+            RaisesFor(call(np.array([True])), RuntimeError, "bool input"),
+            RaisesFor(call(np.ones(3), np.ones(2)), RuntimeError, "one `x`"),
+            RaisesFor(call(np.array(1.0)), IndexError, torch="dim", jax="has no dimensions"),
         ],
     )
     def integral(draw):

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 
 
@@ -16,7 +16,7 @@ IMAGE = np.array([[[[1.0, 2.0, 4.0], [8.0, 16.0, 32.0], [64.0, 128.0, 256.0]]]])
 PLACES = np.array([[[[0.5, -0.5], [1.0, -1.0], [0.0, 0.0], [-1.0, 0.25], [1.5, 0.3], [-3.0, 2.7]]]])
 
 
-def _natural(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+def _jax_idiom(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
     """`map_coordinates` at the places in elements; its borders by their nearest names."""
     size = jnp.array(x.shape[:1:-1])
     at = (grid + 1) / 2 * (size - 1) if align_corners else ((grid + 1) * size - 1) / 2
@@ -36,31 +36,37 @@ def _natural(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False
         call(IMAGE, PLACES, "bicubic", "border", False),
     ],
     raises=[
-        Raises(call(IMAGE, PLACES, "linear"), ValueError, "expected mode", "expected mode"),
-        Raises(
-            call(IMAGE, PLACES, padding_mode="x"), ValueError, "expected padding", "expected pa"
+        RaisesFor(call(IMAGE, PLACES, "linear"), ValueError, "expected mode"),
+        RaisesFor(
+            call(IMAGE, PLACES, padding_mode="x"),
+            ValueError,
+            torch="expected padding",
+            jax="expected pa",
         ),
-        Raises(
-            call(IMAGE, PLACES.astype("f4")), RuntimeError, "expected scalar type", "same dtype"
+        RaisesFor(
+            call(IMAGE, PLACES.astype("f4")),
+            RuntimeError,
+            torch="expected scalar type",
+            jax="same dtype",
         ),
-        Raises(call(IMAGE, PLACES[..., :1]), RuntimeError, "last dimension", "last dimension"),
-        Raises(call(IMAGE[0], PLACES), RuntimeError, "grid_sampler()", "4D or 5D"),
+        RaisesFor(call(IMAGE, PLACES[..., :1]), RuntimeError, "last dimension"),
+        RaisesFor(call(IMAGE[0], PLACES), RuntimeError, torch="grid_sampler()", jax="4D or 5D"),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(COLUMN, [[[[0.5, 0.1], [nan, 0.1]]]], "bicubic", "zeros", False),
             {"second/0": (np.where([1, 0, 1], nan, COLUMNS), COLUMNS)},
             "torch's double backward gives the elements at the border 0 times the weight of a "
             "place outside",
         ),
-        Deviation(
+        PinnedDifference(
             call([[[[inf, 1.0], [3.0, 4.0]]]], [[[[-1.25, 0.25]]]], "bilinear", "zeros", False),
             {"second/1": (nan, -inf)},
             "torch's double backward takes 0 times the first element for what is outside",
         ),
     ],
     dtypes=("float64", "float32"),
-    natural={"map_coordinates(x, places, ...)": _natural},
+    jax_idioms={"map_coordinates(x, places, ...)": _jax_idiom},
     source="P085",
 )
 def grid_sample(draw):
@@ -85,10 +91,15 @@ THETA = np.ones((1, 2, 3))
     "affine_grid",
     dtypes=("float64", "float32"),
     raises=[
-        Raises(call(THETA, (1, 1, 2, 2, 2)), ValueError, "3D affine", "3D affine"),
-        Raises(call(THETA, (1, 1, 2)), NotImplementedError, "4D and 5D", "4D and 5D"),
-        Raises(call(THETA.astype(int), (1, 1, 2, 2)), ValueError, "floating point", "floating"),
-        Raises(call(THETA, (1, 1, 0, 2)), ValueError, "non-zero, positive", "non-zero, positive"),
+        RaisesFor(call(THETA, (1, 1, 2, 2, 2)), ValueError, "3D affine"),
+        RaisesFor(call(THETA, (1, 1, 2)), NotImplementedError, "4D and 5D"),
+        RaisesFor(
+            call(THETA.astype(int), (1, 1, 2, 2)),
+            ValueError,
+            torch="floating point",
+            jax="floating",
+        ),
+        RaisesFor(call(THETA, (1, 1, 0, 2)), ValueError, "non-zero, positive"),
     ],
 )
 def affine_grid(draw):

@@ -1,12 +1,10 @@
 """Records of `jaxgrad.functional.scatter_reduces` and `slice_scatters`, and of index_put."""
 
-from typing import Any
-
 import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import dims, floats, integers, shapes
 
 
@@ -17,10 +15,6 @@ SINGLE = FOUR[:3].astype("f4")
 REDUCES = ["sum", "prod", "mean", "amax", "amin"]
 SIZE = "size equal to the slice"
 SHARED = "torch counts the input's element among equal extremes where it is not reduced"
-
-
-def _bad(*args, torch: str, ours: str = "", error: Any = RuntimeError, **kwargs):
-    return Raises(call(*args, **kwargs), error, torch, ours or torch)
 
 
 def _at(x, _, i, y, how, include_self=True):
@@ -45,7 +39,7 @@ def _points(reduces):
     yield call(CELLS, 0, AT, SRC, "prod", include_self=False)
 
 
-DEVIATION = Deviation(
+DIFFERENCE = PinnedDifference(
     call([1.0, 5.0], 0, np.array([1, 1]), [5.0, 5.0], "amax", include_self=False),
     {"gradient/3": ([2 / 3, 2 / 3], [1.0, 1.0])},
     SHARED,
@@ -54,20 +48,25 @@ DEVIATION = Deviation(
 
 @operator(
     "scatter_reduce",
-    kinds=5,
+    max_programs=5,
     torch=torch.scatter_reduce,
     torch_gradient=True,
-    deviations=[DEVIATION],
+    differences=[DIFFERENCE],
     points=[
         *_points(["sum", "mean", "prod", "amax", "amin"]),
         call(np.arange(6), 0, AT, np.arange(7), "mean"),
     ],
     raises=[
-        _bad(X, 1, np.array([[3]]), X, "amax", torch="out of bounds"),
-        _bad(FOUR, 0, SLOTS, FOUR[:3], "foo", torch="must be either sum"),
-        _bad(FOUR, 0, SLOTS, SINGLE, "sum", torch="to be equal to src.dtype", ours="same dtype"),
+        RaisesFor(call(X, 1, np.array([[3]]), X, "amax"), RuntimeError, "out of bounds"),
+        RaisesFor(call(FOUR, 0, SLOTS, FOUR[:3], "foo"), RuntimeError, "must be either sum"),
+        RaisesFor(
+            call(FOUR, 0, SLOTS, SINGLE, "sum"),
+            RuntimeError,
+            torch="to be equal to src.dtype",
+            jax="same dtype",
+        ),
     ],
-    natural={"x.at[i].max(y)": _at},
+    jax_idioms={"x.at[i].max(y)": _at},
     forward_mode="torch's forward mode of a product is 0",
     source="P069 P070",
 )
@@ -86,16 +85,23 @@ def scatter_reduce(draw):
     "index_reduce",
     torch=torch.index_reduce,
     torch_gradient=True,
-    deviations=[DEVIATION],
+    differences=[DIFFERENCE],
     points=[*_points(["prod", "amax"])],
     raises=[
-        _bad(FOUR, 0, SLOTS, FOUR[:3], "sum", torch="Expected reduce to be one of"),
-        _bad(FOUR, 0, SLOTS[:1], FOUR[:3], "amax", torch="Number of indices"),
-        _bad(FOUR, 0, SLOTS, SINGLE, "amax", torch="same scalar type", ours="same dtype"),
-        _bad(FOUR, 0, SLOTS + 9, FOUR[:3], "amax", torch="out of", error=IndexError),
+        RaisesFor(
+            call(FOUR, 0, SLOTS, FOUR[:3], "sum"), RuntimeError, "Expected reduce to be one of"
+        ),
+        RaisesFor(call(FOUR, 0, SLOTS[:1], FOUR[:3], "amax"), RuntimeError, "Number of indices"),
+        RaisesFor(
+            call(FOUR, 0, SLOTS, SINGLE, "amax"),
+            RuntimeError,
+            torch="same scalar type",
+            jax="same dtype",
+        ),
+        RaisesFor(call(FOUR, 0, SLOTS + 9, FOUR[:3], "amax"), IndexError, "out of"),
     ],
-    natural={"x.at[i].max(y)": _at},
-)  # fmt: skip
+    jax_idioms={"x.at[i].max(y)": _at},
+)
 def index_reduce(draw):
     x = draw(floats(draw(shapes(low=1))))
     dim = draw(dims(x.ndim))
@@ -115,14 +121,20 @@ def index_reduce(draw):
         call(X, (np.array([[0], [-1]]), np.array([0, 2])), np.array(9.0)),
     ],
     raises=[
-        _bad(FOUR, (SLOTS + 3,), FOUR[:3], torch="out of bounds", error=IndexError),
-        _bad(FOUR, (SLOTS,), SINGLE, torch="destination dtypes match", ours="same dtype"),
+        RaisesFor(call(FOUR, (SLOTS + 3,), FOUR[:3]), IndexError, "out of bounds"),
+        RaisesFor(
+            call(FOUR, (SLOTS,), SINGLE),
+            RuntimeError,
+            torch="destination dtypes match",
+            jax="same dtype",
+        ),
     ],
-    natural={"x.at[i].set(y)": lambda x, i, y, add=False: (
-        x.at[i].add(y) if add else x.at[i].set(y))},
+    jax_idioms={
+        "x.at[i].set(y)": lambda x, i, y, add=False: x.at[i].add(y) if add else x.at[i].set(y)
+    },
     forward_mode="torch's keeps the last tangent of an index, its gradient goes to all",
     source="P068",
-)  # fmt: skip
+)
 def index_put(draw):
     x = draw(floats(draw(shapes(low=2))))
     first = np.argsort(draw(floats(x.shape[:1])))[: draw(st.integers(1, len(x)))]
@@ -133,8 +145,8 @@ def index_put(draw):
 @operator(
     "select_scatter",
     raises=[
-        _bad(X, FOUR, 0, 1, torch=SIZE),
-        _bad(X, FOUR[:3], 0, 2, torch="out of range", error=IndexError),
+        RaisesFor(call(X, FOUR, 0, 1), RuntimeError, SIZE),
+        RaisesFor(call(X, FOUR[:3], 0, 2), IndexError, "out of range"),
     ],
 )
 def select_scatter(draw):
@@ -149,8 +161,8 @@ def select_scatter(draw):
     "slice_scatter",
     points=[call(FOUR, [1.0], 0, -1, 9)],
     raises=[
-        _bad(FOUR, FOUR[:3], 0, 1, 3, torch=SIZE),
-        _bad(FOUR, FOUR, 0, 0, 3, 0, torch="must be positive"),
+        RaisesFor(call(FOUR, FOUR[:3], 0, 1, 3), RuntimeError, SIZE),
+        RaisesFor(call(FOUR, FOUR, 0, 0, 3, 0), RuntimeError, "must be positive"),
     ],
 )
 def slice_scatter(draw):
@@ -165,8 +177,8 @@ def slice_scatter(draw):
 @operator(
     "diagonal_scatter",
     raises=[
-        _bad(X, FOUR, torch=SIZE),
-        _bad(FOUR, FOUR, torch="out of range", error=IndexError),
+        RaisesFor(call(X, FOUR), RuntimeError, SIZE),
+        RaisesFor(call(FOUR, FOUR), IndexError, "out of range"),
     ],
 )
 def diagonal_scatter(draw):

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
-from parity_tests.operators import Deviation, Raises, call, operator
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, integers
 
 
@@ -27,35 +27,73 @@ def _options(draw):
     "stft",
     dtypes=WIDE,
     points=[call([nan, inf, 0.0, 1.0], 2, 1, center=False, return_complex=True)],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call([1.0, 2.0], 2, 2, window=np.array([inf, 1.0]), center=False, return_complex=True),
             {"transpose/0": ([[inf], [inf]], [[complex(inf, nan)], [complex(inf, nan)]])},
             "JAX's gradient of rfft multiplies by a mask of complex numbers, and its gradient too",
         )
     ],
     raises=[
-        Raises(call(np.ones(8), 4), RuntimeError, "return_complex parameter", "pass True, or"),
-        Raises(call(np.ones(8), 4, 0, return_complex=True), RuntimeError,
-               "expected hop_length > 0", "hop_length > 0, but got hop_length=0"),
-        Raises(call(np.ones(8), 4, win_length=5, return_complex=True), RuntimeError,
-               "expected 0 < win_length <= n_fft", "win_length=5 and n_fft=4"),
-        Raises(call(np.ones(8), 4, window=np.ones(3), return_complex=True), RuntimeError,
-               "expected a 1D window tensor", "window with size [3]"),
-        Raises(call(np.ones(8), 4, center=True, return_complex=True, align_to_window=True),
-               RuntimeError, "align_to_window should only", "when center = false"),
-        Raises(call(np.ones(8), 4, 1, 3, center=False, return_complex=True, align_to_window=True),
-               RuntimeError, "are out of bounds for storage", "the last frame ends 1 behind that"),
-        Raises(call(np.ones(2), 4, center=False, return_complex=True), RuntimeError,
-               "expected 0 < n_fft < 2, but got n_fft=4", "but got n_fft=4"),
-        Raises(call(np.ones((1, 1, 8)), 4, center=False, return_complex=True), RuntimeError,
-               "expected a 1D or 2D tensor", "got 3 dims"),
-        Raises(call(np.ones(8, int), 4, center=False, return_complex=True), RuntimeError,
-               "floating point or complex", "floating point or complex values: int64"),
-        Raises(call(np.ones(8) + 0j, 4, onesided=True, return_complex=True), RuntimeError,
-               "Cannot have onesided output", "pass onesided=False"),
+        RaisesFor(
+            call(np.ones(8), 4), RuntimeError, torch="return_complex parameter", jax="pass True, or"
+        ),
+        RaisesFor(
+            call(np.ones(8), 4, 0, return_complex=True),
+            RuntimeError,
+            torch="expected hop_length > 0",
+            jax="hop_length > 0, but got hop_length=0",
+        ),
+        RaisesFor(
+            call(np.ones(8), 4, win_length=5, return_complex=True),
+            RuntimeError,
+            torch="expected 0 < win_length <= n_fft",
+            jax="win_length=5 and n_fft=4",
+        ),
+        RaisesFor(
+            call(np.ones(8), 4, window=np.ones(3), return_complex=True),
+            RuntimeError,
+            torch="expected a 1D window tensor",
+            jax="window with size [3]",
+        ),
+        RaisesFor(
+            call(np.ones(8), 4, center=True, return_complex=True, align_to_window=True),
+            RuntimeError,
+            torch="align_to_window should only",
+            jax="when center = false",
+        ),
+        RaisesFor(
+            call(np.ones(8), 4, 1, 3, center=False, return_complex=True, align_to_window=True),
+            RuntimeError,
+            torch="are out of bounds for storage",
+            jax="the last frame ends 1 behind that",
+        ),
+        RaisesFor(
+            call(np.ones(2), 4, center=False, return_complex=True),
+            RuntimeError,
+            torch="expected 0 < n_fft < 2, but got n_fft=4",
+            jax="but got n_fft=4",
+        ),
+        RaisesFor(
+            call(np.ones((1, 1, 8)), 4, center=False, return_complex=True),
+            RuntimeError,
+            torch="expected a 1D or 2D tensor",
+            jax="got 3 dims",
+        ),
+        RaisesFor(
+            call(np.ones(8, int), 4, center=False, return_complex=True),
+            RuntimeError,
+            torch="floating point or complex",
+            jax="floating point or complex values: int64",
+        ),
+        RaisesFor(
+            call(np.ones(8) + 0j, 4, onesided=True, return_complex=True),
+            RuntimeError,
+            torch="Cannot have onesided output",
+            jax="pass onesided=False",
+        ),
     ],
-)  # fmt: skip
+)
 def stft(draw):
     n_fft, options = _options(draw)
     if draw(st.booleans()):
@@ -81,15 +119,22 @@ def _real_window(input, *args, window=None, **kwargs):
 
 @operator(
     "istft",
-    kinds=5,
+    max_programs=5,
     torch=_real_window,
     points=[
-        call(np.array([[inf + 0j], [2.0]]), 2, 1, window=np.array([1 + 1j, 1 + 0.5j]),
-             return_complex=True, onesided=False, center=False),
+        call(
+            np.array([[inf + 0j], [2.0]]),
+            2,
+            1,
+            window=np.array([1 + 1j, 1 + 0.5j]),
+            return_complex=True,
+            onesided=False,
+            center=False,
+        ),
         call(np.array([[0j], [inf], [0.0]]), 4, 1, center=False),
     ],
-    deviations=[
-        Deviation(
+    differences=[
+        PinnedDifference(
             call(np.array([[0j], [inf], [0.0], [0.0]]), 6, 1, center=False),
             {"forward/0": ([inf, inf, -inf, -inf, -inf, inf], [inf, inf, -inf, -inf, -inf, nan])},
             "as of irfft: the order of the factors of six",
@@ -97,17 +142,35 @@ def _real_window(input, *args, window=None, **kwargs):
     ],
     dtypes=("complex128", "complex64"),
     raises=[
-        Raises(call(np.ones((3, 5)), 4), RuntimeError, "requires a complex-valued", "float64"),
-        Raises(call(np.ones((3, 5)) + 0j, 6), RuntimeError, "expected the frequency dimension",
-               "to be 4 for n_fft=6"),
-        Raises(call(np.ones((3, 5)) + 0j, 4, window=np.zeros(4)), RuntimeError,
-               "window overlap add min", "window overlap add min: 1"),
-        Raises(call(np.ones((3, 5)) + 0j, 4, return_complex=True), RuntimeError,
-               "Cannot have onesided output", "pass onesided=False"),
-        Raises(call(np.ones((1, 1, 3, 5)) + 0j, 4), RuntimeError, "expected a tensor with",
-               "with 2 or 3 dims"),
+        RaisesFor(
+            call(np.ones((3, 5)), 4), RuntimeError, torch="requires a complex-valued", jax="float64"
+        ),
+        RaisesFor(
+            call(np.ones((3, 5)) + 0j, 6),
+            RuntimeError,
+            torch="expected the frequency dimension",
+            jax="to be 4 for n_fft=6",
+        ),
+        RaisesFor(
+            call(np.ones((3, 5)) + 0j, 4, window=np.zeros(4)),
+            RuntimeError,
+            torch="window overlap add min",
+            jax="window overlap add min: 1",
+        ),
+        RaisesFor(
+            call(np.ones((3, 5)) + 0j, 4, return_complex=True),
+            RuntimeError,
+            torch="Cannot have onesided output",
+            jax="pass onesided=False",
+        ),
+        RaisesFor(
+            call(np.ones((1, 1, 3, 5)) + 0j, 4),
+            RuntimeError,
+            torch="expected a tensor with",
+            jax="with 2 or 3 dims",
+        ),
     ],
-)  # fmt: skip
+)
 def istft(draw):
     n_fft, options = _options(draw)
     options["hop_length"] = 1

@@ -23,7 +23,7 @@ from jaxgrad import functional
 from parity_tests.operators import Operator, load
 from parity_tests.operators._harness.conventions_page import as_html
 from parity_tests.operators._harness.grid import Outcome, check
-from parity_tests.operators._harness.rows import Row
+from parity_tests.operators._harness.rows import ConventionRow
 from parity_tests.runner import workers
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.api import code
@@ -50,11 +50,11 @@ def main(
 ) -> int:
     """Measure the table, write or print it; the exit status."""
     known = load()
-    chosen = [made for made in known.values() if _matches(made, patterns)]
+    chosen = [record for record in known.values() if _matches(record, patterns)]
     if not chosen:
         print(f"no operator matches {' '.join(patterns)}", file=sys.stderr)
         return 5
-    names = [made.name for made in chosen]
+    names = [record.name for record in chosen]
     outcomes = dict(zip(names, _measured(names, processes), strict=True))
     kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
     rows = merged(kept, outcomes.values())
@@ -88,24 +88,28 @@ def _check(name: str) -> Outcome:
     return check(load()[name])
 
 
-def _matches(made: Operator, patterns: Sequence[str]) -> bool:
-    return not patterns or any(made.family == p or fnmatch.fnmatch(made.name, p) for p in patterns)
+def _matches(record: Operator, patterns: Sequence[str]) -> bool:
+    return not patterns or any(
+        p in (record.place, record.room) or fnmatch.fnmatch(record.name, p) for p in patterns
+    )
 
 
-def merged(kept: Iterable[Row], outcomes: Iterable[Outcome]) -> list[Row]:
+def merged(kept: Iterable[ConventionRow], outcomes: Iterable[Outcome]) -> list[ConventionRow]:
     """The rows of every operator by its name, each operator's in the order of its record."""
     found = (row for outcome in outcomes for row in outcome.rows)
     return sorted((*kept, *found), key=lambda row: row.operator)
 
 
-def read(path: pathlib.Path = TABLE) -> list[Row]:
+def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
     """The table as it is written down."""
     if not path.exists():
         return []
-    return [Row(*line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [
+        ConventionRow(*line.split("\t")) for line in path.read_text(encoding="utf-8").splitlines()
+    ]
 
 
-def pinned() -> list[Row]:
+def pinned() -> list[ConventionRow]:
     """The rows that hold for the JAX that is installed; the page has those of the oldest."""
     newer = read(NEWER) if IS_NEWER else []
     changed = {row.operator for row in newer}
@@ -113,17 +117,17 @@ def pinned() -> list[Row]:
     return [*same, *(row for row in newer if row.form)]
 
 
-def moved(outcomes: Mapping[str, Outcome]) -> list[Row]:
+def moved(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
     """The rows of operators for which this JAX has others; without a form: it has none."""
     base = dict(_operators(read()))
     found = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
     for name, outcome in outcomes.items():
         if sorted(outcome.rows) != sorted(base.get(name, [])):
-            found[name] = outcome.rows or [Row(name, "", "", "", "", "")]
+            found[name] = outcome.rows or [ConventionRow(name, "", "", "", "", "")]
     return [row for name in sorted(found) for row in found[name]]
 
 
-def as_table(rows: Iterable[Row]) -> str:
+def as_table(rows: Iterable[ConventionRow]) -> str:
     return "".join("\t".join(row) + "\n" for row in rows)
 
 
@@ -133,7 +137,7 @@ def summary(function: object) -> str:
     return "\n".join(section(rows) for value, rows in found if value is function)
 
 
-def section(rows: Sequence[Row]) -> str:
+def section(rows: Sequence[ConventionRow]) -> str:
     """Summarize an operator's rows in a few lines."""
     together = united(rows)
     chosen = spread(telling(together, 1), LINES)
@@ -161,7 +165,7 @@ elements depend on each other. Everything is measured by the suite, which fails 
 moves."""
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
+def as_markdown(rows: Sequence[ConventionRow]) -> str:
     """The page: an index, and what tells of each operator."""
     names = [name for name, _ in _operators(rows)]
     parts = [TITLE, INTRO]
@@ -178,7 +182,7 @@ def as_markdown(rows: Sequence[Row]) -> str:
     return "\n\n".join(parts)
 
 
-def _section(rows: Sequence[Row]) -> Iterator[str]:
+def _section(rows: Sequence[ConventionRow]) -> Iterator[str]:
     together = united(rows)
     chosen = telling(together, 2)
     remedy = f"`jaxgrad.functional.{rows[0].operator}` in"
@@ -198,23 +202,23 @@ def _quoted(text: str) -> str:
     return code(text) if text else ""
 
 
-def _operators(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+def _operators(rows: Iterable[ConventionRow]) -> Iterator[tuple[str, list[ConventionRow]]]:
     return ((n, list(of)) for n, of in itertools.groupby(rows, lambda row: row.operator))
 
 
-def _forms(rows: Iterable[Row]) -> Iterator[tuple[str, list[Row]]]:
+def _forms(rows: Iterable[ConventionRow]) -> Iterator[tuple[str, list[ConventionRow]]]:
     return ((form, list(of)) for form, of in itertools.groupby(rows, lambda row: row.form))
 
 
-def united(rows: Iterable[Row]) -> list[Row]:
+def united(rows: Iterable[ConventionRow]) -> list[ConventionRow]:
     """Rows of the same form, argument and gradients as one of all their points."""
-    found: dict[Row, list[str]] = collections.defaultdict(list)
+    found: dict[ConventionRow, list[str]] = collections.defaultdict(list)
     for row in rows:
         found[row._replace(at="")] += row.points
     return [row._replace(at="; ".join(dict.fromkeys(at))) for row, at in found.items()]
 
 
-def telling(rows: Sequence[Row], each: int) -> list[Row]:
+def telling(rows: Sequence[ConventionRow], each: int) -> list[ConventionRow]:
     """The rows that differ each in a way of its own, those with numbers and short calls first.
 
     Of numbers `each` are kept where the way is the same. Of arrays one, also if another argument's
@@ -223,12 +227,12 @@ def telling(rows: Sequence[Row], each: int) -> list[Row]:
     forms = list(dict.fromkeys(row.form for row in rows))
     arguments = list(dict.fromkeys(row.by for row in rows))
 
-    def place(row: Row) -> tuple[int | bool, ...]:
+    def place(row: ConventionRow) -> tuple[int | bool, ...]:
         nan, some = "nan" in row.points[0], min(len(row.points), POINTS)
         which = forms.index(row.form), not row.torch, arguments.index(row.by)
         return *which, nan, -some, len(row.points[0])
 
-    found: dict[tuple[object, ...], list[Row]] = collections.defaultdict(list)
+    found: dict[tuple[object, ...], list[ConventionRow]] = collections.defaultdict(list)
     for row in sorted(rows, key=place):
         whole = row.torch.startswith("[")
         found[row.form, "" if whole else row.by, whole, kinds(row)].append(row)
@@ -240,14 +244,14 @@ def telling(rows: Sequence[Row], each: int) -> list[Row]:
     return sorted(chosen, key=lambda row: (forms.index(row.form), not row.torch))
 
 
-def spread(rows: Sequence[Row], most: int) -> list[Row]:
+def spread(rows: Sequence[ConventionRow], most: int) -> list[ConventionRow]:
     """So many of them, the first ones of each form."""
     ranked = [(rank, row) for _, of in _forms(rows) for rank, row in enumerate(of)]
     first = {row for _, row in sorted(ranked, key=lambda pair: pair[0])[:most]}
     return [row for row in rows if row in first]
 
 
-def kinds(row: Row) -> frozenset[tuple[str, str]]:
+def kinds(row: ConventionRow) -> frozenset[tuple[str, str]]:
     """In which ways the gradients differ: a number where the other is NaN, zero, infinite."""
     pairs = zip(_elements(row.torch), _elements(row.jax), strict=False)
     return frozenset((_kind(torch), _kind(jax)) for torch, jax in pairs if torch != jax)
@@ -265,7 +269,7 @@ def _elements(text: str) -> list[str]:
     return text.strip("[]").split(", ")
 
 
-def window(row: Row) -> tuple[str, str]:
+def window(row: ConventionRow) -> tuple[str, str]:
     """Both gradients; of long ones where they begin to differ."""
     if max(len(row.torch), len(row.jax)) <= LIST or not row.torch:
         return row.torch, row.jax
@@ -277,7 +281,7 @@ def window(row: Row) -> tuple[str, str]:
     return torch, jax
 
 
-def _points(row: Row) -> list[str]:
+def _points(row: ConventionRow) -> list[str]:
     """Some of a row's points, each in a few letters."""
     chosen: list[str] = []
     for point in row.points[:POINTS]:

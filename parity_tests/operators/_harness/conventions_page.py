@@ -3,7 +3,7 @@
 import html
 from collections.abc import Sequence
 
-from parity_tests.operators._harness.rows import Row
+from parity_tests.operators._harness.rows import ConventionRow
 
 
 HEAD = ("operator", "natural JAX form", "at", "gradient by", "torch", "JAX")
@@ -54,7 +54,7 @@ show();
 """
 
 
-def as_html(rows: Sequence[Row]) -> str:
+def as_html(rows: Sequence[ConventionRow]) -> str:
     """One offline page; `#clamp` in its address finds clamp."""
     body = "\n".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row)) + "</tr>"
@@ -63,5 +63,5 @@ def as_html(rows: Sequence[Row]) -> str:
     return PAGE.format(head="".join(f"<th>{name}</th>" for name in HEAD), body=body)
 
 
-def cells(row: Row) -> tuple[str, ...]:
+def cells(row: ConventionRow) -> tuple[str, ...]:
     return row.operator, row.form, row.at, row.by, row.torch, row.jax

@@ -1,8 +1,10 @@
 """Strategies that the families share, and the fixed list of calls that a strategy stands for."""
 
+import itertools
 import os
 import random
 import zlib
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.internal.conjecture.providers import AVAILABLE_PROVIDERS, PrimitiveProvider
 
-from parity_tests.operators import Operator, Sample
+from parity_tests.operators import Operator, Sample, call
 
 
 def shapes(low: int = 0, high: int = 3, side: int = 4, least: int = 1) -> st.SearchStrategy[Any]:
@@ -44,11 +46,11 @@ def masks(draw: Any, shape: Any) -> np.ndarray:
 def broadcast(draw: Any, count: int = 2) -> list[tuple[int, ...]]:
     """Shapes that broadcast together, in every way that they may."""
     full = draw(shapes())
-    made = []
+    chosen = []
     for _ in range(count):
         kept = tuple(draw(st.sampled_from([n, n, 1])) for n in full)
-        made.append(kept[draw(st.sampled_from([0, 0, len(kept) // 2])) :])
-    return made
+        chosen.append(kept[draw(st.sampled_from([0, 0, len(kept) // 2])) :])
+    return chosen
 
 
 WIDENED = st.sampled_from([{}, {}, {"dtype": "float64"}])  # the dtype that the result has
@@ -67,6 +69,22 @@ def dim_sets(draw: Any, ndim: int) -> Any:
     several = st.lists(st.integers(0, ndim - 1), min_size=1, max_size=ndim, unique=True)
     chosen = [d - ndim if draw(st.booleans()) else d for d in draw(several)]
     return draw(st.sampled_from([None, chosen[0], tuple(chosen)]))
+
+
+def one_or_each(draw: Any, places: int, low: int, high: int) -> int | tuple[int, ...]:
+    """Draw one integer in [low, high] for all dimensions, or one integer for each."""
+    several = st.tuples(*[st.integers(low, high)] * places)
+    return draw(st.one_of(st.integers(low, high), several))
+
+
+def within(low: float, high: float) -> Callable[..., Sample]:
+    """Return the strategy of an operator of one array, drawn from [low, high)."""
+    return lambda draw: call(draw(floats(low=low, high=high)))
+
+
+def pairs(left: Sequence[float], right: Sequence[float]) -> list[np.ndarray]:
+    """Return all pairs of a number of `left` and one of `right`, as two arrays."""
+    return [np.array(side) for side in zip(*itertools.product(left, right), strict=True)]
 
 
 def _generator(draw: Any) -> np.random.Generator:
@@ -116,25 +134,25 @@ def fuzz_seed() -> str:
     return os.environ.get("OPERATOR_SEED", "")
 
 
-def drawn(made: Operator) -> list[Sample]:
+def drawn(record: Operator) -> list[Sample]:
     """The calls that a record's strategy gives: the same ones in every run.
 
     A fuzz seed draws others, of every kind that comes.
     """
     found: list[Sample] = []
     kinds: set[str] = set()
-    most = made.drawn if fuzz_seed() or made.kinds is None else made.kinds
-    Plain.seed = zlib.crc32(f"{made.name} {fuzz_seed()}".encode())
+    most = record.num_samples if fuzz_seed() or record.max_programs is None else record.max_programs
+    Plain.seed = zlib.crc32(f"{record.name} {fuzz_seed()}".encode())
 
     @settings(
         backend="plain",
-        max_examples=made.drawn,
+        max_examples=record.num_samples,
         database=None,
         deadline=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),  # pyright: ignore[reportArgumentType]
     )
-    @given(st.composite(made.strategy)())
+    @given(st.composite(record.strategy)())
     def collect(sample: Sample) -> None:
         kind = _kind(sample)
         assume(kind in kinds or len(kinds) < most)
@@ -142,9 +160,10 @@ def drawn(made: Operator) -> list[Sample]:
         found.append(sample)
 
     collect()
-    if len(found) < made.drawn and most < made.drawn:
+    if len(found) < record.num_samples and most < record.num_samples:
         raise ValueError(
-            f"{made.name}: only {len(found)} calls of {most} kinds came; let it have more kinds"
+            f"{record.name}: `max_programs={most}` admits only {len(found)} distinct calls; "
+            "increase `max_programs`"
         )
     return found
 

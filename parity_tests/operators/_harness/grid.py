@@ -10,12 +10,19 @@ import numpy as np
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import FLOAT64_RTOL, compare, flatten
 from jaxgrad.parity.ulp import distance, is_array, is_inexact, wide
-from parity_tests.operators import Deviation, Operator, Raises, Sample, jax_side, torch_side
+from parity_tests.operators import (
+    Operator,
+    PinnedDifference,
+    RaisesFor,
+    Sample,
+    jax_side,
+    torch_side,
+)
 from parity_tests.operators._harness import jax_side as jax_program
 from parity_tests.operators._harness import torch_side as torch_program
 from parity_tests.operators._harness.draw import fuzz_seed
 from parity_tests.operators._harness.jobs import Job, job, jobs
-from parity_tests.operators._harness.rows import FLOOR, Row, measured, raising
+from parity_tests.operators._harness.rows import FLOOR, ConventionRow, measured, raising
 
 
 MOVED = 8  # runs of torch with the inputs moved by one ULP
@@ -26,87 +33,87 @@ class Outcome(NamedTuple):
     """What a record's run found: problems in words, rows of the table, how much was compared."""
 
     problems: list[str]
-    rows: list[Row]
+    rows: list[ConventionRow]
     samples: int
     leaves: int
 
 
-def check(made: Operator) -> Outcome:
+def check(record: Operator) -> Outcome:
     """Compare an operator with torch on every job of its record."""
     with warnings.catch_warnings():
         # A drawn call may be one that torch or its twin advises against; both must still agree.
         warnings.simplefilter("ignore")
-        return _check(made)
+        return _check(record)
 
 
-def _check(made: Operator) -> Outcome:
+def _check(record: Operator) -> Outcome:
     import torch
 
-    ours, theirs = jax_side(made), torch_side(made)
+    ours, theirs = jax_side(record), torch_side(record)
     with torch.random.fork_rng():
-        todo, truths, refused = _truths(made, theirs)
-    raises = [*made.raises, *refused]
+        todo, truths, refused = _truths(record, theirs)
+    raises = [*record.raises, *refused]
     points = [i for i, j in enumerate(todo) if j.label.startswith("point")]
-    natural = [(form, i) for form in made.natural for i in points]
-    plain = [dataclasses.replace(todo[i], full=False, options=()) for _, i in natural]
+    natural = [(form, i) for form in record.jax_idioms for i in points]
+    plain = [dataclasses.replace(todo[i], second_order=False, options=()) for _, i in natural]
     seen = jax_program.run(
-        [*(ours for _ in todo), *(made.natural[form] for form, _ in natural)],
+        [*(ours for _ in todo), *(record.jax_idioms[form] for form, _ in natural)],
         [*todo, *plain],
         [*(t.cotangents for t in truths), *(truths[i].cotangents for _, i in natural)],
         [*(t.directions for t in truths), *([] for _ in natural)],
-        name=made.name if made.jit else None,
+        name=record.name if record.jit else None,
     )
     problems, leaves, contradicts = [], 0, False
     for j, truth, found in zip(todo, truths, seen[: len(todo)], strict=True):
         if isinstance(found, jax_program.Raised):
             problems.append(f"{j.label}: JAX raises {found.type}: {found.text}")
             continue
-        pins = next((d for d in made.deviations if j.label == f"deviation {d.sample}"), None)
-        if made.forward_mode and not isinstance(truth.observed.get("tangent"), type(None)):
+        pins = next((d for d in record.differences if j.label == f"pinned {d.sample}"), None)
+        if record.forward_mode and not isinstance(truth.observed.get("tangent"), type(None)):
             both = zip(truth.observed.pop("tangent"), found["tangent"], strict=True)
             contradicts |= any(t is not None and not np.all(_close(t, x)) for t, x in both)
-        texts, count = _disagreements(made, theirs, j, truth, found, pins)
+        texts, count = _disagreements(record, theirs, j, truth, found, pins)
         problems += [f"{j.label}: {text}" for text in texts]
         leaves += count
-    if made.forward_mode and not contradicts and not fuzz_seed():
-        problems.append(f"forward_mode={made.forward_mode!r} is no longer so: torch's agrees")
+    if record.forward_mode and not contradicts and not fuzz_seed():
+        problems.append(f"forward_mode={record.forward_mode!r} is no longer so: torch's agrees")
     for raised in raises:
         problems += _raises(ours, theirs, raised)
     rows = [
         row
         for (form, i), found in zip(natural, seen[len(todo) :], strict=True)
-        for row in _rows(made, form, todo[i], truths[i].observed, found)
+        for row in _rows(record, form, todo[i], truths[i].observed, found)
     ]
     return Outcome(problems, rows, len(todo) + len(raises), leaves)
 
 
 def _truths(
-    made: Operator, theirs: Callable[..., Any]
-) -> tuple[list[Job], list[torch_program.Truth], list[Raises]]:
+    record: Operator, theirs: Callable[..., Any]
+) -> tuple[list[Job], list[torch_program.Truth], list[RaisesFor]]:
     """Jobs and what torch has for them; and those in another dtype that it refuses: so must we."""
     todo, truths, refused = [], [], []
-    for j in jobs(made):
+    for j in jobs(record):
         try:
-            truths.append(torch_program.observe(theirs, j, ones=made.elementwise))
+            truths.append(torch_program.observe(theirs, j, ones=record.elementwise))
             todo.append(j)
         except Exception:
-            if j.dtype in ("", made.dtypes[0]):
+            if j.dtype in ("", record.dtypes[0]):
                 raise  # the record's own dtype
-            refused.append(Raises(Sample(*j.rebuild(j.arrays)), Exception, "", ""))
+            refused.append(RaisesFor(Sample(*j.rebuild(j.arrays)), Exception))
     return todo, truths, refused
 
 
 def _disagreements(
-    made: Operator,
+    record: Operator,
     theirs: Callable[..., Any],
     job: Job,
     truth: Any,
     found: dict[str, Any],
-    pins: Deviation | None,
+    pins: PinnedDifference | None,
 ) -> tuple[list[str], int]:
     """Every leaf that is neither the same nor pinned, in words; and how many were compared."""
     left, right = _paired(truth.observed, found)
-    if job.infinite:
+    if job.infinite_cotangents:
         return _kept_finite(left, right)
     for path in [path for path in left if job.point and path.startswith("transpose")]:
         # torch masks the product, so by the cotangent it has 0 * inf where ours has the 0.
@@ -125,13 +132,13 @@ def _disagreements(
             texts.append(f"{path} is pinned as a deviation, but both pins are {torch_is}")
     if not left:
         return texts, len(left)
-    if job.point and made.elementwise:
+    if job.point and record.elementwise:
         texts += [text for path in left for text in _elements(path, left[path], right.get(path))]
         return texts, len(left)
-    tolerance = made.tolerance.get(job.dtype)
+    tolerance = record.tolerance.get(job.dtype)
     result = compare(left, right, tolerance=tolerance, zeros=True)
     failed = [leaf for leaf in result.leaves if leaf.verdict == "fail"]
-    if failed and not (job.point and job.full):
+    if failed and not (job.point and job.second_order):
         # What cancels is known no better than torch's own rounding lets it be.
         judged = compare(left, right, zeros=True, **_judges(theirs, job, left))
         plain = {leaf.path for leaf in failed}
@@ -186,7 +193,7 @@ def _judges(theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -> d
 
     oracle = run(interop.cast(low.arrays, np.float64))
     reruns = [run([nudge(x) for x in low.arrays], move=nudge) for _ in range(MOVED)]
-    if low.full:
+    if low.second_order:
         single = interop.cast(low.arrays, np.float32)
         for _ in range(MOVED):
             single = [nudge(x) for x in single]
@@ -229,7 +236,7 @@ def _same(pin: np.ndarray, value: np.ndarray) -> bool:
     return bool(np.all(distance(np.broadcast_to(pin, value.shape), value) <= bound))
 
 
-def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: Raises) -> list[str]:
+def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: RaisesFor) -> list[str]:
     """Both sides, eagerly: what does not raise what the record says, in words."""
     import jax
     import jax.numpy as jnp
@@ -239,31 +246,31 @@ def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: Raises
         return theirs(*args, **kwargs)
 
     def forward_jax(arrays: list[Any]) -> Any:
-        args, kwargs = made.rebuild(arrays)
+        args, kwargs = at.rebuild(arrays)
         return ours(*args, **kwargs)
 
     def backward_jax(arrays: list[Any]) -> Any:
         def total(inputs: list[Any]) -> Any:
             filled = list(arrays)
-            for i, x in zip(made.differentiable, inputs, strict=True):
+            for i, x in zip(at.differentiable, inputs, strict=True):
                 filled[i] = x
             leaves = jax.tree.leaves(forward_jax(filled))
             return sum(jnp.sum(y) for y in leaves if jnp.issubdtype(y.dtype, jnp.floating))
 
-        return jax.grad(total)([arrays[i] for i in made.differentiable])
+        return jax.grad(total)([arrays[i] for i in at.differentiable])
 
-    made = job(f"raises {raised.sample}", raised.sample, None)
+    at = job(f"raises {raised.sample}", raised.sample, None)
     back = raised.when == "backward"
     sides = {
         "torch": (
-            raised.torch,
-            (lambda: torch_program.observe(theirs, dataclasses.replace(made, full=False)))
+            raised.torch or raised.words,
+            (lambda: torch_program.observe(theirs, dataclasses.replace(at, second_order=False)))
             if back
-            else (lambda: forward_torch(made)),
+            else (lambda: forward_torch(at)),
         ),
         "JAX": (
-            raised.jax,
-            lambda: (backward_jax if back else forward_jax)(interop.to_jax(made.arrays)),
+            raised.jax or raised.words,
+            lambda: (backward_jax if back else forward_jax)(interop.to_jax(at.arrays)),
         ),
     }
     problems = []
@@ -274,20 +281,20 @@ def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: Raises
             if not isinstance(error, raised.type) or words not in str(error):
                 text = f"{type(error).__name__}: {error}"
                 problems.append(
-                    f"{made.label}: {side} should raise {raised.type.__name__} with the words "
+                    f"{at.label}: {side} should raise {raised.type.__name__} with the words "
                     f"{words!r} and raises {text}"
                 )
         else:
-            problems.append(
-                f"{made.label}: {side} should raise {raised.type.__name__}, has {result}"
-            )
+            problems.append(f"{at.label}: {side} should raise {raised.type.__name__}, has {result}")
     return problems
 
 
-def _rows(made: Operator, form: str, job: Job, torch: dict[str, Any], found: Any) -> list[Row]:
+def _rows(
+    record: Operator, form: str, job: Job, torch: dict[str, Any], found: Any
+) -> list[ConventionRow]:
     """Where a natural form's gradient is not torch's, by each differentiated argument."""
     if isinstance(found, jax_program.Raised):
-        return [raising(made, form, job, found.type)]
+        return [raising(record, form, job, found.type)]
     rows = []
     for name, theirs in torch["gradient"].items():
         natural = found["gradient"].get(name)
@@ -295,5 +302,5 @@ def _rows(made: Operator, form: str, job: Job, torch: dict[str, Any], found: Any
             continue
         apart = ~_close(theirs, natural)
         if np.any(apart):
-            rows += measured(made, form, job, name, (theirs, natural), apart)
+            rows += measured(record, form, job, name, (theirs, natural), apart)
     return rows

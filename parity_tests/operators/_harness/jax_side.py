@@ -58,7 +58,7 @@ def run(
         found = []
         for members, batch in zip(groups.values(), batches, strict=True):
             # What one of them needs the others have too, and nobody looks at it.
-            job = jobs[max(members, key=lambda i: jobs[i].full)]
+            job = jobs[max(members, key=lambda i: jobs[i].second_order)]
             observe = functools.partial(_observe, funs[members[0]], job)
             try:
                 found.append(observe(batch) if len(members) == 1 else lax.map(observe, batch))
@@ -116,7 +116,7 @@ def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
     inputs = [arrays[i] for i in job.differentiable]
     if not inputs or not cotangents:
         return {"forward": forward(inputs)[1], "gradient": dict.fromkeys(names)}
-    if not job.full:
+    if not job.second_order:
         gradients, (outs, _) = backward(inputs, cotangents)
         return {"forward": outs, "gradient": _named(names, gradients)}
     gradients, pull, (outs, push) = jax.vjp(backward, inputs, cotangents, has_aux=True)

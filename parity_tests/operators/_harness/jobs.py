@@ -27,11 +27,11 @@ class Job:
     arrays: list[np.ndarray]
     names: list[str]
     static: Any  # the call with holes where its arrays were
-    full: bool
+    second_order: bool
     dtype: str
     point: bool = False
     options: tuple[tuple[str, Any], ...] = ()
-    infinite: bool = False
+    infinite_cotangents: bool = False
 
     @property
     def differentiable(self) -> list[int]:
@@ -48,19 +48,19 @@ class Job:
 _HOLE = object()
 
 
-def jobs(made: Operator) -> list[Job]:
+def jobs(record: Operator) -> list[Job]:
     """Every job of a record: drawn calls and points in its first dtype, a few in the others."""
-    first, *others = made.dtypes
-    calls = drawn(made)
-    option = (("torch_gradient", True),) if made.torch_gradient else ()
+    first, *others = record.dtypes
+    calls = drawn(record)
+    option = (("torch_gradient", True),) if record.torch_gradient else ()
     found = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
-    if first == "float64" and made.invariant is None:
+    if first == "float64" and record.invariant is None:
         masked = job(f"infinite {calls[0]}", calls[0], first, options=option)
-        found.append(dataclasses.replace(masked, full=False, infinite=True))
-    found += [job(f"point {s}", s, None, point=True, options=option) for s in made.points]
-    for pinned in made.deviations:
-        at = job(f"deviation {pinned.sample}", pinned.sample, None, point=True)
-        found.append(dataclasses.replace(at, full=pinned.second_order))
+        found.append(dataclasses.replace(masked, second_order=False, infinite_cotangents=True))
+    found += [job(f"point {s}", s, None, point=True, options=option) for s in record.points]
+    for pinned in record.differences:
+        at = job(f"pinned {pinned.sample}", pinned.sample, None, point=True)
+        found.append(dataclasses.replace(at, second_order=pinned.second_order))
     largest = sorted(calls, key=lambda s: -sum(x.size for x in _arrays(s)))
     some = largest[: 2 if fuzz_seed() else 1]
     found += [job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in some]
@@ -82,8 +82,8 @@ def job(
                 ".".join(str(getattr(key, "idx", getattr(key, "key", key))) for key in path[1:])
             )
         leaves.append(_HOLE if isinstance(leaf, np.ndarray) else leaf)
-    full = dtype in (None, *WIDE)
-    return Job(label, arrays, names, (leaves, treedef), full, dtype or "", point, options)
+    second_order = dtype in (None, *WIDE)
+    return Job(label, arrays, names, (leaves, treedef), second_order, dtype or "", point, options)
 
 
 def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
@@ -110,7 +110,7 @@ def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> li
     # Rounded to the job's dtype, so that a run of it in a wider one has the same.
     grain = {"complex128": "float64", "complex64": "float32"}.get(job.dtype, job.dtype)
     drawn = [as_dtype(_normal(rng, x), grain or None).astype(x.dtype) for x in like]
-    if job.infinite and what == "cotangent":
+    if job.infinite_cotangents and what == "cotangent":
         return [np.where(np.arange(x.size).reshape(x.shape) % 2, x, np.inf) for x in drawn]
     return drawn
 

@@ -16,7 +16,7 @@ WHOLE = 16  # elements of an array that is written down
 DIGITS = (4, 7, 10, 13, 17)  # as many as it takes to tell two gradients apart
 
 
-class Row(NamedTuple):
+class ConventionRow(NamedTuple):
     """Calls at which the natural JAX form has this gradient, and torch that one."""
 
     operator: str
@@ -31,36 +31,36 @@ class Row(NamedTuple):
         return self.at.split("; ")
 
 
-def raising(made: Operator, form: str, job: Job, error: str) -> Row:
+def raising(record: Operator, form: str, job: Job, error: str) -> ConventionRow:
     """A call that the natural form has no gradient for."""
     at = _call(job, [_array(x) for x in job.arrays])
-    return Row(made.name, form, "", at, "", f"raises {error}")
+    return ConventionRow(record.name, form, "", at, "", f"raises {error}")
 
 
 def measured(
-    made: Operator, form: str, job: Job, name: str, sides: Sequence[np.ndarray], apart: np.ndarray
-) -> list[Row]:
+    record: Operator, form: str, job: Job, name: str, sides: Sequence[np.ndarray], apart: np.ndarray
+) -> list[ConventionRow]:
     """The gradients by one argument: whole, or at each element where they are apart."""
-    by = _parameter(made, name)
-    if not made.elementwise:
+    by = _parameter(record, name)
+    if not record.elementwise:
         at = _call(job, [_array(x) for x in job.arrays])
-        return [Row(made.name, form, by, at, *_texts(*sides))]
+        return [ConventionRow(record.name, form, by, at, *_texts(*sides))]
     points: dict[tuple[str, str], list[str]] = {}
     for place in map(tuple, np.argwhere(apart)):
         here = [x[place] if x.shape == apart.shape else x for x in job.arrays]
         gradients = _texts(*(side[place] for side in sides))
         points.setdefault(gradients, []).append(_call(job, [_array(x) for x in here]))
     return [
-        Row(made.name, form, by, "; ".join(dict.fromkeys(at)), *gradients)
+        ConventionRow(record.name, form, by, "; ".join(dict.fromkeys(at)), *gradients)
         for gradients, at in points.items()
     ]
 
 
-def _parameter(made: Operator, name: str) -> str:
+def _parameter(record: Operator, name: str) -> str:
     """The argument's name; of a list of arrays, `tensors[1]`."""
     first, *within = name.split(".")
     if first.isdigit():
-        ours = jax_side(dataclasses.replace(made, invariant=None))
+        ours = jax_side(dataclasses.replace(record, invariant=None))
         names = list(inspect.signature(ours).parameters)
         first = names[min(int(first), len(names) - 1)]
     return first + "".join(f"[{place}]" for place in within)

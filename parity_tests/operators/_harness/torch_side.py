@@ -43,7 +43,7 @@ def observe(
     inputs_are = [job.arrays[i] for i in wanted]
     along = [move(v) for v in directions(job, "tangent", inputs_are, ones=ones)]
     live = [out.requires_grad for out in smooth]
-    back = [c.requires_grad_(job.full) for c in to_torch(given)]
+    back = [c.requires_grad_(job.second_order) for c in to_torch(given)]
     if not any(live) or not inputs:
         observed["gradient"] = dict.fromkeys(names)
         return Truth(observed, given, along)
@@ -51,11 +51,11 @@ def observe(
         [out for out, yes in zip(smooth, live, strict=True) if yes],
         inputs,
         [c for c, yes in zip(back, live, strict=True) if yes],
-        create_graph=job.full,
+        create_graph=job.second_order,
         allow_unused=True,
     )
     observed["gradient"] = dict(zip(names, to_numpy(list(gradients)), strict=True))
-    if not job.full:
+    if not job.second_order:
         return Truth(observed, given, along)
     second = _second(gradients, [*inputs, *back], along)
     if second is not None:

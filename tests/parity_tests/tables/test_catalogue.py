@@ -34,8 +34,9 @@ def rows() -> list[Row]:
 
 def named() -> set[str]:
     """The rows that a case or an operator's record names."""
-    made = (*load().values(), *operators.load().values())
-    return {row for one in made for row in one.source if re.fullmatch(r"P\d{3}", row)}
+    sources = [" ".join(case.source) for case in load().values()]
+    sources += [record.source for record in operators.load().values()]
+    return set(re.findall(r"\bP\d{3}\b", " ".join(sources)))
 
 
 ROWS = rows()
