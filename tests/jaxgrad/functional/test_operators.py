@@ -51,7 +51,7 @@ def test_operator(made):
     outcome = check(made)
 
     assert not outcome.problems, "\n" + "\n".join(outcome.problems)
-    assert outcome.leaves > made.drawn
+    assert outcome.leaves > made.num_samples
     assert sorted(outcome.rows) == sorted(row for row in TABLE if row.operator == made.name), (
         "a row of the conventions table moved; look at it, then write it anew: "
         + COMMAND.format(made.name)
@@ -79,7 +79,7 @@ def test_every_option_is_drawn():
     left = {}
     for name, made in OPERATORS.items():
         signature = inspect.signature(PUBLIC[name])
-        samples = [*drawn(made), *made.points, *(d.sample for d in made.deviations)]
+        samples = [*drawn(made), *made.points, *(d.sample for d in made.differences)]
         options = {
             n: p.default for n, p in signature.parameters.items() if p.default is not p.empty
         }
@@ -102,9 +102,9 @@ def test_a_record_may_be_of_few_kinds(monkeypatch):
 
     shapes = [sample.args[0].shape for sample in drawn(few)]
     assert len(shapes) == 10
-    assert len(set(shapes)) == few.kinds == 2
-    with pytest.raises(ValueError, match="leaky_relu: only 2 calls of 2 kinds came; let it have"):
-        drawn(dataclasses.replace(other, kinds=2))
+    assert len(set(shapes)) == few.max_programs == 2
+    with pytest.raises(ValueError, match="`max_programs=2` admits only 2 distinct calls; increase"):
+        drawn(dataclasses.replace(other, max_programs=2))
 
     monkeypatch.setenv("OPERATOR_SEED", "1")
     assert len({sample.args[0].shape for sample in drawn(few)}) > 2

@@ -17,7 +17,7 @@ from parity_tests.operators._harness import conventions
 from parity_tests.operators._harness.conventions_page import as_html
 from parity_tests.operators._harness.grid import Outcome
 from parity_tests.operators._harness.jobs import job
-from parity_tests.operators._harness.rows import Row, measured
+from parity_tests.operators._harness.rows import ConventionRow, measured
 
 
 ROWS = conventions.read()
@@ -26,7 +26,7 @@ PAGE = conventions.PAGE.read_text(encoding="utf-8")
 
 
 def _row(at="0", torch="0", jax="1", *, by="input", form="jnp.f(x)", name="f"):
-    return Row(name, form, by, at, torch, jax)
+    return ConventionRow(name, form, by, at, torch, jax)
 
 
 def test_the_page_is_made_of_the_table():
@@ -107,7 +107,7 @@ def test_the_table_is_of_operators_that_there_are():
     known = load()
 
     assert OF.keys() <= known.keys()
-    assert all(row.form in known[row.operator].natural for row in ROWS)
+    assert all(row.form in known[row.operator].jax_idioms for row in ROWS)
 
 
 def test_measuring_one_operator_leaves_the_others():
@@ -183,14 +183,14 @@ def record():
 
     operators.load()
     name = "maximum"
-    kept = operators._FOUND.pop(name)
+    kept = operators._RECORDS.pop(name)
 
     def make(**options):
         operator(name, **options)(lambda draw: call([1.0]))
-        return operators._FOUND.pop(name)
+        return operators._RECORDS.pop(name)
 
     yield make
-    operators._FOUND[name] = kept
+    operators._RECORDS[name] = kept
 
 
 def test_a_row_names_the_argument_and_the_point(record):
@@ -201,7 +201,7 @@ def test_a_row_names_the_argument_and_the_point(record):
 
     (row,) = measured(made, "jnp.f(x, y)", at, "1", sides, sides[0] != sides[1])
 
-    assert row == Row("maximum", "jnp.f(x, y)", "other", "(1, 1); (-0, 0)", "0.5", "1")
+    assert row == ConventionRow("maximum", "jnp.f(x, y)", "other", "(1, 1); (-0, 0)", "0.5", "1")
 
 
 def test_a_difference_is_seen_in_its_digits(record):

@@ -1,0 +1,53 @@
+"""Records of the operators in `jaxgrad/functional/fft/hermitian.py`."""
+
+import numpy as np
+
+from parity_tests.operators import call, operator
+from parity_tests.operators.fft._shared import (
+    BOTH,
+    MANY_DIMS_ERRORS,
+    NO_DIMS,
+    NOT_REAL,
+    ONE_DIM_ERRORS,
+    REAL,
+    along_any_dims,
+    along_one_dim,
+    along_two_dims,
+    at_least_two,
+    transform_of_six,
+)
+
+
+operator(
+    "fft.hfft",
+    differences=transform_of_six("hfft"),
+    points=[call(np.arange(3))],
+    raises=ONE_DIM_ERRORS,
+    dtypes=BOTH,
+)(at_least_two)
+
+
+operator(
+    "fft.ihfft",
+    differences=transform_of_six("ihfft"),
+    raises=[*ONE_DIM_ERRORS, NOT_REAL],
+    dtypes=REAL,
+)(along_one_dim)
+
+
+for name in ("hfft2", "hfftn"):
+    operator(
+        f"fft.{name}",
+        differences=transform_of_six(name),
+        raises=[*MANY_DIMS_ERRORS, NO_DIMS],
+        dtypes=BOTH,
+    )(along_any_dims if name.endswith("n") else along_two_dims)
+
+
+for name in ("ihfft2", "ihfftn"):
+    operator(
+        f"fft.{name}",
+        differences=transform_of_six(name),
+        raises=[*MANY_DIMS_ERRORS, NOT_REAL, NO_DIMS],
+        dtypes=REAL,
+    )(along_any_dims if name.endswith("n") else along_two_dims)

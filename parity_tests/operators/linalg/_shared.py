@@ -1,0 +1,107 @@
+"""Calls, arrays and strategies that several records of `linalg` share."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from parity_tests.operators import REAL, PinnedDifference, RaisesFor, Sample, call
+from parity_tests.operators._harness.draw import floats
+
+
+inf, nan = np.inf, np.nan
+WIDE = ("float64", "float32")
+COMPLEX = (*WIDE, "complex128")
+BATCHES = st.sampled_from([(), (), (2,), (1, 2)])
+R = np.ones((2, 3))
+V = np.ones(3)
+UNSYMMETRIC = "torch's forward mode takes the tangent as it is, its gradient as if symmetric"
+
+
+def symmetric(draw):
+    n = draw(st.integers(1, 3))
+    x = draw(floats((*draw(BATCHES), n, n), -1, 1))
+    return x + x.swapaxes(-1, -2) + np.diag(4.0 + 2 * np.arange(n))
+
+
+DEPENDENT = [[1.0, 1.0, 2.0], [0.0, 0.0, 3.0]]  # without a rounding: the same in every LAPACK
+DIVIDED = "of columns that depend on each other torch's is a number, its gradient NaN"
+ZEROS = PinnedDifference(
+    call([[0.0, 0.0]]),
+    {"tangent/2": ([[nan, nan]], [[nan, inf]])},
+    "of singular values 0 torch's forward mode contradicts its gradient, whose inf is ours",
+)
+
+
+def distinct_singular_values(draw):
+    """Singular values that are far from each other."""
+    x = wide_or_tall(draw)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    return (u * (s + 2 * np.arange(s.size)[::-1])) @ vh
+
+
+EYE = np.eye(2)
+SINGULAR = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [1.0, 0.0, 1.0]])
+INFINITE = [[inf, 1.0], [inf, 2.0]]
+LAPACKS = "below an infinite pivot JAX's LAPACK (OpenBLAS) has 0, torch's (MKL) inf / inf, NaN"
+SOLVED_BY_INFINITE = PinnedDifference(
+    call(INFINITE, [[1.0], [2.0]]),
+    {
+        "forward/0": (nan, [[0.0], [1.0]]),
+        "gradient/0": (nan, [[0.0, 0.0], [0.0, -1.0]]),
+        "gradient/1": (nan, [[0.0], [1.0]]),
+    },
+    LAPACKS,
+)
+OF_INFINITE = PinnedDifference(
+    call(INFINITE),
+    {
+        "forward/0": ([[inf, 1.0], [nan, nan]], [[inf, 1.0], [0.0, 2.0]]),
+        "gradient/0": (nan, [[nan, 2.0], [nan, 4.0]]),
+    },
+    LAPACKS,
+)
+NOT_SQUARE = RaisesFor(call(R), RuntimeError, "batches of square matrices")
+NOT_MATRIX = RaisesFor(call(V), RuntimeError, "at least 2 dim")
+
+
+def regular(draw: Any, n: int, batch: tuple[int, ...] = ()) -> np.ndarray:
+    """Square matrices that are far from singular."""
+    return draw(floats((*batch, n, n), -1, 1)) + 2.5 * np.eye(n)
+
+
+def square_matrix(*options: Any) -> Callable[..., Sample]:
+    def strategy(draw):
+        batch = draw(st.sampled_from([(), (), (2,)]))
+        x = regular(draw, draw(st.integers(1, 3)), batch)
+        return call(x, *([draw(st.sampled_from(options))] if options else []))
+
+    return strategy
+
+
+def wide_or_tall(draw):
+    m, n = draw(st.permutations([1, 2, 3]))[:2]
+    return draw(floats((m, n), -1, 1)) + 2 * np.eye(m, n)
+
+
+def diagonally_dominant(draw, n=None):
+    n = draw(st.integers(1, 3)) if n is None else n
+    batch = draw(st.sampled_from([(), (2,)]))
+    return draw(floats((*batch, n, n), -1, 1)) + 3 * np.eye(n)
+
+
+ALL = (*REAL, "complex128")
+M = np.ones((2, 3))
+B = np.ones((1, 2, 3))
+SMALL = st.integers(1, 3)
+
+
+def shaped(*letters: str) -> Callable[..., Sample]:
+    """Arrays of these dims, each letter a size."""
+
+    def strategy(draw):
+        sizes = {c: draw(SMALL) for c in "bijk"}
+        return call(*(draw(floats(tuple(sizes[c] for c in word))) for word in letters))
+
+    return strategy

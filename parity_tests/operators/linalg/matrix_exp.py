@@ -1,0 +1,58 @@
+"""Records of the operators in `jaxgrad/functional/linalg/matrix_exp.py`."""
+
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from jaxgrad.parity.compare import Tolerance
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
+from parity_tests.operators._harness.draw import floats, shapes
+from parity_tests.operators.linalg._shared import COMPLEX, EYE, NOT_SQUARE, R, V, square_matrix
+
+
+inf, nan = np.inf, np.nan
+
+
+operator(
+    "linalg.matrix_power",
+    raises=[RaisesFor(call(R, 2), RuntimeError, "batches of square matrices")],
+    dtypes=COMPLEX,  # a negative power is an inverse, which torch does not have of halves
+)(square_matrix(0, 1, 2, 3, -1, -2))
+
+
+operator(
+    "linalg.matrix_exp",
+    max_programs=2,
+    points=[call([[-1e6]]), call([[inf]]), call([[nan, 0.0], [0.0, 1.0]])],
+    differences=[
+        PinnedDifference(
+            call(-1e6 * EYE),
+            {"forward/0": (0.0, nan), "gradient/0": (0.0, nan)},
+            "jax.scipy squares at most 16 times, which is enough up to a norm of 350000",
+        )
+    ],
+    raises=[
+        NOT_SQUARE,
+        RaisesFor(call(np.ones((2, 2), int)), RuntimeError, "Expected a floating point"),
+    ],
+    tolerance={"float32": Tolerance(4e-6, "the approximants are of other degrees: 28 ULP")},
+    dtypes=COMPLEX,
+)(square_matrix())
+
+
+@operator(
+    "linalg.vander",
+    points=[call([0.0, 1.0, -2.0])],
+    differences=[
+        PinnedDifference(
+            call([inf, 2.0], N=2),
+            {"tangent/0": ([[0.0, nan], [0.0, 2.0]], [[0.0, 1.0], [0.0, 2.0]])},
+            "torch's forward mode divides by the infinity, its gradient does not",
+        )
+    ],
+    raises=[RaisesFor(call(V, N=1), RuntimeError, "N must be greater than 1")],
+    jax_idioms={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
+    dtypes=COMPLEX,
+)
+def vander(draw):
+    return call(draw(floats(draw(shapes(low=1)))), N=draw(st.integers(2, 4)))

@@ -1,0 +1,161 @@
+"""Records of the operators in `jaxgrad/functional/pointwise/arithmetic.py`."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from hypothesis import strategies as st
+
+from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
+from parity_tests.operators._harness.draw import broadcast, floats
+from parity_tests.operators.pointwise._shared import PAIRS
+
+
+inf, nan = np.inf, np.nan
+ERF_EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-8, 3.0, -3.0, 30.0, -30.0, inf, -inf, nan]
+
+
+def two_or_number(draw, low=-3.0):
+    left, right = draw(broadcast())
+    return draw(floats(left)), draw(st.one_of(floats(right, low=low), st.sampled_from([2, 0.5])))
+
+
+BOOLS = np.array([True])
+
+
+for name in ("add", "sub"):
+
+    @operator(
+        name,
+        elementwise=True,
+        points=[
+            call(*PAIRS),
+            call(*PAIRS, alpha=2),
+            call(np.arange(3), np.arange(3), alpha=2),
+            call(np.arange(3, dtype=np.uint8), -1),
+        ],
+        raises=[
+            RaisesFor(
+                call(np.arange(3), 1, alpha=0.5),
+                RuntimeError,
+                torch="integral input",
+                jax="alpha is 0.5",
+            ),
+            *[
+                RaisesFor(call(*pair), RuntimeError, words)
+                for pair, words in (
+                    ((BOOLS, BOOLS), "with two bool tensors is not"),
+                    (([1.0], BOOLS), "with a bool tensor is not"),
+                    (([1.0], True), "with a bool tensor is not"),
+                )
+                if name == "sub"
+            ],
+        ],
+    )
+    def sum_of(draw):
+        return call(*two_or_number(draw), alpha=draw(st.sampled_from([1, 2, 0.5])))
+
+
+@operator("mul", elementwise=True, points=[call(*PAIRS), call(np.arange(3), 2)])
+def mul(draw):
+    return call(*two_or_number(draw))
+
+
+@operator(
+    "div",
+    elementwise=True,
+    points=[
+        call(*PAIRS),
+        call(*PAIRS, rounding_mode="trunc"),
+        call(
+            [1.0, -1.0, 1.0, 5.0, -5.0, inf, -0.0, 0.3],
+            [0.1, 0.1, 0.0, inf, inf, 2.0, 2.0, 0.1],
+            rounding_mode="floor",
+        ),
+        call(np.arange(1.0, 13) / 7 - 1, np.array([-2 / 7]), rounding_mode="trunc"),
+        call(np.arange(-3, 3), 2, rounding_mode="floor"),
+        call(np.arange(-3, 3), 2, rounding_mode="trunc"),
+        call(np.arange(3), 2),
+    ],
+    raises=[
+        RaisesFor(call(np.ones(2), 2.0, rounding_mode="x"), RuntimeError, "rounding"),
+        RaisesFor(
+            call(BOOLS, BOOLS, rounding_mode="floor"),
+            NotImplementedError,
+            torch="'Bool'",
+            jax="rounding_mode 'floor' is not implemented for bool",
+        ),
+    ],
+    forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf elsewhere",
+    jax_idioms={"x / y": lambda x, y, **_: jnp.true_divide(x, y)},
+)
+def div(draw):
+    mode = draw(st.sampled_from([None, "trunc", "floor"]))
+    return call(*two_or_number(draw, 0.3), rounding_mode=mode)
+
+
+@operator(
+    "true_divide",
+    elementwise=True,
+    points=[call(*PAIRS), call(np.arange(3), 2)],
+    forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf elsewhere",
+)
+def true_divide(draw):
+    return call(*two_or_number(draw, 0.3))
+
+
+def inside(draw):
+    return call(draw(floats(low=-0.9, high=0.9)))
+
+
+for name, idiom in (
+    ("erf", jax.scipy.special.erf),
+    ("erfc", jax.scipy.special.erfc),
+    ("erfinv", jax.scipy.special.erfinv),
+    ("deg2rad", jnp.deg2rad),
+    ("rad2deg", jnp.rad2deg),
+):
+    operator(
+        name,
+        elementwise=True,
+        points=[call(ERF_EDGES)],
+        jax_idioms={f"{idiom.__name__}(x)": idiom},
+    )(inside)
+
+
+@operator(
+    "logit",
+    elementwise=True,
+    points=[call([0.0, -0.0, 1.0, 0.5, 1e-8]), call([nan]), call([0.2, 0.8, 0.1, 0.5], 0.2)],
+    differences=[
+        PinnedDifference(
+            call([-0.5, 2.0]),
+            {"transpose/0": (0.0, nan)},
+            "torch's gradient there is NaN whatever the cotangent is, ours NaN times it",
+        )
+    ],
+    jax_idioms={
+        "jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps))": lambda x, eps=0.0: (
+            jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps) if eps else x)
+        )
+    },
+    source="P018",
+)
+def logit(draw):
+    return call(draw(floats(low=0.05, high=0.95)), draw(st.sampled_from([None, 0.2])))
+
+
+@operator(
+    "heaviside",
+    elementwise=True,
+    points=[call(np.array([-1, 0, 2]), np.array(3))],
+    raises=[
+        RaisesFor(
+            call([0.0], np.array([1])), RuntimeError, torch="different dtypes", jax="same dtype"
+        ),
+        RaisesFor(call([0.0], [1.0]), RuntimeError, "heaviside", when="backward"),
+    ],
+    source="P067",
+)
+def heaviside(draw):
+    shape = draw(broadcast(1))[0]
+    return call(np.asarray(np.round(draw(floats(shape)))).astype(int), np.array(3))
