@@ -119,6 +119,8 @@ def test_imports_go_one_way(path):
         assert not _within(imported, "torch_ref")
         if "parity" not in place.parts:
             assert not _within(imported, "torch")
+            if len(place.parts) > 2:  # `jaxgrad/__init__.py` exports the package
+                assert not _within(imported, "jaxgrad.parity")
         if not {"nnx", "parity"} & set(place.parts):
             assert not _within(imported, "flax")
     if place.parts[0] == "jaxgrad" and len(place.parts) == 2 and place.name != "__init__.py":

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from jaxgrad.parity.interop import to_numpy
+from jaxgrad._core.copies import copy_to_numpy
 
 
 class Incompatible(NamedTuple):
@@ -37,7 +37,7 @@ def state_dict(module: Any) -> dict[str, np.ndarray]:
 
     Torch: `torch.nn.Module.state_dict`.
     """
-    return {name: _saved(variable) for name, variable in _variables(module)}
+    return {name: _saved(variable) for name, variable in named_variables(module)}
 
 
 def load_state_dict(
@@ -69,8 +69,8 @@ def load_state_dict(
 
     Torch: `torch.nn.Module.load_state_dict`.
     """
-    own = dict(_variables(module))
-    given = {key: to_numpy(x) for key, x in state_dict.items() if hasattr(x, "shape")}
+    own = dict(named_variables(module))
+    given = {key: copy_to_numpy(x) for key, x in state_dict.items() if hasattr(x, "shape")}
     # Before torch 0.4.1 there was none; a dict without metadata may be that old, in torch too.
     old = not hasattr(state_dict, "_metadata")
     missing = [k for k in own if k not in given and not (old and k.endswith("num_batches_tracked"))]
@@ -96,7 +96,7 @@ def load_state_dict(
     return Incompatible(missing, unexpected)
 
 
-def _variables(module: Any, prefix: str = "") -> Iterator[tuple[str, nnx.Variable]]:
+def named_variables(module: Any, prefix: str = "") -> Iterator[tuple[str, nnx.Variable]]:
     """Own parameters, own buffers, then those of the children: torch's order."""
     items = [(name, x) for name, x in _attributes(module) if not name.startswith("_pytree__")]
     own = [(name, x) for name, x in items if isinstance(x, nnx.Variable) and not _is_passing(x)]
@@ -104,7 +104,7 @@ def _variables(module: Any, prefix: str = "") -> Iterator[tuple[str, nnx.Variabl
         yield f"{prefix}{name}", variable
     for name, x in items:
         if isinstance(x, nnx.Module) and not isinstance(x, nnx.Rngs | nnx.RngStream):
-            yield from _variables(x, f"{prefix}{name}.")
+            yield from named_variables(x, f"{prefix}{name}.")
 
 
 def _attributes(module: Any) -> list[tuple[str, Any]]:

@@ -1,21 +1,13 @@
-"""Copies between numpy, torch and JAX. Always copies: with shared memory an in-place
-`optimizer.step()` would move the "immutable" JAX array too, and every comparison would pass.
-"""
+"""Copies of trees between numpy, torch and JAX; no copy shares memory with its source."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
-import ml_dtypes
 import numpy as np
 
+from jaxgrad._core.copies import BIT_VIEWS, copy_to_numpy
 from jaxgrad.parity.compare import is_inexact
-
-
-if TYPE_CHECKING:
-    import torch
-
-_BITS = {"bfloat16": ml_dtypes.bfloat16}  # dtypes that torch cannot hand to numpy itself
 
 
 def map_leaves(fun: Callable[[Any], Any], tree: Any) -> Any:
@@ -49,7 +41,7 @@ def to_torch(tree: Any) -> Any:
     def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray):
             return x
-        if x.dtype.name in _BITS:
+        if x.dtype.name in BIT_VIEWS:
             bits = torch.tensor(np.array(x, order="C").view(np.int16))
             return bits.view(getattr(torch, x.dtype.name))
         return torch.tensor(x)
@@ -81,26 +73,4 @@ def to_jax(tree: Any) -> Any:
 
 def to_numpy(tree: Any) -> Any:
     """Torch and JAX leaves as fresh numpy arrays; other leaves as they are."""
-
-    def leaf(x: Any) -> Any:
-        if isinstance(x, jax.Array):
-            return np.array(x, copy=True)
-        if isinstance(x, np.ndarray | np.generic):
-            return np.array(x, copy=True)
-        if type(x).__module__.split(".")[0] == "torch" and hasattr(x, "detach"):
-            return _tensor_to_numpy(x)
-        return x
-
-    return map_leaves(leaf, tree)
-
-
-def _tensor_to_numpy(x: "torch.Tensor") -> np.ndarray:
-    import torch
-
-    x = x.detach().cpu().resolve_conj().resolve_neg()
-    if x.layout is not torch.strided:
-        x = x.to_dense()
-    name = str(x.dtype).removeprefix("torch.")
-    if name in _BITS:
-        return np.array(x.contiguous().view(torch.int16).numpy()).view(_BITS[name])
-    return np.array(x.numpy(), copy=True)
+    return map_leaves(copy_to_numpy, tree)
