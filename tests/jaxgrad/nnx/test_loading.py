@@ -1,0 +1,77 @@
+"""`state_dict` and `load_state_dict` have torch's keys, dtypes, strictness and error messages."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from jaxgrad import nnx as layers
+from jaxgrad.parity.interop import to_numpy, to_torch
+from tests.jaxgrad.nnx._helpers import Net, rngs
+
+
+class TorchNet(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)])
+        self.drop = torch.nn.Dropout(0.5)
+        self.head = torch.nn.Linear(4, 2)
+
+
+def test_keys_of_nested_modules_are_torchs():
+    """Keys contain list indices and skip dropouts, and batch counters are saved as int64."""
+    saved = layers.state_dict(Net())
+    wanted = TorchNet().state_dict()
+    assert list(saved) == list(wanted)
+    assert saved["layers.1.num_batches_tracked"].dtype == np.int64
+    layers.load_state_dict(Net(), wanted)
+
+
+PROBLEMS = {
+    "missing": {"weight": np.zeros((4, 3))},
+    "unexpected": {"weight": np.zeros((4, 3)), "bias": np.zeros(4), "kernel": np.zeros(2)},
+    "shape": {"weight": np.zeros((3, 4)), "bias": np.zeros(4)},
+    "all": {"weight": np.zeros((3, 4)), "kernel": np.zeros(2), "scale": np.zeros(1)},
+}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_strict_load_that_fails_has_torchs_message_and_writes_nothing(name):
+    """A state dict with wrong keys or shapes raises torch's message and leaves the layer as is."""
+    layer = layers.Linear(3, 4, rngs=rngs())
+    before = layers.state_dict(layer)
+    with pytest.raises(RuntimeError) as error:
+        layers.load_state_dict(layer, PROBLEMS[name])
+    with pytest.raises(RuntimeError) as torch_error:
+        torch.nn.Linear(3, 4).load_state_dict(to_torch(PROBLEMS[name]))
+    assert sorted(str(error.value).split("\n")) == sorted(str(torch_error.value).split("\n"))
+    assert all((x == before[k]).all() for k, x in layers.state_dict(layer).items())
+
+
+def test_a_load_that_is_not_strict_returns_missing_and_unexpected_keys():
+    """With `strict=False` matching keys are written, the rest is returned, and shapes must fit."""
+    layer = layers.Linear(3, 4, rngs=rngs())
+    result = layers.load_state_dict(layer, {"bias": np.ones(4), "more": np.ones(1)}, strict=False)
+    assert result == (["weight"], ["more"])
+    assert (layers.state_dict(layer)["bias"] == 1).all()
+    with pytest.raises(RuntimeError, match="size mismatch for bias"):
+        layers.load_state_dict(layer, {"bias": np.ones(3)}, strict=False)
+
+
+def test_a_state_dict_without_metadata_may_lack_the_batch_counter():
+    """As in torch, a dict without metadata may be older than `num_batches_tracked`."""
+    old = {k: v.numpy() for k, v in torch.nn.BatchNorm1d(3).state_dict().items()}
+    del old["num_batches_tracked"]
+    assert layers.load_state_dict(layers.BatchNorm1d(3), old) == ([], [])
+    torch.nn.BatchNorm1d(3).load_state_dict(to_torch(old))
+
+
+def test_loading_keeps_the_dtype_of_the_module():
+    """A bfloat16 layer stays bfloat16 after loading, and bfloat16 tensors load bit for bit."""
+    layer = layers.Linear(3, 4, dtype=jnp.bfloat16, rngs=rngs())
+    layers.load_state_dict(layer, torch.nn.Linear(3, 4).state_dict())
+    assert layer.weight[...].dtype == jnp.bfloat16
+    reference = torch.nn.Linear(3, 4, dtype=torch.bfloat16)
+    layers.load_state_dict(layer, reference.state_dict())
+    saved = layers.state_dict(layer)["weight"]
+    assert saved.tobytes() == to_numpy(reference.weight).tobytes()

@@ -1,0 +1,84 @@
+"""Properties that all layers of `jaxgrad.nnx` share."""
+
+import inspect
+import subprocess
+import sys
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import torch
+from flax import nnx
+
+from jaxgrad import nnx as layers
+from tests.jaxgrad.nnx._helpers import Net, draw, rngs
+
+
+def test_argument_names_order_and_defaults_are_torchs():
+    """Constructors take torch's arguments in torch's order, except those without a meaning here."""
+    left_out = {"self", "device", "dtype", "inplace", "_weight", "_freeze", "bias", "rngs"}
+    for name in ("RNN", "GRU", "LSTM"):  # torch's constructors take *args
+        assert list(inspect.signature(getattr(layers, name).__init__).parameters)[1:4] == [
+            "input_size",
+            "hidden_size",
+            "num_layers",
+        ]
+    for name in dir(layers):
+        torch_class = getattr(torch.nn, name, None)
+        if name in ("RNN", "GRU", "LSTM", "init") or not inspect.isclass(torch_class):
+            continue
+        signatures = [
+            [
+                (p.name, p.default)
+                for p in inspect.signature(cls.__init__).parameters.values()
+                if p.name not in left_out
+            ]
+            for cls in (torch_class, getattr(layers, name))
+        ]
+        assert signatures[0] == signatures[1], name
+
+
+def test_train_and_eval_reach_every_layer():
+    """`train()` and `eval()` of a model set the mode of layers inside lists too."""
+    net = Net()
+    net.eval()
+    assert not net.layers[1].training and not net.drop.training
+    net.train()
+    assert net.layers[1].training and net.drop.training
+
+
+def test_importing_jaxgrad_does_not_import_flax():
+    """`import jaxgrad` alone does not load flax."""
+    program = "import sys, jaxgrad; assert 'flax' not in sys.modules, 'flax'"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+
+
+def test_a_model_trains_under_flax_transformations():
+    """`nnx.jit` and `nnx.value_and_grad` update running statistics and power iterations."""
+
+    class Model(nnx.Module):
+        def __init__(self) -> None:
+            self.first = layers.spectral_norm(layers.Linear(3, 4, rngs=rngs()), rngs=rngs())
+            self.norm = layers.BatchNorm1d(4)
+            self.drop = layers.Dropout(0.5, rngs=rngs())
+            self.second = layers.weight_norm(layers.Linear(4, 1, rngs=rngs()))
+
+        def __call__(self, x: Any) -> Any:
+            return self.second(self.drop(self.norm(self.first(x))))
+
+    @nnx.jit
+    def step(model: Any, x: Any) -> Any:
+        loss, grads = nnx.value_and_grad(lambda m: (m(x) ** 2).mean())(model)
+        params = nnx.state(model, nnx.Param)
+        nnx.update(model, jax.tree.map(lambda p, g: p - 0.1 * g, params, grads))
+        return loss
+
+    model, x = Model(), jnp.asarray(draw(8, 3), jnp.float32)
+    before = layers.state_dict(model)
+    losses = [float(step(model, x)) for _ in range(20)]
+    after = layers.state_dict(model)
+    assert losses[-1] < losses[0]
+    unchanged = {key for key in before if (before[key] == after[key]).all()}
+    assert unchanged <= {"first.bias"}  # a bias in front of a batch norm has no gradient
+    assert after["norm.num_batches_tracked"] == 20
