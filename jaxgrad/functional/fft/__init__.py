@@ -1,4 +1,4 @@
-"""`torch.fft`, name by name."""
+"""The functions of `torch.fft`, under the same names."""
 
 from jaxgrad.functional.fft.complex import fft as fft
 from jaxgrad.functional.fft.complex import fft2 as fft2

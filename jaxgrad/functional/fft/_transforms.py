@@ -1,4 +1,4 @@
-"""What Fourier transforms share: torch's dims, sizes and errors."""
+"""Dims, sizes, norms and errors that all Fourier transforms share, as in torch."""
 
 from __future__ import annotations
 
@@ -8,36 +8,39 @@ from collections.abc import Callable, Sequence
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import HALF, array, canonical_dims, floating, is_complex
 
 
-def _along(
-    fun: Callable[..., jax.Array],
-    input: jax.Array,
+def transform_1d(
+    fun: Callable[..., Array],
+    input: Array,
     n: int | None,
     dim: int,
     norm: str | None,
     *,
     real: bool = False,
-) -> jax.Array:
+) -> Array:
+    """Apply a transform along one dim; `real` rejects complex input."""
     input = _checked(fun.__name__, input, norm, real=real)
     if not input.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     (axis,) = canonical_dims(dim, input.ndim)
     n = _length(fun, input.shape[axis]) if n is None else n
     _check_sizes([n])
-    return _normalized(fun, fun(input, n, axis), [n], norm)
+    return normalize(fun, fun(input, n, axis), [n], norm)
 
 
-def _over(
-    fun: Callable[..., jax.Array],
-    input: jax.Array,
+def transform_nd(
+    fun: Callable[..., Array],
+    input: Array,
     s: int | Sequence[int] | None,
     dim: int | Sequence[int] | None,
     norm: str | None,
     *,
     real: bool = False,
-) -> jax.Array:
+) -> Array:
+    """Apply a transform along several dims, or all; `real` rejects complex input."""
     input = _checked(fun.__name__, input, norm, real=real)
     sizes = (s,) if isinstance(s, int) else None if s is None else tuple(s)
     if dim is None:
@@ -56,38 +59,36 @@ def _over(
     lengths = [input.shape[a] for a in axes]
     if axes:
         lengths[-1] = _length(fun, lengths[-1])
-    sizes = tuple(own if n == -1 else n for own, n in zip(lengths, sizes, strict=True))
+    sizes = tuple(default if n == -1 else n for default, n in zip(lengths, sizes, strict=True))
     _check_sizes(sizes)
-    return _normalized(fun, fun(input, sizes, axes), sizes, norm)
+    return normalize(fun, fun(input, sizes, axes), sizes, norm)
 
 
-def _normalized(
-    fun: Callable[..., jax.Array], y: jax.Array, sizes: Sequence[int], norm: str | None
-) -> jax.Array:
-    """A transform whose inverse alone divides, with the division where `norm` has it."""
+def normalize(fun: Callable[..., Array], y: Array, sizes: Sequence[int], norm: str | None) -> Array:
+    """Move the division by the number of points from the inverse transform to where `norm` asks."""
     count = math.prod(sizes)
     if norm == "ortho":
         count = math.sqrt(count)
     elif norm != "forward":
         return y
-    return _scaled(y, count if fun.__name__.strip("_").startswith("i") else 1 / count)
+    return scaled(y, count if fun.__name__.strip("_").startswith("i") else 1 / count)
 
 
-def _scaled(y: jax.Array, factor: float) -> jax.Array:
-    """Real and imaginary parts apart: in a product of complex numbers an infinity is NaN."""
+def scaled(y: Array, factor: float) -> Array:
+    """Scale real and imaginary parts separately: a complex product turns an infinity into NaN."""
     if not is_complex(y):
         return y * factor
     return jax.lax.complex(y.real * factor, y.imag * factor)
 
 
-def _length(fun: Callable[..., jax.Array], size: int) -> int:
-    """How long the transform of `size` numbers is: real ones are twice their first half."""
+def _length(fun: Callable[..., Array], size: int) -> int:
+    """Return the default length of the output for an input of this size, as in torch."""
     return (
         2 * (size - 1) if fun.__name__.strip("_") in ("irfft", "hfft", "irfftn", "hfftn") else size
     )
 
 
-def _checked(name: str, input: jax.Array, norm: str | None, *, real: bool) -> jax.Array:
+def _checked(name: str, input: Array, norm: str | None, *, real: bool) -> Array:
     input = floating(array(input))
     if norm not in (None, "backward", "ortho", "forward"):
         raise RuntimeError(

@@ -1,34 +1,32 @@
-"""Complex Fourier transforms: jnp.fft with torch's dims, errors and float32 for integers.
+"""Complex Fourier transforms: `jnp.fft` with torch's dims and errors, and float32 for integers.
 
-Transforms are linear, so that JAX's derivatives are torch's: by a complex number up to conjugation,
-as `jaxgrad.functional.complex_numbers` says.
+The transforms are linear, so JAX's derivatives are torch's, up to the conjugation that
+`jaxgrad.functional.pointwise.complex_numbers` describes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dims
-from jaxgrad.functional.fft._transforms import _along, _over
+from jaxgrad.functional.fft._transforms import transform_1d, transform_nd
 
 
-def fft(
-    input: jax.Array, n: int | None = None, dim: int = -1, norm: str | None = None
-) -> jax.Array:
-    """The discrete Fourier transform along a dim.
+def fft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
+    """Discrete Fourier transform along one dim.
 
     Args:
-        input: Of any shape with a dim.
-        n: How much of it, or with zeros after it.
-        dim: The dim.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division by n is.
+        input: Signal, of any shape with at least one dim.
+        n: Length to which the signal is cut or zero-padded; None means no change.
+        dim: Dim to transform.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: n is not positive, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: `n` is not positive, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -37,23 +35,21 @@ def fft(
 
     Torch: `torch.fft.fft`. `jnp.fft.fft` is the same.
     """
-    return _along(jnp.fft.fft, input, n, dim, norm)
+    return transform_1d(jnp.fft.fft, input, n, dim, norm)
 
 
-def ifft(
-    input: jax.Array, n: int | None = None, dim: int = -1, norm: str | None = None
-) -> jax.Array:
-    """The inverse of `fft`.
+def ifft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
+    """Inverse discrete Fourier transform along one dim.
 
     Args:
-        input: Of any shape with a dim.
-        n: How much of it, or with zeros after it.
-        dim: The dim.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division by n is.
+        input: Signal, of any shape with at least one dim.
+        n: Length to which the signal is cut or zero-padded; None means no change.
+        dim: Dim to transform.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: n is not positive, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: `n` is not positive, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,26 +58,26 @@ def ifft(
 
     Torch: `torch.fft.ifft`. `jnp.fft.ifft` is the same.
     """
-    return _along(jnp.fft.ifft, input, n, dim, norm)
+    return transform_1d(jnp.fft.ifft, input, n, dim, norm)
 
 
 def fft2(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: Sequence[int] = (-2, -1),
     norm: str | None = None,
-) -> jax.Array:
-    """`fft` along two dims.
+) -> Array:
+    """Discrete Fourier transform along two dims.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -91,26 +87,26 @@ def fft2(
 
     Torch: `torch.fft.fft2`. `jnp.fft.fft2` is the same.
     """
-    return _over(jnp.fft.fftn, input, s, dim, norm)
+    return transform_nd(jnp.fft.fftn, input, s, dim, norm)
 
 
 def ifft2(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: Sequence[int] = (-2, -1),
     norm: str | None = None,
-) -> jax.Array:
-    """The inverse of `fft2`.
+) -> Array:
+    """Inverse discrete Fourier transform along two dims.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -120,26 +116,26 @@ def ifft2(
 
     Torch: `torch.fft.ifft2`. `jnp.fft.ifft2` is the same.
     """
-    return _over(jnp.fft.ifftn, input, s, dim, norm)
+    return transform_nd(jnp.fft.ifftn, input, s, dim, norm)
 
 
 def fftn(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> jax.Array:
-    """`fft` along several dims, or all.
+) -> Array:
+    """Discrete Fourier transform along several dims.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -149,26 +145,26 @@ def fftn(
 
     Torch: `torch.fft.fftn`. `jnp.fft.fftn` is the same.
     """
-    return _over(jnp.fft.fftn, input, s, dim, norm)
+    return transform_nd(jnp.fft.fftn, input, s, dim, norm)
 
 
 def ifftn(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> jax.Array:
-    """The inverse of `fftn`.
+) -> Array:
+    """Inverse discrete Fourier transform along several dims.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -178,11 +174,11 @@ def ifftn(
 
     Torch: `torch.fft.ifftn`. `jnp.fft.ifftn` is the same.
     """
-    return _over(jnp.fft.ifftn, input, s, dim, norm)
+    return transform_nd(jnp.fft.ifftn, input, s, dim, norm)
 
 
-def fftshift(input: jax.Array, dim: int | Sequence[int] | None = None) -> jax.Array:
-    """The half of the frequencies that are negative, before the others.
+def fftshift(input: Array, dim: int | Sequence[int] | None = None) -> Array:
+    """Reorder frequencies so that the negative ones come first.
 
     Example:
         >>> import jax.numpy as jnp
@@ -195,8 +191,8 @@ def fftshift(input: jax.Array, dim: int | Sequence[int] | None = None) -> jax.Ar
     return jnp.fft.fftshift(input, canonical_dims(dim, input.ndim))
 
 
-def ifftshift(input: jax.Array, dim: int | Sequence[int] | None = None) -> jax.Array:
-    """The inverse of `fftshift`.
+def ifftshift(input: Array, dim: int | Sequence[int] | None = None) -> Array:
+    """Undo `fftshift`: reorder frequencies so that zero comes first.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,29 +1,27 @@
-"""Fourier transforms of Hermitian input, and back."""
+"""Fourier transforms between half of a Hermitian signal and its real spectrum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional.fft._transforms import _along, _over, _scaled
+from jaxgrad._core.typing import Array
+from jaxgrad.functional.fft._transforms import scaled, transform_1d, transform_nd
 
 
-def hfft(
-    input: jax.Array, n: int | None = None, dim: int = -1, norm: str | None = None
-) -> jax.Array:
-    """`fft` of a signal that is Hermitian, from its first half.
+def hfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
+    """Discrete Fourier transform of a Hermitian signal, given its first half.
 
     Args:
-        input: Of any shape with a dim.
-        n: How much of it, or with zeros after it.
-        dim: The dim.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division by n is.
+        input: Signal, of any shape with at least one dim.
+        n: Length to which the signal is cut or zero-padded; None means no change.
+        dim: Dim to transform.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: n is not positive, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: `n` is not positive, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -32,23 +30,21 @@ def hfft(
 
     Torch: `torch.fft.hfft`. `jnp.fft.hfft` is the same.
     """
-    return _along(jnp.fft.hfft, input, n, dim, norm)
+    return transform_1d(jnp.fft.hfft, input, n, dim, norm)
 
 
-def ihfft(
-    input: jax.Array, n: int | None = None, dim: int = -1, norm: str | None = None
-) -> jax.Array:
-    """The inverse of `hfft`.
+def ihfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
+    """Inverse of `hfft`: the first half of a Hermitian signal from its real spectrum.
 
     Args:
-        input: Of any shape with a dim.
-        n: How much of it, or with zeros after it.
-        dim: The dim.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division by n is.
+        input: Signal, of any shape with at least one dim.
+        n: Length to which the signal is cut or zero-padded; None means no change.
+        dim: Dim to transform.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: n is not positive, the input is complex, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: `n` is not positive, the input is complex, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -57,26 +53,26 @@ def ihfft(
 
     Torch: `torch.fft.ihfft`. `jnp.fft.ihfft` is the same.
     """
-    return _along(_ihfft, input, n, dim, norm, real=True)
+    return transform_1d(_ihfft, input, n, dim, norm, real=True)
 
 
 def hfft2(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: Sequence[int] = (-2, -1),
     norm: str | None = None,
-) -> jax.Array:
-    """`fft` along one of two dims, then `hfft` along the last.
+) -> Array:
+    """Transform a Hermitian signal by `fft` along the first of two dims, then `hfft`.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,26 +82,26 @@ def hfft2(
 
     Torch: `torch.fft.hfft2`.
     """
-    return _over(_hfftn, input, s, dim, norm)
+    return transform_nd(_hfftn, input, s, dim, norm)
 
 
 def ihfft2(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: Sequence[int] = (-2, -1),
     norm: str | None = None,
-) -> jax.Array:
-    """The inverse of `hfft2`.
+) -> Array:
+    """Inverse of `hfft2`: half of a Hermitian signal from its real spectrum.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, the input is complex, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, the input is complex, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -115,26 +111,26 @@ def ihfft2(
 
     Torch: `torch.fft.ihfft2`.
     """
-    return _over(_ihfftn, input, s, dim, norm, real=True)
+    return transform_nd(_ihfftn, input, s, dim, norm, real=True)
 
 
 def hfftn(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> jax.Array:
-    """`fft` along several dims, or all, but the last; then `hfft` along it.
+) -> Array:
+    """Transform a Hermitian signal by `fft` along all given dims but the last, then `hfft`.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -144,26 +140,26 @@ def hfftn(
 
     Torch: `torch.fft.hfftn`.
     """
-    return _over(_hfftn, input, s, dim, norm)
+    return transform_nd(_hfftn, input, s, dim, norm)
 
 
 def ihfftn(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> jax.Array:
-    """The inverse of `hfftn`.
+) -> Array:
+    """Inverse of `hfftn`: half of a Hermitian signal from its real spectrum.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, the input is complex, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, the input is complex, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -173,20 +169,20 @@ def ihfftn(
 
     Torch: `torch.fft.ihfftn`.
     """
-    return _over(_ihfftn, input, s, dim, norm, real=True)
+    return transform_nd(_ihfftn, input, s, dim, norm, real=True)
 
 
-def _ihfft(input: jax.Array, n: int, axis: int) -> jax.Array:
-    return _scaled(jnp.conj(jnp.fft.rfft(input, n, axis)), 1 / n)
+def _ihfft(input: Array, n: int, axis: int) -> Array:
+    return scaled(jnp.conj(jnp.fft.rfft(input, n, axis)), 1 / n)
 
 
-def _hfftn(input: jax.Array, sizes: Sequence[int], axes: Sequence[int]) -> jax.Array:
+def _hfftn(input: Array, sizes: Sequence[int], axes: Sequence[int]) -> Array:
     if axes[:-1]:
         input = jnp.fft.fftn(input, sizes[:-1], axes[:-1])
     return jnp.fft.hfft(input, sizes[-1], axes[-1])
 
 
-def _ihfftn(input: jax.Array, sizes: Sequence[int], axes: Sequence[int]) -> jax.Array:
+def _ihfftn(input: Array, sizes: Sequence[int], axes: Sequence[int]) -> Array:
     input = _ihfft(input, sizes[-1], axes[-1])
     if axes[:-1]:
         input = jnp.fft.ifftn(input, sizes[:-1], axes[:-1])

@@ -1,29 +1,27 @@
-"""Fourier transforms of real input, and back."""
+"""Fourier transforms between real signals and half of their spectrum."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import jax
 import jax.numpy as jnp
 
-from jaxgrad.functional.fft._transforms import _along, _over
+from jaxgrad._core.typing import Array
+from jaxgrad.functional.fft._transforms import transform_1d, transform_nd
 
 
-def rfft(
-    input: jax.Array, n: int | None = None, dim: int = -1, norm: str | None = None
-) -> jax.Array:
-    """The first half of `fft`, of real numbers.
+def rfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
+    """Discrete Fourier transform of a real signal: the non-negative frequencies.
 
     Args:
-        input: Of any shape with a dim.
-        n: How much of it, or with zeros after it.
-        dim: The dim.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division by n is.
+        input: Signal, of any shape with at least one dim.
+        n: Length to which the signal is cut or zero-padded; None means no change.
+        dim: Dim to transform.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: n is not positive, the input is complex, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: `n` is not positive, the input is complex, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -32,23 +30,21 @@ def rfft(
 
     Torch: `torch.fft.rfft`. `jnp.fft.rfft` is the same.
     """
-    return _along(jnp.fft.rfft, input, n, dim, norm, real=True)
+    return transform_1d(jnp.fft.rfft, input, n, dim, norm, real=True)
 
 
-def irfft(
-    input: jax.Array, n: int | None = None, dim: int = -1, norm: str | None = None
-) -> jax.Array:
-    """The inverse of `rfft`, of length n, else `2 * (size - 1)`.
+def irfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
+    """Inverse of `rfft`: a real signal of length n, by default `2 * (size - 1)`.
 
     Args:
-        input: Of any shape with a dim.
-        n: How much of it, or with zeros after it.
-        dim: The dim.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division by n is.
+        input: Signal, of any shape with at least one dim.
+        n: Length to which the signal is cut or zero-padded; None means no change.
+        dim: Dim to transform.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: n is not positive, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: `n` is not positive, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -57,26 +53,26 @@ def irfft(
 
     Torch: `torch.fft.irfft`. `jnp.fft.irfft` is the same.
     """
-    return _along(jnp.fft.irfft, input, n, dim, norm)
+    return transform_1d(jnp.fft.irfft, input, n, dim, norm)
 
 
 def rfft2(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: Sequence[int] = (-2, -1),
     norm: str | None = None,
-) -> jax.Array:
-    """`rfft` along the last of two dims, then `fft` along the other.
+) -> Array:
+    """Transform a real signal by `rfft` along the second of two dims and `fft` along the first.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,26 +82,26 @@ def rfft2(
 
     Torch: `torch.fft.rfft2`. `jnp.fft.rfft2` is the same.
     """
-    return _over(jnp.fft.rfftn, input, s, dim, norm, real=True)
+    return transform_nd(jnp.fft.rfftn, input, s, dim, norm, real=True)
 
 
 def irfft2(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: Sequence[int] = (-2, -1),
     norm: str | None = None,
-) -> jax.Array:
-    """The inverse of `rfft2`.
+) -> Array:
+    """Inverse of `rfft2`: a real signal from half of its spectrum.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -115,26 +111,26 @@ def irfft2(
 
     Torch: `torch.fft.irfft2`. `jnp.fft.irfft2` is the same.
     """
-    return _over(jnp.fft.irfftn, input, s, dim, norm)
+    return transform_nd(jnp.fft.irfftn, input, s, dim, norm)
 
 
 def rfftn(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> jax.Array:
-    """`rfft` along the last of several dims, or of all, then `fft` along the others.
+) -> Array:
+    """Transform a real signal by `rfft` along the last of several dims and `fft` along the others.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -144,26 +140,26 @@ def rfftn(
 
     Torch: `torch.fft.rfftn`. `jnp.fft.rfftn` is the same.
     """
-    return _over(jnp.fft.rfftn, input, s, dim, norm, real=True)
+    return transform_nd(jnp.fft.rfftn, input, s, dim, norm, real=True)
 
 
 def irfftn(
-    input: jax.Array,
+    input: Array,
     s: int | Sequence[int] | None = None,
     dim: int | Sequence[int] | None = None,
     norm: str | None = None,
-) -> jax.Array:
-    """The inverse of `rfftn`.
+) -> Array:
+    """Inverse of `rfftn`: a real signal from half of its spectrum.
 
     Args:
-        input: Of any shape with these dims.
-        s: How much of it along each dim, or with zeros after it; without dims of the last ones.
-        dim: The dims.
-        norm: `"backward"` (None), `"ortho"` or `"forward"`: where the division is.
+        input: Signal, of any shape with these dims.
+        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        dim: Dims to transform; None means all.
+        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
 
     Raises:
-        RuntimeError: A size is not positive, a dim is named twice, or there is no such norm.
-        IndexError: There is no such dim.
+        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
+        IndexError: The input does not have this dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -173,4 +169,4 @@ def irfftn(
 
     Torch: `torch.fft.irfftn`. `jnp.fft.irfftn` is the same.
     """
-    return _over(jnp.fft.irfftn, input, s, dim, norm)
+    return transform_nd(jnp.fft.irfftn, input, s, dim, norm)

@@ -1,4 +1,4 @@
-"""The short-time Fourier transform and its inverse: torch's frames, padding and window."""
+"""Short-time Fourier transform and its inverse, with torch's frames, padding and windows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, floating, is_complex, is_floating, require
-from jaxgrad.functional.fft._transforms import _normalized
+from jaxgrad.functional.fft._transforms import normalize
 from jaxgrad.functional.indexing.pad import pad
 
 
@@ -26,26 +26,27 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Array:
-    """The Fourier transforms of overlapping frames.
+    """Short-time Fourier transform: transforms of overlapping windowed frames.
 
     Args:
-        input: `(N, L)` or `(L,)`.
-        n_fft: How long a frame is.
-        hop_length: From a frame to the next. None: `n_fft // 4`.
-        win_length: How long the window is, in the middle of a frame. None: `n_fft`.
-        window: `(win_length,)`. None: ones.
-        center: Frames around their times: half a frame is padded at both ends.
-        pad_mode: How, as in `pad`.
-        normalized: Divide by the square root of `n_fft`.
-        onesided: Half of the frequencies. None: where input and window are real.
-        return_complex: False: real and imaginary parts along another dim. Real ones must say so.
-        align_to_window: Without `center`, the first window begins at 0, and not its frame.
+        input: Signal, `(N, L)` or `(L,)`.
+        n_fft: Length of a frame.
+        hop_length: Step from one frame to the next; None means `n_fft // 4`.
+        win_length: Length of the window, which is centred in a frame; None means `n_fft`.
+        window: Window, `(win_length,)`; None means ones.
+        center: Whether frames are centred at their times, which pads half a frame at both ends.
+        pad_mode: Mode of that padding, as in `pad`.
+        normalized: Whether to divide by the square root of `n_fft`.
+        onesided: Whether to return only non-negative frequencies; None means True for real input.
+        return_complex: Whether to return complex numbers, or their parts in an extra last dim.
+            Required if input and window are real.
+        align_to_window: Whether, without `center`, the first window (not its frame) starts at 0.
 
     Returns:
-        `(N, frequencies, frames)`.
+        The transforms, `(N, frequencies, frames)`.
 
     Raises:
-        RuntimeError: A size is not possible, or `return_complex` is missing.
+        RuntimeError: A size does not fit, or `return_complex` is missing.
 
     Example:
         >>> import jax.numpy as jnp
@@ -60,7 +61,7 @@ def stft(
         raise RuntimeError("stft align_to_window should only be set when center = false")
     if not is_floating(x):
         raise RuntimeError(
-            f"stft: expected a tensor of floating point or complex values: {x.dtype}"
+            f"stft: expected a tensor of floating point or complex values, got {x.dtype}"
         )
     if x.ndim not in (1, 2):
         raise RuntimeError(f"stft: expected a 1D or 2D tensor, but got {x.ndim} dims")
@@ -80,19 +81,19 @@ def stft(
         over = (length - width) // hop * hop + n_fft - x.shape[-1]
         if over > 0:
             raise RuntimeError(
-                f"stft: align_to_window pads {side} on each side for n_fft={n_fft} and "
-                f"win_length={width}, and the last frame ends {over} behind that: let both be even "
-                "or both odd"
+                f"stft: align_to_window pads {side} zeros on each side for n_fft={n_fft} and "
+                f"win_length={width}, but the last frame ends {over} past that; make both even or "
+                "both odd"
             )
     if not 0 < n_fft <= x.shape[-1]:
         raise RuntimeError(f"stft: expected 0 < n_fft < {x.shape[-1]}, but got n_fft={n_fft}")
     half = not complex_ if onesided is None else onesided
-    _check_sides(half, complex_)
+    _check_onesided(half, complex_)
     frames = _frames(x, n_fft, hop)
     if window is not None or width < n_fft:
         frames = frames * _window("stft", window, width, n_fft, x)
     transform = jnp.fft.rfft if half else jnp.fft.fft
-    y = _normalized(transform, transform(frames), [n_fft], "ortho" if normalized else None)
+    y = normalize(transform, transform(frames), [n_fft], "ortho" if normalized else None)
     y = jnp.swapaxes(y, -1, -2)
     if return_complex or return_complex is None:
         return y
@@ -111,23 +112,23 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Array:
-    """The signal that fits the transforms of overlapping frames best: the inverse of `stft`.
+    """Inverse of `stft`: the signal whose frames fit the given transforms best in least squares.
 
     Args:
-        input: `(N, frequencies, frames)` or `(frequencies, frames)`, complex.
-        n_fft: How long a frame is.
-        hop_length: From a frame to the next. None: `n_fft // 4`.
-        win_length: How long the window is, in the middle of a frame. None: `n_fft`.
-        window: `(win_length,)`. None: ones.
-        center: Half a frame was padded at both ends.
-        normalized: It was divided by the square root of `n_fft`.
-        onesided: Half of the frequencies. None: where there are not `n_fft`.
-        length: Of the signal: cut, or zeros at its end.
-        return_complex: The signal is complex.
+        input: Complex transforms, `(N, frequencies, frames)` or `(frequencies, frames)`.
+        n_fft: Length of a frame.
+        hop_length: Step from one frame to the next; None means `n_fft // 4`.
+        win_length: Length of the window, which is centred in a frame; None means `n_fft`.
+        window: Window, `(win_length,)`; None means ones.
+        center: Whether `stft` padded half a frame at both ends.
+        normalized: Whether `stft` divided by the square root of `n_fft`.
+        onesided: Whether the frequencies are non-negative only; None infers it from their number.
+        length: Length to which the signal is cut or zero-padded; None means no change.
+        return_complex: Whether the signal is complex.
 
     Raises:
-        RuntimeError: The input is real, a size is not possible, or the windows leave a gap (not
-            under `jit`).
+        RuntimeError: The input is real, a size does not fit, or the windows leave a gap (under
+            `jit` only with `checkify`).
 
     Example:
         >>> import jax.numpy as jnp
@@ -159,16 +160,16 @@ def istft(
     if complex_ and not return_complex:
         raise RuntimeError("istft: a complex window needs return_complex=True")
     if return_complex:
-        _check_sides(half, True)
+        _check_onesided(half, True)
     w = _window("istft", window, width, n_fft, x.real)
     x = jnp.swapaxes(x, -1, -2)
     if return_complex:
         frames = jnp.fft.ifft(x)
     else:
         frames = jnp.fft.irfft(x[..., : n_fft // 2 + 1], n_fft)
-    frames = _normalized(jnp.fft.ifft, frames, [n_fft], "ortho" if normalized else None)
-    total = _overlapped(frames * w, hop)
-    weight = _overlapped(jnp.broadcast_to(w * w, (x.shape[-2], n_fft)), hop)
+    frames = normalize(jnp.fft.ifft, frames, [n_fft], "ortho" if normalized else None)
+    total = _overlap_add(frames * w, hop)
+    weight = _overlap_add(jnp.broadcast_to(w * w, (x.shape[-2], n_fft)), hop)
     end = total.shape[-1] - (n_fft // 2 if center else 0)
     begin = n_fft // 2 if center else 0
     end = end if length is None else begin + length
@@ -177,7 +178,7 @@ def istft(
         jnp.all(jnp.abs(jax.lax.stop_gradient(weight)) > 1e-11),
         RuntimeError("istft: window overlap add min: 1; the windows leave a gap in the signal"),
     )
-    # XLA's quotient of complex numbers is infinite where torch's is NaN; the product is not.
+    # XLA's complex quotient is infinite where torch's is NaN; multiplying by 1 / weight agrees.
     signal = total * (1 / weight) if is_complex(weight) else total / weight
     missing = end - begin - signal.shape[-1]
     return pad(signal, (0, missing)) if missing > 0 else signal
@@ -196,7 +197,7 @@ def _lengths(name: str, n_fft: int, hop: int | None, width: int | None) -> tuple
     return hop, width
 
 
-def _check_sides(half: bool, complex_: bool) -> None:
+def _check_onesided(half: bool, complex_: bool) -> None:
     if half and complex_:
         raise RuntimeError(
             "Cannot have onesided output if window or input is complex; pass onesided=False"
@@ -204,7 +205,7 @@ def _check_sides(half: bool, complex_: bool) -> None:
 
 
 def _window(name: str, window: Any, width: int, n_fft: int, like: Array) -> Array:
-    """The window in the middle of a frame."""
+    """Return the window zero-padded to the length of a frame."""
     w = jnp.ones(width, like.dtype) if window is None else floating(array(window, "window"))
     if w.shape != (width,):
         raise RuntimeError(
@@ -220,8 +221,8 @@ def _frames(x: Array, n_fft: int, hop: int) -> Array:
     return x[..., hop * jnp.arange(count)[:, None] + jnp.arange(n_fft)]
 
 
-def _overlapped(frames: Array, hop: int) -> Array:
-    """The sum of the frames, each at its place."""
+def _overlap_add(frames: Array, hop: int) -> Array:
+    """Sum overlapping frames into one signal."""
     count, n_fft = frames.shape[-2:]
     at = hop * jnp.arange(count)[:, None] + jnp.arange(n_fft)
     size = n_fft + hop * (count - 1)

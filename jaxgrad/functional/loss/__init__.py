@@ -1,1 +1,1 @@
-"""Losses."""
+"""torch's loss functions."""

@@ -1,42 +1,43 @@
-"""What losses share: floats of one dtype, floors with torch's gradient, constants."""
+"""Arguments of losses: supported dtypes, and weights that are not differentiable."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import jax
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject
 
 
-EPSILON = float(np.float32(1e-12))  # torch's kernel has it as a float, also in float64
+EPSILON = float(np.float32(1e-12))  # torch's kernel rounds it to float32 even for float64
 
 
-def _constants(**weights: Any) -> list[jax.Array]:
-    """The weights that are given, each of which raises when it is differentiated."""
+def constants(**weights: Any) -> list[Array]:
+    """Return the weights that are not None; differentiating one raises."""
     return [constant(w, name) for name, w in weights.items() if w is not None]
 
 
-def constant(x: Any, name: str) -> jax.Array:
-    """An array that torch does not differentiate by."""
+def constant(x: Any, name: str) -> Array:
+    """Return the array unchanged, so that differentiating with respect to it raises as in torch."""
 
-    def same(x: jax.Array) -> jax.Array:
+    def identity(x: Array) -> Array:
         return x
 
-    return derivative(not_differentiable(name))(same)(array(x, name))
+    return derivative(not_differentiable(name))(identity)(array(x, name))
 
 
-def _scaled(loss: jax.Array, *weight: jax.Array) -> jax.Array:
+def weighted(loss: Array, *weight: Array) -> Array:
+    """Return the loss, multiplied by the weight if there is one."""
     return loss * weight[0] if weight else loss
 
 
 def loss_arguments(
     name: str, input: Any, target: Any = None, *, complex: bool = False
-) -> list[jax.Array]:
-    """The arrays of a loss, of which one must be of floats, and none complex unless `complex`."""
+) -> list[Array]:
+    """Return input and target as arrays, rejecting dtypes that the loss has no kernel for."""
     arrays = [array(input)] + ([] if target is None else [array(target, "target")])
     reject(name, "bool integer" if complex else "bool integer complex", *arrays)
     return arrays

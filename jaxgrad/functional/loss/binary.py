@@ -1,6 +1,6 @@
-"""Losses of yes and no: torch's reductions, and its gradients at clamps.
+"""Binary losses, with torch's reductions and its gradients where a logarithm is clamped.
 
-A gradient by a class weight, where torch has none, raises torch's error.
+Differentiating with respect to a weight raises torch's error where torch has no such derivative.
 """
 
 from __future__ import annotations
@@ -10,31 +10,32 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, reduce, require, require_floating
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.activation.sigmoid import logsigmoid_kernel
-from jaxgrad.functional.loss._reduce import EPSILON, _constants, _scaled, loss_arguments
+from jaxgrad.functional.loss._reduce import EPSILON, constants, loss_arguments, weighted
 
 
 def binary_cross_entropy(
-    input: jax.Array,
-    target: jax.Array,
-    weight: jax.Array | None = None,
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
     *,
     reduction: str = "mean",
-) -> jax.Array:
-    """The cross entropy of probabilities, its logarithms not below -100.
+) -> Array:
+    """Binary cross entropy of probabilities, with each logarithm clamped to at least -100.
 
     Args:
         input: Probabilities, of any shape.
         target: Probabilities, of the same shape.
-        weight: A weight that broadcasts to it; it has no gradient.
+        weight: Weight that broadcasts to the input; not differentiable.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        RuntimeError: A probability is not in [0, 1]. Under `jit` only with `checkify`.
-        ValueError: The shapes differ, or the reduction is none of the three.
+        RuntimeError: A probability is not in [0, 1] (under `jit` only with `checkify`).
+        ValueError: The shapes differ, or `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -45,8 +46,8 @@ def binary_cross_entropy(
     Torch: `torch.nn.functional.binary_cross_entropy`.
 
     Differs from jax in:
-        1. At 0 and 1 the loss is at most 100 and the gradient finite, 1e12 where it is wrong
-           (`-log(p)`: inf, NaN).
+        1. At 0 and 1 the loss is at most 100 and the gradient is finite, up to 1e12 (`-log(p)`: inf
+           and NaN).
     """
     require_same_dtype("binary_cross_entropy", input=input, target=target)
     input, target = loss_arguments("binary_cross_entropy", input, target)
@@ -61,14 +62,14 @@ def binary_cross_entropy(
             RuntimeError(f"all elements of {name} should be between 0 and 1"),
         )
 
-    def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
-        return reduce(_scaled(_binary(x, y), *w), reduction)
+    def loss(x: Array, y: Array, *w: Array) -> Array:
+        return reduce(weighted(_binary(x, y), *w), reduction)
 
-    return in_opmath(loss, input, target, *_constants(weight=weight))
+    return in_opmath(loss, input, target, *constants(weight=weight))
 
 
 @derivative(lambda t, _, x, y: t * _binary_slope(x, y), lambda t, _, x, __: t * -_log_odds(x))
-def _binary(x: jax.Array, y: jax.Array) -> jax.Array:
+def _binary(x: Array, y: Array) -> Array:
     floor = jnp.asarray(-100, x.dtype)
     return (y - 1) * jnp.maximum(jnp.log1p(-x), floor) - y * jnp.maximum(jnp.log(x), floor)
 
@@ -79,34 +80,34 @@ def _binary(x: jax.Array, y: jax.Array) -> jax.Array:
     ),
     lambda t, _, x, __: t * -(1 / jax.lax.stop_gradient(jnp.maximum((1 - x) * x, 1e-12))),
 )
-def _binary_slope(x: jax.Array, y: jax.Array) -> jax.Array:
+def _binary_slope(x: Array, y: Array) -> Array:
     return (x - y) / jnp.maximum((1 - x) * x, EPSILON)
 
 
 @derivative(lambda t, _, x: t / (x * (1 - x)))
-def _log_odds(x: jax.Array) -> jax.Array:
+def _log_odds(x: Array) -> Array:
     return jnp.log(x / (1 - x))
 
 
 def binary_cross_entropy_with_logits(
-    input: jax.Array,
-    target: jax.Array,
-    weight: jax.Array | None = None,
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
     *,
     reduction: str = "mean",
-    pos_weight: jax.Array | None = None,
-) -> jax.Array:
-    """The cross entropy of the sigmoid of logits.
+    pos_weight: Array | None = None,
+) -> Array:
+    """Binary cross entropy of the sigmoid of logits.
 
     Args:
         input: Logits, of any shape.
         target: Probabilities, of the same shape.
-        weight: A weight that broadcasts to it; it has no gradient.
+        weight: Weight that broadcasts to the input; not differentiable.
         reduction: `"none"`, `"mean"` or `"sum"`.
-        pos_weight: A weight of the positive part that broadcasts to it; it has no gradient.
+        pos_weight: Weight of positive targets, which broadcasts; not differentiable.
 
     Raises:
-        ValueError: The shapes differ, or the reduction is none of the three.
+        ValueError: The shapes differ, or `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -117,7 +118,7 @@ def binary_cross_entropy_with_logits(
     Torch: `torch.nn.functional.binary_cross_entropy_with_logits`.
 
     Differs from jax in:
-        1. `optax.sigmoid_binary_cross_entropy` has neither weight.
+        1. `optax.sigmoid_binary_cross_entropy` takes neither weight.
     """
     input = require_floating(input, "binary_cross_entropy_with_logits")
     target = require_floating(target, "binary_cross_entropy_with_logits", "target")
@@ -126,17 +127,17 @@ def binary_cross_entropy_with_logits(
             f"Target size ({list(target.shape)}) must be the same as input size "
             f"({list(input.shape)})"
         )
-    weights = _constants(weight=weight, pos_weight=pos_weight)
+    weights = constants(weight=weight, pos_weight=pos_weight)
 
-    def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
+    def loss(x: Array, y: Array, *w: Array) -> Array:
         value = _logits(x, y) if pos_weight is None else _weighted_logits(x, y, w[-1])
-        return reduce(_scaled(value, *w[: int(weight is not None)]), reduction)
+        return reduce(weighted(value, *w[: int(weight is not None)]), reduction)
 
     return in_opmath(loss, input, target, *weights)
 
 
 @derivative(lambda t, _, x, y: t * (jax.lax.logistic(x) - y), lambda t, _, x, __: t * -x)
-def _logits(x: jax.Array, y: jax.Array) -> jax.Array:
+def _logits(x: Array, y: Array) -> Array:
     return (1 - y) * x - logsigmoid_kernel(x)
 
 
@@ -145,16 +146,16 @@ def _logits(x: jax.Array, y: jax.Array) -> jax.Array:
     lambda t, _, x, __, w: t * (logsigmoid_kernel(-x) - logsigmoid_kernel(x) * w),
     None,
 )
-def _weighted_logits(x: jax.Array, y: jax.Array, w: jax.Array) -> jax.Array:
+def _weighted_logits(x: Array, y: Array, w: Array) -> Array:
     return (1 - y) * x - logsigmoid_kernel(x) * ((w - 1) * y + 1)
 
 
-def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "mean") -> jax.Array:
-    """`log(1 + exp(-target * input))`; it overflows as torch's does.
+def soft_margin_loss(input: Array, target: Array, *, reduction: str = "mean") -> Array:
+    """Soft margin loss, `log(1 + exp(-target * input))`, which overflows as in torch.
 
     Raises:
-        RuntimeError: It is differentiated by the target.
-        ValueError: The reduction is none of the three.
+        RuntimeError: The loss is differentiated with respect to the target.
+        ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -165,11 +166,11 @@ def soft_margin_loss(input: jax.Array, target: jax.Array, *, reduction: str = "m
     Torch: `torch.nn.functional.soft_margin_loss`.
 
     Differs from jax in:
-        1. From -709 on (float32: -88) the loss is inf and the gradient NaN (`jax.nn.softplus`:
-           linear and 1).
+        1. Where `target * input` is below -709 (float32: -88) the loss is inf and its gradient NaN
+           (`jax.nn.softplus(-target * input)`: both finite).
     """
 
-    def loss(x: jax.Array, y: jax.Array) -> jax.Array:
+    def loss(x: Array, y: Array) -> Array:
         return reduce(_soft_margin(x, y), reduction)
 
     return in_opmath(loss, *loss_arguments("soft_margin_loss", input, target, complex=True))
@@ -181,27 +182,27 @@ def _soft_margin_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
 
 
 @derivative(_soft_margin_derivative, not_differentiable("target"))
-def _soft_margin(x: jax.Array, y: jax.Array) -> jax.Array:
+def _soft_margin(x: Array, y: Array) -> Array:
     return jnp.log1p(jnp.exp(-y * x))
 
 
 def multilabel_soft_margin_loss(
-    input: jax.Array,
-    target: jax.Array,
-    weight: jax.Array | None = None,
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
     *,
     reduction: str = "mean",
-) -> jax.Array:
-    """The binary cross entropy of logits, averaged over the last dim.
+) -> Array:
+    """Binary cross entropy of logits, averaged over the last dim.
 
     Args:
         input: Logits, `(..., C)`.
-        target: Zeros and ones, broadcasting with it.
-        weight: A weight for each class, or what broadcasts.
+        target: Zeros and ones, which broadcast with the input.
+        weight: Weight of each class, or an array that broadcasts.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        ValueError: The reduction is none of the three.
+        ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -211,9 +212,9 @@ def multilabel_soft_margin_loss(
     Torch: `torch.nn.functional.multilabel_soft_margin_loss`.
     """
 
-    def loss(x: jax.Array, y: jax.Array, *w: jax.Array) -> jax.Array:
+    def loss(x: Array, y: Array, *w: Array) -> Array:
         value = -(y * logsigmoid_kernel(x) + (1 - y) * logsigmoid_kernel(-x))
-        return reduce(jnp.sum(_scaled(value, *w), -1) / x.shape[-1], reduction)
+        return reduce(jnp.sum(weighted(value, *w), -1) / x.shape[-1], reduction)
 
     weights = [] if weight is None else [array(weight, "weight")]
     input = require_floating(input, "multilabel_soft_margin_loss")

@@ -1,16 +1,16 @@
-"""Losses of classes: torch's denominators with weights, ignored labels and smoothing.
+"""Classification losses, with torch's denominators for weights, ignored labels and smoothing.
 
-Labels are integers. One that is out of range raises eagerly; under `jit` nothing is checked unless
-the function is under `checkify.checkify`, and such a label then reads some other class.
+Labels are integers. Eagerly, a label out of range raises; under `jit` it is only checked inside
+`checkify.checkify`, and otherwise selects some other class.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     array,
     in_opmath,
@@ -26,26 +26,26 @@ from jaxgrad.functional.loss._reduce import constant
 
 
 def nll_loss(
-    input: jax.Array,
-    target: jax.Array,
-    weight: jax.Array | None = None,
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
     *,
     ignore_index: int = -100,
     reduction: str = "mean",
-) -> jax.Array:
-    """The negative log-likelihood of labels; the mean is over the weights of those that count.
+) -> Array:
+    """Negative log-likelihood of labels; the mean divides by the summed weights of the labels.
 
     Args:
         input: Log-probabilities, `(C,)` or `(N, C, ...)`.
         target: Labels, `()` or `(N, ...)`.
-        weight: A weight for each class, `(C,)`; it has no gradient.
-        ignore_index: The label that does not count.
+        weight: Weight of each class, `(C,)`; not differentiable.
+        ignore_index: Label that contributes neither to the loss nor to the mean.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        IndexError: A label is out of range. Under `jit` only with `checkify`.
-        ValueError: The batches differ in size, or the reduction is none of the three.
-        RuntimeError: Shapes or dtypes do not fit.
+        IndexError: A label is out of range (under `jit` only with `checkify`).
+        ValueError: The batches differ in size, or `reduction` is not one of the three.
+        RuntimeError: A shape or dtype does not fit.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -57,55 +57,57 @@ def nll_loss(
     Torch: `torch.nn.functional.nll_loss`.
 
     Differs from jax in:
-        1. The mean leaves ignored labels out and divides by the sum of the weights (`jnp.mean`:
-           by their number). Where all are ignored it is NaN, and its gradient 0.
+        1. The mean skips ignored labels and divides by the sum of the weights (`jnp.mean`: by the
+           number of labels). If all labels are ignored it is NaN, with gradient 0.
     """
     input, target = require_floating(input, "nll_loss"), array(target, "target")
     _check_labels(input, target, ignore_index)
     weights = _class_weights(weight, input)
     return in_opmath(
-        lambda x, *w: _negative_log_likelihood(x, target, *w, ignored=ignore_index, how=reduction),
+        lambda x, *w: _negative_log_likelihood(
+            x, target, *w, ignored=ignore_index, reduction=reduction
+        ),
         input,
         *weights,
     )
 
 
 def _negative_log_likelihood(
-    x: jax.Array, target: jax.Array, *w: jax.Array, ignored: int, how: str
-) -> jax.Array:
+    x: Array, target: Array, *w: Array, ignored: int, reduction: str
+) -> Array:
     counts = target != ignored
     label = jnp.where(counts, target, 0)
     axis = 1 if x.ndim > 1 else 0
     picked = jnp.take_along_axis(x, jnp.expand_dims(label, axis), axis)
     share = jnp.where(counts, w[0][label] if w else 1, 0).astype(x.dtype)
-    # The weight first: an ignored label has no part in the gradient, also where 0 / 0 divides.
+    # Weighting before the mask keeps ignored labels out of the gradient even if the mean is 0 / 0.
     loss = jnp.where(counts, -jnp.squeeze(picked, axis) * share, 0)
-    return jnp.sum(loss) / jnp.sum(share) if how == "mean" else reduce(loss, how)
+    return jnp.sum(loss) / jnp.sum(share) if reduction == "mean" else reduce(loss, reduction)
 
 
 def cross_entropy(
-    input: jax.Array,
-    target: jax.Array,
-    weight: jax.Array | None = None,
+    input: Array,
+    target: Array,
+    weight: Array | None = None,
     *,
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> jax.Array:
-    """The cross entropy of logits with labels, or with probabilities of the logits' shape.
+) -> Array:
+    """Cross entropy of logits, with labels or with probabilities of the logits' shape.
 
     Args:
         input: Logits, `(C,)` or `(N, C, ...)`.
         target: Labels, `()` or `(N, ...)`, or probabilities of the input's shape.
-        weight: A weight for each class, `(C,)`; it has no gradient where the targets are labels.
-        ignore_index: The label that does not count.
+        weight: Weight of each class, `(C,)`; not differentiable if the targets are labels.
+        ignore_index: Label that contributes neither to the loss nor to the mean.
         reduction: `"none"`, `"mean"` or `"sum"`.
-        label_smoothing: How much of each target is spread over all classes.
+        label_smoothing: Fraction of each target that is spread evenly over all classes.
 
     Raises:
-        IndexError: A label is out of range. Under `jit` only with `checkify`.
-        ValueError: The batches differ in size, or the reduction is none of the three.
-        RuntimeError: Shapes or dtypes do not fit, or the smoothing is not in [0, 1].
+        IndexError: A label is out of range (under `jit` only with `checkify`).
+        ValueError: The batches differ in size, or `reduction` is not one of the three.
+        RuntimeError: A shape or dtype does not fit, or `label_smoothing` is not in [0, 1].
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -117,28 +119,28 @@ def cross_entropy(
     Torch: `torch.nn.functional.cross_entropy`.
 
     Differs from jax in:
-        1. With labels the mean divides by the weights of those that count, with probabilities by
-           their number (`optax.losses.softmax_cross_entropy_with_integer_labels`: no weights, and
-           -100 is no label).
-        2. Weights weigh the smoothed part class by class.
+        1. For labels the mean divides by the summed weights of the labels that are not ignored
+           (`optax.losses.softmax_cross_entropy_with_integer_labels` has neither weights nor an
+           ignored label); for probabilities it divides by the number of rows.
+        2. The smoothed part of the loss is weighted class by class.
     """
     input, target = require_floating(input, "cross_entropy"), array(target, "target")
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     axis = 1 if input.ndim > 1 else 0
     if input.shape == target.shape:
-        return _of_probabilities(
+        return _with_probabilities(
             input, target, weight, axis, ignore_index, reduction, label_smoothing
         )
     _check_labels(input, target, ignore_index)
-    options = {"ignored": ignore_index, "how": reduction}
+    options = {"ignored": ignore_index, "reduction": reduction}
 
-    def loss(x: jax.Array, *w: jax.Array) -> jax.Array:
+    def loss(x: Array, *w: Array) -> Array:
         y = log_softmax_kernel(x, axis=axis)
         exact = _negative_log_likelihood(y, target, *w, **options)
         if not label_smoothing:
             return exact
-        spread = -jnp.sum(y * _along(w[0], y.ndim) if w else y, axis)
+        spread = -jnp.sum(y * _on_class_dim(w[0], y.ndim) if w else y, axis)
         counts = target != ignore_index
         spread = jnp.where(counts, spread, 0)
         share = jnp.where(counts, w[0][jnp.where(counts, target, 0)] if w else 1, 0)
@@ -152,15 +154,15 @@ def cross_entropy(
     return in_opmath(loss, input, *_class_weights(weight, input))
 
 
-def _of_probabilities(
-    input: jax.Array,
-    target: jax.Array,
+def _with_probabilities(
+    input: Array,
+    target: Array,
     weight: Any,
     axis: int,
     ignore_index: int,
     reduction: str,
     label_smoothing: float,
-) -> jax.Array:
+) -> Array:
     reject("cross_entropy", "complex", weight)
     if not is_floating(target) or is_complex(target):
         raise RuntimeError(
@@ -171,32 +173,32 @@ def _of_probabilities(
             f"ignore_index is not supported for floating point target, but it is {ignore_index}"
         )
 
-    def loss(x: jax.Array, p: jax.Array, *w: jax.Array) -> jax.Array:
+    def loss(x: Array, p: Array, *w: Array) -> Array:
         y = log_softmax_kernel(x, axis=axis)
         if label_smoothing:
             p = p * (1 - label_smoothing) + label_smoothing / x.shape[axis]
-        value = y * p * _along(w[0], y.ndim) if w else y * p
+        value = y * p * _on_class_dim(w[0], y.ndim) if w else y * p
         if reduction == "mean":
             rows = x.size // x.shape[axis] if x.shape[axis] else 0
             return -jnp.sum(value) / rows if rows else -jnp.sum(value) + jnp.nan
         return reduce(-jnp.sum(value, axis), reduction)
 
-    weights = [] if weight is None else [_sized(array(weight, "weight"), input)]
+    weights = [] if weight is None else [_checked_size(array(weight, "weight"), input)]
     return in_opmath(loss, input, target, *weights)
 
 
-def _along(w: jax.Array, ndim: int) -> jax.Array:
-    """Class weights, in the place of the class dim."""
+def _on_class_dim(w: Array, ndim: int) -> Array:
+    """Reshape class weights so that they broadcast along the class dim."""
     return w.reshape(-1, *(1 for _ in range(ndim - 2)))
 
 
-def _class_weights(weight: Any, input: jax.Array) -> list[jax.Array]:
+def _class_weights(weight: Any, input: Array) -> list[Array]:
     if weight is None:
         return []
-    return [_sized(constant(weight, "weight"), input)]
+    return [_checked_size(constant(weight, "weight"), input)]
 
 
-def _sized(weight: jax.Array, input: jax.Array) -> jax.Array:
+def _checked_size(weight: Array, input: Array) -> Array:
     classes = input.shape[1 if input.ndim > 1 else 0]
     if weight.shape != (classes,):
         raise RuntimeError(
@@ -206,18 +208,18 @@ def _sized(weight: jax.Array, input: jax.Array) -> jax.Array:
     return weight
 
 
-def _check_labels(input: jax.Array, target: jax.Array, ignore_index: int) -> None:
+def _check_labels(input: Array, target: Array, ignore_index: int) -> None:
     if not input.ndim:
         raise ValueError("Expected 1 or more dimensions (got 0)")
     if is_floating(target):
         raise RuntimeError(
             f"expected target dtype to be an integer, but got {target.dtype}; probabilities must "
-            f"have the input's shape {list(input.shape)}, and have {list(target.shape)}"
+            f"have the input's shape {list(input.shape)}, but have {list(target.shape)}"
         )
     if input.ndim > 1:
         if target.ndim > 1 and input.ndim == 2:
             raise RuntimeError(
-                f"0D or 1D target tensor expected, multi-target not supported; it has "
+                f"0D or 1D target tensor expected, multi-target not supported; the target has "
                 f"{target.ndim} dims"
             )
         if target.shape[:1] != input.shape[:1]:

@@ -1,13 +1,13 @@
-"""Losses that are a likelihood or a divergence: torch's reductions, and its floors."""
+"""Likelihood and divergence losses, with torch's reductions and its floor of a variance."""
 
 from __future__ import annotations
 
 import math
 import warnings
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, reduce, require, require_floating
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.loss._reduce import loss_arguments
@@ -16,18 +16,18 @@ from jaxgrad.functional.pointwise.two_argument import xlogy_kernel
 
 
 def kl_div(
-    input: jax.Array, target: jax.Array, *, reduction: str = "mean", log_target: bool = False
-) -> jax.Array:
-    """The Kullback-Leibler divergence of each element, `target * (log(target) - input)`.
+    input: Array, target: Array, *, reduction: str = "mean", log_target: bool = False
+) -> Array:
+    """Kullback-Leibler divergence, `target * (log(target) - input)` for each element.
 
     Args:
         input: Logarithms of probabilities, of any shape.
-        target: Probabilities, or their logarithms with `log_target`.
-        reduction: `"none"`, `"mean"` (of all elements), `"batchmean"` or `"sum"`.
-        log_target: Whether the target is logarithms.
+        target: Probabilities, or their logarithms if `log_target`.
+        reduction: `"none"`, `"mean"` (over all elements), `"batchmean"` or `"sum"`.
+        log_target: Whether `target` contains logarithms.
 
     Raises:
-        ValueError: The reduction is none of the four.
+        ValueError: `reduction` is not one of the four.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,7 +39,8 @@ def kl_div(
     Torch: `torch.nn.functional.kl_div`.
 
     Differs from jax in:
-        1. `"mean"` divides by all elements (`optax.losses.kl_divergence` sums over the last dim).
+        1. `"mean"` divides by the number of elements (`optax.losses.kl_divergence` sums over the
+           last dim).
     """
     if reduction == "mean":
         warnings.warn(
@@ -49,7 +50,7 @@ def kl_div(
         )
     batch = reduction == "batchmean"
 
-    def loss(x: jax.Array, y: jax.Array) -> jax.Array:
+    def loss(x: Array, y: Array) -> Array:
         value = jnp.exp(y) * (y - x) if log_target else xlogy_kernel(y, y) - y * x
         total = reduce(value, "sum" if batch else reduction)
         return total / input.shape[0] if batch and input.ndim else total
@@ -60,26 +61,26 @@ def kl_div(
 
 
 def gaussian_nll_loss(
-    input: jax.Array,
-    target: jax.Array,
-    var: jax.Array | float,
+    input: Array,
+    target: Array,
+    var: Array | float,
     full: bool = False,
     eps: float = 1e-6,
     reduction: str = "mean",
-) -> jax.Array:
-    """The negative log-likelihood of a normal distribution, its variance not below eps.
+) -> Array:
+    """Negative log-likelihood of a normal distribution whose variance is clamped to `eps`.
 
     Args:
         input: Means, of any shape.
-        target: Samples, broadcasting with it.
-        var: Variances: of the input's shape, without its last dim, or 1 in one dim.
-        full: Whether the constant is added.
-        eps: The least variance; the gradient passes below it too.
+        target: Samples, which broadcast with the input.
+        var: Variances, of the input's shape, without its last dim, or of size 1 in one dim.
+        full: Whether to add the constant term.
+        eps: Smallest variance; the clamp does not stop the gradient.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        ValueError: A variance is negative (under `jit` only with `checkify`), its shape is none
-            of the three, or the reduction is.
+        ValueError: A variance is negative (under `jit` only with `checkify`), `var` has none of
+            the three shapes, or `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -91,7 +92,8 @@ def gaussian_nll_loss(
     Torch: `torch.nn.functional.gaussian_nll_loss`.
 
     Differs from jax in:
-        1. Below eps the gradient by the variance is that at eps (`jnp.maximum(var, eps)`: 0).
+        1. Below `eps` the gradient with respect to the variance is the gradient at `eps`
+           (`jnp.maximum(var, eps)`: 0).
     """
     reject_each("gaussian_nll_loss", "bool", input, target)
     input, target = loss_arguments("gaussian_nll_loss", input, target, complex=True)
@@ -106,12 +108,12 @@ def gaussian_nll_loss(
             sum(b for a, b in zip(input.shape, var.shape, strict=True) if a != b) != 1
         ):
             raise ValueError(
-                f"var is of incorrect size: it has the shape {var.shape}, the input {input.shape}"
+                f"var is of incorrect size: var has the shape {var.shape}, input {input.shape}"
             )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid; use 'none', 'mean' or 'sum'")
 
-    def loss(x: jax.Array, y: jax.Array, v: jax.Array) -> jax.Array:
+    def loss(x: Array, y: Array, v: Array) -> Array:
         v = passing_floor(v, eps=eps)
         value = 0.5 * (jnp.log(v) + jnp.square(x - y) / v)
         return reduce(value + 0.5 * math.log(2 * math.pi) if full else value, reduction)
@@ -120,26 +122,26 @@ def gaussian_nll_loss(
 
 
 def poisson_nll_loss(
-    input: jax.Array,
-    target: jax.Array,
+    input: Array,
+    target: Array,
     log_input: bool = True,
     full: bool = False,
     *,
     eps: float = 1e-8,
     reduction: str = "mean",
-) -> jax.Array:
-    """The negative log-likelihood of a Poisson distribution.
+) -> Array:
+    """Negative log-likelihood of a Poisson distribution.
 
     Args:
-        input: Rates, or their logarithms with `log_input`.
-        target: Counts, broadcasting with it.
-        log_input: Whether the input is logarithms.
-        full: Whether Stirling's approximation of the constant is added, for counts above 1.
-        eps: Added to the rate before its logarithm.
+        input: Rates, or their logarithms if `log_input`.
+        target: Counts, which broadcast with the input.
+        log_input: Whether `input` contains logarithms.
+        full: Whether to add Stirling's approximation of `log(target!)`, for counts above 1.
+        eps: Added to the rate before taking its logarithm.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        ValueError: The reduction is none of the three.
+        ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -154,7 +156,7 @@ def poisson_nll_loss(
     if full:
         reject("poisson_nll_loss", "bool complex", target)
 
-    def loss(x: jax.Array, y: jax.Array) -> jax.Array:
+    def loss(x: Array, y: Array) -> Array:
         value = jnp.exp(x) - y * x if log_input else x - y * jnp.log(x + eps)
         if full:
             stirling = y * jnp.log(y) - y + 0.5 * jnp.log(2 * math.pi * y)

@@ -1,40 +1,39 @@
-"""The cross entropy of a linear layer's logits."""
+"""Cross entropy of the logits of a linear layer."""
 
 from __future__ import annotations
 
-import jax
-
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional.loss.cross_entropy import cross_entropy
 from jaxgrad.functional.nn.linear import linear
 
 
 def linear_cross_entropy(
-    input: jax.Array,
-    linear_weight: jax.Array,
-    target: jax.Array,
+    input: Array,
+    linear_weight: Array,
+    target: Array,
     *,
-    linear_bias: jax.Array | None = None,
-    weight: jax.Array | None = None,
+    linear_bias: Array | None = None,
+    weight: Array | None = None,
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
-) -> jax.Array:
-    """`cross_entropy(linear(input, linear_weight, linear_bias), target)`.
+) -> Array:
+    """Return `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
     Args:
-        input: `(N, in)` or `(in,)`.
-        linear_weight: `(C, in)` or `(C, ..., in)`.
+        input: Features, `(N, in)` or `(in,)`.
+        linear_weight: Weight of the linear layer, `(C, in)` or `(C, ..., in)`.
         target: Labels, `(N, ...)`, or probabilities, `(N, C, ...)`.
-        linear_bias: `(C,)` or `(C, ...)`.
-        weight: A weight for each class, `(C,)`.
+        linear_bias: Bias of the linear layer, `(C,)` or `(C, ...)`.
+        weight: Weight of each class, `(C,)`.
         reduction: `"none"`, `"mean"` or `"sum"`.
-        ignore_index: The label that does not count; None: -100.
-        label_smoothing: How much of each target is spread over all classes.
+        ignore_index: Label that contributes neither to the loss nor to the mean; None means -100.
+        label_smoothing: Fraction of each target that is spread evenly over all classes.
 
     Raises:
-        IndexError: A label is out of range. Under `jit` only with `checkify`.
-        RuntimeError: Shapes or dtypes do not fit.
+        IndexError: A label is out of range (under `jit` only with `checkify`).
+        RuntimeError: A shape or dtype does not fit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,7 +41,7 @@ def linear_cross_entropy(
         >>> print(f"{loss:.4f}")
         0.6931
 
-    Torch: `torch.nn.functional.linear_cross_entropy`, whose `options=` only save memory.
+    Torch: `torch.nn.functional.linear_cross_entropy`, whose `options=` only saves memory.
     """
     x, w = array(input), array(linear_weight, "linear_weight")
     if not x.ndim or not w.ndim or x.shape[-1] != w.shape[-1]:

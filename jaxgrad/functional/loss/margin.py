@@ -1,10 +1,10 @@
-"""Hinges: torch's reductions, and its gradients at the margin."""
+"""Hinge losses, with torch's reductions and its gradients at the margin."""
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     array,
     in_opmath,
@@ -19,18 +19,18 @@ from jaxgrad.functional.pointwise.clamp import clamp_min_kernel
 
 
 def hinge_embedding_loss(
-    input: jax.Array, target: jax.Array, margin: float = 1.0, *, reduction: str = "mean"
-) -> jax.Array:
-    """The input where the target is 1; where it is -1, what it lacks to the margin.
+    input: Array, target: Array, margin: float = 1.0, *, reduction: str = "mean"
+) -> Array:
+    """Hinge embedding loss: the distance for target 1, `max(0, margin - distance)` for target -1.
 
     Args:
         input: Distances, of any shape.
-        target: 1 and -1, broadcasting with it.
-        margin: The margin.
+        target: 1 or -1 for each distance; broadcasts with the input.
+        margin: Margin of the hinge.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        ValueError: The reduction is none of the three.
+        ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -41,11 +41,11 @@ def hinge_embedding_loss(
     Torch: `torch.nn.functional.hinge_embedding_loss`.
 
     Differs from jax in:
-        1. At the margin the gradient is -1 (`jnp.maximum(0, margin - x)`: -0.5).
+        1. The gradient at the margin is -1 (`jnp.maximum(0, margin - x)`: -0.5).
     """
     target = array(target, "target")
 
-    def loss(x: jax.Array) -> jax.Array:
+    def loss(x: Array) -> Array:
         lack = clamp_min_kernel(margin - x, jnp.asarray(0, x.dtype))
         value = jnp.where(target != 1, lack, 0) + jnp.where(target != -1, x, 0)
         return reduce(value, reduction)
@@ -54,18 +54,18 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: jax.Array,
-    input2: jax.Array,
-    target: jax.Array,
+    input1: Array,
+    input2: Array,
+    target: Array,
     margin: float = 0,
     *,
     reduction: str = "mean",
-) -> jax.Array:
-    """What the first lacks to be a margin above the second where the target is 1, or below at -1.
+) -> Array:
+    """Ranking loss, `max(0, -target * (input1 - input2) + margin)`.
 
     Raises:
-        RuntimeError: The three have different numbers of dims.
-        ValueError: The reduction is none of the three.
+        RuntimeError: The inputs and the target differ in their number of dims.
+        ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -77,7 +77,7 @@ def margin_ranking_loss(
     Torch: `torch.nn.functional.margin_ranking_loss`.
 
     Differs from jax in:
-        1. At the margin the gradient is whole (`jnp.maximum(0, ...)`: half).
+        1. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
     """
     reject_each("margin_ranking_loss", "bool complex", input1, input2, target)
     arrays = [array(input1, "input1"), array(input2, "input2"), array(target, "target")]
@@ -87,34 +87,34 @@ def margin_ranking_loss(
             f"{', '.join(str(list(x.shape)) for x in arrays)}"
         )
 
-    def loss(a: jax.Array, b: jax.Array, y: jax.Array) -> jax.Array:
+    def loss(a: Array, b: Array, y: Array) -> Array:
         return reduce(clamp_min_kernel(-y * (a - b) + margin, jnp.asarray(0, a.dtype)), reduction)
 
     return in_opmath(loss, *promoted(*arrays))
 
 
 def multi_margin_loss(
-    input: jax.Array,
-    target: jax.Array,
+    input: Array,
+    target: Array,
     p: int = 1,
     margin: float = 1.0,
-    weight: jax.Array | None = None,
+    weight: Array | None = None,
     *,
     reduction: str = "mean",
-) -> jax.Array:
-    """By how much each other class is nearer than a margin, averaged over the classes.
+) -> Array:
+    """Multi-class hinge loss, `max(0, margin - input[target] + input[i])**p` averaged over classes.
 
     Args:
         input: Scores, `(C,)` or `(N, C)`.
         target: Labels, `()` or `(N,)`.
-        p: The power, 1 or 2.
-        margin: The margin.
-        weight: A weight for each class, `(C,)`; it has no gradient.
+        p: Exponent, 1 or 2.
+        margin: Margin of the hinge.
+        weight: Weight of each class, `(C,)`; not differentiable.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        ValueError: p is neither 1 nor 2, the weight has not one dim, the reduction is none of the
-            three.
+        ValueError: `p` is neither 1 nor 2, `weight` is not one-dimensional, or `reduction` is not
+            one of the three.
         RuntimeError: A shape does not fit, or a label is out of range (under `jit` only with
             `checkify`).
 
@@ -127,11 +127,11 @@ def multi_margin_loss(
     Torch: `torch.nn.functional.multi_margin_loss`.
 
     Differs from jax in:
-        1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
+        1. The gradient at the margin is 0 (`jnp.maximum(0, ...)`: half of the full one).
     """
     input, target = require_floating(input, "multi_margin_loss"), array(target, "target")
     if p not in (1, 2):
-        raise ValueError(f"only p == 1 and p == 2 supported, but it is {p}")
+        raise ValueError(f"only p == 1 and p == 2 supported, but got p={p}")
     if weight is not None and jnp.ndim(weight) != 1:
         raise ValueError(f"weight must be one-dimensional, but it has {jnp.ndim(weight)} dims")
     _check_scores(input)
@@ -152,7 +152,7 @@ def multi_margin_loss(
     )
     label = target.reshape(rows, 1)
 
-    def loss(x: jax.Array, *w: jax.Array) -> jax.Array:
+    def loss(x: Array, *w: Array) -> Array:
         x = x.reshape(rows, classes)
         z = margin - jnp.take_along_axis(x, label, 1) + x
         off = (z > 0) & (jnp.arange(classes) != label)
@@ -165,18 +165,16 @@ def multi_margin_loss(
     return in_opmath(loss, input, *weights)
 
 
-def multilabel_margin_loss(
-    input: jax.Array, target: jax.Array, *, reduction: str = "mean"
-) -> jax.Array:
-    """By how much each other class is nearer than 1 to each of the labels, over the classes.
+def multilabel_margin_loss(input: Array, target: Array, *, reduction: str = "mean") -> Array:
+    """Multi-label hinge loss, `max(0, 1 - input[label] + input[i])` summed and divided by C.
 
     Args:
         input: Scores, `(C,)` or `(N, C)`.
-        target: Labels, of the same shape: those before the first -1.
+        target: Labels, of the same shape; the first -1 ends the list of labels.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        ValueError: The reduction is none of the three.
+        ValueError: `reduction` is not one of the three.
         RuntimeError: A shape does not fit, or a label is out of range (under `jit` only with
             `checkify`).
 
@@ -190,7 +188,7 @@ def multilabel_margin_loss(
     Torch: `torch.nn.functional.multilabel_margin_loss`.
 
     Differs from jax in:
-        1. At the margin the gradient is 0 (`jnp.maximum(0, ...)`: half).
+        1. The gradient at the margin is 0 (`jnp.maximum(0, ...)`: half of the full one).
     """
     input, target = require_floating(input, "multilabel_margin_loss"), array(target, "target")
     _check_scores(input)
@@ -208,7 +206,7 @@ def multilabel_margin_loss(
     label = jnp.where(listed, labels, 0)
     chosen = jnp.any(listed[:, :, None] & (label[:, :, None] == jnp.arange(classes)), 1)
 
-    def loss(x: jax.Array) -> jax.Array:
+    def loss(x: Array) -> Array:
         x = x.reshape(labels.shape)
         z = 1 - jnp.take_along_axis(x, label, 1)[:, :, None] + x[:, None, :]
         off = (z > 0) & listed[:, :, None] & ~chosen[:, None, :]
@@ -218,7 +216,7 @@ def multilabel_margin_loss(
     return in_opmath(loss, input)
 
 
-def _check_scores(input: jax.Array) -> None:
+def _check_scores(input: Array) -> None:
     if input.ndim > 2 or 0 in input.shape[1:]:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "

@@ -1,13 +1,12 @@
-"""Losses of distances: torch's margins and swaps, and its gradients at equal points."""
+"""Losses of distances, with torch's margins, swaps and gradients at coinciding points."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, reduce, together
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.loss._reduce import EPSILON
@@ -16,25 +15,25 @@ from jaxgrad.functional.reduction.distance import pairwise, pairwise_distance
 
 
 def cosine_embedding_loss(
-    input1: jax.Array,
-    input2: jax.Array,
-    target: jax.Array,
+    input1: Array,
+    input2: Array,
+    target: Array,
     margin: float = 0,
     *,
     reduction: str = "mean",
-) -> jax.Array:
-    """1 minus the cosine where the target is 1; by how much it exceeds the margin where it is -1.
+) -> Array:
+    """Cosine loss: `1 - cosine` for target 1, `max(0, cosine - margin)` for target -1.
 
     Args:
-        input1: `(N, D)` or `(D,)`.
-        input2: Of the same shape.
-        target: 1 and -1, `(N,)` or `()`.
-        margin: The margin.
+        input1: Vectors, `(N, D)` or `(D,)`.
+        input2: Vectors, of the same shape.
+        target: 1 or -1 for each pair, `(N,)` or `()`.
+        margin: Margin of the hinge.
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        RuntimeError: The dims of the target do not fit those of the inputs.
-        ValueError: The reduction is none of the three.
+        RuntimeError: The target has more than one dim, or not one dim less than the inputs.
+        ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -46,7 +45,7 @@ def cosine_embedding_loss(
     Torch: `torch.nn.functional.cosine_embedding_loss`.
 
     Differs from jax in:
-        1. At the margin the gradient is whole (`jnp.maximum(0, cosine - margin)`: half).
+        1. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
         2. 1e-12 is added to each squared norm.
     """
     reject("cosine_embedding_loss", "complex", input1, input2)
@@ -54,7 +53,7 @@ def cosine_embedding_loss(
     target = array(target, "target")
     if target.ndim > 1:
         raise RuntimeError(
-            "0D or 1D target tensor expected, multi-target not supported; it has "
+            "0D or 1D target tensor expected, multi-target not supported; the target has "
             f"{target.ndim} dims"
         )
     if {x1.ndim, x2.ndim} != {target.ndim + 1}:
@@ -63,7 +62,7 @@ def cosine_embedding_loss(
             f"inputs with sizes {list(x1.shape)} and {list(x2.shape)}."
         )
 
-    def loss(x: jax.Array, y: jax.Array) -> jax.Array:
+    def loss(x: Array, y: Array) -> Array:
         squares = [jnp.sum(z * z, -1) + EPSILON for z in (x, y)]
         cosine = jnp.sum(x * y, -1) / jnp.sqrt(squares[0] * squares[1])
         above = clamp_min_kernel(cosine - margin, jnp.asarray(0, cosine.dtype))
@@ -74,31 +73,31 @@ def cosine_embedding_loss(
 
 
 def triplet_margin_loss(
-    anchor: jax.Array,
-    positive: jax.Array,
-    negative: jax.Array,
+    anchor: Array,
+    positive: Array,
+    negative: Array,
     margin: float = 1.0,
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
     *,
     reduction: str = "mean",
-) -> jax.Array:
-    """By how much the positive is not nearer to the anchor than the negative, by a margin.
+) -> Array:
+    """Triplet loss, `max(0, d(anchor, positive) - d(anchor, negative) + margin)`.
 
     Args:
-        anchor: `(N, D)` or `(D,)`.
-        positive: Broadcasting with it.
-        negative: Broadcasting with it.
-        margin: The margin.
-        p: The norm.
-        eps: Added to each difference.
-        swap: Whether the distance from the positive to the negative counts, where it is less.
+        anchor: Vectors, `(N, D)` or `(D,)`.
+        positive: Vectors that should be near; broadcast with the anchor.
+        negative: Vectors that should be far; broadcast with the anchor.
+        margin: Margin of the hinge.
+        p: Order of the norm.
+        eps: Added to each difference of coordinates.
+        swap: Whether to use d(positive, negative) where it is less than d(anchor, negative).
         reduction: `"none"`, `"mean"` or `"sum"`.
 
     Raises:
-        ValueError: The margin is not positive, or the reduction is none of the three.
-        RuntimeError: The numbers of dims differ.
+        ValueError: The margin is not positive, or `reduction` is not one of the three.
+        RuntimeError: The three inputs differ in their number of dims.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -110,33 +109,33 @@ def triplet_margin_loss(
     Torch: `torch.nn.functional.triplet_margin_loss`.
 
     Differs from jax in:
-        1. Of equal points the gradient is that at eps (`optax.losses.triplet_margin_loss`: adds
-           eps to the distance; with `jnp.linalg.norm`: NaN).
-        2. At the margin it is whole (`jnp.maximum(0, ...)`: half).
+        1. For coinciding points the gradient is finite, since eps is added to the difference
+           (`optax.losses.triplet_margin_loss` adds it to the distance; `jnp.linalg.norm`: NaN).
+        2. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
     """
     reject_each("triplet_margin_loss", "bool", anchor, positive, negative)
 
-    def distance(x: jax.Array, y: jax.Array) -> jax.Array:
+    def distance(x: Array, y: Array) -> Array:
         return pairwise(x, y, p=p, eps=eps)
 
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
 
 def triplet_margin_with_distance_loss(
-    anchor: jax.Array,
-    positive: jax.Array,
-    negative: jax.Array,
+    anchor: Array,
+    positive: Array,
+    negative: Array,
     *,
-    distance_function: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
+    distance_function: Callable[[Array, Array], Array] | None = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> jax.Array:
-    """`triplet_margin_loss` with any distance; None is `pairwise_distance`.
+) -> Array:
+    """Triplet loss with any distance function; None means `pairwise_distance`.
 
     Raises:
-        ValueError: The margin is not positive, or the reduction is none of the three.
-        RuntimeError: The numbers of dims differ.
+        ValueError: The margin is not positive, or `reduction` is not one of the three.
+        RuntimeError: The three inputs differ in their number of dims.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -147,19 +146,19 @@ def triplet_margin_with_distance_loss(
     Torch: `torch.nn.functional.triplet_margin_with_distance_loss`.
     """
     reject_each("triplet_margin_with_distance_loss", "bool", anchor, positive, negative)
-    chosen = distance_function or pairwise_distance
-    return _triplet(anchor, positive, negative, chosen, margin, swap, reduction)
+    distance = distance_function or pairwise_distance
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
 
 def _triplet(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    distance: Callable[..., jax.Array],
+    anchor: Array,
+    positive: Array,
+    negative: Array,
+    distance: Callable[[Array, Array], Array],
     margin: float,
     swap: bool,
     reduction: str,
-) -> jax.Array:
+) -> Array:
     a, b, c = array(anchor, "anchor"), array(positive, "positive"), array(negative, "negative")
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -170,7 +169,7 @@ def _triplet(
             "inputs"
         )
 
-    def loss(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
+    def loss(a: Array, b: Array, c: Array) -> Array:
         near, far = distance(a, b), distance(a, c)
         if swap:
             far = minimum_kernel(far, distance(b, c))

@@ -1,13 +1,15 @@
-"""Losses of a difference: torch's reductions, and its gradients at kinks."""
+"""Regression losses, with torch's reductions and its gradients at kinks."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact, is_complex, reduce
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, reject_each
@@ -17,22 +19,22 @@ from jaxgrad.functional.reduction.sum import mean, sum
 
 
 def l1_loss(
-    input: jax.Array,
-    target: jax.Array,
+    input: Array,
+    target: Array,
     *,
     reduction: str = "mean",
-    weight: jax.Array | None = None,
-) -> jax.Array:
-    """The absolute difference, with gradient 0 where it is 0.
+    weight: Array | None = None,
+) -> Array:
+    """Absolute difference of input and target, with gradient 0 where they are equal.
 
     Args:
-        input: Of any shape.
-        target: Of the same shape; another one broadcasts, with a warning.
+        input: Predictions, of any shape.
+        target: Targets, of the same shape; a different shape broadcasts with a warning.
         reduction: `"none"`, `"mean"` or `"sum"`.
-        weight: A weight for each element; the mean is then divided by their sum.
+        weight: Weight of each element; the mean then divides by the sum of the weights.
 
     Raises:
-        ValueError: The weight has another shape, or the reduction is none of the three.
+        ValueError: `weight` and `input` differ in shape, or `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -43,33 +45,35 @@ def l1_loss(
     Torch: `torch.nn.functional.l1_loss`.
 
     Differs from jax in:
-        1. Where both are equal the gradient is 0 (`jnp.abs(x - y)`: 1).
+        1. The gradient where both are equal is 0 (`jnp.abs(x - y)`: 1).
     """
     reject_each("l1_loss", "bool", input, target)
-    return _regression(lambda x, y: _l1(x - y), input, target, reduction, weight, weighs_mean=True)
+    return _regression(
+        lambda x, y: _l1(x - y), input, target, reduction, weight, weighted_mean=True
+    )
 
 
-def _l1(difference: jax.Array) -> jax.Array:
+def _l1(difference: Array) -> Array:
     return jnp.abs(difference) if is_complex(difference) else abs_kernel(difference)
 
 
 def mse_loss(
-    input: jax.Array,
-    target: jax.Array,
+    input: Array,
+    target: Array,
     *,
     reduction: str = "mean",
-    weight: jax.Array | None = None,
-) -> jax.Array:
-    """The squared difference, without a factor of a half.
+    weight: Array | None = None,
+) -> Array:
+    """Squared difference of input and target, without the factor one half.
 
     Args:
-        input: Of any shape.
-        target: Of the same shape; another one broadcasts, with a warning.
+        input: Predictions, of any shape.
+        target: Targets, of the same shape; a different shape broadcasts with a warning.
         reduction: `"none"`, `"mean"` or `"sum"`.
-        weight: A weight for each element; the mean is then divided by their sum.
+        weight: Weight of each element; the mean then divides by the sum of the weights.
 
     Raises:
-        ValueError: The weight has another shape, or the reduction is none of the three.
+        ValueError: `weight` and `input` differ in shape, or `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -80,35 +84,36 @@ def mse_loss(
     Torch: `torch.nn.functional.mse_loss`.
 
     Differs from jax in:
-        1. `optax.l2_loss` is half of it.
+        1. The loss is not halved (`optax.l2_loss`: half of it).
     """
     loss = _square
     if weight is None:
         reject("mse_loss", "bool integer complex", input, target)
     else:
         reject_each("mse_loss", "bool", input, target)
-        # Where it weighs, torch squares the difference: one tangent, not two infinite ones.
+        # With a weight torch differentiates the square of the difference, so that one tangent
+        # passes instead of two, which could be infinite with opposite signs.
         loss = _square_of_difference
-    return _regression(loss, input, target, reduction, weight, weighs_mean=True)
+    return _regression(loss, input, target, reduction, weight, weighted_mean=True)
 
 
-def _square_of_difference(x: jax.Array, y: jax.Array) -> jax.Array:
+def _square_of_difference(x: Array, y: Array) -> Array:
     return jnp.square(x - y)
 
 
 @derivative(lambda t, _, x, y: t * (2 * (x - y)), lambda t, _, x, y: -(t * (2 * (x - y))))
-def _square(x: jax.Array, y: jax.Array) -> jax.Array:
+def _square(x: Array, y: Array) -> Array:
     return jnp.square(x - y)
 
 
 def smooth_l1_loss(
-    input: jax.Array, target: jax.Array, *, reduction: str = "mean", beta: float = 1.0
-) -> jax.Array:
-    """Half the squared difference over beta, and linear from beta on.
+    input: Array, target: Array, *, reduction: str = "mean", beta: float = 1.0
+) -> Array:
+    """Smooth L1 loss: `0.5 * difference**2 / beta` below beta, and linear above.
 
     Raises:
-        RuntimeError: Beta is negative.
-        ValueError: The reduction is none of the three.
+        RuntimeError: `beta` is negative.
+        ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -119,8 +124,8 @@ def smooth_l1_loss(
     Torch: `torch.nn.functional.smooth_l1_loss`.
 
     Differs from jax in:
-        1. `optax.huber_loss(delta=beta)` is beta times it.
-        2. The gradient at an infinity is 1 or -1 (`jnp.where` of the two branches: NaN).
+        1. The loss is divided by beta (`optax.huber_loss(delta=beta)` is not).
+        2. The gradient at an infinite difference is 1 or -1 (`jnp.where` of both branches: NaN).
     """
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss does not support negative values for beta. Got: {beta}")
@@ -135,34 +140,34 @@ def _smooth_l1_derivative(t: Any, _: Any, d: Any, beta: float) -> Any:
 
 
 @derivative(_smooth_l1_derivative)
-def _smooth_l1(d: jax.Array, *, beta: float) -> jax.Array:
+def _smooth_l1(d: Array, *, beta: float) -> Array:
     size = jnp.abs(d)
     return jnp.where(size < beta, 0.5 * size * size / beta, size - 0.5 * beta)
 
 
-def _sign(d: jax.Array) -> jax.Array:
+def _sign(d: Array) -> Array:
     return jnp.where(jnp.isnan(d), d, jnp.sign(d))
 
 
 def huber_loss(
-    input: jax.Array,
-    target: jax.Array,
+    input: Array,
+    target: Array,
     reduction: str = "mean",
     delta: float = 1.0,
-    weight: jax.Array | None = None,
-) -> jax.Array:
-    """Half the squared difference, and linear from delta on.
+    weight: Array | None = None,
+) -> Array:
+    """Huber loss: half the squared difference below delta, and linear above.
 
     Args:
-        input: Of any shape.
-        target: Of the same shape; another one broadcasts, with a warning.
+        input: Predictions, of any shape.
+        target: Targets, of the same shape; a different shape broadcasts with a warning.
         reduction: `"none"`, `"mean"` or `"sum"`.
-        delta: Where it becomes linear.
-        weight: A weight for each element; the mean is over the number of elements.
+        delta: Absolute difference from which the loss is linear.
+        weight: Weight of each element; the mean divides by the number of elements.
 
     Raises:
-        RuntimeError: Delta is not positive.
-        ValueError: The weight has another shape, or the reduction is none of the three.
+        RuntimeError: `delta` is not positive.
+        ValueError: `weight` and `input` differ in shape, or `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -172,7 +177,8 @@ def huber_loss(
     Torch: `torch.nn.functional.huber_loss`.
 
     Differs from jax in:
-        1. The gradient at an infinity is delta (`jnp.where` of the two branches: NaN).
+        1. The gradient at an infinite difference is delta or -delta (`jnp.where` of both branches:
+           NaN).
     """
     reject("huber_loss", "complex", input, target)
     reject("huber_loss", "bool integer", input)
@@ -184,35 +190,35 @@ def huber_loss(
 
 
 @derivative(lambda t, _, d, delta: t * jnp.where(jnp.abs(d) < delta, 1, 0))
-def _huber_slope(d: jax.Array, *, delta: float) -> jax.Array:
+def _huber_slope(d: Array, *, delta: float) -> Array:
     return jnp.where(jnp.abs(d) < delta, d, _sign(d) * delta)
 
 
-# By each of the two: where the cotangent is infinite, their second derivatives are inf - inf.
+# Separate formulas for x and y: with an infinite cotangent their second derivatives are inf - inf.
 @derivative(
     lambda t, _, x, y, delta: t * _huber_slope(x - y, delta=delta),
     lambda t, _, x, y, delta: -(t * _huber_slope(x - y, delta=delta)),
 )
-def _huber(x: jax.Array, y: jax.Array, *, delta: float) -> jax.Array:
+def _huber(x: Array, y: Array, *, delta: float) -> Array:
     size = jnp.abs(x - y)
     return jnp.where(size <= delta, 0.5 * size * size, delta * (size - 0.5 * delta))
 
 
 def _regression(
-    loss: Any,
-    input: Any,
-    target: Any,
+    loss: Callable[[Array, Array], Array],
+    input: Array,
+    target: Array,
     reduction: str,
-    weight: Any,
+    weight: Array | None,
     *,
-    weighs_mean: bool = False,
-) -> jax.Array:
-    """A loss of each pair, with the weights and the reduction."""
+    weighted_mean: bool = False,
+) -> Array:
+    """Apply a loss elementwise, then the weights and the reduction."""
     input, target = array(input), array(target, "target")
     if input.shape != target.shape:
         warnings.warn(
-            f"the target has the shape {target.shape}, the input {input.shape}; they broadcast, "
-            "which is rarely meant",
+            f"the target has the shape {target.shape} and the input {input.shape}; they broadcast, "
+            "which is rarely intended",
             stacklevel=3,
         )
     value = exact(loss, input, target)
@@ -223,7 +229,7 @@ def _regression(
                 f"{input.shape}"
             )
         value = mul(value, weight)
-        if weighs_mean and reduction == "mean":
+        if weighted_mean and reduction == "mean":
             return div(sum(value), sum(weight))
     if reduction == "mean":
         return mean(value)

@@ -1,1 +1,1 @@
-"""Pooling."""
+"""torch's pooling functions."""

@@ -1,4 +1,4 @@
-"""Adaptive pools: windows that divide any size into any number of bins, as torch divides it."""
+"""Adaptive pooling: any input size is divided into a given number of bins, as in torch."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from jaxgrad.functional._core.adaptive_bins import (
     bins,
 )
 from jaxgrad.functional._core.arguments import require_floating
-from jaxgrad.functional.pooling.max import MaxPool, _taken
+from jaxgrad.functional.pooling.max import MaxPool, take_maxima
 
 
 def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
-    """The means of `output_size` bins.
+    """Average over `output_size` bins of the last dim.
 
     Args:
-        input: `(N, C, L)` or `(C, L)`.
-        output_size: How many. Bin i is from `floor(i L / n)` to before `ceil((i + 1) L / n)`.
+        input: Signal, `(N, C, L)` or `(C, L)`.
+        output_size: Number of bins n. Bin i spans `floor(i L / n)` up to `ceil((i + 1) L / n)`.
 
     Raises:
-        RuntimeError: The size is negative, or the input is empty.
+        RuntimeError: An output size is negative, or the input is empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,16 +36,16 @@ def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
     Torch: `torch.nn.functional.adaptive_avg_pool1d`.
 
     Differs from jax in:
-        1. Neighbouring bins overlap where the size does not divide (`jax.image.resize`: weights).
+        1. Neighbouring bins overlap where n does not divide L (`jax.image.resize`: weights).
     """
     return adaptive_average(1, input, output_size)
 
 
 def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
-    """The means of `(H, W)` bins of `(N, C, H, W)`; None keeps a size.
+    """Average over 2D bins of `(N, C, H, W)` or `(C, H, W)`; None keeps the size of a dim.
 
     Raises:
-        RuntimeError: The size is negative, or the input is empty.
+        RuntimeError: An output size is negative, or the input is empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -59,10 +59,10 @@ def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
 
 
 def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
-    """The means of `(D, H, W)` bins of `(N, C, D, H, W)`; None keeps a size.
+    """Average over 3D bins of `(N, C, D, H, W)` or `(C, D, H, W)`; None keeps the size of a dim.
 
     Raises:
-        RuntimeError: The size is negative, or the input is empty.
+        RuntimeError: An output size is negative, or the input is empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -77,10 +77,10 @@ def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
 def adaptive_max_pool1d(
     input: Array, output_size: OutputSize, return_indices: bool = False
 ) -> Array | MaxPool:
-    """The maxima of `output_size` bins of `(N, C, L)` or `(C, L)`.
+    """Maximum over each of `output_size` bins of `(N, C, L)` or `(C, L)`.
 
     Raises:
-        RuntimeError: The size is negative, or the input is empty.
+        RuntimeError: An output size is negative, or the input is empty.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -91,8 +91,8 @@ def adaptive_max_pool1d(
     Torch: `torch.nn.functional.adaptive_max_pool1d`.
 
     Differs from jax in:
-        1. Of equal values the first has the gradient, of several NaN the last (`jnp.max`: each a
-           share, all NaN).
+        1. The gradient goes to the first of equal values and to the last of several NaN
+           (`jnp.max` divides it among equal values, and NaN makes all of it NaN).
     """
     return _adaptive_max(1, input, output_size, return_indices)
 
@@ -100,10 +100,10 @@ def adaptive_max_pool1d(
 def adaptive_max_pool2d(
     input: Array, output_size: OutputSize, return_indices: bool = False
 ) -> Array | MaxPool:
-    """The maxima of `(H, W)` bins of `(N, C, H, W)`; None keeps a size.
+    """Maximum over 2D bins of `(N, C, H, W)` or `(C, H, W)`; None keeps the size of a dim.
 
     Raises:
-        RuntimeError: The size is negative, or the input is empty.
+        RuntimeError: An output size is negative, or the input is empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -118,10 +118,10 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     input: Array, output_size: OutputSize, return_indices: bool = False
 ) -> Array | MaxPool:
-    """The maxima of `(D, H, W)` bins of `(N, C, D, H, W)`; None keeps a size.
+    """Maximum over 3D bins of `(N, C, D, H, W)` or `(C, D, H, W)`; None keeps the size of a dim.
 
     Raises:
-        RuntimeError: The size is negative, or the input is empty.
+        RuntimeError: An output size is negative, or the input is empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -137,20 +137,20 @@ def _adaptive_max(
     places: int, input: Array, output_size: OutputSize, return_indices: bool
 ) -> Array | MaxPool:
     name = f"adaptive_max_pool{places}d"
-    x, had_batch, wanted = bin_arguments(name, places, require_floating(input, name), output_size)
-    each = [bins(n, count) for n, count in zip(x.shape[2:], wanted, strict=True)]
-    members, there = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
-    for n, (inner, inside) in zip(x.shape[2:], each, strict=True):
+    x, had_batch, out = bin_arguments(name, places, require_floating(input, name), output_size)
+    dims = [bins(n, count) for n, count in zip(x.shape[2:], out, strict=True)]
+    members, exists = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
+    for n, (inner, inner_exists) in zip(x.shape[2:], dims, strict=True):
         outer = members[:, None, :, None] * n + inner[None, :, None, :]
-        both = there[:, None, :, None] & inside[None, :, None, :]
+        both = exists[:, None, :, None] & inner_exists[None, :, None, :]
         shape = (outer.shape[0] * outer.shape[1], -1) if outer.size else (0, 1)
-        members, there = outer.reshape(shape), both.reshape(shape)
+        members, exists = outer.reshape(shape), both.reshape(shape)
     flat = jax.lax.stop_gradient(x.reshape(*x.shape[:2], -1))
-    values = jnp.where(there, flat[:, :, members], -jnp.inf)
+    values = jnp.where(exists, flat[:, :, members], -jnp.inf)
     nan = jnp.isnan(values)
     last = members.shape[1] - 1 - jnp.argmax(nan[..., ::-1], -1)
-    # The first of the largest, also where that is -inf and what is not there has it too.
-    largest = (values == values.max(-1, keepdims=True)) & there
+    # Padding members are -inf; requiring `exists` keeps them from winning when the maximum is -inf.
+    largest = (values == values.max(-1, keepdims=True)) & exists
     at = jnp.where(nan.any(-1), last, jnp.argmax(largest, -1))
-    found = jnp.asarray(members)[np.arange(members.shape[0]), at].astype(jnp.int32)
-    return _taken(x, found.reshape(*x.shape[:2], *wanted), had_batch, return_indices)
+    index = jnp.asarray(members)[np.arange(members.shape[0]), at].astype(jnp.int32)
+    return take_maxima(x, index.reshape(*x.shape[:2], *out), had_batch, return_indices)

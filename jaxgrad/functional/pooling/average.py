@@ -1,4 +1,4 @@
-"""Average pools: torch's windows and divisors."""
+"""Average pooling, with torch's windows and divisors."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Array:
-    """The mean of each window.
+    """Average over each window of the last dim.
 
     Args:
-        input: `(N, C, L)` or `(C, L)`.
-        kernel_size: Of the windows.
-        stride: Steps of the windows. None: `kernel_size`.
-        padding: Zeros on both sides, at most half a kernel.
-        ceil_mode: Also the window that reaches over the end; what is beyond the padding does not
-            count.
-        count_include_pad: The padding counts.
+        input: Signal, `(N, C, L)` or `(C, L)`.
+        kernel_size: Size of the window.
+        stride: Step from one window to the next; None means `kernel_size`.
+        padding: Number of zeros on both sides, at most half of `kernel_size`.
+        ceil_mode: Whether to add a last window that extends past the padded input; the elements
+            that it covers beyond the padding are not counted in its divisor.
+        count_include_pad: Whether the divisor counts the padding.
 
     Raises:
-        RuntimeError: A size is not possible.
+        RuntimeError: A size is invalid, or the output would be empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,10 +43,10 @@ def avg_pool1d(
     Torch: `torch.nn.functional.avg_pool1d`.
 
     Differs from jax in:
-        1. With `ceil_mode` the last window is divided by what it covers (padding by hand: by the
-           kernel).
+        1. With `ceil_mode` the last window is divided by the number of elements that it covers
+           (`lax.reduce_window` over padded input: by `kernel_size`).
     """
-    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
+    return average_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
 def avg_pool2d(
@@ -58,10 +58,10 @@ def avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """The mean of each window of `(N, C, H, W)`, or its sum over `divisor_override`.
+    """Average over each window of `(N, C, H, W)`, or its sum divided by `divisor_override`.
 
     Raises:
-        RuntimeError: A size is not possible, or the divisor is 0.
+        RuntimeError: A size is invalid, the output would be empty, or the divisor is 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -70,7 +70,7 @@ def avg_pool2d(
 
     Torch: `torch.nn.functional.avg_pool2d`.
     """
-    return _avg_pool(
+    return average_pool(
         2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
 
@@ -84,10 +84,10 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """The mean of each window of `(N, C, D, H, W)`, or its sum over `divisor_override`.
+    """Average over each window of `(N, C, D, H, W)`, or its sum divided by `divisor_override`.
 
     Raises:
-        RuntimeError: A size is not possible, or the divisor is 0.
+        RuntimeError: A size is invalid, the output would be empty, or the divisor is 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -96,12 +96,12 @@ def avg_pool3d(
 
     Torch: `torch.nn.functional.avg_pool3d`.
     """
-    return _avg_pool(
+    return average_pool(
         3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
 
 
-def _avg_pool(
+def average_pool(
     places: int,
     input: Array,
     kernel_size: Sizes,

@@ -1,4 +1,4 @@
-"""Fractional max pools: windows at random steps, that are given or drawn from a key."""
+"""Fractional max pooling: windows at random positions, which are passed or drawn with a key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, require_floating
 from jaxgrad.functional._core.windows import Sizes, batched, sizes
-from jaxgrad.functional.pooling.max import MaxPool, _taken
+from jaxgrad.functional.pooling.max import MaxPool, take_maxima
 
 
 def fractional_max_pool2d(
@@ -24,20 +24,20 @@ def fractional_max_pool2d(
     *,
     key: Array | None = None,
 ) -> Array | MaxPool:
-    """The maxima of windows at random steps.
+    """Maximum over 2D windows at random positions.
 
     Args:
-        input: `(N, C, H, W)` or `(C, H, W)`.
-        kernel_size: Of the windows.
-        output_size: How many windows.
-        output_ratio: Or how many of an input's element.
-        return_indices: Also where each maximum was.
-        _random_samples: `(N, C, 2)` in [0, 1), where the steps of W and H begin.
-        key: Or a key of `jax.random` to draw them.
+        input: Image, `(N, C, H, W)` or `(C, H, W)`.
+        kernel_size: Size of the window.
+        output_size: Number of windows in each dim.
+        output_ratio: Output size relative to the input size, if `output_size` is None.
+        return_indices: Whether to also return the flat index of each maximum.
+        _random_samples: Offsets of the windows in W and H, `(N, C, 2)` in [0, 1).
+        key: Key of `jax.random` that draws the offsets, if they are not passed.
 
     Raises:
-        ValueError: There is no size and no ratio, or no samples and no key.
-        RuntimeError: The windows do not fit.
+        ValueError: Neither a size nor a ratio, or neither samples nor a key is passed.
+        RuntimeError: The windows do not fit into the input.
 
     Example:
         >>> import jax.numpy as jnp
@@ -49,7 +49,7 @@ def fractional_max_pool2d(
 
     Torch: `torch.nn.functional.fractional_max_pool2d`.
     """
-    return _pool(2, input, kernel_size, output_size, output_ratio, return_indices,
+    return _fractional_max_pool(2, input, kernel_size, output_size, output_ratio, return_indices,
                  _random_samples, key)  # fmt: skip
 
 
@@ -63,13 +63,13 @@ def fractional_max_pool3d(
     *,
     key: Array | None = None,
 ) -> Array | MaxPool:
-    """The maxima of windows at random steps in `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Maximum over 3D windows at random positions in `(N, C, D, H, W)` or `(C, D, H, W)`.
 
-    The samples are `(N, C, 3)`, where the steps of D, H and W begin.
+    `_random_samples` are the offsets of the windows in D, H and W, `(N, C, 3)` in [0, 1).
 
     Raises:
-        ValueError: There is no size and no ratio, or no samples and no key.
-        RuntimeError: The windows do not fit.
+        ValueError: Neither a size nor a ratio, or neither samples nor a key is passed.
+        RuntimeError: The windows do not fit into the input.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -79,11 +79,11 @@ def fractional_max_pool3d(
 
     Torch: `torch.nn.functional.fractional_max_pool3d`.
     """
-    return _pool(3, input, kernel_size, output_size, output_ratio, return_indices,
+    return _fractional_max_pool(3, input, kernel_size, output_size, output_ratio, return_indices,
                  _random_samples, key)  # fmt: skip
 
 
-def _pool(
+def _fractional_max_pool(
     places: int,
     input: Array,
     kernel_size: Sizes,
@@ -101,15 +101,15 @@ def _pool(
         if output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         output_size = [int(n * r) for n, r in zip(spatial, output_ratio, strict=True)]
-    wanted = sizes(output_size, places, "output_size")
-    for n, k, out in zip(spatial, kernel, wanted, strict=True):
-        if out + k - 1 > n - (places == 3):  # of 3d one less, as torch has it
+    outs = sizes(output_size, places, "output_size")
+    for n, k, out in zip(spatial, kernel, outs, strict=True):
+        if out + k - 1 > n - (places == 3):  # torch allows one less in 3D
             raise RuntimeError(
                 f"{name}(): pool size {k} too large relative to input size {n} for {out} windows"
             )
     if samples is None:
         if key is None:
-            raise ValueError(f"{name} draws its steps; pass key=jax.random.key(...)")
+            raise ValueError(f"{name} draws its windows at random; pass key=jax.random.key(...)")
         samples = jax.random.uniform(key, (*x.shape[:2], places), x.dtype)
     samples = array(samples, "_random_samples")
     if samples.shape != (*x.shape[:2], places):
@@ -117,27 +117,27 @@ def _pool(
             f"{name}: expected _random_samples of shape {[*x.shape[:2], places]}, but got "
             f"{list(samples.shape)}"
         )
-    order = (1, 0) if places == 2 else (0, 1, 2)  # torch has the samples of 2d in reverse
+    order = (1, 0) if places == 2 else (0, 1, 2)  # in 2D torch reverses the samples
     at = jnp.zeros((*x.shape[:2], *(1,) * 2 * places), int)
-    for i, (n, k, out) in enumerate(zip(spatial, kernel, wanted, strict=True)):
-        member = _begins(samples[..., order[i]], n, k, out)[..., None] + np.arange(k)
+    for i, (n, k, out) in enumerate(zip(spatial, kernel, outs, strict=True)):
+        member = _window_starts(samples[..., order[i]], n, k, out)[..., None] + np.arange(k)
         shape = [1] * 2 * places
         shape[i], shape[places + i] = out, k
         at = at * n + member.reshape(*x.shape[:2], *shape)
-    at = at.reshape(*x.shape[:2], *wanted, -1)
+    at = at.reshape(*x.shape[:2], *outs, -1)
     flat = jax.lax.stop_gradient(x).reshape(*x.shape[:2], -1)
     values = jnp.take_along_axis(flat, at.reshape(*x.shape[:2], -1), 2).reshape(at.shape)
     nan = jnp.isnan(values)
     last = at.shape[-1] - 1 - jnp.argmax(nan[..., ::-1], -1)
     best = jnp.where(nan.any(-1), last, jnp.argmax(values, -1))
-    found = jnp.take_along_axis(at, best[..., None], -1)[..., 0]
-    return _taken(x, found, had_batch, return_indices)
+    index = jnp.take_along_axis(at, best[..., None], -1)[..., 0]
+    return take_maxima(x, index, had_batch, return_indices)
 
 
-def _begins(sample: Array, n: int, k: int, out: int) -> Array:
-    """Where the windows begin, of which the last ends with the input."""
+def _window_starts(sample: Array, n: int, k: int, out: int) -> Array:
+    """Return the start of every window; the last window ends with the input."""
     alpha = (n - k) / (out - 1) if out > 1 else 0.0
     u = jax.lax.stop_gradient(sample)[..., None]
     alpha = jnp.asarray(alpha, u.dtype)
-    begins = jnp.trunc((np.arange(out) + u) * alpha) - jnp.trunc(u * alpha)
-    return jnp.where(np.arange(out) == out - 1, n - k, begins.astype(int))
+    starts = jnp.trunc((np.arange(out) + u) * alpha) - jnp.trunc(u * alpha)
+    return jnp.where(np.arange(out) == out - 1, n - k, starts.astype(int))

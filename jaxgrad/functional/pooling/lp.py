@@ -1,4 +1,4 @@
-"""Power-average pools: torch's windows, and its gradients at zero."""
+"""Power-average pooling, with torch's windows and its gradients at zero."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional._core.windows import Sizes, sizes
 from jaxgrad.functional.pointwise.powers import pow as _pow
 from jaxgrad.functional.pointwise.sign import abs as _abs
-from jaxgrad.functional.pooling.average import _avg_pool
-from jaxgrad.functional.pooling.max import _max_pool
+from jaxgrad.functional.pooling.average import average_pool
+from jaxgrad.functional.pooling.max import max_pool
 
 
 def lp_pool1d(
@@ -25,10 +25,10 @@ def lp_pool1d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Array:
-    """The p-th root of the sum of p-th powers of each window of `(N, C, L)`, 0 if it is negative.
+    """Return `sum(x**p) ** (1 / p)` over each window of `(N, C, L)`, with p = `norm_type`.
 
     Raises:
-        RuntimeError: A size is not possible.
+        RuntimeError: A size is invalid, or the output would be empty.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -39,7 +39,7 @@ def lp_pool1d(
     Torch: `torch.nn.functional.lp_pool1d`.
 
     Differs from jax in:
-        1. A window of zeros has gradient 0 (`(x**p).sum() ** (1 / p)`: NaN).
+        1. The gradient of a window of zeros is 0 (`(x**p).sum() ** (1 / p)`: NaN).
     """
     return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
@@ -51,10 +51,10 @@ def lp_pool2d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Array:
-    """`lp_pool1d` of `(N, C, H, W)`.
+    """Return `sum(x**p) ** (1 / p)` over each window of `(N, C, H, W)`, with p = `norm_type`.
 
     Raises:
-        RuntimeError: A size is not possible.
+        RuntimeError: A size is invalid, or the output would be empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -73,10 +73,10 @@ def lp_pool3d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Array:
-    """`lp_pool1d` of `(N, C, D, H, W)`.
+    """Return `sum(x**p) ** (1 / p)` over each window of `(N, C, D, H, W)`, with p = `norm_type`.
 
     Raises:
-        RuntimeError: A size is not possible.
+        RuntimeError: A size is invalid, or the output would be empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -100,19 +100,19 @@ def _lp_pool(
     input = array(input)
     if math.isinf(norm_type):
         sign = 1 if norm_type > 0 else -1
-        found = _max_pool(places, sign * _abs(input), kernel_size, stride, 0, 1, ceil_mode, False)
-        assert isinstance(found, jax.Array)
-        return sign * found
+        maxima = max_pool(places, sign * _abs(input), kernel_size, stride, 0, 1, ceil_mode, False)
+        assert isinstance(maxima, jax.Array)
+        return sign * maxima
     powers = _pow(floating(input), norm_type)
-    mean = _avg_pool(places, powers, kernel_size, stride, 0, ceil_mode, True, None)
+    mean = average_pool(places, powers, kernel_size, stride, 0, ceil_mode, True, None)
     count = math.prod(sizes(kernel_size, places, "kernel_size"))
     return in_opmath(_root, mean, count=count, p=norm_type)
 
 
 def _root_tangent(t: Array, _: Array, y: Array, *, count: int, p: float) -> Array:
-    if p == 1:  # by torch's sign, which is 0 at NaN
+    if p == 1:  # torch multiplies by sign(y), which is 0 at NaN
         return jnp.where((y == 0) | jnp.isnan(y), 0, t) * count
-    safe = jnp.where(y == 0, 1, y)  # the second derivative at 0 is 0 too
+    safe = jnp.where(y == 0, 1, y)  # makes the second derivative at 0 be 0
     return jnp.where(y == 0, 0, t) * jnp.where(
         y == 0, 0, jnp.power(count * safe, 1 / p - 1) * (count / p)
     )

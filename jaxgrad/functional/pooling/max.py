@@ -1,7 +1,7 @@
-"""Maximum pools: torch's windows, ties and NaN.
+"""Max pooling, with torch's windows and its choice among equal values and NaN.
 
-A maximum goes to the first of equal values in its window, to the last of several NaN. The gradient
-is that of the element, as a pool that returns its indices has it.
+The maximum of a window is the first of equal values, or the last of several NaN. The gradient goes
+to that element alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from jaxgrad.functional._core.windows import Sizes, batched, out_sizes, window_a
 
 
 class MaxPool(NamedTuple):
-    """The maxima, and where each was: its index in the flattened spatial dims."""
+    """Maxima and their indices into the flattened spatial dims."""
 
     output: Array
     indices: Array
@@ -34,19 +34,19 @@ def max_pool1d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Array | MaxPool:
-    """The maximum of each window.
+    """Maximum over each window of the last dim.
 
     Args:
-        input: `(N, C, L)` or `(C, L)`.
-        kernel_size: Of the windows.
-        stride: Steps of the windows. None: `kernel_size`.
-        padding: Minus infinities on both sides, at most half a kernel.
-        dilation: Steps in a window.
-        ceil_mode: Also the window that reaches over the end.
-        return_indices: Also where each maximum was.
+        input: Signal, `(N, C, L)` or `(C, L)`.
+        kernel_size: Number of elements in a window.
+        stride: Step from one window to the next; None means `kernel_size`.
+        padding: Number of -inf on both sides, at most half of `kernel_size`.
+        dilation: Step between the elements of a window.
+        ceil_mode: Whether to add a last window that extends past the padded input.
+        return_indices: Whether to also return the flat index of each maximum.
 
     Raises:
-        RuntimeError: A size is not possible.
+        RuntimeError: A size is invalid, or the output would be empty.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -57,13 +57,14 @@ def max_pool1d(
     Torch: `torch.nn.functional.max_pool1d`.
 
     Differs from jax in:
-        1. Of equal values the first has the gradient (a reshape and `jnp.max`: each a share).
-        2. A window with a NaN gives its gradient to the last NaN (`lax.reduce_window`: to another
-           element).
-        3. The maximum -inf beside padding has a gradient (`lax.reduce_window`: none), and so have
-           dilated windows (`lax.reduce_window`: raises).
+        1. The gradient goes to the first of equal values (a reshape and `jnp.max`: it is divided
+           among them).
+        2. The gradient of a window with NaN goes to the last NaN (`lax.reduce_window`: to a
+           different element).
+        3. The gradient of a maximum of -inf next to padding is kept (`lax.reduce_window`: it is
+           lost), and dilated windows have a gradient (`lax.reduce_window`: raises).
     """
-    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def max_pool2d(
@@ -75,10 +76,10 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Array | MaxPool:
-    """The maximum of each window of `(N, C, H, W)`; as `max_pool1d`.
+    """Maximum over each window of `(N, C, H, W)`; the arguments are those of `max_pool1d`.
 
     Raises:
-        RuntimeError: A size is not possible.
+        RuntimeError: A size is invalid, or the output would be empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -88,7 +89,7 @@ def max_pool2d(
     Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.max_pool2d`.
     """
-    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def max_pool3d(
@@ -100,10 +101,10 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Array | MaxPool:
-    """The maximum of each window of `(N, C, D, H, W)`; as `max_pool1d`.
+    """Maximum over each window of `(N, C, D, H, W)`; the arguments are those of `max_pool1d`.
 
     Raises:
-        RuntimeError: A size is not possible.
+        RuntimeError: A size is invalid, or the output would be empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -112,10 +113,10 @@ def max_pool3d(
 
     Torch: `torch.nn.functional.max_pool3d`.
     """
-    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+    return max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def _max_pool(
+def max_pool(
     places: int,
     input: Array,
     kernel_size: Sizes,
@@ -136,22 +137,22 @@ def _max_pool(
     ]
     index = jax.lax.broadcasted_iota(jnp.int32, (math.prod(x.shape[2:]),), 0)
     index = jnp.broadcast_to(index.reshape(x.shape[2:]), x.shape)
-    least = (np.asarray(-jnp.inf, x.dtype), np.asarray(jnp.iinfo(jnp.int32).max, np.int32))
-    _, found = jax.lax.reduce_window(
+    initial = (np.asarray(-jnp.inf, x.dtype), np.asarray(jnp.iinfo(jnp.int32).max, np.int32))
+    _, chosen = jax.lax.reduce_window(
         (jax.lax.stop_gradient(x), index),
-        least,
+        initial,
         _first_of_largest,
         (1, 1, *kernel),
         (1, 1, *steps),
         ((0, 0), (0, 0), *zip(pads, ends, strict=True)),
         window_dilation=(1, 1, *dilations),
     )
-    found = found[(slice(None), slice(None), *(slice(o) for o in out))]
-    return _taken(x, found, had_batch, return_indices)
+    chosen = chosen[(slice(None), slice(None), *(slice(o) for o in out))]
+    return take_maxima(x, chosen, had_batch, return_indices)
 
 
 def _first_of_largest(one: Any, two: Any) -> Any:
-    """Of two (value, index): the later NaN, else the larger, else the earlier."""
+    """Choose from two (value, index) pairs the later NaN, else the larger, else the earlier."""
     (x, i), (y, j) = one, two
     nan_x, nan_y = jnp.isnan(x), jnp.isnan(y)
     both = jnp.where(nan_x & nan_y, j > i, (y > x) | ((y == x) & (j < i)))
@@ -159,12 +160,12 @@ def _first_of_largest(one: Any, two: Any) -> Any:
     return jnp.where(second, y, x), jnp.where(second, j, i)
 
 
-def _taken(x: Array, found: Array, had_batch: bool, return_indices: bool) -> Array | MaxPool:
-    """The elements at these flat indices: a gather, whose gradient goes to them."""
+def take_maxima(x: Array, index: Array, had_batch: bool, return_indices: bool) -> Array | MaxPool:
+    """Gather the elements at these flat indices, so that the gradient goes to them alone."""
     flat = x.reshape(*x.shape[:2], math.prod(x.shape[2:]))
-    at = found.reshape(*x.shape[:2], math.prod(found.shape[2:]))
-    output = jnp.take_along_axis(flat, at, 2).reshape(found.shape)
+    at = index.reshape(*x.shape[:2], math.prod(index.shape[2:]))
+    output = jnp.take_along_axis(flat, at, 2).reshape(index.shape)
     if not had_batch:
-        output, found = output[0], found[0]
-    indices = found.astype(jax.dtypes.canonicalize_dtype(jnp.int64))
+        output, index = output[0], index[0]
+    indices = index.astype(jax.dtypes.canonicalize_dtype(jnp.int64))
     return MaxPool(output, indices) if return_indices else output

@@ -1,4 +1,4 @@
-"""The partial inverse of maximum pools: torch's sizes and errors."""
+"""Partial inverse of max pooling, with torch's output sizes and errors."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ def max_unpool1d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Array:
-    """The values at the indices that `max_pool1d` returned, zeros elsewhere.
+    """Write values to the indices that `max_pool1d` returned, with zeros elsewhere.
 
     Args:
-        input: `(N, C, L)` or `(C, L)`.
-        indices: Of the input's shape.
-        kernel_size: That of the pool.
-        stride: That of the pool.
-        padding: That of the pool.
-        output_size: The size before the pool, where several have the same result.
+        input: Maxima, `(N, C, L)` or `(C, L)`.
+        indices: Flat index of each maximum, of the input's shape.
+        kernel_size: `kernel_size` of the max pool.
+        stride: `stride` of the max pool.
+        padding: `padding` of the max pool.
+        output_size: Size of the input of the max pool, where several sizes give the same maxima.
 
     Raises:
-        RuntimeError: An index is out of range, or there are more or less than values.
-        ValueError: `output_size` is not possible.
+        RuntimeError: An index is out of range, or `indices` and `input` differ in shape.
+        ValueError: `output_size` is not a size that gives this many maxima.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,7 +47,7 @@ def max_unpool1d(
     Torch: `torch.nn.functional.max_unpool1d`.
 
     Differs from jax in:
-        1. Of values with the same index the last is written and each has the gradient
+        1. Of several values with the same index the last is written, but all receive the gradient
            (`.at[].set`: the last alone).
     """
     return _max_unpool(1, input, indices, kernel_size, stride, padding, output_size)
@@ -61,11 +61,11 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Array:
-    """`max_unpool1d` of `(N, C, H, W)`.
+    """Write values of `(N, C, H, W)` to the indices that `max_pool2d` returned, else zeros.
 
     Raises:
-        RuntimeError: An index is out of range, or there are more or less than values.
-        ValueError: `output_size` is not possible.
+        RuntimeError: An index is out of range, or `indices` and `input` differ in shape.
+        ValueError: `output_size` is not a size that gives this many maxima.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,11 +86,11 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Array:
-    """`max_unpool1d` of `(N, C, D, H, W)`.
+    """Write values of `(N, C, D, H, W)` to the indices that `max_pool3d` returned, else zeros.
 
     Raises:
-        RuntimeError: An index is out of range, or there are more or less than values.
-        ValueError: `output_size` is not possible.
+        RuntimeError: An index is out of range, or `indices` and `input` differ in shape.
+        ValueError: `output_size` is not a size that gives this many maxima.
 
     Example:
         >>> import jax.numpy as jnp
@@ -125,20 +125,20 @@ def _max_unpool(
             "Expected shape of indices to be same as that of the input tensor "
             f"({list(input.shape)}) but got indices tensor with shape: {list(indices.shape)}"
         )
-    usual = [
+    default = [
         (n - 1) * s + k - 2 * p for n, s, k, p in zip(x.shape[2:], steps, kernel, pads, strict=True)
     ]
-    size = usual if output_size is None else list(output_size)[-places:]
+    size = default if output_size is None else list(output_size)[-places:]
     if output_size is not None and len(output_size) not in (places, places + 2):
         raise ValueError(
             f"output_size should be a sequence containing {places} or {places + 2} elements, but "
             f"it has a length of '{len(output_size)}'"
         )
-    for d, (have, default, s) in enumerate(zip(size, usual, steps, strict=True)):
-        if not default - s < have < default + s:
+    for d, (n, usual, s) in enumerate(zip(size, default, steps, strict=True)):
+        if not usual - s < n < usual + s:
             raise ValueError(
-                f'invalid output_size "{size}" (dim {d} must be between {default - s} and '
-                f"{default + s})"
+                f'invalid output_size "{size}" (dim {d} must be between {usual - s} and '
+                f"{usual + s})"
             )
     total = math.prod(size)
     if indices.size:
@@ -146,11 +146,11 @@ def _max_unpool(
             jnp.all((indices >= 0) & (indices < total)),
             RuntimeError(f"Found an invalid max index: the output volume has the size {size}"),
         )
-    found = _placed(
+    output = _scatter(
         x.reshape(*x.shape[:2], -1), index=indices.reshape(*x.shape[:2], -1), size=total
     )
-    found = found.reshape(*x.shape[:2], *size)
-    return found if had_batch else found[0]
+    output = output.reshape(*x.shape[:2], *size)
+    return output if had_batch else output[0]
 
 
 def _zeros_and_rows(x: Array, size: int) -> tuple[Array, Any]:
@@ -158,12 +158,12 @@ def _zeros_and_rows(x: Array, size: int) -> tuple[Array, Any]:
     return jnp.zeros((*x.shape[:2], size), x.dtype), rows
 
 
-def _placed_tangent(t: Array, *_: Array, index: Array, size: int) -> Array:
+def _scatter_tangent(t: Array, *_: Array, index: Array, size: int) -> Array:
     zeros, rows = _zeros_and_rows(t, size)
     return zeros.at[(*rows, index)].add(t)
 
 
-@derivative(_placed_tangent)
-def _placed(x: Array, *, index: Array, size: int) -> Array:
+@derivative(_scatter_tangent)
+def _scatter(x: Array, *, index: Array, size: int) -> Array:
     zeros, rows = _zeros_and_rows(x, size)
     return zeros.at[(*rows, index)].set(x)

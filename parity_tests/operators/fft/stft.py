@@ -66,7 +66,7 @@ def _options(draw):
             call(np.ones(8), 4, 1, 3, center=False, return_complex=True, align_to_window=True),
             RuntimeError,
             torch="are out of bounds for storage",
-            jax="the last frame ends 1 behind that",
+            jax="the last frame ends 1 past that",
         ),
         RaisesFor(
             call(np.ones(2), 4, center=False, return_complex=True),
