@@ -1,4 +1,4 @@
-"""Log-probabilities and divergences of `torch.distributions`, as functions."""
+"""Log-probabilities and KL divergences of `torch.distributions`, as functions."""
 
 from jaxgrad.functional.distributions.circular import von_mises_log_prob as von_mises_log_prob
 from jaxgrad.functional.distributions.discrete import bernoulli_log_prob as bernoulli_log_prob

@@ -1,4 +1,4 @@
-"""Parameters of distributions as arrays of one floating dtype."""
+"""Convert the arguments of distributions to arrays of one floating dtype."""
 
 from __future__ import annotations
 
@@ -11,33 +11,34 @@ from jaxgrad.functional._core.arguments import array, floating, is_complex, prom
 
 
 def distribution_parameters(*args: Any, elementwise: bool = True) -> list[Array]:
-    """Arguments in the precision of their result type; what is real stays so beside complex."""
-    found = (together if elementwise else promoted)(*args)
-    if is_complex(found[0]):
-        pairs = zip(args, found, strict=True)
+    """Return the arguments in the precision of their result type; real arguments stay real."""
+    arrays = (together if elementwise else promoted)(*args)
+    if is_complex(arrays[0]):
+        pairs = zip(args, arrays, strict=True)
         return [y if jnp.iscomplexobj(x) else jnp.real(y) for x, y in pairs]
-    return [floating(x) for x in found]
+    return [floating(x) for x in arrays]
 
 
-def _in_dtype_of(value: Any, *params: Any) -> Array:
-    """A value in the dtype of the parameters: torch does not always promote it."""
+def in_dtype_of(value: Any, *params: Any) -> Array:
+    """Cast a value to the dtype of the parameters, where torch does not promote them."""
     return array(value, "value").astype(floating(promoted(*params)[0]).dtype)
 
 
-def _expanded(*params: Array) -> list[Array]:
-    """Parameters in one shape, as a distribution of torch keeps them.
+def broadcast_parameters(*params: Array) -> list[Array]:
+    """Broadcast parameters to one shape, as torch's distributions store them.
 
-    Their gradients are summed element by element: where slopes are infinite, inf and -inf make NaN.
+    Gradients of a broadcast parameter are summed, so infinite ones of opposite sign give NaN.
     """
     return jnp.broadcast_arrays(*params)
 
 
-def _given(value: Any, *params: Any) -> list[Array]:
-    """A value in the result type of all, and the parameters in one shape."""
-    x, *floats = distribution_parameters(array(value, "value"), *params)
-    return [x, *_expanded(*floats)]
+def value_and_parameters(value: Any, *params: Any) -> list[Array]:
+    """Return the value in the common dtype, and the parameters broadcast to one shape."""
+    x, *rest = distribution_parameters(array(value, "value"), *params)
+    return [x, *broadcast_parameters(*rest)]
 
 
-def _one(name: str, first: Any, second: Any, names: str = "probs and logits") -> None:
+def require_one(name: str, first: Any, second: Any, names: str = "probs and logits") -> None:
+    """Raise a TypeError unless exactly one of two arguments is passed."""
     if (first is None) == (second is None):
-        raise TypeError(f"{name} needs one of {names}, not both or neither")
+        raise TypeError(f"{name} needs exactly one of {names}")

@@ -1,13 +1,12 @@
-"""The log-probability of an angle, with the polynomials that torch has for Bessel's function."""
+"""Log-density of an angle, with torch's polynomials for the modified Bessel function."""
 
 from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import ArrayLike
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import distribution_parameters
@@ -15,7 +14,7 @@ from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.trigonometric import cos
 
 
-# Abramowitz and Stegun 9.8.1 and 9.8.2, as torch rounds them; the largest power first.
+# Abramowitz and Stegun 9.8.1 and 9.8.2, rounded as in torch; highest power first.
 _SMALL = (0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0)
 _LARGE = (
     0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565, 0.00225319,
@@ -23,8 +22,8 @@ _LARGE = (
 )  # fmt: skip
 
 
-def von_mises_log_prob(value: jax.Array, loc: ArrayLike, concentration: ArrayLike) -> jax.Array:
-    """The logarithm of von Mises' density at an angle.
+def von_mises_log_prob(value: Array, loc: ArrayLike, concentration: ArrayLike) -> Array:
+    """Log-density of the von Mises distribution at an angle.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,14 +38,14 @@ def von_mises_log_prob(value: jax.Array, loc: ArrayLike, concentration: ArrayLik
     return k * cos(x - loc) - math.log(2 * math.pi) - _log_i0(k)
 
 
-def _log_i0(x: jax.Array) -> jax.Array:
+def _log_i0(x: Array) -> Array:
     small = x / 3.75
     small = log(_polynomial(small * small, _SMALL))
     large = x - 0.5 * log(x) + log(_polynomial(3.75 / x, _LARGE))
     return jnp.where(x < 3.75, small, large)
 
 
-def _polynomial(y: jax.Array, factors: tuple[float, ...]) -> jax.Array:
+def _polynomial(y: Array, factors: tuple[float, ...]) -> Array:
     result = jnp.full_like(y, factors[0])
     for factor in factors[1:]:
         result = factor + y * result

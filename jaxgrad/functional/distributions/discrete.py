@@ -1,6 +1,6 @@
-"""Log-probabilities of counts and classes: torch's formulas, and so its edges.
+"""Log-probabilities of counts and classes, with torch's formulas, so edge cases agree.
 
-Nothing is checked, and arguments broadcast, as in `log_probs`.
+Arguments broadcast and are not validated, as in `real_line`.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from jaxgrad.functional._core.arguments import array, floating, require_floating
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid import logsigmoid, sigmoid
 from jaxgrad.functional.distributions._parameters import (
-    _expanded,
-    _given,
-    _one,
+    broadcast_parameters,
     distribution_parameters,
+    require_one,
+    value_and_parameters,
 )
 from jaxgrad.functional.loss.binary import binary_cross_entropy_with_logits
 from jaxgrad.functional.pointwise.clamp import clamp
@@ -29,7 +29,7 @@ from jaxgrad.functional.reduction.sum import logsumexp
 
 
 def poisson_log_prob(value: Array, rate: ArrayLike) -> Array:
-    """The logarithm of Poisson's probability of a count.
+    """Log-probability of a count under the Poisson distribution.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,22 +39,22 @@ def poisson_log_prob(value: Array, rate: ArrayLike) -> Array:
     Torch: `torch.distributions.Poisson`.
     """
     reject("poisson_log_prob", "bool", rate)
-    x, rate = _expanded(*distribution_parameters(array(value, "value"), rate))
+    x, rate = broadcast_parameters(*distribution_parameters(array(value, "value"), rate))
     return xlogy(x, rate) - rate - lgamma(x + 1)
 
 
 def bernoulli_log_prob(
     value: Array, probs: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> Array:
-    """The logarithm of the probability of 0 or 1.
+    """Log-probability of 0 or 1 under the Bernoulli distribution.
 
     Args:
-        value: 0 and 1, of any shape.
-        probs: The probability of 1, clamped to `[eps, 1 - eps]`.
-        logits: Or its logit.
+        value: Zeros and ones, of any shape.
+        probs: Probability of 1, clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, its logit.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -64,8 +64,8 @@ def bernoulli_log_prob(
     Torch: `torch.distributions.Bernoulli`.
     """
     reject("bernoulli_log_prob", "bool integer", logits)
-    logits = _logits("bernoulli_log_prob", probs, logits)
-    x, logits = _expanded(
+    logits = as_logits("bernoulli_log_prob", probs, logits)
+    x, logits = broadcast_parameters(
         *distribution_parameters(require_floating(value, "bernoulli_log_prob", "value"), logits)
     )
     return -binary_cross_entropy_with_logits(logits, x, reduction="none")
@@ -74,15 +74,15 @@ def bernoulli_log_prob(
 def geometric_log_prob(
     value: Array, probs: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> Array:
-    """The logarithm of the probability of so many failures before a success.
+    """Log-probability of a number of failures before the first success.
 
     Args:
-        value: Counts of failures, of any shape.
-        probs: The probability of success.
-        logits: Or its logit.
+        value: Numbers of failures, of any shape.
+        probs: Probability of success.
+        logits: Alternatively, its logit.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -92,7 +92,7 @@ def geometric_log_prob(
     Torch: `torch.distributions.Geometric`.
     """
     reject("geometric_log_prob", "bool", probs)
-    _one("geometric_log_prob", probs, logits)
+    require_one("geometric_log_prob", probs, logits)
     probs = sigmoid(floating(jnp.asarray(logits))) if probs is None else probs
     x, p = distribution_parameters(array(value, "value"), probs)
     failing = jnp.where((p == 1) & (x == 0), 0, p)
@@ -105,16 +105,16 @@ def binomial_log_prob(
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
 ) -> Array:
-    """The logarithm of the probability of so many successes.
+    """Log-probability of a number of successes in `total_count` trials.
 
     Args:
-        value: Counts of successes, of any shape.
-        total_count: Of how many trials.
-        probs: The probability of success, clamped to `[eps, 1 - eps]`.
-        logits: Or its logit.
+        value: Numbers of successes, of any shape.
+        total_count: Number of trials.
+        probs: Probability of success, clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, its logit.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -124,8 +124,8 @@ def binomial_log_prob(
     Torch: `torch.distributions.Binomial`.
     """
     reject_each("binomial_log_prob", "bool", value, logits)
-    logits = _logits("binomial_log_prob", probs, logits)
-    x, n, logits = _given(value, total_count, logits)
+    logits = as_logits("binomial_log_prob", probs, logits)
+    x, n, logits = value_and_parameters(value, total_count, logits)
     positive = (clamp(logits, min=0) + logits - clamp(logits, max=0)) / 2
     normalizer = n * positive + n * log1p(exp(-abs(logits))) - lgamma(n + 1)
     return x * logits - lgamma(x + 1) - lgamma(n - x + 1) - normalizer
@@ -137,16 +137,16 @@ def negative_binomial_log_prob(
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
 ) -> Array:
-    """The logarithm of the probability of so many successes before the failures.
+    """Log-probability of a number of successes before `total_count` failures.
 
     Args:
-        value: Counts of successes, of any shape.
-        total_count: Before how many failures.
-        probs: The probability of success, clamped to `[eps, 1 - eps]`.
-        logits: Or its logit.
+        value: Numbers of successes, of any shape.
+        total_count: Number of failures that end the trials.
+        probs: Probability of success, clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, its logit.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -156,8 +156,8 @@ def negative_binomial_log_prob(
     Torch: `torch.distributions.NegativeBinomial`.
     """
     reject("negative_binomial_log_prob", "bool integer", logits)
-    logits = _logits("negative_binomial_log_prob", probs, logits)
-    x, n, logits = _given(value, total_count, logits)
+    logits = as_logits("negative_binomial_log_prob", probs, logits)
+    x, n, logits = value_and_parameters(value, total_count, logits)
     power = n * logsigmoid(-logits) + x * logsigmoid(logits)
     normalizer = -lgamma(n + x) + lgamma(x + 1) + lgamma(n)
     return power - jnp.where(n + x == 0, 0, normalizer)
@@ -166,15 +166,15 @@ def negative_binomial_log_prob(
 def categorical_log_prob(
     value: Array, probs: Array | None = None, logits: Array | None = None
 ) -> Array:
-    """The logarithm of a class's probability.
+    """Log-probability of a class, given as an index.
 
     Args:
-        value: Classes, broadcasting with the batch of the rest.
-        probs: `(*, classes)`, over their sum and clamped to `[eps, 1 - eps]`.
-        logits: Or these.
+        value: Indices of classes, which broadcast with the batch dims.
+        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -183,25 +183,25 @@ def categorical_log_prob(
 
     Torch: `torch.distributions.Categorical`.
     """
-    known = _log_classes("categorical_log_prob", probs, logits)
+    log_probs = log_class_probs("categorical_log_prob", probs, logits)
     at = array(value, "value").astype(int)[..., None]
-    shape = jnp.broadcast_shapes(at.shape[:-1], known.shape[:-1])
-    known = jnp.broadcast_to(known, (*shape, known.shape[-1]))
-    return jnp.take_along_axis(known, jnp.broadcast_to(at, (*shape, 1)), -1)[..., 0]
+    shape = jnp.broadcast_shapes(at.shape[:-1], log_probs.shape[:-1])
+    log_probs = jnp.broadcast_to(log_probs, (*shape, log_probs.shape[-1]))
+    return jnp.take_along_axis(log_probs, jnp.broadcast_to(at, (*shape, 1)), -1)[..., 0]
 
 
 def multinomial_log_prob(
     value: Array, probs: Array | None = None, logits: Array | None = None
 ) -> Array:
-    """The logarithm of the probability of how often each class is seen.
+    """Log-probability of the number of times that each class occurs.
 
     Args:
-        value: `(*, classes)`, how often each class.
-        probs: `(*, classes)`, over their sum and clamped to `[eps, 1 - eps]`.
-        logits: Or these.
+        value: Counts of the classes, `(*, classes)`.
+        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -211,39 +211,39 @@ def multinomial_log_prob(
     Torch: `torch.distributions.Multinomial`.
     """
     reject("multinomial_log_prob", "complex", logits)
-    known = _log_classes("multinomial_log_prob", probs, logits)
-    x, known = distribution_parameters(array(value, "value"), known)
-    known = jnp.where((x == 0) & (known == -jnp.inf), 0, known)
+    log_probs = log_class_probs("multinomial_log_prob", probs, logits)
+    x, log_probs = distribution_parameters(array(value, "value"), log_probs)
+    log_probs = jnp.where((x == 0) & (log_probs == -jnp.inf), 0, log_probs)
     counts = lgamma(jnp.sum(x, -1) + 1) - jnp.sum(lgamma(x + 1), -1)
-    return counts + jnp.sum(known * x, -1)
+    return counts + jnp.sum(log_probs * x, -1)
 
 
-def _clamped(probs: Array) -> Array:
+def clamped_probs(probs: Array) -> Array:
     eps = float(jnp.finfo(probs.dtype).eps)
     return clamp(probs, eps, 1 - eps)
 
 
-def _logits(name: str, probs: Any, logits: Any) -> Array:
-    _one(name, probs, logits)
+def as_logits(name: str, probs: Any, logits: Any) -> Array:
+    require_one(name, probs, logits)
     if probs is None:
         return jnp.asarray(logits)
     reject(name, "bool integer", probs)
-    return _binary_logits(floating(jnp.asarray(probs)))
+    return binary_logits(floating(jnp.asarray(probs)))
 
 
-def _binary_logits(probs: Array) -> Array:
-    clamped = _clamped(probs)
+def binary_logits(probs: Array) -> Array:
+    clamped = clamped_probs(probs)
     return log(clamped) - log1p(-clamped)
 
 
-def _log_classes(name: str, probs: Any, logits: Any) -> Array:
-    _one(name, probs, logits)
+def log_class_probs(name: str, probs: Any, logits: Any) -> Array:
+    require_one(name, probs, logits)
     if probs is None:
         reject(name, "bool", logits)
         (logits,) = distribution_parameters(array(logits, "logits"))
         return logits - logsumexp(logits, -1, keepdim=True)
-    return log(_clamped(_normalized(floating(array(probs, "probs")))))
+    return log(clamped_probs(normalized_probs(floating(array(probs, "probs")))))
 
 
-def _normalized(probs: Array) -> Array:
+def normalized_probs(probs: Array) -> Array:
     return probs / jnp.sum(probs, -1, keepdims=True)

@@ -1,6 +1,6 @@
-"""Log-probabilities of the gamma family: torch's formulas, and so its edges.
+"""Log-densities of the gamma family, with torch's formulas, so edge cases agree.
 
-Nothing is checked, and arguments broadcast, as in `log_probs`.
+Arguments broadcast and are not validated, as in `real_line`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import (
-    _expanded,
-    _given,
-    _in_dtype_of,
+    broadcast_parameters,
     distribution_parameters,
+    in_dtype_of,
+    value_and_parameters,
 )
 from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.gamma import lgamma
@@ -22,7 +22,7 @@ from jaxgrad.functional.pointwise.two_argument import xlogy
 
 
 def exponential_log_prob(value: Array, rate: ArrayLike) -> Array:
-    """The logarithm of the exponential density at a value.
+    """Log-density of the exponential distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -37,7 +37,7 @@ def exponential_log_prob(value: Array, rate: ArrayLike) -> Array:
 
 
 def gamma_log_prob(value: Array, concentration: ArrayLike, rate: ArrayLike) -> Array:
-    """The logarithm of the gamma density at a value.
+    """Log-density of the gamma distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,13 +47,13 @@ def gamma_log_prob(value: Array, concentration: ArrayLike, rate: ArrayLike) -> A
     Torch: `torch.distributions.Gamma`.
     """
     reject_each("gamma_log_prob", "bool", concentration, rate)
-    x = _in_dtype_of(value, concentration, rate)
-    x, a, rate = _given(x, concentration, rate)
+    x = in_dtype_of(value, concentration, rate)
+    x, a, rate = value_and_parameters(x, concentration, rate)
     return xlogy(a, rate) + xlogy(a - 1, x) - rate * x - lgamma(a)
 
 
 def beta_log_prob(value: Array, concentration1: ArrayLike, concentration0: ArrayLike) -> Array:
-    """The logarithm of the beta density at a value.
+    """Log-density of the beta distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -64,15 +64,15 @@ def beta_log_prob(value: Array, concentration1: ArrayLike, concentration0: Array
     """
     reject("beta_log_prob", "bool", value)
     x, a, b = distribution_parameters(array(value, "value"), concentration1, concentration0)
-    return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack(_expanded(a, b), -1))
+    return dirichlet_log_prob(jnp.stack([x, 1 - x], -1), jnp.stack(broadcast_parameters(a, b), -1))
 
 
 def dirichlet_log_prob(value: Array, concentration: Array) -> Array:
-    """The logarithm of Dirichlet's density at a value.
+    """Log-density of the Dirichlet distribution at a value.
 
     Args:
-        value: `(*, n)`.
-        concentration: `(*, n)`.
+        value: Point of the simplex, `(*, n)`.
+        concentration: Concentration parameters, `(*, n)`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergences of two distributions of one family: torch's formulas and edges."""
+"""Kullback-Leibler divergences between two distributions of one family, by torch's formulas."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid import softplus
 from jaxgrad.functional.distributions._parameters import distribution_parameters
-from jaxgrad.functional.distributions.discrete import _binary_logits, _clamped, _normalized
-from jaxgrad.functional.distributions.real_line import _half_log_det, _mahalanobis
+from jaxgrad.functional.distributions.discrete import binary_logits, clamped_probs, normalized_probs
+from jaxgrad.functional.distributions.real_line import half_log_det, mahalanobis
 from jaxgrad.functional.linalg.solve import solve_triangular
 from jaxgrad.functional.loss.binary import binary_cross_entropy_with_logits
 from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
@@ -24,7 +24,7 @@ _EULER = 0.5772156649015329
 def normal_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """The Kullback-Leibler divergence of one normal distribution, p, from another, q.
+    """KL divergence of two normal distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,7 +42,7 @@ def normal_kl_divergence(
 def laplace_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """The Kullback-Leibler divergence of one Laplace distribution, p, from another, q.
+    """KL divergence of two Laplace distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,14 +53,14 @@ def laplace_kl_divergence(
     """
     reject_each("laplace_kl_divergence", "bool", p_loc, q_loc)
     p_loc, p_scale, q_loc, q_scale = distribution_parameters(p_loc, p_scale, q_loc, q_scale)
-    ratio, apart = p_scale / q_scale, abs(p_loc - q_loc)
-    return -log(ratio) + apart / q_scale + ratio * exp(-apart / p_scale) - 1
+    ratio, distance = p_scale / q_scale, abs(p_loc - q_loc)
+    return -log(ratio) + distance / q_scale + ratio * exp(-distance / p_scale) - 1
 
 
 def gumbel_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """The Kullback-Leibler divergence of one Gumbel distribution, p, from another, q.
+    """KL divergence of two Gumbel distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -72,15 +72,15 @@ def gumbel_kl_divergence(
     reject_each("gumbel_kl_divergence", "bool integer", p_loc, q_loc)
     reject_each("gumbel_kl_divergence", "bool", p_scale, q_scale)
     p_loc, p_scale, q_loc, q_scale = distribution_parameters(p_loc, p_scale, q_loc, q_scale)
-    ratio, ours, theirs = p_scale / q_scale, p_loc / q_scale, q_loc / q_scale
-    moved = exp(theirs + lgamma(1 + ratio) - ours)
-    return -log(ratio) - theirs + ours + ratio * _EULER + moved - (1 + _EULER)
+    ratio, p, q = p_scale / q_scale, p_loc / q_scale, q_loc / q_scale
+    shifted = exp(q + lgamma(1 + ratio) - p)
+    return -log(ratio) - q + p + ratio * _EULER + shifted - (1 + _EULER)
 
 
 def cauchy_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """The Kullback-Leibler divergence of one Cauchy distribution, p, from another, q.
+    """KL divergence of two Cauchy distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -96,7 +96,7 @@ def cauchy_kl_divergence(
 
 
 def exponential_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
-    """The Kullback-Leibler divergence of one exponential distribution, p, from another, q.
+    """KL divergence of two exponential distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -111,7 +111,7 @@ def exponential_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
 
 
 def poisson_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
-    """The Kullback-Leibler divergence of one Poisson distribution, p, from another, q.
+    """KL divergence of two Poisson distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -131,7 +131,7 @@ def gamma_kl_divergence(
     q_concentration: ArrayLike,
     q_rate: ArrayLike,
 ) -> Array:
-    """The Kullback-Leibler divergence of one gamma distribution, p, from another, q.
+    """KL divergence of two gamma distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -145,8 +145,8 @@ def gamma_kl_divergence(
         p_concentration, p_rate, q_concentration, q_rate
     )
     a, b = p_concentration, q_concentration
-    found = b * log(p_rate / q_rate) + (lgamma(b) - lgamma(a))
-    return found + (a - b) * digamma(a) + (q_rate - p_rate) * (a / p_rate)
+    total = b * log(p_rate / q_rate) + (lgamma(b) - lgamma(a))
+    return total + (a - b) * digamma(a) + (q_rate - p_rate) * (a / p_rate)
 
 
 def beta_kl_divergence(
@@ -155,7 +155,7 @@ def beta_kl_divergence(
     q_concentration1: ArrayLike,
     q_concentration0: ArrayLike,
 ) -> Array:
-    """The Kullback-Leibler divergence of one beta distribution, p, from another, q.
+    """KL divergence of two beta distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -164,20 +164,20 @@ def beta_kl_divergence(
 
     Torch: `torch.distributions.kl_divergence`.
     """
-    given = (p_concentration1, p_concentration0, q_concentration1, q_concentration0)
-    reject("beta_kl_divergence", "bool", *given)
-    a, b, c, d = distribution_parameters(*given)
-    found = lgamma(c) + lgamma(d) + lgamma(a + b) - (lgamma(a) + lgamma(b) + lgamma(c + d))
-    found = found + (a - c) * digamma(a) + (b - d) * digamma(b)
-    return found + ((c + d) - (a + b)) * digamma(a + b)
+    parameters = (p_concentration1, p_concentration0, q_concentration1, q_concentration0)
+    reject("beta_kl_divergence", "bool", *parameters)
+    a, b, c, d = distribution_parameters(*parameters)
+    total = lgamma(c) + lgamma(d) + lgamma(a + b) - (lgamma(a) + lgamma(b) + lgamma(c + d))
+    total = total + (a - c) * digamma(a) + (b - d) * digamma(b)
+    return total + ((c + d) - (a + b)) * digamma(a + b)
 
 
 def dirichlet_kl_divergence(p_concentration: Array, q_concentration: Array) -> Array:
-    """The Kullback-Leibler divergence of one Dirichlet distribution, p, from another, q.
+    """KL divergence of two Dirichlet distributions, `KL(p || q)`.
 
     Args:
-        p_concentration: `(*, n)`.
-        q_concentration: `(*, n)`.
+        p_concentration: Concentration parameters of p, `(*, n)`.
+        q_concentration: Concentration parameters of q, `(*, n)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -189,15 +189,15 @@ def dirichlet_kl_divergence(p_concentration: Array, q_concentration: Array) -> A
     reject_each("dirichlet_kl_divergence", "bool", p_concentration, q_concentration)
     p_concentration, q_concentration = distribution_parameters(p_concentration, q_concentration)
     a, b = p_concentration, q_concentration
-    ours, theirs = jnp.sum(a, -1), jnp.sum(b, -1)
-    found = lgamma(ours) - lgamma(theirs) - jnp.sum(lgamma(a) - lgamma(b), -1)
-    return found + jnp.sum((a - b) * (digamma(a) - digamma(ours)[..., None]), -1)
+    a_sum, b_sum = jnp.sum(a, -1), jnp.sum(b, -1)
+    total = lgamma(a_sum) - lgamma(b_sum) - jnp.sum(lgamma(a) - lgamma(b), -1)
+    return total + jnp.sum((a - b) * (digamma(a) - digamma(a_sum)[..., None]), -1)
 
 
 def uniform_kl_divergence(
     p_low: ArrayLike, p_high: ArrayLike, q_low: ArrayLike, q_high: ArrayLike
 ) -> Array:
-    """The Kullback-Leibler divergence of one uniform distribution, p, from another, q.
+    """KL divergence of two uniform distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -209,12 +209,12 @@ def uniform_kl_divergence(
     reject_each("uniform_kl_divergence", "bool", p_low, p_high, q_low, q_high)
     reject("uniform_kl_divergence", "complex", p_low, p_high, q_low, q_high)
     p_low, p_high, q_low, q_high = distribution_parameters(p_low, p_high, q_low, q_high)
-    found = log((q_high - q_low) / (p_high - p_low))
-    return jnp.where((q_low > p_low) | (q_high < p_high), jnp.inf, found)
+    log_ratio = log((q_high - q_low) / (p_high - p_low))
+    return jnp.where((q_low > p_low) | (q_high < p_high), jnp.inf, log_ratio)
 
 
 def bernoulli_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
-    """The Kullback-Leibler divergence of one Bernoulli distribution, p, from another, q.
+    """KL divergence of two Bernoulli distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -225,15 +225,15 @@ def bernoulli_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
     """
     reject_each("bernoulli_kl_divergence", "bool integer", p_probs, q_probs)
     p_probs, q_probs = distribution_parameters(p_probs, q_probs)
-    ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
-    one = p_probs * (softplus(-theirs) - softplus(-ours))
+    p_logits, q_logits = binary_logits(p_probs), binary_logits(q_probs)
+    one = p_probs * (softplus(-q_logits) - softplus(-p_logits))
     one = jnp.where(p_probs == 0, 0, jnp.where(q_probs == 0, jnp.inf, one))
-    zero = (1 - p_probs) * (softplus(theirs) - softplus(ours))
+    zero = (1 - p_probs) * (softplus(q_logits) - softplus(p_logits))
     return one + jnp.where(p_probs == 1, 0, jnp.where(q_probs == 1, jnp.inf, zero))
 
 
 def geometric_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
-    """The Kullback-Leibler divergence of one geometric distribution, p, from another, q.
+    """KL divergence of two geometric distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -244,17 +244,17 @@ def geometric_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
     """
     reject_each("geometric_kl_divergence", "bool integer", p_probs, q_probs)
     p_probs, q_probs = distribution_parameters(p_probs, q_probs)
-    ours, theirs = _binary_logits(p_probs), _binary_logits(q_probs)
-    entropy = binary_cross_entropy_with_logits(ours, p_probs, reduction="none") / p_probs
-    return -entropy - log1p(-q_probs) / p_probs - theirs
+    p_logits, q_logits = binary_logits(p_probs), binary_logits(q_probs)
+    entropy = binary_cross_entropy_with_logits(p_logits, p_probs, reduction="none") / p_probs
+    return -entropy - log1p(-q_probs) / p_probs - q_logits
 
 
 def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
-    """The Kullback-Leibler divergence of one categorical distribution, p, from another, q.
+    """KL divergence of two categorical distributions, `KL(p || q)`.
 
     Args:
-        p_probs: `(*, classes)`, over their sum.
-        q_probs: `(*, classes)`, over their sum.
+        p_probs: Weights of the classes of p, `(*, classes)`, which are normalized.
+        q_probs: Weights of the classes of q, `(*, classes)`, which are normalized.
 
     Example:
         >>> import jax.numpy as jnp
@@ -264,9 +264,9 @@ def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
     Torch: `torch.distributions.kl_divergence`.
     """
     p_probs, q_probs = distribution_parameters(p_probs, q_probs)
-    p, q = _normalized(p_probs), _normalized(q_probs)
-    each = p * (log(_clamped(p)) - log(_clamped(q)))
-    return jnp.sum(jnp.where(p == 0, 0, jnp.where(q == 0, jnp.inf, each)), -1)
+    p, q = normalized_probs(p_probs), normalized_probs(q_probs)
+    terms = p * (log(clamped_probs(p)) - log(clamped_probs(q)))
+    return jnp.sum(jnp.where(p == 0, 0, jnp.where(q == 0, jnp.inf, terms)), -1)
 
 
 def multivariate_normal_kl_divergence(
@@ -275,13 +275,13 @@ def multivariate_normal_kl_divergence(
     q_loc: Array,
     q_scale_tril: Array,
 ) -> Array:
-    """The Kullback-Leibler divergence of one normal distribution, p, from another, q.
+    """KL divergence of two multivariate normal distributions, `KL(p || q)`.
 
     Args:
-        p_loc: `(*, n)`.
-        p_scale_tril: `(*, n, n)`, the Cholesky factor of the covariance.
-        q_loc: `(*, n)`.
-        q_scale_tril: `(*, n, n)`.
+        p_loc: Mean of p, `(*, n)`.
+        p_scale_tril: Cholesky factor of the covariance of p, `(*, n, n)`.
+        q_loc: Mean of q, `(*, n)`.
+        q_scale_tril: Cholesky factor of the covariance of q, `(*, n, n)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -296,8 +296,8 @@ def multivariate_normal_kl_divergence(
     p_loc, p_scale_tril, q_loc, q_scale_tril = distribution_parameters(
         p_loc, p_scale_tril, q_loc, q_scale_tril, elementwise=False
     )
-    apart = _half_log_det(q_scale_tril) - _half_log_det(p_scale_tril)
+    log_ratio = half_log_det(q_scale_tril) - half_log_det(p_scale_tril)
     spread = solve_triangular(q_scale_tril, p_scale_tril, upper=False)
     spread = jnp.sum(pow(spread, 2), (-2, -1))
-    distance = _mahalanobis(q_scale_tril, q_loc - p_loc)
-    return apart + 0.5 * (spread + distance - q_loc.shape[-1])
+    distance = mahalanobis(q_scale_tril, q_loc - p_loc)
+    return log_ratio + 0.5 * (spread + distance - q_loc.shape[-1])

@@ -1,4 +1,4 @@
-"""Log-probabilities of matrices, and of vectors by the factors of their covariance."""
+"""Log-densities of random matrices, and of vectors with a low-rank covariance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, is_array
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
 from jaxgrad.functional.distributions._parameters import distribution_parameters
-from jaxgrad.functional.distributions.real_line import _factor, _half_log_det, _mahalanobis
+from jaxgrad.functional.distributions.real_line import cholesky_factor, half_log_det, mahalanobis
 from jaxgrad.functional.linalg.cholesky import cholesky, cholesky_solve
 from jaxgrad.functional.linalg.det import slogdet
 from jaxgrad.functional.pointwise.exp_log import log
@@ -21,13 +21,13 @@ from jaxgrad.functional.pointwise.powers import pow
 def low_rank_multivariate_normal_log_prob(
     value: Array, loc: Array, cov_factor: Array, cov_diag: Array
 ) -> Array:
-    """The logarithm of the normal density with the covariance `W @ W.T + diag(d)`.
+    """Log-density of the normal distribution with covariance `W @ W.T + diag(d)`.
 
     Args:
-        value: `(*, n)`.
-        loc: `(*, n)`.
-        cov_factor: W, `(*, n, k)`.
-        cov_diag: d, `(*, n)`.
+        value: Point, `(*, n)`.
+        loc: Mean, `(*, n)`.
+        cov_factor: Factor W, `(*, n, k)`.
+        cov_diag: Diagonal d, `(*, n)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -48,8 +48,8 @@ def low_rank_multivariate_normal_log_prob(
     require_same_dtype("low_rank_multivariate_normal_log_prob", cov_factor=W, difference=x)
     factor = cholesky(scaled @ W + jnp.eye(W.shape[-1], dtype=W.dtype))
     distance = jnp.sum(pow(x, 2) / d, -1)
-    distance = distance - _mahalanobis(factor, jnp.matmul(scaled, x[..., None])[..., 0])
-    log_det = 2 * _half_log_det(factor) + jnp.sum(log(d), -1)
+    distance = distance - mahalanobis(factor, jnp.matmul(scaled, x[..., None])[..., 0])
+    log_det = 2 * half_log_det(factor) + jnp.sum(log(d), -1)
     return -0.5 * (W.shape[-2] * math.log(2 * math.pi) + log_det + distance)
 
 
@@ -61,18 +61,18 @@ def wishart_log_prob(
     *,
     torch_gradient: bool = False,
 ) -> Array:
-    """The logarithm of Wishart's density at a covariance.
+    """Log-density of the Wishart distribution at a covariance matrix.
 
     Args:
-        value: `(*, n, n)`, positive-definite.
-        df: Degrees of freedom, more than `n - 1`.
-        covariance_matrix: `(*, n, n)`, of which the lower triangle is read.
-        scale_tril: Or its Cholesky factor.
-        torch_gradient: torch's gradient fills the factor's other triangle, by which there is none.
-            True: so does this one.
+        value: Positive-definite matrix, `(*, n, n)`.
+        df: Degrees of freedom, greater than `n - 1`.
+        covariance_matrix: Scale matrix, `(*, n, n)`; only its lower triangle is read.
+        scale_tril: Alternatively, the Cholesky factor of the scale matrix.
+        torch_gradient: Whether the gradient also fills the upper triangle of `scale_tril`, as in
+            torch, although the density does not depend on it.
 
     Raises:
-        TypeError: There are both or neither of the covariance and its factor.
+        TypeError: Both or neither of `covariance_matrix` and `scale_tril` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -82,14 +82,14 @@ def wishart_log_prob(
     Torch: `torch.distributions.Wishart`.
     """
     reject("wishart_log_prob", "bool", df)
-    factor = _factor("wishart_log_prob", covariance_matrix, scale_tril)
+    factor = cholesky_factor("wishart_log_prob", covariance_matrix, scale_tril)
     require_same_dtype("wishart_log_prob", value=value, factor=factor)
     reject("wishart_log_prob", "integer", value)
     x, df, factor = distribution_parameters(array(value, "value"), df, factor, elementwise=False)
     n = factor.shape[-1]
     solved = cholesky_solve(x, factor, torch_gradient=torch_gradient)
     return (
-        -df * (n * math.log(2) / 2 + _half_log_det(factor))
+        -df * (n * math.log(2) / 2 + half_log_det(factor))
         - mvlgamma(df / 2, n)
         + (df - n - 1) / 2 * slogdet(x).logabsdet
         - jnp.trace(solved, axis1=-2, axis2=-1) / 2
@@ -97,11 +97,11 @@ def wishart_log_prob(
 
 
 def lkj_cholesky_log_prob(value: Array, concentration: ArrayLike = 1.0) -> Array:
-    """The logarithm of the LKJ density at the Cholesky factor of a correlation matrix.
+    """Log-density of the LKJ distribution at the Cholesky factor of a correlation matrix.
 
     Args:
-        value: `(*, n, n)`, lower triangular with rows of norm 1.
-        concentration: 1: uniform over correlation matrices.
+        value: Lower triangular matrix with rows of norm 1, `(*, n, n)`.
+        concentration: Concentration; 1 is uniform over correlation matrices.
 
     Example:
         >>> import jax.numpy as jnp
@@ -111,7 +111,7 @@ def lkj_cholesky_log_prob(value: Array, concentration: ArrayLike = 1.0) -> Array
     Torch: `torch.distributions.LKJCholesky`.
     """
     reject("lkj_cholesky_log_prob", "bool", concentration)
-    # torch adds a dim to the concentration: it takes part in the dtype of the result.
+    # torch adds a dim to the concentration, so a 0-d array takes part in type promotion.
     column = jnp.asarray(concentration)[..., None] if is_array(concentration) else concentration
     x, a = distribution_parameters(array(value, "value"), column, elementwise=False)
     a = jnp.atleast_1d(a)

@@ -1,7 +1,7 @@
-"""Log-probabilities on the positive numbers, and those with heavy tails.
+"""Log-densities of positive and of heavy-tailed values.
 
-torch writes most of them as a simple distribution and the steps from it. The steps are taken back
-here in its order, so that zeros and infinities come out as its do.
+torch defines most of these distributions as a transformed simple one. The transforms are inverted
+here in torch's order, so that the results agree even at zeros and infinities.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
-from jaxgrad.functional.distributions._parameters import _given, distribution_parameters
+from jaxgrad.functional.distributions._parameters import (
+    distribution_parameters,
+    value_and_parameters,
+)
 from jaxgrad.functional.distributions.gamma_beta import exponential_log_prob, gamma_log_prob
 from jaxgrad.functional.pointwise.exp_log import log, log1p
 from jaxgrad.functional.pointwise.gamma import lgamma
@@ -20,7 +23,7 @@ from jaxgrad.functional.pointwise.sign import abs
 
 
 def weibull_log_prob(value: Array, scale: ArrayLike, concentration: ArrayLike) -> Array:
-    """The logarithm of Weibull's density at a value.
+    """Log-density of the Weibull distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,13 +34,13 @@ def weibull_log_prob(value: Array, scale: ArrayLike, concentration: ArrayLike) -
     """
     reject_each("weibull_log_prob", "bool", value, scale)
     x, scale, a = distribution_parameters(array(value, "value"), scale, concentration)
-    x, steps = x / scale, log(abs(scale))
-    x, step = unpowered(x, 1 / a)
-    return exponential_log_prob(x, 1.0) - steps - step
+    x, log_scale = x / scale, log(abs(scale))
+    x, log_slope = invert_power(x, 1 / a)
+    return exponential_log_prob(x, 1.0) - log_scale - log_slope
 
 
 def pareto_log_prob(value: Array, scale: ArrayLike, alpha: ArrayLike) -> Array:
-    """The logarithm of Pareto's density at a value.
+    """Log-density of the Pareto distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,7 +50,7 @@ def pareto_log_prob(value: Array, scale: ArrayLike, alpha: ArrayLike) -> Array:
     Torch: `torch.distributions.Pareto`.
     """
     reject_each("pareto_log_prob", "bool", value, scale)
-    x, scale, alpha = _given(value, scale, alpha)
+    x, scale, alpha = value_and_parameters(value, scale, alpha)
     y = log(x / scale)
     return exponential_log_prob(y, alpha) - log(abs(scale)) - y
 
@@ -55,14 +58,14 @@ def pareto_log_prob(value: Array, scale: ArrayLike, alpha: ArrayLike) -> Array:
 def generalized_pareto_log_prob(
     value: Array, loc: ArrayLike, scale: ArrayLike, concentration: ArrayLike
 ) -> Array:
-    """The logarithm of the generalized Pareto density at a value.
+    """Log-density of the generalized Pareto distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
         >>> print(f"{generalized_pareto_log_prob(jnp.array(2.0), 1.0, 1.0, 0.0):.4f}")
         -1.0000
 
-    Torch: `torch.distributions.GeneralizedPareto`, of the default dtype alone.
+    Torch: `torch.distributions.GeneralizedPareto`, which supports only the default dtype.
     """
     reject_each("generalized_pareto_log_prob", "bool", value, loc)
     reject("generalized_pareto_log_prob", "bool integer complex", concentration)
@@ -75,7 +78,7 @@ def generalized_pareto_log_prob(
 
 
 def inverse_gamma_log_prob(value: Array, concentration: ArrayLike, rate: ArrayLike) -> Array:
-    """The logarithm of the inverse gamma density at a value.
+    """Log-density of the inverse gamma distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,12 +89,12 @@ def inverse_gamma_log_prob(value: Array, concentration: ArrayLike, rate: ArrayLi
     """
     reject_each("inverse_gamma_log_prob", "bool", concentration, rate)
     x, a, rate = distribution_parameters(array(value, "value"), concentration, rate)
-    x, step = unpowered(x, jnp.full((), -1, x.dtype))
-    return gamma_log_prob(x, a, rate) - step
+    x, log_slope = invert_power(x, jnp.full((), -1, x.dtype))
+    return gamma_log_prob(x, a, rate) - log_slope
 
 
 def chi2_log_prob(value: Array, df: ArrayLike) -> Array:
-    """The logarithm of the chi-squared density at a value.
+    """Log-density of the chi-squared distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -105,7 +108,7 @@ def chi2_log_prob(value: Array, df: ArrayLike) -> Array:
 
 
 def fisher_snedecor_log_prob(value: Array, df1: ArrayLike, df2: ArrayLike) -> Array:
-    """The logarithm of the F density at a value.
+    """Log-density of the F distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -120,7 +123,7 @@ def fisher_snedecor_log_prob(value: Array, df1: ArrayLike, df2: ArrayLike) -> Ar
     return constant + one * log(ratio) + (one - 1) * log(x) - (one + two) * log1p(ratio * x)
 
 
-def unpowered(y: Array, exponent: Array) -> tuple[Array, Array]:
-    """The x of `x ** exponent = y`, and the logarithm of dy / dx there."""
+def invert_power(y: Array, exponent: Array) -> tuple[Array, Array]:
+    """Return the x with `x ** exponent = y`, and the logarithm of dy / dx there."""
     x = pow(y, 1 / exponent)
     return x, log(abs(exponent * y / x))

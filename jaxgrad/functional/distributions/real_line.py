@@ -1,7 +1,7 @@
-"""Log-probabilities of real values: torch's formulas, and so its edges.
+"""Log-densities of real values, with torch's formulas, so edge cases agree.
 
-Nothing checks that a value is in the support, or a parameter in its domain, as with torch's
-`validate_args=False`. Arguments broadcast; parameters may be numbers.
+Arguments broadcast, and parameters may be numbers. Neither the support nor the domains of the
+parameters are validated, as with torch's `validate_args=False`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import (
-    _given,
-    _in_dtype_of,
-    _one,
     distribution_parameters,
+    in_dtype_of,
+    require_one,
+    value_and_parameters,
 )
 from jaxgrad.functional.linalg.cholesky import cholesky
 from jaxgrad.functional.linalg.solve import solve_triangular
@@ -29,7 +29,7 @@ from jaxgrad.functional.pointwise.sign import abs
 
 
 def normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """The logarithm of the normal density at a value.
+    """Log-density of the normal distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,12 +39,12 @@ def normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     Torch: `torch.distributions.Normal`.
     """
     reject_each("normal_log_prob", "bool", value, loc)
-    x, loc, scale = _given(value, loc, scale)
+    x, loc, scale = value_and_parameters(value, loc, scale)
     return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
 
 
 def log_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """The logarithm of the log-normal density at a value.
+    """Log-density of the log-normal distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -60,7 +60,7 @@ def log_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array
 
 
 def laplace_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """The logarithm of Laplace's density at a value.
+    """Log-density of the Laplace distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -70,12 +70,12 @@ def laplace_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     Torch: `torch.distributions.Laplace`.
     """
     reject_each("laplace_log_prob", "bool", value, loc)
-    x, loc, scale = _given(value, loc, scale)
+    x, loc, scale = value_and_parameters(value, loc, scale)
     return -log(2 * scale) - abs(x - loc) / scale
 
 
 def cauchy_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """The logarithm of Cauchy's density at a value.
+    """Log-density of the Cauchy distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -85,14 +85,14 @@ def cauchy_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     Torch: `torch.distributions.Cauchy`.
     """
     reject_each("cauchy_log_prob", "bool", value, loc)
-    x, loc, scale = _given(value, loc, scale)
+    x, loc, scale = value_and_parameters(value, loc, scale)
     return -math.log(math.pi) - log(scale) - log1p(pow((x - loc) / scale, 2))
 
 
 def student_t_log_prob(
     value: Array, df: ArrayLike, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0
 ) -> Array:
-    """The logarithm of Student's density at a value.
+    """Log-density of Student's t-distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -102,7 +102,7 @@ def student_t_log_prob(
     Torch: `torch.distributions.StudentT`.
     """
     reject_each("student_t_log_prob", "bool", value, loc)
-    x, df, loc, scale = _given(value, df, loc, scale)
+    x, df, loc, scale = value_and_parameters(value, df, loc, scale)
     y = (x - loc) / scale
     constant = log(scale) + 0.5 * log(df) + 0.5 * math.log(math.pi)
     constant = constant + lgamma(0.5 * df) - lgamma(0.5 * (df + 1))
@@ -110,7 +110,7 @@ def student_t_log_prob(
 
 
 def gumbel_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """The logarithm of Gumbel's density at a value.
+    """Log-density of the Gumbel distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -121,13 +121,13 @@ def gumbel_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     """
     reject_each("gumbel_log_prob", "bool", value, scale)
     reject("gumbel_log_prob", "bool integer", loc)
-    x, loc, scale = _given(value, loc, scale)
+    x, loc, scale = value_and_parameters(value, loc, scale)
     y = (loc - x) / scale
     return (y - exp(y)) - log(scale)
 
 
 def half_normal_log_prob(value: Array, scale: ArrayLike) -> Array:
-    """The logarithm of the half-normal density at a value.
+    """Log-density of the half-normal distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -143,7 +143,7 @@ def half_normal_log_prob(value: Array, scale: ArrayLike) -> Array:
 
 
 def half_cauchy_log_prob(value: Array, scale: ArrayLike) -> Array:
-    """The logarithm of the half-Cauchy density at a value.
+    """Log-density of the half-Cauchy distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -154,12 +154,12 @@ def half_cauchy_log_prob(value: Array, scale: ArrayLike) -> Array:
     """
     reject("half_cauchy_log_prob", "bool", scale)
     reject("half_cauchy_log_prob", "complex", scale)
-    x, scale = distribution_parameters(_in_dtype_of(value, scale), scale)
+    x, scale = distribution_parameters(in_dtype_of(value, scale), scale)
     return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
 
 
 def uniform_log_prob(value: Array, low: ArrayLike, high: ArrayLike) -> Array:
-    """The logarithm of the uniform density at a value in `[low, high)`, -inf outside.
+    """Log-density of the uniform distribution on `[low, high)`, -inf outside.
 
     Example:
         >>> import jax.numpy as jnp
@@ -180,16 +180,16 @@ def multivariate_normal_log_prob(
     covariance_matrix: Array | None = None,
     scale_tril: Array | None = None,
 ) -> Array:
-    """The logarithm of the normal density at a value of several dims.
+    """Log-density of the multivariate normal distribution at a vector.
 
     Args:
-        value: `(*, n)`.
-        loc: `(*, n)`.
-        covariance_matrix: `(*, n, n)`, of which the lower triangle is read.
-        scale_tril: Or its Cholesky factor.
+        value: Point, `(*, n)`.
+        loc: Mean, `(*, n)`.
+        covariance_matrix: Covariance, `(*, n, n)`; only its lower triangle is read.
+        scale_tril: Alternatively, the Cholesky factor of the covariance.
 
     Raises:
-        TypeError: There are both or neither of the covariance and its factor.
+        TypeError: Both or neither of `covariance_matrix` and `scale_tril` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -199,25 +199,28 @@ def multivariate_normal_log_prob(
     Torch: `torch.distributions.MultivariateNormal`.
     """
     reject_each("multivariate_normal_log_prob", "bool", value, loc)
-    factor = _factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
+    factor = cholesky_factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
     reject("multivariate_normal_log_prob", "bool integer", factor)
     x, loc, factor = distribution_parameters(
         array(value, "value"), array(loc, "loc"), factor, elementwise=False
     )
-    distance = _mahalanobis(factor, x - loc)
-    return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - _half_log_det(factor)
+    distance = mahalanobis(factor, x - loc)
+    return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - half_log_det(factor)
 
 
-def _factor(name: str, covariance: Any, factor: Any) -> Array:
-    _one(name, covariance, factor, "covariance_matrix and scale_tril")
+def cholesky_factor(name: str, covariance: Any, factor: Any) -> Array:
+    """Return the factor, or compute it if the covariance is passed instead."""
+    require_one(name, covariance, factor, "covariance_matrix and scale_tril")
     if factor is not None:
         return array(factor, "scale_tril")
     return cholesky(array(covariance, "covariance_matrix"))
 
 
-def _mahalanobis(factor: Array, x: Array) -> Array:
+def mahalanobis(factor: Array, x: Array) -> Array:
+    """Return `x @ inv(covariance) @ x`, given the Cholesky factor of the covariance."""
     return jnp.sum(pow(solve_triangular(factor, x[..., None], upper=False)[..., 0], 2), -1)
 
 
-def _half_log_det(factor: Array) -> Array:
+def half_log_det(factor: Array) -> Array:
+    """Return half the log-determinant of the covariance."""
     return jnp.sum(log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)

@@ -1,4 +1,4 @@
-"""Log-probabilities on the unit interval and on the simplex: relaxations of 0 and 1 among them."""
+"""Log-densities on the unit interval and the simplex, including relaxed discrete distributions."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from jaxgrad.functional._core.arguments import array, floating, in_opmath, requi
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.activation.sigmoid import logsigmoid, sigmoid, softplus
-from jaxgrad.functional.distributions._parameters import _expanded, distribution_parameters
+from jaxgrad.functional.distributions._parameters import (
+    broadcast_parameters,
+    distribution_parameters,
+)
 from jaxgrad.functional.distributions.discrete import (
-    _clamped,
-    _log_classes,
-    _logits,
+    as_logits,
     bernoulli_log_prob,
     categorical_log_prob,
+    clamped_probs,
+    log_class_probs,
 )
-from jaxgrad.functional.distributions.positive_half_line import unpowered
+from jaxgrad.functional.distributions.positive_half_line import invert_power
 from jaxgrad.functional.distributions.real_line import normal_log_prob, uniform_log_prob
 from jaxgrad.functional.pointwise.clamp import clamp
 from jaxgrad.functional.pointwise.exp_log import log, log1p
@@ -33,7 +36,7 @@ from jaxgrad.functional.reduction.sum import logsumexp
 def kumaraswamy_log_prob(
     value: Array, concentration1: ArrayLike, concentration0: ArrayLike
 ) -> Array:
-    """The logarithm of Kumaraswamy's density at a value.
+    """Log-density of the Kumaraswamy distribution at a value.
 
     Example:
         >>> import jax.numpy as jnp
@@ -44,8 +47,8 @@ def kumaraswamy_log_prob(
     """
     reject("kumaraswamy_log_prob", "bool", concentration0)
     x, a, b = distribution_parameters(array(value, "value"), concentration1, concentration0)
-    x, first = unpowered(x, 1 / a)
-    x, second = unpowered(1 - x, 1 / b)
+    x, first = invert_power(x, 1 / a)
+    x, second = invert_power(1 - x, 1 / b)
     return uniform_log_prob(x, 0.0, 1.0) - first - second
 
 
@@ -55,16 +58,16 @@ def continuous_bernoulli_log_prob(
     logits: ArrayLike | None = None,
     lims: tuple[float, float] = (0.499, 0.501),
 ) -> Array:
-    """The logarithm of the continuous Bernoulli density at a value.
+    """Log-density of the continuous Bernoulli distribution at a value.
 
     Args:
-        value: In [0, 1], of any shape.
-        probs: The parameter, clamped to `[eps, 1 - eps]`.
-        logits: Or its logit.
-        lims: Between them the normalizing constant is a series.
+        value: Values in [0, 1], of any shape.
+        probs: Parameter of the distribution, clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, its logit.
+        lims: Between these two `probs` the normalizing constant is computed by a Taylor series.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -74,12 +77,12 @@ def continuous_bernoulli_log_prob(
     Torch: `torch.distributions.ContinuousBernoulli`.
     """
     reject("continuous_bernoulli_log_prob", "bool integer", logits)
-    given = _logits("continuous_bernoulli_log_prob", probs, logits)
-    p = sigmoid(given) if probs is None else floating(jnp.asarray(probs))
-    x, given, p = distribution_parameters(
-        require_floating(value, "continuous_bernoulli_log_prob", "value"), given, p
+    logits = as_logits("continuous_bernoulli_log_prob", probs, logits)
+    p = sigmoid(logits) if probs is None else floating(jnp.asarray(probs))
+    x, logits, p = distribution_parameters(
+        require_floating(value, "continuous_bernoulli_log_prob", "value"), logits, p
     )
-    return bernoulli_log_prob(x, logits=given) + _normalizer(_clamped(p), *lims)
+    return bernoulli_log_prob(x, logits=logits) + _normalizer(clamped_probs(p), *lims)
 
 
 def _normalizer(p: Array, low: float, high: float) -> Array:
@@ -98,16 +101,16 @@ def relaxed_bernoulli_log_prob(
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
 ) -> Array:
-    """The logarithm of the density of a relaxed 0 or 1.
+    """Log-density of a relaxed Bernoulli variable.
 
     Args:
-        value: In [0, 1], of any shape.
-        temperature: 0: nearly discrete.
-        probs: The probability of 1, clamped to `[eps, 1 - eps]`.
-        logits: Or its logit.
+        value: Values in [0, 1], of any shape.
+        temperature: Temperature; values near 0 are nearly discrete.
+        probs: Probability of 1, clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, its logit.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -117,42 +120,42 @@ def relaxed_bernoulli_log_prob(
     Torch: `torch.distributions.RelaxedBernoulli`.
     """
     reject("relaxed_bernoulli_log_prob", "bool", logits)
-    logits = _logits("relaxed_bernoulli_log_prob", probs, logits)
+    logits = as_logits("relaxed_bernoulli_log_prob", probs, logits)
     x = require_floating(value, "relaxed_bernoulli_log_prob", "value")
     x, temperature, logits = distribution_parameters(x, temperature, logits)
     limits = jnp.finfo(x.dtype)
     x = clamp(x, float(limits.tiny), 1 - float(limits.eps))
     x = log(x) - log1p(-x)
-    each, logits = _expanded(x, logits)
-    difference = logits - each * temperature
+    expanded, logits = broadcast_parameters(x, logits)
+    difference = logits - expanded * temperature
     score = log(temperature) + difference - 2 * in_opmath(_log1p_exp, difference)
     return softplus(-x) + softplus(x) + score
 
 
-# Where exp is nearly as large as a number can be, XLA has 0 for its inverse, and torch has not.
-@derivative(lambda t, _, x: t * _share(x))
+# For an exp close to overflow XLA flushes its reciprocal to 0 and torch does not.
+@derivative(lambda t, _, x: t * _logistic(x))
 def _log1p_exp(x: Array) -> Array:
     return jnp.log1p(jnp.exp(x))
 
 
 @derivative(lambda t, y, _: t * (y * (1 - y)))
-def _share(x: Array) -> Array:
+def _logistic(x: Array) -> Array:
     return jnp.where(jnp.isinf(jnp.exp(x)), jnp.nan, jax.lax.logistic(x))
 
 
 def relaxed_one_hot_categorical_log_prob(
     value: Array, temperature: ArrayLike, probs: Array | None = None, logits: Array | None = None
 ) -> Array:
-    """The logarithm of the density of a relaxed one-hot vector.
+    """Log-density of a relaxed one-hot categorical variable.
 
     Args:
-        value: `(*, classes)`, of sum 1.
-        temperature: 0: nearly discrete; a number or `()`.
-        probs: `(*, classes)`, over their sum and clamped to `[eps, 1 - eps]`.
-        logits: Or these.
+        value: Point of the simplex, `(*, classes)`.
+        temperature: Temperature, a number or `()`; values near 0 are nearly discrete.
+        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -162,7 +165,7 @@ def relaxed_one_hot_categorical_log_prob(
 
     Torch: `torch.distributions.RelaxedOneHotCategorical`.
     """
-    logits = _log_classes("relaxed_one_hot_categorical_log_prob", probs, logits)
+    logits = log_class_probs("relaxed_one_hot_categorical_log_prob", probs, logits)
     x, temperature, logits = distribution_parameters(array(value, "value"), temperature, logits)
     classes, x = logits.shape[-1], log(x)
     constant = lgamma(jnp.full_like(temperature, classes)) + log(temperature) * (classes - 1)
@@ -174,15 +177,15 @@ def relaxed_one_hot_categorical_log_prob(
 def one_hot_categorical_log_prob(
     value: Array, probs: Array | None = None, logits: Array | None = None
 ) -> Array:
-    """The logarithm of a class's probability, the class as the largest of a vector.
+    """Log-probability of a class, given as a one-hot vector.
 
     Args:
-        value: `(*, classes)`, ones at the classes.
-        probs: `(*, classes)`, over their sum and clamped to `[eps, 1 - eps]`.
-        logits: Or these.
+        value: One-hot vectors, `(*, classes)`.
+        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
 
     Raises:
-        TypeError: There are both or neither of probs and logits.
+        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -196,12 +199,12 @@ def one_hot_categorical_log_prob(
 
 
 def logistic_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """The logarithm of the logistic-normal density at a point of the simplex.
+    """Log-density of the logistic-normal distribution at a point of the simplex.
 
     Args:
-        value: `(*, n + 1)`, of sum 1.
-        loc: `(*, n)`, of what breaks the stick.
-        scale: `(*, n)`.
+        value: Point of the simplex, `(*, n + 1)`.
+        loc: Mean of the normal distribution before the stick-breaking transform, `(*, n)`.
+        scale: Standard deviation of that normal distribution, `(*, n)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -217,5 +220,5 @@ def logistic_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> 
     rest = clamp(1 - jnp.cumsum(y, -1), min=float(jnp.finfo(y.dtype).tiny))
     x = log(y) - log(rest) + jnp.log(left)
     z = x - jnp.log(left)
-    step = jnp.sum(-z + logsigmoid(z) + log(y), -1)
-    return jnp.sum(normal_log_prob(x, loc, scale), -1) - step
+    log_slope = jnp.sum(-z + logsigmoid(z) + log(y), -1)
+    return jnp.sum(normal_log_prob(x, loc, scale), -1) - log_slope
