@@ -1,16 +1,16 @@
-"""The picture of the backward graph: torch's beside JAX's, on one layout.
+"""Draw backward graphs: torch's and JAX's on one layout.
 
 | file                          | one idea                                                   |
 |-------------------------------|------------------------------------------------------------|
-| `_model.py`                   | what a backward graph is, whoever recorded it              |
+| `_model.py`                   | the data model of a backward graph, for both frameworks    |
 | `_collect.py` `_forward.py` `_vjp.py` | a JAX function's graph, read from the jaxpr of its VJP |
-| `_lanes.py` `_runs.py`        | which module an operation belongs to; which lanes there are |
-| `_keys.py` `_fold.py` `_states.py` | graphs of several settings become one diagram         |
-| `_layout.py` `_panels.py`     | where everything is; how much of it there is room for      |
-| `_sheet.py` `_style.py` `_view.py` `_words.py` `_svg.py` | the picture as text              |
-| `_png.py` `_table.py`         | the picture as pixels; the same as rows                    |
+| `_lanes.py` `_runs.py`        | the module of each operation; the lanes of a picture       |
+| `_keys.py` `_fold.py` `_states.py` | merge the graphs of several settings into one diagram |
+| `_layout.py` `_panels.py`     | coordinates; how much detail fits                          |
+| `_sheet.py` `_style.py` `_view.py` `_words.py` `_svg.py` | the picture as SVG               |
+| `_png.py` `_table.py`         | the picture as PNG; the graph as a table                   |
 
-torch's side is `jaxgrad.parity.torch_graph.record`: nothing here imports torch.
+This package does not import torch; `jaxgrad.parity.torch_graph.record` records torch's graphs.
 """
 
 from jaxgrad.graph._collect import backward_graph as backward_graph

@@ -1,4 +1,4 @@
-"""A JAX function's backward graph, read from the jaxpr of its VJP."""
+"""Read a JAX function's backward graph from the jaxpr of its VJP."""
 
 from __future__ import annotations
 
@@ -24,56 +24,56 @@ def backward_graph(
     unused: str = "none",
     constants: Sequence[tuple[str, Any]] = (),
 ) -> Graph:
-    """Read what differentiating a function does: the graph of its backward pass.
+    """Return the graph of a function's backward pass: its operations, edges and gradients.
 
-    `jit` is inlined; a `scan`, a `cond`, a `remat` and a custom rule are one operation each.
+    `jit` is inlined; each `scan`, `cond`, `remat` and custom rule is one operation.
 
     Args:
-      fun: A function of trees of arrays (parameters, an equinox or flax.nnx module) that returns
-        an array, the loss; of an array that is no scalar the sum is meant.
-      *args: What it is called with; leaves that are no arrays are constants. A
-        `jax.ShapeDtypeStruct` will do where the gradient's norm is not wanted.
-      argnums: Which of the arguments are differentiated.
-      has_aux: Whether `fun` returns `(loss, aux)`.
-      unused: "none" or "zeros": what lands on a leaf that has no path to the loss, as in
-        `jaxgrad.value_and_grad`.
-      constants: `(name, array)` of arrays that `fun` closes over and that another setting
-        differentiates: their place stays, and says "no slot".
+        fun: A function of trees of arrays (parameters, an equinox or flax.nnx module) that returns
+            the loss, an array. A loss that is not a scalar is summed.
+        *args: Arguments of `fun`; leaves that are not arrays are constants. A
+            `jax.ShapeDtypeStruct` suffices where the gradient's norm is not needed.
+        argnums: Which positional arguments are differentiated.
+        has_aux: Whether `fun` returns `(loss, aux)`.
+        unused: "none" or "zeros": the gradient of a leaf that has no path to the loss, as in
+            `jaxgrad.value_and_grad`.
+        constants: `(name, array)` pairs of arrays that `fun` captures and that another setting
+            differentiates. Each keeps its place in the picture and is labelled "no slot".
 
     Returns:
-      A `Graph`: `ops` (primitive, scope, what the VJP does for it, its residuals) and `leaves`
-      (name, norm of the gradient). It shows itself in a notebook.
+        A `Graph` with `ops` (primitive, scope, steps of the VJP, residuals) and `leaves` (name,
+        norm of the gradient). Notebooks display it as a picture.
 
     Raises:
-      TypeError: `fun` returns no floating point array.
-      ValueError: `unused` is neither "none" nor "zeros".
+        TypeError: `fun` does not return a floating point array.
+        ValueError: `unused` is neither "none" nor "zeros".
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad.graph
-      >>> params = {"l1": {"w": jnp.ones((2, 3))}, "l2": {"w": jnp.ones((3, 1))}}
-      >>> def loss(params, x):
-      ...     return jnp.sum(jnp.tanh(x @ params["l1"]["w"]) @ params["l2"]["w"])
-      >>> graph = jaxgrad.graph.backward_graph(loss, params, jnp.ones((1, 2)))
-      >>> [op.name for op in graph.ops]
-      ['dot_general', 'tanh', 'dot_general', 'reduce_sum']
-      >>> [leaf.name for leaf in graph.leaves if leaf.slot]
-      ['l1.w', 'l2.w']
+        >>> import jax.numpy as jnp, jaxgrad.graph
+        >>> params = {"l1": {"w": jnp.ones((2, 3))}, "l2": {"w": jnp.ones((3, 1))}}
+        >>> def loss(params, x):
+        ...     return jnp.sum(jnp.tanh(x @ params["l1"]["w"]) @ params["l2"]["w"])
+        >>> graph = jaxgrad.graph.backward_graph(loss, params, jnp.ones((1, 2)))
+        >>> [op.name for op in graph.ops]
+        ['dot_general', 'tanh', 'dot_general', 'reduce_sum']
+        >>> [leaf.name for leaf in graph.leaves if leaf.slot]
+        ['l1.w', 'l2.w']
 
     Torch: `loss.grad_fn` and its `next_functions`; drawn by `jaxgrad.parity.torch_graph.record`.
     """
     if unused not in ("none", "zeros"):
-        raise ValueError(f'unused is {unused!r}; it is "none" (as torch) or "zeros" (as jax.grad)')
+        raise ValueError(f'unused must be "none" (torch) or "zeros" (jax.grad), got {unused!r}')
     flat = _flatten(fun, args, argnums, has_aux)
     jaxpr = _jaxpr.trace(flat.fun, flat.moved, flat.fixed).jaxpr
     forward = Forward(jaxpr, flat.names, len(flat.moved), dict(constants))
-    found = backward(jaxpr, flat.moved, flat.fixed, flat.names, forward.ops)
+    vjp = backward(jaxpr, flat.moved, flat.fixed, flat.names, forward.ops)
     behind = _behind_cuts(jaxpr, flat, forward)
 
     ops = []
     for place, op in forward.ops.items():
         live = place in forward.live
-        steps = tuple((found.steps if live else behind).get(place, ()))
-        saved = tuple(found.saved.get(place, ())) if live else ()
+        steps = tuple((vjp.steps if live else behind).get(place, ()))
+        saved = tuple(vjp.saved.get(place, ())) if live else ()
         state = REACHED if live else ABSENT
         ops.append(op._replace(state=state, drawn=bool(steps), steps=steps, saved=saved))
     leaves = _leaves(flat, unused)
@@ -84,22 +84,22 @@ def backward_graph(
 
 
 def _behind_cuts(jaxpr: Any, flat: _Flat, forward: Forward) -> dict[Place, list[str]]:
-    """What the VJP would have if nothing were stopped: the outlines of what is not there."""
+    """Return the VJP's steps as if nothing were stopped, to outline the absent operations."""
     if not forward.cut:
         return {}
     try:
         return backward(jaxpr, flat.moved, flat.fixed, flat.names, forward.ops, cuts=False).steps
-    except Exception:  # what stands behind a cut needs no derivative, and then has no outline
+    except Exception:  # code behind a cut may have no derivative; then it has no outline
         return {}
 
 
 class _Flat(NamedTuple):
-    """A function of lists of arrays: those that are differentiated, and the others."""
+    """A function of two lists of arrays: the differentiated ones and the rest."""
 
     fun: Callable[[Sequence[Any], Sequence[Any]], Any]
     moved: list[Any]
     fixed: list[Any]
-    names: list[str]  # of both, in this order
+    names: list[str]  # of `moved`, then of `fixed`
 
 
 def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) -> _Flat:
@@ -134,14 +134,14 @@ def _called(fun: Any) -> str:
 
 
 def _dtype(x: Any) -> Any:
-    """The dtype of an array, abstract or not; None of anything else."""
+    """Return the dtype of a concrete or abstract array, None for anything else."""
     if isinstance(x, jax.ShapeDtypeStruct):
         return x.dtype
     return jnp.result_type(x) if is_array(x) else None
 
 
 def _names(fun: Callable[..., Any], paths: Sequence[Any]) -> list[str]:
-    """`l1.weight`, or the argument's name where there is nothing else; both if they clash."""
+    """Name each leaf by its path (`l1.weight`) or its argument; by both if names clash."""
     try:
         parameters = list(inspect.signature(fun).parameters)
     except (TypeError, ValueError):
@@ -150,7 +150,7 @@ def _names(fun: Callable[..., Any], paths: Sequence[Any]) -> list[str]:
     for root, *rest in paths:
         argument = parameters[root.idx] if root.idx < len(parameters) else f"arg{root.idx}"
         label = jax.tree_util.keystr(tuple(rest), simple=True, separator=".").lstrip(".")
-        label = label.removesuffix(".value")  # how flax.nnx keeps what a variable holds
+        label = label.removesuffix(".value")  # flax.nnx stores a variable's array there
         labels.append(label or argument)
         prefixed.append(f"{argument}.{label}" if label else argument)
     if len(set(labels)) < len(labels):
@@ -161,7 +161,7 @@ def _names(fun: Callable[..., Any], paths: Sequence[Any]) -> list[str]:
 
 
 def _leaves(flat: _Flat, unused: str) -> list[Leaf]:
-    """What lands on each leaf that is differentiated."""
+    """Return a `Leaf` with the gradient's norm for each differentiated array."""
     names = flat.names[: len(flat.moved)]
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in (*flat.moved, *flat.fixed)):
         return [Leaf(name, known=False) for name in names]
@@ -175,5 +175,5 @@ def _leaves(flat: _Flat, unused: str) -> list[Leaf]:
         return [jnp.linalg.norm(jnp.ravel(grad)) for grad in pull(jnp.ones_like(loss))]
 
     live = [alive or unused == "zeros" for alive in _jaxpr.live_leaves(fun, flat.moved)]
-    found = zip(names, norms(flat.moved), live, strict=True)
-    return [Leaf(name, float(norm) if has else None) for name, norm, has in found]
+    leaves = zip(names, norms(flat.moved), live, strict=True)
+    return [Leaf(name, float(norm) if has else None) for name, norm, has in leaves]

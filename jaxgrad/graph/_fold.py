@@ -1,8 +1,8 @@
-"""Graphs of several settings become one diagram: lanes, boxes and ways that all of them share.
+"""Merge the graphs of several settings into one diagram with shared lanes, boxes and edges.
 
-A lane is a module. Where it has more operations than there is room for, what only changes the form
-of a parameter goes into the box of what reads it, then the operations of a submodule are one box,
-then those of the lane.
+A lane is a module. If a lane has too many operations, those that only relayout a parameter first
+move into the box of their consumer; then each submodule becomes one box, and finally the whole
+lane does.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxgrad.graph._keys import Key, Keyed, keyed
-from jaxgrad.graph._lanes import Home, Placed, home_of
+from jaxgrad.graph._keys import Indexed, Key, index_graphs
+from jaxgrad.graph._lanes import Assigned, ModulePath, module_path
 from jaxgrad.graph._model import ABSENT, Op, distinct
 from jaxgrad.graph._runs import Run, runs
-from jaxgrad.graph._states import Pill, View, Way, view
+from jaxgrad.graph._states import BoxEdge, ParamBadge, View, view
 
 
 SHORT = {
@@ -35,76 +35,76 @@ class Box(NamedTuple):
     text: str
     members: tuple[str, ...]  # names of its operations
     folded: bool
-    form: bool  # a parameter in another form: beside the main way
+    is_relayout: bool  # it only changes a parameter's layout or dtype: drawn below the main row
 
 
 class Diagram(NamedTuple):
     lanes: tuple[str, ...]
     boxes: Mapping[Key, Box]
-    pills: Mapping[Key, Pill]
-    ways: tuple[Way, ...]
+    badges: Mapping[Key, ParamBadge]
+    edges: tuple[BoxEdge, ...]
     views: tuple[View, ...]
 
 
 def fold(
-    graphs: Sequence[Placed], depth: int, most: Callable[[str], int], most_pills: int
+    graphs: Sequence[Assigned], depth: int, max_boxes: Callable[[str], int], max_badges: int
 ) -> Diagram:
-    """One diagram of the graphs of one framework.
+    """Merge the graphs of one framework into one diagram.
 
     Args:
-      graphs: One a setting.
-      depth: How much of a module's path names a lane.
-      most: How many boxes a lane may have, by its name.
-      most_pills: How many parameters a lane may have before they are counted together.
+        graphs: One graph for each setting.
+        depth: Number of components of a module's path that name a lane.
+        max_boxes: Maps a lane's name to its largest number of boxes.
+        max_badges: Largest number of parameters of a lane that are drawn one by one.
     """
     lanes = runs(graphs, depth)
     names = tuple(map(_lane_name, lanes))
-    lane_of = {home: i for i, run in enumerate(lanes) for home in run}
-    every = keyed(graphs, lane_of, depth)
-    drawn = distinct(key for each in every for key in each.ways)
+    lane_of = {path: i for i, run in enumerate(lanes) for path in run}
+    indexed = index_graphs(graphs, lane_of, depth)
+    drawn = distinct(key for each in indexed for key in each.edges)
     box_of: dict[Key, Key] = {}
     for lane, name in enumerate(names):
         mine = [key for key in drawn if key[0] == lane]
         box_of |= next(
             choice
-            for choice in _choices(lane, mine, every)
-            if len(set(choice.values())) <= most(name) and _acyclic(choice, every)
+            for choice in _choices(lane, mine, indexed)
+            if len(set(choice.values())) <= max_boxes(name) and _acyclic(choice, indexed)
         )
-    pills = _pills(every, lane_of, depth, most_pills)
-    end_of = box_of | {name: key for key, pill in pills.items() for name in pill.leaves}
-    views = tuple(view(each, end_of, pills) for each in every)
-    ways = tuple(_ways(every, end_of, views))
-    return Diagram(names, _boxes(every, box_of), pills, ways, views)
+    badges = _badges(indexed, lane_of, depth, max_badges)
+    end_of = box_of | {name: key for key, badge in badges.items() for name in badge.leaves}
+    views = tuple(view(each, end_of, badges) for each in indexed)
+    edges = tuple(_edges(indexed, end_of, views))
+    return Diagram(names, _boxes(indexed, box_of), badges, edges, views)
 
 
-def _choices(lane: int, keys: list[Key], every: list[Keyed]) -> Iterator[dict[Key, Key]]:
-    """Which box each operation of a lane is in, from many boxes to one."""
+def _choices(lane: int, keys: list[Key], indexed: list[Indexed]) -> Iterator[dict[Key, Key]]:
+    """Yield assignments of a lane's operations to boxes, from the most boxes to one."""
     yield {key: key for key in keys}
-    yield _forms_inside(keys, every)
+    yield _relayouts_inside(keys, indexed)
     deepest = max((len(key[1]) for key in keys), default=0)
     for depth in range(deepest, 0, -1):
         paths, shorter = ({key[1][:d] for key in keys} for d in (depth, depth - 1))
-        if depth == 1 or len(paths) > len(shorter):  # else a longer name for the same
+        if depth == 1 or len(paths) > len(shorter):  # else the boxes stay the same
             yield {key: (lane, key[1][:depth]) if key[1] else key for key in keys}
     yield dict.fromkeys(keys, (lane, ()))
 
 
-def _forms_inside(keys: list[Key], every: list[Keyed]) -> dict[Key, Key]:
+def _relayouts_inside(keys: list[Key], indexed: list[Indexed]) -> dict[Key, Key]:
     box_of = {key: key for key in keys}
-    for each in every:
-        for key in reversed(keys):  # what reads comes first: its box is settled
-            for target, *_ in each.ways.get(key, ()):
-                if target in each.forms and target in box_of:
+    for each in indexed:
+        for key in reversed(keys):  # a consumer comes before its producers, so its box is final
+            for target, *_ in each.edges.get(key, ()):
+                if target in each.relayouts and target in box_of:
                     box_of[target] = box_of[key]
     return box_of
 
 
-def _acyclic(box_of: Mapping[Key, Key], every: list[Keyed]) -> bool:
-    """Whether no box is before and after another."""
+def _acyclic(box_of: Mapping[Key, Key], indexed: list[Indexed]) -> bool:
+    """Return whether the edges between boxes form no cycle."""
     after: dict[Key, set[Key]] = {box: set() for box in box_of.values()}
-    for each in every:
+    for each in indexed:
         for key in box_of:
-            targets = {box_of[t] for t, *_ in each.ways.get(key, ()) if t in box_of}
+            targets = {box_of[t] for t, *_ in each.edges.get(key, ()) if t in box_of}
             after[box_of[key]] |= targets - {box_of[key]}
     while after:
         last = [box for box, targets in after.items() if not targets & after.keys()]
@@ -115,79 +115,81 @@ def _acyclic(box_of: Mapping[Key, Key], every: list[Keyed]) -> bool:
     return True
 
 
-def _boxes(every: list[Keyed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
+def _boxes(indexed: list[Indexed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
     members: dict[Key, dict[Key, Op]] = {}
-    for each in every:
+    for each in indexed:
         for op, key in zip(each.graph.ops, each.keys, strict=True):
             if key in box_of:
                 known = members.setdefault(box_of[key], {})
                 best = known.setdefault(key, op)
                 if best.state == ABSENT or (op.drawn and not best.drawn):
-                    known[key] = op  # another setting has its name in full
-    forms = frozenset[Key]().union(*(each.forms for each in every))
-    return {key: _box(key, ops, key in forms) for key, ops in members.items()}
+                    known[key] = op  # prefer the setting that draws it
+    relayouts = frozenset[Key]().union(*(each.relayouts for each in indexed))
+    return {key: _box(key, ops, key in relayouts) for key, ops in members.items()}
 
 
-def _box(key: Key, ops: Mapping[Key, Op], form: bool) -> Box:
+def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
     names = tuple(op.name for op in ops.values())
     if len(key) == 2:
         text = ".".join(key[1]) or f"{len(ops)} ops"
         text = f".{text}" if key[1] and text.isdigit() else text
-        return Box(key[0], text, names, folded=len(ops) > 1, form=False)
+        return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)
     op = ops[key]
     text = op.folded or SHORT.get(op.name) or op.name.split("Backward")[0]
-    return Box(key[0], text if op.drawn else "+", names, bool(op.folded), form)
+    return Box(key[0], text if op.drawn else "+", names, bool(op.folded), is_relayout)
 
 
-def _pills(
-    every: Sequence[Keyed], lane_of: Mapping[Home, int], depth: int, most: int
-) -> dict[Key, Pill]:
-    """One for each parameter, or for those of a lane on which the same kind of thing lands."""
+def _badges(
+    indexed: Sequence[Indexed], lane_of: Mapping[ModulePath, int], depth: int, max_badges: int
+) -> dict[Key, ParamBadge]:
+    """Make a badge for each parameter, or for each group of a lane with alike gradients."""
     by_lane: dict[int, list[str]] = {}
-    for name in every[0].placed.leaves:
-        by_lane.setdefault(_lane_of_leaf(name, every, lane_of), []).append(name)
-    found: dict[Key, Pill] = {}
+    for name in indexed[0].assigned.leaves:
+        by_lane.setdefault(_lane_of_leaf(name, indexed, lane_of), []).append(name)
+    badges: dict[Key, ParamBadge] = {}
     for lane, names in by_lane.items():
-        if len(names) <= most:
+        if len(names) <= max_badges:
             groups = {name: [name] for name in names}
         else:
             groups = {}
             for name in names:
-                kinds = tuple(each.graph.leaf(name).kind for each in every)
+                kinds = tuple(each.graph.leaf(name).kind for each in indexed)
                 groups.setdefault((kinds, "." in name or name), []).append(name)
         for group in groups.values():
             short = group[0].split(".")[depth:] or group[0].split(".")[-1:]
             text = ".".join(short) if len(group) == 1 else f"{len(group)} params"
-            found["leaves", lane, group[0]] = Pill(lane, text, tuple(group))
-    return found
+            badges["leaves", lane, group[0]] = ParamBadge(lane, text, tuple(group))
+    return badges
 
 
-def _lane_of_leaf(name: str, every: Sequence[Keyed], lane_of: Mapping[Home, int]) -> int:
-    """Where the module of a parameter is, else where it is read first."""
-    homes = [home for home in lane_of if home_of(name)[: len(home)] == home]
-    if homes:
-        return lane_of[max(homes, key=len)]
+def _lane_of_leaf(name: str, indexed: Sequence[Indexed], lane_of: Mapping[ModulePath, int]) -> int:
+    """Return the lane of a parameter's module, else of its first consumer."""
+    paths = [path for path in lane_of if module_path(name)[: len(path)] == path]
+    if paths:
+        return lane_of[max(paths, key=len)]
     readers = (
         key
-        for each in every
+        for each in indexed
         for op, key in zip(each.graph.ops, each.keys, strict=True)
         if any(edge.to == name for edge in op.edges)
     )
     return next(readers, (0,))[0]
 
 
-def _ways(every: Sequence[Keyed], end_of: Mapping[Any, Key], views: Sequence[View]) -> list[Way]:
-    """What any setting takes or cuts; between what none reaches, what would be there."""
-    taken = [way for seen in views for way in (*seen.flows, *seen.cuts)]
-    known = {end for seen in views for way in seen.flows for end in way}
+def _edges(
+    indexed: Sequence[Indexed], end_of: Mapping[Any, Key], views: Sequence[View]
+) -> list[BoxEdge]:
+    """Return the edges that any setting uses or cuts, and outlines between unreached boxes."""
+    used = [edge for view in views for edge in (*view.flows, *view.cuts)]
+    known = {end for view in views for edge in view.flows for end in edge}
     outlines = [
         (end_of[key], end_of[target])
-        for each in every
-        for key, targets in each.ways.items()
+        for each in indexed
+        for key, targets in each.edges.items()
         for target, *_ in targets
         if target in end_of and end_of[key] != end_of[target]
     ]
-    return distinct([*taken, *(way for way in outlines if not known.issuperset(way))])
+    return distinct([*used, *(edge for edge in outlines if not known.issuperset(edge))])
 
 
 def _lane_name(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""The operations of a JAX program that depend on a parameter, and what each reads."""
+"""Find the operations of a JAX program that depend on a parameter, and their inputs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from jaxgrad.graph._model import Edge, Op
 
 
 CUT = "stop_gradient"
-Place = tuple[int, ...]  # of an operation: the equation, or the jit's equation and the one in it
+# The index of an operation's equation, after those of the jit equations that it is nested in.
+Place = tuple[int, ...]
 _WRAPPED = re.compile(r"^\w+\((.*)\)$")  # jvp(name), vmap(name)
 
 
 class Forward:
-    """The operations of a jaxpr that depend on a leaf, by their place; jit is inlined."""
+    """The operations of a jaxpr that depend on a leaf, keyed by place, with jit inlined."""
 
     def __init__(self, jaxpr: Any, names: Sequence[str], moved: int, constants: Mapping[str, Any]):
         self.ops: dict[Place, Op] = {}
@@ -55,7 +56,7 @@ class Forward:
                 outs = [[edge._replace(flows=False, cut=CUT) for edge in of(eqn.invars[0])]]
             else:
                 edges = tuple(dict.fromkeys(edge for atom in eqn.invars for edge in of(atom)))
-                if name == "attach":  # what its value was made of is stopped: it has a rule instead
+                if name == "attach":  # its rule replaces the derivative of the stopped value
                     edges = tuple(edge for edge in edges if not edge.cut)
                 if not edges or not any(map(_jaxpr.is_inexact, eqn.outvars)):
                     continue
@@ -67,19 +68,19 @@ class Forward:
         return [of(atom) for atom in jaxpr.outvars]
 
     def _reach(self, outs: list[Any], through_cuts: bool) -> set[Place]:
-        """The operations that led to the loss, by all ways or by those that are open."""
+        """Return the operations that reach the loss, over all edges or only over open ones."""
         todo = [edge for edges in outs for edge in edges]
-        found: set[Place] = set()
+        reached: set[Place] = set()
         while todo:
             edge = todo.pop()
-            is_new = isinstance(edge.to, int) and self._order[edge.to] not in found
+            is_new = isinstance(edge.to, int) and self._order[edge.to] not in reached
             if is_new and (edge.flows or through_cuts):
-                found.add(self._order[edge.to])
+                reached.add(self._order[edge.to])
                 todo += self.ops[self._order[edge.to]].edges
-        return found
+        return reached
 
     def _keep(self, used: set[Place]) -> None:
-        """Leave out what the loss is not made of: statistics, other outputs."""
+        """Drop operations that the loss does not use: running statistics, other outputs."""
         kept = [(i, place) for i, place in enumerate(self._order) if place in used]
         number: dict[int | str, int] = {i: new for new, (i, _) in enumerate(kept)}
         self.ops = {
@@ -92,7 +93,7 @@ class Forward:
 
 
 def _scope(eqn: jex_core.JaxprEqn) -> tuple[str, ...]:
-    """The named scopes around an equation, without what transformations wrap them in."""
+    """Return the named scopes around an equation, stripped of `jvp(...)` and `vmap(...)`."""
     parts = map(_unwrapped, str(eqn.source_info.name_stack).split("/"))
     return tuple(name for part in parts for name in part.split(".") if name)
 
@@ -100,15 +101,15 @@ def _scope(eqn: jex_core.JaxprEqn) -> tuple[str, ...]:
 def _unwrapped(part: str) -> str:
     while match := _WRAPPED.match(part):
         part = match.group(1)
-    # equinox names classes and jnp.einsum its formula: neither is a place
+    # equinox adds class names and jnp.einsum its formula: neither names a module
     return "" if part.startswith("eqx.") or "->" in part else part
 
 
 def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...]) -> Op:
-    """One equation; what holds a program of its own is folded, and named after it."""
+    """Return the `Op` of an equation; one with an inner jaxpr is folded and named after it."""
     name, kind = eqn.primitive.name, _kind(eqn)
     inside = _jaxpr.inner(eqn)
-    if name == "attach":  # a hook, a class of from_function: see _rules.py
+    if name == "attach":  # a hook or a from_function class: see _core/attach.py
         named = eqn.params["name"]
         return Op(f"{name} {named}", kind, scope, edges, folded=named)
     if not inside:

@@ -1,4 +1,4 @@
-"""Which operation of one setting is which of another, and the ways between those that are drawn."""
+"""Match operations across settings, and find the edges between the drawn ones."""
 
 from __future__ import annotations
 
@@ -6,81 +6,83 @@ import collections
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxgrad.graph._lanes import Home, Placed
+from jaxgrad.graph._lanes import Assigned, ModulePath
 from jaxgrad.graph._model import Graph, Op
 
 
-# Of an operation: lane, path within it, kind, the how-manieth; of a box that holds several: lane
-# and path. The same operation has the same key in every setting.
+# An operation's key is (lane, path within the lane, kind, count); a box of several operations has
+# (lane, path). The same operation has the same key in every setting.
 Key = tuple[Any, ...]
 
 
-class Keyed(NamedTuple):
-    """A graph, the key of each operation, and from each that is drawn the ways to the next."""
+class Indexed(NamedTuple):
+    """A graph with a key for each operation, and the edges between its drawn operations."""
 
-    placed: Placed
+    assigned: Assigned
     keys: list[Key]
-    ways: Mapping[Key, list[tuple[Any, bool, str]]]  # (a key or a leaf's name, flows, cut)
-    forms: frozenset[Key]
+    edges: Mapping[Key, list[tuple[Any, bool, str]]]  # (a key or a leaf's name, flows, cut)
+    relayouts: frozenset[Key]  # operations that only change a parameter's layout or dtype
 
     @property
     def graph(self) -> Graph:
-        return self.placed.graph
+        return self.assigned.graph
 
 
-def keyed(graphs: Sequence[Placed], lane_of: Mapping[Home, int], depth: int) -> list[Keyed]:
-    """Give every operation of every setting its key, and find the ways between those drawn."""
-    every = [_keys(g, lane_of, depth) for g in graphs]
+def index_graphs(
+    graphs: Sequence[Assigned], lane_of: Mapping[ModulePath, int], depth: int
+) -> list[Indexed]:
+    """Give every operation of every setting its key, and find the edges between drawn ones."""
+    all_keys = [_keys(g, lane_of, depth) for g in graphs]
     drawn = {
         key
-        for g, keys in zip(graphs, every, strict=True)
+        for g, keys in zip(graphs, all_keys, strict=True)
         for op, key in zip(g.graph.ops, keys, strict=True)
         if op.drawn or _joins(g, op)
     }
-    made = []
-    for g, keys in zip(graphs, every, strict=True):
-        follow = _Following(g, keys, drawn, depth)
-        ways = {key: list(follow.ways(i)) for i, key in enumerate(keys) if key in drawn}
-        forms = frozenset(key for form, key in zip(g.forms, keys, strict=True) if form)
-        made.append(Keyed(g, keys, ways, forms))
-    return made
+    indexed = []
+    for g, keys in zip(graphs, all_keys, strict=True):
+        search = _EdgeSearch(g, keys, drawn, depth)
+        edges = {key: list(search.edges(i)) for i, key in enumerate(keys) if key in drawn}
+        relayouts = frozenset(key for is_one, key in zip(g.relayouts, keys, strict=True) if is_one)
+        indexed.append(Indexed(g, keys, edges, relayouts))
+    return indexed
 
 
-def _keys(g: Placed, lane_of: Mapping[Home, int], depth: int) -> list[Key]:
+def _keys(g: Assigned, lane_of: Mapping[ModulePath, int], depth: int) -> list[Key]:
     count: collections.Counter[Any] = collections.Counter()
     keys = []
-    for op, home in zip(g.graph.ops, g.homes, strict=True):
-        count[home, op.kind] += 1
-        keys.append((lane_of[home[:depth]], home[depth:], op.kind, count[home, op.kind]))
+    for op, path in zip(g.graph.ops, g.paths, strict=True):
+        count[path, op.kind] += 1
+        keys.append((lane_of[path[:depth]], path[depth:], op.kind, count[path, op.kind]))
     return keys
 
 
-def _joins(g: Placed, op: Op) -> bool:
-    """Whether ways meet here, though the operation does nothing to what flows back: an addition."""
-    ways = [edge for edge in op.edges if isinstance(edge.to, int) and not g.forms[edge.to]]
-    return len(ways) > 1
+def _joins(g: Assigned, op: Op) -> bool:
+    """Return whether several edges meet at an operation that is not drawn: an addition."""
+    edges = [edge for edge in op.edges if isinstance(edge.to, int) and not g.relayouts[edge.to]]
+    return len(edges) > 1
 
 
-class _Following(NamedTuple):
-    """The ways of a graph from one drawn operation to the next."""
+class _EdgeSearch(NamedTuple):
+    """The edges of a graph from one drawn operation to the next."""
 
-    placed: Placed
+    assigned: Assigned
     keys: list[Key]
     drawn: set[Key]
     depth: int
 
-    def ways(self, i: int) -> Iterator[tuple[Any, bool, str]]:
-        for edge in self.placed.graph.ops[i].edges:
+    def edges(self, i: int) -> Iterator[tuple[Any, bool, str]]:
+        for edge in self.assigned.graph.ops[i].edges:
             if isinstance(edge.to, str):
-                if edge.to in self.placed.leaves:
+                if edge.to in self.assigned.leaves:
                     yield edge.to, edge.flows, edge.cut
             elif self.keys[edge.to] not in self.drawn:
-                for target, flows, cut in self.ways(edge.to):
+                for target, flows, cut in self.edges(edge.to):
                     yield target, edge.flows and flows, edge.cut or cut
             elif not self.between_members(i, edge.to):
                 yield self.keys[edge.to], edge.flows, edge.cut
 
     def between_members(self, i: int, j: int) -> bool:
-        """Whether two operations are in different modules that are one lane."""
-        a, b = (self.placed.homes[k][: self.depth] for k in (i, j))
+        """Return whether two operations are in different modules that share one lane."""
+        a, b = (self.assigned.paths[k][: self.depth] for k in (i, j))
         return a != b and self.keys[i][0] == self.keys[j][0]

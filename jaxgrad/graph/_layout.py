@@ -1,8 +1,8 @@
-"""Where everything is: one place for each box, whichever setting is drawn.
+"""Compute coordinates: every setting draws a box at the same place.
 
-Forward goes to the right, so that backward goes to the left. In a lane a box stands left of every
-box that hands a gradient to it; what only changes the form of a parameter stands below the main
-way, and the parameters stand at the bottom, under what feeds them.
+The forward pass runs to the right and the backward pass to the left. Within a lane, a box is left
+of every box that passes a gradient to it. Operations that only relayout a parameter are below the
+main row, and parameters are at the bottom, under the boxes that pass them a gradient.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._fold import Diagram
-from jaxgrad.graph._states import Way
+from jaxgrad.graph._states import BoxEdge
 from jaxgrad.graph._words import status_of
 
 
 CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 16.0, 9.0, 9.0, 18.0
-HEADER_H, PILL_H, TRACK = 30.0, 24.0, 9.0
-PILL_CHAR = 6.7
+HEADER_H, BADGE_H, TRACK = 30.0, 24.0, 9.0
+BADGE_CHAR = 6.7
 
 
 class Rect(NamedTuple):
@@ -42,26 +42,26 @@ class Rect(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Rectangles from (0, 0) at the top left of the headers."""
+    """Rectangles of a diagram, with (0, 0) at the top left corner of the headers."""
 
     lanes: tuple[Rect, ...]
     boxes: Mapping[Any, Rect]
-    pills: Mapping[Any, Rect]
-    tracks: Mapping[Way, float]  # y of the ways that go above the boxes
+    badges: Mapping[Any, Rect]
+    tracks: Mapping[BoxEdge, float]  # y of the edges routed above the boxes
     width: float
     height: float
 
 
 def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None = None) -> Layout:
-    """Give every box and pill of a diagram its place.
+    """Compute the rectangle of every lane, box and badge of a diagram.
 
     Args:
-      diagram: What there is.
-      places: Where each lane begins and how wide it is, by name, if that is settled.
+        diagram: The boxes, badges and edges to place.
+        places: Maps a lane's name to its left edge and width, to align several diagrams.
     """
     columns = _columns(diagram)
     rows = _rows(diagram, columns)
-    widths = {key: len(text) * PILL_CHAR + 15 for key, text in _widest_pills(diagram).items()}
+    widths = {key: len(text) * BADGE_CHAR + 15 for key, text in _widest_badges(diagram).items()}
     lanes, across = _across(diagram, columns, widths, places or {})
     tracks, count = _tracks(diagram, rows, across)
     top = HEADER_H + 14 + count * TRACK + 5 * bool(count)
@@ -70,22 +70,22 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
         for key, (x, width) in across.items()
     }
     bottom = top + (max(rows.values(), default=0) + 1) * (BOX_H + GAP_Y) + 10
-    pills: dict[Any, Rect] = {}
+    badges: dict[Any, Rect] = {}
     for lane, rect in enumerate(lanes):
-        own = [key for key, pill in diagram.pills.items() if pill.lane == lane]
-        pills |= _place_pills(_by_feeder(own, diagram, boxes), widths, rect, bottom)
-    height = bottom + (PILL_H + PAD if pills else 0)
-    lines = {way: HEADER_H + 15 + track * TRACK for way, track in tracks.items()}
-    return Layout(tuple(lanes), boxes, pills, lines, lanes[-1].right, height)
+        own = [key for key, badge in diagram.badges.items() if badge.lane == lane]
+        badges |= _place_badges(_by_feeder(own, diagram, boxes), widths, rect, bottom)
+    height = bottom + (BADGE_H + PAD if badges else 0)
+    lines = {edge: HEADER_H + 15 + track * TRACK for edge, track in tracks.items()}
+    return Layout(tuple(lanes), boxes, badges, lines, lanes[-1].right, height)
 
 
 def _across(
     diagram: Diagram,
     columns: Mapping[Any, int],
-    pills: Mapping[Any, float],
+    badges: Mapping[Any, float],
     places: Mapping[str, tuple[float, float]],
 ) -> tuple[list[Rect], dict[Any, tuple[float, float]]]:
-    """The lanes from left to right, and of each box where it begins and how wide it is."""
+    """Return the lanes from left to right, and the left edge and width of each box."""
     lanes: list[Rect] = []
     across: dict[Any, tuple[float, float]] = {}
     x = 0.0
@@ -95,9 +95,9 @@ def _across(
         for key in keys:
             widths[columns[key]] = max(widths[columns[key]], _box_width(diagram.boxes[key].text))
         inside = sum(widths.values()) + GAP_X * max(len(widths) - 1, 0)
-        below = [pills[key] + 6 for key, pill in diagram.pills.items() if pill.lane == lane]
-        said = max(len(status_of(diagram, view, lane)[0]) for view in diagram.views) * 5.6 - PAD
-        width = max(inside, sum(below) - 6, len(name) * 7.6 + 20, said) + 2 * PAD
+        below = [badges[key] + 6 for key, badge in diagram.badges.items() if badge.lane == lane]
+        status = max(len(status_of(diagram, view, lane)[0]) for view in diagram.views) * 5.6 - PAD
+        width = max(inside, sum(below) - 6, len(name) * 7.6 + 20, status) + 2 * PAD
         x, width = places.get(name, (x, width))
         right = x + (width + inside) / 2
         for column in sorted(widths):
@@ -117,16 +117,16 @@ def _box_width(text: str) -> float:
 
 
 def _columns(diagram: Diagram) -> dict[Any, int]:
-    """How many boxes of its lane a gradient passes before this one, at most; 0 is rightmost."""
+    """Return each box's column: the longest path to it within its lane; 0 is rightmost."""
     above = collections.defaultdict(list)
-    for source, target in diagram.ways:
+    for source, target in diagram.edges:
         if target in diagram.boxes and diagram.boxes[source].lane == diagram.boxes[target].lane:
             above[target].append(source)
     columns: dict[Any, int] = {}
 
     def column(key: Any) -> int:
         if key not in columns:
-            columns[key] = 0  # a way round in a circle ends here
+            columns[key] = 0  # ends the recursion in a cycle
             columns[key] = max((column(k) + 1 for k in above[key]), default=0)
         return columns[key]
 
@@ -136,11 +136,11 @@ def _columns(diagram: Diagram) -> dict[Any, int]:
 
 
 def _rows(diagram: Diagram, columns: Mapping[Any, int]) -> dict[Any, int]:
-    """Top row: the main way. What is beside it stands below, the first free place."""
+    """Return each box's row: 0 if it is free; relayouts start at row 1."""
     taken: set[tuple[int, int, int]] = set()
     rows: dict[Any, int] = {}
-    for key, box in sorted(diagram.boxes.items(), key=lambda item: item[1].form):
-        row = int(box.form)
+    for key, box in sorted(diagram.boxes.items(), key=lambda item: item[1].is_relayout):
+        row = int(box.is_relayout)
         while (box.lane, columns[key], row) in taken:
             row += 1
         taken.add((box.lane, columns[key], row))
@@ -148,29 +148,29 @@ def _rows(diagram: Diagram, columns: Mapping[Any, int]) -> dict[Any, int]:
     return rows
 
 
-def _widest_pills(diagram: Diagram) -> dict[Any, str]:
-    """The longest text of each pill in any setting."""
+def _widest_badges(diagram: Diagram) -> dict[Any, str]:
+    """Return the longest text of each badge over all settings."""
     texts: dict[Any, str] = {}
-    for key, pill in diagram.pills.items():
-        words = [view.pills[key][1] for view in diagram.views]
-        texts[key] = max((f"∇{pill.text} {word}" for word in words), key=len)
+    for key, badge in diagram.badges.items():
+        words = [view.badges[key][1] for view in diagram.views]
+        texts[key] = max((f"∇{badge.text} {word}" for word in words), key=len)
     return texts
 
 
 def _by_feeder(own: list[Any], diagram: Diagram, boxes: Mapping[Any, Rect]) -> dict[Any, float]:
-    """The pills of a lane from left to right, each with the middle of what feeds it."""
+    """Order a lane's badges by the x of the boxes that pass them a gradient."""
     middles: dict[Any, list[float]] = {key: [] for key in own}
-    for source, target in diagram.ways:
+    for source, target in diagram.edges:
         if target in middles:
             middles[target].append(boxes[source].middle[0])
-    wanted = {key: min(found, default=math.inf) for key, found in middles.items()}
+    wanted = {key: min(xs, default=math.inf) for key, xs in middles.items()}
     return dict(sorted(wanted.items(), key=lambda item: item[1]))
 
 
-def _place_pills(
+def _place_badges(
     wanted: Mapping[Any, float], widths: Mapping[Any, float], lane: Rect, y: float
 ) -> dict[Any, Rect]:
-    """Each under what feeds it, as far as there is room."""
+    """Place each badge under the box that passes it a gradient, as far as there is room."""
     rects: dict[Any, Rect] = {}
     room = lane.w - 2 * PAD - sum(widths[key] + 6 for key in wanted) + 6
     x = lane.x + PAD
@@ -178,18 +178,18 @@ def _place_pills(
         middle = lane.middle[0] if math.isinf(feeder) else feeder
         shift = min(max(0.0, middle - widths[key] / 2 - x), room)
         room -= shift
-        rects[key] = Rect(x + shift, y, widths[key], PILL_H)
+        rects[key] = Rect(x + shift, y, widths[key], BADGE_H)
         x += shift + widths[key] + 6
     return rects
 
 
 def _tracks(
     diagram: Diagram, rows: Mapping[Any, int], xs: Mapping[Any, Any]
-) -> tuple[dict[Way, int], int]:
-    """Ways that would run through a box go above all of them, each on a track of its own."""
-    tracks: dict[Way, int] = {}
+) -> tuple[dict[BoxEdge, int], int]:
+    """Route edges that would cross a box above all boxes, on tracks that do not overlap."""
+    tracks: dict[BoxEdge, int] = {}
     used: list[list[tuple[float, float]]] = []
-    for source, target in diagram.ways:
+    for source, target in diagram.edges:
         if target not in diagram.boxes or rows[source] != rows[target]:
             continue
         left, right = sum(xs[target]), xs[source][0]

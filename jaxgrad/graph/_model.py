@@ -1,25 +1,25 @@
-"""What a backward graph is, whoever recorded it: operations, the ways back, and the leaves."""
+"""The data model of a backward graph: operations, the edges between them, and the leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 
-# What an operation is to this loss. JAX has no tape: there an operation is reached or absent.
+# How an operation relates to the loss. JAX has no tape, so there it is reached or absent.
 REACHED = "on the path of the loss"
 RECORDED = "recorded, but not reached"
 ABSENT = "never recorded"
 
 
 class Saved(NamedTuple):
-    """A value that the backward pass keeps of the forward pass."""
+    """A value that the forward pass saves for the backward pass."""
 
-    what: str  # a leaf's name, "constant", or the operation that made it
+    what: str  # a leaf's name, "constant", or the name of the operation that produced it
     dtype: str
     shape: tuple[int, ...]
     nbytes: int
-    extra: bool  # kept for the backward pass alone: no leaf, no constant
+    extra: bool  # saved only for the backward pass: neither a leaf nor a constant
 
     def __str__(self) -> str:
         shape = ",".join(map(str, self.shape))
@@ -27,39 +27,39 @@ class Saved(NamedTuple):
 
 
 class Edge(NamedTuple):
-    """The way back from an operation to what made one of its inputs."""
+    """An edge from an operation back to the producer of one of its inputs."""
 
-    to: int | str  # an operation, by its place in the graph, or a leaf, by its name
+    to: int | str  # an operation's index in the graph, or a leaf's name
     flows: bool = True
-    cut: str = ""  # what keeps the gradient from flowing: detach, no_grad, stop_gradient
+    cut: str = ""  # what stops the gradient: detach, no_grad, stop_gradient
 
 
 class Op(NamedTuple):
     """One operation of the forward pass, and its step of the backward pass."""
 
-    name: str  # torch: AddmmBackward0; JAX: the primitive, or what a folded box is
-    kind: str  # the same for the same operation of another setting
+    name: str  # AddmmBackward0 in torch; in JAX the primitive, or the label of a folded box
+    kind: str  # equal for the same operation under another setting
     scope: tuple[str, ...]  # the modules or named scopes around it
     edges: tuple[Edge, ...]
     state: str = REACHED
-    folded: str = ""  # what a box that holds a program of its own says: relu, scan ×3
-    drawn: bool = True  # JAX: an addition hands its cotangent on and has no equation in the VJP
+    folded: str = ""  # the label of an operation that holds a whole program: relu, scan ×3
+    drawn: bool = True  # False for a JAX addition: it has no equation in the VJP
     steps: tuple[str, ...] = ()  # JAX: the primitives of the VJP that belong to it
     saved: tuple[Saved, ...] = ()
 
 
 class Leaf(NamedTuple):
-    """A parameter, and what lands on it."""
+    """A parameter and its gradient."""
 
     name: str
-    grad: float | None = None  # the gradient's norm; None is torch's None
-    slot: bool = True  # False: it is no argument that is differentiated
-    known: bool = True  # False: the program was given shapes alone
+    grad: float | None = None  # the gradient's norm; None where torch has None
+    slot: bool = True  # False: it is not a differentiated argument
+    known: bool = True  # False: only the shapes of the arguments are known
     note: str = ""
 
     @property
     def kind(self) -> str:
-        """What lands, in a word: value, zero, none, no slot."""
+        """The gradient in a word: value, zero, none, or no slot."""
         if not self.slot:
             return "no slot"
         if self.grad is None and self.known:
@@ -68,7 +68,7 @@ class Leaf(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An exception, at the operation where it rose; None: at the call of `backward`."""
+    """An exception, and the operation that raised it: None if the call of `backward` did."""
 
     op: int | None
     text: str
@@ -77,7 +77,7 @@ class Failure(NamedTuple):
 class Graph(NamedTuple):
     """The backward graph of one loss.
 
-    In a notebook it shows itself; `jaxgrad.graph.side_by_side` draws several on one layout.
+    Notebooks display it as a picture; `jaxgrad.graph.side_by_side` draws several on one layout.
     """
 
     framework: str  # "torch" or "JAX"
@@ -87,28 +87,28 @@ class Graph(NamedTuple):
     failure: Failure | None = None
 
     def _repr_svg_(self) -> str:
-        from jaxgrad.graph import side_by_side
-
-        return side_by_side({"": self})
+        return renderers["svg"](self)
 
     def leaf(self, name: str) -> Leaf:
-        """A parameter by its name; one that is not there has no slot in JAX, None in torch."""
+        """Return the leaf of this name; a missing one has no slot in JAX and None in torch."""
         absent = Leaf(name, slot=self.framework == "torch")
         return next((leaf for leaf in self.leaves if leaf.name == name), absent)
 
     def with_leaves(
         self, grads: Mapping[str, float | None], notes: Mapping[str, str] | None = None
     ) -> Graph:
-        """The same graph with other norms, and a remark, on the leaves that are named."""
-        said = notes or {}
+        """Return the graph with the given gradient norms and notes on the named leaves."""
+        notes = notes or {}
         leaves = [
-            leaf._replace(grad=grads.get(leaf.name, leaf.grad), note=said.get(leaf.name, leaf.note))
+            leaf._replace(
+                grad=grads.get(leaf.name, leaf.grad), note=notes.get(leaf.name, leaf.note)
+            )
             for leaf in self.leaves
         ]
         return self._replace(leaves=tuple(leaves))
 
     def renamed(self, names: Mapping[str, str]) -> Graph:
-        """The same graph with other names of leaves, and of the modules that they are in."""
+        """Return the graph with leaves, and the modules that hold them, renamed."""
         modules = {_module(old): _module(new) for old, new in names.items() if _module(old)}
         ops = [
             op._replace(
@@ -124,10 +124,14 @@ class Graph(NamedTuple):
         return self._replace(ops=tuple(ops), leaves=tuple(leaves))
 
 
+# How notebooks display a graph. `_svg.py` adds itself: it imports this file, not the reverse.
+renderers: dict[str, Callable[[Graph], str]] = {}
+
+
 def _module(leaf: str) -> tuple[str, ...]:
     return tuple(leaf.split(".")[:-1])
 
 
 def distinct(items: Iterable[Any]) -> list[Any]:
-    """Each once, in the order of their first coming."""
+    """Return the distinct items in the order of their first occurrence."""
     return list(dict.fromkeys(items))

@@ -1,4 +1,4 @@
-"""What is drawn fitted to the room there is: beside each other, above each other, or folded."""
+"""Fit the panels of both frameworks to the page: side by side, stacked, or with less detail."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._fold import Diagram, fold
-from jaxgrad.graph._lanes import Placed
+from jaxgrad.graph._lanes import Assigned
 from jaxgrad.graph._layout import LANE_GAP, Layout, arrange
 from jaxgrad.graph._model import Graph
-from jaxgrad.graph._runs import depths_for, place_all
+from jaxgrad.graph._runs import assign_all, depths_for
 from jaxgrad.graph._states import View
 
 
 SIDE_GAP = 40.0
-ROOM = 1150.0  # for lanes; a page is some 900 pixels wide
-# At most so many boxes and pills in a lane: the first that fits.
+ROOM = 1150.0  # width for lanes; a page is about 900 pixels wide
+# Limits on the boxes and badges of a lane; the first pair whose picture fits is used.
 ALL = (14, 3)
 LESS = ((12, 3), (8, 3), (6, 3), (4, 3), (4, 1), (2, 1), (1, 1))
-WIDER = 7  # boxes of a lane that is given the room that is left
+WIDER = 7  # box limit of a lane that gets the remaining width
 
 
 class Panel(NamedTuple):
-    """Everything of one framework."""
+    """The diagram, layout and settings of one framework."""
 
     framework: str
     version: str
     diagram: Diagram
     layout: Layout
-    views: Mapping[str, View]  # by setting
+    views: Mapping[str, View]  # keyed by setting
 
     @property
     def width(self) -> float:
@@ -39,43 +39,43 @@ class Panel(NamedTuple):
 
 class Panels(NamedTuple):
     panels: list[Panel]
-    stacked: bool  # one above the other
+    stacked: bool  # one above the other instead of side by side
 
 
 def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
-    """Find a form in which everything fits: less and less detail, until it does.
+    """Return panels that fit the page, reducing the detail until they do.
 
-    The room that is left then goes to the lanes with the most in them.
+    The lanes with the most operations then get more boxes, if there is width left.
 
     Args:
-      sides: The graphs of each framework, by setting.
+        sides: The graphs of each framework, keyed by setting.
     """
-    placed = [
-        place_all(
+    assigned = [
+        assign_all(
             list(graphs.values()),
             [g for other in sides if other is not graphs for g in other.values()],
         )
         for graphs in sides
     ]
-    depths = depths_for(placed)
-    tried = (_fitted(sides, placed, depth) for depth in depths)
-    return next(filter(None, tried), None) or _fitted(sides, placed, depths[0], anyway=True)
+    depths = depths_for(assigned)
+    attempts = (_fitted(sides, assigned, depth) for depth in depths)
+    return next(filter(None, attempts), None) or _fitted(sides, assigned, depths[0], anyway=True)
 
 
 def _fitted(
     sides: Sequence[Mapping[str, Graph]],
-    placed: Sequence[Sequence[Placed]],
+    assigned: Sequence[Sequence[Assigned]],
     depth: int,
     *,
     anyway: bool = False,
 ) -> Any:
-    """The panels with lanes that are named by so much of a module's path; None: no room."""
+    """Return the panels for `depth`, or None if they do not fit and `anyway` is False."""
 
     def draw(level: tuple[int, int], wide: frozenset[str] = frozenset()) -> list[Panel]:
-        boxes, pills = level
+        boxes, badges = level
         diagrams = [
-            fold(each, depth, lambda lane: WIDER if lane in wide else boxes, pills)
-            for each in placed
+            fold(each, depth, lambda lane: WIDER if lane in wide else boxes, badges)
+            for each in assigned
         ]
         return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]
 
@@ -107,7 +107,7 @@ def _fits(panels: Sequence[Panel]) -> bool:
 
 
 def _fullest(panels: Sequence[Panel]) -> list[str]:
-    """Lanes with much in them, those with most first."""
+    """Return the lanes with more operations than `ALL` allows boxes, fullest first."""
     size: collections.Counter[str] = collections.Counter()
     for panel in panels:
         for box in panel.diagram.boxes.values():
@@ -116,7 +116,7 @@ def _fullest(panels: Sequence[Panel]) -> list[str]:
 
 
 def _aligned(panels: list[Panel]) -> list[Panel]:
-    """For one above the other: a lane has the same place in both, if they have the same order."""
+    """Align the lanes of stacked panels, if all panels have them in the same order."""
     order = max((panel.diagram.lanes for panel in panels), key=len)
     for panel in panels:
         if [lane for lane in order if lane in panel.diagram.lanes] != list(panel.diagram.lanes):

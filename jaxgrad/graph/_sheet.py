@@ -1,4 +1,4 @@
-"""Text, lines and signs on a sheet, as SVG."""
+"""Emit the SVG elements of a picture: text, paths, rectangles, arrows and scissors."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from xml.sax.saxutils import escape
 from jaxgrad.graph._layout import Rect
 
 
-# By where they point: left, right, down, up.
+# Arrowheads keyed by the angle of `arrow`: left, right, down, up.
 _HEADS = {0: "l6-3.4v6.8z", 180: "l-6 3.4v-6.8z", -90: "l-3.4-6h6.8z", 90: "l3.4 6h-6.8z"}
 
 
 def number(x: float) -> str:
-    """Short, and the same on every machine."""
+    """Format a coordinate with at most one decimal."""
     return f"{x:.1f}".removesuffix(".0")
 
 
 class Sheet:
-    """Marks in the order in which they are made."""
+    """SVG elements in drawing order."""
 
     def __init__(self) -> None:
         self.marks: list[str] = []
@@ -34,22 +34,23 @@ class Sheet:
         self.marks.append(f'<rect {_box(rect)} class="{classes}" rx="{number(radius)}"/>')
 
     def group(self, classes: str, about: str = "") -> None:
-        """Everything until `end` has these classes; `about` is shown when pointed at."""
+        """Open a group with CSS classes and the tooltip `about`; `end` closes it."""
         title = f"<title>{escape(about)}</title>" if about else ""
         self.marks.append(f'<g class="{classes}">{title}')
 
     def end(self) -> None:
         self.marks.append("</g>")
 
-    def arrow(self, d: str, x: float, y: float, turn: int, kind: str = "w") -> None:
-        """A line and its head at (x, y); `turn` in degrees, 0 points to the left, 90 up.
+    def arrow(self, d: str, x: float, y: float, angle: int, kind: str = "w") -> None:
+        """Draw a line with its head at (x, y); angle 0 points left, 90 up.
 
-        Kinds: `w` flows, `rec` is recorded only; `ghost` and `cut` have no head.
+        The kind `w` is a gradient that flows, `rec` a recorded edge; `ghost` and `cut` have no
+        head.
         """
         self.path(d, kind)
         if kind in ("w", "rec"):
             head = "ah" if kind == "w" else "rec hollow"
-            self.path(f"M{number(x)} {number(y)}{_HEADS[turn]}", head)
+            self.path(f"M{number(x)} {number(y)}{_HEADS[angle]}", head)
 
     def scissors(self, x: float, y: float) -> None:
         self.marks.append(

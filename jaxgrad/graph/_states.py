@@ -1,4 +1,4 @@
-"""What one setting has of the diagram: which boxes, which ways, what lands where."""
+"""Evaluate one setting of a diagram: the states of its boxes and edges, and its gradients."""
 
 from __future__ import annotations
 
@@ -6,51 +6,53 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from jaxgrad.graph._keys import Key, Keyed
+from jaxgrad.graph._keys import Indexed, Key
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Graph
 
 
-Way = tuple[Key, Key]  # from a box to another, or to a pill
+BoxEdge = tuple[Key, Key]  # from a box to another box or to a badge
 _BEST = (REACHED, RECORDED, ABSENT)
 
 
-class Pill(NamedTuple):
+class ParamBadge(NamedTuple):
+    """A pill-shaped label for one parameter, or for several of a lane."""
+
     lane: int
     text: str
     leaves: tuple[str, ...]
 
 
 class View(NamedTuple):
-    """One setting."""
+    """One setting of a diagram."""
 
     graph: Graph
-    states: Mapping[Key, str]  # of boxes
-    flows: Mapping[Way, str]  # REACHED or RECORDED
-    cuts: Mapping[Way, str]  # the tool's name
-    pills: Mapping[Key, tuple[str, str]]  # a leaf's kind, and the words
-    failed: Key | None  # the box in which an error rose
-    inside: Mapping[Key, tuple[str, ...]]  # what a reader sees when pointing at a box
+    states: Mapping[Key, str]  # the state of each box
+    flows: Mapping[BoxEdge, str]  # REACHED or RECORDED
+    cuts: Mapping[BoxEdge, str]  # the function that stops the gradient: detach, stop_gradient
+    badges: Mapping[Key, tuple[str, str]]  # the kind of a leaf's gradient, and its label
+    failed: Key | None  # the box that raised
+    inside: Mapping[Key, tuple[str, ...]]  # the tooltip of a box: its operations
 
 
-def view(each: Keyed, end_of: Mapping[Any, Key], pills: Mapping[Key, Pill]) -> View:
-    """One setting of a diagram.
+def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBadge]) -> View:
+    """Evaluate one setting of a diagram.
 
     Args:
-      each: The graph.
-      end_of: The box of an operation by its key, the pill of a parameter by its name.
-      pills: What stands at the bottom.
+        each: The setting's graph.
+        end_of: Maps an operation's key to its box and a parameter's name to its badge.
+        badges: The badges of the diagram.
     """
     graph = each.graph
     states: dict[Key, str] = {}
     inside: dict[Key, list[str]] = {}
-    flows: dict[Way, str] = {}
-    cuts: dict[Way, str] = {}
-    hidden: dict[Key, str] = {}  # boxes that hold a cut
-    behind: dict[Key, str] = {}  # operations that stand after it, seen from the loss
+    flows: dict[BoxEdge, str] = {}
+    cuts: dict[BoxEdge, str] = {}
+    hidden: dict[Key, str] = {}  # boxes that contain a cut
+    behind: dict[Key, str] = {}  # operations behind that cut, seen from the loss
     front = _front(graph)
     reached = {k for op, k in zip(graph.ops, each.keys, strict=True) if op.state == REACHED}
-    lands = {key: _pill(pill, graph) for key, pill in pills.items()}
-    empty = {key for key, (kind, _) in lands.items() if kind in ("none", "no slot")}
+    labels = {key: _badge(badge, graph) for key, badge in badges.items()}
+    empty = {key for key, (kind, _) in labels.items() if kind in ("none", "no slot")}
     for op, key in zip(graph.ops, each.keys, strict=True):
         if key not in end_of:
             continue
@@ -61,31 +63,32 @@ def view(each: Keyed, end_of: Mapping[Any, Key], pills: Mapping[Key, Pill]) -> V
     at = graph.failure.op if graph.failure else None
     failed = None if at is None else end_of.get(each.keys[at])
     for i, (op, key) in reversed([*enumerate(zip(graph.ops, each.keys, strict=True))]):
-        for target, flow, stopped in each.ways[key] if key in end_of else ():
-            way = (end_of[key], end_of.get(target, end_of[key]))
+        for target, flow, stopped in each.edges[key] if key in end_of else ():
+            edge = (end_of[key], end_of.get(target, end_of[key]))
             cut = (stopped if i in front else "") or behind.get(key, "")
-            if way[0] == way[1]:
-                if cut and states[way[0]] == REACHED:
+            if edge[0] == edge[1]:
+                if cut and states[edge[0]] == REACHED:
                     behind |= {target: cut} if target not in reached else {}
                 elif cut:
-                    hidden[way[0]] = cut
+                    hidden[edge[0]] = cut
             elif cut:
-                cuts[way] = cut
-            elif flow and (op.state == RECORDED or (op.state == REACHED and way[1] not in empty)):
-                raised = graph.failure is not None and (way[0] == failed or way[1] in pills)
+                cuts[edge] = cut
+            elif flow and (op.state == RECORDED or (op.state == REACHED and edge[1] not in empty)):
+                raised = graph.failure is not None and (edge[0] == failed or edge[1] in badges)
                 state = RECORDED if raised else op.state
-                flows[way] = min(flows.get(way, RECORDED), state, key=_BEST.index)
-    for key, targets in each.ways.items():
+                flows[edge] = min(flows.get(edge, RECORDED), state, key=_BEST.index)
+    for key, targets in each.edges.items():
         for target, flow, _ in targets if hidden and key in end_of else ():
-            way = (end_of[key], end_of.get(target, end_of[key]))
-            if way[0] != way[1] and way[1] in hidden and not flow and states[way[0]] == REACHED:
-                cuts[way] = hidden[way[1]]
-    cuts = {way: cut for way, cut in cuts.items() if way not in flows}
-    return View(graph, states, flows, cuts, lands, failed, {k: tuple(v) for k, v in inside.items()})
+            edge = (end_of[key], end_of.get(target, end_of[key]))
+            if edge[0] != edge[1] and edge[1] in hidden and not flow and states[edge[0]] == REACHED:
+                cuts[edge] = hidden[edge[1]]
+    cuts = {edge: cut for edge, cut in cuts.items() if edge not in flows}
+    tooltips = {box: tuple(lines) for box, lines in inside.items()}
+    return View(graph, states, flows, cuts, labels, failed, tooltips)
 
 
 def _front(graph: Graph) -> set[int]:
-    """The operations before the first cut, seen from the loss or from what raised."""
+    """Return the operations before the first cut, seen from the loss or from the error."""
     todo = [i for i, op in enumerate(graph.ops) if op.state == REACHED]
     at = graph.failure.op if graph.failure else None
     todo = todo or [len(graph.ops) - 1 if at is None else at]
@@ -98,13 +101,13 @@ def _front(graph: Graph) -> set[int]:
     return front
 
 
-def _pill(pill: Pill, graph: Graph) -> tuple[str, str]:
-    leaves = [graph.leaf(name) for name in pill.leaves]
+def _badge(badge: ParamBadge, graph: Graph) -> tuple[str, str]:
+    leaves = [graph.leaf(name) for name in badge.leaves]
     kind = leaves[0].kind
     if kind != "value":
         return kind, {"zero": "0", "none": "None"}.get(kind, kind)
     known = [leaf.grad for leaf in leaves if leaf.grad is not None]
-    still = "still " if graph.failure and known else ""  # of an earlier backward
+    still = "still " if graph.failure and known else ""  # left by an earlier backward
     return kind, still + (_number(math.hypot(*known)) if known else "")
 
 

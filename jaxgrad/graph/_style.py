@@ -1,9 +1,9 @@
-"""The colours, light and dark, and the shapes that say the same without colour."""
+"""Define the picture's style sheet: light and dark colours, and shapes that need no colour."""
 
 from __future__ import annotations
 
 
-# Of each hue: a lane's ground, a box, its line and text on it; light, then dark.
+# Each hue has a lane's background, a box's fill, and its outline; first light, then dark.
 _HUES = (
     (("#eef3fb", "#c3d7f3", "#2a62b8"), ("#18212f", "#263f63", "#86b1f0")),
     (("#ecf6f0", "#b9e2cd", "#177148"), ("#15241d", "#1f4a37", "#6fcf9f")),
@@ -46,7 +46,7 @@ HUES = len(_HUES)
 
 
 def style() -> str:
-    """The `<style>` of a picture; everything in it is under `.jaxgrad-graph`."""
+    """Return the `<style>` element of a picture, scoped to `.jaxgrad-graph`."""
     light, dark = _rules(0), _rules(1)
     scoped = [_scoped(rule) for rule in _SHAPES.replace("\n", "").split("}") if rule]
     night = "".join(map(_scoped, dark))

@@ -1,4 +1,4 @@
-"""The whole picture as SVG text: the same bytes for the same graphs."""
+"""Compose a whole picture as SVG text; equal graphs give equal bytes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from jaxgrad.graph._layout import Rect
-from jaxgrad.graph._model import ABSENT, RECORDED, Graph
+from jaxgrad.graph._model import ABSENT, RECORDED, Graph, renderers
 from jaxgrad.graph._panels import SIDE_GAP, Panel, Panels, fit
 from jaxgrad.graph._sheet import Sheet, number
 from jaxgrad.graph._style import HUES, style
@@ -22,9 +22,10 @@ _ABOUT = {"torch": "autograd graph of the loss", "JAX": "jaxpr of the VJP"}
 
 
 class Setting(NamedTuple):
-    """One row of a picture: the same program in both frameworks, or in one.
+    """One row of a picture: a program in both frameworks, or in one.
 
-    `code` is what a user writes in each; `note` and `verdict` stand beside the row's name.
+    `code` holds the torch and the JAX line that a user writes; `note` and `verdict` are printed
+    beside the row's name.
     """
 
     torch: Graph | None = None
@@ -39,44 +40,46 @@ def side_by_side(
 ) -> str:
     """Draw the backward graphs of several settings on one layout, torch beside JAX.
 
-    A box that one setting has and another has not keeps its place as an outline, so that what a
-    setting takes away is seen as a hole. Headers read forward, boxes backward; a dashed red line
-    with scissors is where the gradient is stopped, a pill at the bottom what lands on a parameter.
+    A box that a setting lacks is drawn as an outline at the same place, so that removed operations
+    show as gaps. Lane headers read forward, boxes backward. A dashed red line with scissors marks
+    where the gradient is stopped; a badge at the bottom shows a parameter's gradient.
 
     Args:
-      settings: Name -> `Setting`, a `Graph` alone, or a pair (torch's, JAX's). Names are the
-        labels of the rows.
-      title: What the whole picture shows.
+        settings: Maps a row's label to a `Setting`, a single `Graph`, or a pair (torch, JAX).
+        title: The title of the picture.
 
     Returns:
-      The text of an SVG: light and dark, with a title and a description for those who cannot see
-      it. The same graphs give the same bytes.
+        The text of an SVG with light and dark colours, a title, and a description for screen
+        readers. Equal graphs give equal bytes.
 
     Raises:
-      ValueError: `settings` is empty.
+        ValueError: `settings` is empty.
 
     Example:
-      >>> import jax, jax.numpy as jnp, jaxgrad.graph
-      >>> def loss(w, stop):
-      ...     return jnp.sum(stop(jnp.sin(w)) * w)
-      >>> def graph(stop):
-      ...     return jaxgrad.graph.backward_graph(lambda w: loss(w, stop), jnp.ones(3))
-      >>> svg = jaxgrad.graph.side_by_side(
-      ...     {"plain": graph(lambda x: x), "stopped": graph(jax.lax.stop_gradient)}
-      ... )
-      >>> svg[:4], "gradient stopped by stop_gradient" in svg
-      ('<svg', True)
+        >>> import jax, jax.numpy as jnp, jaxgrad.graph
+        >>> def loss(w, stop):
+        ...     return jnp.sum(stop(jnp.sin(w)) * w)
+        >>> def graph(stop):
+        ...     return jaxgrad.graph.backward_graph(lambda w: loss(w, stop), jnp.ones(3))
+        >>> svg = jaxgrad.graph.side_by_side(
+        ...     {"plain": graph(lambda x: x), "stopped": graph(jax.lax.stop_gradient)}
+        ... )
+        >>> svg[:4], "gradient stopped by stop_gradient" in svg
+        ('<svg', True)
 
-    Torch: nothing; torchviz draws one graph, and `detach` and `no_grad` alike.
+    Torch: no counterpart; torchviz draws one graph, and draws `detach` and `no_grad` alike.
     """
     if not settings:
-        raise ValueError("settings is empty: give at least one, {'plain': backward_graph(...)}")
+        raise ValueError("settings is empty: pass at least one, {'plain': backward_graph(...)}")
     rows = {name: _setting(value) for name, value in settings.items()}
     sides = [
         {name: row.torch for name, row in rows.items() if row.torch is not None},
         {name: row.jax for name, row in rows.items() if row.jax is not None},
     ]
     return _Picture(rows, fit([side for side in sides if side]), title).text()
+
+
+renderers["svg"] = lambda graph: side_by_side({"": graph})
 
 
 def _setting(value: Setting | Graph | tuple[Graph, Graph]) -> Setting:
@@ -141,7 +144,7 @@ class _Picture:
         return y + 22
 
     def legend(self, y: float) -> float:
-        """What the marks mean; those that this picture has."""
+        """Explain the marks that this picture contains."""
         views = [view for panel in self.panels for view in panel.views.values()]
         states = {state for view in views for state in view.states.values()}
         marks = [
@@ -151,10 +154,10 @@ class _Picture:
         if RECORDED in states:
             marks.append(("thin hollow", "recorded, but this loss does not reach it"))
         if ABSENT in states:
-            marks.append(("none", "not there: never recorded (torch), not in the VJP (JAX)"))
+            marks.append(("none", "absent: never recorded (torch), not in the VJP (JAX)"))
         if any(view.cuts for view in views):
             marks.append(("cut", "the gradient is stopped here"))
-        marks.append(("solid", "∇ norm of the gradient that lands on a parameter"))
+        marks.append(("solid", "∇ norm of a parameter's gradient"))
         x = MARGIN
         for mark, words in marks:
             wide = 34 * bool(mark) + len(words) * 5.5 + (16 if mark else 28)
@@ -178,7 +181,7 @@ class _Picture:
     # ---- one setting
 
     def row(self, name: str, row: Setting, y: float) -> float:
-        """Draw a row from `y` on; where the next begins."""
+        """Draw a row whose top is at `y`, and return the top of the next row."""
         y = self.label(name, row, y)
         above = (CODE_H if any(row.code) else 0) + CUT_H
         x, bottom = MARGIN, y
@@ -201,7 +204,7 @@ class _Picture:
         return bottom
 
     def label(self, name: str, row: Setting, y: float) -> float:
-        """The row's name, whether both sides agree, and why; where what is below begins."""
+        """Draw a row's name, verdict and note, and return the y below them."""
         tone = "ok" if row.verdict.startswith("✓") else "red"
         x = MARGIN
         for words, classes, char in (

@@ -1,4 +1,4 @@
-"""The backward graphs as rows: torch's nodes beside JAX's primitives, and what each saves."""
+"""List backward graphs as a table: torch's nodes beside JAX's primitives, with saved values."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxgrad.graph._model import REACHED, Graph, Op, Saved, distinct
-from jaxgrad.graph._runs import depth_for, place_all
+from jaxgrad.graph._runs import assign_all, depth_for
 
 
 class Row(NamedTuple):
     """An operation of torch's graph beside one of JAX's, in the order of the forward pass.
 
-    They stand beside each other by module and order; that they do the same is not said.
+    The two are paired by module and position only; they need not compute the same thing.
     """
 
     module: str
-    torch: str  # the name of the node, AddmmBackward0
+    torch: str  # the name of the node: AddmmBackward0
     torch_saved: tuple[Saved, ...]
-    jax: str  # the primitive that is differentiated
-    steps: tuple[str, ...]  # the primitives of the VJP that do it
+    jax: str  # the differentiated primitive
+    steps: tuple[str, ...]  # the primitives of its VJP
     jax_saved: tuple[Saved, ...]
 
 
 class Table(NamedTuple):
-    """Rows; `print` and notebooks show them as a table in Markdown."""
+    """Rows that `print` and notebooks show as a Markdown table."""
 
     rows: tuple[Row, ...]
 
     @property
     def torch_bytes(self) -> int:
-        """What torch keeps from the forward to the backward pass, parameters and inputs apart."""
+        """Bytes that torch saves for the backward pass, without parameters and inputs."""
         return sum(s.nbytes for row in self.rows for s in row.torch_saved if s.extra)
 
     @property
     def jax_bytes(self) -> int:
-        """What JAX keeps, counted the same way: `jaxgrad.saved_bytes`."""
+        """Bytes that JAX saves for the backward pass, as `jaxgrad.saved_bytes` counts them."""
         return sum(s.nbytes for row in self.rows for s in row.jax_saved if s.extra)
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Table(NamedTuple):
             left = (row.module, row.torch, _bytes(row.torch_saved))
             lines.append((*left, row.jax, ", ".join(row.steps), _bytes(row.jax_saved)))
         total = f"{self.torch_bytes} bytes", "", "", f"{self.jax_bytes} bytes"
-        lines.append(("kept for the backward pass alone", "", *total))
+        lines.append(("saved only for the backward pass", "", *total))
         return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
     def _repr_markdown_(self) -> str:
@@ -54,40 +54,40 @@ class Table(NamedTuple):
 
 
 def table(*graphs: Graph) -> Table:
-    """List the nodes of backward graphs with what each saves: torch's beside JAX's.
+    """List the nodes of backward graphs and their saved values, torch's beside JAX's.
 
     Args:
-      *graphs: One of torch, one of JAX, or one alone.
+        *graphs: A torch graph, a JAX graph, or one of each.
 
     Returns:
-      A `Table` of the operations that the loss reaches; only those that are in the backward pass:
-      an addition of equal shapes hands its cotangent on and has no equation in JAX's VJP.
+        A `Table` of the operations on the path of the loss. Operations without an equation in
+        JAX's VJP are left out: an addition of equal shapes passes its cotangent on unchanged.
 
     Raises:
-      ValueError: There is no graph, or two of one framework.
+        ValueError: No graph is given, or two graphs of one framework.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad.graph
-      >>> x = jnp.ones(3, "float32")
-      >>> graph = jaxgrad.graph.backward_graph(lambda x: jnp.sum(jnp.sin(x) * x), x)
-      >>> [(row.jax, row.steps) for row in jaxgrad.graph.table(graph).rows]
-      [('sin', ('mul',)), ('mul', ('mul', 'mul')), ('reduce_sum', ('broadcast_in_dim',))]
-      >>> print(", ".join(map(str, jaxgrad.graph.table(graph).rows[1].jax_saved)))
-      sin float32[3], x float32[3]
+        >>> import jax.numpy as jnp, jaxgrad.graph
+        >>> x = jnp.ones(3, "float32")
+        >>> graph = jaxgrad.graph.backward_graph(lambda x: jnp.sum(jnp.sin(x) * x), x)
+        >>> [(row.jax, row.steps) for row in jaxgrad.graph.table(graph).rows]
+        [('sin', ('mul',)), ('mul', ('mul', 'mul')), ('reduce_sum', ('broadcast_in_dim',))]
+        >>> print(", ".join(map(str, jaxgrad.graph.table(graph).rows[1].jax_saved)))
+        sin float32[3], x float32[3]
 
     Torch: `node.name()` and `node._saved_self`, ... of each node behind `loss.grad_fn`.
     """
     by_framework = {graph.framework: graph for graph in graphs}
     if not graphs or len(by_framework) < len(graphs):
-        given = ", ".join(graph.framework for graph in graphs) or "nothing"
-        raise ValueError(f"table takes a graph of torch, one of JAX, or one of each; got {given}")
-    placed = {name: place_all([graph])[0] for name, graph in by_framework.items()}
-    depth = min(depth_for([each]) for each in placed.values())
+        names = ", ".join(graph.framework for graph in graphs) or "nothing"
+        raise ValueError(f"table takes a torch graph, a JAX graph, or one of each; got {names}")
+    assigned = {name: assign_all([graph])[0] for name, graph in by_framework.items()}
+    depth = min(depth_for([each]) for each in assigned.values())
     listed: dict[str, dict[str, list[Op]]] = {"torch": {}, "JAX": {}}
-    for name, each in placed.items():
-        for op, home in zip(each.graph.ops, each.homes, strict=True):
+    for name, each in assigned.items():
+        for op, path in zip(each.graph.ops, each.paths, strict=True):
             if op.state == REACHED and op.drawn:
-                listed[name].setdefault(".".join(home[:depth]), []).append(op)
+                listed[name].setdefault(".".join(path[:depth]), []).append(op)
     modules = distinct([*listed["torch"], *listed["JAX"]])
     rows = [
         _row(module, left, right)
@@ -106,6 +106,6 @@ def _row(module: str, torch: Op | None, jax: Op | None) -> Row:
 
 
 def _bytes(saved: Sequence[Saved]) -> str:
-    """Each value with its bytes; in parentheses what is there anyway, or counted before."""
+    """Format saved values with their bytes; those that need no extra memory in parentheses."""
     texts = [f"{s}: {s.nbytes}" for s in saved]
     return ", ".join(text if s.extra else f"({text})" for text, s in zip(texts, saved, strict=True))

@@ -1,4 +1,4 @@
-"""One setting of one framework, drawn at its place."""
+"""Draw one setting of one framework."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from jaxgrad.graph._layout import BOX_H, GAP_X, LANE_GAP, Rect
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
 from jaxgrad.graph._panels import Panel
 from jaxgrad.graph._sheet import Sheet, number
-from jaxgrad.graph._states import View, Way
+from jaxgrad.graph._states import BoxEdge, View
 from jaxgrad.graph._words import status_of
 
 
 ERROR_H = 56.0
 _BOX = {REACHED: "full", RECORDED: "thin hollow", ABSENT: "none"}
-_WAY = {REACHED: "w", RECORDED: "rec"}
-_PILL = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
-_LISTED = 12  # operations of a box when pointed at
+_EDGE = {REACHED: "w", RECORDED: "rec"}
+_BADGE = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
+_LISTED = 12  # operations in a box's tooltip
 
 
 def draw(sheet: Sheet, panel: Panel, view: View, hues: Mapping[str, int], x: float, y: float):
-    """Draw a setting with the top left of its headers at (x, y)."""
+    """Draw a setting with the top left corner of its headers at (x, y)."""
     _Drawing(sheet, panel, view, hues, x, y).draw()
 
 
@@ -39,12 +39,12 @@ class _Drawing:
         self.sheet, self.view, self.diagram, self.hues = sheet, view, panel.diagram, hues
         self.x, self.y, self.width, self.height = x, y, panel.width, panel.layout.height
         layout = panel.layout
-        self.lanes = list(map(self.moved, layout.lanes))
-        self.boxes = {key: self.moved(rect) for key, rect in layout.boxes.items()}
-        self.pills = {key: self.moved(rect) for key, rect in layout.pills.items()}
-        self.tracks = {way: y + track for way, track in layout.tracks.items()}
+        self.lanes = list(map(self.shifted, layout.lanes))
+        self.boxes = {key: self.shifted(rect) for key, rect in layout.boxes.items()}
+        self.badges = {key: self.shifted(rect) for key, rect in layout.badges.items()}
+        self.tracks = {edge: y + track for edge, track in layout.tracks.items()}
 
-    def moved(self, rect: Rect) -> Rect:
+    def shifted(self, rect: Rect) -> Rect:
         return rect._replace(x=rect.x + self.x, y=rect.y + self.y)
 
     def hue(self, lane: int) -> str:
@@ -53,12 +53,12 @@ class _Drawing:
     def draw(self) -> None:
         for lane in range(len(self.lanes)):
             self.lane(lane)
-        for way in sorted(self.diagram.ways, key=self.view.cuts.__contains__):
-            self.way(way)
+        for edge in sorted(self.diagram.edges, key=self.view.cuts.__contains__):
+            self.edge(edge)
         for key in self.boxes:
             self.box(key)
-        for key in self.pills:
-            self.pill(key)
+        for key in self.badges:
+            self.badge(key)
         self.cuts()
         self.failure()
 
@@ -79,18 +79,18 @@ class _Drawing:
                 f"M{number(start)} {number(y)}H{number(head.x - 6)}", head.x - 1, y, 180
             )
 
-    # ---- ways
+    # ---- edges
 
-    def way(self, way: Way) -> None:
-        kind = _WAY.get(self.view.flows.get(way, ""), "ghost")
-        kind = "cut" if way in self.view.cuts else kind
-        source = self.boxes[way[0]]
-        if way[1] in self.pills:
-            self.down(source, self.pills[way[1]], kind)
-        elif way in self.tracks:
-            self.over(source, self.boxes[way[1]], self.tracks[way], kind)
+    def edge(self, edge: BoxEdge) -> None:
+        kind = _EDGE.get(self.view.flows.get(edge, ""), "ghost")
+        kind = "cut" if edge in self.view.cuts else kind
+        source = self.boxes[edge[0]]
+        if edge[1] in self.badges:
+            self.down(source, self.badges[edge[1]], kind)
+        elif edge in self.tracks:
+            self.over(source, self.boxes[edge[1]], self.tracks[edge], kind)
         else:
-            self.back(source, self.boxes[way[1]], kind)
+            self.back(source, self.boxes[edge[1]], kind)
 
     def back(self, a: Rect, b: Rect, kind: str) -> None:
         (_, y1), (_, y2) = a.middle, b.middle
@@ -123,7 +123,7 @@ class _Drawing:
         y1, y2 = a.y + a.h, b.y
         others = self.boxes.values()
         if any(box.x <= x1 <= box.right and y1 < box.y < y2 for box in others):
-            x1, y1 = a.x - 8, a.middle[1]  # another box is below: round it
+            x1, y1 = a.x - 8, a.middle[1]  # go around a box that is below
             d = f"M{n(a.x)} {n(y1)}Q{n(x1)} {n(y1)} {n(x1)} {n(y1 + 8)}"
         else:
             d = f"M{n(x1)} {n(y1)}"
@@ -131,7 +131,7 @@ class _Drawing:
         d += f"V{n(middle)}C{n(x1)} {n(y2 - 6)} {n(x2)} {n(middle)} {n(x2)} {n(y2 - 5)}"
         self.sheet.arrow(d, x2, y2, -90, kind)
 
-    # ---- boxes and pills
+    # ---- boxes and badges
 
     def box(self, key: Key) -> None:
         rect, box = self.boxes[key], self.diagram.boxes[key]
@@ -152,58 +152,58 @@ class _Drawing:
             x, y = rect.middle
             self.sheet.text(x, y + 3.8, box.text, f"{'t' if state == REACHED else 'dim'} m mid")
 
-    def pill(self, key: Key) -> None:
-        rect, pill = self.pills[key], self.diagram.pills[key]
-        kind, words = self.view.pills[key]
-        if kind == "value" and any(self.view.graph.leaf(name).note for name in pill.leaves):
+    def badge(self, key: Key) -> None:
+        rect, badge = self.badges[key], self.diagram.badges[key]
+        kind, words = self.view.badges[key]
+        if kind == "value" and any(self.view.graph.leaf(name).note for name in badge.leaves):
             kind = "noted"
-        shape, tone = _PILL.get(kind, ("none", "dim"))
-        self.sheet.group(self.hue(pill.lane), ", ".join(pill.leaves[:_LISTED]))
+        shape, tone = _BADGE.get(kind, ("none", "dim"))
+        self.sheet.group(self.hue(badge.lane), ", ".join(badge.leaves[:_LISTED]))
         self.sheet.rect(rect, shape, rect.h / 2)
         self.sheet.end()
         x, y = rect.middle
-        self.sheet.text(x, y + 4, f"∇{pill.text} {words}", f"{tone} s mid")
+        self.sheet.text(x, y + 4, f"∇{badge.text} {words}", f"{tone} s mid")
 
     # ---- cuts and errors
 
     def cuts(self) -> None:
-        """A line from top to bottom where nothing passes; else scissors on the way that is cut."""
+        """Draw a line across the picture where no gradient passes, scissors on other cut edges."""
         lines: dict[int, str] = {}
-        pills: set[Key] = set()  # one pair of scissors for all that would feed it
-        for way, cut in self.view.cuts.items():
-            lane = self.diagram.boxes[way[0]].lane
-            if self.lane_of(way[1]) < lane and not self.crossed(lane):
+        badges: set[Key] = set()  # already marked: one pair of scissors per badge
+        for edge, cut in self.view.cuts.items():
+            lane = self.diagram.boxes[edge[0]].lane
+            if self.lane_of(edge[1]) < lane and not self.crossed(lane):
                 lines[lane] = cut
-            elif way[1] not in pills:
-                self.cut_here(way, cut)
-                pills |= {way[1]} & self.pills.keys()
+            elif edge[1] not in badges:
+                self.cut_here(edge, cut)
+                badges |= {edge[1]} & self.badges.keys()
         for lane, cut in lines.items():
             x = self.lanes[lane].x - LANE_GAP / 2
             self.sheet.path(f"M{number(x)} {number(self.y - 2)}v{number(self.height + 2)}", "cut")
             self.sheet.scissors(x, self.y - 8)
             self.sheet.text(x + 12, self.y - 6, cut, "red b s halo")
 
-    def cut_here(self, way: Way, cut: str) -> None:
-        """Scissors where the way would arrive: others may leave from the same box."""
-        source = self.boxes[way[0]]
-        target = self.pills.get(way[1]) or self.boxes[way[1]]
+    def cut_here(self, edge: BoxEdge, cut: str) -> None:
+        """Draw scissors at the target of a cut edge: the source may have other, open edges."""
+        source = self.boxes[edge[0]]
+        target = self.badges.get(edge[1]) or self.boxes[edge[1]]
         x, y = (target.right + min(source.x, target.right + GAP_X)) / 2, target.middle[1]
         below = Rect(x + 8, y + BOX_H - 12, 6.6 * len(cut), 15)
         free = not any(rect.meets(below) for rect in self.boxes.values())
         label = y + BOX_H if free else y - 15
-        if way[1] in self.pills:
+        if edge[1] in self.badges:
             x, y, label = target.middle[0], target.y - 8, target.y - 5
-        if way in self.tracks:
-            x, y, label = target.right - 8, self.tracks[way] + 12, self.tracks[way] - 3
+        if edge in self.tracks:
+            x, y, label = target.right - 8, self.tracks[edge] + 12, self.tracks[edge] - 3
         self.sheet.scissors(x, y)
         room = self.x + self.width - 6.6 * len(cut)
         self.sheet.text(min(x + 10, room), label, cut, "red b s halo")
 
     def lane_of(self, key: Key) -> int:
-        return (self.diagram.boxes.get(key) or self.diagram.pills[key]).lane
+        return (self.diagram.boxes.get(key) or self.diagram.badges[key]).lane
 
     def crossed(self, lane: int) -> bool:
-        """Whether a gradient passes the left edge of a lane."""
+        """Return whether a gradient crosses the left border of a lane."""
         return any(
             state == REACHED and self.lane_of(target) < lane <= self.lane_of(source)
             for (source, target), state in self.view.flows.items()

@@ -1,8 +1,8 @@
-"""What the VJP of a program has for each of its operations: equations, and residuals.
+"""Attribute the equations and residuals of a program's VJP to its operations.
 
-Each operation of the forward pass runs in a named scope of its own. Its name comes back on the
-equations of the VJP, so nobody has to guess which step of the backward pass belongs to what; what a
-custom rule, a scan or a remat does there is found under one name, and is one box.
+Each operation of the forward pass runs in its own named scope. JAX keeps the scope's name on the
+equations of the VJP, which tells exactly which step of the backward pass belongs to which
+operation. All steps of a custom rule, a scan or a remat carry one name and become one box.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _TAG = re.compile(r"@([\d.]+)@")
 
 
 class Backward(NamedTuple):
-    """By operation: the primitives that the VJP has for it, and the residuals that they read."""
+    """The VJP's primitives, and the residuals that they read, keyed by operation."""
 
     steps: dict[Place, list[str]]
     saved: dict[Place, list[Saved]]
@@ -40,15 +40,15 @@ def backward(
     *,
     cuts: bool = True,
 ) -> Backward:
-    """Trace the VJP of a jaxpr and sort its equations by operation.
+    """Trace the VJP of a jaxpr and group its equations by operation.
 
     Args:
-      jaxpr: The program.
-      moved: Its first inputs, those that are differentiated; arrays or abstract ones.
-      fixed: Its other inputs.
-      names: Of both.
-      ops: Its operations.
-      cuts: False leaves every `stop_gradient` out: what the VJP would have without.
+        jaxpr: The program.
+        moved: Its first inputs, which are differentiated; concrete or abstract arrays.
+        fixed: Its other inputs.
+        names: The names of all inputs.
+        ops: The program's operations.
+        cuts: If False, trace the program as if it had no `stop_gradient`.
     """
     run = _tagged(jaxpr, cuts)
 
@@ -64,11 +64,11 @@ def backward(
     back, _ = compat.open_jaxpr(_jaxpr.trace(pull, kept, kept[:1]).jaxpr)
     before, _ = compat.open_jaxpr(traced.jaxpr)
     origin = _origins(before, names, ops)
-    given = [_jaxpr.Source(v, _jaxpr.GIVEN, "") for v in before.invars]
-    made_by = zip(before.outvars, _jaxpr.sources(before, given), strict=True)
-    made = {v: source for v, source in made_by if isinstance(v, jex_core.Var)}
+    inputs = [_jaxpr.Source(v, _jaxpr.GIVEN, "") for v in before.invars]
+    sources = zip(before.outvars, _jaxpr.sources(before, inputs), strict=True)
+    source_of = {v: source for v, source in sources if isinstance(v, jex_core.Var)}
     values = dict(zip(back.invars, before.outvars, strict=False))
-    found = Backward({}, {})
+    result = Backward({}, {})
     listed: set[Any] = set()
     counted: set[Any] = set()
     for eqn in back.eqns:
@@ -76,23 +76,23 @@ def backward(
         steps = list(_primitives(eqn))
         if place is None or not steps:
             continue
-        found.steps.setdefault(place, []).extend(steps)
+        result.steps.setdefault(place, []).extend(steps)
         read = [values.get(atom) for atom in eqn.invars if isinstance(atom, jex_core.Var)]
         for value in read:
             if isinstance(value, jex_core.Var) and (place, value) not in listed:
                 listed.add((place, value))
-                source = made[value]
+                source = source_of[value]
                 extra = source is not None and source.kind != _jaxpr.GIVEN
                 key = value if source is None else source.key
                 what = origin.get(value, "constant")
                 entry = _saved(value, what, extra and key not in counted)
                 counted.add(key)
-                found.saved.setdefault(place, []).append(entry)
-    return found
+                result.saved.setdefault(place, []).append(entry)
+    return result
 
 
 def _tagged(jaxpr: Any, cuts: bool) -> Callable[..., Any]:
-    """The program of `jaxpr`, jit inlined, every operation in a scope that names its place."""
+    """Return the program of `jaxpr` with jit inlined and each operation in its own named scope."""
 
     def run(jaxpr: Any, args: Sequence[Any], above: Place) -> list[Any]:
         def rule(eqn: jex_core.JaxprEqn, path: Place, args: list[Any], slot: Any) -> Any:
@@ -115,7 +115,7 @@ def _place(eqn: jex_core.JaxprEqn) -> Place | None:
 
 
 def _primitives(eqn: jex_core.JaxprEqn) -> Iterator[str]:
-    """What an equation does; a jit is what is in it, a fan-in of cotangents is no step."""
+    """Yield an equation's primitives: those inside a jit; none for a sum of cotangents."""
     if eqn.primitive.name in compat.JIT:
         for sub in compat.open_jaxpr(_jaxpr.inner(eqn)[0])[0].eqns:
             yield from _primitives(sub)
@@ -124,16 +124,16 @@ def _primitives(eqn: jex_core.JaxprEqn) -> Iterator[str]:
 
 
 def _origins(jaxpr: Any, names: Sequence[str], ops: Mapping[Place, Op]) -> dict[Any, Any]:
-    """What each value of the forward pass is called: as a leaf, or as the operation it is of."""
+    """Name each value of the forward pass after its leaf or the operation that produced it."""
     origin: dict[Any, Any] = dict(zip(jaxpr.invars, names, strict=True))
     for eqn in jaxpr.eqns:
         place = _place(eqn)
-        made = None if place is None or place not in ops else ops[place].name
-        if made is None:  # stopped or not differentiable: as what it was made of
+        name = None if place is None or place not in ops else ops[place].name
+        if name is None:  # a stopped or non-differentiable value is named after its input
             known = [origin[v] for v in eqn.invars if isinstance(v, jex_core.Var) and v in origin]
-            made = known[0] if known else None
-        if made is not None:
-            origin |= dict.fromkeys(eqn.outvars, made)
+            name = known[0] if known else None
+        if name is not None:
+            origin |= dict.fromkeys(eqn.outvars, name)
     return origin
 
 

@@ -1,4 +1,4 @@
-"""What there is to see of a setting, in words: of each lane, and of all of it."""
+"""Describe a setting in words: the status of each lane, and a sentence for screen readers."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ from jaxgrad.graph._states import View
 
 
 def describe(diagram: Diagram, view: View) -> str:
-    """A setting in words: the lanes, the cuts, what lands where, the error."""
+    """Describe a setting: its lanes, cuts, gradients and error."""
     parts = [
         f"{name} {status_of(diagram, view, lane)[0] or 'is on the path of the loss'}"
         for lane, name in enumerate(diagram.lanes)
     ]
     parts += [f"gradient stopped by {cut}" for cut in sorted(set(view.cuts.values()))]
-    for key, pill in diagram.pills.items():
-        parts.append(f"{diagram.lanes[pill.lane]} {pill.text} {view.pills[key][1]}")
+    for key, badge in diagram.badges.items():
+        parts.append(f"{diagram.lanes[badge.lane]} {badge.text} {view.badges[key][1]}")
     if view.graph.failure:
         parts.append(f"raises {view.graph.failure.text}")
     return "; ".join(parts)
 
 
 def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
-    """What a reader should know of a lane, and the shape of its header."""
+    """Return a lane's status line and the shape of its header."""
     keys = [key for key, box in diagram.boxes.items() if box.lane == lane]
-    pills = [key for key, pill in diagram.pills.items() if pill.lane == lane]
+    badges = [key for key, badge in diagram.badges.items() if badge.lane == lane]
     states = {view.states.get(key, ABSENT) for key in keys}
     if REACHED in states:
-        leaves = [name for key in pills for name in diagram.pills[key].leaves]
+        leaves = [name for key in badges for name in diagram.badges[key].leaves]
         notes = {view.graph.leaf(name).note for name in leaves}
-        if pills and all(view.pills[key][0] in ("none", "no slot") for key in pills):
+        if badges and all(view.badges[key][0] in ("none", "no slot") for key in badges):
             notes = {"passes it on"} if _passes(diagram, view, lane) else notes
         return ("".join(notes) if len(notes) == 1 else ""), "full"
-    kinds = {view.pills[key][0] for key in pills}
-    if kinds & {"value", "zero"} and view.graph.failure is None:  # from a box of another lane
+    kinds = {view.badges[key][0] for key in badges}
+    if kinds & {"value", "zero"} and view.graph.failure is None:  # computed by another lane's box
         return "", "full"
     if not keys:
         return ("not differentiated" if kinds == {"no slot"} else "not used"), "none"
@@ -45,7 +45,7 @@ def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
 
 
 def _passes(diagram: Diagram, view: View, lane: int) -> bool:
-    """Whether a gradient goes on from a lane to an earlier one."""
+    """Return whether a gradient continues from a lane to an earlier one."""
     return any(
         state == REACHED
         and diagram.boxes[source].lane == lane
