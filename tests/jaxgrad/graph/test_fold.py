@@ -1,0 +1,48 @@
+"""A lane with too many operations is folded into fewer boxes."""
+
+from jaxgrad.graph import Setting, backward_graph, side_by_side
+from jaxgrad.graph._fold import Box, Diagram, fold
+from jaxgrad.graph._runs import assign_all
+from parity_tests.case import load
+from parity_tests.pictures import draw_case as pictures
+from tests.jaxgrad.graph.programs import X, loss, net, texts
+
+
+CASES = load()
+
+
+def boxes_of(diagram: Diagram, lane: str) -> list[Box]:
+    """Return the boxes of a lane in the order of the diagram."""
+    return [box for box in diagram.boxes.values() if diagram.lanes[box.lane] == lane]
+
+
+def test_relayouts_move_into_their_consumers_box_first():
+    """A lane with one box too many first loses the boxes of its parameters' relayouts."""
+    graph = backward_graph(loss, net(6, 4, 1), X)
+    everything = fold(assign_all([graph]), 1, lambda lane: 99, 9)
+    fewer = fold(assign_all([graph]), 1, lambda lane: len(boxes_of(everything, lane)) - 1, 9)
+
+    assert any(box.is_relayout for box in everything.boxes.values())
+    assert not any(box.is_relayout for box in fewer.boxes.values())
+    assert [box.text for box in boxes_of(fewer, "l2")] == ["dot", "add"]
+
+
+def test_a_lane_that_is_still_too_full_becomes_one_box():
+    """With a limit of one box and one badge, a lane has a single folded box and a counted badge."""
+    graph = backward_graph(loss, net(6, 4, 1), X)
+    diagram = fold(assign_all([graph]), 1, lambda lane: 1, 1)
+
+    for lane in ("l1", "l2"):
+        (box,) = boxes_of(diagram, lane)
+        assert box.folded and len(box.members) > 2
+        (badge,) = [b for b in diagram.badges.values() if diagram.lanes[b.lane] == lane]
+        assert badge.text == "2 params"
+
+
+def test_a_cut_inside_a_folded_box_is_shown():
+    """S0-16: both cuts of the critic's loss are drawn although their operations are folded."""
+    stopped = pictures.settings(CASES["actor_critic/critic_loss"])["stopped"]
+    svg = side_by_side({"": Setting(jax=stopped.jax)})
+    assert texts(svg).count("stop_gradient") == 2
+    svg = side_by_side({"": Setting(torch=stopped.torch)})
+    assert texts(svg).count("detach") == 2

@@ -1,0 +1,123 @@
+"""The pictures of cases show how torch's graphs differ, and agree with JAX's."""
+
+import dataclasses
+import re
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from jaxgrad.graph import ABSENT, REACHED, RECORDED, Setting, side_by_side
+from parity_tests.case import CaseError, load
+from parity_tests.pictures import draw_case as pictures
+from tests.jaxgrad.graph.programs import drawn, grads, texts
+
+
+CASES = load()
+
+
+def test_pictures_of_the_ways_to_stop_l1_differ_where_torch_differs():
+    """For S0-01 to S0-07, cases whose torch graphs differ have different pictures."""
+    ids = {
+        "S0-01": "grad_modes/nothing_stopped",
+        "S0-02": "grad_modes/detach",
+        "S0-03": "grad_modes/no_grad",
+        "S0-04": "grad_modes/no_grad_part",
+        "S0-05": "grad_modes/inference_mode",
+        "S0-06": "grad_modes/inference_clone",
+        "S0-07": "freezing/optimizer_subset",
+    }
+    graphs, seen = {}, {}
+    for row, name in ids.items():
+        assert row in CASES[name].source
+        settings = pictures.settings(CASES[name])
+        graphs[row] = [
+            (
+                [(op.name, op.state, tuple(e.cut for e in op.edges)) for op in s.torch.ops],
+                bool(s.torch.failure),
+            )
+            for s in settings.values()
+            if s.torch is not None
+        ]
+        bare = {f"row {i}": Setting(s.torch, s.jax) for i, s in enumerate(settings.values())}
+        seen[row] = re.sub(r"\d\.\d+(e-\d+)?", "", " ".join(texts(side_by_side(bare, title="-"))))
+        seen[row] += re.sub(r'id="[^"]*"', "", drawn(side_by_side(bare, title="-")))
+    for a in ids:
+        for b in ids:
+            if graphs[a] != graphs[b]:
+                assert seen[a] != seen[b], f"torch differs between {a} and {b}, the pictures do not"
+    assert graphs["S0-02"] != graphs["S0-03"] and graphs["S0-03"] != graphs["S0-06"]
+
+
+def test_deep_copies_have_names_of_their_own():
+    """Networks held by an object of the program are named after its attributes."""
+    stopped = pictures.settings(CASES["actor_critic/critic_loss"])["open"].torch
+    assert stopped is not None
+    networks = {leaf.name.split(".")[0] for leaf in stopped.leaves}
+    assert networks == {"actor", "critic", "target_actor", "target_critic"}
+
+
+@pytest.mark.parametrize("name", ["grad_modes/detach", "grad_modes/no_grad"])
+def test_taking_the_tool_out_changes_the_picture(name):
+    """Without the case's `stop_gradient` the picture loses its cut."""
+    made = CASES[name]
+    without = dataclasses.replace(made, fun=made.without_tool())
+    (left,), (right,) = (
+        [s.jax for s in pictures.settings(c).values() if s.jax is not None] for c in (made, without)
+    )
+
+    assert "stop_gradient" in side_by_side({"": left})
+    assert "stop_gradient" not in side_by_side({"": right})
+    assert drawn(side_by_side({"": left})) != drawn(side_by_side({"": right}))
+
+
+def test_the_picture_of_the_five_ways():
+    """S0-17: in both frameworks, each way of stopping leaves l1 in the documented state."""
+    rows = pictures.settings(CASES["grad_modes/recorded"])
+    assert list(rows) == ["nothing", "detach", "no_grad", "inference_mode", "optimizer", "manual"]
+    l1 = {
+        name: {op.state for op in row.torch.ops if op.scope == ("l1",)}
+        for name, row in rows.items()
+        if row.torch is not None
+    }
+    assert l1 == {
+        "nothing": {REACHED},
+        "detach": {RECORDED},
+        "no_grad": {ABSENT},
+        "inference_mode": {ABSENT},
+        "optimizer": {REACHED},
+        "manual": {REACHED},
+    }
+    for name, row in rows.items():
+        assert row.torch is not None and row.jax is not None and row.verdict.startswith("✓")
+        left, right = grads(row.torch), grads(row.jax)
+        assert left.keys() == right.keys()
+        for leaf, norm in left.items():
+            assert (
+                (norm is None)
+                == (right[leaf] is None)
+                == (leaf.startswith("l1") and name in ("detach", "no_grad", "inference_mode"))
+            )
+    manual, optimizer = rows["manual"].torch, rows["optimizer"].torch
+    assert manual is not None and manual.leaf("l1.bias").kind == "zero"
+    assert optimizer is not None and optimizer.leaf("l1.bias").note == "computed, not applied"
+
+
+@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.picture and not c.heavy])
+def test_every_case_that_promises_a_picture_has_one(name):
+    """The picture of every such case is valid XML and shows no disagreement."""
+    svg = pictures.picture(CASES[name])
+    assert ET.fromstring(svg) is not None
+    assert name in svg and "✗ differs" not in svg
+
+
+def test_rows_are_of_cases_that_exist():
+    """Every entry of the row titles names an existing case and all of its settings."""
+    for name, rows in pictures.ROWS.items():
+        assert name in CASES
+        assert list(pictures.settings(CASES[name])) == list(rows)
+
+
+def test_a_case_without_a_picture_says_why():
+    """Asking for the picture of a case that has none raises an error with the reason."""
+    with pytest.raises(CaseError, match="graph/saved_tensors has no picture: its reference calls"):
+        pictures.picture(CASES["graph/saved_tensors"])
