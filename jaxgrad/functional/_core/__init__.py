@@ -1,1 +1,1 @@
-"""What every operator needs: arguments, dtypes, derivatives."""
+"""Argument checks, dtype promotion and custom derivatives shared by all operators."""

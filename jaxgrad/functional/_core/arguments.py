@@ -1,4 +1,4 @@
-"""What every operator does with its arguments: torch's dtypes, dims, reductions and errors."""
+"""Convert and check an operator's arguments as torch does: dtypes, dims, reductions, errors."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ from jaxgrad._core.compat import is_traced
 
 Number = bool | int | float | complex
 Dim = int | Sequence[int] | None
-DEFAULT = jnp.float32  # torch's default dtype, also where JAX has 64 bits switched on
+DEFAULT = jnp.float32  # torch's default dtype, even where JAX has 64-bit types enabled
 HALF = (jnp.float16, jnp.bfloat16)
 
 
 def is_array(x: Any) -> bool:
-    """Whether torch would call it a tensor."""
+    """Return whether torch would treat `x` as a tensor."""
     return isinstance(x, jax.Array | np.ndarray | np.generic)
 
 
 def array(x: Any, name: str = "input") -> jax.Array:
-    """An argument that must be an array.
+    """Return an argument that must be an array as a `jax.Array`.
 
     Raises:
-        TypeError: It is a number, a list, None.
+        TypeError: The argument is not an array, but for example a number, a list or None.
     """
     if not is_array(x):
         raise TypeError(
             f"argument '{name}' must be an array, not {type(x).__name__}; "
-            f"write jnp.asarray({name}) if it is meant"
+            f"wrap it as jnp.asarray({name}) if that is intended"
         )
     return jnp.asarray(x)
 
 
 def require_floating(x: Any, op: str, name: str = "input", *, complex: bool = False) -> jax.Array:
-    """An array of what has no kernel for integers, nor for complex numbers unless `complex`.
+    """Return `x` as an array for an operator whose kernel takes only floats.
+
+    Complex numbers are accepted if `complex` is true.
 
     Raises:
-        TypeError: It is no array.
-        NotImplementedError: It is one of integers, booleans or complex numbers.
+        TypeError: The argument is not an array.
+        NotImplementedError: The dtype is an integer, boolean or complex one.
     """
     x = array(x, name)
     if not is_floating(x) or (is_complex(x) and not complex):
@@ -56,21 +58,21 @@ def require_floating(x: Any, op: str, name: str = "input", *, complex: bool = Fa
 
 
 def is_floating(x: Any) -> bool:
-    """Whether it is an array of floats or complex numbers."""
+    """Return whether the array's dtype is a float or complex one."""
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
 def is_complex(x: Any) -> bool:
-    """Whether it is an array of complex numbers."""
+    """Return whether the array's dtype is complex."""
     return jnp.issubdtype(x.dtype, jnp.complexfloating)
 
 
 def result_type(*args: Any) -> Any:
-    """torch's result type: arrays before 0-d arrays before Python numbers, in each category.
+    """Return torch's result type: arrays take precedence over 0-d arrays, these over numbers.
 
-    A weakly typed 0-d array, which is what a number becomes under `jit`, is a number.
+    A weakly typed 0-d array counts as a number, because `jit` turns numbers into such arrays.
     """
-    found: list[list[Any]] = [[], [], []]
+    groups: list[list[Any]] = [[], [], []]
     for x in args:
         if not is_array(x):
             dtype: Any = (
@@ -79,49 +81,49 @@ def result_type(*args: Any) -> Any:
                 else DEFAULT if isinstance(x, float)
                 else jnp.complex64
             )  # fmt: skip
-            found[2].append(dtype)
+            groups[2].append(dtype)
         elif getattr(x, "weak_type", False) and x.ndim == 0:
-            found[2].append(x.dtype)
+            groups[2].append(x.dtype)
         else:
-            found[0 if x.ndim else 1].append(x.dtype)
-    if found[0] or found[1]:
-        # A number of a wider kind than every array has the default dtype of its kind.
+            groups[0 if x.ndim else 1].append(x.dtype)
+    if groups[0] or groups[1]:
+        # A number of a higher dtype class than every array gets that class's default dtype.
         number = {np.dtype("f8"): DEFAULT, np.dtype("c16"): jnp.complex64}
-        found[2] = [number.get(np.dtype(dtype), dtype) for dtype in found[2]]
-    dtypes = [functools.reduce(jnp.promote_types, group) for group in found if group]
+        groups[2] = [number.get(np.dtype(dtype), dtype) for dtype in groups[2]]
+    dtypes = [functools.reduce(jnp.promote_types, group) for group in groups if group]
     return np.dtype(functools.reduce(_before, dtypes))
 
 
 def _before(higher: Any, lower: Any) -> Any:
-    """The dtype of two categories together: only a higher kind of number changes the first."""
-    order = ["b", "ui", "f", "c"]
+    """Combine the dtypes of two groups: `lower` counts only if its dtype class is higher."""
+    classes = ["b", "ui", "f", "c"]
 
-    def kind(dtype: Any) -> int:
+    def rank(dtype: Any) -> int:
         dtype = np.dtype(dtype)
         if jnp.issubdtype(dtype, jnp.floating):
-            return 2  # bfloat16's own kind is V
-        return next(i for i, kinds in enumerate(order) if dtype.kind in kinds)
+            return 2  # numpy's kind letter for bfloat16 is V, not f
+        return next(i for i, letters in enumerate(classes) if dtype.kind in letters)
 
-    if kind(lower) <= kind(higher):
+    if rank(lower) <= rank(higher):
         return higher
-    if kind(higher) == 2:
+    if rank(higher) == 2:
         return jnp.promote_types(higher, jnp.complex64)
     return jnp.promote_types(higher, lower)
 
 
 def promoted(*args: Any) -> list[jax.Array]:
-    """The arguments as arrays of their result type; not yet broadcast."""
+    """Convert the arguments to arrays of their result type, without broadcasting them."""
     dtype = result_type(*args)
-    # A number that an integer dtype does not hold wraps around.
+    # A Python integer that is out of the dtype's range wraps around.
     args = tuple(np.asarray(x).astype(dtype) if type(x) is int else x for x in args)
     return [jnp.asarray(x, dtype) for x in args]
 
 
 def together(*args: Any) -> list[jax.Array]:
-    """`promoted`, of arguments whose shapes broadcast; not yet broadcast.
+    """Promote arguments after checking that their shapes broadcast; do not broadcast them.
 
     Raises:
-        RuntimeError: They do not.
+        RuntimeError: The shapes do not broadcast.
     """
     with broadcasting(*args):
         jnp.broadcast_shapes(*(jnp.shape(x) for x in args))
@@ -130,10 +132,10 @@ def together(*args: Any) -> list[jax.Array]:
 
 @contextlib.contextmanager
 def broadcasting(*args: Any) -> Iterator[None]:
-    """Raise as torch does where shapes do not broadcast: JAX has three words and two types for it.
+    """Turn JAX's errors for shapes that do not broadcast into torch's RuntimeError.
 
     Raises:
-        RuntimeError: They do not.
+        RuntimeError: The shapes do not broadcast.
     """
     try:
         yield
@@ -142,7 +144,7 @@ def broadcasting(*args: Any) -> Iterator[None]:
             raise
         shapes = " and ".join(str(list(jnp.shape(x))) for x in args)
         raise RuntimeError(
-            f"the shapes {shapes} do not broadcast: from the last dim on, sizes must be equal or 1"
+            f"the shapes {shapes} do not broadcast: from the last dim on, sizes must match or be 1"
         ) from error
 
 
@@ -154,15 +156,15 @@ _NOT_BROADCAST = (
 
 
 def floating(x: jax.Array) -> jax.Array:
-    """Integers and booleans in the default dtype, as a function of real numbers takes them."""
+    """Convert integers and booleans to the default dtype; keep floats and complex numbers."""
     return x if is_floating(x) else x.astype(DEFAULT)
 
 
 def in_opmath(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Call a function of real numbers as torch's kernels do: promote, widen, compute, round once.
+    """Promote the arguments, compute in torch's internal precision, and round the result once.
 
-    Integers become the default dtype; float16 and bfloat16 are computed in float32, forward and
-    backward, and rounded at the end.
+    Integers are converted to the default dtype. Functions of float16 and bfloat16 arrays are
+    computed in float32, forward and backward, and rounded at the end.
     """
     dtype = result_type(*args)
     if not jnp.issubdtype(dtype, jnp.inexact):
@@ -174,9 +176,9 @@ def in_opmath(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def exact(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """`in_opmath` where an array is of floats; integers and booleans stay what they are."""
-    require_floating = any(is_floating(x) for x in args)
-    return in_opmath(fun, *args, **options) if require_floating else fun(*args, **options)
+    """Call `in_opmath` if an argument is floating; else compute on integers and booleans as is."""
+    has_floats = any(is_floating(x) for x in args)
+    return in_opmath(fun, *args, **options) if has_floats else fun(*args, **options)
 
 
 def _narrow(y: jax.Array, dtype: Any) -> jax.Array:
@@ -184,10 +186,10 @@ def _narrow(y: jax.Array, dtype: Any) -> jax.Array:
 
 
 def canonical_dim(dim: int, ndim: int) -> int:
-    """A dim counted from the front; a 0-d array has the dims 0 and -1.
+    """Return a dim as a non-negative index; a 0-d array has the dims 0 and -1.
 
     Raises:
-        IndexError: There is no such dim.
+        IndexError: The dim is out of range.
     """
     size = max(ndim, 1)
     if not -size <= dim < size:
@@ -199,11 +201,13 @@ def canonical_dim(dim: int, ndim: int) -> int:
 
 
 def canonical_dims(dim: Dim, ndim: int, *, empty_is_all: bool = True) -> tuple[int, ...]:
-    """Dims counted from the front, for jnp's `axis=`; None, and () where torch has it so, is all.
+    """Return dims as non-negative indices for jnp's `axis=`; None selects all dims.
+
+    The empty tuple also selects all dims, unless `empty_is_all` is false.
 
     Raises:
-        IndexError: There is no such dim.
-        RuntimeError: A dim is named twice.
+        IndexError: A dim is out of range.
+        RuntimeError: A dim is given twice.
     """
     if dim is None or (empty_is_all and not isinstance(dim, int) and not tuple(dim)):
         return tuple(range(ndim))
@@ -216,10 +220,10 @@ def canonical_dims(dim: Dim, ndim: int, *, empty_is_all: bool = True) -> tuple[i
 
 
 def reduce(loss: jax.Array, reduction: str) -> jax.Array:
-    """The mean, the sum, or each element of a loss.
+    """Reduce a loss to its mean or sum, or return it unreduced.
 
     Raises:
-        ValueError: The reduction is none of the three.
+        ValueError: `reduction` is not "mean", "sum" or "none".
     """
     if reduction == "mean":
         return jnp.mean(loss)
@@ -231,10 +235,10 @@ def reduce(loss: jax.Array, reduction: str) -> jax.Array:
 
 
 def require(holds: Any, error: Exception) -> None:
-    """Raise what torch raises for values that it does not take.
+    """Raise the error that torch raises for invalid values, if `holds` is false.
 
-    Eagerly, where the values are there. Under `jit` they are not, and nothing is checked unless
-    the function is under `checkify.checkify`, whose error then has the same text.
+    Under `jit` the values are unknown, so that nothing is checked unless the function is
+    transformed by `checkify.checkify`, which then reports an error with the same text.
     """
     if is_traced(holds):
         checkify.debug_check(holds, str(error).replace("{", "{{").replace("}", "}}"))

@@ -1,4 +1,4 @@
-"""The one way to give a function torch's derivative where JAX's own has another convention."""
+"""Define a function with torch's derivative where JAX's derivative follows another convention."""
 
 from __future__ import annotations
 
@@ -17,23 +17,24 @@ _NO_TANGENT = jax.dtypes.float0
 
 
 def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give `fun(*arrays, **options)` these derivatives, one formula for each array.
+    """Define the derivatives of `fun(*arrays, **options)` by one formula for each array.
 
-    A formula is `formula(t, out, *arrays, **options)`: the tangent `t` of its array times the
-    partial derivative, linear in `t`, in jnp and lax. `out` is the result, as in torch's formulas.
-    It is written as torch's backward formula is, because torch's second derivative is the
-    derivative of that formula: so is this one's. Broadcasting and dtype are looked after here.
+    `formula(t, out, *arrays, **options)` returns the tangent `t` of its array times the partial
+    derivative, and must be linear in `t`. `out` is the function's result, as in torch's formulas.
+    Write the formula as torch writes its backward formula: torch's second derivative is the
+    derivative of that formula, and so is the second derivative here. The result of a formula is
+    broadcast and cast to the output's shape and dtype.
 
-    Mask the factor and not the product, `t * jnp.where(mask, factor, 0)`: in reverse mode the
-    product would be 0 * inf where the mask is off.
+    Mask the factor rather than the product, as in `t * jnp.where(mask, factor, 0)`: in reverse
+    mode a masked product would compute 0 * inf where the mask is false.
 
     Args:
-        *formulas: One for each positional argument of the function. None: no gradient passes
-            there. Arguments that are not differentiated contribute nothing at all. An argument
-            may be a tuple of arrays, of whose tangents some may be a zero: ask `is_zero`.
+        *formulas: One formula for each positional argument; None stops the gradient to it.
+            A formula is skipped while its argument is not differentiated. An argument may be a
+            tuple of arrays, whose tangents may be symbolic zeros: test them with `is_zero`.
 
     Returns:
-        A decorator. What is passed by keyword is an option, without a derivative.
+        A decorator for the function. Keyword arguments are options without a derivative.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -50,20 +51,20 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
             def bound(*args: Any) -> Any:
                 return fun(*args, **options)
 
-            bound.__name__ = fun.__name__  # what a jaxpr shows
+            bound.__name__ = fun.__name__  # the name that a jaxpr shows
             rule = jax.custom_jvp(bound)
             rule.defjvp(functools.partial(jvp, options), symbolic_zeros=True)
             return rule(*args)
 
         def jvp(options: dict[str, Any], args: Any, tangents: Any) -> tuple[Any, Any]:
-            # Itself, so that its second derivative is the rule's too.
+            # Calls itself, so that a second derivative also uses the formulas.
             out = jax.tree.map(jnp.asarray, call(*args, **options))
-            parts = [
+            terms = [
                 formula(tangent, out, *args, **options)
                 for formula, tangent in zip(formulas, tangents, strict=False)
                 if formula is not None and not is_zero(tangent)
             ]
-            return out, jax.tree.map(_total, out, *parts, is_leaf=_is_none)
+            return out, jax.tree.map(_total, out, *terms, is_leaf=_is_none)
 
         return call
 
@@ -71,7 +72,7 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
 
 
 def not_differentiable(name: str) -> Formula:
-    """The formula of an argument by which torch has no derivative: it raises torch's error."""
+    """Return a formula that raises torch's error for an argument without a derivative."""
 
     def formula(*_: Any, **__: Any) -> NoReturn:
         raise RuntimeError(
@@ -83,7 +84,7 @@ def not_differentiable(name: str) -> Formula:
 
 
 def is_zero(tangent: Any) -> bool:
-    """Whether it is the tangent of what is not differentiated."""
+    """Return whether a tangent belongs to an argument that is not differentiated."""
     leaves = jax.tree.leaves(tangent, is_leaf=lambda x: isinstance(x, SymbolicZero))
     return all(
         isinstance(leaf, SymbolicZero) or getattr(leaf, "dtype", None) == _NO_TANGENT
@@ -95,11 +96,11 @@ def _is_none(x: Any) -> bool:
     return x is None
 
 
-def _total(out: jax.Array, *parts: Any) -> Any:
-    """The sum of the contributions, in the shape and dtype of the output's leaf."""
+def _total(out: jax.Array, *terms: Any) -> Any:
+    """Sum the formulas' results in the shape and dtype of the output's leaf."""
     if not jnp.issubdtype(out.dtype, jnp.inexact):
         return np.zeros(out.shape, _NO_TANGENT)
-    total = [jnp.broadcast_to(part, out.shape) for part in parts if part is not None]
+    total = [jnp.broadcast_to(term, out.shape) for term in terms if term is not None]
     if not total:
         return jnp.zeros_like(out)
     return functools.reduce(jnp.add, total).astype(out.dtype)

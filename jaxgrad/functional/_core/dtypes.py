@@ -1,4 +1,4 @@
-"""What torch has no kernel for: kinds of numbers, and arguments of different dtypes."""
+"""Reject dtypes that torch has no kernel for, and arguments of different dtypes."""
 
 from __future__ import annotations
 
@@ -10,47 +10,47 @@ import jax.numpy as jnp
 from jaxgrad.functional._core.arguments import Number, is_array, result_type
 
 
-KINDS = {"bool": jnp.bool_, "integer": jnp.integer, "complex": jnp.complexfloating}
+DTYPE_CLASSES = {"bool": jnp.bool_, "integer": jnp.integer, "complex": jnp.complexfloating}
 
 
-def reject(op: str, kinds: str, *args: Any) -> None:
-    """Raise where the result type of arrays is of such a kind.
+def reject(op: str, classes: str, *args: Any) -> None:
+    """Raise if the arguments' result type belongs to one of the given dtype classes.
 
     Args:
-        op: What has no kernel for it.
-        kinds: Of `"bool"`, `"integer"` and `"complex"`, separated by spaces.
-        args: Arrays and numbers; what is neither is left out.
+        op: The operator's name in the error.
+        classes: Some of `"bool"`, `"integer"` and `"complex"`, separated by spaces.
+        args: Arrays and numbers; other values are ignored.
 
     Raises:
-        NotImplementedError: It is.
+        NotImplementedError: The result type belongs to one of `classes`.
     """
     if not any(is_array(x) for x in args):
         return
     dtype = result_type(*(x for x in args if is_array(x) or isinstance(x, Number)))
-    if any(jnp.issubdtype(dtype, KINDS[kind]) for kind in kinds.split()):
+    if any(jnp.issubdtype(dtype, DTYPE_CLASSES[name]) for name in classes.split()):
         raise NotImplementedError(f"{op} is not implemented for {dtype}; convert to real floats")
 
 
-def reject_each(op: str, kinds: str, *args: Any) -> None:
-    """`refuse` of each alone: torch does not subtract booleans, also not from floats.
+def reject_each(op: str, classes: str, *args: Any) -> None:
+    """Call `reject` for each argument alone, as torch rejects booleans even beside floats.
 
     Raises:
-        NotImplementedError: One is of such a kind.
+        NotImplementedError: The dtype of an argument belongs to one of `classes`.
     """
     for x in args:
-        reject(op, kinds, x)
+        reject(op, classes, x)
 
 
 def require_same_dtype(op: str, **args: Any) -> None:
-    """Raise where arrays, by name, are not of one dtype; what is no array is left out.
+    """Raise if the arrays among the named arguments do not have one dtype.
 
     Raises:
-        RuntimeError: They are not.
+        RuntimeError: The dtypes differ.
     """
-    # Without 64 bits JAX reads an array of numpy in 32.
+    # While 64-bit types are off, JAX converts NumPy's 64-bit arrays to 32 bits.
     dtypes = {n: jax.dtypes.canonicalize_dtype(x.dtype) for n, x in args.items() if is_array(x)}
     if len(set(dtypes.values())) > 1:
-        found = ", ".join(f"{name} of {dtype}" for name, dtype in dtypes.items())
+        listing = ", ".join(f"{name} of {dtype}" for name, dtype in dtypes.items())
         raise RuntimeError(
-            f"{op}: expected {' and '.join(dtypes)} to have the same dtype, but found {found}"
+            f"{op}: expected {' and '.join(dtypes)} to have the same dtype, but found {listing}"
         )

@@ -1,4 +1,4 @@
-"""What LAPACK must not be given."""
+"""Inputs that LAPACK cannot handle."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import jax.numpy as jnp
 
 
 def nan_if_infinite(x: jax.Array) -> jax.Array:
-    """NaN for matrices with an infinity: LAPACK's singular values of them may never return.
+    """Replace matrices that contain an infinity by NaN.
 
-    It iterates from three on; of a NaN it returns at once.
+    LAPACK's singular value iteration, used from 3 x 3 on, may never end for an infinity, but it
+    returns at once for NaN.
     """
     if min(x.shape[-2:]) < 3:
         return x

@@ -1,4 +1,4 @@
-"""Sizes of convolutions and pools: one number or one for each spatial dim, and torch's errors."""
+"""Kernel sizes, strides and paddings: one number or one per spatial dim, with torch's errors."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ def window_arguments(
     padding: Sizes,
     dilation: Sizes = 1,
 ) -> tuple[tuple[int, ...], ...]:
+    """Return a pool's kernel size, stride, padding and dilation for each spatial dim."""
     kernel = at_least(1, "kernel_size", name, sizes(kernel_size, places, "kernel_size"))
     steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
     steps = at_least(1, "stride", name, steps)
@@ -33,7 +34,7 @@ def window_arguments(
 
 
 def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
-    """How many windows: with `ceil_mode` one may reach over the end, but not begin after it."""
+    """Count the windows; with `ceil_mode` the last may extend past the end, not start past it."""
     reach = n + 2 * p - d * (k - 1) - 1
     count = (reach + (s - 1 if ceil_mode else 0)) // s + 1
     return count - 1 if ceil_mode and (count - 1) * s >= n + p else count
@@ -42,55 +43,56 @@ def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
 def out_sizes(
     name: str, x: Array, windows: tuple[tuple[int, ...], ...], ceil_mode: bool
 ) -> tuple[int, ...]:
+    """Return the spatial output sizes of a pool."""
     size = x.shape[2:]
-    found = tuple(_pooled(*each, ceil_mode=ceil_mode) for each in zip(size, *windows, strict=True))
-    if min(found) < 1:
+    counts = tuple(_pooled(*each, ceil_mode=ceil_mode) for each in zip(size, *windows, strict=True))
+    if min(counts) < 1:
         raise RuntimeError(
             f"{name}() Given input size: {list(x.shape)}. Invalid computed output size: "
-            f"{list(found)}. Output size is too small"
+            f"{list(counts)}. Output size is too small"
         )
-    return found
+    return counts
 
 
 Sizes = int | Sequence[int]
 
 
-def sizes(given: Sizes, places: int, name: str) -> tuple[int, ...]:
-    """One number for each spatial dim.
+def sizes(value: Sizes, places: int, name: str) -> tuple[int, ...]:
+    """Expand an argument to one number for each of `places` spatial dims.
 
     Raises:
-        RuntimeError: There are neither one nor `places` of them.
+        RuntimeError: The argument has neither one nor `places` numbers.
     """
-    if isinstance(given, int):
-        return (given,) * places
-    found = tuple(given)
-    if len(found) == 1:
-        return found * places
-    if len(found) != places:
+    if isinstance(value, int):
+        return (value,) * places
+    numbers = tuple(value)
+    if len(numbers) == 1:
+        return numbers * places
+    if len(numbers) != places:
         raise RuntimeError(
             f"expected {name} to be a single integer value or a list of {places} values to match "
-            f"the dimensions, but got {name}={list(found)}"
+            f"the dimensions, but got {name}={list(numbers)}"
         )
-    return found
+    return numbers
 
 
-def at_least(least: int, name: str, fun: str, found: tuple[int, ...]) -> tuple[int, ...]:
-    """The sizes, if none of them is smaller.
+def at_least(least: int, name: str, fun: str, numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the numbers after checking that none is below `least`.
 
     Raises:
-        RuntimeError: One is.
+        RuntimeError: A number is below `least`.
     """
-    if min(found) < least:
+    if min(numbers) < least:
         bound = "must be greater than zero" if least == 1 else "must not be negative"
-        raise RuntimeError(f"{fun}() {name} {bound}, but got {list(found)}")
-    return found
+        raise RuntimeError(f"{fun}() {name} {bound}, but got {list(numbers)}")
+    return numbers
 
 
 def batched(input: jax.Array, places: int, fun: str) -> tuple[jax.Array, bool]:
-    """`(N, C, ...)`, and whether the batch was there.
+    """Return the input as `(N, C, ...)`, and whether it already had the batch dim.
 
     Raises:
-        RuntimeError: There are more or less dims than `(N, C, ...)` or `(C, ...)` has.
+        RuntimeError: The input is neither `(N, C, ...)` nor `(C, ...)` with `places` spatial dims.
     """
     if input.ndim not in (places + 1, places + 2):
         raise RuntimeError(

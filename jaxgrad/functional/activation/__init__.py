@@ -1,1 +1,1 @@
-"""Activations, softmaxes and dropout."""
+"""Activation functions, softmax and dropout."""

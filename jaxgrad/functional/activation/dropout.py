@@ -1,4 +1,4 @@
-"""Dropout: torch's, with the noise drawn from a key of `jax.random`."""
+"""Dropout as in torch, with the mask drawn from a `jax.random` key."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ import jax.numpy as jnp
 from jaxgrad.functional._core.arguments import array, is_floating
 
 
-_ALPHA = 1.7580993408473766  # SELU's limit at minus infinity
+_ALPHA = 1.7580993408473766  # minus SELU's limit at minus infinity
 
 
 def dropout(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Each element 0 with probability p, else divided by 1 - p.
+    """Zero each element with probability `p` and divide the others by `1 - p`.
 
     Args:
-        input: Of any shape.
-        p: The probability of a 0.
-        training: False: the input as it is.
-        key: A key of `jax.random`, where something is to be drawn.
+        input: Array of any shape.
+        p: Probability of zeroing an element.
+        training: Whether to drop elements; if false, the input is returned unchanged.
+        key: A `jax.random` key, required if elements are drawn.
 
     Raises:
-        ValueError: p is not a probability, or the key is missing.
+        ValueError: `p` is not in [0, 1], or the key is missing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -34,7 +34,7 @@ def dropout(
     Torch: `torch.nn.functional.dropout`.
 
     Differs from jax in:
-        1. The factor is multiplied, so an infinity that is dropped is NaN (`flax`'s Dropout: 0).
+        1. The mask is multiplied, so that a dropped infinity becomes NaN (flax's Dropout: 0).
     """
     return _dropped("dropout", array(input), p, training, key, jnp.shape(input))
 
@@ -42,11 +42,11 @@ def dropout(
 def dropout1d(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Dropout of whole channels of `(N, C, L)` or `(C, L)`.
+    """Drop whole channels of an input `(N, C, L)` or `(C, L)`.
 
     Raises:
-        ValueError: p is not a probability, or the key is missing.
-        RuntimeError: The input has other dims.
+        ValueError: `p` is not in [0, 1], or the key is missing.
+        RuntimeError: The input does not have two or three dims.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -62,11 +62,11 @@ def dropout1d(
 def dropout2d(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Dropout of whole channels of `(N, C, H, W)`; three dims are `(N, C, L)`.
+    """Drop whole channels of an input `(N, C, H, W)`; an input of three dims is `(N, C, L)`.
 
     Raises:
-        ValueError: p is not a probability, or the key is missing.
-        RuntimeError: The input has other dims.
+        ValueError: `p` is not in [0, 1], or the key is missing.
+        RuntimeError: The input has fewer than two dims.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -82,11 +82,11 @@ def dropout2d(
 def dropout3d(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Dropout of whole channels of `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Drop whole channels of an input `(N, C, D, H, W)` or `(C, D, H, W)`.
 
     Raises:
-        ValueError: p is not a probability, or the key is missing.
-        RuntimeError: The input has other dims.
+        ValueError: `p` is not in [0, 1], or the key is missing.
+        RuntimeError: The input has fewer than two dims.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -102,10 +102,10 @@ def dropout3d(
 def alpha_dropout(
     input: jax.Array, p: float = 0.5, training: bool = False, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Dropout to SELU's lower limit, which keeps mean 0 and variance 1.
+    """Replace dropped elements by SELU's lower limit, which preserves mean 0 and variance 1.
 
     Raises:
-        ValueError: p is not a probability, or the key is missing.
+        ValueError: `p` is not in [0, 1], or the key is missing.
 
     Example:
         >>> import jax.numpy as jnp
@@ -120,11 +120,11 @@ def alpha_dropout(
 def feature_alpha_dropout(
     input: jax.Array, p: float = 0.5, training: bool = False, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """`alpha_dropout` of whole channels of `(N, C, ...)`.
+    """Apply `alpha_dropout` to whole channels of an input `(N, C, ...)`.
 
     Raises:
-        ValueError: p is not a probability, or the key is missing.
-        RuntimeError: The input has less than two dims.
+        ValueError: `p` is not in [0, 1], or the key is missing.
+        RuntimeError: The input has fewer than two dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -142,7 +142,7 @@ def _channels_dropped(
     name: str, input: jax.Array, p: float, training: bool, key: jax.Array | None, places: int
 ) -> jax.Array:
     if not 0 <= p <= 1:
-        _no_probability(p)
+        _reject_probability(p)
     if places == 1 and input.ndim not in (2, 3):
         raise RuntimeError(
             f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input; reshape it to "
@@ -175,7 +175,7 @@ def _dropped(
     alpha: bool = False,
 ) -> jax.Array:
     if not 0 <= p <= 1:
-        _no_probability(p)
+        _reject_probability(p)
     if not training or p == 0 or not input.size:
         return input
     if not is_floating(input):
@@ -186,7 +186,7 @@ def _dropped(
     if p == 1:
         return input * jnp.zeros((), input.dtype)
     if key is None:
-        raise ValueError(f"{name} draws when training; pass key=jax.random.key(...)")
+        raise ValueError(f"{name} draws a mask when training; pass key=jax.random.key(...)")
     kept = jax.random.bernoulli(key, 1 - p, shape).astype(input.dtype)
     if not alpha:
         return input * (kept / jnp.asarray(1 - p, input.dtype))
@@ -195,5 +195,5 @@ def _dropped(
     return input * (kept * scale) + shift
 
 
-def _no_probability(p: float) -> None:
+def _reject_probability(p: float) -> None:
     raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")

@@ -1,7 +1,7 @@
-"""Exponential linear units: torch's gradients at the kink, in tails and at NaN.
+"""Exponential linear units with torch's gradients at the kink, in the tails and at NaN.
 
-Where torch's gradient at NaN depends on the element's place in the array (its vectorised loop and
-the loop for the rest differ), it is that of a single element.
+torch's gradient at NaN can depend on the element's position in the array, because its vectorised
+and scalar loops differ; here it is that of an array with one element.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def _elu_derivative(t: Any, _: Any, x: Any, negative: float, scale: float, rate: float) -> Any:
-    # At 0 torch has the left branch, and no second derivative there.
+    # At 0 torch takes the left branch, whose second derivative is 0 there.
     left = negative * rate * jnp.exp(jnp.where(x * rate < 0, x * rate, 0))
     return t * jnp.where(x <= 0, left, scale)
 
@@ -34,7 +34,7 @@ def _elu(x: jax.Array, *, negative: float, scale: float, rate: float) -> jax.Arr
 
 
 def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
-    """Exponential linear unit: `alpha * (exp(x) - 1)` below 0.
+    """Return the exponential linear unit: `x` above 0, else `alpha * (exp(x) - 1)`.
 
     Example:
         >>> import jax
@@ -45,14 +45,14 @@ def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
     Torch: `torch.nn.functional.elu`.
 
     Differs from jax in:
-        1. The gradient of the tail is `alpha * exp(x)` as far as it reaches; `jax.nn.elu`
-           differentiates `expm1`, which is 0 from x = -40 on.
+        1. The gradient of the tail is `alpha * exp(x)` until it underflows; `jax.nn.elu`
+           differentiates `expm1`, whose gradient is 0 below x = -40.
     """
     return in_opmath(_elu, require_floating(input, "elu"), negative=alpha, scale=1.0, rate=1.0)
 
 
 def selu(input: jax.Array) -> jax.Array:
-    """Scaled exponential linear unit.
+    """Return the scaled exponential linear unit, `elu` with constants that preserve the variance.
 
     Example:
         >>> import jax
@@ -63,7 +63,7 @@ def selu(input: jax.Array) -> jax.Array:
     Torch: `torch.nn.functional.selu`.
 
     Differs from jax in:
-        1. The tail of the gradient, as `elu`'s.
+        1. The tail of the gradient differs as for `elu`.
     """
     negative = _SELU_ALPHA * _SELU_SCALE
     return in_opmath(
@@ -72,13 +72,13 @@ def selu(input: jax.Array) -> jax.Array:
 
 
 def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) -> jax.Array:
-    """Exponential linear unit, continuously differentiable for every alpha.
+    """Return `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`, a smooth `elu`.
 
     Args:
-        input: Of any shape.
-        alpha: The bound of the negative side, and its width.
-        torch_gradient: torch's gradient has alpha rounded to float32, which is wrong in the
-            ninth digit. True: that one.
+        input: Array of any shape.
+        alpha: Scale of the negative part; its limit is `-alpha`.
+        torch_gradient: Whether to use torch's gradient, which rounds `alpha` to float32 and is
+            therefore off in the ninth digit.
 
     Raises:
         RuntimeError: `alpha` is 0.
@@ -92,7 +92,7 @@ def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) 
     Torch: `torch.nn.functional.celu`.
 
     Differs from jax in:
-        1. The tail of the gradient, as `elu`'s.
+        1. The tail of the gradient differs as for `elu`.
     """
     if alpha == 0:
         raise RuntimeError(f"alpha cannot be 0 for celu, but it is {alpha}")

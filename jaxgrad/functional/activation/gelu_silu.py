@@ -1,4 +1,4 @@
-"""Activations that multiply by a gate: torch's gradients at kinks and in tails."""
+"""Activations that multiply by a gate, with torch's gradients at kinks and in the tails."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import canonical_dim, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional.activation.sigmoid import _rounded_tanh, _softplus, sigmoid, tanh
+from jaxgrad.functional.activation.sigmoid import accurate_tanh, sigmoid, softplus_kernel, tanh
 
 
 def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
-    """Gaussian error linear unit, exact unless told.
+    """Return the Gaussian error linear unit, exact or approximated by tanh.
 
     Args:
-        input: Of any shape.
-        approximate: "none", or "tanh".
+        input: Array of any shape.
+        approximate: `"none"` or `"tanh"`.
 
     Raises:
-        RuntimeError: `approximate` is neither.
+        RuntimeError: `approximate` is neither `"none"` nor `"tanh"`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -33,16 +33,16 @@ def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
     Torch: `torch.nn.functional.gelu`.
 
     Differs from jax in:
-        1. The default is exact; `jax.nn.gelu`'s is the approximation by tanh.
-        2. The far tail (x < -8) is torch's, which cancels: 1 % off at -10, where it is 1e-22.
+        1. The default is exact (`jax.nn.gelu`: the approximation by tanh).
+        2. The gradient's far tail (x < -8) cancels as in torch: it is 1 % off at -10, where it
+           is 1e-22.
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(
             f"approximate argument must be either none or tanh, but it is {approximate!r}"
         )
-    return in_opmath(
-        _gelu if approximate == "none" else _gelu_tanh, require_floating(input, "gelu")
-    )
+    fun = _gelu if approximate == "none" else _gelu_tanh
+    return in_opmath(fun, require_floating(input, "gelu"))
 
 
 def _gelu_derivative(t: Any, _: Any, x: Any) -> Any:
@@ -55,7 +55,7 @@ def _gelu(x: jax.Array) -> jax.Array:
     return 0.5 * x * (1 + jax.lax.erf(x * math.sqrt(0.5)))
 
 
-# XLA's own tanh: where it is off by seven ULP the gradient is 1 or 0.
+# XLA's tanh suffices here: where it is off by seven ULP the gradient is 1 or 0.
 def _gelu_tanh_derivative(t: Any, _: Any, x: Any) -> Any:
     y = jnp.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x)))
     slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * (x * x))
@@ -69,7 +69,7 @@ def _gelu_tanh(x: jax.Array) -> jax.Array:
 
 
 def silu(input: jax.Array) -> jax.Array:
-    """The input times its sigmoid.
+    """Return `x * sigmoid(x)`.
 
     Example:
         >>> import jax
@@ -92,7 +92,7 @@ def _silu(x: jax.Array) -> jax.Array:
 
 
 def mish(input: jax.Array) -> jax.Array:
-    """The input times the tanh of its softplus.
+    """Return `x * tanh(softplus(x))`.
 
     Example:
         >>> import jax
@@ -105,17 +105,17 @@ def mish(input: jax.Array) -> jax.Array:
 
 
 def _mish_derivative(t: Any, _: Any, x: Any) -> Any:
-    squashed = tanh(_softplus(x, beta=1.0, threshold=jnp.inf))
+    squashed = tanh(softplus_kernel(x, beta=1.0, threshold=jnp.inf))
     return t * (squashed + x * sigmoid(x) * (1 - squashed * squashed))
 
 
 @derivative(_mish_derivative)
 def _mish(x: jax.Array) -> jax.Array:
-    return x * _rounded_tanh(jnp.log1p(jnp.exp(x)))
+    return x * accurate_tanh(jnp.log1p(jnp.exp(x)))
 
 
 def hardswish(input: jax.Array) -> jax.Array:
-    """The input times its hard sigmoid.
+    """Return `x * hardsigmoid(x)`.
 
     Example:
         >>> import jax
@@ -139,10 +139,10 @@ def _hardswish(x: jax.Array) -> jax.Array:
 
 
 def glu(input: jax.Array, dim: int = -1) -> jax.Array:
-    """The first half along a dim, times the sigmoid of the second.
+    """Return the first half along a dim times the sigmoid of the second half.
 
     Raises:
-        RuntimeError: The dim is of odd size, or there is none.
+        RuntimeError: The dim has an odd size, or the input is a 0-d array.
 
     Example:
         >>> import jax.numpy as jnp
@@ -167,7 +167,7 @@ def _gated(value: jax.Array, gate: jax.Array) -> jax.Array:
     return value * sigmoid(gate)
 
 
-# One factor: in the two parts of its derivative an infinite value would meet itself negated.
+# A function of its own, because the two terms of its derivative could be inf and -inf.
 @derivative(lambda t, y, x: t * (y * (1 - 2 * sigmoid(x))))
 def _bell(x: jax.Array) -> jax.Array:
     y = sigmoid(x)

@@ -1,7 +1,7 @@
-"""Rectifiers: torch's gradients at their kinks, at bounds and at NaN.
+"""ReLU and its variants with torch's gradients at kinks, bounds and NaN.
 
-Where torch's gradient at NaN depends on the element's place in the array (its vectorised loop and
-the loop for the rest differ: `hardtanh`, `relu6`), it is that of a single element.
+torch's gradient of `hardtanh` and `relu6` at NaN depends on the element's position in the array,
+because its vectorised and scalar loops differ; here it is that of an array with one element.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 def relu(input: jax.Array) -> jax.Array:
-    """The positive part.
+    """Return `max(x, 0)`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -26,8 +26,8 @@ def relu(input: jax.Array) -> jax.Array:
     Torch: `torch.nn.functional.relu`.
 
     Differs from jax in:
-        1. At NaN the gradient is 1 (`jax.nn.relu`: 0). At 0 both have 0; `jnp.maximum(x, 0)` and
-           `jnp.clip(x, 0)` have 0.5.
+        1. At NaN the gradient is 1 (`jax.nn.relu`: 0). At 0 it is 0, as that of `jax.nn.relu`
+           (`jnp.maximum(x, 0)`, `jnp.clip(x, 0)`: 0.5).
     """
     reject("relu", "complex", input)
     input = array(input)
@@ -42,7 +42,7 @@ def _relu(x: jax.Array) -> jax.Array:
 
 
 def relu6(input: jax.Array) -> jax.Array:
-    """The input between 0 and 6.
+    """Clip the input to [0, 6].
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -59,7 +59,7 @@ def relu6(input: jax.Array) -> jax.Array:
 
 
 def hardtanh(input: jax.Array, min_val: float = -1.0, max_val: float = 1.0) -> jax.Array:
-    """The input between two bounds, without a gradient at the bounds.
+    """Clip the input to [min_val, max_val], with gradient 0 at the bounds.
 
     Raises:
         ValueError: `min_val` is above `max_val`.
@@ -73,7 +73,7 @@ def hardtanh(input: jax.Array, min_val: float = -1.0, max_val: float = 1.0) -> j
     Torch: `torch.nn.functional.hardtanh`.
 
     Differs from jax in:
-        1. At the bounds the gradient is 0 (`jax.nn.hard_tanh`: 1, `jnp.clip`: 0.5), at NaN 1
+        1. The gradient is 0 at the bounds (`jax.nn.hard_tanh`: 1, `jnp.clip`: 0.5) and 1 at NaN
            (`lax.clamp`: 0).
     """
     if min_val > max_val:
@@ -94,7 +94,7 @@ def _hardtanh(x: jax.Array, *, low: float, high: float) -> jax.Array:
 
 
 def leaky_relu(input: jax.Array, negative_slope: float = 0.01) -> jax.Array:
-    """The input, times a slope where it is not positive.
+    """Multiply the elements that are not positive by a slope.
 
     Example:
         >>> import jax
@@ -116,14 +116,14 @@ def _leaky_relu(x: jax.Array, *, slope: float) -> jax.Array:
 
 
 def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
-    """The input, times a learned slope where it is not positive.
+    """Multiply the elements that are not positive by a learned slope.
 
     Args:
-        input: `(N, C, ...)`, or of any shape with a single weight.
-        weight: `(1,)`, `(C,)` or `()`.
+        input: `(N, C, ...)`, or an array of any shape if there is a single weight.
+        weight: Slopes, `(1,)`, `(C,)` or `()`.
 
     Raises:
-        RuntimeError: There are neither one nor C weights, or they have two dims.
+        RuntimeError: The number of weights is neither 1 nor C, or they have two or more dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -134,8 +134,8 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
     Torch: `torch.nn.functional.prelu`.
 
     Differs from jax in:
-        1. At 0 the gradient by the input is the weight (`where(x >= 0, ...)`: 1).
-        2. An infinite input or weight on the side that is not chosen gives 0, not NaN.
+        1. At 0 the gradient with respect to the input is the weight (`where(x >= 0, ...)`: 1).
+        2. An infinite input or weight in the branch not taken contributes 0 rather than NaN.
     """
     input, weight = require_floating(input, "prelu"), array(weight, "weight")
     if weight.ndim > 1:
@@ -175,17 +175,17 @@ def rrelu(
     *,
     key: jax.Array | None = None,
 ) -> jax.Array:
-    """A leaky ReLU whose slope is drawn for each element, or is the mean of the bounds.
+    """Apply a leaky ReLU whose slopes are random in training, and the mean of the bounds otherwise.
 
     Args:
-        input: Of any shape.
-        lower: The smallest slope.
-        upper: The largest slope.
-        training: Draw the slopes.
-        key: A key of `jax.random`, when training.
+        input: Array of any shape.
+        lower: Smallest slope.
+        upper: Largest slope.
+        training: Whether to draw a slope for each element.
+        key: A `jax.random` key, required if `training` is true.
 
     Raises:
-        ValueError: Training without a key.
+        ValueError: `training` is true and there is no key.
 
     Example:
         >>> import jax.numpy as jnp
@@ -204,7 +204,7 @@ def rrelu(
 
 
 def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
-    """The input where it is above the threshold, else `value`.
+    """Replace the elements that are not above the threshold by `value`.
 
     Example:
         >>> import jax

@@ -1,7 +1,7 @@
-"""Shrinking activations: torch's gradients at their bounds and at NaN.
+"""Shrinkage activations with torch's gradients at their bounds and at NaN.
 
-Where torch's gradient at NaN depends on the element's place in the array (its vectorised loop and
-the loop for the rest differ), it is that of a single element.
+torch's gradient at NaN can depend on the element's position in the array, because its vectorised
+and scalar loops differ; here it is that of an array with one element.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jaxgrad.functional.activation.sigmoid import tanh
 
 
 def tanhshrink(input: jax.Array) -> jax.Array:
-    """The input minus its tanh.
+    """Return `x - tanh(x)`.
 
     Example:
         >>> import jax
@@ -36,7 +36,7 @@ def tanhshrink(input: jax.Array) -> jax.Array:
 
 
 def hardshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
-    """The input, 0 within `lambd` of 0.
+    """Set the elements in [-lambd, lambd] to 0.
 
     Example:
         >>> import jax
@@ -59,7 +59,7 @@ def _hardshrink(x: jax.Array, *, lambd: float) -> jax.Array:
 
 
 def softshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
-    """The input moved towards 0 by `lambd`, and 0 within it.
+    """Shrink each element toward 0 by `lambd`, and set those in [-lambd, lambd] to 0.
 
     Raises:
         RuntimeError: `lambd` is negative.

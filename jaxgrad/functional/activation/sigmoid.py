@@ -1,4 +1,4 @@
-"""Functions that saturate, and softplus: torch's gradients in tails and at kinks."""
+"""Sigmoid, tanh, softplus and variants with torch's gradients in the tails and at kinks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ import numpy as np
 from jaxgrad.functional._core.arguments import array, floating, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional.pointwise.sign import abs as magnitude
 
 
 def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> jax.Array:
-    """A smooth ReLU, `log(1 + exp(beta x)) / beta`; the input itself above the threshold.
+    """Return `log(1 + exp(beta x)) / beta`, or `x` where `beta x` is above the threshold.
 
     Example:
         >>> import jax
@@ -27,22 +28,23 @@ def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> ja
     Differs from jax in:
         1. Where `beta * x > threshold` the gradient is 1 (`jax.nn.softplus`: 1 - exp(-x)).
     """
-    return in_opmath(_softplus, require_floating(input, "softplus"), beta=beta, threshold=threshold)
+    x = require_floating(input, "softplus")
+    return in_opmath(softplus_kernel, x, beta=beta, threshold=threshold)
 
 
 def _softplus_derivative(t: Any, _: Any, x: Any, beta: float, threshold: float) -> Any:
-    # At the threshold itself torch has the curve, and no second derivative.
+    # At the threshold torch uses the curve's slope, with second derivative 0.
     curve = _sigmoid(jnp.where(x * beta >= threshold, threshold, x * beta))
     return t * jnp.where(x * beta > threshold, 1, curve)
 
 
 @derivative(_softplus_derivative)
-def _softplus(x: jax.Array, *, beta: float, threshold: float) -> jax.Array:
+def softplus_kernel(x: jax.Array, *, beta: float, threshold: float) -> jax.Array:
     return jnp.where(x * beta > threshold, x, jnp.log1p(jnp.exp(x * beta)) / beta)
 
 
 def softsign(input: jax.Array) -> jax.Array:
-    """`x / (|x| + 1)`.
+    """Return `x / (|x| + 1)`.
 
     Example:
         >>> import jax
@@ -52,19 +54,17 @@ def softsign(input: jax.Array) -> jax.Array:
     Torch: `torch.nn.functional.softsign`.
     """
     reject("softsign", "bool", input)
-    from jaxgrad.functional.pointwise.sign import abs
-
     input = array(input)
-    return floating(input) / (abs(input) + 1)
+    return floating(input) / (magnitude(input) + 1)
 
 
 def hardsigmoid(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
-    """A sigmoid of three straight lines, `clip(x + 3, 0, 6) / 6`.
+    """Return the piecewise linear sigmoid `clip(x + 3, 0, 6) / 6`.
 
     Args:
-        input: Of any shape.
-        torch_gradient: In float64 torch's slope is the float32 nearest to 1/6, which is wrong in
-            the ninth digit. True: that one.
+        input: Array of any shape.
+        torch_gradient: Whether to use torch's slope in float64, which is 1/6 rounded to float32
+            and therefore off in the ninth digit.
 
     Example:
         >>> import jax
@@ -75,7 +75,7 @@ def hardsigmoid(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
     Torch: `torch.nn.functional.hardsigmoid`.
 
     Differs from jax in:
-        1. At -3, 3 and NaN the gradient is 0.
+        1. The gradient is 0 at -3, 3 and NaN.
     """
     return in_opmath(_hardsigmoid, require_floating(input, "hardsigmoid"), rounded=torch_gradient)
 
@@ -92,7 +92,7 @@ def _hardsigmoid(x: jax.Array, *, rounded: bool) -> jax.Array:
 
 
 def logsigmoid(input: jax.Array) -> jax.Array:
-    """The logarithm of the sigmoid.
+    """Return the logarithm of the sigmoid.
 
     Example:
         >>> import jax
@@ -110,7 +110,7 @@ def logsigmoid_kernel(x: jax.Array) -> jax.Array:
 
 
 def sigmoid(input: jax.Array) -> jax.Array:
-    """The logistic function.
+    """Return the logistic function `1 / (1 + exp(-x))`.
 
     Example:
         >>> import jax
@@ -122,7 +122,7 @@ def sigmoid(input: jax.Array) -> jax.Array:
     return in_opmath(_sigmoid, array(input))
 
 
-@derivative(lambda t, _, y: t * (1 - 2 * y))  # of one term: two of an infinity make NaN
+@derivative(lambda t, _, y: t * (1 - 2 * y))  # one term, because two could be inf - inf
 def _slope(y: jax.Array) -> jax.Array:
     return (1 - y) * y
 
@@ -133,7 +133,7 @@ def _sigmoid(x: jax.Array) -> jax.Array:
 
 
 def tanh(input: jax.Array) -> jax.Array:
-    """The hyperbolic tangent.
+    """Return the hyperbolic tangent of each element.
 
     Example:
         >>> import jax
@@ -143,7 +143,7 @@ def tanh(input: jax.Array) -> jax.Array:
     Torch: `torch.tanh`.
 
     Differs from jax in:
-        1. The gradient is `1 - y * y`, as in torch, which cancels where y is near 1
+        1. The gradient is torch's `1 - y * y`, which loses digits where y is near 1
            (`jnp.tanh`: `(1 - y) * (1 + y)`).
     """
     return in_opmath(_tanh, array(input))
@@ -151,11 +151,11 @@ def tanh(input: jax.Array) -> jax.Array:
 
 @derivative(lambda t, y, _: t * (1 - y * y))
 def _tanh(x: jax.Array) -> jax.Array:
-    return _rounded_tanh(x)
+    return accurate_tanh(x)
 
 
-def _rounded_tanh(x: jax.Array) -> jax.Array:
-    """Within one ULP: XLA's is off by seven near 1, and the derivative is what is left to 1."""
+def accurate_tanh(x: jax.Array) -> jax.Array:
+    """Return tanh within one ULP; XLA's is off by seven near 1, which `1 - y * y` would amplify."""
     if jnp.iscomplexobj(x):
         return jnp.tanh(x)
     small = jnp.exp(-2 * jnp.abs(x))

@@ -1,4 +1,4 @@
-"""Softmax and its relatives: torch's dims, dtypes and straight-through step."""
+"""Softmax and its variants with torch's dims and dtypes; gumbel_softmax's straight-through step."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
 
 
 def softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
-    """Exponentials that sum to 1 along a dim.
+    """Return exponentials of the input normalised to sum to 1 along a dim.
 
     Args:
-        input: Of any shape.
-        dim: The dim that is summed over; None is torch's old choice, with a warning.
-        dtype: Cast to this first.
+        input: Array of any shape.
+        dim: Dim along which the result sums to 1; None selects torch's legacy dim and warns.
+        dtype: Dtype to which the input is cast first.
 
     Raises:
-        NotImplementedError: The input, cast, is not of real floats.
+        NotImplementedError: The dtype, after the cast, is not a real float.
 
     Example:
         >>> import jax.numpy as jnp
@@ -63,7 +63,7 @@ def _softmax(x: jax.Array, *, axis: int) -> jax.Array:
 
 
 def softmin(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
-    """The softmax of the negated input.
+    """Return the softmax of the negated input along a dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -77,7 +77,7 @@ def softmin(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> j
 
 
 def log_softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
-    """The logarithm of the softmax along a dim.
+    """Return the logarithm of the softmax along a dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -127,19 +127,19 @@ def gumbel_softmax(
     key: Array | None = None,
     noise: Array | None = None,
 ) -> Array:
-    """A random choice with a gradient: the softmax of logits with Gumbel noise.
+    """Sample from a categorical distribution differentiably: the softmax of logits plus noise.
 
     Args:
-        logits: Of any shape.
-        tau: The temperature.
-        hard: Whether the result is one-hot, with the gradient of the soft one.
-        eps: Not looked at, as in torch.
-        dim: Along which to choose.
-        key: A key of `jax.random`.
-        noise: Instead of a key: the noise, of the shape of the logits.
+        logits: Unnormalised log-probabilities, of any shape.
+        tau: Temperature.
+        hard: Whether to return one-hot samples, with the gradient of the soft samples.
+        eps: Ignored, as in torch.
+        dim: Dim along which to sample.
+        key: A `jax.random` key for the Gumbel noise.
+        noise: Gumbel noise of the logits' shape, instead of a key.
 
     Raises:
-        TypeError: There is neither a key nor noise, or there are both.
+        TypeError: Neither or both of `key` and `noise` are given.
 
     Example:
         >>> import jax.numpy as jnp
@@ -152,7 +152,7 @@ def gumbel_softmax(
     del eps
     logits = array(logits, "logits")
     if (key is None) == (noise is None):
-        raise TypeError("gumbel_softmax needs either key= of jax.random or noise=")
+        raise TypeError("gumbel_softmax needs either key=jax.random.key(...) or noise=, not both")
     if key is not None:
         noise = jax.random.gumbel(key, logits.shape, logits.dtype)
     noisy = (logits + array(noise, "noise")) / tau
@@ -161,7 +161,7 @@ def gumbel_softmax(
         return soft
     axis = canonical_dim(dim, logits.ndim)
     chosen = jnp.argmax(jax.lax.stop_gradient(soft), axis, keepdims=True) if logits.ndim else 0
-    places = jnp.arange(logits.shape[axis] if logits.ndim else 1)
-    places = places.reshape(-1, *[1] * (logits.ndim - axis - 1)) if logits.ndim else 0
-    one_hot = (places == chosen) * jnp.ones_like(soft)
+    classes = jnp.arange(logits.shape[axis] if logits.ndim else 1)
+    classes = classes.reshape(-1, *[1] * (logits.ndim - axis - 1)) if logits.ndim else 0
+    one_hot = (classes == chosen) * jnp.ones_like(soft)
     return one_hot - jax.lax.stop_gradient(soft) + soft

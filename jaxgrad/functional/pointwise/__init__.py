@@ -1,1 +1,1 @@
-"""One element in, one element out."""
+"""Elementwise operators: each output element depends on one element of each input."""

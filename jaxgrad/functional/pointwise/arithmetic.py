@@ -1,4 +1,4 @@
-"""Arithmetic, error functions and their like: torch's result types, roundings and edges."""
+"""Arithmetic, error functions, logit and heaviside with torch's result types and gradients."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.pointwise.rounding import _floor_quotient
+from jaxgrad.functional.pointwise.rounding import floor_quotient
 
 
 def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
-    """`input + alpha * other`.
+    """Return `input + alpha * other`.
 
     Raises:
-        RuntimeError: alpha is a float and the result is of integers.
+        RuntimeError: `alpha` is a float and the result's dtype is not floating.
 
     Example:
         >>> import jax.numpy as jnp
@@ -34,10 +34,11 @@ def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
 
 
 def sub(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
-    """`input - alpha * other`.
+    """Return `input - alpha * other`.
 
     Raises:
-        RuntimeError: One is boolean, or alpha is a float and the result is of integers.
+        RuntimeError: An operand is boolean, or `alpha` is a float and the result's dtype is not
+            floating.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,12 +66,12 @@ def _check_alpha(alpha: float, x: jax.Array) -> None:
     if isinstance(alpha, float) and not is_floating(x):
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number, but "
-            f"alpha is {alpha} and the result {x.dtype}"
+            f"alpha is {alpha} and the result is {x.dtype}"
         )
 
 
 def mul(input: ArrayLike, other: ArrayLike) -> jax.Array:
-    """`input * other`.
+    """Return `input * other`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -84,15 +85,15 @@ def mul(input: ArrayLike, other: ArrayLike) -> jax.Array:
 
 
 def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None) -> jax.Array:
-    """`input / other`, rounded towards zero or down where asked, then with gradient 0.
+    """Return `input / other`; a rounded quotient has gradient 0.
 
     Args:
-        input: Of any shape.
-        other: Broadcasting with it.
-        rounding_mode: None, `"trunc"` or `"floor"`.
+        input: Dividend, of any shape.
+        other: Divisor, of a shape that broadcasts with the dividend's.
+        rounding_mode: None, `"trunc"` (toward zero) or `"floor"` (down).
 
     Raises:
-        RuntimeError: The rounding is none of the three.
+        RuntimeError: `rounding_mode` is not None, `"trunc"` or `"floor"`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -112,15 +113,17 @@ def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None)
     reject(f"div of rounding_mode '{rounding_mode}'", "bool complex", input, other)
     x, y = together(input, other)
     if not is_floating(x):
-        return jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_same(x, y))
+        return (
+            jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_broadcast(x, y))
+        )
     if rounding_mode == "trunc":
-        # XLA divides by what is broadcast as a product with its inverse: -4.99..., and -4 of it.
-        return in_opmath(lambda *xs: jnp.trunc(jnp.divide(*_apart(*xs))), x, y)
-    return in_opmath(lambda *xs: jax.lax.stop_gradient(_floor_quotient(*_apart(*xs))), x, y)
+        # XLA multiplies by the inverse of a broadcast divisor: -4.99..., which truncates to -4.
+        return in_opmath(lambda *xs: jnp.trunc(jnp.divide(*_barrier(*xs))), x, y)
+    return in_opmath(lambda *xs: jax.lax.stop_gradient(floor_quotient(*_barrier(*xs))), x, y)
 
 
 def true_divide(input: ArrayLike, other: ArrayLike) -> jax.Array:
-    """`input / other`, not rounded.
+    """Return `input / other` without rounding; integers are divided as floats.
 
     Example:
         >>> import jax.numpy as jnp
@@ -132,11 +135,11 @@ def true_divide(input: ArrayLike, other: ArrayLike) -> jax.Array:
     return div(input, other)
 
 
-def _apart(x: jax.Array, y: jax.Array) -> Any:
-    return jax.lax.optimization_barrier(tuple(_same(x, y)))
+def _barrier(x: jax.Array, y: jax.Array) -> Any:
+    return jax.lax.optimization_barrier(tuple(_broadcast(x, y)))
 
 
-def _same(x: jax.Array, y: jax.Array) -> list[jax.Array]:
+def _broadcast(x: jax.Array, y: jax.Array) -> list[jax.Array]:
     return jnp.broadcast_arrays(x, y)
 
 
@@ -146,7 +149,7 @@ def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def deg2rad(input: jax.Array) -> jax.Array:
-    """Degrees in radians.
+    """Convert degrees to radians.
 
     Example:
         >>> import jax.numpy as jnp
@@ -160,7 +163,7 @@ def deg2rad(input: jax.Array) -> jax.Array:
 
 
 def rad2deg(input: jax.Array) -> jax.Array:
-    """Radians in degrees.
+    """Convert radians to degrees.
 
     Example:
         >>> import jax.numpy as jnp
@@ -174,7 +177,7 @@ def rad2deg(input: jax.Array) -> jax.Array:
 
 
 def erf(input: jax.Array) -> jax.Array:
-    """The error function.
+    """Return the error function of each element.
 
     Example:
         >>> import jax
@@ -183,16 +186,16 @@ def erf(input: jax.Array) -> jax.Array:
 
     Torch: `torch.erf`.
     """
-    return in_opmath(_erf, array(input))
+    return in_opmath(erf_kernel, array(input))
 
 
 @derivative(lambda t, _, x: t * (2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
-def _erf(x: jax.Array) -> jax.Array:
+def erf_kernel(x: jax.Array) -> jax.Array:
     return jax.lax.erf(x)
 
 
 def erfc(input: jax.Array) -> jax.Array:
-    """1 minus the error function.
+    """Return 1 minus the error function of each element.
 
     Example:
         >>> import jax
@@ -210,7 +213,7 @@ def _erfc(x: jax.Array) -> jax.Array:
 
 
 def erfinv(input: jax.Array) -> jax.Array:
-    """The inverse of the error function.
+    """Return the inverse of the error function at each element.
 
     Example:
         >>> import jax
@@ -228,7 +231,7 @@ def _erfinv(x: jax.Array) -> jax.Array:
 
 
 def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
-    """`log(p / (1 - p))`, with p kept eps away from 0 and 1.
+    """Return `log(p / (1 - p))`, with p clipped to [eps, 1 - eps] if `eps` is given.
 
     Example:
         >>> import jax
@@ -239,8 +242,8 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
     Torch: `torch.logit`.
 
     Differs from jax in:
-        1. Outside of [0, 1] the gradient is NaN (`jax.scipy.special.logit`: a number).
-        2. At eps and 1 - eps it is whole (`jnp.clip`: half).
+        1. Outside [0, 1] the gradient is NaN (`jax.scipy.special.logit`: finite).
+        2. At eps and 1 - eps the gradient passes the clipping in full (`jnp.clip`: half of it).
     """
     reject("logit", "complex", input)
     return in_opmath(_logit, array(input), eps=eps)
@@ -260,10 +263,10 @@ def _logit(x: jax.Array, *, eps: float | None) -> jax.Array:
 
 
 def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
-    """0 below 0, 1 above it, the value at it; torch has no gradient.
+    """Return 0 for negative elements, 1 for positive ones and `values` at 0, without a gradient.
 
     Raises:
-        RuntimeError: The dtypes differ, or it is differentiated.
+        RuntimeError: The dtypes differ, or the function is differentiated.
 
     Example:
         >>> import jax.numpy as jnp
@@ -273,7 +276,7 @@ def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
     Torch: `torch.heaviside`.
 
     Differs from jax in:
-        1. It raises when it is differentiated (`jnp.heaviside`: 0).
+        1. It raises if it is differentiated (`jnp.heaviside`: 0).
     """
     input, values = array(input), array(values, "values")
     require_same_dtype("heaviside", input=input, values=values)

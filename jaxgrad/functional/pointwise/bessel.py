@@ -1,4 +1,4 @@
-"""Modified Bessel functions of the first kind, also scaled by `exp(-|x|)`."""
+"""Modified Bessel functions of the first kind, plain and scaled by `exp(-|x|)`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxgrad.functional._core.derivative import derivative
 
 
 def i0(input: jax.Array) -> jax.Array:
-    """The modified Bessel function of order 0.
+    """Return the modified Bessel function of the first kind, of order 0.
 
     Example:
         >>> import jax
@@ -24,7 +24,8 @@ def i0(input: jax.Array) -> jax.Array:
     Torch: `torch.i0`.
 
     Differs from jax in:
-        1. Near 0 the gradient is x / 2 (`jnp.i0`: 0 below 1e-16), above 709 inf (`jnp.i0`: NaN).
+        1. Near 0 the gradient is x / 2 (`jnp.i0`: 0 below 1e-16); above 709 it is inf (`jnp.i0`:
+           NaN).
     """
     return in_opmath(_i0, array(input))
 
@@ -35,7 +36,7 @@ def _i0(x: jax.Array) -> jax.Array:
 
 
 def i0e(input: jax.Array) -> jax.Array:
-    """`exp(-|x|) * i0(x)`.
+    """Return `exp(-|x|) * i0(x)`, which does not overflow.
 
     Example:
         >>> import jax
@@ -53,7 +54,7 @@ def _i0e(x: jax.Array) -> jax.Array:
 
 
 def i1(input: jax.Array) -> jax.Array:
-    """The modified Bessel function of order 1.
+    """Return the modified Bessel function of the first kind, of order 1.
 
     Example:
         >>> import jax
@@ -69,16 +70,16 @@ def i1(input: jax.Array) -> jax.Array:
     return in_opmath(_i1, array(input))
 
 
-def _apart(x: Any) -> tuple[Any, Any]:
-    """Where it is not tiny, and a number that is not anywhere."""
+def _nonzero(x: Any) -> tuple[Any, Any]:
+    """Return a mask of the elements above eps in size, and `x` with the others replaced by eps."""
     eps = jnp.finfo(x.dtype).eps
-    apart = jnp.abs(x) > eps
-    return apart, jnp.where(apart, x, eps)
+    mask = jnp.abs(x) > eps
+    return mask, jnp.where(mask, x, eps)
 
 
 def _i1_derivative(t: Any, y: Any, x: Any) -> Any:
-    apart, safe = _apart(x)
-    return t * jnp.where(apart, _i0(safe) - y / safe, 0.5)
+    mask, safe = _nonzero(x)
+    return t * jnp.where(mask, _i0(safe) - y / safe, 0.5)
 
 
 @derivative(_i1_derivative)
@@ -87,7 +88,7 @@ def _i1(x: jax.Array) -> jax.Array:
 
 
 def i1e(input: jax.Array) -> jax.Array:
-    """`exp(-|x|) * i1(x)`.
+    """Return `exp(-|x|) * i1(x)`, which does not overflow.
 
     Example:
         >>> import jax
@@ -103,8 +104,8 @@ def i1e(input: jax.Array) -> jax.Array:
 
 
 def _i1e_derivative(t: Any, y: Any, x: Any) -> Any:
-    apart, safe = _apart(x)
-    return t * jnp.where(apart, _i0e(safe) - y * (jnp.sign(safe) + 1 / safe), 0.5)
+    mask, safe = _nonzero(x)
+    return t * jnp.where(mask, _i0e(safe) - y * (jnp.sign(safe) + 1 / safe), 0.5)
 
 
 @derivative(_i1e_derivative)

@@ -1,4 +1,4 @@
-"""Bounds, and the larger or smaller of two: torch's gradients at bounds, ties and NaN."""
+"""Clamp, minimum and maximum with torch's gradients at bounds, ties and NaN."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from jaxgrad.functional._core.dtypes import reject
 def clamp(
     input: jax.Array, min: ArrayLike | None = None, max: ArrayLike | None = None
 ) -> jax.Array:
-    """The input between two bounds, with the whole gradient at a bound.
+    """Clamp the input to [min, max]; at a bound the input receives the full gradient.
 
     Args:
-        input: Of any shape.
-        min: The lower bound, a number or an array that broadcasts; None for none.
-        max: The upper bound; it wins where the two cross.
+        input: Array of any shape.
+        min: Lower bound, a number or an array that broadcasts with the input; None for no bound.
+        max: Upper bound, likewise; it is the result where `min` exceeds it.
 
     Raises:
-        RuntimeError: Both bounds are missing.
+        RuntimeError: Both bounds are None.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -33,8 +33,8 @@ def clamp(
     Torch: `torch.clamp`.
 
     Differs from jax in:
-        1. At a bound the input's gradient is 1 and the bound's 0 (`jnp.clip`: 0.5 each,
-           `lax.clamp`: 0).
+        1. At a bound the input's gradient is 1 and the bound's is 0 (`jnp.clip`: 0.5 each;
+           `lax.clamp`: 0 for the input).
     """
     reject("clamp", "complex", input, min, max)
     input = array(input)
@@ -58,7 +58,7 @@ def _clamp(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
 
 
 def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
-    """The input, or the bound where the input is below it.
+    """Return the larger of the input and a lower bound, with the gradient to the input at a tie.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -72,7 +72,7 @@ def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
         1. At the bound the input's gradient is 1 (`jnp.maximum`: 0.5).
     """
     reject("clamp_min", "complex", input, min)
-    _refuse_number("clamp_min", input, min)
+    _reject_boolean("clamp_min", input, min)
     return clamp_min_kernel(*together(array(input), min))
 
 
@@ -85,7 +85,7 @@ def clamp_min_kernel(x: jax.Array, low: jax.Array) -> jax.Array:
 
 
 def clamp_max(input: jax.Array, max: ArrayLike) -> jax.Array:
-    """The input, or the bound where the input is above it.
+    """Return the smaller of the input and an upper bound, with the gradient to the input at a tie.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -99,7 +99,7 @@ def clamp_max(input: jax.Array, max: ArrayLike) -> jax.Array:
         1. At the bound the input's gradient is 1 (`jnp.minimum`: 0.5).
     """
     reject("clamp_max", "complex", input, max)
-    _refuse_number("clamp_max", input, max)
+    _reject_boolean("clamp_max", input, max)
     return _clamp_max(*together(array(input), max))
 
 
@@ -111,14 +111,14 @@ def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
     return jnp.minimum(x, high)
 
 
-def _refuse_number(op: str, input: jax.Array, bound: ArrayLike) -> None:
-    """torch bounds booleans by arrays, but not by a number."""
+def _reject_boolean(op: str, input: jax.Array, bound: ArrayLike) -> None:
+    """Reject booleans if the bound is a number: torch clamps them only by arrays."""
     if not is_array(bound):
         reject(op, "bool", input, bound)
 
 
 def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The larger of two; a tie shares the gradient, NaN wins.
+    """Return the elementwise maximum; a tie splits the gradient in half, NaN propagates.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -129,7 +129,7 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
     Torch: `torch.maximum`.
 
     Differs from jax in:
-        1. Where either is NaN both have gradient 1 (`jnp.maximum`: 0).
+        1. Where either input is NaN both gradients are 1 (`jnp.maximum`: 0).
     """
     reject("maximum", "complex", input, other)
     return _maximum(*together(array(input), array(other, "other")))
@@ -144,7 +144,7 @@ def _maximum(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The smaller of two; a tie shares the gradient, NaN wins.
+    """Return the elementwise minimum; a tie splits the gradient in half, NaN propagates.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -155,7 +155,7 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
     Torch: `torch.minimum`.
 
     Differs from jax in:
-        1. Where either is NaN both have gradient 1 (`jnp.minimum`: 0).
+        1. Where either input is NaN both gradients are 1 (`jnp.minimum`: 0).
     """
     reject("minimum", "complex", input, other)
     return minimum_kernel(*together(array(input), array(other, "other")))
@@ -170,7 +170,7 @@ def minimum_kernel(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The larger of two; a tie is the first one's, NaN loses.
+    """Return the elementwise maximum, ignoring NaN; at a tie the first input has the gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -181,7 +181,7 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
     Torch: `torch.fmax`.
 
     Differs from jax in:
-        1. At a tie the first argument has the gradient (`jnp.fmax`: the second).
+        1. At a tie the first argument receives the gradient (`jnp.fmax`: the second).
     """
     reject("fmax", "complex", input, other)
     return _fmax(*together(array(input), array(other, "other")))
@@ -196,7 +196,7 @@ def _fmax(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The smaller of two; a tie is the first one's, NaN loses.
+    """Return the elementwise minimum, ignoring NaN; at a tie the first input has the gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -207,7 +207,7 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
     Torch: `torch.fmin`.
 
     Differs from jax in:
-        1. At a tie the first argument has the gradient (`jnp.fmin`: the second).
+        1. At a tie the first argument receives the gradient (`jnp.fmin`: the second).
     """
     reject("fmin", "complex", input, other)
     return _fmin(*together(array(input), array(other, "other")))
@@ -223,5 +223,5 @@ def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
 
 @derivative(lambda t, *_, **__: t)
 def passing_floor(x: jax.Array, *, eps: float) -> jax.Array:
-    """The input, not below eps; the gradient passes as if there were no bound."""
+    """Return `maximum(x, eps)`, with the gradient of the identity."""
     return jnp.maximum(x, eps)

@@ -1,8 +1,8 @@
-"""Complex numbers: their parts, and torch's gradients of angles and signs.
+"""Complex numbers: real and imaginary parts, and torch's gradients of angles and signs.
 
-The convention of both libraries: a gradient of torch's by a complex number is the conjugate of
-JAX's, and so is a cotangent. `jax.grad` of a function of this package is JAX's: take its conjugate,
-`jax.tree.map(jnp.conj, grads)`, before a step that goes downhill. The operator grid compares so.
+For complex inputs, torch's gradients and cotangents are the complex conjugates of JAX's. The
+functions of this package follow JAX's convention under `jax.grad`: apply
+`jax.tree.map(jnp.conj, grads)` before a gradient descent step. The parity tests do the same.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jaxgrad.functional.pointwise.sign import sign
 
 
 def real(input: Array) -> Array:
-    """The real part; a real array is itself.
+    """Return the real part; a real array is returned unchanged.
 
     Example:
         >>> import jax.numpy as jnp
@@ -33,7 +33,7 @@ def real(input: Array) -> Array:
 
 
 def imag(input: Array) -> Array:
-    """The imaginary part.
+    """Return the imaginary part.
 
     Raises:
         RuntimeError: The input is real.
@@ -55,7 +55,7 @@ def imag(input: Array) -> Array:
 
 
 def conj(input: Array) -> Array:
-    """The conjugate; a real array is itself.
+    """Return the complex conjugate; a real array is returned unchanged.
 
     Example:
         >>> import jax.numpy as jnp
@@ -68,7 +68,7 @@ def conj(input: Array) -> Array:
 
 
 def angle(input: Array) -> Array:
-    """The angle; of real numbers 0 or pi, with gradient 0.
+    """Return the angle of complex numbers; real numbers have the angle 0 or pi, with gradient 0.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -102,7 +102,7 @@ def _real_angle(x: Array) -> Array:
 
 
 def sgn(input: Array) -> Array:
-    """A complex number over its magnitude, 0 at 0; of real numbers the sign.
+    """Return complex numbers divided by their magnitude, 0 at 0; for real numbers, the sign.
 
     Example:
         >>> import jax.numpy as jnp
@@ -113,7 +113,7 @@ def sgn(input: Array) -> Array:
     Torch: `torch.sgn`.
 
     Differs from jax in:
-        1. It has a gradient (`jnp.sign` of complex numbers: 0).
+        1. Complex inputs have a gradient (`jnp.sign`: 0).
     """
     input = array(input)
     return _sgn(input) if is_complex(input) else sign(input)
@@ -121,8 +121,8 @@ def sgn(input: Array) -> Array:
 
 def _sgn_derivative(t: Any, out: Any, z: Any) -> Any:
     size = jnp.abs(z)
-    across = t - jnp.real(jnp.conj(out) * t) * out
-    return across * jnp.where(size == 0, 0, 1 / size)
+    tangential = t - jnp.real(jnp.conj(out) * t) * out
+    return tangential * jnp.where(size == 0, 0, 1 / size)
 
 
 @derivative(_sgn_derivative)
@@ -132,7 +132,7 @@ def _sgn(z: Array) -> Array:
 
 
 def view_as_real(input: Array) -> Array:
-    """The real and the imaginary part as the last dim, here a copy.
+    """Return the real and imaginary parts along a new last dim; torch returns a view, JAX a copy.
 
     Raises:
         RuntimeError: The input is real.
@@ -153,10 +153,10 @@ def view_as_real(input: Array) -> Array:
 
 
 def view_as_complex(input: Array) -> Array:
-    """Complex numbers from their parts, which are the last dim; here a copy.
+    """Combine the pairs along the last dim into complex numbers; torch returns a view, JAX a copy.
 
     Raises:
-        RuntimeError: The last dim has not size 2, or the dtype is no float.
+        RuntimeError: The last dim does not have size 2, or the dtype is not a real float.
 
     Example:
         >>> import jax.numpy as jnp
@@ -178,10 +178,10 @@ def view_as_complex(input: Array) -> Array:
 
 
 def complex(real: Array, imag: Array) -> Array:
-    """Complex numbers from their parts.
+    """Combine real and imaginary parts into complex numbers.
 
     Raises:
-        RuntimeError: The dtypes differ or are no floats.
+        RuntimeError: The dtypes differ or are not float16, float32 or float64.
 
     Example:
         >>> import jax.numpy as jnp
@@ -195,16 +195,17 @@ def complex(real: Array, imag: Array) -> Array:
 
 
 def polar(abs: Array, angle: Array, *, torch_gradient: bool = False) -> Array:
-    """Complex numbers from magnitudes and angles.
+    """Combine magnitudes and angles into complex numbers.
 
     Args:
         abs: Magnitudes, of any shape.
-        angle: Angles, broadcasting with them.
-        torch_gradient: torch's gradient by a magnitude has the result's sign, which is 0 at 0 and
-            the other one of a negative magnitude. True: so has this one.
+        angle: Angles, of a shape that broadcasts with the magnitudes.
+        torch_gradient: Whether to use torch's gradient with respect to the magnitude, which
+            replaces the direction by `sgn` of the result: 0 for magnitude 0, and of the opposite
+            sign for a negative one.
 
     Raises:
-        RuntimeError: The dtypes differ or are no floats.
+        RuntimeError: The dtypes differ or are not float16, float32 or float64.
 
     Example:
         >>> import jax.numpy as jnp
@@ -228,7 +229,7 @@ def _polar(size: Array, angle: Array, *, signed: bool) -> Array:
 
 
 def _two_floats(name: str, **args: Any) -> list[Array]:
-    x, y = (array(z, what) for what, z in args.items())
+    x, y = (array(z, key) for key, z in args.items())
     require_same_dtype(name, **args)
     if x.dtype not in (jnp.float32, jnp.float64, jnp.float16):
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Exponentials and logarithms: torch's derivative formulas, and its second derivatives."""
+"""Exponentials and logarithms with torch's derivative formulas, also for second derivatives."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxgrad.functional._core.derivative import derivative
 
 
 def exp(input: jax.Array) -> jax.Array:
-    """The exponential.
+    """Return the exponential of each element.
 
     Example:
         >>> import jax
@@ -30,7 +30,7 @@ def _exp(x: jax.Array) -> jax.Array:
 
 
 def exp2(input: jax.Array) -> jax.Array:
-    """Two to the power of the input.
+    """Return 2 to the power of each element.
 
     Example:
         >>> import jax
@@ -48,7 +48,7 @@ def _exp2(x: jax.Array) -> jax.Array:
 
 
 def expm1(input: jax.Array) -> jax.Array:
-    """The exponential minus 1, exact near 0.
+    """Return `exp(x) - 1`, accurate near 0.
 
     Example:
         >>> import jax
@@ -58,7 +58,7 @@ def expm1(input: jax.Array) -> jax.Array:
     Torch: `torch.expm1`.
 
     Differs from jax in:
-        1. The gradient is the result plus 1, 0 from x = -37 on (`jnp.expm1`: exp(x)).
+        1. The gradient is the result plus 1, which is 0 below x = -37 (`jnp.expm1`: exp(x)).
     """
     return in_opmath(_expm1, array(input))
 
@@ -69,7 +69,7 @@ def _expm1(x: jax.Array) -> jax.Array:
 
 
 def log(input: jax.Array) -> jax.Array:
-    """The natural logarithm.
+    """Return the natural logarithm of each element.
 
     Example:
         >>> import jax
@@ -87,7 +87,7 @@ def _log(x: jax.Array) -> jax.Array:
 
 
 def log2(input: jax.Array) -> jax.Array:
-    """The logarithm to base 2.
+    """Return the logarithm to base 2 of each element.
 
     Example:
         >>> import jax
@@ -105,7 +105,7 @@ def _log2(x: jax.Array) -> jax.Array:
 
 
 def log10(input: jax.Array) -> jax.Array:
-    """The logarithm to base 10.
+    """Return the logarithm to base 10 of each element.
 
     Example:
         >>> import jax
@@ -123,7 +123,7 @@ def _log10(x: jax.Array) -> jax.Array:
 
 
 def log1p(input: jax.Array) -> jax.Array:
-    """The logarithm of 1 plus the input, exact near 0.
+    """Return `log(1 + x)`, accurate near 0.
 
     Example:
         >>> import jax

@@ -1,4 +1,4 @@
-"""Powers of two, double precision powers, and a number's mantissa and exponent."""
+"""Negation, powers in double precision, and arithmetic with binary exponents."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from jaxgrad.functional.pointwise.powers import pow
 
 
 class Frexp(NamedTuple):
-    """What `frexp` returns."""
+    """The mantissa and exponent that `frexp` returns."""
 
     mantissa: jax.Array
     exponent: jax.Array
 
 
 def neg(input: jax.Array) -> jax.Array:
-    """The input times -1.
+    """Return the negated input.
 
     Raises:
         RuntimeError: The input is boolean.
@@ -45,7 +45,7 @@ def neg(input: jax.Array) -> jax.Array:
 
 
 def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The logarithm to base 2 of the sum of two powers of 2.
+    """Return `log2(2**input + 2**other)` without overflow.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -56,8 +56,8 @@ def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
     Torch: `torch.logaddexp2`.
 
     Differs from jax in:
-        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)), of two equal
-           ones NaN (`jnp.logaddexp2`: 1).
+        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)); at two equal
+           infinities it is NaN (`jnp.logaddexp2`: 1).
     """
     reject("logaddexp2", "bool integer complex", input, other)
     return in_opmath(_logaddexp2, array(input), array(other, "other"))
@@ -73,7 +73,7 @@ def _logaddexp2(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
-    """A power in double precision, whatever the dtypes; in single where JAX has 64 bits off.
+    """Return a power computed in double precision, or in single if JAX's 64-bit types are off.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -84,22 +84,22 @@ def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
     Torch: `torch.float_power`.
 
     Differs from jax in:
-        1. Its gradient is that of `pow` (`jnp.float_power`: NaN at exponent 0 and base 0).
+        1. The gradient is that of `pow` (`jnp.float_power`: NaN at exponent 0 and base 0).
     """
-    has = any(is_complex(x) if is_array(x) else isinstance(x, complex) for x in (input, exponent))
-    dtype = jax.dtypes.canonicalize_dtype(jnp.complex128 if has else jnp.float64)
-    wide = [jnp.asarray(x, dtype) if is_array(x) else x for x in (input, exponent)]
-    return pow(*wide)
+    args = (input, exponent)
+    complex_in = any(is_complex(x) if is_array(x) else isinstance(x, complex) for x in args)
+    dtype = jax.dtypes.canonicalize_dtype(jnp.complex128 if complex_in else jnp.float64)
+    return pow(*(jnp.asarray(x, dtype) if is_array(x) else x for x in args))
 
 
 def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
-    """The input times 2 to a power.
+    """Return `input * 2**other`.
 
     Args:
-        input: Of any shape.
-        other: The power, broadcasting with it, of integers or floats.
-        torch_gradient: By negative integers torch's gradient is 0, because its formula has an
-            integer power of 2. True: that one.
+        input: Array of any shape.
+        other: Exponents, integers or floats, of a shape that broadcasts with the input's.
+        torch_gradient: Whether to use torch's gradient for negative integer exponents, which is 0
+            because torch's formula computes an integer power of 2.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -109,7 +109,7 @@ def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -
     Torch: `torch.ldexp`.
 
     Differs from jax in:
-        1. It has a gradient by a power of floats (`jnp.ldexp` takes integers alone).
+        1. Float exponents are accepted and have a gradient (`jnp.ldexp`: integers only).
     """
     input, other = array(input), array(other, "other")
     if is_floating(input) and not is_complex(input):
@@ -135,10 +135,10 @@ def _ldexp(x: jax.Array, y: jax.Array, *, integer: bool = False) -> jax.Array:
 
 
 def frexp(input: jax.Array) -> Frexp:
-    """The mantissa in [0.5, 1) and the exponent of base 2; their gradient is the mantissa's.
+    """Return the mantissa in [0.5, 1) and the binary exponent; only the mantissa has a gradient.
 
     Raises:
-        RuntimeError: The input is of integers.
+        RuntimeError: The input's dtype is not floating.
 
     Example:
         >>> import jax.numpy as jnp

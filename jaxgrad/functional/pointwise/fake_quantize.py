@@ -1,4 +1,4 @@
-"""Fake quantization: rounded forward, straight through backward where nothing is clipped."""
+"""Fake quantization: rounded values with a straight-through gradient where nothing is clipped."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from jaxgrad.functional._core.derivative import derivative
 def fake_quantize_per_tensor_affine(
     input: Array, scale: float | Array, zero_point: int | Array, quant_min: int, quant_max: int
 ) -> Array:
-    """Rounded to a grid of `scale` with `quant_max - quant_min + 1` points.
+    """Round the input to the nearest of `quant_max - quant_min + 1` levels that are `scale` apart.
 
     Args:
-        input: Of any shape. Its gradient is the result's where it is inside of the grid, else 0.
-        scale: The step of the grid; it has no gradient.
-        zero_point: Which point is 0.
-        quant_min: The first point.
-        quant_max: The last one.
+        input: Array of any shape. Its gradient is the output's inside the range of levels, else 0.
+        scale: Distance of neighbouring levels; it has no gradient.
+        zero_point: Index of the level with the value 0.
+        quant_min: Index of the lowest level.
+        quant_max: Index of the highest level.
 
     Raises:
-        RuntimeError: The points are in the wrong order, 0 is not one of them, or a scale that is
-            an array is differentiated.
+        RuntimeError: `quant_min` exceeds `quant_max`, an integer `zero_point` is outside them, or
+            an array `scale` is differentiated.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -39,7 +39,7 @@ def fake_quantize_per_tensor_affine(
     Torch: `torch.fake_quantize_per_tensor_affine`.
 
     Differs from jax in:
-        1. The gradient passes straight through (`jnp.round`: 0).
+        1. The gradient passes straight through the rounding (`jnp.round`: 0).
     """
     x = require_floating(input, "fake_quantize_per_tensor_affine")
     _check_points(zero_point if isinstance(zero_point, int) else None, quant_min, quant_max)
@@ -50,20 +50,20 @@ def fake_quantize_per_tensor_affine(
 def fake_quantize_per_channel_affine(
     input: Array, scale: Array, zero_point: Array, axis: int, quant_min: int, quant_max: int
 ) -> Array:
-    """Rounded to a grid of each channel.
+    """Round each channel of the input to its own levels.
 
     Args:
-        input: Of any shape.
-        scale: `(channels,)`; it has no gradient.
-        zero_point: `(channels,)`.
-        axis: The dim of the channels, from the front.
-        quant_min: The first point of the grids.
-        quant_max: The last one.
+        input: Array of any shape.
+        scale: Distances of neighbouring levels, `(channels,)`; it has no gradient.
+        zero_point: Indices of the levels with the value 0, `(channels,)`.
+        axis: Dim of the channels, not negative.
+        quant_min: Index of the lowest level.
+        quant_max: Index of the highest level.
 
     Raises:
-        RuntimeError: The shapes do not fit, the points are in the wrong order, or a scale is
-            differentiated.
-        IndexError: There is no such dim.
+        RuntimeError: `axis` is negative, the shapes do not match, `quant_min` exceeds `quant_max`,
+            or the scale is differentiated.
+        IndexError: `axis` is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -76,22 +76,22 @@ def fake_quantize_per_channel_affine(
     x = require_floating(input, "fake_quantize_per_channel_affine")
     scale, zero_point = array(scale, "scale"), array(zero_point, "zero_point")
     _check_points(None, quant_min, quant_max)
-    at = canonical_dim(axis, x.ndim)
+    dim = canonical_dim(axis, x.ndim)
     if axis < 0:
         raise RuntimeError(
             f"`axis` must be between 0 and number of dimensions of input, not {axis}"
         )
-    if scale.shape != (x.shape[at],) or zero_point.shape != scale.shape:
+    if scale.shape != (x.shape[dim],) or zero_point.shape != scale.shape:
         raise RuntimeError(
             f"dimensions of scale and zero-point are not consistent with input tensor: "
-            f"{list(scale.shape)}, {list(zero_point.shape)} and {x.shape[at]} channels"
+            f"{list(scale.shape)}, {list(zero_point.shape)} and {x.shape[dim]} channels"
         )
-    shape = [-1 if i == at else 1 for i in range(x.ndim)]
+    shape = [-1 if i == dim else 1 for i in range(x.ndim)]
     scale, zero_point = scale.astype(jnp.float32).reshape(shape), zero_point.reshape(shape)
-    # torch's kernel of channels goes by int64, of which what it does not hold is the smallest.
-    beyond = jnp.abs(_points(jax.lax.stop_gradient(x), scale, zero_point)) >= 2.0**63
+    # torch's per-channel kernel casts to int64, where a number out of range becomes the smallest.
+    overflow = jnp.abs(_points(jax.lax.stop_gradient(x), scale, zero_point)) >= 2.0**63
     return _quantized(
-        jnp.where(beyond, -jnp.inf, x), scale, zero_point, low=quant_min, high=quant_max
+        jnp.where(overflow, -jnp.inf, x), scale, zero_point, low=quant_min, high=quant_max
     )
 
 
@@ -116,7 +116,7 @@ def _no_scale(*_: Any, **__: Any) -> Any:
 
 
 def _points(x: Array, scale: Array, zero: Array) -> Array:
-    """The nearest point of a grid without end, in float32 as torch has it in every dtype."""
+    """Return the nearest level's unclipped index, in float32 for every dtype, as in torch."""
     return jnp.rint(x.astype(jnp.float32) * (1 / scale)) + zero.astype(jnp.float32)
 
 

@@ -1,4 +1,4 @@
-"""The gamma function's logarithm, its derivatives and integrals, and zeta: torch's series."""
+"""Log-gamma, polygamma, incomplete gamma and zeta functions with torch's series and gradients."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 def lgamma(input: Array) -> Array:
-    """The logarithm of the gamma function's magnitude.
+    """Return the logarithm of the gamma function's absolute value.
 
     Example:
         >>> import jax
@@ -37,7 +37,7 @@ def _lgamma(x: Array) -> Array:
 
 
 def digamma(input: Array) -> Array:
-    """The derivative of `lgamma`.
+    """Return the digamma function, the derivative of `lgamma`.
 
     Example:
         >>> import jax
@@ -48,9 +48,8 @@ def digamma(input: Array) -> Array:
     Torch: `torch.digamma`, `torch.special.psi`.
 
     Differs from jax in:
-        1. Below -5.5 the gradient is right (`jax.scipy.special.digamma`: -2.9e12 at -9.5, which
-           is 9.77).
-        2. At 0 the value is -inf, at -0 inf (`jax.scipy.special.digamma`: NaN).
+        1. Below -5.5 the gradient is accurate (9.77 at -9.5; `jax.scipy.special.digamma`: -2.9e12).
+        2. The value is -inf at 0 and inf at -0 (`jax.scipy.special.digamma`: NaN).
     """
     return in_opmath(_digamma, array(input))
 
@@ -61,12 +60,12 @@ def _digamma(x: Array) -> Array:
 
 
 def polygamma(n: int, input: Array) -> Array:
-    """The n-th derivative of `digamma`.
+    """Return the n-th derivative of `digamma`.
 
-    For n = 1 it is torch's series, which is right to 5e-10.
+    For n = 1 the result is torch's series, which is accurate to 5e-10.
 
     Raises:
-        RuntimeError: n is negative.
+        RuntimeError: `n` is negative.
 
     Example:
         >>> import jax.numpy as jnp
@@ -77,8 +76,8 @@ def polygamma(n: int, input: Array) -> Array:
     Torch: `torch.polygamma`.
 
     Differs from jax in:
-        1. Below -5.5 it is right (`jax.scipy.special.polygamma`: trigamma(-9.5) = -2.9e12).
-        2. At a pole of even order it is -inf (`jax.scipy.special.polygamma`: NaN).
+        1. Below -5.5 it is accurate (`jax.scipy.special.polygamma`: trigamma(-9.5) = -2.9e12).
+        2. At a pole of even order the value is -inf (`jax.scipy.special.polygamma`: NaN).
     """
     if n < 0:
         raise RuntimeError(f"polygamma(n, x) does not support negative n: n is {n}")
@@ -114,10 +113,10 @@ def _trigamma(x: Array) -> Array:
 
 
 def zeta(input: ArrayLike, other: ArrayLike) -> Array:
-    """Hurwitz's zeta function: the sum of `(other + k) ** -input` over k; no gradient by the first.
+    """Return the Hurwitz zeta function, the sum of `(other + k) ** -input` over all k >= 0.
 
     Raises:
-        RuntimeError: It is differentiated by the first argument.
+        RuntimeError: The function is differentiated with respect to `input`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -127,8 +126,8 @@ def zeta(input: ArrayLike, other: ArrayLike) -> Array:
     Torch: `torch.special.zeta`.
 
     Differs from jax in:
-        1. For negative `other` and an integer power it is right (`jax.scipy.special.zeta`: it is
-           not below -9).
+        1. It is accurate for negative `other` and integer `input` (`jax.scipy.special.zeta`: not
+           below -9).
     """
     return in_opmath(_zeta, input, other)
 
@@ -140,29 +139,29 @@ def _by_other(t: Any, _: Any, s: Any, q: Any) -> Any:
 @derivative(not_differentiable("special_zeta: self"), _by_other)
 def _zeta(s: Array, q: Array) -> Array:
     s, q = jnp.broadcast_arrays(s, q)
-    whole = jnp.floor(q) == q
-    moved = (q <= 0) & ~whole & (jnp.floor(s) == s) & (s > 1)
+    integer = jnp.floor(q) == q
+    shifts = (q <= 0) & ~integer & (jnp.floor(s) == s) & (s > 1)
 
     def more(state: Any) -> Array:
         at, _ = state
-        return jnp.any(moved & (at <= 0))
+        return jnp.any(shifts & (at <= 0))
 
     def step(state: Any) -> Any:
         at, total = state
-        here = moved & (at <= 0)
+        here = shifts & (at <= 0)
         return jnp.where(here, at + 1, at), total + jnp.where(here, at**-s, 0)
 
-    start = jnp.where(moved, q, 1)
+    start = jnp.where(shifts, q, 1)
     at, total = jax.lax.while_loop(more, step, (start, jnp.zeros_like(q)))
-    found = total + jax.lax.zeta(s, jnp.where(moved, at, q))
-    return jnp.where((q <= 0) & whole & (s > 1), jnp.inf, found)
+    value = total + jax.lax.zeta(s, jnp.where(shifts, at, q))
+    return jnp.where((q <= 0) & integer & (s > 1), jnp.inf, value)
 
 
 def mvlgamma(input: Array, p: int) -> Array:
-    """The logarithm of the gamma function of p dims.
+    """Return the logarithm of the multivariate gamma function of dimension `p`.
 
     Raises:
-        RuntimeError: p is below 1.
+        RuntimeError: `p` is below 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -179,7 +178,7 @@ def mvlgamma(input: Array, p: int) -> Array:
         steps = jnp.arange(p, dtype=x.dtype) * -0.5
         constant = p * (p - 1) / 4 * math.log(math.pi)
         shifted = x[..., None] + steps
-        # XLA leaves -0.0 + 0.0 as it is, and a pole's sign with it.
+        # XLA simplifies -0.0 + 0.0 to -0.0, which would change the sign of a pole.
         shifted = shifted - jax.lax.stop_gradient(jnp.where(shifted == 0, shifted, 0))
         return jnp.sum(_lgamma(shifted), -1) + constant
 
@@ -187,10 +186,10 @@ def mvlgamma(input: Array, p: int) -> Array:
 
 
 def igamma(input: Array, other: Array) -> Array:
-    """The lower incomplete gamma function, regularised; no gradient by the first argument.
+    """Return the regularised lower incomplete gamma function; `input` has no gradient.
 
     Raises:
-        RuntimeError: It is differentiated by the first argument.
+        RuntimeError: The function is differentiated with respect to `input`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -200,7 +199,7 @@ def igamma(input: Array, other: Array) -> Array:
     Torch: `torch.igamma`, `torch.special.gammainc`.
 
     Differs from jax in:
-        1. It raises when it is differentiated by the first argument
+        1. It raises if it is differentiated with respect to `input`
            (`jax.scipy.special.gammainc`: a number).
     """
     reject("igamma", "bool integer", input, other)
@@ -217,10 +216,10 @@ def _igamma(x: Array, y: Array) -> Array:
 
 
 def igammac(input: Array, other: Array) -> Array:
-    """The upper incomplete gamma function, regularised; no gradient by the first argument.
+    """Return the regularised upper incomplete gamma function; `input` has no gradient.
 
     Raises:
-        RuntimeError: It is differentiated by the first argument.
+        RuntimeError: The function is differentiated with respect to `input`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -230,7 +229,7 @@ def igammac(input: Array, other: Array) -> Array:
     Torch: `torch.igammac`, `torch.special.gammaincc`.
 
     Differs from jax in:
-        1. It raises when it is differentiated by the first argument
+        1. It raises if it is differentiated with respect to `input`
            (`jax.scipy.special.gammaincc`: a number).
     """
     reject("igammac", "bool integer", input, other)

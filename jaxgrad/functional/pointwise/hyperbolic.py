@@ -1,4 +1,4 @@
-"""Hyperbolic functions: torch's derivative formulas, and its second derivatives."""
+"""Hyperbolic functions with torch's derivative formulas, also for second derivatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxgrad.functional._core.derivative import derivative
 
 
 def sinh(input: jax.Array) -> jax.Array:
-    """The hyperbolic sine.
+    """Return the hyperbolic sine of each element.
 
     Example:
         >>> import jax
@@ -28,7 +28,7 @@ def _sinh(x: jax.Array) -> jax.Array:
 
 
 def cosh(input: jax.Array) -> jax.Array:
-    """The hyperbolic cosine.
+    """Return the hyperbolic cosine of each element.
 
     Example:
         >>> import jax
@@ -46,7 +46,7 @@ def _cosh(x: jax.Array) -> jax.Array:
 
 
 def asinh(input: jax.Array) -> jax.Array:
-    """The inverse hyperbolic sine.
+    """Return the inverse hyperbolic sine of each element.
 
     Example:
         >>> import jax
@@ -64,7 +64,7 @@ def _asinh(x: jax.Array) -> jax.Array:
 
 
 def acosh(input: jax.Array) -> jax.Array:
-    """The inverse hyperbolic cosine.
+    """Return the inverse hyperbolic cosine of each element.
 
     Example:
         >>> import jax
@@ -82,7 +82,7 @@ def _acosh(x: jax.Array) -> jax.Array:
 
 
 def atanh(input: jax.Array) -> jax.Array:
-    """The inverse hyperbolic tangent.
+    """Return the inverse hyperbolic tangent of each element.
 
     Example:
         >>> import jax

@@ -1,4 +1,4 @@
-"""Weighted sums, products and quotients: torch's promotion and gradients at zero."""
+"""Linear interpolation, addcmul and addcdiv with torch's dtype promotion and gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 def lerp(input: jax.Array, end: jax.Array, weight: ArrayLike) -> jax.Array:
-    """From the first to the second, as far as the weight says.
+    """Interpolate linearly: return `input + weight * (end - input)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,17 +31,17 @@ def lerp(input: jax.Array, end: jax.Array, weight: ArrayLike) -> jax.Array:
 
 
 @derivative(
-    # Each element by itself, then summed where it was broadcast: inf and -inf make NaN.
+    # Broadcast before multiplying: a sum over factors of inf and -inf is NaN in torch.
     lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * (1 - rest[-1]),
     lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * rest[-1],
     lambda t, _, x, end, __: t * (end - x),
 )
 def lerp_kernel(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
-    apart = end - x
-    return jnp.where(jnp.abs(w) < 0.5, x + w * apart, end - apart * (1 - w))
+    delta = end - x
+    return jnp.where(jnp.abs(w) < 0.5, x + w * delta, end - delta * (1 - w))
 
 
-# 1 - weight is known to more digits than the arrays have.
+# A Python weight has more digits than the arrays, so `1 - weight` is computed from the number.
 @derivative(
     lambda t, *_, weight: t * (1 - weight),
     lambda t, *_, weight: t * weight,
@@ -53,7 +53,7 @@ def _lerp_by(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
 def addcmul(
     input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
 ) -> jax.Array:
-    """`input + value * tensor1 * tensor2`.
+    """Return `input + value * tensor1 * tensor2`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -72,10 +72,10 @@ def addcmul(
 def addcdiv(
     input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
 ) -> jax.Array:
-    """`input + value * tensor1 / tensor2`.
+    """Return `input + value * tensor1 / tensor2`.
 
     Raises:
-        RuntimeError: All three are integers.
+        RuntimeError: Neither `tensor1` nor `tensor2` is floating.
 
     Example:
         >>> import jax.numpy as jnp
@@ -95,7 +95,7 @@ def addcdiv(
 
 @derivative(
     lambda t, *_, **__: t,
-    # As of lerp.
+    # Broadcast first, as in `lerp_kernel`.
     lambda t, out, _, __, b, value: jnp.broadcast_to(t, out.shape) * (value / b),
     lambda t, out, _, a, b, value: jnp.broadcast_to(t, out.shape) * -(value * a / (b * b)),
 )

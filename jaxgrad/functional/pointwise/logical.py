@@ -1,4 +1,4 @@
-"""Counting what is not zero."""
+"""Tests and counts of nonzero elements."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxgrad.functional._core.arguments import Dim, array, canonical_dims
 
 
 def all(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
-    """Whether every element over some dims is not 0.
+    """Return whether all elements along the given dims are nonzero.
 
     Example:
         >>> import jax.numpy as jnp
@@ -24,7 +24,7 @@ def all(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
 
 
 def any(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
-    """Whether an element over some dims is not 0.
+    """Return whether any element along the given dims is nonzero.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,12 +39,12 @@ def any(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
 def _logical(fun: Any, input: Any, dim: Dim, keepdim: bool) -> jax.Array:
     input = array(input)
     axes = canonical_dims(dim, input.ndim, empty_is_all=False)
-    found = fun(input != 0, axes, keepdims=keepdim)
-    return found.astype(jnp.uint8) if input.dtype == jnp.uint8 else found
+    result = fun(input != 0, axes, keepdims=keepdim)
+    return result.astype(jnp.uint8) if input.dtype == jnp.uint8 else result
 
 
 def count_nonzero(input: jax.Array, dim: Dim = None) -> jax.Array:
-    """How many elements over some dims are not 0.
+    """Count the nonzero elements along the given dims.
 
     Example:
         >>> import jax.numpy as jnp

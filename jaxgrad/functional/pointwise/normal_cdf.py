@@ -1,4 +1,4 @@
-"""The normal distribution's functions, scaled error functions and entropies, torch's formulas."""
+"""Normal distribution functions, `erfcx`, `entr` and `xlog1py` with torch's formulas."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.pointwise.arithmetic import _erf
+from jaxgrad.functional.pointwise.arithmetic import erf_kernel
 
 
 def ndtr(input: Array) -> Array:
-    """The normal distribution's share below the input: `(1 + erf(x / sqrt(2))) / 2`.
+    """Return the standard normal distribution function, `(1 + erf(x / sqrt(2))) / 2`.
 
-    So it is 0 below -8.3, where the share is a small number; `log_ndtr` has its logarithm.
+    The formula gives 0 below -8.3, where the true value is tiny; `log_ndtr` is accurate there.
 
     Example:
         >>> import jax
@@ -28,11 +28,11 @@ def ndtr(input: Array) -> Array:
 
     Torch: `torch.special.ndtr`.
     """
-    return in_opmath(lambda x: (1 + _erf(x / math.sqrt(2))) * 0.5, array(input))
+    return in_opmath(lambda x: (1 + erf_kernel(x / math.sqrt(2))) * 0.5, array(input))
 
 
 def ndtri(input: Array) -> Array:
-    """The inverse of `ndtr`.
+    """Return the inverse of the standard normal distribution function `ndtr`.
 
     Example:
         >>> import jax
@@ -54,7 +54,7 @@ def _ndtri(x: Array) -> Array:
 
 
 def log_ndtr(input: Array) -> Array:
-    """The logarithm of the normal distribution's share below the input.
+    """Return the logarithm of the standard normal distribution function, accurate in the tail.
 
     Example:
         >>> import jax
@@ -64,15 +64,15 @@ def log_ndtr(input: Array) -> Array:
     Torch: `torch.special.log_ndtr`.
 
     Differs from jax in:
-        1. Far below 0 value and gradient are right to the last digits
-           (`jax.scipy.special.log_ndtr`: a series, and a gradient of 1 at -1e10).
+        1. Far below 0 the value and gradient are accurate to the last digits
+           (`jax.scipy.special.log_ndtr`: a series, with gradient 1 at -1e10).
     """
     return in_opmath(_log_ndtr, array(input))
 
 
 def _log_ndtr_derivative(t: Any, _: Any, x: Any) -> Any:
     slope = math.sqrt(2 / math.pi) / _erfcx(x * -math.sqrt(0.5))
-    return t * jnp.where(x == -jnp.inf, jnp.nan, slope)  # torch: exp(inf - inf)
+    return t * jnp.where(x == -jnp.inf, jnp.nan, slope)  # torch computes exp(inf - inf) there
 
 
 @derivative(_log_ndtr_derivative)
@@ -83,7 +83,7 @@ def _log_ndtr(x: Array) -> Array:
 
 
 def erfcx(input: Array) -> Array:
-    """`exp(x * x) * erfc(x)`.
+    """Return `exp(x * x) * erfc(x)`, the scaled complementary error function.
 
     Example:
         >>> import jax
@@ -102,7 +102,7 @@ def _erfcx(x: Array) -> Array:
 
 
 def entr(input: Array) -> Array:
-    """`-x * log(x)`, 0 at 0 and -inf below.
+    """Return the entropy `-x * log(x)`; it is 0 at 0 and -inf for negative elements.
 
     Example:
         >>> import jax
@@ -120,7 +120,7 @@ def _entr(x: Array) -> Array:
 
 
 def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
-    """`input * log1p(other)`, 0 where the input is 0.
+    """Return `input * log1p(other)`, or 0 where `input` is 0 and `other` is not NaN.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -131,19 +131,19 @@ def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
     Torch: `torch.special.xlog1py`.
 
     Differs from jax in:
-        1. At (0, -1) and below the gradient is 0 (`jax.scipy.special.xlog1py`: -inf or NaN).
+        1. At input 0 and other <= -1 the gradient is 0 (`jax.scipy.special.xlog1py`: -inf or NaN).
     """
     reject("special.xlog1py", "complex", input, other)
     return in_opmath(_xlog1py, input, other)
 
 
 def _xlog1py_by_input(t: Any, _: Any, x: Any, y: Any) -> Any:
-    none = (x == 0) & (y <= -1)
-    each = jnp.broadcast_to(y, none.shape)  # as of xlogy
-    return jnp.where(none, 0, t) * jnp.where(none, 0, jnp.log1p(each))
+    masked = (x == 0) & (y <= -1)
+    each = jnp.broadcast_to(y, masked.shape)  # one slope per element, as in `xlogy`
+    return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log1p(each))
 
 
 @derivative(_xlog1py_by_input, lambda t, _, x, y: t * (x / (y + 1)))
 def _xlog1py(x: Array, y: Array) -> Array:
-    found = x * jnp.log1p(y)
-    return jnp.where(jnp.isnan(y), jnp.nan, jnp.where(x == 0, 0, found))
+    product = x * jnp.log1p(y)
+    return jnp.where(jnp.isnan(y), jnp.nan, jnp.where(x == 0, 0, product))

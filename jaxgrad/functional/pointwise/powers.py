@@ -1,4 +1,4 @@
-"""Powers of numbers and arrays: torch's gradients at zero."""
+"""Powers of numbers and arrays with torch's gradients at zero."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
-    """A power, of an array or by one.
+    """Return `input` to the power of `exponent`; at least one of them is an array.
 
     Raises:
-        RuntimeError: Integers to a negative integer power.
+        RuntimeError: An integer array is raised to a negative number.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -28,9 +28,9 @@ def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
     Torch: `torch.pow`.
 
     Differs from jax in:
-        1. By the base at exponent 0 the gradient is 0 (`jnp.power`: NaN where the base is 0).
-        2. By the exponent at base 0 it is -inf for negative exponents (`jnp.power`: NaN).
-        3. An exponent of 0.5 is the square root: -inf at -0.
+        1. The base's gradient at exponent 0 is 0 (`jnp.power`: NaN where the base is 0).
+        2. The exponent's gradient at base 0 is -inf for negative exponents (`jnp.power`: NaN).
+        3. An exponent of 0.5 computes the square root, whose gradient at -0 is -inf.
     """
     reject("pow", "bool", input, exponent)
     if isinstance(exponent, bool | int | float) and not isinstance(input, int | float):
@@ -47,7 +47,7 @@ def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
 
 
 def _integer_power(x: jax.Array, y: jax.Array) -> jax.Array:
-    """torch's: of a negative exponent what is left of `1 / x**-y` without its fraction, 0 of 0."""
+    """Truncate `1 / x**-y` toward zero for a negative exponent, as torch does; base 0 gives 0."""
     inverse = jnp.where(jnp.abs(x) == 1, jnp.where(y % 2 == 0, 1, x), 0).astype(x.dtype)
     return jnp.where(y < 0, inverse, jnp.power(x, jnp.maximum(y, 0)))
 
@@ -71,12 +71,12 @@ def _power(x: jax.Array, *, exponent: float) -> jax.Array:
 
 
 def _by_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
-    # The tangent is not masked: torch's second derivative is NaN there.
+    # The tangent is not masked, because torch's second derivative is NaN there.
     return t * jnp.where((x == 0) & (y >= 0), 0, out * jnp.log(x))
 
 
 def _by_base(t: Any, _: Any, x: Any, y: Any) -> Any:
-    # The tangent is masked too: where the exponent is 0 it may be NaN in a second derivative.
+    # The tangent is masked too: at exponent 0 it may be NaN in a second derivative.
     return jnp.where(y == 0, 0, t) * jnp.where(y == 0, 0, y * _pow(x, y - 1))
 
 

@@ -1,4 +1,4 @@
-"""Squares, roots and reciprocals: torch's derivative formulas, and its second derivatives."""
+"""Squares, roots and reciprocals with torch's derivative formulas, also for second derivatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxgrad.functional._core.derivative import derivative
 
 
 def sqrt(input: jax.Array) -> jax.Array:
-    """The square root.
+    """Return the square root of each element.
 
     Example:
         >>> import jax
@@ -28,7 +28,7 @@ def _sqrt(x: jax.Array) -> jax.Array:
 
 
 def rsqrt(input: jax.Array) -> jax.Array:
-    """One over the square root.
+    """Return the reciprocal of the square root of each element.
 
     Example:
         >>> import jax
@@ -50,7 +50,7 @@ def _rsqrt(x: jax.Array) -> jax.Array:
 
 
 def reciprocal(input: jax.Array) -> jax.Array:
-    """One over the input.
+    """Return the reciprocal of each element.
 
     Example:
         >>> import jax
@@ -68,7 +68,7 @@ def _reciprocal(x: jax.Array) -> jax.Array:
 
 
 def square(input: jax.Array) -> jax.Array:
-    """The input squared.
+    """Return the square of each element.
 
     Example:
         >>> import jax

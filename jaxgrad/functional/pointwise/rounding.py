@@ -1,4 +1,4 @@
-"""Rounding and remainders: torch's gradients at the steps."""
+"""Rounding and remainders with torch's gradients at the jumps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 def floor(input: jax.Array) -> jax.Array:
-    """The largest integer that is not above the input, with gradient 0.
+    """Round each element down to an integer, with gradient 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -29,7 +29,7 @@ def floor(input: jax.Array) -> jax.Array:
 
 
 def ceil(input: jax.Array) -> jax.Array:
-    """The smallest integer that is not below the input, with gradient 0.
+    """Round each element up to an integer, with gradient 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,7 +43,7 @@ def ceil(input: jax.Array) -> jax.Array:
 
 
 def trunc(input: jax.Array) -> jax.Array:
-    """The input without its fraction, with gradient 0.
+    """Round each element toward zero to an integer, with gradient 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -57,7 +57,7 @@ def trunc(input: jax.Array) -> jax.Array:
 
 
 def round(input: jax.Array, *, decimals: int = 0) -> jax.Array:
-    """The nearest number of so many decimals, halves to even, with gradient 0.
+    """Round each element to `decimals` decimal places, halves to even, with gradient 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -81,7 +81,7 @@ def _stepwise(fun: Any, input: Any) -> jax.Array:
 
 
 def frac(input: jax.Array) -> jax.Array:
-    """The fraction of the input, with its sign and gradient 1.
+    """Return the fractional part of each element, with its sign and gradient 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -100,7 +100,7 @@ def _frac(x: jax.Array) -> jax.Array:
 
 
 def fmod(input: jax.Array, other: ArrayLike) -> jax.Array:
-    """The remainder with the sign of the first.
+    """Return the remainder of the division, with the sign of the dividend `input`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -119,7 +119,7 @@ def _fmod(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def remainder(input: ArrayLike, other: ArrayLike) -> jax.Array:
-    """The remainder with the sign of the second.
+    """Return the remainder of the division, with the sign of the divisor `other`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -130,14 +130,14 @@ def remainder(input: ArrayLike, other: ArrayLike) -> jax.Array:
     Torch: `torch.remainder`.
 
     Differs from jax in:
-        1. By an infinite first argument the gradient of the second is NaN.
+        1. The gradient with respect to `other` is NaN where `input` is infinite.
     """
     reject("remainder", "bool", input, other)
     return _remainder(*together(input, other))
 
 
-def _floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Floor division as torch's kernel has it, rounding and infinities included."""
+def floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
+    """Divide and round down exactly as torch's kernel does, including at infinities."""
     mod = jnp.fmod(x, y)
     down = (mod != 0) & ((y < 0) != (mod < 0))
     quotient = (x - mod) / y - jnp.where(down, 1, 0)
@@ -147,6 +147,6 @@ def _floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.where(y == 0, x / y, whole)
 
 
-@derivative(lambda t, *_: t, lambda t, _, x, y: t * -jax.lax.stop_gradient(_floor_quotient(x, y)))
+@derivative(lambda t, *_: t, lambda t, _, x, y: t * -jax.lax.stop_gradient(floor_quotient(x, y)))
 def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.remainder(x, y)

@@ -1,4 +1,4 @@
-"""Absolute values and signs: torch's gradients at zero."""
+"""Absolute values and signs with torch's gradients at zero."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 def abs(input: jax.Array) -> jax.Array:
-    """The magnitude, with gradient 0 at 0.
+    """Return the absolute value of each element, with gradient 0 at 0.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -24,7 +24,7 @@ def abs(input: jax.Array) -> jax.Array:
     Torch: `torch.abs`.
 
     Differs from jax in:
-        1. At 0 the gradient is 0 (`jnp.abs`: 1), at NaN 0 (`jnp.abs`: -1).
+        1. The gradient is 0 at 0 (`jnp.abs`: 1) and at NaN (`jnp.abs`: -1).
     """
     reject("abs", "bool", input)
     input = array(input)
@@ -32,7 +32,7 @@ def abs(input: jax.Array) -> jax.Array:
 
 
 def sign_kernel(x: jax.Array) -> jax.Array:
-    """-1, 0 or 1, and 0 of a NaN."""
+    """Return the sign of each element as -1, 0 or 1, with 0 at NaN."""
     zero, one = (np.asarray(n, x.dtype) for n in (0, 1))
     return jnp.where(x > 0, one, jnp.where(x < 0, -one, zero))
 
@@ -43,7 +43,7 @@ def abs_kernel(x: jax.Array) -> jax.Array:
 
 
 def sign(input: jax.Array) -> jax.Array:
-    """-1, 0 or 1, with gradient 0.
+    """Return the sign of each element as -1, 0 or 1, with gradient 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,7 +62,7 @@ def sign(input: jax.Array) -> jax.Array:
 
 
 def copysign(input: jax.Array, other: ArrayLike) -> jax.Array:
-    """The magnitude of the first with the sign of the second.
+    """Return the magnitude of `input` with the sign of `other`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -73,7 +73,7 @@ def copysign(input: jax.Array, other: ArrayLike) -> jax.Array:
     Torch: `torch.copysign`.
 
     Differs from jax in:
-        1. At 0 the gradient is 0 (`jnp.copysign`: 1), at infinities NaN.
+        1. The gradient is 0 at 0 (`jnp.copysign`: 1) and NaN at infinities.
     """
     return in_opmath(_copysign, array(input), other)
 

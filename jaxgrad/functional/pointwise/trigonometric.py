@@ -1,4 +1,4 @@
-"""Trigonometric functions: torch's derivative formulas, and its second derivatives."""
+"""Trigonometric functions with torch's derivative formulas, also for second derivatives."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxgrad.functional._core.derivative import derivative
 
 
 def sin(input: jax.Array) -> jax.Array:
-    """The sine.
+    """Return the sine of each element.
 
     Example:
         >>> import jax
@@ -28,7 +28,7 @@ def _sin(x: jax.Array) -> jax.Array:
 
 
 def cos(input: jax.Array) -> jax.Array:
-    """The cosine.
+    """Return the cosine of each element.
 
     Example:
         >>> import jax
@@ -46,7 +46,7 @@ def _cos(x: jax.Array) -> jax.Array:
 
 
 def tan(input: jax.Array) -> jax.Array:
-    """The tangent.
+    """Return the tangent of each element.
 
     Example:
         >>> import jax
@@ -64,7 +64,7 @@ def _tan(x: jax.Array) -> jax.Array:
 
 
 def asin(input: jax.Array) -> jax.Array:
-    """The inverse sine.
+    """Return the inverse sine of each element.
 
     Example:
         >>> import jax
@@ -82,7 +82,7 @@ def _asin(x: jax.Array) -> jax.Array:
 
 
 def acos(input: jax.Array) -> jax.Array:
-    """The inverse cosine.
+    """Return the inverse cosine of each element.
 
     Example:
         >>> import jax
@@ -100,7 +100,7 @@ def _acos(x: jax.Array) -> jax.Array:
 
 
 def atan(input: jax.Array) -> jax.Array:
-    """The inverse tangent.
+    """Return the inverse tangent of each element.
 
     Example:
         >>> import jax

@@ -1,4 +1,4 @@
-"""Functions whose formula has a hole (0/0, 0 log 0, inf - inf): torch's gradients there."""
+"""Functions whose formula is undefined somewhere (0/0, 0 log 0, inf - inf), as in torch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 def atan2(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The angle of the point (other, input).
+    """Return the angle of the point (other, input) in radians.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -45,7 +45,7 @@ def _atan2(y: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The length of the hypotenuse.
+    """Return `sqrt(input**2 + other**2)` without overflow.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -56,7 +56,8 @@ def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
     Torch: `torch.hypot`.
 
     Differs from jax in:
-        1. At (0, 0) the gradient is NaN (`jnp.hypot`: 0.5); above 1e154 `jnp.hypot`'s is 1.06.
+        1. At (0, 0) the gradient is NaN (`jnp.hypot`: 0.5); above 1e154 that of `jnp.hypot` is
+           1.06.
     """
     reject("hypot", "bool integer", input, other)
     return in_opmath(_hypot, array(input), array(other, "other"))
@@ -68,7 +69,7 @@ def _hypot(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def xlogy(input: ArrayLike, other: ArrayLike) -> jax.Array:
-    """`input * log(other)`, 0 where the input is 0.
+    """Return `input * log(other)`, or 0 where `input` is 0 and `other` is not NaN.
 
     Example:
         >>> import jax
@@ -87,21 +88,18 @@ def xlogy(input: ArrayLike, other: ArrayLike) -> jax.Array:
 
 def _xlogy_by_x(t: Any, _: Any, x: Any, y: Any) -> Any:
     masked = (x == 0) & (y <= 0)
-    each = jnp.broadcast_to(y, masked.shape)  # has a slope by itself: inf and -inf make NaN
+    each = jnp.broadcast_to(y, masked.shape)  # one per element: inf and -inf sum to NaN
     return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log(each))
 
 
-@derivative(
-    _xlogy_by_x,
-    lambda t, _, x, y: t * (x / y),
-)
+@derivative(_xlogy_by_x, lambda t, _, x, y: t * (x / y))
 def xlogy_kernel(x: jax.Array, y: jax.Array) -> jax.Array:
     product = x * jnp.log(y)
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, product)
 
 
 def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
-    """The logarithm of the sum of two exponentials.
+    """Return `log(exp(input) + exp(other))` without overflow.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -112,8 +110,8 @@ def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
     Torch: `torch.logaddexp`.
 
     Differs from jax in:
-        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp`: e at (1, inf)), of two equal
-           ones NaN (`jnp.logaddexp`: 1).
+        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp`: e at (1, inf)); at two equal
+           infinities it is NaN (`jnp.logaddexp`: 1).
     """
     reject("logaddexp", "bool integer", input, other)
     return in_opmath(_logaddexp, array(input), array(other, "other"))
@@ -128,12 +126,12 @@ def _logaddexp(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def sinc(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
-    """`sin(pi x) / (pi x)`, 1 at 0.
+    """Return `sin(pi x) / (pi x)`, which is 1 at 0.
 
     Args:
-        input: Of any shape.
-        torch_gradient: torch's formula cancels near 0 (at 1e-8 it is a third off) and its second
-            derivative at 0 is 0, where it is -pi^2 / 3. True: that one.
+        input: Array of any shape.
+        torch_gradient: Whether to use torch's formula, which loses digits near 0 (at 1e-8 it is
+            off by a third) and whose second derivative at 0 is 0 instead of -pi^2 / 3.
 
     Example:
         >>> import jax
@@ -144,7 +142,7 @@ def sinc(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
     Torch: `torch.sinc`.
 
     Differs from jax in:
-        1. The gradient is right where x * x underflows (`jnp.sinc`: -inf).
+        1. The gradient is accurate where x * x underflows (`jnp.sinc`: -inf).
     """
     return in_opmath(_sinc, array(input), cancels=torch_gradient)
 

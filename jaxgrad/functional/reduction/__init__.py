@@ -1,1 +1,1 @@
-"""Sums, extrema, moments, norms, cumulative operators."""
+"""Reductions (sums, extrema, moments, norms) and cumulative operators."""

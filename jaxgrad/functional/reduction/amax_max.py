@@ -1,4 +1,4 @@
-"""Largest and smallest elements: torch's gradients at ties, and what it returns by a dim."""
+"""Largest and smallest elements, with torch's gradients at ties and its return types."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from jaxgrad.functional.pointwise.clamp import maximum, minimum
 
 
 class ValuesIndices(NamedTuple):
-    """What torch returns of a reduction along a dim: the values, and where they are."""
+    """The values that a reduction along a dim selects, and their indices along that dim."""
 
     values: jax.Array
     indices: jax.Array
 
 
 class MinMax(NamedTuple):
-    """The least and the largest."""
+    """The smallest and the largest elements."""
 
     min: jax.Array
     max: jax.Array
 
 
 def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
-    """The largest over some dims, or of all; ties share the gradient.
+    """Return the maximum over some dims or over all; ties share the gradient equally.
 
     Raises:
-        RuntimeError: The input is empty and there is no dim.
-        IndexError: A dim is empty.
+        RuntimeError: The input is empty and `dim` is None.
+        IndexError: A reduced dim has size 0.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -49,15 +49,15 @@ def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
     Torch: `torch.amax`.
     """
     reject("amax", "complex", input)
-    return _extreme("amax", _amax, input, dim, keepdim)
+    return _extreme("amax", amax_kernel, input, dim, keepdim)
 
 
 def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
-    """The least over some dims, or of all; ties share the gradient.
+    """Return the minimum over some dims or over all; ties share the gradient equally.
 
     Raises:
-        RuntimeError: The input is empty and there is no dim.
-        IndexError: A dim is empty.
+        RuntimeError: The input is empty and `dim` is None.
+        IndexError: A reduced dim has size 0.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -68,36 +68,37 @@ def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
     Torch: `torch.amin`.
     """
     reject("amin", "complex", input)
-    return _extreme("amin", _amin, input, dim, keepdim)
+    return _extreme("amin", amin_kernel, input, dim, keepdim)
 
 
 def _extreme(name: str, fun: Any, input: Any, dim: Dim, keepdim: bool) -> jax.Array:
     input = array(input)
     axes = canonical_dims(dim, input.ndim)
-    not_empty(name, input, dim, axes)
+    require_nonempty(name, input, dim, axes)
     out = fun(input, axes=axes)
     return out if keepdim else jnp.squeeze(out, axes)
 
 
-def _among(t: Any, out: Any, x: Any, axes: Any) -> Any:
-    """Among those that are equal to the result: none is where it is NaN, and all are NaN then."""
-    share = (x == out).astype(t.dtype)
-    count = jnp.sum(share, axes, keepdims=True)
-    # XLA makes 0 of mask / 0.
-    return jnp.sum(t * jnp.where(count == 0, jnp.nan, share / count), axes, keepdims=True)
+def _split_evenly(t: Any, out: Any, x: Any, axes: Any) -> Any:
+    """Split the gradient among the elements equal to the result; for a NaN result it is NaN."""
+    ties = (x == out).astype(t.dtype)
+    count = jnp.sum(ties, axes, keepdims=True)
+    # XLA may simplify ties / 0 to 0.
+    return jnp.sum(t * jnp.where(count == 0, jnp.nan, ties / count), axes, keepdims=True)
 
 
-@derivative(_among)
-def _amax(x: jax.Array, *, axes: Any) -> jax.Array:
+@derivative(_split_evenly)
+def amax_kernel(x: jax.Array, *, axes: Any) -> jax.Array:
     return jnp.max(x, axes, keepdims=True)
 
 
-@derivative(_among)
-def _amin(x: jax.Array, *, axes: Any) -> jax.Array:
+@derivative(_split_evenly)
+def amin_kernel(x: jax.Array, *, axes: Any) -> jax.Array:
     return jnp.min(x, axes, keepdims=True)
 
 
-def not_empty(name: str, input: jax.Array, dim: Any, axes: Any) -> None:
+def require_nonempty(name: str, input: jax.Array, dim: Any, axes: Any) -> None:
+    """Raise torch's error for a reduction over no elements."""
     if dim is None and not input.size:
         raise RuntimeError(
             f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
@@ -108,27 +109,27 @@ def not_empty(name: str, input: jax.Array, dim: Any, axes: Any) -> None:
             raise IndexError(f"{name}(): Expected reduction dim {axis} to have non-zero size.")
 
 
-def shared(t: Any, out: Any, x: Any, **_: Any) -> Any:
-    """Among those that are equal to the result; where it is NaN, among the NaN."""
+def split_among_ties(t: Any, out: Any, x: Any, **_: Any) -> Any:
+    """Split the gradient of a full reduction among the elements equal to the result or all NaN."""
     equal = (x == out) | (jnp.isnan(x) & jnp.isnan(out)) if is_floating(x) else x == out
     return jnp.sum(jnp.where(equal, t, 0) / jnp.sum(equal.astype(t.dtype)))
 
 
-@derivative(shared)
+@derivative(split_among_ties)
 def _max(x: jax.Array) -> jax.Array:
     return jnp.max(x)
 
 
-@derivative(shared)
+@derivative(split_among_ties)
 def _min(x: jax.Array) -> jax.Array:
     return jnp.min(x)
 
 
 def aminmax(input: jax.Array, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
-    """The least and the largest along a dim, or of all.
+    """Return the minimum and the maximum along a dim or over all elements.
 
     Raises:
-        RuntimeError: There is nothing to reduce.
+        RuntimeError: The input is empty.
 
     Example:
         >>> import jax.numpy as jnp
@@ -156,20 +157,20 @@ def max(input: jax.Array, dim: jax.Array) -> jax.Array: ...
 
 
 def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
-    """The largest of all, along a dim with its index, or the larger of two arrays.
+    """Return the maximum over all elements or along a dim, or the elementwise one of two arrays.
 
     Args:
-        input: Of any shape.
-        dim: None for all: ties share the gradient. An int: the first of a tie has it. An array:
-            `maximum`.
-        keepdim: Whether the dim stays, with size 1.
+        input: Array of any shape.
+        dim: None reduces all elements, and ties share the gradient. An int reduces that dim, and
+            the first of a tie has the gradient. An array computes `maximum(input, dim)`.
+        keepdim: Whether to keep the reduced dim with size 1.
 
     Returns:
-        An array, or `(values, indices)` where there is a dim.
+        An array, or `(values, indices)` if `dim` is an int.
 
     Raises:
-        RuntimeError: The input is empty and there is no dim.
-        IndexError: The dim is empty.
+        RuntimeError: The input is empty and `dim` is None.
+        IndexError: The dim has size 0.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -181,11 +182,11 @@ def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
     Torch: `torch.max`.
 
     Differs from jax in:
-        1. Along a dim the first of a tie has the gradient (`jnp.max`: shared).
-        2. A NaN has the gradient (`jnp.max`: all are NaN).
+        1. Along a dim the first of a tie receives the gradient (`jnp.max`: ties share it).
+        2. A NaN element receives the gradient (`jnp.max`: all gradients are NaN).
     """
     reject("max", "complex", input)
-    return _chosen("max", input, dim, keepdim)
+    return _max_or_min("max", input, dim, keepdim)
 
 
 @overload
@@ -197,20 +198,20 @@ def min(input: jax.Array, dim: jax.Array) -> jax.Array: ...
 
 
 def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
-    """The least of all, along a dim with its index, or the smaller of two arrays.
+    """Return the minimum over all elements or along a dim, or the elementwise one of two arrays.
 
     Args:
-        input: Of any shape.
-        dim: None for all: ties share the gradient. An int: the first of a tie has it. An array:
-            `minimum`.
-        keepdim: Whether the dim stays, with size 1.
+        input: Array of any shape.
+        dim: None reduces all elements, and ties share the gradient. An int reduces that dim, and
+            the first of a tie has the gradient. An array computes `minimum(input, dim)`.
+        keepdim: Whether to keep the reduced dim with size 1.
 
     Returns:
-        An array, or `(values, indices)` where there is a dim.
+        An array, or `(values, indices)` if `dim` is an int.
 
     Raises:
-        RuntimeError: The input is empty and there is no dim.
-        IndexError: The dim is empty.
+        RuntimeError: The input is empty and `dim` is None.
+        IndexError: The dim has size 0.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -222,32 +223,32 @@ def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
     Torch: `torch.min`.
 
     Differs from jax in:
-        1. Along a dim the first of a tie has the gradient (`jnp.min`: shared).
-        2. A NaN has the gradient (`jnp.min`: all are NaN).
+        1. Along a dim the first of a tie receives the gradient (`jnp.min`: ties share it).
+        2. A NaN element receives the gradient (`jnp.min`: all gradients are NaN).
     """
     reject("min", "complex", input)
-    return _chosen("min", input, dim, keepdim)
+    return _max_or_min("min", input, dim, keepdim)
 
 
-def _chosen(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
+def _max_or_min(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
     input = array(input)
     largest = name == "max"
     if dim is None:
-        not_empty(name, input, None, ())
+        require_nonempty(name, input, None, ())
         return (_max if largest else _min)(input)
     if not isinstance(dim, int):
         return (maximum if largest else minimum)(input, dim)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
-    not_empty(name, input, dim, (axis,))
-    at = (jnp.argmax if largest else jnp.argmin)(input, axis, keepdims=True).astype(int)
-    return picked(input, at, axis, keepdim)
+    require_nonempty(name, input, dim, (axis,))
+    indices = (jnp.argmax if largest else jnp.argmin)(input, axis, keepdims=True).astype(int)
+    return select_along(input, indices, axis, keepdim)
 
 
-def picked(input: jax.Array, at: jax.Array, axis: int, keepdim: bool) -> ValuesIndices:
-    """The values at these indices along a dim, of size 1."""
-    values = jnp.take_along_axis(input, at, axis)
+def select_along(input: jax.Array, indices: jax.Array, axis: int, keepdim: bool) -> ValuesIndices:
+    """Return the values at `indices`, which have size 1 along the axis, and the indices."""
+    values = jnp.take_along_axis(input, indices, axis)
     if keepdim:
-        return ValuesIndices(values, at)
-    return ValuesIndices(jnp.squeeze(values, axis), jnp.squeeze(at, axis))
+        return ValuesIndices(values, indices)
+    return ValuesIndices(jnp.squeeze(values, axis), jnp.squeeze(indices, axis))

@@ -1,4 +1,4 @@
-"""Covariances and slopes: torch's corrections and edges."""
+"""Covariance, correlation and finite-difference gradients, with torch's options."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ def cov(
     fweights: Array | None = None,
     aweights: Array | None = None,
 ) -> Array:
-    """The covariances of variables, which are rows, over observations, which are columns.
+    """Return the covariance matrix of variables (rows) over observations (columns).
 
     Args:
-        input: `(variables, observations)`, or one variable.
-        correction: What is taken off the number of observations.
-        fweights: `(observations,)` integers: how often each was seen.
-        aweights: `(observations,)` floats: how much each counts.
+        input: `(variables, observations)`, or `(observations,)` for one variable.
+        correction: Number subtracted from the number of observations in the divisor.
+        fweights: Number of times each observation occurs, integers `(observations,)`.
+        aweights: Importance of each observation, floats `(observations,)`.
 
     Returns:
-        `(variables, variables)`, or a number for one variable.
+        `(variables, variables)`, or a 0-d array for one variable.
 
     Raises:
-        RuntimeError: There are three dims or more, or the weights do not fit.
+        RuntimeError: The input has three dims or more or is boolean, or the weights have another
+            dtype or number, or are negative.
 
     Example:
         >>> import jax.numpy as jnp
@@ -50,10 +51,10 @@ def cov(
     Torch: `torch.cov`.
     """
     input = _two_dims("cov", input)
-    given = {"fweights": fweights, "aweights": aweights}
-    for name, w in given.items():
+    named = {"fweights": fweights, "aweights": aweights}
+    for name, w in named.items():
         _check_weights(name, w, input.shape[-1] if input.ndim else 1)
-    weights = [floating(array(w, name)) for name, w in given.items() if w is not None]
+    weights = [floating(array(w, name)) for name, w in named.items() if w is not None]
 
     def covariance(x: Array, *weights: Array) -> Array:
         return _covariance(x, weights, correction, aweights is not None)
@@ -74,19 +75,17 @@ def _covariance(x: Array, weights: Sequence[Array], correction: int, normed: boo
     degrees = total - correction
     if normed and correction and w is not None:
         degrees = total - correction * jnp.sum(w * weights[-1]) / total
-    apart = x - mean
-    scaled = apart if w is None else apart * w
-    found = jnp.matmul(apart, jnp.conj(scaled).T) / jnp.maximum(
-        jnp.asarray(degrees, x.real.dtype), 0
-    )
-    return jnp.squeeze(found)
+    centred = x - mean
+    scaled = centred if w is None else centred * w
+    divisor = jnp.maximum(jnp.asarray(degrees, x.real.dtype), 0)
+    return jnp.squeeze(jnp.matmul(centred, jnp.conj(scaled).T) / divisor)
 
 
 def corrcoef(input: Array) -> Array:
-    """The correlations of variables, which are rows, over observations, which are columns.
+    """Return the correlation matrix of variables (rows) over observations (columns).
 
     Raises:
-        RuntimeError: There are three dims or more.
+        RuntimeError: The input has three dims or more or is boolean.
 
     Example:
         >>> import jax.numpy as jnp
@@ -123,10 +122,10 @@ def _two_dims(name: str, input: Any) -> Array:
 def _check_weights(name: str, w: Array | None, count: int) -> None:
     if w is None:
         return
-    kind, wanted = (
+    dtype_class, wanted = (
         (jnp.integer, "integral") if name == "fweights" else (jnp.floating, "floating point")
     )
-    if not jnp.issubdtype(w.dtype, kind):
+    if not jnp.issubdtype(w.dtype, dtype_class):
         raise RuntimeError(
             f"cov(): expected {name} to have {wanted} dtype but got {name} with {w.dtype} dtype"
         )
@@ -141,19 +140,21 @@ def _check_weights(name: str, w: Array | None, count: int) -> None:
 def gradient(
     input: Array, *, spacing: Any = 1, dim: Dim = None, edge_order: int = 1
 ) -> tuple[Array, ...]:
-    """The slopes along dims by central differences; at the ends one-sided of an order.
+    """Estimate derivatives along dims by central differences, one-sided at the ends.
 
     Args:
-        input: Of any shape.
-        spacing: How far elements are apart: a number, one for each dim, or coordinates for each.
-        dim: Along which; None for all.
-        edge_order: 1 or 2.
+        input: Array of any shape.
+        spacing: Distance of neighbouring elements: a number, or for each dim a number or an array
+            of coordinates.
+        dim: Dim or dims to differentiate along; None for all.
+        edge_order: Order of the one-sided differences at the ends, 1 or 2.
 
     Returns:
-        One array for each dim.
+        One array of the input's shape for each dim.
 
     Raises:
-        RuntimeError: The spacings are not as many as the dims, or a dim is too short.
+        RuntimeError: `edge_order` is invalid, the number of spacings is not that of the dims, or
+            a dim is too short.
 
     Example:
         >>> import jax.numpy as jnp
@@ -163,7 +164,7 @@ def gradient(
     Torch: `torch.gradient`.
 
     Differs from jax in:
-        1. There is an `edge_order=2` (`jnp.gradient`: NotImplementedError).
+        1. `edge_order=2` is supported (`jnp.gradient`: NotImplementedError).
     """
     reject("gradient", "bool", input)
     input = array(input)
@@ -188,9 +189,10 @@ def gradient(
             )
 
     def slopes(x: Array) -> tuple[Array, ...]:
-        moved = [jnp.moveaxis(x, axis, -1) for axis in axes]
-        found = [_slope(y, h, edge_order) for y, h in zip(moved, spacings, strict=True)]
-        return tuple(jnp.moveaxis(y, -1, axis) for y, axis in zip(found, axes, strict=True))
+        results = []
+        for axis, h in zip(axes, spacings, strict=True):
+            results.append(jnp.moveaxis(_slope(jnp.moveaxis(x, axis, -1), h, edge_order), -1, axis))
+        return tuple(results)
 
     return in_opmath(slopes, input)
 
@@ -218,5 +220,5 @@ def _slope(x: Array, spacing: Any, order: int) -> Array:
 
 
 def _end(a: Array, b: Array, c: Array, h: Array, k: Array) -> Array:
-    """The slope at a of the parabola through a, b and c, which are h and k apart."""
+    """Return the slope at `a` of the parabola through `a`, `b` and `c`, at distances h and k."""
     return a * (-(2 * h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) + c * (-h / (k * (h + k)))

@@ -1,4 +1,4 @@
-"""Running largest and smallest elements: torch's gradients at ties."""
+"""Cumulative maximum and minimum with torch's gradients at ties."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 class Running(NamedTuple):
-    """The running extreme, and where it is."""
+    """The cumulative extremum at each position, and its index."""
 
     values: jax.Array
     indices: jax.Array
 
 
 def cummax(input: jax.Array, dim: int) -> Running:
-    """The running maximum along a dim, with its index; the latest of a tie, NaN wins.
+    """Return the cumulative maximum along a dim and its index; the last of a tie, NaN propagates.
 
     Example:
         >>> import jax.numpy as jnp
@@ -30,13 +30,13 @@ def cummax(input: jax.Array, dim: int) -> Running:
     Torch: `torch.cummax`.
 
     Differs from jax in:
-        1. The latest of a tie has the gradient (`lax.cummax`: shared).
+        1. The last of a tie receives the gradient (`lax.cummax`: ties share it).
     """
     return _running("cummax", input, dim, jnp.greater_equal)
 
 
 def cummin(input: jax.Array, dim: int) -> Running:
-    """The running minimum along a dim, with its index; the latest of a tie, NaN wins.
+    """Return the cumulative minimum along a dim and its index; the last of a tie, NaN propagates.
 
     Example:
         >>> import jax.numpy as jnp
@@ -47,7 +47,7 @@ def cummin(input: jax.Array, dim: int) -> Running:
     Torch: `torch.cummin`.
 
     Differs from jax in:
-        1. The latest of a tie has the gradient (`lax.cummin`: shared).
+        1. The last of a tie receives the gradient (`lax.cummin`: ties share it).
     """
     return _running("cummin", input, dim, jnp.less_equal)
 
@@ -60,13 +60,13 @@ def _running(name: str, input: Any, dim: int, wins: Any) -> Running:
     if input.size:
         reject(name, "complex", input)
     fixed = jax.lax.stop_gradient(input)
-    place = jnp.arange(input.shape[axis]).reshape(-1, *(1 for _ in range(input.ndim - axis - 1)))
-    place = jnp.broadcast_to(place, input.shape)
+    position = jnp.arange(input.shape[axis]).reshape(-1, *[1] * (input.ndim - axis - 1))
+    position = jnp.broadcast_to(position, input.shape)
 
     def later(a: Any, b: Any) -> Any:
-        taken = wins(b[0], a[0]) | jnp.isnan(b[0])
-        return jnp.where(taken, b[0], a[0]), jnp.where(taken, b[1], a[1])
+        replaces = wins(b[0], a[0]) | jnp.isnan(b[0])
+        return jnp.where(replaces, b[0], a[0]), jnp.where(replaces, b[1], a[1])
 
-    _, at = jax.lax.associative_scan(later, (fixed, place), axis=axis)
-    at = at.astype(int)
-    return Running(jnp.take_along_axis(input, at, axis), at)
+    _, indices = jax.lax.associative_scan(later, (fixed, position), axis=axis)
+    indices = indices.astype(int)
+    return Running(jnp.take_along_axis(input, indices, axis), indices)

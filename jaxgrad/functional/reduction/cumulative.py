@@ -1,4 +1,4 @@
-"""Running reductions along a dim, differences and integrals: torch's gradients at zeros and inf."""
+"""Cumulative sums and products, differences and integrals, with torch's gradients at 0 and inf."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from jaxgrad.functional.reduction.sum import widened
 
 
 def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
-    """The running sum along a dim; of integers it is int64.
+    """Return the cumulative sum along a dim; integers are summed as int64.
 
     Raises:
-        NotImplementedError: The dtype is bool.
+        NotImplementedError: `dtype` is bool.
 
     Example:
         >>> import jax.numpy as jnp
@@ -44,10 +44,10 @@ def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
 
 
 def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
-    """The running product along a dim; of integers it is int64.
+    """Return the cumulative product along a dim; integers are multiplied as int64.
 
     Raises:
-        NotImplementedError: The dtype is bool.
+        NotImplementedError: `dtype` is bool.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,18 +62,18 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     if input.ndim:
         reject("cumprod", "bool", input)
     if not input.ndim or input.shape[axis] == 1:
-        return input  # torch's gradient is the cotangent too, not its product with 1
+        return input  # torch also passes the cotangent on unchanged, even if it is NaN
     return exact(lambda x: _cumprod(x, axis=axis), input)
 
 
 def _cumprod_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
-    """Quotients by each factor; the products of the others where one of them is 0."""
+    """Divide the product by each factor, or without a division if any element is 0."""
     zero = jnp.any(x == 0)
-    shares = jnp.cumsum(t / jnp.where(zero, 1, x), axis)
-    others = jax.jvp(
+    terms = jnp.cumsum(t / jnp.where(zero, 1, x), axis)
+    direct = jax.jvp(
         lambda x: jnp.cumprod(x, axis), (jnp.where(zero, x, 1),), (jnp.where(zero, t, 0),)
     )[1]
-    return jnp.where(zero, 0, out) * shares + others
+    return jnp.where(zero, 0, out) * terms + direct
 
 
 @derivative(_cumprod_derivative)
@@ -82,10 +82,10 @@ def _cumprod(x: jax.Array, *, axis: int) -> jax.Array:
 
 
 def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
-    """The logarithm of the running sum of exponentials along a dim.
+    """Return the logarithm of the cumulative sum of exponentials along a dim.
 
     Raises:
-        NotImplementedError: The input is of integers.
+        NotImplementedError: The dtype is an integer or boolean one.
 
     Example:
         >>> import jax.numpy as jnp
@@ -96,8 +96,8 @@ def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
     Torch: `torch.logcumsumexp`.
 
     Differs from jax in:
-        1. At an infinity the gradient is NaN, and elsewhere what it is without it
-           (`lax.cumlogsumexp`: more than the cotangents' sum at +inf, a number at -inf).
+        1. At an infinity the gradient is NaN, and elsewhere it is as if the infinity were absent
+           (`lax.cumlogsumexp`: above the sum of cotangents at +inf, a number at -inf).
     """
     input = array(input)
     if not is_floating(input):
@@ -109,7 +109,7 @@ def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
 
 
 def _logcumsumexp_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
-    # Each tangent is the one before it, weighted, and its own: a linear recurrence.
+    # Output tangents obey a linear recurrence: the weighted previous one plus the element's own.
     before = jnp.roll(out, 1, axis)
     first = jnp.arange(out.shape[axis]).reshape(-1, *[1] * (out.ndim - axis - 1)) == 0
     kept = jnp.where(first, 0, jnp.exp(jnp.where(first | (before == out), 0, before - out)))
@@ -132,10 +132,11 @@ def diff(
     prepend: jax.Array | None = None,
     append: jax.Array | None = None,
 ) -> jax.Array:
-    """The differences of neighbours along a dim, n times.
+    """Return the n-th differences of neighbouring elements along a dim.
 
     Raises:
-        RuntimeError: The input has no dims, or n is negative.
+        RuntimeError: The input is a 0-d array, `n` is negative, or `prepend` or `append` has
+            another number of dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -165,17 +166,17 @@ def diff(
 def trapezoid(
     y: jax.Array, x: jax.Array | None = None, *, dx: float = 1, dim: int = -1
 ) -> jax.Array:
-    """The integral along a dim by the trapezoidal rule.
+    """Return the integral along a dim by the trapezoidal rule.
 
     Args:
-        y: Values; of any shape with a dim.
-        x: Where they are, `(n,)` or broadcasting with them. None: `dx` apart.
-        dx: How far they are apart.
-        dim: The dim.
+        y: Values, of any shape with at least one dim.
+        x: Sample points, `(n,)` or of a shape that broadcasts with `y`; None for equal distances.
+        dx: Distance of the sample points if `x` is None.
+        dim: Dim to integrate along.
 
     Raises:
-        RuntimeError: There is not one x for each value, or one of both is boolean.
-        IndexError: There is no such dim.
+        RuntimeError: The number of sample points does not match, or an argument is boolean.
+        IndexError: `dim` is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -189,23 +190,23 @@ def trapezoid(
         return jnp.sum(pairs, axis)
     y = floating(array(y))
     ends = jnp.take(y, 0, axis) + jnp.take(y, -1, axis)
-    return (jnp.sum(y, axis) - ends * 0.5) * dx  # torch's, NaN where an end is infinite
+    return (jnp.sum(y, axis) - ends * 0.5) * dx  # torch's formula: NaN for an infinite end
 
 
 def cumulative_trapezoid(
     y: jax.Array, x: jax.Array | None = None, *, dx: float = 1, dim: int = -1
 ) -> jax.Array:
-    """The running integral along a dim by the trapezoidal rule, one element shorter.
+    """Return the cumulative integral by the trapezoidal rule, one element shorter along the dim.
 
     Args:
-        y: Values; of any shape with a dim.
-        x: Where they are, `(n,)` or broadcasting with them. None: `dx` apart.
-        dx: How far they are apart.
-        dim: The dim.
+        y: Values, of any shape with at least one dim.
+        x: Sample points, `(n,)` or of a shape that broadcasts with `y`; None for equal distances.
+        dx: Distance of the sample points if `x` is None.
+        dim: Dim to integrate along.
 
     Raises:
-        RuntimeError: There is not one x for each value, or one of both is boolean.
-        IndexError: There is no such dim.
+        RuntimeError: The number of sample points does not match, or an argument is boolean.
+        IndexError: `dim` is out of range.
 
     Example:
         >>> import jax.numpy as jnp

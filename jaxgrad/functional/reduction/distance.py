@@ -1,4 +1,4 @@
-"""Distances between vectors: torch's gradients at equal points."""
+"""Distances between vectors with torch's gradients at equal points."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from jaxgrad.functional._core.arguments import (
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
 from jaxgrad.functional.pointwise.clamp import passing_floor
-from jaxgrad.functional.reduction.vector_norm import _sgn, p_norm
+from jaxgrad.functional.reduction.vector_norm import p_norm, sgn_kernel
 
 
 def pairwise_distance(
     x1: jax.Array, x2: jax.Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> jax.Array:
-    """The p-norm of `x1 - x2 + eps` along the last dim.
+    """Return the p-norm of `x1 - x2 + eps` along the last dim.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -36,8 +36,8 @@ def pairwise_distance(
     Torch: `torch.nn.functional.pairwise_distance`.
 
     Differs from jax in:
-        1. Of equal points the gradient is that at eps (`jnp.linalg.norm(x1 - x2)`: NaN); with
-           `eps=0` it is 0.
+        1. For equal points the gradient is that at a difference of eps, or 0 if `eps=0`
+           (`jnp.linalg.norm(x1 - x2)`: NaN).
     """
     reject_each("pairwise_distance", "bool", x1, x2)
     options = {"p": p, "eps": eps, "keepdim": keepdim}
@@ -51,11 +51,11 @@ def pairwise(x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool 
 
 
 def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1e-8) -> jax.Array:
-    """The product of two vectors, each over its norm, which is not below eps.
+    """Return the cosine of the angle between vectors, with norms bounded below by `eps`.
 
     Raises:
-        RuntimeError: Both are of integers.
-        IndexError: There is no such dim.
+        RuntimeError: The common dtype is not a real float.
+        IndexError: `dim` is out of range.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -66,7 +66,7 @@ def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1
     Torch: `torch.nn.functional.cosine_similarity`.
 
     Differs from jax in:
-        1. A zero vector has gradient `x2 / |x2| / eps` (norms by `jnp.linalg.norm`: NaN;
+        1. At a zero vector the gradient is `x2 / |x2| / eps` (with `jnp.linalg.norm`: NaN;
            `optax.cosine_similarity`: 1 / sqrt(eps)).
     """
     x1, x2 = array(x1, "x1"), array(x2, "x2")
@@ -79,26 +79,25 @@ def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1
     def similarity(x: jax.Array, y: jax.Array) -> jax.Array:
         x, y = jnp.broadcast_arrays(x, y)
         axes = (canonical_dim(dim, x.ndim),) if x.ndim else ()
-        sides = [
-            z / passing_floor(p_norm(z, p=2.0, axes=axes, keepdim=True), eps=eps) for z in (x, y)
-        ]
-        return jnp.sum(sides[0] * sides[1], axes)
+        norms = [p_norm(z, p=2.0, axes=axes, keepdim=True) for z in (x, y)]
+        u, v = (z / passing_floor(norm, eps=eps) for z, norm in zip((x, y), norms, strict=True))
+        return jnp.sum(u * v, axes)
 
     return in_opmath(similarity, x1, x2)
 
 
 def pdist(input: jax.Array, p: float = 2) -> jax.Array:
-    """The distances between all rows, each pair once.
+    """Return the distances between all pairs of rows, each pair once.
 
     Args:
         input: `(N, D)`.
-        p: The norm, not negative.
+        p: Order of the norm, not negative.
 
     Returns:
         `(N * (N - 1) / 2,)`.
 
     Raises:
-        RuntimeError: There are not two dims, p is negative, the input is of integers.
+        RuntimeError: The input does not have two dims or is not floating, or `p` is negative.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -109,7 +108,7 @@ def pdist(input: jax.Array, p: float = 2) -> jax.Array:
     Torch: `torch.nn.functional.pdist`.
 
     Differs from jax in:
-        1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
+        1. For equal rows the gradient is 0 (`jnp.linalg.norm`: depends on p; NaN, inf or shared).
     """
     reject("pdist", "complex", input)
     input = array(input)
@@ -129,20 +128,21 @@ def cdist(
     p: float = 2.0,
     compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
 ) -> jax.Array:
-    """The distances between each row of the one and each of the other.
+    """Return the distances between each row of `x1` and each row of `x2`.
 
     Args:
         x1: `(..., P, D)`.
         x2: `(..., R, D)`.
-        p: The norm, not negative.
-        compute_mode: Taken as torch takes it and of no effect: it is always the difference, never
-            a matrix product, which loses half of the digits.
+        p: Order of the norm, not negative.
+        compute_mode: Ignored: the distance is always computed from the difference, never by
+            torch's matrix product, which loses half of the digits.
 
     Returns:
         `(..., P, R)`.
 
     Raises:
-        RuntimeError: There are fewer than two dims, p is negative, the last dims differ.
+        RuntimeError: An input has fewer than two dims or is not floating, the last dims differ, or
+            `p` is negative.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -154,7 +154,7 @@ def cdist(
     Torch: `torch.cdist`.
 
     Differs from jax in:
-        1. Of equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf, shared).
+        1. For equal rows the gradient is 0 (`jnp.linalg.norm`: depends on p; NaN, inf or shared).
     """
     reject("cdist", "complex", x1, x2)
     require_same_dtype("cdist", x1=x1, x2=x2)
@@ -177,19 +177,19 @@ def cdist(
 
 
 def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
-    """torch's kernel for pairs: where the distance is 0 there is no gradient, ties all have it."""
+    """Follow torch's kernel: gradient 0 at distance 0, and the full gradient for each of a tie."""
     if p == 0:
         return None
     whole = distance[..., None]
     if p == 1:
-        factor = jnp.where(jnp.isnan(d), d, _sgn(d))
+        factor = jnp.where(jnp.isnan(d), d, sgn_kernel(d))
     elif math.isinf(p):
-        below = jax.lax.stop_gradient(whole - jnp.abs(d))  # NaN of an infinity that is the largest
-        factor = _sgn(d) * (1 - jnp.minimum(jnp.ceil(below), 1))
+        below = jax.lax.stop_gradient(whole - jnp.abs(d))  # NaN for an infinite maximum
+        factor = sgn_kernel(d) * (1 - jnp.minimum(jnp.ceil(below), 1))
     else:
         zero = (whole == 0) | ((d == 0) & (p < 1))
         safe = jnp.where(zero, 1, whole)
-        power = d if p == 2 else _sgn(d) * jnp.power(jnp.abs(jnp.where(zero, 1, d)), p - 1)
+        power = d if p == 2 else sgn_kernel(d) * jnp.power(jnp.abs(jnp.where(zero, 1, d)), p - 1)
         factor = jnp.where(zero, 0, power / (safe if p == 2 else jnp.power(safe, p - 1)))
         t = jnp.where(zero, 0, t)
     return jnp.sum(t * factor, -1)

@@ -1,4 +1,4 @@
-"""One element by its rank or count: torch's lower median, and which element has the gradient."""
+"""Median, mode and k-th value: torch's choice among ties, and of the element with the gradient."""
 
 from __future__ import annotations
 
@@ -11,15 +11,20 @@ from jaxgrad.functional._core.arguments import array, canonical_dim, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional._core.order import stable_order
-from jaxgrad.functional.reduction.amax_max import ValuesIndices, not_empty, picked, shared
+from jaxgrad.functional.reduction.amax_max import (
+    ValuesIndices,
+    require_nonempty,
+    select_along,
+    split_among_ties,
+)
 
 
 def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
-    """The k-th smallest value along a dim, with its index; of a tie, which torch leaves open.
+    """Return the k-th smallest value along a dim and its index; torch may choose another of a tie.
 
     Raises:
-        RuntimeError: There is no k-th.
-        IndexError: The dim is empty.
+        RuntimeError: `k` is not between 1 and the dim's size.
+        IndexError: The dim has size 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -32,7 +37,7 @@ def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> 
     axis = canonical_dim(dim, input.ndim)
     size = input.shape[axis] if input.ndim else 1
     if input.ndim:
-        not_empty("kthvalue", input, dim, (axis,))
+        require_nonempty("kthvalue", input, dim, (axis,))
     if not 1 <= k <= size:
         raise RuntimeError(
             f"kthvalue(): selected number k out of range for dimension {axis}: k is {k} of {size}"
@@ -40,23 +45,23 @@ def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> 
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
     reject("kthvalue", "bool complex", input)
-    at = jax.lax.slice_in_dim(stable_order(input, axis), k - 1, k, axis=axis)
-    return picked(input, at, axis, keepdim)
+    indices = jax.lax.slice_in_dim(stable_order(input, axis), k - 1, k, axis=axis)
+    return select_along(input, indices, axis, keepdim)
 
 
 def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median of all, or along a dim with its index; of an even number the lower one.
+    """Return the lower median of all elements, or along a dim with its index.
 
     Args:
-        input: Of any shape.
-        dim: None for all: ties share the gradient. An int: one element has it.
-        keepdim: Whether the dim stays, with size 1.
+        input: Array of any shape.
+        dim: None for all elements, where ties share the gradient; for an int one element has it.
+        keepdim: Whether to keep the reduced dim with size 1.
 
     Returns:
-        An array, or `(values, indices)` where there is a dim.
+        An array, or `(values, indices)` if `dim` is an int.
 
     Raises:
-        IndexError: The dim is empty.
+        IndexError: The dim has size 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -68,26 +73,26 @@ def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> A
     Torch: `torch.median`.
 
     Differs from jax in:
-        1. Of an even number it is the lower one (`jnp.median`: the mean of two).
-        2. Of all, ties share the gradient (`jnp.median`: one has it); a NaN has it.
+        1. The median of an even count is the lower one (`jnp.median`: the mean of two).
+        2. Without a dim, ties share the gradient (`jnp.median`: one has it), as do NaN elements.
     """
     reject("median", "bool complex", input)
     return _median("median", input, dim, keepdim)
 
 
 def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    """The median of what is not NaN, as of `median`.
+    """Return the lower median of the elements that are not NaN, of all or along a dim.
 
     Args:
-        input: Of any shape.
-        dim: None for all, or an int.
-        keepdim: Whether the dim stays, with size 1.
+        input: Array of any shape.
+        dim: None for all elements, or an int.
+        keepdim: Whether to keep the reduced dim with size 1.
 
     Returns:
-        An array, or `(values, indices)` where there is a dim.
+        An array, or `(values, indices)` if `dim` is an int.
 
     Raises:
-        IndexError: The dim is empty.
+        IndexError: The dim has size 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -98,7 +103,7 @@ def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -
     Torch: `torch.nanmedian`.
 
     Differs from jax in:
-        1. Of an even number it is the lower one (`jnp.nanmedian`: the mean of two).
+        1. The median of an even count is the lower one (`jnp.nanmedian`: the mean of two).
     """
     reject("nanmedian", "bool complex", input)
     return _median("nanmedian", input, dim, keepdim)
@@ -106,42 +111,42 @@ def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -
 
 def _median(name: str, input: Any, dim: int | None, keepdim: bool) -> Any:
     input = array(input)
-    ignores = name == "nanmedian"
+    skip_nan = name == "nanmedian"
     if dim is None:
         if not input.size:
             return jnp.full((), jnp.nan if is_floating(input) else jnp.iinfo(input.dtype).min,
                             input.dtype)  # fmt: skip
-        return _middle(input.ravel(), ignores=ignores)
+        return _median_of_all(input.ravel(), skip_nan=skip_nan)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
-    not_empty(name, input, dim, (axis,))
-    return picked(input, _middle_index(input, axis, ignores), axis, keepdim)
+    require_nonempty(name, input, dim, (axis,))
+    return select_along(input, _median_index(input, axis, skip_nan), axis, keepdim)
 
 
-def _middle_index(x: jax.Array, axis: int, ignores: bool) -> jax.Array:
-    """Where the lower median is; the first NaN where there is one that counts."""
+def _median_index(x: jax.Array, axis: int, skip_nan: bool) -> jax.Array:
+    """Return the lower median's index, or that of the first NaN unless NaN are skipped."""
     order = stable_order(x, axis)
     nan = jnp.isnan(x)
-    last = jnp.sum(~nan, axis, keepdims=True) - 1 if ignores else x.shape[axis] - 1
-    at = jnp.broadcast_to(jnp.maximum(last, 0) // 2, jnp.sum(nan, axis, keepdims=True).shape)
-    middle = jnp.take_along_axis(order, at, axis)
-    if ignores:
+    last = jnp.sum(~nan, axis, keepdims=True) - 1 if skip_nan else x.shape[axis] - 1
+    rank = jnp.broadcast_to(jnp.maximum(last, 0) // 2, jnp.sum(nan, axis, keepdims=True).shape)
+    middle = jnp.take_along_axis(order, rank, axis)
+    if skip_nan:
         return middle
     first = jnp.argmax(nan, axis, keepdims=True).astype(middle.dtype)
     return jnp.where(jnp.any(nan, axis, keepdims=True), first, middle)
 
 
-@derivative(shared)
-def _middle(x: jax.Array, *, ignores: bool) -> jax.Array:
-    return x[_middle_index(x, 0, ignores)[0]]
+@derivative(split_among_ties)
+def _median_of_all(x: jax.Array, *, skip_nan: bool) -> jax.Array:
+    return x[_median_index(x, 0, skip_nan)[0]]
 
 
 def mode(input: jax.Array, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
-    """The most frequent value along a dim, the least of several, with the index of its last place.
+    """Return the most frequent value along a dim, the smallest of a tie, and its last index.
 
     Raises:
-        IndexError: The dim is empty.
+        IndexError: The dim has size 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -151,18 +156,18 @@ def mode(input: jax.Array, dim: int = -1, keepdim: bool = False) -> ValuesIndice
     Torch: `torch.mode`.
 
     Differs from jax in:
-        1. The last of the equal elements has the gradient.
+        1. The last of the equal elements receives the gradient.
     """
     input = array(input)
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
     reject("mode", "complex", input)
-    not_empty("mode", input, dim, (axis,))
+    require_nonempty("mode", input, dim, (axis,))
     order = stable_order(input, axis)
     values = jnp.take_along_axis(jax.lax.stop_gradient(input), order, axis)
     n = input.shape[axis]
-    place = jnp.arange(n).reshape(-1, *(1 for _ in range(input.ndim - axis - 1)))
+    position = jnp.arange(n).reshape(-1, *[1] * (input.ndim - axis - 1))
     changed = jnp.concatenate(
         [
             jnp.ones_like(jax.lax.slice_in_dim(values, 0, 1, axis=axis), bool),
@@ -171,7 +176,7 @@ def mode(input: jax.Array, dim: int = -1, keepdim: bool = False) -> ValuesIndice
         ],
         axis,
     )
-    start = jax.lax.cummax(jnp.where(changed, place, 0), axis)
-    # The end of the first of the longest runs: the order is stable, so it is the last of its value.
-    end = jnp.argmax(place - start, axis, keepdims=True)
-    return picked(input, jnp.take_along_axis(order, end, axis), axis, keepdim)
+    start = jax.lax.cummax(jnp.where(changed, position, 0), axis)
+    # The end of the first longest run; as the order is stable, it is the value's last occurrence.
+    end = jnp.argmax(position - start, axis, keepdims=True)
+    return select_along(input, jnp.take_along_axis(order, end, axis), axis, keepdim)

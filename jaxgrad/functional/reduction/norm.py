@@ -1,4 +1,4 @@
-"""Norms of matrices, and torch's two functions called `norm`."""
+"""Matrix norms, `torch.norm` and `torch.linalg.norm`, with torch's gradients at zeros."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import Dim, array, canonical_dim, canonical_dims, in_opmath
 from jaxgrad.functional._core.lapack import nan_if_infinite
-from jaxgrad.functional.reduction.amax_max import _amax, _amin
-from jaxgrad.functional.reduction.vector_norm import _as_dtype, p_norm, vector_norm
+from jaxgrad.functional.reduction.amax_max import amax_kernel, amin_kernel
+from jaxgrad.functional.reduction.vector_norm import cast_for_norm, p_norm, vector_norm
 
 
 def norm(
@@ -23,18 +23,18 @@ def norm(
     *,
     dtype: Any = None,
 ) -> jax.Array:
-    """The p-norm of the elements, also of a matrix; `"fro"` is 2.
+    """Return the p-norm over the elements, even for matrices; `"fro"` is the 2-norm.
 
     Args:
-        input: Of any shape; integers raise.
-        p: A number, `"fro"` or `"nuc"`.
-        dim: One dim, several, or None for all.
-        keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first: real or complex as the input is, and not narrower.
+        input: Floating array of any shape.
+        p: A number, `"fro"`, or `"nuc"` for the nuclear norm of matrices.
+        dim: Dim or dims to reduce; None for all.
+        keepdim: Whether to keep the reduced dims with size 1.
+        dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: The input is of integers, or empty where the norm has no identity, or the
-            dtype does not hold it.
+        RuntimeError: The input is not floating, or is empty where the norm has no identity, or
+            cannot be cast to `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -45,8 +45,8 @@ def norm(
     Torch: `torch.norm`.
 
     Differs from jax in:
-        1. Of zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
-        2. `norm(matrix, p)` is that of the elements (`jnp.linalg.norm`: of the operator).
+        1. At zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
+        2. `norm(matrix, p)` is the norm of the elements (`jnp.linalg.norm`: the operator norm).
     """
     if p == "nuc":
         return matrix_norm(input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
@@ -62,18 +62,18 @@ def linalg_norm(
     *,
     dtype: Any = None,
 ) -> jax.Array:
-    """The norm of a vector, or of a matrix where there are two dims and an `ord`.
+    """Return a vector norm, or a matrix norm if there are two dims and an `ord`.
 
     Args:
-        input: Of any shape; of one or two dims where `ord` is given and `dim` is not.
-        ord: None is 2, over all elements; else that of `vector_norm` or of `matrix_norm`.
-        dim: One dim for a vector, two for a matrix, None for all.
-        keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first: real or complex as the input is, and not narrower.
+        input: Floating array of any shape, or of one or two dims if only `ord` is given.
+        ord: Order, as for `vector_norm` or `matrix_norm`; None for the 2-norm of all elements.
+        dim: One dim for vectors, two for matrices, None for all.
+        keepdim: Whether to keep the reduced dims with size 1.
+        dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: There are more than two dims, the `ord` is none of these, or the dtype does
-            not hold the input.
+        RuntimeError: The number of dims or the `ord` is invalid, or the input cannot be cast to
+            `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -84,7 +84,7 @@ def linalg_norm(
     Torch: `torch.linalg.norm`.
 
     Differs from jax in:
-        1. Of zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
+        1. At zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
     """
     input = array(input)
     if dim is not None and not isinstance(dim, int) and len(tuple(dim)) not in (1, 2):
@@ -103,7 +103,7 @@ def linalg_norm(
         return matrix_norm(input, ord, dims, keepdim, dtype=dtype)
     if isinstance(ord, str):
         raise RuntimeError(
-            f"linalg.matrix_norm: the norm {ord!r} is that of a matrix; give two dims, not {dims}"
+            f"linalg.matrix_norm: the norm {ord!r} is a matrix norm; give two dims, not {dims}"
         )
     return vector_norm(input, ord, dims, keepdim, dtype=dtype)
 
@@ -116,18 +116,19 @@ def matrix_norm(
     *,
     dtype: Any = None,
 ) -> jax.Array:
-    """The norm of matrices.
+    """Return a norm of each matrix in the input.
 
     Args:
-        input: At least two dims.
-        ord: `"fro"`, `"nuc"`, or 2, -2 (singular values), 1, -1 (columns), inf, -inf (rows).
-        dim: The dims of the matrix.
-        keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first: real or complex as the input is, and not narrower.
+        input: Floating array with at least two dims.
+        ord: `"fro"`, `"nuc"`, 2 or -2 (largest, smallest singular value), 1 or -1 (largest,
+            smallest column sum), inf or -inf (largest, smallest row sum).
+        dim: The two dims of the matrices.
+        keepdim: Whether to keep the reduced dims with size 1.
+        dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: The `ord` is none of these, there are not two different dims, or the dtype
-            does not hold the input.
+        RuntimeError: The `ord` is not supported, `dim` is not two different dims, or the input
+            cannot be cast to `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -139,9 +140,9 @@ def matrix_norm(
     Torch: `torch.linalg.matrix_norm`.
 
     Differs from jax in:
-        1. Of zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
+        1. At zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
     """
-    input = _as_dtype("linalg.matrix_norm", array(input), dtype)
+    input = cast_for_norm("linalg.matrix_norm", array(input), dtype)
     if input.ndim < 2 or isinstance(dim, int) or len(tuple(dim)) != 2:
         raise RuntimeError(
             f"linalg.matrix_norm: dim must be a 2-tuple of a tensor with at least 2 dims, but it "
@@ -161,14 +162,14 @@ def _matrix_norm(x: jax.Array, *, ord: Any, dims: tuple[int, int], keepdim: bool
     if ord in ("nuc", 2, -2):
         values = jnp.linalg.svd(nan_if_infinite(jnp.moveaxis(x, dims, (-2, -1))), compute_uv=False)
         if ord == "nuc":
-            found = jnp.sum(values, -1)
+            result = jnp.sum(values, -1)
         else:
-            found = jnp.max(values, -1) if ord > 0 else jnp.min(values, -1)
-        return jnp.expand_dims(found, sorted(dims)) if keepdim else found
+            result = jnp.max(values, -1) if ord > 0 else jnp.min(values, -1)
+        return jnp.expand_dims(result, sorted(dims)) if keepdim else result
     summed, chosen = dims if abs(ord) == 1 else dims[::-1]
     sums = p_norm(x, p=1.0, axes=(summed,), keepdim=True)
     if ord > 0 and not sums.shape[chosen]:
-        found = jnp.sum(sums, chosen, keepdims=True)  # of nothing 0
+        result = jnp.sum(sums, chosen, keepdims=True)  # an empty matrix has norm 0
     else:
-        found = (_amax if ord > 0 else _amin)(sums, axes=(chosen,))
-    return found if keepdim else jnp.squeeze(found, dims)
+        result = (amax_kernel if ord > 0 else amin_kernel)(sums, axes=(chosen,))
+    return result if keepdim else jnp.squeeze(result, dims)

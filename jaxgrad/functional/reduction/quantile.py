@@ -1,4 +1,4 @@
-"""Quantiles: torch's interpolations, and which elements have the gradient."""
+"""Quantiles with torch's interpolation modes and its gradients at NaN."""
 
 from __future__ import annotations
 
@@ -21,18 +21,19 @@ def quantile(
     *,
     interpolation: str = "linear",
 ) -> jax.Array:
-    """The q-quantiles along a dim, or of all.
+    """Return the q-quantiles of all elements or along a dim.
 
     Args:
-        input: float32 or float64, not empty.
-        q: A number, or an array of at most one dim and of the input's dtype; its dim comes first.
-        dim: The dim; None is all.
-        keepdim: Whether the dim stays, with size 1.
+        input: Nonempty float32 or float64 array.
+        q: A number, or an array of the input's dtype with at most one dim, which becomes the
+            first dim of the result.
+        dim: Dim to reduce; None for all elements.
+        keepdim: Whether to keep the reduced dim with size 1.
         interpolation: `"linear"`, `"lower"`, `"higher"`, `"midpoint"` or `"nearest"`.
 
     Raises:
-        RuntimeError: A dtype or shape does not fit, or a q is not in [0, 1] (an array's under
-            `jit` only with `checkify`).
+        RuntimeError: A dtype, shape or the interpolation is invalid, or a `q` is not in [0, 1]
+            (an array `q` under `jit` is only checked with `checkify`).
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,7 +44,7 @@ def quantile(
     Torch: `torch.quantile`.
 
     Differs from jax in:
-        1. Where there is a NaN it has the gradient (`jnp.quantile`: none).
+        1. A NaN element receives the gradient (`jnp.quantile`: no gradient).
         2. `"nearest"` rounds halves to even.
     """
     return _quantile("quantile", input, q, dim, keepdim, interpolation)
@@ -57,7 +58,7 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> jax.Array:
-    """The q-quantiles of what is not NaN, as of `quantile`.
+    """Return the q-quantiles of the elements that are not NaN, of all or along a dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -99,22 +100,22 @@ def _quantile(
     )
     axis = 0 if dim is None else canonical_dim(dim, input.ndim)
     rows = input.reshape(-1) if dim is None or not input.ndim else jnp.moveaxis(input, axis, -1)
-    out = _interpolated(rows, q.reshape(-1), interpolation, ignores=name == "nanquantile")
+    out = _interpolated(rows, q.reshape(-1), interpolation, skip_nan=name == "nanquantile")
     if keepdim:
-        kept = [1] * input.ndim if dim is None else [*input.shape]
+        shape = [1] * input.ndim if dim is None else [*input.shape]
         if input.ndim:
-            kept[axis] = 1
-        out = out.reshape(q.size, *kept)
+            shape[axis] = 1
+        out = out.reshape(q.size, *shape)
     return out if q.ndim else out[0]
 
 
-def _interpolated(x: jax.Array, q: jax.Array, how: str, *, ignores: bool) -> jax.Array:
-    """Quantiles along the last dim; the dim of q first."""
+def _interpolated(x: jax.Array, q: jax.Array, how: str, *, skip_nan: bool) -> jax.Array:
+    """Return the quantiles along the last dim, with the dim of `q` first."""
     ordered = jnp.take_along_axis(x, stable_order(x, x.ndim - 1), -1)
     nan = jnp.isnan(x)
-    if ignores:
+    if skip_nan:
         rank = q * (jnp.sum(~nan, -1, keepdims=True) - 1).astype(x.dtype)
-        rank = jnp.where(rank < 0, 0, rank)  # of nothing but NaN, without a gradient
+        rank = jnp.where(rank < 0, 0, rank)  # all NaN: take the first, without a gradient
     else:
         whole = jnp.any(nan, -1, keepdims=True)
         rank = jnp.where(whole, x.shape[-1] - 1, q * (x.shape[-1] - 1))

@@ -1,4 +1,4 @@
-"""Sums, means and products: torch's dims and dtypes, and its gradients at zeros and NaN."""
+"""Sums, means and products with torch's dims and dtypes, and its gradients at zeros and NaN."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 def widened(input: Any, dtype: Any) -> jax.Array:
-    """The input in the dtype that it is summed in: integers in int64."""
+    """Cast the input to the dtype in which torch accumulates it: int64 for integers."""
     input = array(input)
     if dtype is not None:
         return input.astype(dtype)
@@ -30,7 +30,7 @@ def widened(input: Any, dtype: Any) -> jax.Array:
 def sum(
     input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
 ) -> jax.Array:
-    """The sum over some dims, or over all; integers are summed as int64, as bool it is any.
+    """Return the sum over some dims or over all; integers are summed as int64.
 
     Example:
         >>> import jax.numpy as jnp
@@ -41,7 +41,7 @@ def sum(
     """
     input = widened(input, dtype)
     axes = canonical_dims(dim, input.ndim)
-    if input.dtype == jnp.bool_:
+    if input.dtype == jnp.bool_:  # only by dtype=
         return jnp.any(input, axes, keepdims=keepdim)
     return exact(lambda x: jnp.sum(x, axes, keepdims=keepdim), input)
 
@@ -49,10 +49,10 @@ def sum(
 def mean(
     input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
 ) -> jax.Array:
-    """The mean over some dims, or over all.
+    """Return the mean over some dims or over all.
 
     Raises:
-        RuntimeError: The input is of integers.
+        RuntimeError: The dtype, after a cast to `dtype`, is not floating.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,12 +61,12 @@ def mean(
 
     Torch: `torch.mean`.
     """
-    input = _of_floats("mean", input if dtype is None else array(input).astype(dtype))
+    input = _require_inexact("mean", input if dtype is None else array(input).astype(dtype))
     axes = canonical_dims(dim, input.ndim)
     return in_opmath(lambda x: jnp.mean(x, axes, keepdims=keepdim), input)
 
 
-def _of_floats(name: str, input: Any) -> jax.Array:
+def _require_inexact(name: str, input: Any) -> jax.Array:
     input = array(input)
     if not is_floating(input):
         raise RuntimeError(
@@ -79,10 +79,10 @@ def _of_floats(name: str, input: Any) -> jax.Array:
 def nansum(
     input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
 ) -> jax.Array:
-    """The sum of what is not NaN.
+    """Return the sum of the elements that are not NaN, over some dims or over all.
 
     Raises:
-        NotImplementedError: The input is complex, or of floats and the dtype complex.
+        NotImplementedError: The input is complex, or is floating and `dtype` is complex.
 
     Example:
         >>> import jax.numpy as jnp
@@ -96,7 +96,7 @@ def nansum(
 
 
 def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
-    """In this dtype; real, or of integers before."""
+    """Cast to `dtype`, and reject complex inputs and casts from floats to complex numbers."""
     reject(name, "complex", input)
     wide = widened(input, dtype)
     if is_floating(input):
@@ -107,11 +107,11 @@ def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
 def nanmean(
     input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
 ) -> jax.Array:
-    """The mean of what is not NaN.
+    """Return the mean of the elements that are not NaN, over some dims or over all.
 
     Raises:
-        RuntimeError: The input is of integers, or the dtype is.
-        NotImplementedError: The input is complex, or the dtype is.
+        RuntimeError: The input or `dtype` is an integer or boolean one.
+        NotImplementedError: The input or `dtype` is complex.
 
     Example:
         >>> import jax.numpy as jnp
@@ -121,27 +121,27 @@ def nanmean(
     Gradient conventions: docs/operators.md.
     Torch: `torch.nanmean`.
     """
-    input = _of_floats("nanmean", _real("nanmean", _of_floats("nanmean", input), dtype))
+    input = _require_inexact("nanmean", _real("nanmean", _require_inexact("nanmean", input), dtype))
     axes = canonical_dims(dim, input.ndim)
 
     def average(x: jax.Array) -> jax.Array:
         counts = ~jnp.isnan(x)
-        total = jnp.sum(_known(x), axes, keepdims=keepdim)
+        total = jnp.sum(_nan_to_zero(x), axes, keepdims=keepdim)
         return total / jnp.sum(counts, axes, keepdims=keepdim).astype(x.dtype)
 
     return in_opmath(average, input)
 
 
-# The mask as a factor: of nothing but NaN the cotangent is infinite, and the gradient NaN.
+# The mask is a factor, so that the infinite cotangent of an all-NaN mean gives NaN as in torch.
 @derivative(lambda t, _, x: t * jnp.where(jnp.isnan(x), 0, 1))
-def _known(x: jax.Array) -> jax.Array:
+def _nan_to_zero(x: jax.Array) -> jax.Array:
     return jnp.where(jnp.isnan(x), 0, x)
 
 
 def prod(
     input: jax.Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> jax.Array:
-    """The product along one dim, or of all elements; of integers it is int64, as bool it is all.
+    """Return the product along one dim or over all; integers are multiplied as int64.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -155,7 +155,7 @@ def prod(
     axes = canonical_dims(dim, input.ndim)
     if not input.ndim:
         return input
-    if input.dtype == jnp.bool_:
+    if input.dtype == jnp.bool_:  # only by dtype=
         return jnp.all(input, axes, keepdims=keepdim)
     return exact(lambda x: _squeezed(_prod(x, axes=axes), axes, keepdim), input)
 
@@ -165,16 +165,16 @@ def _squeezed(y: jax.Array, axes: Any, keepdim: bool) -> jax.Array:
 
 
 def _prod_derivative(t: Any, _: Any, x: Any, axes: Any) -> Any:
-    """The quotient by each factor; the product of the others where one of them is 0."""
+    """Divide the product by each factor, or without a division if any element is 0."""
     zero = jnp.any(x == 0)
-    safe = jnp.where(zero, 1, x)  # out itself would bring 0 * inf into a second derivative
+    safe = jnp.where(zero, 1, x)  # dividing `out` would bring 0 * inf into a second derivative
     quotient = jnp.where(zero, 0, _prod(safe, axes=axes)) / safe
-    others = jax.jvp(
+    direct = jax.jvp(
         lambda x: jnp.prod(x, axes, keepdims=True),
         (jnp.where(zero, x, 1),),
         (jnp.where(zero, t, 0),),
     )[1]
-    return jnp.sum(t * quotient, axes, keepdims=True) + others
+    return jnp.sum(t * quotient, axes, keepdims=True) + direct
 
 
 @derivative(_prod_derivative)
@@ -183,7 +183,7 @@ def _prod(x: jax.Array, *, axes: Any) -> jax.Array:
 
 
 def logsumexp(input: jax.Array, dim: Dim, keepdim: bool = False) -> jax.Array:
-    """The logarithm of the sum of exponentials over some dims.
+    """Return the logarithm of the sum of exponentials over some dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -202,9 +202,7 @@ def logsumexp(input: jax.Array, dim: Dim, keepdim: bool = False) -> jax.Array:
     return in_opmath(total, input)
 
 
-@derivative(
-    lambda t, out, x, axes: jnp.sum(t * jnp.exp(x - out), axes, keepdims=True),
-)
+@derivative(lambda t, out, x, axes: jnp.sum(t * jnp.exp(x - out), axes, keepdims=True))
 def _logsumexp(x: jax.Array, *, axes: Any) -> jax.Array:
     if not x.size:
         return jnp.log(jnp.sum(jnp.exp(x), axes, keepdims=True))

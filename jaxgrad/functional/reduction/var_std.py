@@ -1,4 +1,4 @@
-"""Variances and standard deviations: torch's correction, and its gradients at equal values."""
+"""Variance and standard deviation with torch's correction and its gradients at equal values."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def var(
     *,
     correction: float | None = 1,
 ) -> jax.Array:
-    """The variance over some dims, divided by N - 1.
+    """Return the variance over some dims or over all, by default divided by N - 1.
 
     Args:
-        input: Of any shape.
-        dim: One dim, several, or None for all; True and False are `unbiased`, of all.
-        unbiased: torch's older word: True is a correction of 1, False of 0.
-        keepdim: Whether the dims stay, with size 1.
-        correction: What is taken from N.
+        input: Floating array of any shape.
+        dim: Dim or dims to reduce; None for all. A bool is taken as `unbiased`, over all dims.
+        unbiased: torch's legacy option: True is `correction=1`, False is `correction=0`.
+        keepdim: Whether to keep the reduced dims with size 1.
+        correction: Number subtracted from N in the divisor.
 
     Raises:
-        RuntimeError: The input is of integers.
+        RuntimeError: The input is not floating.
 
     Example:
         >>> import jax.numpy as jnp
@@ -49,7 +49,7 @@ def var(
     Torch: `torch.var`.
 
     Differs from jax in:
-        1. It divides by N - 1 (`jnp.var`: by N).
+        1. The default divisor is N - 1 (`jnp.var`: N).
     """
     return _moments(input, dim, correction, keepdim, unbiased)[0]
 
@@ -62,17 +62,17 @@ def std(
     *,
     correction: float | None = 1,
 ) -> jax.Array:
-    """The standard deviation over some dims, of N - 1 and with gradient 0 of a constant.
+    """Return the standard deviation over some dims, with gradient 0 for a constant input.
 
     Args:
-        input: Of any shape.
-        dim: One dim, several, or None for all; True and False are `unbiased`, of all.
-        unbiased: torch's older word: True is a correction of 1, False of 0.
-        keepdim: Whether the dims stay, with size 1.
-        correction: What is taken from N.
+        input: Floating array of any shape.
+        dim: Dim or dims to reduce; None for all. A bool is taken as `unbiased`, over all dims.
+        unbiased: torch's legacy option: True is `correction=1`, False is `correction=0`.
+        keepdim: Whether to keep the reduced dims with size 1.
+        correction: Number subtracted from N in the divisor.
 
     Raises:
-        RuntimeError: The input is of integers.
+        RuntimeError: The input is not floating.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -83,8 +83,8 @@ def std(
     Torch: `torch.std`.
 
     Differs from jax in:
-        1. It divides by N - 1 (`jnp.std`: by N).
-        2. Of a constant the gradient is 0 (`jnp.std`: NaN).
+        1. The default divisor is N - 1 (`jnp.std`: N).
+        2. For a constant input the gradient is 0 (`jnp.std`: NaN).
     """
     return std_mean(input, dim, correction=correction, keepdim=keepdim, unbiased=unbiased)[0]
 
@@ -97,7 +97,7 @@ def var_mean(
     *,
     correction: float | None = 1,
 ) -> tuple[jax.Array, jax.Array]:
-    """The variance and the mean, as of `var` and `mean`.
+    """Return the variance and the mean over some dims or over all.
 
     Example:
         >>> import jax.numpy as jnp
@@ -117,7 +117,7 @@ def std_mean(
     *,
     correction: float | None = 1,
 ) -> tuple[jax.Array, jax.Array]:
-    """The standard deviation and the mean, as of `std` and `mean`.
+    """Return the standard deviation and the mean over some dims or over all.
 
     Example:
         >>> import jax.numpy as jnp
@@ -154,8 +154,8 @@ def _moments(
 
     def moments(x: jax.Array) -> tuple[jax.Array, jax.Array]:
         spread = (_std if root else _var)(x, **options)
-        found = spread, jnp.mean(x, axes, keepdims=True) + _lost(x, axes)
-        return found if keepdim else (jnp.squeeze(found[0], axes), jnp.squeeze(found[1], axes))
+        mean = jnp.mean(x, axes, keepdims=True) + _nan_after_infinity(x, axes)
+        return (spread, mean) if keepdim else (jnp.squeeze(spread, axes), jnp.squeeze(mean, axes))
 
     return in_opmath(moments, input)
 
@@ -171,14 +171,14 @@ def _end(x: jax.Array, axes: Any, which: slice) -> jax.Array:
 _FIRST, _LAST = slice(1), slice(-1, None)
 
 
-def _lost(x: jax.Array, axes: Any) -> jax.Array:
-    """NaN where an infinity is not the last: a running mean has inf - inf with the next value."""
+def _nan_after_infinity(x: jax.Array, axes: Any) -> jax.Array:
+    """Return NaN if a value follows an infinity: torch's running mean then computes inf - inf."""
     infinite = jnp.isinf(jax.lax.stop_gradient(x))
-    before = jnp.sum(infinite, axes, keepdims=True) > _end(infinite, axes, _LAST)
-    return jnp.where(before, jnp.nan, 0).astype(x.dtype)
+    follows = jnp.sum(infinite, axes, keepdims=True) > _end(infinite, axes, _LAST)
+    return jnp.where(follows, jnp.nan, 0).astype(x.dtype)
 
 
-def _along(t: jax.Array, factor: jax.Array, axes: Any) -> jax.Array:
+def _real_product_sum(t: jax.Array, factor: jax.Array, axes: Any) -> jax.Array:
     product = jnp.real(jnp.conj(factor) * t) if is_complex(factor) else factor * t
     return jnp.sum(product, axes, keepdims=True)
 
@@ -186,24 +186,24 @@ def _along(t: jax.Array, factor: jax.Array, axes: Any) -> jax.Array:
 def _var_derivative(t: Any, _: Any, x: Any, axes: Any, free: float, whole: bool) -> Any:
     centred = _centred(x, axes)
     if free > 0 or (free < 0 and not whole):
-        return _along(t, (2 / free) * centred, axes)
+        return _real_product_sum(t, (2 / free) * centred, axes)
     undefined = jnp.where(centred == 0, jnp.nan, jnp.inf).astype(x.dtype)
-    return _along(t, undefined if whole else centred * jnp.inf, axes)
+    return _real_product_sum(t, undefined if whole else centred * jnp.inf, axes)
 
 
 @derivative(_var_derivative)
 def _var(x: jax.Array, *, axes: Any, free: float, whole: bool) -> jax.Array:
     del whole
-    # From the first value on, so that of equal ones nothing is left, as in torch's running mean.
+    # Subtract the first value so that equal values give exactly 0, as torch's running mean does.
     centred = _centred(x - jax.lax.stop_gradient(_end(x, axes, _FIRST)), axes)
     total = jnp.sum(jnp.real(centred * jnp.conj(centred)), axes, keepdims=True)
     return total / builtins.max(0, free)
 
 
 def _std_derivative(t: Any, std: Any, x: Any, **options: Any) -> Any:
-    part = _var_derivative(t, None, x, **options)
-    # Both masked, as the product is in torch: the second derivative at 0 is 0 too.
-    return jnp.where(std == 0, 0, part * jnp.where(std == 0, 0, 1 / (2 * std)))
+    inner = _var_derivative(t, None, x, **options)
+    # Both factors are masked, as torch masks the product, so that the second derivative is 0.
+    return jnp.where(std == 0, 0, inner * jnp.where(std == 0, 0, 1 / (2 * std)))
 
 
 @derivative(_std_derivative)

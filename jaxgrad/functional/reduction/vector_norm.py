@@ -1,4 +1,4 @@
-"""Norms of vectors: torch's gradients at zero vectors, zero elements and ties."""
+"""Vector norms with torch's gradients at zero vectors, zero elements and ties."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ def vector_norm(
     *,
     dtype: Any = None,
 ) -> jax.Array:
-    """The p-norm over some dims, or over all of them.
+    """Return the p-norm over some dims or over all.
 
     Args:
-        input: Of any shape; integers raise.
-        ord: Any number, `inf`, `-inf`; 0 counts what is not 0.
-        dim: One dim, several, or None for all.
-        keepdim: Whether the dims stay, with size 1.
-        dtype: Cast to this first: real or complex as the input is, and not narrower.
+        input: Floating array of any shape.
+        ord: Any number, inf or -inf; 0 counts the nonzero elements.
+        dim: Dim or dims to reduce; None for all.
+        keepdim: Whether to keep the reduced dims with size 1.
+        dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: The input is of integers, or empty where the norm has no identity, or the
-            dtype does not hold it.
+        RuntimeError: The input is not floating, or is empty where the norm has no identity, or
+            cannot be cast to `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -54,12 +54,13 @@ def vector_norm(
     Torch: `torch.linalg.vector_norm`.
 
     Differs from jax in:
-        1. Of a zero vector the gradient is 0 (`jnp.linalg.norm`: NaN; `ord=1`: 1; `ord=inf`:
-           shared).
-        2. At a zero element it is 0 (`ord=1`: 1; `ord=0.5`: inf; negative `ord`: NaN).
-        3. A NaN element has gradient 0 where `ord` is 1 or infinite.
+        1. At a zero vector the gradient is 0 (`jnp.linalg.norm`: NaN, with `ord=1` 1, and with
+           `ord=inf` shared).
+        2. At a zero element the gradient is 0 (`jnp.linalg.norm`: 1 with `ord=1`, inf with
+           `ord=0.5`, NaN with negative `ord`).
+        3. A NaN element has gradient 0 if `ord` is 1 or infinite.
     """
-    input = _as_dtype("linalg.vector_norm", array(input), dtype)
+    input = cast_for_norm("linalg.vector_norm", array(input), dtype)
     axes = canonical_dims(dim, input.ndim)
     if (ord < 0 or ord == math.inf) and 0 in (input.shape[a] for a in axes):
         raise RuntimeError(
@@ -69,19 +70,19 @@ def vector_norm(
     return in_opmath(p_norm, input, p=float(ord), axes=axes, keepdim=keepdim)
 
 
-def _as_dtype(name: str, x: jax.Array, dtype: Any) -> jax.Array:
-    """In this dtype, if it holds what x may be."""
+def cast_for_norm(name: str, x: jax.Array, dtype: Any) -> jax.Array:
+    """Cast `x` to `dtype` after torch's checks that the cast neither narrows nor drops a part."""
     if not is_floating(x):
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}"
         )
     if dtype is None:
         return x
-    dtype, kind = jnp.dtype(dtype), "complex" if is_complex(x) else "real"
+    dtype, field = jnp.dtype(dtype), "complex" if is_complex(x) else "real"
     if not jnp.issubdtype(dtype, jnp.inexact):
         raise RuntimeError(f"{name}: dtype should be floating point or complex, but got {dtype}")
-    if jnp.issubdtype(dtype, jnp.complexfloating) != (kind == "complex"):
-        raise RuntimeError(f"{name}: dtype should be {kind} for {kind} inputs, but got {dtype}")
+    if jnp.issubdtype(dtype, jnp.complexfloating) != (field == "complex"):
+        raise RuntimeError(f"{name}: dtype should be {field} for {field} inputs, but got {dtype}")
     if jnp.promote_types(x.dtype, dtype) != dtype:
         raise RuntimeError(
             f"{name}: the dtype of the input ({x.dtype}) should be convertible without narrowing "
@@ -91,7 +92,7 @@ def _as_dtype(name: str, x: jax.Array, dtype: Any) -> jax.Array:
 
 
 def p_norm(x: jax.Array, *, p: float, axes: tuple[int, ...], keepdim: bool = False) -> jax.Array:
-    """The norm in the dtype that it is given in."""
+    """Return the p-norm without argument checks, in the input's dtype."""
     out = _norm(x, p=p, axes=axes)
     return out if keepdim else jnp.squeeze(out, axes)
 
@@ -102,24 +103,24 @@ def _norm_derivative(t: Any, norm: Any, x: Any, p: float, axes: Any) -> Any:
     if p == 2:
         factor = jnp.where(norm == 0, 0, x / norm)
     elif p == 1:
-        factor = _sgn(x)
+        factor = sgn_kernel(x)
     elif math.isinf(p):
         size = jnp.abs(x)
         mask = jax.lax.stop_gradient((size == norm) | jnp.isnan(size))
-        factor = _sgn(x) * (mask / jnp.sum(mask, axes, keepdims=True))
+        factor = sgn_kernel(x) * (mask / jnp.sum(mask, axes, keepdims=True))
     elif p < 1:
-        factor = _sgn(x) * jnp.where(x == 0, 0, jnp.power(jnp.abs(x), p - 1))
+        factor = sgn_kernel(x) * jnp.where(x == 0, 0, jnp.power(jnp.abs(x), p - 1))
     elif p < 2:
         scale = jnp.where(norm == 0, 0, 1 / jnp.power(norm, p - 1))
-        factor = _sgn(x) * _power(_abs(x), p - 1) * scale
+        factor = sgn_kernel(x) * _power(_abs(x), p - 1) * scale
     else:
         scale = jnp.where(norm == 0, 0, 1 / jnp.power(norm, p - 1))
         factor = x * _power(_abs(x), p - 2) * scale
     product = jnp.real(jnp.conj(factor) * t) if is_complex(x) else factor * t
     total = jnp.sum(product, axes, keepdims=True)
     if -math.inf < p < 1:
-        return total * jnp.power(norm, 1 - p)  # after the sum: infinite where an element is
-    # torch masks the product for these, so that a second derivative is 0 and not NaN.
+        return total * jnp.power(norm, 1 - p)  # torch scales the sum, which may be infinite
+    # For these orders torch masks the product, so that second derivatives are 0 rather than NaN.
     return jnp.where(norm == 0, 0, total) if p > 1 and p not in (2, math.inf) else total
 
 
@@ -139,15 +140,15 @@ def _norm(x: jax.Array, *, p: float, axes: tuple[int, ...]) -> jax.Array:
     return jnp.power(jnp.sum(jnp.power(size, p), axes, keepdims=True), 1 / p)
 
 
-def _sgn(x: jax.Array) -> jax.Array:
-    """torch's sgn: 0 at NaN, without a derivative where the input is real."""
+def sgn_kernel(x: jax.Array) -> jax.Array:
+    """Return `x / |x|`, or 0 at 0; for real inputs also 0 at NaN and without a derivative."""
     if is_complex(x):
         size = jnp.abs(x)
         return jnp.where(size == 0, 0, x / jnp.where(size == 0, 1, size))
     return sign_kernel(x)
 
 
-@derivative(lambda t, _, x: jnp.real(jnp.conj(_sgn(x)) * t))
+@derivative(lambda t, _, x: jnp.real(jnp.conj(sgn_kernel(x)) * t))
 def _abs(x: jax.Array) -> jax.Array:
     return jnp.abs(x)
 
@@ -162,7 +163,7 @@ def _power(x: jax.Array, p: float) -> jax.Array:
 
 
 def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
-    """The p-norm of the difference.
+    """Return the p-norm of `input - other`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -173,23 +174,23 @@ def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
     Torch: `torch.dist`.
 
     Differs from jax in:
-        1. Of equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
+        1. For equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
     """
     reject("dist", "integer", input, other)
     reject_each("dist", "bool", input, other)
 
-    def apart(x: jax.Array, y: jax.Array) -> jax.Array:
+    def distance(x: jax.Array, y: jax.Array) -> jax.Array:
         difference = x - y
         return p_norm(difference, p=float(p), axes=tuple(range(difference.ndim)))
 
-    return in_opmath(apart, array(input), array(other, "other"))
+    return in_opmath(distance, array(input), array(other, "other"))
 
 
 def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) -> jax.Array:
-    """The input over its norm along a dim, which is not below eps.
+    """Divide the input by its p-norm along a dim, with the norm bounded below by `eps`.
 
     Raises:
-        IndexError: There is no such dim.
+        IndexError: A dim is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -200,7 +201,7 @@ def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12
     Torch: `torch.nn.functional.normalize`.
 
     Differs from jax in:
-        1. Of a zero vector the gradient is 1 / eps (`x / jnp.maximum(norm, eps)`: NaN).
+        1. At a zero vector the gradient is 1 / eps (`x / jnp.maximum(norm, eps)`: NaN).
     """
     reject("normalize", "bool integer", input)
     input = array(input)
@@ -214,10 +215,11 @@ def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12
 
 
 def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
-    """Each slice along a dim, scaled down to a norm that is not above a bound.
+    """Scale down each slice along a dim whose p-norm exceeds `maxnorm` to that norm.
 
     Raises:
-        RuntimeError: There is one dim only, p is not positive or the bound negative.
+        RuntimeError: The input has fewer than two dims, `p` is not positive, or `maxnorm` is
+            negative.
 
     Example:
         >>> import jax.numpy as jnp
@@ -228,7 +230,7 @@ def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
     Torch: `torch.renorm`.
 
     Differs from jax in:
-        1. A zero slice has gradient 1 (with `jnp.linalg.norm`: NaN).
+        1. At a zero slice the gradient is 1 (with `jnp.linalg.norm`: NaN).
     """
     reject("renorm", "bool integer", input)
     input = array(input)
@@ -250,10 +252,10 @@ def _bounded_derivative(t: Any, _: Any, x: Any, p: float, axes: Any, bound: floa
     size, pull = jax.vjp(lambda x: p_norm(x, p=p, axes=axes, keepdim=True), x)
     (slope,) = pull(jnp.ones_like(size))
     over, inverse = size > bound, 1 / (size + 1e-7)
-    turned = jnp.where(over, t, 0) * jnp.where(over, slope, 0)
-    along = jnp.sum(turned, axes, keepdims=True).real
+    product = jnp.where(over, t, 0) * jnp.where(over, slope, 0)
+    norm_tangent = jnp.sum(product, axes, keepdims=True).real
     scale = jnp.where(over, bound * inverse, 1)
-    return t * scale - jnp.where(over, x * (scale * inverse), 0) * along
+    return t * scale - jnp.where(over, x * (scale * inverse), 0) * norm_tangent
 
 
 @derivative(_bounded_derivative)

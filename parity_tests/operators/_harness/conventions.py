@@ -133,8 +133,9 @@ def as_table(rows: Iterable[ConventionRow]) -> str:
 
 def summary(function: object) -> str:
     """Summarize the table's rows for a function of `jaxgrad.functional`, under all its names."""
-    found = ((operator.attrgetter(name)(functional), rows) for name, rows in _operators(read()))
-    return "\n".join(section(rows) for value, rows in found if value is function)
+    tables = ((operator.attrgetter(name)(functional), rows) for name, rows in _operators(read()))
+    texts = dict.fromkeys(section(rows) for value, rows in tables if value is function)
+    return "\n".join(texts)
 
 
 def section(rows: Sequence[ConventionRow]) -> str:
