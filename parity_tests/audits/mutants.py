@@ -333,7 +333,7 @@ def _records(room: str, stem: str) -> list[pathlib.Path]:
     """Return the tests of the operators whose records are in the file of the same room and stem."""
     path = ROOT / "parity_tests" / "operators" / room / f"{stem}.py"
     text = path.read_text() if path.exists() else ""
-    names = re.findall(r'^@operator\(\s*"([\w.]+)"', text, re.MULTILINE)
+    names = re.findall(r'^@?operator\(\s*"([\w.]+)"', text, re.MULTILINE)
     test = ROOT / "tests" / "jaxgrad" / "functional" / f"test_{room}.py"
     return [test.with_name(f"{test.name}::test_operator[{name}]") for name in names]
 
