@@ -185,7 +185,7 @@ def retain_grad(x: jax.Array, name: str) -> jax.Array:
 
     Torch: `Tensor.retain_grad`.
     """
-    if not _tree.is_inexact(x):
+    if not _tree.is_differentiable(x):
         raise TypeError(
             f"retain_grad({name!r}): only floating point arrays have a gradient, "
             f"got {_tree.kind(x)}"
@@ -231,7 +231,7 @@ def value_and_retained_grads(
     def value_and_retained_grads_fun(*args: Any, **kwargs: Any) -> Any:
         chosen = _loss.chosen(fun, args, argnums)
         leaves, tree = jax.tree.flatten(chosen)
-        moved = [_tree.is_inexact(x) for x in leaves]
+        moved = [_tree.is_differentiable(x) for x in leaves]
         moving, still = _tree.partition(moved, leaves)
 
         def flat(moving: Sequence[Any]) -> Any:
@@ -310,7 +310,7 @@ def _live(run: Callable[..., Any], leaves: Sequence[Any], unused: Unused) -> lis
 
 def _differentiable(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
     """`live_leaves` for leaves of which some are not floating point arrays."""
-    moved = [_tree.is_inexact(x) for x in leaves]
+    moved = [_tree.is_differentiable(x) for x in leaves]
     moving, still = _tree.partition(moved, leaves)
     live = _jaxpr.live_leaves(lambda *moving: fun(_tree.merge(moved, moving, still)), moving)
     return _tree.merge(moved, live, [False] * len(still))
@@ -323,7 +323,7 @@ def _no_path(
     several = not isinstance(argnums, int)
     first = list(argnums) if several else [argnums]
     dead = [
-        f"argument {i}{name}" + ("" if _tree.is_inexact(x) else f" ({_tree.kind(x)})")
+        f"argument {i}{name}" + ("" if _tree.is_differentiable(x) else f" ({_tree.kind(x)})")
         for i, tree in zip(first, chosen if several else [chosen], strict=True)
         for name, x in _tree.named(tree)
     ]

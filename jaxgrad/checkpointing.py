@@ -150,7 +150,7 @@ def saved_tensors_hooks(
             made = run(given[: len(consts)], *structure.unflatten(given[len(consts) :]))
             return jax.tree.leaves(made)
 
-        called = with_packed_residuals(flat, pack, unpack, there=len(consts))
+        called = with_packed_residuals(flat, pack, unpack, num_unpacked_args=len(consts))
         return jax.tree.unflatten(jax.tree.structure(shapes), called(*consts, *leaves))
 
     return hooked

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from jaxgrad._core import autograd_function as _function
-from jaxgrad._core.attach import attach, merge, only
+from jaxgrad._core.attach import attach, pass_operand_tangents
+from jaxgrad._core.tree import is_inexact, merge, partition, select
 from jaxgrad._core.typing import PyTree
 
 
@@ -38,9 +38,10 @@ def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
         return [None if t is None else (-scale * t).astype(t.dtype) for t in moving]
 
     leaves, structure = jax.tree.flatten(x)
-    live = [_is_inexact(leaf) for leaf in leaves]
-    reversed_leaves = attach(only(leaves, live), scale, rule, "reverse_gradient")
-    return structure.unflatten(merge(reversed_leaves, live, leaves))
+    live = [is_inexact(leaf) for leaf in leaves]
+    moving, still = partition(live, leaves)
+    reversed_leaves = attach(moving, scale, rule, "reverse_gradient")
+    return structure.unflatten(merge(live, reversed_leaves, still))
 
 
 def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
@@ -79,12 +80,11 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
                 f"first argument, so both must be alike: given {given}, it returned {returned}"
             )
         leaves, structure = jax.tree.flatten(out)
-        live = [_is_inexact(leaf) for leaf in leaves]
-        sources = only(jax.tree.leaves(x), live)
-        passed = attach(
-            only(leaves, live), sources, lambda _, __, ___, moving: moving, "straight_through"
-        )
-        return structure.unflatten(merge(passed, live, leaves))
+        live = [is_inexact(leaf) for leaf in leaves]
+        moving, still = partition(live, leaves)
+        sources = select(live, jax.tree.leaves(x))
+        passed = attach(moving, sources, pass_operand_tangents, "straight_through")
+        return structure.unflatten(merge(live, passed, still))
 
     return through
 
@@ -168,10 +168,6 @@ def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tupl
             "counts its inputs by position, so make them positional"
         )
     return bound.args if split else bound.args[1:]
-
-
-def _is_inexact(x: Any) -> bool:
-    return hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)
 
 
 def _type(x: Any) -> Any:

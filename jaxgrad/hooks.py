@@ -15,13 +15,14 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
-from jaxgrad._core.attach import attach, hoist, linear, merge, only
+from jaxgrad._core.attach import attach, hoist, linear
 from jaxgrad._core.compat import NEEDS_NUMBERS
+from jaxgrad._core.tree import is_inexact, merge, partition, select
 from jaxgrad._core.typing import PyTree
 
 
 # (cotangents of the values, what the slots got) -> cotangents of the values
-Rule = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
+HookRule = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
@@ -61,7 +62,7 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
         4. Inside `vmap` a value that is not mapped is hooked once, with the sum over the rows.
     """
     leaves, structure = jax.tree.flatten(x)
-    live = [_has_gradient(leaf) for leaf in leaves]
+    live = [is_inexact(leaf) for leaf in leaves]
     if not any(live):
         raise TypeError(
             "cannot register a hook on a value that has no gradient: "
@@ -69,17 +70,18 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
         )
 
     def rule(cotangents: Sequence[Any], _: Sequence[Any]) -> Sequence[Any]:
-        made = fn(structure.unflatten(merge(cotangents, live)))
+        made = fn(structure.unflatten(merge(live, cotangents)))
         if made is None:
             return cotangents
-        made = only(_leaves(made, structure, _name(fn)), live)
+        made = select(live, _leaves(made, structure, _name(fn)))
         return [
             old if new is None else _checked(new, old, _name(fn))
             for new, old in zip(made, cotangents, strict=True)
         ]
 
-    marked, _ = _enter(rule, only(leaves, live), [])
-    return structure.unflatten(merge(marked, live, leaves))
+    moving, still = partition(live, leaves)
+    marked, _ = _enter(rule, moving, [])
+    return structure.unflatten(merge(live, marked, still))
 
 
 def backward_hook(
@@ -123,18 +125,18 @@ def backward_hook(
     @functools.wraps(fun)
     def hooked(*args: Any, **kwargs: Any) -> PyTree:
         leaves, structure = jax.tree.flatten(args)
-        live = [_has_gradient(leaf) for leaf in leaves]
+        live = [is_inexact(leaf) for leaf in leaves]
+        values, still = partition(live, leaves)
 
         def inner(*values: Any) -> PyTree:
-            return fun(*structure.unflatten(merge(values, live, leaves)), **kwargs)
+            return fun(*structure.unflatten(merge(live, values, still)), **kwargs)
 
-        values = only(leaves, live)
         types, out_structure = jax.tree.flatten(_result_types(inner, values))
         out_live = [jnp.issubdtype(t.dtype, jnp.inexact) for t in types]
 
         def rule(cotangents: Sequence[Any], sent: Sequence[Any]) -> Sequence[Any]:
-            grad_inputs = structure.unflatten(merge(cotangents, live, map(_no_gradient, leaves)))
-            grad_outputs = out_structure.unflatten(merge(sent, out_live))
+            grad_inputs = structure.unflatten(merge(live, cotangents, map(_no_gradient, still)))
+            grad_outputs = out_structure.unflatten(merge(out_live, sent))
             if type(grad_outputs) is not tuple:
                 grad_outputs = (grad_outputs,)
             made = hook(grad_inputs, grad_outputs)
@@ -152,18 +154,18 @@ def backward_hook(
                 new += none if answer is None else _leaves(answer, part, _name(hook))
             return [
                 jnp.zeros_like(old) if new is None else _checked(new, old, _name(hook))
-                for new, old in zip(only(new, live), cotangents, strict=True)
+                for new, old in zip(select(live, new), cotangents, strict=True)
             ]
 
-        marked, slots = _enter(rule, values, only(types, out_live))
+        marked, slots = _enter(rule, values, select(out_live, types))
         out = jax.tree.leaves(inner(*marked))
-        tagged = map(_leave, out, merge(slots, out_live))
+        tagged = map(_leave, out, merge(out_live, slots))
         return out_structure.unflatten(list(tagged))
 
     return hooked
 
 
-def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], list[Any]]:
+def _enter(rule: HookRule, values: list[Any], avals: list[Any]) -> tuple[list[Any], list[Any]]:
     """The values unchanged, and a slot of each type in `avals` for what `_leave` sends back.
 
     On the way back `rule` is called with the values' cotangents and with what the slots got.
@@ -180,17 +182,15 @@ def _enter(rule: Rule, values: list[Any], avals: list[Any]) -> tuple[list[Any], 
                 return arrived[: -len(avals)]  # it did not come through the outputs
             full = [
                 ad.zeros_like_aval(t) if c is None else c
-                for c, t in zip(merge(arrived, through), types, strict=True)
+                for c, t in zip(merge(through, arrived), types, strict=True)
             ]
-            return only(transpose(consts, full[:size], full[size:]), live)
+            return select(live, transpose(consts, full[:size], full[size:]))
 
         def forth(_: Any, tangents: Sequence[Any]) -> Sequence[Any]:
             return [*tangents, *[None] * len(avals)]
 
-        moved = linear(
-            forth, back, consts, only(moving[:size], live), only(map(jax.typeof, outs), through)
-        )
-        return merge(moved, through)
+        tangents, types_out = select(live, moving[:size]), select(through, map(jax.typeof, outs))
+        return merge(through, linear(forth, back, consts, tangents, types_out))
 
     slots = [ad.zeros_like_aval(aval) for aval in avals]
     out = attach([*values, *slots], consts, enter_rule, "hook")
@@ -242,10 +242,6 @@ def _checked(new: Any, old: Any, name: str) -> Any:
             f"the replacement {got}; return None or an array of the same dtype"
         )
     return new
-
-
-def _has_gradient(leaf: Any) -> bool:
-    return hasattr(leaf, "dtype") and jnp.issubdtype(leaf.dtype, jnp.inexact)
 
 
 def _no_gradient(leaf: Any) -> Any:

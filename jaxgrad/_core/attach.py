@@ -1,50 +1,57 @@
-"""A value with a derivative of one's own: two primitives that no transformation forgets.
+"""Attach a derivative to a value: two primitives whose rules survive every transformation.
 
-`attach(outs, operands, rule, name)` is `outs`, bit for bit; `rule` says how they move.
-`linear(forward, transpose, ...)` is a step of such a rule: a linear map that is given by its
-transpose, which may be any function of the cotangents (a hook that clips, somebody's own backward).
-What both compute is ordinary JAX, so that the next derivative goes through it, and meets the rule
-again.
+`attach(outs, operands, rule, name)` returns `outs`, bit for bit; `rule` computes their tangents.
+`linear(forward, transpose, ...)` is a step of such a rule: a linear map with an explicit transpose,
+which may be any function of the cotangents (a hook that clips, a user's own backward). Both compute
+ordinary JAX, so the next derivative differentiates through it and meets the rule again.
 
-Why not what jax has: inside a scan, `custom_jvp` loses its rule in the second derivative (jax 0.10
-hoists loop invariants with a partial evaluation that runs the body instead), and `custom_vjp` has
-no forward mode; `linear_call` cannot be mapped, and takes its transpose for linear.
+JAX's own tools do not suffice. Inside a scan, `custom_jvp` loses its rule in the second derivative
+(JAX 0.10 hoists loop invariants with a partial evaluation that runs the body instead), `custom_vjp`
+has no forward mode, and `linear_call` has no batching rule and assumes that its transpose is linear.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
 from jax.extend import core as jex_core
 from jax.interpreters import ad, batching, mlir
 
+from jaxgrad._core.tree import is_none
+
 
 Values = Sequence[Any]
 # (outs, operands, tangents of the outs, tangents of the operands) -> tangents of the outs
-Rule = Callable[[Values, Any, Values, Any], Values]
+JvpRule = Callable[[Values, Any, Values, Any], Values]
 Forward = Callable[[Any, Values], Values]  # (residuals, tangents) -> tangents of the outputs
-Transpose = Callable[[Any, Values], Values]  # (residuals, cotangents) -> cotangents
+Transpose = Callable[[Any, Values], Values]  # (residuals, cotangents) -> cotangents of the inputs
 
 
-def attach(outs: Values, operands: Any, rule: Rule, name: str) -> list[Any]:
-    """`outs`, whose derivative is what `rule` says.
+def attach(outs: Values, operands: Any, rule: JvpRule, name: str) -> list[Any]:
+    """Return `outs` with the derivative that `rule` computes.
 
     Args:
         outs: Arrays.
         operands: A tree of arrays that the rule uses.
-        rule: A tangent that is zero is None, given and answered.
-        name: What a picture of the graph calls it.
+        rule: See `JvpRule`. None stands for a zero tangent, among its arguments and its results.
+        name: The name of the operation in a drawn graph.
     """
     leaves, structure = jax.tree.flatten(operands)
 
-    def flat(outs: Values, leaves: Values, moving: Values, moved: Values) -> Values:
-        made = rule(outs, structure.unflatten(leaves), moving, structure.unflatten(moved))
-        return _cast(made, [o.dtype for o in outs])
+    def flat(outs: Values, leaves: Values, tangents: Values, operand_tangents: Values) -> Values:
+        operands = structure.unflatten(leaves), structure.unflatten(operand_tangents)
+        return _cast(rule(outs, operands[0], tangents, operands[1]), [o.dtype for o in outs])
 
     return _attach_p.bind(*outs, *leaves, count=len(outs), rule=flat, name=name)
+
+
+def pass_operand_tangents(outs: Values, operands: Any, tangents: Values, new: Any) -> Values:
+    """Give each output the tangent of its operand: the rule of a straight-through value."""
+    del outs, operands, tangents
+    return jax.tree.leaves(new, is_leaf=is_none)
 
 
 def linear(
@@ -53,12 +60,12 @@ def linear(
     """Apply a linear map to `tangents`.
 
     Args:
-        forward: May answer None for an output that does not move.
-        transpose: A cotangent that is zero is None, given and answered; if all are, it is not
-            called.
-        residuals: A tree of arrays that both are given.
-        tangents: Arrays.
-        types: Those of the outputs.
+        forward: See `Forward`. None stands for a zero among its results.
+        transpose: See `Transpose`. None stands for a zero cotangent, among its arguments and its
+            results; it is not called if all arguments are zero.
+        residuals: A tree of arrays, passed to both functions.
+        tangents: The arrays to map.
+        types: The abstract values of the outputs.
     """
     leaves, structure = jax.tree.flatten(residuals)
     ins, outs = [t.dtype for t in tangents], [t.dtype for t in types]
@@ -66,23 +73,23 @@ def linear(
         *leaves,
         *tangents,
         count=len(leaves),
-        forward=lambda leaves, moving: _cast(forward(structure.unflatten(leaves), moving), outs),
-        transpose=lambda leaves, given: _cast(transpose(structure.unflatten(leaves), given), ins),
+        forward=lambda leaves, ts: _cast(forward(structure.unflatten(leaves), ts), outs),
+        transpose=lambda leaves, cts: _cast(transpose(structure.unflatten(leaves), cts), ins),
         avals=tuple(t.update(weak_type=False) for t in types),
     )
 
 
 class Hoisted(NamedTuple):
-    fun: Callable[..., Any]  # the first argument is consts
+    fun: Callable[..., Any]  # takes consts as its first argument
     consts: list[Any]
-    shapes: Any  # of the result
+    shapes: Any  # the shapes and dtypes of the result
 
 
 def hoist(fun: Callable[..., Any], *example: Any) -> Hoisted:
-    """Trace `fun` into one that is given, first, what it closed over.
+    """Trace `fun` into a function that takes the captured values as its first argument.
 
-    A transpose may run when the trace that it was written in is over: a value that it closes over
-    has to travel as a residual.
+    A transpose may run after the trace in which it was defined has ended, so every value that it
+    captures has to travel as a residual.
     """
     closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*example)
     jaxpr, structure = closed.jaxpr, jax.tree.structure(shapes)
@@ -96,20 +103,8 @@ def hoist(fun: Callable[..., Any], *example: Any) -> Hoisted:
     return Hoisted(hoisted, list(closed.consts), shapes)
 
 
-def only(values: Iterable[Any], where: Sequence[bool]) -> list[Any]:
-    """The values at the places that are true."""
-    return [value for value, has in zip(values, where, strict=True) if has]
-
-
-def merge(values: Iterable[Any], where: Sequence[bool], rest: Iterable[Any] = ()) -> list[Any]:
-    """The inverse: the values at the places that are true, the rest's, or None, at the others."""
-    left = iter(values)
-    others = list(rest) or [None] * len(where)
-    return [next(left) if has else other for has, other in zip(where, others, strict=True)]
-
-
 def _cast(values: Values, dtypes: Values) -> list[Any]:
-    """The values in these dtypes: under autocast a rule may meet others than it was written for."""
+    """Cast the values to `dtypes`, because autocast may run a rule in other dtypes than traced."""
     return [
         v if v is None or v.dtype == d else v.astype(d) for v, d in zip(values, dtypes, strict=True)
     ]
@@ -128,9 +123,9 @@ def _attach_run(*args: Any, count: int, **_: Any) -> Values:
 
 def _attach_jvp(primals: Values, tangents: Values, *, count: int, rule: Any, name: str) -> Any:
     outs = _attach_p.bind(*primals, count=count, rule=rule, name=name)
-    moving = [None if type(t) is ad.Zero else t for t in tangents]
-    moved = rule(outs, primals[count:], moving[:count], moving[count:])
-    return outs, [_zero(o) if t is None else t for o, t in zip(outs, moved, strict=True)]
+    tangents = [None if type(t) is ad.Zero else t for t in tangents]
+    new = rule(outs, primals[count:], tangents[:count], tangents[count:])
+    return outs, [_zero(o) if t is None else t for o, t in zip(outs, new, strict=True)]
 
 
 def _attach_batch(
@@ -138,11 +133,13 @@ def _attach_batch(
 ) -> Any:
     if all(d is None for d in dims):
         return _attach_p.bind(*args, count=count, rule=rule, name=name), [None] * count
-    own = tuple(dims[count:])
+    operand_dims = list(dims[count:])
 
-    def mapped(outs: Values, operands: Values, moving: Values, moved: Values) -> Values:
-        each = _each(axis, (0, list(own), 0, list(own)))(rule)
-        return each(list(outs), list(operands), list(moving), list(moved))
+    def mapped(
+        outs: Values, operands: Values, tangents: Values, operand_tangents: Values
+    ) -> Values:
+        each = _each(axis, (0, operand_dims, 0, operand_dims))(rule)
+        return each(list(outs), list(operands), list(tangents), list(operand_tangents))
 
     wide = _at_front(axis, args[:count], dims[:count])
     outs = _attach_p.bind(*wide, *args[count:], count=count, rule=mapped, name=name)
@@ -155,21 +152,21 @@ def _linear_run(*args: Any, count: int, forward: Forward, avals: Values, **_: An
 
 
 def _linear_jvp(primals: Values, tangents: Values, *, count: int, **params: Any) -> Any:
-    """The tangent goes the same way as the value; it is linear, whatever the transpose is."""
+    """Apply the same map to the tangents: `forward` is linear, whatever the transpose is."""
     outs = _linear_p.bind(*primals, count=count, **params)
     if all(type(t) is ad.Zero for t in tangents[count:]):
         return outs, [_zero(o) for o in outs]
-    moving = [ad.instantiate_zeros(t) for t in tangents[count:]]
-    return outs, _linear_p.bind(*primals[:count], *moving, count=count, **params)
+    dense = [ad.instantiate_zeros(t) for t in tangents[count:]]
+    return outs, _linear_p.bind(*primals[:count], *dense, count=count, **params)
 
 
 def _linear_transpose(
     cotangents: Values, *args: Any, count: int, transpose: Transpose, **_: Any
 ) -> Values:
-    given = [None if type(c) is ad.Zero else c for c in cotangents]
-    if all(c is None for c in given):
+    cotangents = [None if type(c) is ad.Zero else c for c in cotangents]
+    if all(c is None for c in cotangents):
         return [None] * len(args)
-    return [*[None] * count, *transpose(args[:count], given)]
+    return [*[None] * count, *transpose(args[:count], cotangents)]
 
 
 def _linear_batch(
@@ -187,8 +184,8 @@ def _linear_batch(
         return _linear_p.bind(*args, **params), [None] * len(avals)
     each = _each(axis, (list(dims[:count]), 0))
     params |= {
-        "forward": lambda residuals, moving: each(forward)(list(residuals), list(moving)),
-        "transpose": lambda residuals, given: each(transpose)(list(residuals), list(given)),
+        "forward": lambda residuals, ts: each(forward)(list(residuals), list(ts)),
+        "transpose": lambda residuals, cts: each(transpose)(list(residuals), list(cts)),
         "avals": tuple(jex_core.unmapped_aval(axis.size, 0, aval) for aval in avals),
     }
     wide = _at_front(axis, args[count:], dims[count:])
@@ -196,7 +193,7 @@ def _linear_batch(
 
 
 def _each(axis: Any, in_axes: Any) -> Callable[[Any], Any]:
-    """`vmap` along the axis that is being mapped; a None stays a None."""
+    """Return `jax.vmap` over the axis of a batching rule; None stays None."""
     return functools.partial(
         jax.vmap,
         in_axes=in_axes,

@@ -1,9 +1,9 @@
-"""How a class with torch's `forward` and `backward` becomes a JAX rule.
+"""Turn a class with torch's `forward` and `backward` into a JAX function with that derivative.
 
-`forward` runs once, where the function is called, on values without gradient. What it returned is
-then attached to the arguments by a rule whose transpose is `backward`. What `ctx` holds travels as
-residuals: a saved input or output as that input or output itself, so that a second derivative goes
-through it, as in torch; any other array as a constant.
+`forward` runs once, at the call, on values without gradient. Its outputs are then attached to the
+arguments by a rule whose transpose is `backward`. The contents of `ctx` travel as residuals: a
+saved input or output is passed as that input or output itself, so that a second derivative goes
+through it, as in torch; any other array is passed as a constant.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import jax
 import jax.numpy as jnp
 from jax.core import Tracer
 
-from jaxgrad._core.attach import attach, hoist, linear, merge, only
+from jaxgrad._core.attach import attach, hoist, linear
 from jaxgrad._core.compat import NEEDS_NUMBERS
+from jaxgrad._core.tree import is_inexact, merge, partition, select
 
 
 Values = Sequence[Any]
 
 
 class Context:
-    """torch's `ctx`; the attributes that a class sets live beside these."""
+    """The counterpart of torch's `ctx`, on which a class may set further attributes."""
 
     def __init__(self, needs_input_grad: Sequence[bool]) -> None:
         self.needs_input_grad = tuple(needs_input_grad)
@@ -33,10 +34,10 @@ class Context:
         self._materialize = True
 
     def save_for_backward(self, *arrays: Any) -> None:
-        for place, array in enumerate(arrays):
-            if array is not None and not is_array(array):
+        for i, array in enumerate(arrays):
+            if array is not None and not is_tensor(array):
                 raise TypeError(
-                    f"save_for_backward can only save arrays, but argument {place} is of type "
+                    f"save_for_backward can only save arrays, but argument {i} is of type "
                     f"{type(array).__name__}; make it an attribute of ctx"
                 )
         self.saved_tensors = arrays
@@ -47,127 +48,128 @@ class Context:
         self._fixed = outputs
 
     def mark_dirty(self, *inputs: Any) -> None:
-        del inputs  # nothing is changed in place
+        del inputs  # JAX changes no array in place
 
     def set_materialize_grads(self, value: bool) -> None:
         self._materialize = value
 
 
 class State(NamedTuple):
-    """The arrays that a rule is given: for each argument and output itself if saved, else None."""
+    """The saved arrays that a rule receives; None stands for an argument or output not saved."""
 
     inputs: list[Any]
     outputs: list[Any]
-    kept: list[Any]  # saved, and neither
+    kept: list[Any]  # saved arrays that are neither an argument nor an output
 
 
 def call(cls: Any, args: Values) -> Any:
-    """Run `forward`, and attach what it returns to the arguments."""
-    args = [jnp.asarray(a) if is_array(a) else a for a in args]
-    seen = [_detached(a) for a in args]
+    """Run `cls.forward` and attach its outputs to the arguments."""
+    args = [jnp.asarray(a) if is_tensor(a) else a for a in args]
+    detached = [_detached(a) for a in args]
     ctx = Context([is_inexact(a) for a in args])
     if hasattr(cls, "setup_context"):
-        out = cls.forward(*seen)
-        cls.setup_context(ctx, tuple(seen), out)
+        out = cls.forward(*detached)
+        cls.setup_context(ctx, tuple(detached), out)
     else:
-        out = cls.forward(ctx, *seen)
+        out = cls.forward(ctx, *detached)
     outs = list(out) if isinstance(out, tuple) else [out]
-    outs = _attach(cls, ctx, args, seen, outs)
+    outs = _attach(cls, ctx, args, detached, outs)
     return tuple(outs) if isinstance(out, tuple) else outs[0]
 
 
-def _attach(cls: Any, ctx: Context, args: Values, seen: Values, outs: Values) -> list[Any]:
-    """The outputs, differentiable by the class's `backward` and `jvp`."""
+def _attach(cls: Any, ctx: Context, args: Values, detached: Values, outs: Values) -> list[Any]:
+    """Make the outputs differentiable by the class's `backward` and `jvp`."""
     marked = {id(o) for o in ctx._fixed}
     live = [is_inexact(o) and id(o) not in marked for o in outs]
     inexact = [is_inexact(a) for a in args]
     in_types, out_types = [*map(_type, args)], [*map(_type, outs)]
     materialize = ctx._materialize
-    saved, rebuild = _pack(ctx, seen, outs)
+    saved, rebuild = _pack(ctx, detached, outs)
 
-    def backward(needs: Values, state: State, arrived: Values) -> list[Any]:
-        """A gradient, or None, for each argument."""
-        given = map(functools.partial(_given, materialize), arrived, out_types)
-        made = _method(cls, "backward", "vjp")(rebuild(needs, state), *map(_conj, given))
-        return _checked(cls.__name__, made if isinstance(made, tuple) else (made,), in_types)
+    def backward(needs: Values, state: State, cotangents: Values) -> list[Any]:
+        """Return a gradient, or None, for each argument."""
+        cotangents = map(functools.partial(_materialized, materialize), cotangents, out_types)
+        grads = _method(cls, "backward", "vjp")(rebuild(needs, state), *map(_conj, cotangents))
+        return _checked(cls.__name__, grads if isinstance(grads, tuple) else (grads,), in_types)
 
     def jvp(needs: Values, state: State, tangents: Values) -> list[Any]:
-        """A tangent, or None, for each output."""
-        types = merge(only(in_types, inexact), inexact)
-        given = map(functools.partial(_given, materialize), tangents, types)
-        made = _method(cls, "jvp")(rebuild(needs, state), *given)
-        return list(made) if isinstance(made, tuple) else [made]
+        """Return a tangent, or None, for each output."""
+        types = merge(inexact, select(inexact, in_types))
+        tangents = map(functools.partial(_materialized, materialize), tangents, types)
+        out_tangents = _method(cls, "jvp")(rebuild(needs, state), *tangents)
+        return list(out_tangents) if isinstance(out_tangents, tuple) else [out_tangents]
 
-    # An argument that `backward` answers with None is not attached: no path starts from it.
-    arriving = merge(only(out_types, live), live)
+    # An argument for which `backward` returns None is not attached: no path starts from it.
+    live_types = merge(live, select(live, out_types))
     consts, wanted, traced = [], inexact, None
     if hasattr(cls, "backward") or hasattr(cls, "vjp"):
         try:
-            traced, consts, found = hoist(functools.partial(backward, inexact), saved, arriving)
-        except NEEDS_NUMBERS:  # it branches on values, and outside of jit there are some
-            found = backward(inexact, saved, [_given(True, None, t) for t in arriving])
-        wanted = [f is not None for f in found]
+            traced, consts, grads = hoist(functools.partial(backward, inexact), saved, live_types)
+        except NEEDS_NUMBERS:  # it branches on values, which are known outside of jit
+            grads = backward(inexact, saved, [_materialized(True, None, t) for t in live_types])
+        wanted = [grad is not None for grad in grads]
     if not any(isinstance(c, Tracer) for c in consts):
-        consts, traced = [], None  # nothing can go stale: `backward` itself may run later
-    keeps_in, keeps_out = ([x is not None for x in side] for side in (saved.inputs, saved.outputs))
+        consts, traced = [], None  # no tracer can outlive its trace: `backward` may run later
+    saved_in, saved_out = ([x is not None for x in xs] for xs in (saved.inputs, saved.outputs))
 
-    def rule(made: Values, operands: Any, _: Values, tangents: Any) -> Values:
+    def rule(live_outs: Values, operands: Any, _: Values, tangents: Any) -> Values:
         values, fixed, kept, consts = operands
         tangents = tangents[0]
         needs = [t is not None for t in tangents]
         active = [w and n for w, n in zip(wanted, needs, strict=True)]
         if not any(active):
-            return [None] * len(made)
-        results = merge(made, live, fixed)
+            return [None] * len(live_outs)
+        results = merge(live, live_outs, fixed)
         state = State(
-            merge(only(values, keeps_in), keeps_in),
-            merge(only(results, keeps_out), keeps_out),
+            merge(saved_in, select(saved_in, values)),
+            merge(saved_out, select(saved_out, results)),
             kept,
         )
 
         def forward(residuals: Any, tangents: Values) -> Values:
             state, _ = residuals
-            return only(jvp(needs, state, merge(tangents, active)), live)
+            return select(live, jvp(needs, state, merge(active, tangents)))
 
-        def transpose(residuals: Any, arrived: Values) -> Values:
+        def transpose(residuals: Any, cotangents: Values) -> Values:
             state, consts = residuals
+            cotangents = merge(live, cotangents)
             if traced is None:
-                return only(backward(needs, state, merge(arrived, live)), active)
-            given = map(functools.partial(_given, True), merge(arrived, live), arriving)
-            return only(traced(consts, state, list(given)), active)
+                return select(active, backward(needs, state, cotangents))
+            dense = map(functools.partial(_materialized, True), cotangents, live_types)
+            return select(active, traced(consts, state, list(dense)))
 
-        types = [jax.typeof(o) for o in made]
-        return linear(forward, transpose, (state, consts), only(tangents, active), types)
+        types = [jax.typeof(o) for o in live_outs]
+        return linear(forward, transpose, (state, consts), select(active, tangents), types)
 
-    outs = [_detached(o) for o in outs]
-    operands = ([*map(_array, args)], [*map(_array, outs)], saved.kept, consts)
-    return merge(attach(only(outs, live), operands, rule, cls.__name__), live, outs)
+    live_outs, fixed = partition(live, [_detached(o) for o in outs])
+    operands = ([*map(_tensor, args)], [*map(_tensor, fixed)], saved.kept, consts)
+    return merge(live, attach(live_outs, operands, rule, cls.__name__), fixed)
 
 
-def _pack(ctx: Context, seen: Values, outs: Values) -> tuple[State, Callable[..., Context]]:
-    """What `ctx` holds, and how to build the like of it.
+def _pack(ctx: Context, detached: Values, outs: Values) -> tuple[State, Callable[..., Context]]:
+    """Split `ctx` into the arrays that it holds and a function that rebuilds it from them.
 
-    An array whose value is known stays in the recipe, unless it is an input or an output.
+    An array whose value is known stays in that function, unless it is an argument or an output.
     """
     own = ("needs_input_grad", "_fixed", "_materialize")
-    held = {name: value for name, value in vars(ctx).items() if name not in own}
-    leaves, structure = jax.tree.flatten(held)
-    places = {id(o): (1, place) for place, o in enumerate(outs) if is_array(o)}
-    places |= {id(a): (0, place) for place, a in enumerate(seen) if is_array(a)}
-    state = State([None] * len(seen), [None] * len(outs), [])
+    attributes = {name: value for name, value in vars(ctx).items() if name not in own}
+    leaves, structure = jax.tree.flatten(attributes)
+    places = {id(o): (1, i) for i, o in enumerate(outs) if is_tensor(o)}
+    places |= {id(a): (0, i) for i, a in enumerate(detached) if is_tensor(a)}
+    state = State([None] * len(detached), [None] * len(outs), [])
     recipe = []
     for leaf in leaves:
-        source, what = places.get(id(leaf), (None, leaf))
-        if source is not None:
-            state[source][what] = leaf
+        field, entry = places.get(id(leaf), (None, leaf))
+        if field is not None:
+            state[field][entry] = leaf
         elif isinstance(leaf, Tracer):
-            source, what = 2, len(state.kept)
+            field, entry = 2, len(state.kept)
             state.kept.append(jax.lax.stop_gradient(leaf))
-        recipe.append((source, what))
+        recipe.append((field, entry))
     materialize = ctx._materialize
 
     def rebuild(needs: Sequence[bool], state: State) -> Context:
-        values = [what if source is None else state[source][what] for source, what in recipe]
+        values = [entry if field is None else state[field][entry] for field, entry in recipe]
         new = Context(needs)
         new.set_materialize_grads(materialize)
         vars(new).update(structure.unflatten(values))
@@ -176,45 +178,45 @@ def _pack(ctx: Context, seen: Values, outs: Values) -> tuple[State, Callable[...
     return state, rebuild
 
 
-def _checked(name: str, made: Values, types: Values) -> list[Any]:
-    """torch's rules for what `backward` may return."""
-    expected, got = len(types), len(made)
-    if got < expected or any(grad is not None for grad in made[expected:]):
+def _checked(name: str, grads: Values, types: Values) -> list[Any]:
+    """Check the gradients that `backward` returned by torch's rules, and fit them to the inputs."""
+    expected, got = len(types), len(grads)
+    if got < expected or any(grad is not None for grad in grads[expected:]):
         raise ValueError(
             f"function {name}Backward returned an incorrect number of gradients (expected "
             f"{expected}, got {got}): one for each argument of forward, None where there is none"
         )
     out = []
-    for place, (grad, like) in enumerate(zip(made, types, strict=False)):
+    for i, (grad, like) in enumerate(zip(grads, types, strict=False)):
         if grad is None:
             out.append(None)
         elif like is None:
             raise ValueError(
                 f"function {name}Backward returned a gradient different than None at position "
-                f"{place + 1}, but the corresponding forward input was not an array"
+                f"{i + 1}, but the corresponding forward input was not an array"
             )
-        elif not is_array(grad):
+        elif not is_tensor(grad):
             raise TypeError(
-                f"function {name}Backward returned {grad!r} at index {place}: expected an array or "
+                f"function {name}Backward returned {grad!r} at index {i}: expected an array or "
                 f"None (got {type(grad).__name__})"
             )
         else:
-            out.append(_fitted(grad, like, name, place) if is_inexact(like) else None)
+            out.append(_fitted(grad, like, name, i) if is_inexact(like) else None)
     return out
 
 
-def _fitted(grad: Any, like: Any, name: str, place: int) -> jax.Array:
-    """A gradient that is larger than its input is summed to its shape; it is cast to its dtype."""
+def _fitted(grad: Any, like: Any, name: str, index: int) -> jax.Array:
+    """Sum a gradient over broadcast dimensions to its input's shape and cast it to its dtype."""
     extra = grad.ndim - like.ndim
     sizes = [*zip(grad.shape[max(extra, 0) :], like.shape, strict=False)]
     if extra < 0 or any(size not in (wide, 1) for wide, size in sizes):
         raise ValueError(
-            f"Function {name}Backward returned an invalid gradient at index {place} - got "
+            f"Function {name}Backward returned an invalid gradient at index {index} - got "
             f"{list(grad.shape)} but expected shape compatible with {list(like.shape)}"
         )
     if jnp.iscomplexobj(grad) and not jnp.issubdtype(like.dtype, jnp.complexfloating):
         raise TypeError(
-            f"Function {name}Backward returned an invalid gradient at index {place} - got "
+            f"Function {name}Backward returned an invalid gradient at index {index} - got "
             f"{grad.dtype} for an input of {like.dtype}; take its real part"
         )
     narrow = [extra + axis for axis, (wide, size) in enumerate(sizes) if wide != size]
@@ -223,15 +225,15 @@ def _fitted(grad: Any, like: Any, name: str, place: int) -> jax.Array:
     return _conj(jnp.asarray(grad, like.dtype))
 
 
-def _given(materialize: bool, value: Any, like: Any) -> Any:
-    """What torch hands over for a cotangent or a tangent: itself, zeros of its type, or None."""
+def _materialized(materialize: bool, value: Any, like: Any) -> Any:
+    """Replace a cotangent or tangent that is None by zeros, unless the class asked for None."""
     if value is None and like is not None and materialize:
         return jnp.zeros(like.shape, like.dtype)
     return value
 
 
 def _conj(x: Any) -> Any:
-    """torch's complex gradient is the conjugate of JAX's cotangent."""
+    """Convert between torch's complex gradient and JAX's cotangent, its conjugate."""
     return jnp.conj(x) if jnp.iscomplexobj(x) else x
 
 
@@ -246,21 +248,18 @@ def _method(cls: Any, *names: str) -> Any:
 
 
 def _detached(x: Any) -> Any:
-    """`x` without gradient; also a tree, which torch passes by as it does any other object."""
-    return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if is_array(leaf) else leaf, x)
+    """Stop the gradient of every array in a tree; as in torch, a tree has no gradient."""
+    return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if is_tensor(leaf) else leaf, x)
 
 
-def _array(x: Any) -> Any:
-    return x if is_array(x) else None
+def _tensor(x: Any) -> Any:
+    return x if is_tensor(x) else None
 
 
 def _type(x: Any) -> Any:
-    return jax.ShapeDtypeStruct(x.shape, x.dtype) if is_array(x) else None
+    return jax.ShapeDtypeStruct(x.shape, x.dtype) if is_tensor(x) else None
 
 
-def is_array(x: Any) -> bool:
+def is_tensor(x: Any) -> bool:
+    """Tell whether torch would hold `x` as a tensor: arrays are tensors, Python numbers are not."""
     return hasattr(x, "shape") and hasattr(x, "dtype")
-
-
-def is_inexact(x: Any) -> bool:
-    return is_array(x) and jnp.issubdtype(x.dtype, jnp.inexact)

@@ -1,7 +1,7 @@
-"""A derivative that is computed from packed residuals.
+"""Compute a derivative from packed residuals.
 
-The function is linearized: what the linear map needs is packed, and a checkpoint around the map
-unpacks it on the way back. Both steps are ordinary JAX, so that every transformation goes on.
+The function is linearized, the residuals of the linear map are packed, and a checkpoint around the
+map unpacks them in the backward pass. Both steps are ordinary JAX, so all transformations compose.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from jax.custom_derivatives import SymbolicZero
 from jax.extend import core as jex_core
 
 from jaxgrad._core import jaxpr as _jaxpr
-from jaxgrad._core.attach import attach, hoist, merge, only
+from jaxgrad._core.attach import attach, hoist, pass_operand_tangents
+from jaxgrad._core.tree import is_inexact, merge, select
 from jaxgrad._core.typing import PyTree
 
 
@@ -28,35 +29,35 @@ def with_packed_residuals(
     pack: Callable[[Any], PyTree],
     unpack: Callable[[PyTree], Any],
     *,
-    there: int,
+    num_unpacked_args: int,
 ) -> Callable[..., Values]:
-    """`fun`, from arrays to a list of arrays, differentiated through `unpack(pack(residual))`.
+    """Differentiate `fun`, which maps arrays to a list of arrays, through packed residuals.
 
-    The first arguments, `there` of them, and views of them are kept as they are.
+    The first `num_unpacked_args` arguments, and views of them, are kept without packing.
     """
     called = jax.custom_jvp(fun)
 
     def rule(primals: Values, tangents: Values) -> Any:
-        moved = [not isinstance(t, SymbolicZero) for t in tangents]
-        made = _linearize(fun, primals, moved)
-        chosen = [
-            _is_inexact(x) and not (source and _is_kept_as_it_is(source, there))
-            for x, source in zip(made.kept, made.sources, strict=True)
+        moving = [not isinstance(t, SymbolicZero) for t in tangents]
+        outs, residuals, linear, sources = _linearize(fun, primals, moving)
+        packs = [
+            is_inexact(x) and not (source and _stays_unpacked(source, num_unpacked_args))
+            for x, source in zip(residuals, sources, strict=True)
         ]
-        types = [jax.typeof(x) if c else None for x, c in zip(made.kept, chosen, strict=True)]
-        stored = [_store(pack, x) if c else x for x, c in zip(made.kept, chosen, strict=True)]
+        types = [jax.typeof(x) if p else None for x, p in zip(residuals, packs, strict=True)]
+        stored = [_store(pack, x) if p else x for x, p in zip(residuals, packs, strict=True)]
 
         @jax.checkpoint
-        def moves(stored: Values, tangents: Values) -> Values:
-            kept = [
+        def out_tangents(stored: Values, tangents: Values) -> Values:
+            loaded = [
                 x if aval is None else _load(unpack, x, aval)
                 for x, aval in zip(stored, types, strict=True)
             ]
-            return made.linear(kept, *tangents)
+            return linear(loaded, *tangents)
 
-        live = [_is_inexact(x) for x in made.outs]
-        still = [np.zeros(x.shape, jax.dtypes.float0) for x in made.outs]
-        return made.outs, merge(moves(stored, only(tangents, moved)), live, still)
+        live = [is_inexact(x) for x in outs]
+        zeros = [np.zeros(x.shape, jax.dtypes.float0) for x in outs if not is_inexact(x)]
+        return outs, merge(live, out_tangents(stored, select(moving, tangents)), zeros)
 
     called.defjvp(rule, symbolic_zeros=True)
     return called
@@ -64,43 +65,45 @@ def with_packed_residuals(
 
 class _Linearized(NamedTuple):
     outs: Values
-    kept: Values
-    linear: Callable[..., Values]  # (kept, *tangents) -> tangents of the floating results
-    sources: Values  # of what is kept, among the arguments by number
+    residuals: Values
+    linear: Callable[..., Values]  # (residuals, *tangents) -> tangents of the floating outputs
+    sources: Values  # the source of each residual; arguments are identified by their number
 
 
-def _linearize(fun: Callable[..., Values], args: Values, moved: Sequence[bool]) -> _Linearized:
-    made = []
+def _linearize(fun: Callable[..., Values], args: Values, moving: Sequence[bool]) -> _Linearized:
+    hoisted = []
 
     def program(*args: Any) -> tuple[Values, Values]:
-        def of_moved(*some: Any) -> Any:
-            outs = fun(*merge(some, moved, args))
-            return [x for x in outs if _is_inexact(x)], outs
+        fixed = select([not m for m in moving], args)
 
-        live = only(args, moved)
-        _, linear, outs = jax.linearize(of_moved, *live, has_aux=True)
-        made.append(hoist(linear, *live))
-        return outs, made[0].consts
+        def of_moving(*primals: Any) -> Any:
+            outs = fun(*merge(moving, primals, fixed))
+            return [x for x in outs if is_inexact(x)], outs
+
+        primals = select(moving, args)
+        _, linear, outs = jax.linearize(of_moving, *primals, has_aux=True)
+        hoisted.append(hoist(linear, *primals))
+        return outs, hoisted[0].consts
 
     closed, shapes = jax.make_jaxpr(program, return_shape=True)(*args)
     values = jex_core.jaxpr_as_fun(closed)(*args)
-    outs, kept = jax.tree.unflatten(jax.tree.structure(shapes), values)
-    marks = [_jaxpr.Source(k, _jaxpr.GIVEN, "") for k in range(len(args))]
-    sources = _jaxpr.sources(closed.jaxpr, marks)
-    return _Linearized(outs, kept, made[0].fun, sources[len(outs) :])
+    outs, residuals = jax.tree.unflatten(jax.tree.structure(shapes), values)
+    arguments = [_jaxpr.Source(k, _jaxpr.GIVEN, "") for k in range(len(args))]
+    sources = _jaxpr.sources(closed.jaxpr, arguments)
+    return _Linearized(outs, residuals, hoisted[0].fun, sources[len(outs) :])
 
 
-def _is_kept_as_it_is(source: _jaxpr.Source, there: int) -> bool:
+def _stays_unpacked(source: _jaxpr.Source, num_unpacked_args: int) -> bool:
     if source.kind == _jaxpr.GIVEN:
-        return not isinstance(source.key, int) or source.key < there
-    return source.kind == _jaxpr.PACK  # of hooks inside of these
+        return not isinstance(source.key, int) or source.key < num_unpacked_args
+    return source.kind == _jaxpr.PACK  # hooks nested inside these have packed it already
 
 
 def _store(pack: Callable[[Any], PyTree], x: Any) -> Any:
-    """What is kept of `x`, and how a second derivative goes on to `x`."""
+    """Pack a residual; its second derivative goes past the hooks to `x`, or is refused."""
     packed = pack(x)
     if _is_like(packed, x):
-        return attach([packed], x, lambda _, __, ___, moved: [moved], _jaxpr.PACK)[0]
+        return attach([packed], x, pass_operand_tangents, _jaxpr.PACK)[0]
     leaves, structure = jax.tree.flatten(packed)
     mark = jnp.zeros((), x.dtype)
     *leaves, mark = attach([*leaves, mark], x, _refuse(packed, x), _jaxpr.PACK)
@@ -108,38 +111,36 @@ def _store(pack: Callable[[Any], PyTree], x: Any) -> Any:
 
 
 def _load(unpack: Callable[[PyTree], Any], stored: Any, aval: Any) -> Any:
+    """Unpack a residual and check that it has the packed value's shape and dtype."""
     like = _is_like(stored, aval)
-    made = unpack(stored if like else stored[0])
-    if (jnp.shape(made), jnp.result_type(made)) != (aval.shape, aval.dtype):
+    value = unpack(stored if like else stored[0])
+    if (jnp.shape(value), jnp.result_type(value)) != (aval.shape, aval.dtype):
         raise TypeError(
-            f"unpack returned {_name(made)} for what pack was given as {_name(aval)}; "
+            f"unpack returned {_name(value)}, but pack was given {_name(aval)}; "
             "return the same shape and dtype"
         )
-    follow = (lambda _, __, ___, moved: [moved]) if like else _refuse(stored[0], aval)
-    return attach([made], stored if like else stored[1], follow, "unpack")[0]
+    rule = pass_operand_tangents if like else _refuse(stored[0], aval)
+    return attach([value], stored if like else stored[1], rule, "unpack")[0]
 
 
 def _refuse(packed: PyTree, x: Any) -> Callable[..., Any]:
+    """Return a tangent rule that raises if a second derivative needs the packed value."""
     types = jax.tree.map(_name, packed)
 
     def rule(outs: Any, _: Any, __: Any, moved: Any) -> Any:
         if moved is None:
             return [None] * len(outs)
         raise TypeError(
-            "a second derivative goes through what saved_tensors_hooks keeps, but pack made "
-            f"{types} of {_name(x)}; return one floating point array of the same shape"
+            "a second derivative needs the residuals of saved_tensors_hooks, but pack turned "
+            f"{_name(x)} into {types}; return one floating point array of the same shape"
         )
 
     return rule
 
 
-def _is_inexact(x: Any) -> bool:
-    return jnp.issubdtype(x.dtype, jnp.inexact)
-
-
 def _is_like(packed: Any, x: Any) -> bool:
-    """Whether a tangent of the one is, but for its precision, one of the other."""
-    return hasattr(packed, "dtype") and _is_inexact(packed) and packed.shape == x.shape
+    """Tell whether a tangent of `packed` is, up to its precision, a tangent of `x`."""
+    return is_inexact(packed) and packed.shape == x.shape
 
 
 def _name(x: Any) -> str:

@@ -1,4 +1,4 @@
-"""Small questions about trees and their leaves; `None` is a leaf: "no gradient"."""
+"""Questions about pytrees and their leaves. `None` counts as a leaf that means "no gradient"."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def is_none(x: Any) -> bool:
 
 
 def map_none(fun: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """`jax.tree_util.tree_map_with_path` in which a `None` is a leaf and reaches `fun`."""
+    """Map `fun(name, *leaves)` over trees in which `None` is a leaf; the name is its key path."""
 
     def named(path: Any, *leaves: Any) -> Any:
         return fun(jax.tree_util.keystr(path), *leaves)
@@ -23,7 +23,7 @@ def map_none(fun: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
 
 def is_array(x: Any) -> bool:
-    """Whether JAX can trace `x`: an array, a tracer, or a Python or numpy number."""
+    """Tell whether JAX can trace `x`: an array, a tracer, or a Python or NumPy number."""
     try:
         jax.typeof(x)
     except TypeError:
@@ -32,28 +32,44 @@ def is_array(x: Any) -> bool:
 
 
 def is_inexact(x: Any) -> bool:
-    """Whether `x` is a real or complex floating point array or number."""
+    """Tell whether `x` has a real or complex floating point dtype.
+
+    `x` may be an array, an abstract value or a variable of a jaxpr. A Python number has no dtype.
+    """
+    dtype = getattr(getattr(x, "aval", x), "dtype", None)
+    return dtype is not None and jnp.issubdtype(dtype, jnp.inexact)
+
+
+def is_differentiable(x: Any) -> bool:
+    """Tell whether `x` is a floating point array or number, real or complex."""
     return is_array(x) and jnp.issubdtype(jnp.result_type(x), jnp.inexact)
 
 
 def kind(x: Any) -> str:
-    """What to call a leaf in an error: its dtype, or its type."""
+    """Name a leaf in an error message by its dtype, or by its type if it is not an array."""
     return str(jnp.result_type(x)) if is_array(x) else type(x).__name__
 
 
 def named(tree: Any) -> list[tuple[str, Any]]:
-    """The leaves, each with a readable name: `['layer']['w']`."""
+    """Return the leaves of `tree` with readable names such as `['layer']['w']`."""
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     return [(jax.tree_util.keystr(path), x) for path, x in leaves]
 
 
+def select(mask: Sequence[bool], values: Iterable[Any]) -> list[Any]:
+    """Return the values where `mask` is true."""
+    return [x for m, x in zip(mask, values, strict=True) if m]
+
+
 def partition(mask: Sequence[bool], values: Iterable[Any]) -> tuple[list[Any], list[Any]]:
-    """The values where `mask`, and the others."""
-    pairs = list(zip(mask, values, strict=True))
-    return [x for m, x in pairs if m], [x for m, x in pairs if not m]
+    """Return the values where `mask` is true, and the other values."""
+    values = list(values)
+    return select(mask, values), select([not m for m in mask], values)
 
 
-def merge(mask: Sequence[bool], chosen: Iterable[Any], rest: Iterable[Any]) -> list[Any]:
-    """Undo `partition`."""
-    a, b = iter(chosen), iter(rest)
+def merge(
+    mask: Sequence[bool], chosen: Iterable[Any], rest: Iterable[Any] | None = None
+) -> list[Any]:
+    """Undo `partition`; without `rest`, the places where `mask` is false get None."""
+    a, b = iter(chosen), iter([None] * len(mask) if rest is None else rest)
     return [next(a) if m else next(b) for m in mask]

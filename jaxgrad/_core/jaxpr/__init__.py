@@ -39,6 +39,6 @@ from jaxgrad._core.jaxpr.tracing import Path as Path
 from jaxgrad._core.jaxpr.tracing import Place as Place
 from jaxgrad._core.jaxpr.tracing import Traced as Traced
 from jaxgrad._core.jaxpr.tracing import abstract as abstract
-from jaxgrad._core.jaxpr.tracing import is_inexact as is_inexact
 from jaxgrad._core.jaxpr.tracing import trace as trace
 from jaxgrad._core.jaxpr.tracing import walk as walk
+from jaxgrad._core.tree import is_inexact as is_inexact

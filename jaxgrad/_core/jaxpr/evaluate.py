@@ -18,8 +18,8 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr.bodies import bodies
-from jaxgrad._core.jaxpr.tracing import Path, abstract, is_inexact, trace
-from jaxgrad._core.tree import merge, partition
+from jaxgrad._core.jaxpr.tracing import Path, abstract, trace
+from jaxgrad._core.tree import is_inexact, merge, partition
 
 
 Slots = Mapping[Path, Any]

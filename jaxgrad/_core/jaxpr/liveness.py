@@ -16,8 +16,8 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr.bodies import Body, bodies
-from jaxgrad._core.jaxpr.tracing import abstract, is_inexact, trace
-from jaxgrad._core.tree import merge, partition
+from jaxgrad._core.jaxpr.tracing import abstract, trace
+from jaxgrad._core.tree import is_inexact, merge, partition
 
 
 # Primitives whose output i depends on input i alone.

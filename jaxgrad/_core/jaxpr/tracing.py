@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
@@ -50,12 +49,6 @@ def trace(fun: Callable[..., Any], *args: Any) -> Traced:
 def abstract(atom: Any) -> jax.ShapeDtypeStruct:
     """Shape, dtype and place on a mesh of a variable or literal of a jaxpr."""
     return compat.abstract(atom.aval)
-
-
-def is_inexact(atom: Any) -> bool:
-    """Whether a variable or literal of a jaxpr is floating point, real or complex."""
-    dtype = getattr(atom.aval, "dtype", None)
-    return dtype is not None and jnp.issubdtype(dtype, jnp.inexact)
 
 
 def walk(

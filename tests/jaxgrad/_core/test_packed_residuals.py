@@ -1,4 +1,4 @@
-"""`saved_tensors_hooks`: what is packed, under every transformation, and what it refuses."""
+"""`saved_tensors_hooks` packs residuals under every transformation and refuses a bad `unpack`."""
 
 import jax
 import jax.numpy as jnp
@@ -47,18 +47,18 @@ def in_scan(wrap):
     return fun
 
 
-def assert_close(found, expected, name="", rounding=2e-6):
-    """Within a few roundings of the largest element."""
+def assert_close(actual, expected, name="", rounding=2e-6):
+    """Compare two arrays with a tolerance relative to the largest element."""
     scale = float(jnp.max(jnp.abs(expected)))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=rounding * scale, err_msg=name)
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=rounding * scale, err_msg=name)
 
 
 def rounded(x):
     return x.astype(jnp.bfloat16).astype(jnp.float32)
 
 
-def test_the_gradient_is_computed_from_what_was_kept():
-    """`sin` keeps cos(x): its gradient is that in bfloat16, and the value is untouched."""
+def test_the_gradient_is_computed_from_the_packed_residual():
+    """The gradient of `sin` is its residual cos(x) rounded to bfloat16; its value is exact."""
     value, grad = jax.value_and_grad(lambda x: jnp.sum(half(jnp.sin)(x)))(X)
 
     assert value == jnp.sum(jnp.sin(X))
@@ -66,8 +66,8 @@ def test_the_gradient_is_computed_from_what_was_kept():
 
 
 @pytest.mark.parametrize(("wrap", "share"), [(same, 1.0), (half, 0.5), (integers, 0.25)])
-def test_what_is_kept_is_packed(wrap, share):
-    """The bytes are those of what `pack` returned (and of its step and a mark), by name."""
+def test_residuals_are_packed(wrap, share):
+    """`saved_bytes` counts what `pack` returned, plus 8 bytes per residual for `integers`."""
     kept = jaxgrad.saved_bytes(wrap(of_x), X)
     values = len(jaxgrad.saved_bytes(of_x, X).values)
 
@@ -75,8 +75,8 @@ def test_what_is_kept_is_packed(wrap, share):
     assert kept == share * jaxgrad.saved_bytes(of_x, X) + (8 * values if wrap is integers else 0)
 
 
-def test_what_is_closed_over_is_kept_as_it_is():
-    """Parameters are there anyway: those of the function's closure are not packed, nor views."""
+def test_captured_variables_are_not_packed():
+    """Parameters that the function captures, and views of them, are kept without packing."""
 
     def loss(w, wrap):
         return wrap(lambda x: jnp.sum((x @ w.T) @ w.T))(X)
@@ -90,28 +90,28 @@ def test_what_is_closed_over_is_kept_as_it_is():
 
 
 @pytest.mark.parametrize("wrap", [same, half, integers])
-def test_every_transformation_goes_on(wrap):
-    """jit, vmap and checkpoint of it give its gradient; nested, the inner hooks are used."""
+def test_transformations_compose(wrap):
+    """A hooked function has the same gradient under jit, vmap, checkpoint and outer hooks."""
     grad = jax.grad(wrap(of_x))(X)
-    ways = {
+    grads = {
         "jit": jax.jit(jax.grad(wrap(of_x)))(X),
         "checkpoint": jax.grad(jax.checkpoint(wrap(of_x)))(X),
         "nested": jax.grad(half(wrap(of_x)))(X),
     }
     rows = jnp.stack([jax.grad(wrap(of_x))(row) for row in X[:, None]])
 
-    for name, found in ways.items():
-        assert_close(found, grad, name)
+    for name, actual in grads.items():
+        assert_close(actual, grad, name)
     assert_close(jax.vmap(jax.grad(wrap(of_x)))(X[:, None]), rows)
     assert wrap is same or not np.allclose(grad, jax.grad(of_x)(X), rtol=1e-5)
 
 
-def test_in_a_scan_each_step_is_packed():
-    """A step's values are kept in bfloat16, stacked, and the loop's gradient follows."""
+def test_each_iteration_of_a_scan_is_packed():
+    """The stacked residuals of a scan are bfloat16, and its gradient is computed from them."""
     plain, packed = (jaxgrad.saved_bytes(in_scan(wrap), X) for wrap in (lambda f: f, half))
 
     assert packed.by_kind["pack"] * 2 == plain.by_kind["cos"]
-    rounding = 3 * 2.0**-8  # of a value in each of three steps
+    rounding = 3 * 2.0**-8  # one bfloat16 rounding in each of three steps
     assert_close(jax.grad(in_scan(half))(X), jax.grad(in_scan(lambda f: f))(X), rounding=rounding)
     np.testing.assert_array_equal(jax.grad(in_scan(same))(X), jax.grad(in_scan(lambda f: f))(X))
 
@@ -121,17 +121,17 @@ def test_in_a_scan_each_step_is_packed():
 )
 @pytest.mark.parametrize("fun", [lambda wrap: wrap(of_x), in_scan], ids=["plain", "scan"])
 def test_a_second_derivative_goes_past_the_hooks(fun, outer, inner):
-    """As if `unpack(pack(x))` were x."""
+    """The second derivative treats `unpack(pack(x))` as the identity."""
     twice = {"fwd": jax.jacfwd, "rev": jax.jacrev}
-    found = twice[outer](twice[inner](fun(same)))(X)
+    hessian = twice[outer](twice[inner](fun(same)))(X)
 
-    assert_close(found, jax.hessian(fun(lambda f: f))(X))
+    assert_close(hessian, jax.hessian(fun(lambda f: f))(X))
     rough = jax.jacrev(jax.grad(fun(half)))(X)
-    assert 0 < jnp.max(jnp.abs(rough - found)) < 0.02 * jnp.max(jnp.abs(found))
+    assert 0 < jnp.max(jnp.abs(rough - hessian)) < 0.02 * jnp.max(jnp.abs(hessian))
 
 
 def test_trees_integers_and_auxiliary_results():
-    """Arguments and results are trees; integers among them pass by."""
+    """Arguments and results may be trees, and their integer leaves pass through unchanged."""
 
     def fun(batch, scale=1.0):
         h = jnp.exp(batch["x"][batch["rows"]] * scale)
@@ -144,8 +144,8 @@ def test_trees_integers_and_auxiliary_results():
     np.testing.assert_array_equal(grad, jax.grad(lambda x: fun({**batch, "x": x}, 2.0)["loss"])(X))
 
 
-def test_other_rules_inside_are_used():
-    """A custom_vjp and a hook inside a hooked function still have the last word."""
+def test_custom_rules_inside_are_used():
+    """The rule of a custom_vjp and a hook inside the function still determine its gradient."""
 
     @jax.custom_vjp
     def third(x):
@@ -160,13 +160,13 @@ def test_other_rules_inside_are_used():
 
 
 def test_a_second_derivative_through_integers_is_refused():
-    """Integers carry no tangent: instead of zero there is an error that names both."""
-    with pytest.raises(TypeError, match=r"pack made \('int8\[3, 5\]', 'float32\[\]'\) of float32"):
+    """A second derivative raises if `pack` returns integers, which carry no tangent."""
+    with pytest.raises(TypeError, match=r"turned float32\[3, 5\] into \('int8\[3, 5\]', 'float"):
         jax.hessian(integers(of_x))(X)
 
 
-def test_a_step_from_outside_has_no_gradient():
-    """What `pack` closes over has no part in a second derivative, which goes past the hooks."""
+def test_a_variable_captured_by_pack_has_no_gradient():
+    """A variable that `pack` captures has zero gradient, because derivatives bypass the hooks."""
 
     def loss(step):
         hooked = jaxgrad.saved_tensors_hooks(
@@ -177,19 +177,19 @@ def test_a_step_from_outside_has_no_gradient():
     assert jax.grad(loss)(jnp.float32(0.1)) == 0
 
 
-def test_unpack_must_return_what_pack_was_given():
-    """Another dtype is refused with both."""
+def test_unpack_must_restore_the_dtype():
+    """The error names the dtype that `unpack` returned and the one that `pack` was given."""
     wrong = jaxgrad.saved_tensors_hooks(
         jnp.sin, lambda x: x.astype(jnp.bfloat16), lambda kept: kept
     )
-    expected = r"unpack returned bfloat16\[3, 5\] for what pack was given as float32\[3, 5\]"
+    expected = r"unpack returned bfloat16\[3, 5\], but pack was given float32\[3, 5\]"
 
     with pytest.raises(TypeError, match=expected):
         jax.grad(lambda x: jnp.sum(wrong(x)))(X)
 
 
-def test_the_host_keeps_it():
-    """`device_put` to the host's memory: nothing is left on the device, and saved_bytes says so."""
+def test_residuals_can_be_offloaded_to_the_host():
+    """With `device_put` as `pack`, `saved_bytes` reports that all residuals are on the host."""
     space = jax.memory.Space
     offloaded = jaxgrad.saved_tensors_hooks(
         of_x, lambda x: jax.device_put(x, space.Host), lambda x: jax.device_put(x, space.Device)
