@@ -17,7 +17,7 @@ from jaxgrad.parity.ulp import (
     epsilon,
     histogram,
     is_array,
-    is_inexact,
+    is_inexact_dtype,
     scale_of,
     spacing,
     wide,
@@ -202,7 +202,7 @@ def _compare_leaf(
         return fail("dtype", f"torch has dtype {torch.dtype}, JAX has {jax.dtype}")
     if torch.shape != jax.shape:
         return fail("shape", f"torch has shape {torch.shape}, JAX has {jax.shape}")
-    if not is_inexact(torch.dtype):
+    if not is_inexact_dtype(torch.dtype):
         if np.array_equal(torch, jax):
             return Leaf(path, "bitwise")
         index = tuple(int(i) for i in np.argwhere(torch != jax)[0])

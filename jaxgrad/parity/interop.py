@@ -7,7 +7,7 @@ import jax
 import numpy as np
 
 from jaxgrad._core.copies import BIT_VIEWS, copy_to_numpy
-from jaxgrad.parity.compare import is_inexact
+from jaxgrad.parity.compare import is_inexact_dtype
 
 
 def map_leaves(fun: Callable[[Any], Any], tree: Any) -> Any:
@@ -27,7 +27,7 @@ def cast(tree: Any, dtype: Any) -> Any:
     partner = np.dtype(np.complex128 if dtype == np.float64 else np.complex64)
 
     def leaf(x: Any) -> Any:
-        if not isinstance(x, np.ndarray) or not is_inexact(x.dtype):
+        if not isinstance(x, np.ndarray) or not is_inexact_dtype(x.dtype):
             return x
         return x.astype(partner if x.dtype.kind == "c" else dtype)
 

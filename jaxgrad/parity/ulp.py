@@ -14,7 +14,7 @@ def is_array(leaf: Any) -> bool:
     return isinstance(leaf, np.ndarray | np.generic)
 
 
-def is_inexact(dtype: Any) -> bool:
+def is_inexact_dtype(dtype: Any) -> bool:
     """Whether a dtype is floating or complex, the small floats of ml_dtypes included."""
     return np.issubdtype(dtype, np.inexact) or _is_extended(dtype)
 
@@ -48,7 +48,7 @@ def wide(array: np.ndarray) -> np.ndarray:
 
 def scale_of(leaf: Any) -> float:
     """The largest finite magnitude of a leaf."""
-    if not is_array(leaf) or not is_inexact(leaf.dtype):
+    if not is_array(leaf) or not is_inexact_dtype(leaf.dtype):
         return 0.0
     size = np.abs(wide(leaf))
     return float(np.max(size, where=np.isfinite(size), initial=0.0))

@@ -9,7 +9,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
-from parity_tests.cases._net import NET, forward, linear, mse
+from parity_tests.cases._net import NET, forward, linear, mse, raised
 from parity_tests.inputs import bernoulli, document, normal, uniform
 from parity_tests.inputs import linear as draw_linear
 
@@ -20,14 +20,6 @@ INPUTS = dict(net=NET, x=normal(3, 10), y=normal(3, 1))
 def requires_grad_of(fun: Any, *args: Any) -> bool:
     """torch's flag of `fun`'s value: does a path lead to it from any of these arguments?"""
     return any(jax.tree.leaves(jaxgrad.depends_on(fun, *args)))
-
-
-def raised(program: Any) -> Exception | None:
-    try:
-        program()
-    except Exception as error:
-        return error
-    return None
 
 
 @case(

@@ -878,7 +878,7 @@ def test_retained_errors() -> None:
     with pytest.raises(RuntimeError, match="can't retain_grad"):
         torch.arange(3).retain_grad()
     twice = lambda x: jaxgrad.retain_grad(jaxgrad.retain_grad(x, "h"), "h")  # noqa: E731 # a program
-    text = r"retain_grad\('h'\) is used twice, at .*test_helpers_backward.py:\d+.* and at .*give"
+    text = r"retain_grad\('h'\) is used twice, at .*test_backward.py:\d+.* and at .*give"
     with pytest.raises(ValueError, match=text):
         jaxgrad.value_and_retained_grads(twice)(1.0)
     with pytest.raises(TypeError, match=r"value_and_retained_grads traces python_if, .* lax.cond"):

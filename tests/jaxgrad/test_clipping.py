@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +16,7 @@ from torch.nn.utils import clip_grad_norm_, clip_grad_value_
 
 import jaxgrad
 from jaxgrad.parity.interop import to_jax, to_numpy, to_torch
+from tests import _helpers
 
 
 NAN, INF = float("nan"), float("inf")
@@ -34,15 +35,7 @@ def torch_clip(clip, grads, *args, **kwargs):
     return [p.grad for p in params], norm
 
 
-def same(torch_s: Any, jax_s: Any, ulp: int = 4) -> None:
-    """Structure, dtype and shape exactly; values within some ULP; NaN and signs of zero equal."""
-    left, right = to_numpy(torch_s), to_numpy(jax_s)
-    assert jax.tree.structure(left) == jax.tree.structure(right), (left, right)
-    for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        eps = float(jnp.finfo(a.dtype).eps)
-        wide = np.complex128 if np.iscomplexobj(a) else np.float64
-        np.testing.assert_allclose(b.astype(wide), a.astype(wide), rtol=ulp * eps)
+same = functools.partial(_helpers.same, ulp=4)
 
 
 def draw(*shapes: tuple[int, ...], dtype: str = "float64", scale: float = 1.0) -> list[np.ndarray]:

@@ -13,21 +13,12 @@ import torch
 from jax import lax
 
 import jaxgrad
-from jaxgrad.parity.interop import cast, to_jax, to_numpy, to_torch
+from jaxgrad.parity.interop import cast, to_jax, to_torch
+from tests._helpers import same
 
 
 V, W, K = np.array([0.5, 1.5, -2.0]), np.array([3.0, -1.0, 0.25]), np.array([2, 0, 1])
 DTYPES = ("float64", "float32")
-
-
-def same(torch_s: Any, jax_s: Any) -> None:
-    """Two trees of arrays and None: structure, dtype, shape, and values to the last few bits."""
-    left, right = to_numpy(torch_s), to_numpy(jax_s)
-    assert jax.tree.structure(left) == jax.tree.structure(right), (left, right)
-    for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
-        assert (np.asarray(a).dtype, np.shape(a)) == (np.asarray(b).dtype, np.shape(b))
-        eps = np.finfo(a.dtype).eps if np.issubdtype(np.asarray(a).dtype, np.inexact) else 0
-        np.testing.assert_allclose(b, a, rtol=16 * eps)
 
 
 def clamp(g: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import FLOAT64_RTOL, compare, flatten
-from jaxgrad.parity.ulp import distance, is_array, is_inexact, wide
+from jaxgrad.parity.ulp import distance, is_array, is_inexact_dtype, wide
 from parity_tests.operators import (
     Operator,
     PinnedDifference,
@@ -181,7 +181,7 @@ def _judges(theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -> d
     rng = np.random.default_rng(0)
 
     def nudge(x: np.ndarray) -> np.ndarray:
-        if not is_inexact(x.dtype) or x.dtype.kind == "c":
+        if not is_inexact_dtype(x.dtype) or x.dtype.kind == "c":
             return x
         step = rng.choice([-1.0, 1.0], x.shape)
         return np.asarray(np.nextafter(x, (np.inf * step).astype(x.dtype)))
@@ -220,7 +220,7 @@ def _elements(path: str, torch: Any, jax: Any) -> list[str]:
 
 
 def _close(torch: np.ndarray, jax: np.ndarray) -> np.ndarray:
-    if not is_inexact(torch.dtype):
+    if not is_inexact_dtype(torch.dtype):
         return torch == jax
     size = np.abs(wide(torch))
     bound = np.where(np.isfinite(size), FLOAT64_RTOL * size, 0.0) + FLOOR

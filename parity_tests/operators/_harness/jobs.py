@@ -8,7 +8,7 @@ import jax
 import ml_dtypes
 import numpy as np
 
-from jaxgrad.parity.ulp import is_inexact
+from jaxgrad.parity.ulp import is_inexact_dtype
 from parity_tests.operators import Operator, Sample
 from parity_tests.operators._harness.draw import drawn, fuzz_seed
 
@@ -35,7 +35,7 @@ class Job:
 
     @property
     def differentiable(self) -> list[int]:
-        return [i for i, x in enumerate(self.arrays) if is_inexact(x.dtype)]
+        return [i for i, x in enumerate(self.arrays) if is_inexact_dtype(x.dtype)]
 
     def rebuild(self, arrays: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The call's arguments with these arrays."""
@@ -88,7 +88,7 @@ def job(
 
 def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
     """Floating leaves in this dtype; in a complex one with an imaginary part of their own."""
-    if dtype is None or not is_inexact(x.dtype):
+    if dtype is None or not is_inexact_dtype(x.dtype):
         return x
     if dtype.startswith("complex"):
         if x.dtype.kind != "c":

@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 W, X = (jnp.asarray(RNG.standard_normal(shape), jnp.float32) for shape in ((5, 5), (3, 5)))
 
 
-def same(fun):
+def lossless(fun):
     return jaxgrad.saved_tensors_hooks(fun, lambda x: x, lambda kept: kept)
 
 
@@ -65,7 +65,7 @@ def test_the_gradient_is_computed_from_the_packed_residual():
     np.testing.assert_array_equal(grad, rounded(jnp.cos(X)))
 
 
-@pytest.mark.parametrize(("wrap", "share"), [(same, 1.0), (half, 0.5), (integers, 0.25)])
+@pytest.mark.parametrize(("wrap", "share"), [(lossless, 1.0), (half, 0.5), (integers, 0.25)])
 def test_residuals_are_packed(wrap, share):
     """`saved_bytes` counts what `pack` returned, plus 8 bytes per residual for `integers`."""
     kept = jaxgrad.saved_bytes(wrap(of_x), X)
@@ -84,14 +84,14 @@ def test_captured_variables_are_not_packed():
     def linear(x):
         return jnp.sum(x @ W.T)
 
-    packed, plain = (jax.grad(wrap(linear))(X) for wrap in (half, same))
+    packed, plain = (jax.grad(wrap(linear))(X) for wrap in (half, lossless))
     np.testing.assert_array_equal(packed, plain)
     assert jaxgrad.saved_bytes(lambda w: loss(w, half), W).by_kind["pack"] == (15 + 15) * 2
 
 
-@pytest.mark.parametrize("wrap", [same, half, integers])
+@pytest.mark.parametrize("wrap", [lossless, half, integers])
 def test_transformations_compose(wrap):
-    """A hooked function has the same gradient under jit, vmap, checkpoint and outer hooks."""
+    """A hooked function has the lossless gradient under jit, vmap, checkpoint and outer hooks."""
     grad = jax.grad(wrap(of_x))(X)
     grads = {
         "jit": jax.jit(jax.grad(wrap(of_x)))(X),
@@ -103,7 +103,7 @@ def test_transformations_compose(wrap):
     for name, actual in grads.items():
         assert_close(actual, grad, name)
     assert_close(jax.vmap(jax.grad(wrap(of_x)))(X[:, None]), rows)
-    assert wrap is same or not np.allclose(grad, jax.grad(of_x)(X), rtol=1e-5)
+    assert wrap is lossless or not np.allclose(grad, jax.grad(of_x)(X), rtol=1e-5)
 
 
 def test_each_iteration_of_a_scan_is_packed():
@@ -113,7 +113,7 @@ def test_each_iteration_of_a_scan_is_packed():
     assert packed.by_kind["pack"] * 2 == plain.by_kind["cos"]
     rounding = 3 * 2.0**-8  # one bfloat16 rounding in each of three steps
     assert_close(jax.grad(in_scan(half))(X), jax.grad(in_scan(lambda f: f))(X), rounding=rounding)
-    np.testing.assert_array_equal(jax.grad(in_scan(same))(X), jax.grad(in_scan(lambda f: f))(X))
+    np.testing.assert_array_equal(jax.grad(in_scan(lossless))(X), jax.grad(in_scan(lambda f: f))(X))
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_each_iteration_of_a_scan_is_packed():
 def test_a_second_derivative_goes_past_the_hooks(fun, outer, inner):
     """The second derivative treats `unpack(pack(x))` as the identity."""
     twice = {"fwd": jax.jacfwd, "rev": jax.jacrev}
-    hessian = twice[outer](twice[inner](fun(same)))(X)
+    hessian = twice[outer](twice[inner](fun(lossless)))(X)
 
     assert_close(hessian, jax.hessian(fun(lambda f: f))(X))
     rough = jax.jacrev(jax.grad(fun(half)))(X)
@@ -138,9 +138,9 @@ def test_trees_integers_and_auxiliary_results():
         return {"loss": jnp.sum(h), "rows": batch["rows"] + 1}
 
     batch = {"x": X, "rows": jnp.array([0, 2])}
-    grad = jax.grad(lambda x: same(fun)({**batch, "x": x}, scale=2.0)["loss"])(X)
+    grad = jax.grad(lambda x: lossless(fun)({**batch, "x": x}, scale=2.0)["loss"])(X)
 
-    np.testing.assert_array_equal(same(fun)(batch)["rows"], [1, 3])
+    np.testing.assert_array_equal(lossless(fun)(batch)["rows"], [1, 3])
     np.testing.assert_array_equal(grad, jax.grad(lambda x: fun({**batch, "x": x}, 2.0)["loss"])(X))
 
 
@@ -156,7 +156,7 @@ def test_custom_rules_inside_are_used():
     def fun(x):
         return jnp.sum(jnp.sin(jaxgrad.hook(third(x), lambda g: 2 * g)))
 
-    np.testing.assert_allclose(jax.grad(same(fun))(X), 6 * jnp.cos(X), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(lossless(fun))(X), 6 * jnp.cos(X), rtol=1e-6)
 
 
 def test_a_second_derivative_through_integers_is_refused():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -12,7 +13,8 @@ import pytest
 import torch
 
 import jaxgrad
-from jaxgrad.parity.interop import to_jax, to_numpy, to_torch
+from jaxgrad.parity.interop import to_jax, to_torch
+from tests import _helpers
 
 
 NAN, INF = float("nan"), float("inf")
@@ -26,13 +28,7 @@ def torch_scaler(**kwargs: Any) -> Any:
     return scaler
 
 
-def same_bits(torch_s: Any, jax_s: Any) -> None:
-    left, right = to_numpy(torch_s), to_numpy(jax_s)
-    assert jax.tree.structure(left) == jax.tree.structure(right), (left, right)
-    for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
-        assert (a.dtype, a.shape) == (b.dtype, b.shape)
-        nan = np.isnan(a.astype(float)) & np.isnan(b.astype(float))
-        assert (np.where(nan, 0, a) == np.where(nan, 0, b)).all(), (a, b)
+same_bits = functools.partial(_helpers.same, ulp=0)
 
 
 # --- one method at a time -------------------------------------------------------------------------

@@ -1,0 +1,28 @@
+"""Helpers that several test files share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.parity.interop import to_numpy
+
+
+def same(expected: Any, actual: Any, ulp: float = 16, *, absolute: bool = False) -> None:
+    """Compare two trees of arrays and None: their structure, dtypes, shapes and values.
+
+    Values may differ by `ulp` units of their dtype's epsilon, relative to the expected value; with
+    `absolute`, also relative to 1. NaN equals NaN.
+    """
+    left, right = to_numpy(expected), to_numpy(actual)
+    assert jax.tree.structure(left) == jax.tree.structure(right), (left, right)
+    for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
+        a, b = np.asarray(a), np.asarray(b)
+        assert (a.dtype, a.shape) == (b.dtype, b.shape)
+        eps = float(jnp.finfo(a.dtype).eps) if jnp.issubdtype(a.dtype, jnp.inexact) else 0.0
+        wide = np.complex128 if np.iscomplexobj(a) else np.float64
+        atol = ulp * eps if absolute else 0.0
+        np.testing.assert_allclose(b.astype(wide), a.astype(wide), rtol=ulp * eps, atol=atol)
