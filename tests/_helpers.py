@@ -19,8 +19,8 @@ def same(expected: Any, actual: Any, ulp: float = 16, *, absolute: bool = False)
     """
     left, right = to_numpy(expected), to_numpy(actual)
     assert jax.tree.structure(left) == jax.tree.structure(right), (left, right)
-    for a, b in zip(jax.tree.leaves(left), jax.tree.leaves(right), strict=True):
-        a, b = np.asarray(a), np.asarray(b)
+    leaves = [map(np.asarray, jax.tree.leaves(tree)) for tree in (left, right)]
+    for a, b in zip(*leaves, strict=True):
         assert (a.dtype, a.shape) == (b.dtype, b.shape)
         eps = float(jnp.finfo(a.dtype).eps) if jnp.issubdtype(a.dtype, jnp.inexact) else 0.0
         wide = np.complex128 if np.iscomplexobj(a) else np.float64

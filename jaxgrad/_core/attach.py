@@ -7,7 +7,7 @@ ordinary JAX, so the next derivative differentiates through it and meets the rul
 
 JAX's own tools do not suffice. Inside a scan, `custom_jvp` loses its rule in the second derivative
 (JAX 0.10 hoists loop invariants with a partial evaluation that runs the body instead), `custom_vjp`
-has no forward mode, and `linear_call` has no batching rule and assumes that its transpose is linear.
+has no forward mode, and `linear_call` has no batching rule and assumes a linear transpose.
 """
 
 from __future__ import annotations
@@ -135,11 +135,9 @@ def _attach_batch(
         return _attach_p.bind(*args, count=count, rule=rule, name=name), [None] * count
     operand_dims = list(dims[count:])
 
-    def mapped(
-        outs: Values, operands: Values, tangents: Values, operand_tangents: Values
-    ) -> Values:
+    def mapped(*args: Values) -> Values:  # the arguments of a `JvpRule`
         each = _each(axis, (0, operand_dims, 0, operand_dims))(rule)
-        return each(list(outs), list(operands), list(tangents), list(operand_tangents))
+        return each(*map(list, args))
 
     wide = _at_front(axis, args[:count], dims[:count])
     outs = _attach_p.bind(*wide, *args[count:], count=count, rule=mapped, name=name)

@@ -88,15 +88,15 @@ def _attach(cls: Any, ctx: Context, args: Values, detached: Values, outs: Values
 
     def backward(needs: Values, state: State, cotangents: Values) -> list[Any]:
         """Return a gradient, or None, for each argument."""
-        cotangents = map(functools.partial(_materialized, materialize), cotangents, out_types)
-        grads = _method(cls, "backward", "vjp")(rebuild(needs, state), *map(_conj, cotangents))
+        dense = map(functools.partial(_materialized, materialize), cotangents, out_types)
+        grads = _method(cls, "backward", "vjp")(rebuild(needs, state), *map(_conj, dense))
         return _checked(cls.__name__, grads if isinstance(grads, tuple) else (grads,), in_types)
 
     def jvp(needs: Values, state: State, tangents: Values) -> list[Any]:
         """Return a tangent, or None, for each output."""
         types = merge(inexact, select(inexact, in_types))
-        tangents = map(functools.partial(_materialized, materialize), tangents, types)
-        out_tangents = _method(cls, "jvp")(rebuild(needs, state), *tangents)
+        dense = map(functools.partial(_materialized, materialize), tangents, types)
+        out_tangents = _method(cls, "jvp")(rebuild(needs, state), *dense)
         return list(out_tangents) if isinstance(out_tangents, tuple) else [out_tangents]
 
     # An argument for which `backward` returns None is not attached: no path starts from it.
