@@ -1,14 +1,14 @@
-"""torch's optimizers as optax transformations: torch's names, arguments, defaults and state.
+"""torch's optimizers as optax transformations, with torch's names, arguments, defaults and state.
 
-To freeze a parameter give it no gradient, which is what `requires_grad=False` does: None in its
-place, or `live={"trunk": False, "head": True}`, which may change from step to step, or the label
-"frozen" in `param_groups`, which allocates no state. `optax.masked(tx, mask)` does not freeze: it
-passes the raw gradient of what is masked out on, and `apply_updates` adds it.
+To freeze a parameter, give it no gradient, which is what `requires_grad=False` does in torch: pass
+None as its gradient, pass `live={"trunk": False, "head": True}` (which may change between steps),
+or label it "frozen" in `param_groups`, which allocates no state. `optax.masked(tx, mask)` does not
+freeze: it passes masked-out gradients through unchanged, and `apply_updates` adds them.
 
-`exact=True` gives torch's bits, of parameters and state, on a CPU in float32 and float64, eager or
-compiled: those of torch's single-tensor loops (`foreach=False`) with a correctly rounded square
-root. torch's own vectorised root is off by an ULP now and then, and XLA takes subnormal numbers for
-zero.
+`exact=True` reproduces torch's bits for parameters and state on a CPU, in float32 and float64,
+eager or compiled. The reference is torch's single-tensor implementation (`foreach=False`) with a
+correctly rounded square root. torch's own vectorised square root is sometimes off by one ULP, and
+XLA flushes subnormal numbers to zero.
 """
 
 from jaxgrad.optim import lr_scheduler as lr_scheduler

@@ -1,20 +1,22 @@
-"""Adadelta, as torch has it."""
+"""Adadelta."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class AdadeltaState(NamedTuple):
-    """Trees like the parameters."""
+    """State of `adadelta`: trees like the parameters, and the schedule's step `count`."""
 
-    step: Any
-    square_avg: Any
-    acc_delta: Any
+    step: PyTree
+    square_avg: PyTree
+    acc_delta: PyTree
     count: Any = None
 
 
@@ -33,10 +35,10 @@ def _rule(
 
 
 def adadelta(
-    lr: Any = 1.0,
-    rho: Any = 0.9,
-    eps: Any = 1e-6,
-    weight_decay: Any = 0.0,
+    lr: ScalarOrSchedule = 1.0,
+    rho: ArrayLike = 0.9,
+    eps: ArrayLike = 1e-6,
+    weight_decay: ArrayLike = 0.0,
     foreach: bool | None = None,
     *,
     capturable: bool = False,
@@ -44,42 +46,42 @@ def adadelta(
     differentiable: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """Steps as large as the last ones were, relative to the gradients.
+    """Adadelta: scales each gradient by the RMS of past steps over the RMS of past gradients.
 
     Args:
-      lr: The factor of the step: a number, an array of one element, or a schedule `step -> lr`.
-      rho: How much of the averages of the squares stays.
-      eps: Added to both averages, inside their roots.
-      weight_decay: The factor of the parameters that is added to their gradients.
-      foreach, capturable, differentiable: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Factor of the step: a number, a 1-element array, or a schedule `step -> lr`.
+        rho: Decay rate of the averages of squared gradients and squared steps.
+        eps: Added to both averages inside their roots, for numerical stability.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
+        foreach, capturable, differentiable: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `square_avg` and `acc_delta`, trees like the
-      parameters.
+        A `Transformation`; its state has torch's `step`, `square_avg` and `acc_delta`, trees
+        like the parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
+        ValueError: A hyperparameter is out of range.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.adadelta(), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print((w - jnp.array([1.0, 2.0])).round(4))
-      [-0.0032  0.0032]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.adadelta(), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print((w - jnp.array([1.0, 2.0])).round(4))
+        [-0.0032  0.0032]
 
     Torch: `torch.optim.Adadelta` (torch/optim/adadelta.py).
 
     Differs from optax in:
-      1. The weight decay is added to the gradient before the averages; `optax.adadelta` adds it to
-         the update.
-      2. A None gradient leaves the parameter and its state alone.
+        1. Weight decay is added to the gradient before averaging; `optax.adadelta` adds it to the
+           update.
+        2. A None gradient leaves the parameter and its state unchanged.
     """
-    _checks.learning_rate(lr)
-    _checks.check("rho", rho, lambda x: 0.0 <= x <= 1.0, "in [0.0, 1.0]")
-    _checks.not_negative("epsilon", eps)
-    _checks.not_negative("weight_decay", weight_decay)
+    checks.learning_rate(lr)
+    checks.check("rho", rho, lambda x: 0.0 <= x <= 1.0, "in [0.0, 1.0]")
+    checks.not_negative("epsilon", eps)
+    checks.not_negative("weight_decay", weight_decay)
     del foreach, capturable, differentiable
     hyperparameters = dict(lr=lr, rho=rho, eps=eps, weight_decay=weight_decay)
     initial = AdadeltaState(counter, zeros, zeros)

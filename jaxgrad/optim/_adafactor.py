@@ -1,7 +1,8 @@
-"""Adafactor: second moments of rows and columns instead of elements, as torch has it."""
+"""Adafactor, which keeps second moments of rows and columns instead of elements."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
@@ -9,26 +10,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import compat
-from jaxgrad._core.typing import PyTree
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import Array, ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import Scheduled, counter, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
-from jaxgrad.optim._core.transformation import (
-    Scheduled,
-    Transformation,
-    broadcast,
-    counter,
-    elementwise,
-    gradients,
-)
+from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients, transformation
 
 
 class AdafactorState(NamedTuple):
-    """Trees like the parameters: of a vector `variance`, of all else `row_var` and `col_var`."""
+    """State of `adafactor`: `variance` for vectors, `row_var` and `col_var` for all else."""
 
-    step: Any
-    row_var: Any
-    col_var: Any
-    variance: Any
+    step: PyTree
+    row_var: PyTree
+    col_var: PyTree
+    variance: PyTree
     count: Any = None
 
 
@@ -67,7 +62,7 @@ def _rule(
 
 
 def _norm(x: jax.Array, axis: int | None = None) -> jax.Array:
-    """The 2-norm, in float32 at least, and rounded once."""
+    """Return the 2-norm, computed in float32 or wider and rounded once."""
     wide = x.astype(jnp.promote_types(x.dtype, np.float32))
     return jnp.sqrt(jnp.sum(wide * wide, axis)).astype(x.dtype)
 
@@ -81,113 +76,115 @@ def _at_least(bound: Any, x: jax.Array) -> jax.Array:
     return jnp.maximum(x, rounded(bound, x.dtype))
 
 
-def _without(*axes: int) -> Any:
-    """What makes the first moments along all axes but these; a vector has none."""
+def _moments(axes: tuple[int, ...], param: Any) -> Array | None:
+    """Return the initial moments averaged over `axes`, or None if the parameter has no such axes.
 
-    def make(param: Any) -> jax.Array | None:
-        if jnp.iscomplexobj(param):
-            raise RuntimeError(
-                "Adafactor does not support complex parameters, but one is of dtype "
-                f"{jnp.result_type(param)}"
-            )
-        shape = list(jnp.shape(param))
-        if (len(shape) > 1) != bool(axes):
-            return None
-        for axis in axes:
-            shape[axis] = 1
-        return jnp.zeros(shape, jnp.result_type(param))
-
-    return make
+    Matrices have moments over one of their last two axes, vectors and scalars over none.
+    """
+    if jnp.iscomplexobj(param):
+        raise RuntimeError(
+            "Adafactor does not support complex parameters, but one is of dtype "
+            f"{jnp.result_type(param)}"
+        )
+    shape = list(jnp.shape(param))
+    if (len(shape) > 1) != bool(axes):
+        return None
+    for axis in axes:
+        shape[axis] = 1
+    return jnp.zeros(shape, jnp.result_type(param))
 
 
 def _first_epsilon(grads: PyTree, params: PyTree, live: PyTree) -> Any:
-    """The machine epsilon of the first parameter with a gradient, which torch takes for all."""
+    """Return the machine epsilon of the first parameter with a gradient; torch uses it for all."""
     leaves = zip(
         jax.tree.leaves(params), gradients(grads, params), broadcast(live, params), strict=True
     )
-    found = [
+    epsilons = [
         (float(jnp.finfo(jnp.result_type(param)).eps), alive)
         for param, grad, alive in leaves
         if grad is not None and not (isinstance(alive, (bool, np.bool_)) and not alive)
     ]
-    if len({eps for eps, _ in found}) < 2:
-        return found[0][0] if found else 0.0
+    if len({eps for eps, _ in epsilons}) < 2:
+        return epsilons[0][0] if epsilons else 0.0
     with compat.enable_x64():
         first = jnp.float64(0)
-        for eps, alive in reversed(found):
+        for eps, alive in reversed(epsilons):
             first = jnp.where(alive, eps, first)
     return Scheduled(first)
 
 
 def adafactor(
-    lr: Any = 1e-2,
-    beta2_decay: Any = -0.8,
-    eps: tuple[Any, Any] = (None, 1e-3),
-    d: Any = 1.0,
-    weight_decay: Any = 0.0,
+    lr: ScalarOrSchedule = 1e-2,
+    beta2_decay: ArrayLike = -0.8,
+    eps: tuple[ArrayLike | None, ArrayLike] = (None, 1e-3),
+    d: ArrayLike = 1.0,
+    weight_decay: ArrayLike = 0.0,
     *,
     foreach: bool | None = None,
     maximize: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """Adam without a first moment, its second one factored into rows and columns.
+    """Adafactor: Adam without a first moment, with a second moment factored into rows and columns.
 
     Args:
-      lr: The largest relative step: a number, an array of one element, or a schedule `step -> lr`.
-      beta2_decay: The power of the step count by which the second moment forgets less and less.
-      eps: The least second moment, as its root, or None for the machine epsilon (of the first
-        parameter that has a gradient); and the least scale of a parameter.
-      d: The root mean square above which an update is clipped.
-      weight_decay: Times `lr`, what the parameters lose at each step.
-      foreach: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: Accepted as for the other optimizers, without effect: its sums are XLA's.
+        lr: Largest relative step: a number, a 1-element array, or a schedule `step -> lr`.
+        beta2_decay: The second moment's decay rate at step t is `1 - t**beta2_decay`.
+        eps: Lower bounds of the second moment's root and of a parameter's scale. None for the first
+            is the machine epsilon of the first parameter that has a gradient.
+        d: Clipping threshold: the largest root mean square of an update.
+        weight_decay: Decoupled weight decay: each step subtracts `lr * weight_decay * param`.
+        foreach: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Accepted for uniformity; no effect, because XLA orders the sums.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, and `row_var` and `col_var` of parameters
-      with two axes or more (the last two are factored), `variance` of the others; None elsewhere.
+        A `Transformation`; its state has torch's `step`, `row_var` and `col_var` for parameters
+        with two or more axes (the last two are factored), and `variance` for the others.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
-      RuntimeError: A parameter is complex.
+        ValueError: A hyperparameter is out of range.
+        RuntimeError: A parameter is complex.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.adafactor(lr=0.5), jnp.array([1.0, -1.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w, state.variance)
-      [ 0.5 -0.5] [9. 1.]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.adafactor(lr=0.5), jnp.array([1.0, -1.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w, state.variance)
+        [ 0.5 -0.5] [9. 1.]
 
     Torch: `torch.optim.Adafactor` (torch/optim/_adafactor.py).
 
     Differs from optax in:
-      1. Steps are `min(lr, 1/sqrt(t))` times the parameter's scale; `optax.adafactor` takes `lr`
-         as it is, and clips the scaled update to 1.
-      2. The second moment forgets by `t**beta2_decay`; there `decay_rate` bends another schedule.
-      3. All matrices are factored; there only those with 128 rows and columns or more, and along
-         their two largest axes. A kernel stored (in, out) gives torch's numbers, as a matrix has
-         the same factors transposed; one of a convolution is to be stored as torch stores it.
-      4. `eps` bounds the factored second moment; there it is added to the squared gradient.
+        1. Steps are `min(lr, 1/sqrt(t))` times the parameter's scale; `optax.adafactor` uses `lr`
+           unchanged, and clips the scaled update to 1.
+        2. The second moment's decay rate is `1 - t**beta2_decay`; optax's `decay_rate` shapes a
+           different schedule.
+        3. All matrices are factored; optax factors the two largest axes, and only if both are at
+           least 128. A kernel stored as (in, out) still matches torch, because transposing a matrix
+           swaps its factors; a convolution kernel must have torch's layout.
+        4. `eps` bounds the factored second moment; optax adds it to the squared gradient.
     """
-    _checks.learning_rate(lr, "Learning rate should be >= 0 but is: {}")
+    checks.learning_rate(lr, "Learning rate should be >= 0 but is: {}")
     eps1, eps2 = eps
     text = "{} should be >= 0 but is: {{}}"
-    _checks.check(
+    checks.check(
         "beta2_decay", beta2_decay, lambda x: x <= 0.0, "at most 0.0",
         "beta2_decay should be <= 0 but is: {}",
     )  # fmt: skip
     if eps1 is not None:
-        _checks.not_negative("epsilon1", eps1, text.format("epsilon1"))
-    _checks.not_negative("epsilon2", eps2, text.format("epsilon2"))
-    _checks.check(
+        checks.not_negative("epsilon1", eps1, text.format("epsilon1"))
+    checks.not_negative("epsilon2", eps2, text.format("epsilon2"))
+    checks.check(
         "d", d, lambda x: x >= 1.0, "at least 1.0", "Clipping threshold d should be >= 1 but is: {}"
     )
-    _checks.not_negative("weight_decay", weight_decay, text.format("weight_decay"))
+    checks.not_negative("weight_decay", weight_decay, text.format("weight_decay"))
     del foreach, exact
     hyperparameters = dict(
         lr=lr, beta2_decay=beta2_decay, eps2=eps2, d=d, weight_decay=weight_decay
     )
-    initial = AdafactorState(counter, _without(-1), _without(-2), _without())
+    initial = AdafactorState(
+        counter, *(functools.partial(_moments, axes) for axes in ((-1,), (-2,), ()))
+    )
 
     def with_epsilon(eps1: Any) -> Transformation:
         settings = {**hyperparameters, "eps1": eps1}
@@ -196,16 +193,12 @@ def adafactor(
     if eps1 is not None:
         return with_epsilon(eps1)
 
-    def step(
-        grads: PyTree, state: Any, params: PyTree, *, live: PyTree = None, **extra: Any
+    def apply(
+        return_update: bool, grads: PyTree, state: Any, params: PyTree, live: PyTree, **extra: Any
     ) -> Any:
         tx = with_epsilon(_first_epsilon(grads, params, live))
-        return tx.step(grads, state, params, live=live, **extra)
+        method = tx.update if return_update else tx.step
+        return method(grads, state, params, live=live, **extra)
 
-    def update(
-        grads: PyTree, state: Any, params: PyTree = None, *, live: PyTree = None, **extra: Any
-    ) -> Any:
-        tx = with_epsilon(0.0 if params is None else _first_epsilon(grads, params, live))
-        return tx.update(grads, state, params, live=live, **extra)
-
-    return Transformation(with_epsilon(0.0).init, update, step)
+    tx = transformation(with_epsilon(0.0).init, apply)
+    return tx.rebuilt_by(adafactor, lr, beta2_decay, eps, d, weight_decay, maximize=maximize)

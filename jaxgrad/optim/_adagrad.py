@@ -1,19 +1,22 @@
-"""Adagrad, as torch has it."""
+"""Adagrad."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, filled
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, full
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class AdagradState(NamedTuple):
-    """Trees like the parameters."""
+    """State of `adagrad`: trees like the parameters, and the schedule's step `count`."""
 
-    step: Any
-    sum: Any
+    step: PyTree
+    sum: PyTree
     count: Any = None
 
 
@@ -29,11 +32,11 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdagradState) -> tuple
 
 
 def adagrad(
-    lr: Any = 1e-2,
-    lr_decay: Any = 0.0,
-    weight_decay: Any = 0.0,
-    initial_accumulator_value: Any = 0.0,
-    eps: Any = 1e-10,
+    lr: ScalarOrSchedule = 1e-2,
+    lr_decay: ArrayLike = 0.0,
+    weight_decay: ArrayLike = 0.0,
+    initial_accumulator_value: ArrayLike = 0.0,
+    eps: ArrayLike = 1e-10,
     foreach: bool | None = None,
     *,
     maximize: bool = False,
@@ -41,45 +44,45 @@ def adagrad(
     fused: bool | None = None,
     exact: bool = False,
 ) -> Transformation:
-    """The gradient over the root of the sum of all its squares.
+    """Adagrad: divides the gradient by the root of its accumulated squares.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      lr_decay: The learning rate is divided by 1 + this times the steps before.
-      weight_decay: The factor of the parameters that is added to their gradients.
-      initial_accumulator_value: Where the sum starts.
-      eps: Added to the root.
-      foreach, differentiable, fused: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        lr_decay: Divides the learning rate by `1 + lr_decay * n` after `n` steps.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
+        initial_accumulator_value: Initial value of the accumulator.
+        eps: Added to the root, for numerical stability.
+        foreach, differentiable, fused: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step` and `sum`, trees like the parameters.
+        A `Transformation`; its state has torch's `step` and `sum`, trees like the parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
-      RuntimeError: `fused` together with `foreach` or `differentiable`.
+        ValueError: A hyperparameter is out of range.
+        RuntimeError: `fused` is combined with `foreach` or `differentiable`.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.adagrad(lr=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w, state.sum)
-      [0.5 2.5] [9. 1.]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.adagrad(lr=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w, state.sum)
+        [0.5 2.5] [9. 1.]
 
     Torch: `torch.optim.Adagrad` (torch/optim/adagrad.py).
 
     Differs from optax in:
-      1. The sum starts at 0, in `optax.adagrad` at 0.1, and `eps` is outside of the root.
-      2. It has `lr_decay` and `weight_decay`.
-      3. A None gradient leaves the parameter and its state alone.
+        1. The accumulator starts at 0 (`optax.adagrad`: 0.1), and `eps` is outside the root.
+        2. It supports `lr_decay` and `weight_decay`.
+        3. A None gradient leaves the parameter and its state unchanged.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("lr_decay", lr_decay)
-    _checks.not_negative("weight_decay", weight_decay)
-    _checks.not_negative("initial_accumulator_value", initial_accumulator_value)
-    _checks.not_negative("epsilon", eps)
-    _checks.implementation(foreach, fused, differentiable)
+    checks.learning_rate(lr)
+    checks.not_negative("lr_decay", lr_decay)
+    checks.not_negative("weight_decay", weight_decay)
+    checks.not_negative("initial_accumulator_value", initial_accumulator_value)
+    checks.not_negative("epsilon", eps)
+    checks.implementation(foreach, fused, differentiable)
     hyperparameters = dict(lr=lr, lr_decay=lr_decay, weight_decay=weight_decay, eps=eps)
-    initial = AdagradState(counter, full(initial_accumulator_value))
+    initial = AdagradState(counter, functools.partial(filled, initial_accumulator_value))
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

@@ -1,4 +1,4 @@
-"""Adam and AdamW, with AMSGrad, as torch has them."""
+"""Adam and AdamW, with optional AMSGrad."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import as_tensor, is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class AdamState(NamedTuple):
-    """Trees like the parameters; `max_exp_avg_sq` is None without AMSGrad."""
+    """State of `adam`: trees like the parameters; `max_exp_avg_sq` is None without AMSGrad."""
 
-    step: Any
-    exp_avg: Any
-    exp_avg_sq: Any
-    max_exp_avg_sq: Any
+    step: PyTree
+    exp_avg: PyTree
+    exp_avg_sq: PyTree
+    max_exp_avg_sq: PyTree
     count: Any = None
 
 
@@ -32,7 +34,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     exp_avg = ops.lerp(state.exp_avg, grad, 1 - as_tensor(h.beta1, grad.dtype))
     exp_avg_sq = ops.addcmul(ops.mul(state.exp_avg_sq, h.beta2), grad, grad, 1 - h.beta2)
     largest = state.max_exp_avg_sq
-    if largest is not None:  # of the raw second moment, corrected afterwards
+    if largest is not None:  # the maximum is taken before bias correction
         largest = jnp.maximum(largest, exp_avg_sq)
 
     t = ops.double(step)
@@ -46,10 +48,10 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
 
 
 def adam(
-    lr: Any = 1e-3,
-    betas: tuple[Any, Any] = (0.9, 0.999),
-    eps: Any = 1e-8,
-    weight_decay: Any = 0.0,
+    lr: ScalarOrSchedule = 1e-3,
+    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    eps: ArrayLike = 1e-8,
+    weight_decay: ArrayLike = 0.0,
     amsgrad: bool = False,
     *,
     foreach: bool | None = None,
@@ -60,47 +62,48 @@ def adam(
     decoupled_weight_decay: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """Adam: steps of about the learning rate, whatever the size of the gradient.
+    """Adam: divides the mean gradient by the root of the mean squared gradient.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      betas: How much of the averages of the gradient and of its square stays, two numbers.
-      eps: Added to the root of the corrected second moment.
-      weight_decay: The factor of the parameters that is added to their gradients, or with
-        `decoupled_weight_decay` times `lr` what they lose.
-      amsgrad: Divide by the largest second moment so far.
-      foreach, capturable, differentiable, fused: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      decoupled_weight_decay: Decay the parameters themselves, as AdamW.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        betas: Decay rates of the first- and second-moment averages.
+        eps: Added to the root of the bias-corrected second moment, for numerical stability.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it. With
+            `decoupled_weight_decay`, each step subtracts `lr * weight_decay * param` instead.
+        amsgrad: Divide by the running maximum of the second moment (AMSGrad).
+        foreach, capturable, differentiable, fused: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        decoupled_weight_decay: Decay the parameters instead of the gradients, as in AdamW.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `exp_avg`, `exp_avg_sq` and, with
-      `amsgrad`, `max_exp_avg_sq`, trees like the parameters.
+        A `Transformation`; its state has torch's `step`, `exp_avg`, `exp_avg_sq` and, with
+        `amsgrad`, `max_exp_avg_sq`, trees like the parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
-      RuntimeError: `fused` together with `foreach` or `differentiable`.
+        ValueError: A hyperparameter is out of range.
+        RuntimeError: `fused` is combined with `foreach` or `differentiable`.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.adam(lr=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w, state.step)
-      [0.5 2.5] 1.0
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.adam(lr=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w.round(4), state.step)
+        [0.5 2.5] 1.0
 
     Torch: `torch.optim.Adam` (torch/optim/adam.py).
 
     Differs from optax in:
-      1. `amsgrad` keeps the largest raw second moment; `optax.amsgrad` the largest corrected one.
-      2. `weight_decay` is added to the gradient; `optax.adamw` decays the parameters.
-      3. Steps are counted for each parameter: a None gradient leaves its moments and count alone.
+        1. `amsgrad` takes the maximum of second moments before bias correction, `optax.amsgrad`
+           after it.
+        2. `weight_decay` is added to the gradient; `optax.adamw` decays the parameters.
+        3. Steps are counted per parameter: a None gradient leaves its moments and count unchanged.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("epsilon", eps)
-    _checks.betas(betas)
-    _checks.not_negative("weight_decay", weight_decay)
-    _checks.implementation(foreach, fused, differentiable)
+    checks.learning_rate(lr)
+    checks.not_negative("epsilon", eps)
+    checks.betas(betas)
+    checks.not_negative("weight_decay", weight_decay)
+    checks.implementation(foreach, fused, differentiable)
     del capturable
     beta1, beta2 = betas
     hyperparameters = dict(
@@ -112,10 +115,10 @@ def adam(
 
 
 def adamw(
-    lr: Any = 1e-3,
-    betas: tuple[Any, Any] = (0.9, 0.999),
-    eps: Any = 1e-8,
-    weight_decay: Any = 1e-2,
+    lr: ScalarOrSchedule = 1e-3,
+    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    eps: ArrayLike = 1e-8,
+    weight_decay: ArrayLike = 1e-2,
     amsgrad: bool = False,
     *,
     maximize: bool = False,
@@ -125,38 +128,39 @@ def adamw(
     fused: bool | None = None,
     exact: bool = False,
 ) -> Transformation:
-    """Adam whose weight decay acts on the parameters, and not on their gradients.
+    """AdamW: Adam with decoupled weight decay, which acts on the parameters.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      betas: How much of the averages of the gradient and of its square stays, two numbers.
-      eps: Added to the root of the corrected second moment.
-      weight_decay: Times `lr`, what the parameters lose at each step.
-      amsgrad: Divide by the largest second moment so far.
-      maximize: Ascend rather than descend.
-      foreach, capturable, differentiable, fused: Accepted as in torch, without effect.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        betas: Decay rates of the first- and second-moment averages.
+        eps: Added to the root of the bias-corrected second moment, for numerical stability.
+        weight_decay: Decoupled weight decay: each step subtracts `lr * weight_decay * param`.
+        amsgrad: Divide by the running maximum of the second moment (AMSGrad).
+        maximize: Maximize the objective instead of minimizing it.
+        foreach, capturable, differentiable, fused: Accepted as in torch; no effect.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation` with the state of `adam`.
+        A `Transformation` with the state of `adam`.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
-      RuntimeError: `fused` together with `foreach` or `differentiable`.
+        ValueError: A hyperparameter is out of range.
+        RuntimeError: `fused` is combined with `foreach` or `differentiable`.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.adamw(lr=0.5, weight_decay=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w)
-      [0.25 2.  ]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.adamw(lr=0.5, weight_decay=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w.round(4))
+        [0.25 2.  ]
 
     Torch: `torch.optim.AdamW` (torch/optim/adamw.py).
 
     Differs from optax in:
-      1. `optax.adamw` decays by 1e-4 unless told otherwise, torch by 1e-2.
-      2. It decays first and steps from there; `optax.adamw` adds up both from the same parameters.
-      3. `update` of a parameter that is infinite is NaN; `step` leaves it infinite, as torch does.
+        1. `weight_decay` defaults to 1e-2; in `optax.adamw` to 1e-4.
+        2. The parameters are decayed and rounded before the step is added; `optax.adamw` adds both
+           terms at once.
+        3. For an infinite parameter `update` returns NaN; `step` leaves it infinite, as in torch.
     """
     return adam(
         lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,

@@ -1,4 +1,4 @@
-"""Adamax: Adam by the infinity norm, as torch has it."""
+"""Adamax."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class AdamaxState(NamedTuple):
-    """Trees like the parameters."""
+    """State of `adamax`: trees like the parameters, and the schedule's step `count`."""
 
-    step: Any
-    exp_avg: Any
-    exp_inf: Any
+    step: PyTree
+    exp_avg: PyTree
+    exp_inf: PyTree
     count: Any = None
 
 
@@ -34,10 +36,10 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamaxState) -> tuple[
 
 
 def adamax(
-    lr: Any = 2e-3,
-    betas: tuple[Any, Any] = (0.9, 0.999),
-    eps: Any = 1e-8,
-    weight_decay: Any = 0.0,
+    lr: ScalarOrSchedule = 2e-3,
+    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    eps: ArrayLike = 1e-8,
+    weight_decay: ArrayLike = 0.0,
     foreach: bool | None = None,
     *,
     maximize: bool = False,
@@ -45,41 +47,41 @@ def adamax(
     capturable: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """Adam with the decaying maximum of the gradient in place of its mean square.
+    """Adamax: Adam with a decaying maximum of the gradients in place of their mean square.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      betas: How much of the average of the gradient and of its maximum stays, two numbers.
-      eps: Added to the size of each gradient.
-      weight_decay: The factor of the parameters that is added to their gradients.
-      foreach, differentiable, capturable: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        betas: Decay rates of the gradient's average and of its maximum.
+        eps: Added to the magnitude of each gradient, for numerical stability.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
+        foreach, differentiable, capturable: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `exp_avg` and `exp_inf`, trees like the
-      parameters.
+        A `Transformation`; its state has torch's `step`, `exp_avg` and `exp_inf`, trees like the
+        parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
+        ValueError: A hyperparameter is out of range.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.adamax(lr=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w)
-      [0.5 2.5]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.adamax(lr=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w)
+        [0.5 2.5]
 
     Torch: `torch.optim.Adamax` (torch/optim/adamax.py).
 
     Differs from optax in:
-      1. It has a weight decay, added to the gradient.
-      2. Steps are counted for each parameter: a None gradient leaves its state and count alone.
+        1. It supports weight decay, which is added to the gradient.
+        2. Steps are counted per parameter: a None gradient leaves its state and count unchanged.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("epsilon", eps)
-    _checks.betas(betas)
-    _checks.not_negative("weight_decay", weight_decay)
+    checks.learning_rate(lr)
+    checks.not_negative("epsilon", eps)
+    checks.betas(betas)
+    checks.not_negative("weight_decay", weight_decay)
     del foreach, differentiable, capturable
     beta1, beta2 = betas
     hyperparameters = dict(lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay)

@@ -1,31 +1,26 @@
-"""Averaged stochastic gradient descent, as torch has it."""
+"""Averaged stochastic gradient descent."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, one, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class ASGDState(NamedTuple):
-    """Trees like the parameters; `ax` is their average, `eta` and `mu` are of shape ()."""
+    """State of `asgd`: `ax` averages the parameters; `step`, `eta`, `mu` are trees of scalars."""
 
-    step: Any
-    eta: Any
-    mu: Any
-    ax: Any
+    step: PyTree
+    eta: PyTree
+    mu: PyTree
+    ax: PyTree
     count: Any = None
-
-
-def _one(param: Any) -> jax.Array:
-    del param
-    return jnp.ones((), np.float32)
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: ASGDState) -> tuple[Any, ASGDState]:
@@ -33,7 +28,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: ASGDState) -> tuple[An
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
 
-    # torch makes the state at the first step, by the learning rate of then
+    # torch creates the state at the first step, from that step's learning rate
     lr = ops.double(h.lr) if is_number(h.lr) else h.lr
     eta = ops.double(jnp.where(state.step == 0, lr.astype(state.eta.dtype), state.eta))
     param = ops.decay(param, h.lambd * eta)
@@ -49,11 +44,11 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: ASGDState) -> tuple[An
 
 
 def asgd(
-    lr: Any = 1e-2,
-    lambd: Any = 1e-4,
-    alpha: Any = 0.75,
-    t0: Any = 1e6,
-    weight_decay: Any = 0.0,
+    lr: ScalarOrSchedule = 1e-2,
+    lambd: ArrayLike = 1e-4,
+    alpha: ArrayLike = 0.75,
+    t0: ArrayLike = 1e6,
+    weight_decay: ArrayLike = 0.0,
     foreach: bool | None = None,
     maximize: bool = False,
     differentiable: bool = False,
@@ -61,41 +56,41 @@ def asgd(
     *,
     exact: bool = False,
 ) -> Transformation:
-    """Gradient descent with a falling rate, and the average of its parameters.
+    """Averaged SGD: a decreasing learning rate, and a running average of the parameters.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      lambd: What the parameters lose at each step, times the rate.
-      alpha: The power by which the rate falls.
-      t0: The step at which averaging starts.
-      weight_decay: The factor of the parameters that is added to their gradients.
-      foreach, differentiable, capturable: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        lambd: Decay term: each step multiplies the parameters by `1 - lambd * eta`.
+        alpha: Exponent with which the learning rate `eta` decreases.
+        t0: Step at which averaging starts.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
+        foreach, differentiable, capturable: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `eta`, `mu` and the average `ax`, trees like
-      the parameters. `step`, `eta` and `mu` are float32, as in torch unless its default dtype is
-      float64: for that, cast them in the first state; the rule keeps their dtype.
+        A `Transformation`; its state has torch's `step`, `eta`, `mu` and the average `ax`, trees
+        like the parameters. `step`, `eta` and `mu` are float32, as under torch's default dtype. To
+        match a default dtype of float64, cast them in the initial state; the rule keeps them so.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
+        ValueError: A hyperparameter is out of range.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.asgd(lr=0.5, lambd=0.0), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([1.0, -1.0]), tx.init(w), w)
-      >>> print(w, state.ax)
-      [0.5 2.5] [0.5 2.5]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.asgd(lr=0.5, lambd=0.0), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([1.0, -1.0]), tx.init(w), w)
+        >>> print(w, state.ax)
+        [0.5 2.5] [0.5 2.5]
 
     Torch: `torch.optim.ASGD` (torch/optim/asgd.py).
 
     Differs from optax in:
-      1. optax has no averaged gradient descent with this schedule.
+        1. optax has no averaged SGD with this schedule.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("weight_decay", weight_decay)
+    checks.learning_rate(lr)
+    checks.not_negative("weight_decay", weight_decay)
     del foreach, differentiable, capturable
     hyperparameters = dict(lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay)
-    initial = ASGDState(counter, counter, _one, zeros)
+    initial = ASGDState(counter, counter, one, zeros)
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

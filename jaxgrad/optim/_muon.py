@@ -1,4 +1,4 @@
-"""Muon: momentum whose matrices are made orthogonal, as torch has it."""
+"""Muon, which orthogonalizes the momentum of each matrix."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
-from jaxgrad.optim._core.transformation import Transformation, elementwise
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class MuonState(NamedTuple):
-    """A tree like the parameters."""
+    """State of `muon`: a tree like the parameters, and the schedule's step `count`."""
 
-    momentum_buffer: Any
+    momentum_buffer: PyTree
     count: Any = None
 
 
 def _buffer(param: Any) -> jax.Array:
-    """The first buffer of a matrix; all else is torch's error."""
+    """Return the initial buffer of a matrix; raise torch's error for any other parameter."""
     if jnp.iscomplexobj(param):
         raise RuntimeError(
             f"Muon does not support complex parameters, but one is of dtype {param.dtype}"
@@ -50,7 +52,7 @@ def _rule(
 
 
 def _zeropower(x: jax.Array, coefficients: tuple[Any, Any, Any], steps: int, eps: Any) -> jax.Array:
-    """The orthogonal factor of `x`, by the Newton-Schulz iteration in bfloat16."""
+    """Orthogonalize `x` by Newton-Schulz iterations in bfloat16."""
     a, b, c = (rounded(k, np.float32) for k in coefficients)
     tall = x.shape[0] > x.shape[1]
     y = _wide(_half(x.T if tall else x))
@@ -76,7 +78,7 @@ def _wide(x: jax.Array) -> jax.Array:
 
 
 def _ratio(adjust_lr_fn: str | None, shape: tuple[int, ...]) -> float:
-    """How many learning rates one step of a matrix of this shape is."""
+    """Return the factor of the learning rate for a matrix of this shape."""
     rows, columns = shape
     if adjust_lr_fn == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
@@ -84,61 +86,61 @@ def _ratio(adjust_lr_fn: str | None, shape: tuple[int, ...]) -> float:
 
 
 def muon(
-    lr: Any = 1e-3,
-    weight_decay: Any = 0.1,
-    momentum: Any = 0.95,
+    lr: ScalarOrSchedule = 1e-3,
+    weight_decay: ArrayLike = 0.1,
+    momentum: ArrayLike = 0.95,
     nesterov: bool = True,
-    ns_coefficients: tuple[Any, Any, Any] = (3.4445, -4.7750, 2.0315),
-    eps: Any = 1e-7,
+    ns_coefficients: tuple[ArrayLike, ArrayLike, ArrayLike] = (3.4445, -4.7750, 2.0315),
+    eps: ArrayLike = 1e-7,
     ns_steps: int = 5,
     adjust_lr_fn: str | None = None,
     *,
     exact: bool = False,
 ) -> Transformation:
-    """Steps of which every singular value is about one, for the matrices of hidden layers.
+    """Muon: orthogonalized momentum, for the weight matrices of hidden layers.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      weight_decay: Times `lr`, what the parameters lose at each step.
-      momentum: How much of the average of the gradient stays.
-      nesterov: Look ahead along the average.
-      ns_coefficients: Those of the Newton-Schulz iteration, three numbers.
-      eps: The least norm by which a matrix is divided.
-      ns_steps: How many iterations, fewer than 100.
-      adjust_lr_fn: `"original"` (as None): `lr` times `sqrt(max(1, rows / columns))`; or
-        `"match_rms_adamw"`: times `0.2 * sqrt(max(rows, columns))`.
-      exact: torch's arithmetic for each element; products of matrices are still XLA's.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        weight_decay: Decoupled weight decay: each step subtracts `lr * weight_decay * param`.
+        momentum: Decay rate of the average of the gradients.
+        nesterov: Use Nesterov momentum.
+        ns_coefficients: The three coefficients of the Newton-Schulz iteration.
+        eps: Lower bound of the norm by which a matrix is divided.
+        ns_steps: Number of Newton-Schulz iterations, fewer than 100.
+        adjust_lr_fn: How to scale `lr`: `"original"` (or None) multiplies it by
+            `sqrt(max(1, rows / columns))`, `"match_rms_adamw"` by `0.2 * sqrt(max(rows, columns))`.
+        exact: Reproduce torch's elementwise arithmetic; matrix products remain XLA's.
 
     Returns:
-      A `Transformation`; its state has torch's `momentum_buffer`, a tree like the parameters.
+        A `Transformation`; its state has torch's `momentum_buffer`, a tree like the parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds; or `init` meets a parameter that has not two
-        axes.
-      RuntimeError: A parameter is complex.
+        ValueError: A hyperparameter is out of range, or `init` is given a parameter that is not
+            a matrix.
+        RuntimeError: A parameter is complex.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.muon(lr=0.5, momentum=0.5), jnp.zeros((2, 3))
-      >>> w, state = tx.step(jnp.ones((2, 3)), tx.init(w), w)
-      >>> print(state.momentum_buffer)
-      [[0.5 0.5 0.5]
-       [0.5 0.5 0.5]]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.muon(lr=0.5, momentum=0.5), jnp.zeros((2, 3))
+        >>> w, state = tx.step(jnp.ones((2, 3)), tx.init(w), w)
+        >>> print(state.momentum_buffer)
+        [[0.5 0.5 0.5]
+         [0.5 0.5 0.5]]
 
     Torch: `torch.optim.Muon` (torch/optim/_muon.py).
 
     Differs from optax in:
-      1. The iteration is in bfloat16, whatever the dtype of the parameters.
-      2. A vector is an error; `optax.contrib.muon` gives it to AdamW.
-      3. Rows are torch's outputs, which `"original"` multiplies `lr` by: a kernel stored (in, out)
-         needs `"match_rms_adamw"`, or to be transposed.
-      4. The momentum is an average that starts at zero and is not corrected for it.
-      5. It decays by 0.1 unless told otherwise, and decays first.
+        1. The iteration runs in bfloat16 whatever the dtype of the parameters.
+        2. A parameter that is not a matrix is an error; `optax.contrib.muon` gives it to AdamW.
+        3. `"original"` assumes that rows are outputs, as in torch: transpose a kernel stored as
+           (in, out), or use `"match_rms_adamw"`.
+        4. The momentum is an average that starts at zero, without bias correction.
+        5. `weight_decay` defaults to 0.1, and is applied before the step.
     """
     text = "{} should be >= 0 but is: {{}}"
-    _checks.learning_rate(lr, text.format("Learning rate"))
-    _checks.not_negative("momentum", momentum, text.format("momentum"))
-    _checks.not_negative("weight_decay", weight_decay, text.format("weight decay"))
+    checks.learning_rate(lr, text.format("Learning rate"))
+    checks.not_negative("momentum", momentum, text.format("momentum"))
+    checks.not_negative("weight_decay", weight_decay, text.format("weight decay"))
     if adjust_lr_fn not in {None, "original", "match_rms_adamw"}:
         raise ValueError(
             f"Adjust learning rate function {adjust_lr_fn} is not supported: take 'original' or "

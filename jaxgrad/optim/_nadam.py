@@ -1,4 +1,4 @@
-"""NAdam: Adam with Nesterov's momentum on a schedule, as torch has it."""
+"""NAdam."""
 
 from __future__ import annotations
 
@@ -10,25 +10,22 @@ import numpy as np
 from jax import lax
 
 from jaxgrad._core import compat
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, one, zeros
 from jaxgrad.optim._core.fusion_barrier import as_bits
 from jaxgrad.optim._core.scalars import Scalar, is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class NAdamState(NamedTuple):
-    """Trees like the parameters."""
+    """State of `nadam`: trees like the parameters, and the schedule's step `count`."""
 
-    step: Any
-    mu_product: Any
-    exp_avg: Any
-    exp_avg_sq: Any
+    step: PyTree
+    mu_product: PyTree
+    exp_avg: PyTree
+    exp_avg_sq: PyTree
     count: Any = None
-
-
-def _one(param: Any) -> jax.Array:
-    del param
-    return jnp.ones((), np.float32)
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[Any, NAdamState]:
@@ -56,12 +53,15 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
 
 def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
-    """Their product, also where it is subnormal in float32, which XLA on CPU takes for zero."""
+    """Multiply two scalars and keep a float32-subnormal product, which XLA on CPU flushes to 0."""
     dtype = mu_product.dtype
     product = (ops.scalar(mu_product) * mu).astype(dtype)
-    if dtype != np.float32:  # torch's default dtype, of a state from there
+    if dtype != np.float32:  # the state comes from torch with a float64 default dtype
         return product
-    first, unit = np.finfo(np.float32).tiny, np.float64(2**149)  # of 1 / unit are the subnormals
+    first, unit = (
+        np.finfo(np.float32).tiny,
+        np.float64(2**149),
+    )  # subnormals are the multiples of 1 / unit
     mu = mu if mu.tensor else mu.as_tensor(np.float32)
     with compat.enable_x64():
         bits = as_bits(mu_product)
@@ -72,11 +72,11 @@ def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
 
 
 def nadam(
-    lr: Any = 2e-3,
-    betas: tuple[Any, Any] = (0.9, 0.999),
-    eps: Any = 1e-8,
-    weight_decay: Any = 0.0,
-    momentum_decay: Any = 4e-3,
+    lr: ScalarOrSchedule = 2e-3,
+    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    eps: ArrayLike = 1e-8,
+    weight_decay: ArrayLike = 0.0,
+    momentum_decay: ArrayLike = 4e-3,
     decoupled_weight_decay: bool = False,
     *,
     foreach: bool | None = None,
@@ -85,53 +85,53 @@ def nadam(
     differentiable: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """Adam that steps along the gradient and along its average, after Nesterov.
+    """NAdam: Adam with Nesterov momentum, whose momentum factor follows a schedule.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      betas: How much of the averages of the gradient and of its square stays, two numbers.
-      eps: Added to the root of the corrected second moment.
-      weight_decay: The factor of the parameters that is added to their gradients, or with
-        `decoupled_weight_decay` times `lr` what they lose.
-      momentum_decay: How fast the momentum grows from half of `betas[0]` to all of it.
-      decoupled_weight_decay: Decay the parameters themselves, as AdamW.
-      foreach, capturable, differentiable: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        betas: Decay rates of the first- and second-moment averages.
+        eps: Added to the root of the bias-corrected second moment, for numerical stability.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it. With
+            `decoupled_weight_decay`, each step subtracts `lr * weight_decay * param` instead.
+        momentum_decay: Rate at which the momentum grows from half of `betas[0]` to all of it.
+        decoupled_weight_decay: Decay the parameters instead of the gradients, as in AdamW.
+        foreach, capturable, differentiable: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `mu_product`, `exp_avg` and `exp_avg_sq`,
-      trees like the parameters. `step` and `mu_product` are float32, as in torch unless its default
-      dtype is float64: for that, cast them in the first state; the rule keeps their dtype.
+        A `Transformation`; its state has torch's `step`, `mu_product`, `exp_avg` and `exp_avg_sq`,
+        trees like the parameters. `step` and `mu_product` are float32, as under torch's default
+        dtype. To match a default dtype of float64, cast them in the initial state.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
+        ValueError: A hyperparameter is out of range.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.nadam(lr=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w.round(4))
-      [0.4718 2.5282]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.nadam(lr=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w.round(4))
+        [0.4718 2.5282]
 
     Torch: `torch.optim.NAdam` (torch/optim/nadam.py).
 
     Differs from optax in:
-      1. The momentum follows mu_t = beta1 * (1 - 0.96**(t * momentum_decay) / 2), and its product
-         corrects the bias; in `optax.nadam` it is beta1 from the start.
-      2. Steps are counted for each parameter: a None gradient leaves its state and count alone.
-      3. `update` of a parameter that is infinite is NaN; `step` leaves it infinite, as torch does.
+        1. The momentum is mu_t = beta1 * (1 - 0.96**(t * momentum_decay) / 2), and the product of
+           these factors corrects the bias; `optax.nadam` uses beta1 throughout.
+        2. Steps are counted per parameter: a None gradient leaves its state and count unchanged.
+        3. For an infinite parameter `update` returns NaN; `step` leaves it infinite, as in torch.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("epsilon", eps)
-    _checks.betas(betas)
-    _checks.not_negative("weight_decay", weight_decay)
-    _checks.not_negative("momentum_decay", momentum_decay)
+    checks.learning_rate(lr)
+    checks.not_negative("epsilon", eps)
+    checks.betas(betas)
+    checks.not_negative("weight_decay", weight_decay)
+    checks.not_negative("momentum_decay", momentum_decay)
     del foreach, capturable, differentiable
     beta1, beta2 = betas
     hyperparameters = dict(
         lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay,
         momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
     )  # fmt: skip
-    initial = NAdamState(counter, _one, zeros, zeros)
+    initial = NAdamState(counter, one, zeros, zeros)
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

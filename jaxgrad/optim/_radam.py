@@ -1,4 +1,4 @@
-"""RAdam: Adam with its variance rectified, as torch has it."""
+"""RAdam."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class RAdamState(NamedTuple):
-    """Trees like the parameters."""
+    """State of `radam`: trees like the parameters, and the schedule's step `count`."""
 
-    step: Any
-    exp_avg: Any
-    exp_avg_sq: Any
+    step: PyTree
+    exp_avg: PyTree
+    exp_avg_sq: PyTree
     count: Any = None
 
 
@@ -35,7 +37,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RAdamState) -> tuple[A
     bias_correction2 = 1 - h.beta2**t
     update = ops.times(ops.div(exp_avg, bias_correction1), -h.lr)
 
-    # the length of the approximated simple moving average, at most and now
+    # maximum and current length of the approximated simple moving average (torch's names)
     rho_inf = 2 / (1 - h.beta2) - 1
     rho_t = rho_inf - 2 * t * h.beta2**t / bias_correction2
     ratio = (rho_t - 4) * (rho_t - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho_t)
@@ -47,10 +49,10 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RAdamState) -> tuple[A
 
 
 def radam(
-    lr: Any = 1e-3,
-    betas: tuple[Any, Any] = (0.9, 0.999),
-    eps: Any = 1e-8,
-    weight_decay: Any = 0.0,
+    lr: ScalarOrSchedule = 1e-3,
+    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    eps: ArrayLike = 1e-8,
+    weight_decay: ArrayLike = 0.0,
     decoupled_weight_decay: bool = False,
     *,
     foreach: bool | None = None,
@@ -59,43 +61,43 @@ def radam(
     differentiable: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """Adam that starts as momentum, until its second moment is known well enough.
+    """RAdam: Adam that rectifies the variance of its adaptive step, and starts as momentum SGD.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      betas: How much of the averages of the gradient and of its square stays, two numbers.
-      eps: Added to the root of the second moment, before its bias is corrected.
-      weight_decay: The factor of the parameters that is added to their gradients, or with
-        `decoupled_weight_decay` times `lr` what they lose.
-      decoupled_weight_decay: Decay the parameters themselves, as AdamW.
-      foreach, capturable, differentiable: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        betas: Decay rates of the first- and second-moment averages.
+        eps: Added to the root of the second moment before bias correction.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it. With
+            `decoupled_weight_decay`, each step subtracts `lr * weight_decay * param` instead.
+        decoupled_weight_decay: Decay the parameters instead of the gradients, as in AdamW.
+        foreach, capturable, differentiable: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `exp_avg` and `exp_avg_sq`, trees like the
-      parameters.
+        A `Transformation`; its state has torch's `step`, `exp_avg` and `exp_avg_sq`, trees like the
+        parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
+        ValueError: A hyperparameter is out of range.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.radam(lr=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w)
-      [-0.5  2.5]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.radam(lr=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w)
+        [-0.5  2.5]
 
     Torch: `torch.optim.RAdam` (torch/optim/radam.py).
 
     Differs from optax in:
-      1. `eps` is added before the bias correction; `optax.radam` adds it afterwards.
-      2. Steps are counted for each parameter: a None gradient leaves its state and count alone.
+        1. `eps` is added before the bias correction; `optax.radam` adds it afterwards.
+        2. Steps are counted per parameter: a None gradient leaves its state and count unchanged.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("epsilon", eps)
-    _checks.betas(betas)
-    _checks.not_negative("weight_decay", weight_decay)
+    checks.learning_rate(lr)
+    checks.not_negative("epsilon", eps)
+    checks.betas(betas)
+    checks.not_negative("weight_decay", weight_decay)
     del foreach, capturable, differentiable
     beta1, beta2 = betas
     hyperparameters = dict(

@@ -1,21 +1,23 @@
-"""RMSprop, plain, centered and with momentum, as torch has it."""
+"""RMSprop, optionally centered and with momentum."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class RMSpropState(NamedTuple):
-    """Trees like the parameters; None where the options need no such state."""
+    """State of `rmsprop`: trees like the parameters, None where the options need no such state."""
 
-    step: Any
-    square_avg: Any
-    momentum_buffer: Any
-    grad_avg: Any
+    step: PyTree
+    square_avg: PyTree
+    momentum_buffer: PyTree
+    grad_avg: PyTree
     count: Any = None
 
 
@@ -40,11 +42,11 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RMSpropState) -> tuple
 
 
 def rmsprop(
-    lr: Any = 1e-2,
-    alpha: Any = 0.99,
-    eps: Any = 1e-8,
-    weight_decay: Any = 0.0,
-    momentum: Any = 0.0,
+    lr: ScalarOrSchedule = 1e-2,
+    alpha: ArrayLike = 0.99,
+    eps: ArrayLike = 1e-8,
+    weight_decay: ArrayLike = 0.0,
+    momentum: ArrayLike = 0.0,
     centered: bool = False,
     capturable: bool = False,
     foreach: bool | None = None,
@@ -53,50 +55,50 @@ def rmsprop(
     *,
     exact: bool = False,
 ) -> Transformation:
-    """The gradient over the root of its mean square.
+    """RMSprop: divides the gradient by the root of its mean square.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      alpha: How much of the average of the square stays.
-      eps: Added to the root.
-      weight_decay: The factor of the parameters that is added to their gradients.
-      momentum: The factor of the buffer; 0 for none.
-      centered: Divide by the root of the variance: subtract the square of the average gradient.
-      capturable, foreach, differentiable: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        alpha: Decay rate of the average of squared gradients.
+        eps: Added to the root, for numerical stability.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
+        momentum: Momentum factor; 0 disables momentum.
+        centered: Divide by the root of the gradient's variance instead of its mean square.
+        capturable, foreach, differentiable: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `square_avg`, with `momentum` the
-      `momentum_buffer` and with `centered` the `grad_avg`, trees like the parameters.
+        A `Transformation`; its state has torch's `step`, `square_avg`, with `momentum` the
+        `momentum_buffer` and with `centered` the `grad_avg`, trees like the parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
+        ValueError: A hyperparameter is out of range.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.rmsprop(lr=0.05), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w.round(4))
-      [0.5 2.5]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.rmsprop(lr=0.05), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w.round(4))
+        [0.5 2.5]
 
     Torch: `torch.optim.RMSprop` (torch/optim/rmsprop.py).
 
     Differs from optax in:
-      1. `eps` is outside of the root, which in `optax.rmsprop` needs `eps_in_sqrt=False`, and
-         `alpha` is 0.99, where `decay` is 0.9.
-      2. The momentum does not contain the learning rate: a schedule acts on the whole buffer.
-      3. A None gradient leaves the parameter and its state alone.
+        1. `eps` is outside the root (`optax.rmsprop` needs `eps_in_sqrt=False`), and `alpha`
+           defaults to 0.99 (optax's `decay`: 0.9).
+        2. The momentum buffer excludes the learning rate, so a schedule scales the whole buffer.
+        3. A None gradient leaves the parameter and its state unchanged.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("epsilon", eps)
-    _checks.not_negative("momentum", momentum)
-    _checks.not_negative("weight_decay", weight_decay)
-    _checks.not_negative("alpha", alpha)
+    checks.learning_rate(lr)
+    checks.not_negative("epsilon", eps)
+    checks.not_negative("momentum", momentum)
+    checks.not_negative("weight_decay", weight_decay)
+    checks.not_negative("alpha", alpha)
     del capturable, foreach, differentiable
     hyperparameters = dict(
         lr=lr, alpha=alpha, eps=eps, weight_decay=weight_decay, momentum=momentum
     )
-    plain = is_number(momentum) and momentum <= 0  # below zero a group's is none in torch
+    plain = is_number(momentum) and momentum <= 0  # torch ignores a group's negative momentum
     initial = RMSpropState(counter, zeros, None if plain else zeros, zeros if centered else None)
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

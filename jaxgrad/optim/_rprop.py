@@ -1,50 +1,53 @@
-"""Rprop: steps by the sign of the gradient alone, as torch has it."""
+"""Rprop."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import counter, elementwise, filled, zeros
 from jaxgrad.optim._core.scalars import is_number, rounded
-from jaxgrad.optim._core.transformation import Transformation, counter, elementwise, full, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class RpropState(NamedTuple):
-    """Trees like the parameters."""
+    """State of `rprop`: trees like the parameters, and the schedule's step `count`."""
 
-    step: Any
-    prev: Any
-    step_size: Any
+    step: PyTree
+    prev: PyTree
+    step_size: PyTree
     count: Any = None
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RpropState) -> tuple[Any, RpropState]:
     dtype = grad.dtype
     step_size = state.step_size
-    if not is_number(h.lr):  # torch makes the state at the first step, by the learning rate of then
+    if not is_number(h.lr):  # torch creates the state at the first step, from its rate
         step_size = jnp.where(state.step == 0, rounded(h.lr, dtype), step_size)
 
-    agreement = ops.mul(grad, state.prev)
-    turned, minus, plus = agreement < 0, rounded(h.etaminus, dtype), rounded(h.etaplus, dtype)
+    product = ops.mul(grad, state.prev)
+    flipped, minus, plus = product < 0, rounded(h.etaminus, dtype), rounded(h.etaplus, dtype)
     low, high = rounded(h.step_size_min, dtype), rounded(h.step_size_max, dtype)
-    # XLA on CPU computes a clip by two numbers again for each use, also by a constant array; a
-    # select between equals makes it one that is computed once (16 flops for 22).
-    low = jnp.where(turned, low, low)
-    factor = jnp.where(turned, minus, jnp.where(agreement > 0, plus, 1))
+    # XLA on CPU recomputes a clip with constant bounds for each use. Selecting between two equal
+    # bounds makes it compute the clip once (16 flops instead of 22).
+    low = jnp.where(flipped, low, low)
+    factor = jnp.where(flipped, minus, jnp.where(product > 0, plus, 1))
     step_size = jax.lax.clamp(low, ops.mul(step_size, factor), high)
 
-    grad = jnp.where(turned, 0, grad)
+    grad = jnp.where(flipped, 0, grad)
     param = ops.add(param, ops.mul(ops.sign(grad), step_size), -1)
     return param, RpropState(state.step + 1, grad, step_size)
 
 
 def rprop(
-    lr: Any = 1e-2,
-    etas: tuple[Any, Any] = (0.5, 1.2),
-    step_sizes: tuple[Any, Any] = (1e-6, 50),
+    lr: ScalarOrSchedule = 1e-2,
+    etas: tuple[ArrayLike, ArrayLike] = (0.5, 1.2),
+    step_sizes: tuple[ArrayLike, ArrayLike] = (1e-6, 50),
     *,
     capturable: bool = False,
     foreach: bool | None = None,
@@ -52,43 +55,44 @@ def rprop(
     differentiable: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """Steps that grow while the sign of the gradient stays, and shrink when it turns.
+    """Rprop: grows the step size while the gradient keeps its sign, and shrinks it when it flips.
 
     Args:
-      lr: The size of the first step: a number, an array of one element, or a schedule.
-      etas: The factors by which a step shrinks and grows.
-      step_sizes: The smallest and the largest step.
-      capturable, foreach, differentiable: Accepted as in torch, without effect.
-      maximize: Ascend rather than descend.
-      exact: torch's bits rather than XLA's speed.
+        lr: Initial step size: a number, a 1-element array, or a schedule.
+        etas: Factors by which a step size shrinks and grows.
+        step_sizes: Smallest and largest step size.
+        capturable, foreach, differentiable: Accepted as in torch; no effect.
+        maximize: Maximize the objective instead of minimizing it.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `step`, `prev` and `step_size`, trees like the
-      parameters.
+        A `Transformation`; its state has torch's `step`, `prev` and `step_size`, trees like the
+        parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds.
+        ValueError: A hyperparameter is out of range.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.rprop(lr=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
-      >>> print(w, state.step_size)
-      [0.5 2.5] [0.5 0.5]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.rprop(lr=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([3.0, -1.0]), tx.init(w), w)
+        >>> print(w, state.step_size)
+        [0.5 2.5] [0.5 0.5]
 
     Torch: `torch.optim.Rprop` (torch/optim/rprop.py).
 
     Differs from optax in:
-      1. A step has the size that this gradient gave it; in `optax.rprop` that of the step before.
-      2. A None gradient leaves the parameter and its state alone.
+        1. Each step uses the step size updated by the current gradient; `optax.rprop` uses that of
+           the previous step.
+        2. A None gradient leaves the parameter and its state unchanged.
     """
-    _checks.learning_rate(lr)
+    checks.learning_rate(lr)
     etaminus, etaplus = etas
-    _checks.check(
+    checks.check(
         "etas", etaminus, lambda x: 0.0 < x < 1.0, "0.0 < etaminus < 1.0 < etaplus",
         f"Invalid eta values: {etaminus}, {etaplus}",
     )  # fmt: skip
-    _checks.check(
+    checks.check(
         "etas", etaplus, lambda x: x > 1.0, "0.0 < etaminus < 1.0 < etaplus",
         f"Invalid eta values: {etaminus}, {etaplus}",
     )  # fmt: skip
@@ -98,5 +102,5 @@ def rprop(
         lr=lr, etaminus=etaminus, etaplus=etaplus,
         step_size_min=step_size_min, step_size_max=step_size_max,
     )  # fmt: skip
-    initial = RpropState(counter, zeros, full(lr if is_number(lr) else 0.0))
+    initial = RpropState(counter, zeros, functools.partial(filled, lr if is_number(lr) else 0.0))
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

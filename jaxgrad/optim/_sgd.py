@@ -1,4 +1,4 @@
-"""Stochastic gradient descent with momentum, as torch has it."""
+"""Stochastic gradient descent with optional momentum."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad.optim._core import checks as _checks
+from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.elementwise import elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation, elementwise, zeros
+from jaxgrad.optim._core.transformation import Transformation
 
 
 class SGDState(NamedTuple):
-    """Trees like the parameters; both are None without momentum."""
+    """State of `sgd`: trees like the parameters, None without momentum."""
 
-    started: Any  # whether there was a step, after which torch has a buffer
-    momentum_buffer: Any
+    started: PyTree  # a bool: whether a step was taken, which is when torch creates the buffer
+    momentum_buffer: PyTree
     count: Any = None
 
 
@@ -29,11 +31,11 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
     if state.momentum_buffer is not None:
-        first, kept = ~state.started, 1 - h.dampening
-        if not is_zero(h.dampening):  # the first buffer is the gradient, undampened
-            kept = ops.select(first, 1.0, kept)
-        buffer = ops.add(ops.mul(state.momentum_buffer, h.momentum), grad, kept)
-        if ops.exact:  # a sign of zero
+        first, factor = ~state.started, 1 - h.dampening
+        if not is_zero(h.dampening):  # torch does not dampen the first gradient
+            factor = ops.select(first, 1.0, factor)
+        buffer = ops.add(ops.mul(state.momentum_buffer, h.momentum), grad, factor)
+        if ops.exact:  # 0 + -0 would lose the sign of zero
             buffer = jnp.where(first, grad, buffer)
         state = SGDState(jnp.ones_like(state.started), buffer)
         grad = ops.add(grad, buffer, h.momentum) if h.nesterov else buffer
@@ -41,10 +43,10 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any
 
 
 def sgd(
-    lr: Any = 1e-3,
-    momentum: Any = 0.0,
-    dampening: Any = 0.0,
-    weight_decay: Any = 0.0,
+    lr: ScalarOrSchedule = 1e-3,
+    momentum: ArrayLike = 0.0,
+    dampening: ArrayLike = 0.0,
+    weight_decay: ArrayLike = 0.0,
     nesterov: bool = False,
     *,
     maximize: bool = False,
@@ -53,44 +55,45 @@ def sgd(
     fused: bool | None = None,
     exact: bool = False,
 ) -> Transformation:
-    """Stochastic gradient descent, with momentum or without.
+    """Stochastic gradient descent, optionally with momentum and Nesterov acceleration.
 
     Args:
-      lr: The learning rate: a number, an array of one element, or a schedule `step -> lr`.
-      momentum: The factor of the buffer; 0 for none.
-      dampening: What the gradient loses on its way into the buffer, from the second step on.
-      weight_decay: The factor of the parameters that is added to their gradients.
-      nesterov: Look ahead along the buffer.
-      maximize: Ascend rather than descend.
-      foreach, differentiable, fused: Accepted as in torch, without effect.
-      exact: torch's bits rather than XLA's speed.
+        lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
+        momentum: Momentum factor; 0 disables momentum.
+        dampening: From the second step on, the gradient enters the buffer times `1 - dampening`.
+        weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
+        nesterov: Use Nesterov momentum.
+        maximize: Maximize the objective instead of minimizing it.
+        foreach, differentiable, fused: Accepted as in torch; no effect.
+        exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-      A `Transformation`; its state has torch's `momentum_buffer`, a tree like the parameters.
+        A `Transformation`; its state has torch's `momentum_buffer`, a tree like the parameters.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds, or `nesterov` has no momentum or a dampening.
-      RuntimeError: `fused` together with `foreach` or `differentiable`.
+        ValueError: A hyperparameter is out of range, or `nesterov` is used without momentum or with
+            dampening.
+        RuntimeError: `fused` is combined with `foreach` or `differentiable`.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.sgd(lr=0.5), jnp.array([1.0, 2.0])
-      >>> w, state = tx.step(jnp.array([1.0, 1.0]), tx.init(w), w)
-      >>> print(w)
-      [0.5 1.5]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.sgd(lr=0.5), jnp.array([1.0, 2.0])
+        >>> w, state = tx.step(jnp.array([1.0, 1.0]), tx.init(w), w)
+        >>> print(w)
+        [0.5 1.5]
 
     Torch: `torch.optim.SGD` (torch/optim/sgd.py).
 
     Differs from optax in:
-      1. `optax.sgd` has neither dampening nor weight decay; torch adds the decay to the gradient,
-         before the momentum, and dampens from the second step on.
-      2. A None gradient leaves the parameter and its buffer alone.
+        1. `optax.sgd` supports neither dampening nor weight decay. Here weight decay is added to
+           the gradient before the momentum.
+        2. A None gradient leaves the parameter and its buffer unchanged.
     """
-    _checks.learning_rate(lr)
-    _checks.not_negative("momentum", momentum)
-    _checks.not_negative("weight_decay", weight_decay)
-    _checks.nesterov(nesterov, momentum, dampening)
-    _checks.implementation(foreach, fused, differentiable)
+    checks.learning_rate(lr)
+    checks.not_negative("momentum", momentum)
+    checks.not_negative("weight_decay", weight_decay)
+    checks.nesterov(nesterov, momentum, dampening)
+    checks.implementation(foreach, fused, differentiable)
     hyperparameters = dict(
         lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov
     )

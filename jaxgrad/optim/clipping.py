@@ -1,4 +1,4 @@
-"""Clipping as a link of an optax chain: what comes after it gets the clipped gradients."""
+"""Gradient clipping as optax transformations, to be chained before an optimizer."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from jaxgrad import clipping
 def clip_grad_norm(
     max_norm: float | jax.Array, norm_type: float | str = 2.0
 ) -> optax.GradientTransformation:
-    """`jaxgrad.clip_grad_norm` as a transformation: all gradients that it is given, together.
+    """Clip all gradients by their joint norm, as `jaxgrad.clip_grad_norm` does.
 
-    In `optax.partition` each group is clipped by its own norm, as when torch's `clip_grad_norm_` is
-    called for each of `optimizer.param_groups`; before it, all of them by the norm of all. The norm
-    itself is not kept: to log it, call `jaxgrad.clip_grad_norm` and give the optimizer the result.
+    Inside `optax.partition` each group is clipped by its own norm, as when torch's
+    `clip_grad_norm_` is called once per parameter group; before it, the joint norm of all groups
+    counts. The norm is not stored: to log it, call `jaxgrad.clip_grad_norm` and pass its result to
+    the optimizer.
 
     Args:
-      max_norm: The largest norm allowed.
-      norm_type: The p of the norm: any number, also 0, `inf`, `-inf` or `"inf"`.
+        max_norm: Maximum norm of the gradients.
+        norm_type: The p of the p-norm: any number, including 0, `inf`, `-inf` and `"inf"`.
 
     Returns:
-      A transformation without state.
+        A stateless transformation.
 
     Example:
-      >>> import jax.numpy as jnp, optax
-      >>> tx = optax.chain(clip_grad_norm(1.0), optax.sgd(0.5))
-      >>> updates, _ = tx.update({"w": jnp.array([3.0, 4.0])}, tx.init({"w": jnp.zeros(2)}))
-      >>> print(jnp.linalg.norm(updates["w"]).round(5))
-      0.5
+        >>> import jax.numpy as jnp, optax
+        >>> tx = optax.chain(clip_grad_norm(1.0), optax.sgd(0.5))
+        >>> updates, _ = tx.update({"w": jnp.array([3.0, 4.0])}, tx.init({"w": jnp.zeros(2)}))
+        >>> print(jnp.linalg.norm(updates["w"]).round(5))
+        0.5
 
     Torch: `torch.nn.utils.clip_grad_norm_` before `optimizer.step()`.
 
     Differs from optax in:
-      1. `optax.clip_by_global_norm` has no epsilon, and knows only the 2-norm.
+        1. `optax.clip_by_global_norm` adds no epsilon to the norm, and supports only the 2-norm.
     """
 
     return optax.stateless(
@@ -43,25 +44,25 @@ def clip_grad_norm(
 
 
 def clip_grad_value(clip_value: float | jax.Array) -> optax.GradientTransformation:
-    """`jaxgrad.clip_grad_value` as a transformation.
+    """Clip every element to `[-clip_value, clip_value]`, as `jaxgrad.clip_grad_value` does.
 
     Args:
-      clip_value: The largest magnitude of an element.
+        clip_value: Maximum magnitude of an element.
 
     Returns:
-      A transformation without state.
+        A stateless transformation.
 
     Example:
-      >>> import jax.numpy as jnp, optax
-      >>> tx = optax.chain(clip_grad_value(1.0), optax.sgd(0.5))
-      >>> updates, _ = tx.update({"w": jnp.array([-3.0, 0.5])}, tx.init({"w": jnp.zeros(2)}))
-      >>> print(updates["w"])
-      [ 0.5  -0.25]
+        >>> import jax.numpy as jnp, optax
+        >>> tx = optax.chain(clip_grad_value(1.0), optax.sgd(0.5))
+        >>> updates, _ = tx.update({"w": jnp.array([-3.0, 0.5])}, tx.init({"w": jnp.zeros(2)}))
+        >>> print(updates["w"])
+        [ 0.5  -0.25]
 
     Torch: `torch.nn.utils.clip_grad_value_` before `optimizer.step()`.
 
     Differs from optax in:
-      1. `optax.clip` casts a bound that the dtype cannot hold to infinity; here it is an error.
+        1. `optax.clip` casts a bound that the dtype cannot represent to infinity; here it raises.
     """
 
     return optax.stateless(lambda grads, _: clipping.clip_grad_value(grads, clip_value))

@@ -1,7 +1,8 @@
-"""Parameter groups: one optimizer, other options for some of the parameters."""
+"""Parameter groups: one optimizer with different options for different parameters."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,17 +12,23 @@ import optax
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import adam, adamw
-from jaxgrad.optim._core import checks as _checks
-from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.counterparts import dotted
+from jaxgrad.optim._core.transformation import (
+    Transformation,
+    broadcast,
+    gradients,
+    transformation,
+)
 from jaxgrad.optim._lbfgs.lbfgs import lbfgs
 
 
 FROZEN = "frozen"
-OF_ALL_GROUPS = {"initial_accumulator_value"}  # Adagrad's constructor reads it, no group does
+DEFAULTS_ONLY = {"initial_accumulator_value"}  # torch ignores a group's
 
 
 class GroupsState(NamedTuple):
-    """The state of each group, by its label; in its trees the other parameters are masked."""
+    """The state of each group by label, with `optax.MaskedNode` for parameters of other groups."""
 
     groups: dict[Hashable, Any]
 
@@ -32,70 +39,72 @@ def param_groups(
     labels: PyTree | Callable[[str], Hashable] | Sequence[Callable[[str], bool]],
     **defaults: Any,
 ) -> Transformation:
-    """One transformation for all parameters, with the options of each one's group.
+    """Combine parameter groups with different options into one transformation.
 
     Args:
-      factory: Makes the transformation of a group, as `jaxgrad.optim.adamw`.
-      groups: The options of each group that differ from `defaults`; `lr` may be a schedule of the
-        group's own. A list, whose labels are 0, 1, ..., or a dict by label.
-      labels: Which parameter is in which group: a tree of labels, like the parameters or a prefix
-        of them; a function from a path such as `"encoder.0.bias"` to a label; or for every group in
-        turn a predicate of the path. A parameter with the label `"frozen"` is in no group: it does
-        not move and has no state.
-      **defaults: Options of all groups.
+        factory: Builds the transformation of a group, such as `jaxgrad.optim.adamw`.
+        groups: Each group's options where they differ from `defaults`; each `lr` may be a schedule.
+            A list (the labels are 0, 1, ...) or a dict by label.
+        labels: The group of each parameter: a tree of labels (a prefix of the parameter tree), a
+            function from a path such as `"encoder.0.bias"` to a label, or one predicate on paths
+            per group. A parameter labelled `"frozen"` is in no group: it never moves and has no
+            state.
+        **defaults: Options shared by all groups.
 
     Returns:
-      A `Transformation`, whose state holds a state for each group.
+        A `Transformation` whose state holds one state per group.
 
     Raises:
-      ValueError: A default is out of bounds; or `factory` is `lbfgs`, and there is not exactly one
-        group. When it meets the parameters: one is in two groups or in none.
-      TypeError: A default or an option of a group that `factory` does not have.
+        ValueError: A default is out of range, or `factory` is `lbfgs` and there are several groups.
+            `init` raises it if a parameter is in two groups or in none.
+        TypeError: `factory` does not accept a default or an option of a group.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> params = {"w": jnp.array([1.0, 2.0]), "bias": jnp.array(1.0)}
-      >>> tx = jaxgrad.optim.param_groups(
-      ...     jaxgrad.optim.sgd,
-      ...     [{"weight_decay": 0.1}, {"lr": 1.0}],
-      ...     lambda path: 1 if path.endswith("bias") else 0,
-      ...     lr=0.5,
-      ... )
-      >>> grads = {"w": jnp.zeros(2), "bias": jnp.array(0.5)}
-      >>> params, state = tx.step(grads, tx.init(params), params)
-      >>> print(params["w"], params["bias"])
-      [0.95 1.9 ] 0.5
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> params = {"w": jnp.array([1.0, 2.0]), "bias": jnp.array(1.0)}
+        >>> tx = jaxgrad.optim.param_groups(
+        ...     jaxgrad.optim.sgd,
+        ...     [{"weight_decay": 0.1}, {"lr": 1.0}],
+        ...     lambda path: 1 if path.endswith("bias") else 0,
+        ...     lr=0.5,
+        ... )
+        >>> grads = {"w": jnp.zeros(2), "bias": jnp.array(0.5)}
+        >>> params, state = tx.step(grads, tx.init(params), params)
+        >>> print(params["w"], params["bias"])
+        [0.95 1.9 ] 0.5
 
     Torch: `torch.optim.AdamW([{"params": ...}, {"params": ..., "lr": ...}], **defaults)`; a frozen
-    parameter has `requires_grad=False`. `add_param_group` adds a group later on. As there,
-    Adagrad's `initial_accumulator_value` is that of `defaults`, whatever a group says, a group of
-    AdamW has Adam's `decoupled_weight_decay`, and L-BFGS has no groups; the defaults are checked,
-    but of a group any number is taken: a negative `lr` ascends, and `nesterov` without a momentum
-    does nothing.
+    parameter has `requires_grad=False`. `add_param_group` adds a group later. As in torch,
+    Adagrad's `initial_accumulator_value` comes from `defaults` even if a group sets it, a group of
+    AdamW may set Adam's `decoupled_weight_decay`, and L-BFGS does not support several groups. The
+    defaults are validated but per-group values are not: a negative `lr` ascends, and `nesterov`
+    without momentum has no effect.
 
     Differs from torch in:
-      1. An option that no factory has is an error; torch keeps it and does nothing, also for a slip
-         of the pen as `weight_deacy`.
+        1. An unknown option is an error; torch silently stores it, even a typo such as
+           `weight_deacy`.
 
     Differs from optax in:
-      1. Do not freeze by `optax.masked(tx, mask)`: it hands the raw gradient of what is masked out
-         on, and `apply_updates` adds it. Here "frozen", `live=` and a None gradient all freeze.
-      2. `optax.partition` has neither defaults nor predicates, and no `step`.
+        1. `optax.masked(tx, mask)` does not freeze: it passes masked-out gradients through, and
+           `apply_updates` adds them. Here "frozen", `live=` and a None gradient all freeze.
+        2. `optax.partition` supports neither defaults nor predicates, and has no `step`.
     """
-    named = dict(groups.items() if isinstance(groups, Mapping) else enumerate(groups))
+    pairs = groups.items() if isinstance(groups, Mapping) else enumerate(groups)
+    named = {label: dict(options) for label, options in pairs}
+    rebuild = functools.partial(param_groups, factory, named, labels, **defaults)
     if factory is lbfgs and len(named) != 1:
         raise ValueError(
             "LBFGS doesn't support per-parameter options (parameter groups), and there are "
             f"{len(named)} groups: pass one"
         )
     if _is_enough(factory, defaults):
-        factory(**defaults)  # for torch's checks of them, also where every group says otherwise
-    if factory is adamw:  # in torch it is Adam with these defaults, and a group may say otherwise
+        factory(**defaults)  # torch validates defaults even if every group overrides them
+    if factory is adamw:  # torch's AdamW is Adam with these defaults, which groups may override
         factory, defaults = adam, {"weight_decay": 1e-2, "decoupled_weight_decay": True, **defaults}
-    with _checks.of_a_group():
+    with checks.skipped():
         inner = {
             label: factory(
-                **{**defaults, **{k: options[k] for k in options if k not in OF_ALL_GROUPS}}
+                **{**defaults, **{k: options[k] for k in options if k not in DEFAULTS_ONLY}}
             )
             for label, options in named.items()
         }
@@ -105,68 +114,50 @@ def param_groups(
         leaves = jax.tree.leaves(params)
         return GroupsState({label: tx.init(masked(leaves, label)) for label, tx in inner.items()})
 
-    def move(
-        method: str, grads: PyTree, state: Any, params: PyTree, live: PyTree, extra: Any
+    def apply(
+        return_update: bool, grads: PyTree, state: Any, params: PyTree, live: PyTree, **extra: Any
     ) -> Any:
-        if params is None:
-            raise ValueError("the parameters are missing: call `update(grads, state, params)`")
         chosen, masked = _assign(labels, named, params)
         leaves, treedef = jax.tree.flatten(params)
-        found, alive = gradients(grads, params), broadcast(live, params)
-        out = [p if method == "step" else jax.numpy.zeros_like(p) for p in leaves]
+        leaf_grads, alive = gradients(grads, params), broadcast(live, params)
+        out = [jax.numpy.zeros_like(p) if return_update else p for p in leaves]
         states = {}
         for label, tx in inner.items():
-            part, states[label] = getattr(tx, method)(
-                masked(found, label),
-                state.groups[label],
-                masked(leaves, label),
-                live=masked(alive, label),
-                **extra,
-            )
-            mine = treedef.flatten_up_to(part)
-            out = [
-                new if c == label else old for c, new, old in zip(chosen, mine, out, strict=True)
-            ]
+            method = tx.update if return_update else tx.step
+            inputs = masked(leaf_grads, label), state.groups[label], masked(leaves, label)
+            part, states[label] = method(*inputs, live=masked(alive, label), **extra)
+            pairs = zip(chosen, treedef.flatten_up_to(part), out, strict=True)
+            out = [new if group == label else old for group, new, old in pairs]
         return treedef.unflatten(out), GroupsState(states)
 
-    def step(
-        grads: PyTree, state: Any, params: PyTree, *, live: PyTree = None, **extra: Any
-    ) -> Any:
-        return move("step", grads, state, params, live, extra)
-
-    def update(
-        grads: PyTree, state: Any, params: PyTree = None, *, live: PyTree = None, **extra: Any
-    ) -> Any:
-        return move("update", grads, state, params, live, extra)
-
-    return Transformation(init, update, step)
+    return transformation(init, apply).rebuilt_by(rebuild)
 
 
 def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> GroupsState:
-    """The state of `tx`, whose groups are those of `state` and more; that of the old ones is kept.
+    """Extend the state of parameter groups to a transformation with additional groups.
 
     Args:
-      tx: The `param_groups` with the group that is new, under a label of its own.
-      params: The parameters, also those of the new group.
-      state: The state so far.
+        tx: The `param_groups` that includes the new group, under a new label.
+        params: The parameters, including those of the new group.
+        state: The state before the group was added.
 
     Returns:
-      The state of `tx`: what `state` has for a parameter in its group, else a first state.
+        The state of `tx`: existing groups keep their state, and new ones get an initial state.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> params = {"head": jnp.array([1.0, 2.0]), "trunk": jnp.array([3.0])}
-      >>> sgd = jaxgrad.optim.sgd
-      >>> groups = [{"lr": 0.1}]
-      >>> tx = jaxgrad.optim.param_groups(
-      ...     sgd, groups, {"head": 0, "trunk": "frozen"}, momentum=0.9
-      ... )
-      >>> params, state = tx.step({"head": jnp.ones(2), "trunk": None}, tx.init(params), params)
-      >>> groups += [{"lr": 0.01}]
-      >>> tx = jaxgrad.optim.param_groups(sgd, groups, {"head": 0, "trunk": 1}, momentum=0.9)
-      >>> state = jaxgrad.optim.add_param_group(tx, params, state)
-      >>> print(state.groups[0].momentum_buffer["head"], state.groups[1].momentum_buffer["trunk"])
-      [1. 1.] [0.]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> params = {"head": jnp.array([1.0, 2.0]), "trunk": jnp.array([3.0])}
+        >>> sgd = jaxgrad.optim.sgd
+        >>> groups = [{"lr": 0.1}]
+        >>> tx = jaxgrad.optim.param_groups(
+        ...     sgd, groups, {"head": 0, "trunk": "frozen"}, momentum=0.9
+        ... )
+        >>> params, state = tx.step({"head": jnp.ones(2), "trunk": None}, tx.init(params), params)
+        >>> groups += [{"lr": 0.01}]
+        >>> tx = jaxgrad.optim.param_groups(sgd, groups, {"head": 0, "trunk": 1}, momentum=0.9)
+        >>> state = jaxgrad.optim.add_param_group(tx, params, state)
+        >>> print(state.groups[0].momentum_buffer["head"], state.groups[1].momentum_buffer["trunk"])
+        [1. 1.] [0.]
 
     Torch: `Optimizer.add_param_group`.
     """
@@ -175,7 +166,7 @@ def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> G
 
 
 def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool:
-    """Whether `factory` can be called with `defaults`, which it knows, and no option of a group."""
+    """Whether `factory` needs only `defaults`; TypeError if it does not accept one of them."""
     signature = inspect.signature(factory)
     signature.bind_partial(**defaults)
     try:
@@ -186,12 +177,12 @@ def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool
 
 
 def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tuple[list[Any], Any]:
-    """The label of every parameter, and what masks the leaves of the other groups."""
+    """Return the label of every parameter, and a function that masks the leaves of other groups."""
     paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
     treedef = jax.tree.structure(params)
     if isinstance(labels, Sequence) and all(callable(f) for f in labels):
         if len(labels) != len(groups):
-            raise ValueError(f"there are {len(groups)} groups, and {len(labels)} predicates")
+            raise ValueError(f"there are {len(groups)} groups but {len(labels)} predicates")
         chosen = [_by_predicate(path, dict(zip(groups, labels, strict=True))) for path in paths]
     elif callable(labels):
         chosen = [labels(dotted(path)) for path in paths]
@@ -201,8 +192,7 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
         if label not in groups and label != FROZEN:
             raise ValueError(
                 f"the parameter {jax.tree_util.keystr(path)} is in no parameter group: its label "
-                f"is {label!r}, and the groups are {list(groups)}. Label it {FROZEN!r} if it is "
-                "not to move"
+                f"is {label!r}, and the groups are {list(groups)}. Label it {FROZEN!r} to freeze it"
             )
 
     def masked(leaves: list[Any], label: Hashable) -> PyTree:
@@ -213,15 +203,10 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
 
 
 def _by_predicate(path: Any, predicates: Mapping[Hashable, Callable[[str], bool]]) -> Hashable:
-    found = [label for label, holds in predicates.items() if holds(dotted(path))]
-    if len(found) > 1:
+    matches = [label for label, holds in predicates.items() if holds(dotted(path))]
+    if len(matches) > 1:
         raise ValueError(
             "some parameters appear in more than one parameter group: "
-            f"{jax.tree_util.keystr(path)} is in {found}"
+            f"{jax.tree_util.keystr(path)} is in {matches}"
         )
-    return found[0] if found else None
-
-
-def dotted(path: Any) -> str:
-    """A path as torch writes it: `encoder.0.bias`."""
-    return jax.tree_util.keystr(path, simple=True, separator=".")
+    return matches[0] if matches else None

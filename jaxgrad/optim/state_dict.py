@@ -1,4 +1,4 @@
-"""The state of an optimizer to torch and back, so that training goes on where it was."""
+"""Conversion of optimizer state from and to torch's `state_dict`, to continue a training run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 import optax
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.optim._core import flat_state as _flat_state
-from jaxgrad.optim._core.counterparts import counterparts, numbers_of, places, swaps_last
+from jaxgrad.optim._core import flat_state
+from jaxgrad.optim._core.counterparts import counterparts, indices_of, positions, swaps_last
 from jaxgrad.optim._lbfgs.history import LBFGSState
 
 
-OURS = ("started", "count")  # what a state here has and torch's has not
-SCALARS = ("step", "mu_product", "eta", "mu")  # whatever the parameter is, of shape ()
-TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # of a matrix whose axes are swapped
+JAX_ONLY = ("started", "count")  # fields that torch's state does not have
+SCALARS = ("step", "mu_product", "eta", "mu")  # 0-dim fields
+TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # when a matrix is transposed
 
 
 def state_from_torch(
@@ -31,36 +31,35 @@ def state_from_torch(
     order: Sequence[str] | None = None,
     count: int | None = None,
 ) -> PyTree:
-    """The state with which `tx` goes on where a torch optimizer was.
+    """Convert the state of a torch optimizer to the state of `tx`.
 
     Args:
-      tx: The same optimizer with the same options, alone, in `param_groups` or in an optax chain.
-      params: The parameters, any tree.
-      state_dict: `optimizer.state_dict()`; its values are tensors or numpy arrays.
-      names: Which of torch's parameters each of `params` is: a tree like `params` of torch's names
-        or of the numbers in `state_dict`; `(name, axes)` where the parameter here is
-        `transpose(theirs, axes)`. Without it the paths are torch's names (`fc.weight`), and a list
-        of parameters is in torch's order.
-      order: torch's names in the order of the optimizer's parameters. Needed with names if the
-        optimizer was not made of `named_parameters()`.
-      count: How many steps a schedule has taken; the largest of torch's step counts if not given.
+        tx: The same optimizer with the same options, alone, in `param_groups` or in an optax chain.
+        params: The parameters, any tree.
+        state_dict: `optimizer.state_dict()`; its values are tensors or numpy arrays.
+        names: The torch parameter of each leaf of `params`: a tree of torch's names or of indices
+            in `state_dict`, or of `(name, axes)` where the leaf is `transpose(torch's, axes)`. By
+            default a leaf's path is torch's name (`fc.weight`), and a list is in torch's order.
+        order: torch's names in the order of the optimizer's parameters. Required to use names if
+            the optimizer was not constructed from `named_parameters()`.
+        count: Number of steps a schedule has taken; by default the largest of torch's step counts.
 
     Returns:
-      The state of `tx`. A parameter of which torch has no state yet has its first state. Scalars
-      (`step`, `mu_product`, ...) keep torch's dtype, which is that of its default dtype.
+        The state of `tx`. A parameter without state in torch gets its initial state. Scalars
+        (`step`, `mu_product`, ...) keep the dtype that they have in torch.
 
     Raises:
-      ValueError: A parameter has no counterpart, or its state another shape or other fields.
+        ValueError: A parameter has no counterpart, or its state does not match in shape or fields.
 
     Example:
-      >>> import jax.numpy as jnp, numpy as np, jaxgrad
-      >>> tx, params = jaxgrad.optim.sgd(0.1, momentum=0.9), [jnp.array([1.0, 2.0])]
-      >>> theirs = {
-      ...     "state": {0: {"momentum_buffer": np.array([0.5, 0.25])}},
-      ...     "param_groups": [{"params": [0]}],
-      ... }
-      >>> print(jaxgrad.optim.state_from_torch(tx, params, theirs).momentum_buffer[0])
-      [0.5  0.25]
+        >>> import jax.numpy as jnp, numpy as np, jaxgrad
+        >>> tx, params = jaxgrad.optim.sgd(0.1, momentum=0.9), [jnp.array([1.0, 2.0])]
+        >>> torch_state = {
+        ...     "state": {0: {"momentum_buffer": np.array([0.5, 0.25])}},
+        ...     "param_groups": [{"params": [0]}],
+        ... }
+        >>> print(jaxgrad.optim.state_from_torch(tx, params, torch_state).momentum_buffer[0])
+        [0.5  0.25]
 
     Torch: `optimizer.load_state_dict(state_dict)`.
     """
@@ -70,13 +69,12 @@ def state_from_torch(
     steps = [float(_numpy(entry["step"])) for entry in entries.values() if "step" in entry]
     if count is None:
         count = int(max(steps, default=0))
-    numbers = numbers_of(state_dict)
+    indices = indices_of(state_dict)
 
     def load(state: Any) -> Any:
         if isinstance(state, LBFGSState):
-            state = _flat_state.load(
-                state, entries.get(numbers[0], {}), places(params, counterpart, numbers), _numpy
-            )
+            at = positions(params, counterpart, indices)
+            state = flat_state.load(state, entries.get(indices[0], {}), at, _numpy)
             return state._replace(count=None if state.count is None else jnp.asarray(count))
         changed = {}
         for field in _fields(state):
@@ -98,8 +96,8 @@ def state_from_torch(
                 if value.shape != jnp.shape(first):
                     raise ValueError(
                         f"torch's {field} of {jax.tree_util.keystr(path)} has shape {value.shape}, "
-                        f"here it has {jnp.shape(first)}: say in names= which axes go where, as in "
-                        "('fc.weight', (1, 0))"
+                        f"here it has {jnp.shape(first)}: give the permutation of the axes in "
+                        "names=, as in ('fc.weight', (1, 0))"
                     )
                 return jnp.asarray(value)
 
@@ -119,31 +117,30 @@ def state_to_torch(
     *,
     order: Sequence[str] | None = None,
 ) -> dict[str, Any]:
-    """The `state_dict` with which a torch optimizer goes on from `state`.
+    """Convert optimizer state to the `state_dict` of a torch optimizer.
 
     Args:
-      state: The state of an optimizer of this package, alone, in groups or in an optax chain.
-      params: The parameters, any tree.
-      state_dict: `optimizer.state_dict()` of the torch optimizer that is to go on: its groups and
-        their options stay.
-      names: As for `state_from_torch`.
-      order: As for `state_from_torch`.
+        state: The state of an optimizer of this package, alone, in groups or in an optax chain.
+        params: The parameters, any tree.
+        state_dict: `optimizer.state_dict()` of the torch optimizer to load into; its groups and
+            their options are kept.
+        names, order: As for `state_from_torch`.
 
     Returns:
-      What the optimizer's `load_state_dict` takes: torch tensors where torch is loaded, else numpy
-      arrays.
+        The argument of the optimizer's `load_state_dict`, with torch tensors if torch is imported
+        and numpy arrays otherwise.
 
     Raises:
-      ValueError: A parameter has no counterpart.
+        ValueError: A parameter has no counterpart.
 
     Example:
-      >>> import jax.numpy as jnp, jaxgrad
-      >>> tx, params = jaxgrad.optim.sgd(0.1, momentum=0.9), [jnp.array([1.0, 2.0])]
-      >>> params, state = tx.step([jnp.array([1.0, 1.0])], tx.init(params), params)
-      >>> theirs = {"state": {}, "param_groups": [{"params": [0]}]}
-      >>> there = jaxgrad.optim.state_to_torch(state, params, theirs)
-      >>> print([float(x) for x in there["state"][0]["momentum_buffer"]])
-      [1.0, 1.0]
+        >>> import jax.numpy as jnp, jaxgrad
+        >>> tx, params = jaxgrad.optim.sgd(0.1, momentum=0.9), [jnp.array([1.0, 2.0])]
+        >>> params, state = tx.step([jnp.array([1.0, 1.0])], tx.init(params), params)
+        >>> fresh = {"state": {}, "param_groups": [{"params": [0]}]}
+        >>> saved = jaxgrad.optim.state_to_torch(state, params, fresh)
+        >>> print([float(x) for x in saved["state"][0]["momentum_buffer"]])
+        [1.0, 1.0]
 
     Torch: `optimizer.state_dict()`.
     """
@@ -153,22 +150,23 @@ def state_to_torch(
 
     def save(state: Any) -> Any:
         if isinstance(state, LBFGSState):
-            numbers = numbers_of(state_dict)
-            at = places(params, counterpart, numbers)
-            entries[numbers[0]] = _flat_state.save(state, at, _tensor)
+            indices = indices_of(state_dict)
+            at = positions(params, counterpart, indices)
+            entries[indices[0]] = flat_state.save(state, at, _tensor)
             return state
         fields = {
             f: dict(jax.tree_util.tree_leaves_with_path(getattr(state, f))) for f in _fields(state)
         }
-        # Muon's buffer starts as the zeros that torch makes at the first step
+        # torch creates Muon's buffer as zeros, so it can always be written
         always = dict.fromkeys(fields.get("momentum_buffer", ()), True)
         begun = fields.get("started", fields.get("step", always))
         for path, started in begun.items():
-            if not started and "sum" not in fields:  # Adagrad's state is there from the start
+            # torch creates Adagrad's state (`sum`) in the constructor, others at the first step
+            if not started and "sum" not in fields:
                 continue
             index, axes = counterpart[path]
             for field, leaves in fields.items():
-                if field in OURS or path not in leaves:
+                if field in JAX_ONLY or path not in leaves:
                     continue
                 value, name = np.asarray(leaves[path]), field
                 if field in TRANSPOSED and axes is not None and swaps_last(axes):
@@ -183,11 +181,11 @@ def state_to_torch(
 
 
 def _map_states(fun: Callable[[Any], Any], tree: PyTree) -> PyTree:
-    """`fun` of every state of this package's in a state of optax's."""
+    """Apply `fun` to every optimizer state of this package inside an optax state."""
 
     def is_state(x: Any) -> bool:
-        ours = type(x).__module__.startswith("jaxgrad.optim")
-        return ours and getattr(x, "_fields", ())[-1:] == ("count",)
+        own = type(x).__module__.startswith("jaxgrad.optim")
+        return own and getattr(x, "_fields", ())[-1:] == ("count",)
 
     return jax.tree.map(lambda x: fun(x) if is_state(x) else x, tree, is_leaf=is_state)
 
@@ -200,10 +198,10 @@ def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
     if entry.get(field) is None:
         raise ValueError(
             f"torch's state of {jax.tree_util.keystr(path)} has no {field!r}, it has "
-            f"{list(entry)}: is it of another optimizer, or made with other options?"
+            f"{list(entry)}: does it come from a different optimizer, or from different options?"
         )
     value = entry[field]
-    # torch before 1.12 counted in Python's numbers
+    # torch before 1.12 stored a Python number as the step count
     return np.array(value, np.float32) if isinstance(value, float) else _numpy(value)
 
 
@@ -215,9 +213,9 @@ def _numpy(x: Any) -> np.ndarray:
 
 
 def _tensor(x: np.ndarray) -> Any:
-    torch: Any = sys.modules.get("torch")  # who has an optimizer of torch's has loaded it
+    torch: Any = sys.modules.get("torch")  # a user with a torch optimizer has imported torch
     if np.issubdtype(x.dtype, np.integer):
-        return int(x)  # SparseAdam counts in Python's integers
+        return int(x)  # SparseAdam's count is a Python integer
     if torch is None:
         return x.copy()
     if x.dtype == jnp.bfloat16:

@@ -1,4 +1,4 @@
-"""Averages of the weights over a training: stochastic weight averaging, and moving averages."""
+"""Weight averaging over a training run: stochastic weight averaging and moving averages."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ MultiAvgFn = Callable[[list[jax.Array], list[jax.Array], jax.Array], list[jax.Ar
 
 
 class AveragedModelState(NamedTuple):
-    """The averages so far."""
+    """The running averages of a model."""
 
-    n_averaged: jax.Array  # int32, of shape (): how many updates they are made of
+    n_averaged: jax.Array  # int32 scalar: the number of updates averaged
     module: PyTree  # like the parameters
     buffers: PyTree  # like the buffers
 
@@ -35,21 +35,21 @@ class AveragedModel:
         self.use_buffers = use_buffers
 
     def init(self, params: PyTree, buffers: PyTree = None) -> AveragedModelState:
-        """The state before the first update: a copy of the model."""
+        """Return the state before the first update, a copy of the model."""
         return AveragedModelState(jnp.int32(0), *jax.tree.map(jnp.asarray, (params, buffers)))
 
     def update(
         self, state: AveragedModelState, params: PyTree, buffers: PyTree = None
     ) -> AveragedModelState:
-        """torch's `update_parameters(model)`: the first one copies, the others average.
+        """Mirror torch's `update_parameters(model)`: the first call copies, later calls average.
 
         Args:
-          state: The averages so far.
-          params: The parameters now.
-          buffers: The buffers now (running statistics, counters).
+            state: The averages so far.
+            params: The current parameters.
+            buffers: The current buffers (running statistics, counters).
 
         Returns:
-          The averages with this model in them.
+            The averages including this model.
         """
         n = state.n_averaged
         averaged, current = state.module, params
@@ -61,11 +61,11 @@ class AveragedModel:
             means = self.multi_avg_fn(olds, news, n)
         else:
             means = [self.avg_fn(old, new, n) for old, new in zip(olds, news, strict=True)]
-        made = [
+        leaves = [
             jnp.where(n == 0, new, mean.astype(old.dtype)).astype(old.dtype)
             for old, new, mean in zip(olds, news, means, strict=True)
         ]
-        result = jax.tree.unflatten(tree, made)
+        result = jax.tree.unflatten(tree, leaves)
         module, buffers = result if self.use_buffers else (result, buffers)
         return AveragedModelState(n + 1, module, buffers)
 
@@ -75,36 +75,36 @@ def averaged_model(
     multi_avg_fn: MultiAvgFn | None = None,
     use_buffers: bool = False,
 ) -> AveragedModel:
-    """The average of a model over the updates: of equal weights, or what `avg_fn` says.
+    """Average a model's parameters over updates, with equal weights or by `avg_fn`.
 
     Args:
-      avg_fn: `(averaged, current, n_averaged) -> averaged`, for each leaf; the default is
-        `get_swa_avg_fn()`.
-      multi_avg_fn: The same for the lists of all leaves.
-      use_buffers: Whether buffers are averaged too; else they are those of the last model. An
-        integer buffer stays an integer: its average is cut off, as in torch.
+        avg_fn: `(averaged, current, n_averaged) -> averaged` for one leaf; by default
+            `get_swa_avg_fn()`.
+        multi_avg_fn: The same function for lists of all leaves.
+        use_buffers: Average the buffers instead of copying the last model's. The average of an
+            integer buffer is truncated to an integer, as in torch.
 
     Returns:
-      An object with `init(params, buffers=None) -> state` and
-      `update(state, params, buffers=None) -> state`; the averages are `state.module`.
+        An object with `init(params, buffers=None) -> state` and
+        `update(state, params, buffers=None) -> state`; the averages are `state.module`.
 
     Raises:
-      ValueError: Both functions are given.
+        ValueError: Both averaging functions are given.
 
     Example:
-      >>> import jax.numpy as jnp
-      >>> model = averaged_model()
-      >>> state = model.init({"w": jnp.zeros(2)})
-      >>> for w in (1.0, 2.0, 6.0):
-      ...     state = model.update(state, {"w": jnp.full(2, w)})
-      >>> print(state.module["w"], state.n_averaged)
-      [3. 3.] 3
+        >>> import jax.numpy as jnp
+        >>> model = averaged_model()
+        >>> state = model.init({"w": jnp.zeros(2)})
+        >>> for w in (1.0, 2.0, 6.0):
+        ...     state = model.update(state, {"w": jnp.full(2, w)})
+        >>> print(state.module["w"], state.n_averaged)
+        [3. 3.] 3
 
     Torch: `torch.optim.swa_utils.AveragedModel`.
 
     Differs from optax in:
-      1. `optax.ema` averages updates, and corrects the bias of a start at zero; this averages
-         parameters, and starts at the first of them.
+        1. `optax.ema` averages updates, and corrects the bias of starting at zero; this averages
+           parameters, starting from the first model.
     """
     if avg_fn is not None and multi_avg_fn is not None:
         raise ValueError(
@@ -115,7 +115,7 @@ def averaged_model(
 
 
 def get_swa_avg_fn() -> AvgFn:
-    """The mean of all models: every one has the same weight. See `averaged_model`."""
+    """Return an `avg_fn` for `averaged_model` that weights all models equally."""
 
     def swa_update(averaged: jax.Array, current: jax.Array, n: jax.Array) -> jax.Array:
         return averaged + _wide(current - averaged, lambda x: x / (n + 1))
@@ -124,10 +124,10 @@ def get_swa_avg_fn() -> AvgFn:
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
-    """A moving average: the last model has weight `1 - decay`. See `averaged_model`.
+    """Return an `avg_fn` for `averaged_model` that gives each new model the weight `1 - decay`.
 
     Raises:
-      ValueError: `decay` is not between 0 and 1.
+        ValueError: `decay` is not between 0 and 1.
     """
     _check_decay(decay)
 
@@ -139,10 +139,10 @@ def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
 
 
 def get_swa_multi_avg_fn() -> MultiAvgFn:
-    """`get_swa_avg_fn` for all leaves, as an interpolation whose weight is a float32.
+    """Return a `multi_avg_fn` that weights all models equally, by a lerp with a float32 weight.
 
     Raises:
-      TypeError: Where it is used: a leaf is an integer, which torch does not average so either.
+        TypeError: A leaf is an integer; raised by the returned function, as in torch.
     """
 
     def swa_update(averaged: Any, current: Any, n: jax.Array) -> list[jax.Array]:
@@ -159,10 +159,10 @@ def get_swa_multi_avg_fn() -> MultiAvgFn:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
-    """`get_ema_avg_fn` for all leaves, as an interpolation.
+    """Return a `multi_avg_fn` that gives each new model the weight `1 - decay`, by a lerp.
 
     Raises:
-      ValueError: `decay` is not between 0 and 1.
+        ValueError: `decay` is not between 0 and 1.
     """
     _check_decay(decay)
     single = get_ema_avg_fn(decay)
@@ -177,35 +177,35 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
 
 
 def update_bn(loader: Iterable[Any], statistics: Callable[[Any], PyTree]) -> PyTree:
-    """The running statistics of the averaged weights: one pass over the data.
+    """Recompute batch norm statistics for the averaged weights in one pass over the data.
 
     Args:
-      loader: Batches; of a list or tuple the first element is taken.
-      statistics: From a batch to a tree of the batch's own mean and (unbiased) variance in each
-        batch norm, computed with the averaged weights in training mode.
+        loader: Yields batches; if a batch is a list or tuple, its first element is used.
+        statistics: Maps a batch to a tree with the batch mean and (unbiased) variance of every
+            batch norm, computed with the averaged weights in training mode.
 
     Returns:
-      The mean of these trees, every batch with the same weight.
+        The mean of these trees, with equal weight for each batch.
 
     Raises:
-      ValueError: There is no batch.
+        ValueError: The loader is empty.
 
     Example:
-      >>> import jax.numpy as jnp
-      >>> batches = [jnp.array([0.0, 2.0]), jnp.array([4.0, 4.0])]
-      >>> mean, var = update_bn(batches, lambda x: (x.mean(), x.var(ddof=1)))
-      >>> print(mean, var)
-      2.5 1.0
+        >>> import jax.numpy as jnp
+        >>> batches = [jnp.array([0.0, 2.0]), jnp.array([4.0, 4.0])]
+        >>> mean, var = update_bn(batches, lambda x: (x.mean(), x.var(ddof=1)))
+        >>> print(mean, var)
+        2.5 1.0
 
     Torch: `torch.optim.swa_utils.update_bn`.
     """
     running: PyTree = None
     for count, batch in enumerate(loader, start=1):
-        seen = statistics(batch[0] if isinstance(batch, (list, tuple)) else batch)
+        current = statistics(batch[0] if isinstance(batch, (list, tuple)) else batch)
         if running is None:
-            running = seen
+            running = current
         f = 1.0 / count
-        running = jax.tree.map(lambda old, new, f=f: (1 - f) * old + f * new, running, seen)
+        running = jax.tree.map(lambda old, new, f=f: (1 - f) * old + f * new, running, current)
     if running is None:
         raise ValueError("update_bn needs at least one batch, got an empty loader")
     return running
@@ -219,13 +219,13 @@ def _check_decay(decay: float) -> None:
 
 
 def _wide(x: jax.Array, fun: Callable[[jax.Array], jax.Array]) -> jax.Array:
-    """In float32 at least, as torch's kernels compute; rounded to the dtype of x if it has one."""
+    """Apply `fun` in float32 or wider, as torch's kernels do; round to the dtype of a float `x`."""
     y = fun(x.astype(jnp.promote_types(x.dtype, jnp.float32)))
     return y.astype(x.dtype) if jnp.issubdtype(x.dtype, jnp.inexact) else y
 
 
 def _lerp(a: jax.Array, b: jax.Array, weight: Any) -> jax.Array:
-    """`torch.lerp`, which starts from the nearer end."""
+    """Mirror `torch.lerp`, which starts from the nearer end."""
     wide = jnp.promote_types(a.dtype, jnp.float32)
     x, y = a.astype(wide), b.astype(wide)
     weight = jnp.asarray(weight).astype(jnp.finfo(wide).dtype)

@@ -1,1 +1,1 @@
-"""What all optimizers share."""
+"""Machinery that all optimizers share; `jaxgrad/optim/README.md` explains it."""

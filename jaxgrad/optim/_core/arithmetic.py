@@ -1,7 +1,8 @@
-"""The element arithmetic of torch's optimizers, as XLA makes it fast; `_exact` has torch's bits.
+"""The elementwise operations of torch's optimizers, computed as XLA computes them fastest.
 
-torch's CPU kernels round an `add` with alpha, an `addcmul` and a `lerp` once, by a fused
-multiply-add, and everything else after every operation. XLA fuses or not as it sees fit.
+torch's CPU kernels round `add` with alpha, `addcmul` and `lerp` once (a fused multiply-add) and
+round after every other operation. XLA fuses where it likes. `exact.Exact` overrides these methods
+with operations that reproduce torch's bits.
 """
 
 from __future__ import annotations
@@ -16,54 +17,60 @@ import numpy as np
 from jax import lax
 
 from jaxgrad._core import compat
-from jaxgrad.optim._core.fusion_barrier import Seal
+from jaxgrad.optim._core.fusion_barrier import FusionBarrier
 from jaxgrad.optim._core.scalars import Scalar, as_double, is_number, rounded
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class Displaced:
-    """A parameter on its way: its start, and how far it has come, which is optax's update."""
+class PendingUpdate:
+    """A parameter and the sum of the changes to it so far, which is optax's update.
 
-    def __init__(self, start: jax.Array, by: Any = 0.0, limit: Any = None) -> None:
-        self.start, self.by = start, by
+    A rule treats it as the parameter. Keeping the two apart avoids the rounding of
+    `(param + change) - param`.
+    """
+
+    def __init__(self, start: jax.Array, change: Any = 0.0, limit: Any = None) -> None:
+        self.start, self.change = start, change
         self.limit = jnp.finfo(start.dtype).max if limit is None else limit
 
-    def __add__(self, other: jax.Array) -> Displaced:
-        return Displaced(self.start, other if is_number(self.by) else self.by + other, self.limit)
+    def __add__(self, other: jax.Array) -> PendingUpdate:
+        change = other if is_number(self.change) else self.change + other
+        return PendingUpdate(self.start, change, self.limit)
 
-    def __sub__(self, other: jax.Array) -> Displaced:
+    def __sub__(self, other: jax.Array) -> PendingUpdate:
         return self + -other
 
-    def becoming(self, end: jax.Array, finite: bool) -> Displaced:
-        """On its way to `end`; unless it is `finite`, an infinity does not move.
+    def toward(self, end: jax.Array, finite: bool) -> PendingUpdate:
+        """Return the update that ends at `end`.
 
-        A number of half precision may always become one.
+        Unless `finite` is set, an infinite start is clamped first, because inf - inf is NaN.
+        Half precision is always clamped, since it overflows easily.
         """
         half = self.limit < jnp.finfo(self.start.dtype).max
         clamped = half or not finite
         start = lax.clamp(-self.limit, self.start, self.limit) if clamped else self.start
-        return Displaced(self.start, end - start, self.limit)
+        return PendingUpdate(self.start, end - start, self.limit)
 
     @property
     def value(self) -> jax.Array:
-        return self.start if is_number(self.by) else self.start + self.by
+        return self.start if is_number(self.change) else self.start + self.change
 
 
 def in_float32(method: Method) -> Method:
-    """Half-precision numbers are computed in float32 and rounded after each operation, as torch."""
+    """Run a method in float32 on half-precision input and round its result, as torch does."""
 
     @functools.wraps(method)
     def wrapped(self: Any, x: Any, *args: Any, **options: Any) -> Any:
-        dtype = (x.start if isinstance(x, Displaced) else x).dtype
+        dtype = (x.start if isinstance(x, PendingUpdate) else x).dtype
         if dtype.itemsize > 2:
             return method(self, x, *args, **options)
-        if isinstance(x, Displaced):
-            x = Displaced(wide(x.start), wide(x.by), np.float32(x.limit))
+        if isinstance(x, PendingUpdate):
+            x = PendingUpdate(wide(x.start), wide(x.change), np.float32(x.limit))
         out = method(self, wide(x), *map(wide, args), **options)
-        if isinstance(out, Displaced):
-            return Displaced(out.start.astype(dtype), out.by.astype(dtype))
+        if isinstance(out, PendingUpdate):
+            return PendingUpdate(out.start.astype(dtype), out.change.astype(dtype))
         return out.astype(dtype)
 
     return wrapped  # pyright: ignore[reportReturnType]
@@ -74,98 +81,98 @@ def wide(x: Any) -> Any:
 
 
 class Fast:
-    """One operation of torch a method, as XLA computes it best.
+    """torch's operations on one leaf, one method each, in whatever order XLA computes best.
 
     Args:
-      step: The step count: numbers that depend on it are computed as Python computes them.
+        step: The leaf's step count; scalars that depend on it are computed as in Python.
     """
 
     exact = False
 
     def __init__(self, step: jax.Array | None) -> None:
-        seal = Seal(step) if step is not None else None
-        self.seal_scalar = seal or (lambda x: x)
-        self.seal_product = seal.product if seal else (lambda x: x)
+        barrier = FusionBarrier(step) if step is not None else None
+        self.scalar_barrier = barrier or (lambda x: x)
+        self.product_barrier = barrier.product if barrier else (lambda x: x)
 
-    def seal(self, x: Any) -> Any:
-        """`x`, which the compiler may not look through; here it may."""
+    def barrier(self, x: Any) -> Any:
+        """Return `x`; in `Exact` this keeps the compiler from rewriting `x` with its consumers."""
         return x
 
     @in_float32
     def settled(self, x: Any) -> Any:
-        """A finite parameter between two moves, rounded to where it is now."""
-        return x.becoming(x.value, finite=True) if isinstance(x, Displaced) else x
+        """Round a finite pending update to the parameter's dtype before the next change."""
+        return x.toward(x.value, finite=True) if isinstance(x, PendingUpdate) else x
 
     def value(self, x: Any) -> Any:
-        """The parameter where it is now."""
-        return x.value if isinstance(x, Displaced) else x
+        """Return the parameter's current value."""
+        return x.value if isinstance(x, PendingUpdate) else x
 
     def scalar(self, x: Any) -> Any:
-        """A hyperparameter: a Python number stays one, an array is a tensor of one element."""
+        """Wrap a hyperparameter: a Python number stays one, an array acts as a 1-element tensor."""
         if is_number(x):
             return x
-        return Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.seal_scalar)
+        return Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.scalar_barrier)
 
     def double(self, x: Any) -> Scalar:
-        """What torch has as a Python double and knows at run time only, as `step.item()`."""
-        return Scalar(x, False, self.seal_scalar)
+        """Wrap a value known only at run time that torch holds as a double, as `step.item()`."""
+        return Scalar(x, False, self.scalar_barrier)
 
     def select(self, condition: Any, x: Any, y: Any) -> Scalar:
-        """The double `x` where `condition`, else `y`; of shape ()."""
+        """Return the double `x` where the scalar `condition` holds, else `y`."""
         with compat.enable_x64():
             values = (rounded(v, np.float64) for v in (x, y))
             return self.double(jnp.where(condition, *values))
 
     @in_float32
     def mul(self, x: Any, factor: Any) -> Any:
-        """`x * factor`."""
-        return self.seal(x * like(factor, x))
+        """Return `x * factor` in the dtype of `x`."""
+        return self.barrier(x * like(factor, x))
 
     def times(self, x: Any, factor: Any) -> Any:
-        """`x * factor`, not in place: of shape () it may be wider."""
+        """Return `x * factor` out of place: a 0-dim result may have a wider dtype than `x`."""
         return self.mul(x, factor)
 
     @in_float32
     def decay(self, x: Any, rate: Any, finite: bool = False) -> Any:
-        """A parameter times `1 - rate`, and rounded; a `finite` one costs less."""
+        """Multiply a parameter by `1 - rate` and round; `finite` skips the handling of infinity."""
         factor = 1 - rate
-        if isinstance(x, Displaced):
-            end = self.seal_product(x.value * like(factor, x))
-            return x.becoming(end, finite)
-        return self.seal_product(self.mul(x, factor))
+        if isinstance(x, PendingUpdate):
+            end = self.product_barrier(x.value * like(factor, x))
+            return x.toward(end, finite)
+        return self.product_barrier(self.mul(x, factor))
 
     @in_float32
     def add(self, x: Any, y: Any, alpha: Any = 1) -> Any:
-        """`x + alpha * y`, y an array or a number."""
+        """Return `x + alpha * y` for an array or number `y`."""
         y = like(self.value(y), x)
         if is_number(alpha) and abs(alpha) == 1:
             return self._in_place(x, x + y if alpha == 1 else x - y)
         return self._fma(like(alpha, y), y, x)
 
     def sub(self, x: Any, y: Any) -> Any:
-        """`x - y`."""
+        """Return `x - y`."""
         return self.add(self.value(x), self.value(y), -1)
 
     @in_float32
     def addcmul(self, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
-        """`x + value * a * b`."""
+        """Return `x + value * a * b`."""
         return self._fma(self._times(value, a), b, x)
 
     @in_float32
     def addcdiv(self, x: Any, a: Any, b: Any, value: Any = 1) -> Any:
-        """`x + value * a / b`."""
-        return x + self.seal(self._times(value, a) / b)
+        """Return `x + value * a / b`."""
+        return x + self.barrier(self._times(value, a) / b)
 
     def adaptive(self, x: Any, a: Any, square: Any, root: Any, eps: Any, value: Any) -> Any:
-        """`x + value * a / (sqrt(square) / root + eps)`."""
-        if not self.exact and a.dtype.itemsize > 2:  # a division less for each element
+        """Return `x + value * a / (sqrt(square) / root + eps)`."""
+        if not self.exact and a.dtype.itemsize > 2:  # saves one division per element
             root, eps, value = as_double(root), as_double(eps), as_double(value)
             return self.addcdiv(x, a, self.add(self.sqrt(square), root * eps), root * value)
         return self.addcdiv(x, a, self.add(self.div(self.sqrt(square), root), eps), value)
 
     @in_float32
     def lerp(self, x: Any, end: Any, weight: Any) -> Any:
-        """`x + weight * (end - x)`, from the end that is nearer."""
+        """Return `x + weight * (end - x)`, computed from whichever end is nearer, as in torch."""
         weight = like(weight, x)
         near = abs(weight) < 0.5
         if isinstance(near, (bool, np.bool_)):
@@ -177,20 +184,20 @@ class Fast:
 
     @in_float32
     def div(self, x: Any, y: Any) -> Any:
-        """`x / y`, y an array or a number."""
-        return self.seal(x / self._divisor(like(y, x), x))
+        """Return `x / y` for an array or number `y`."""
+        return self.barrier(x / self._divisor(like(y, x), x))
 
     @in_float32
     def rdiv(self, x: Any, number: Any) -> Any:
-        """`number / x`."""
+        """Return `number / x`."""
         return like(number, x) / x
 
     @in_float32
     def sqrt(self, x: Any) -> Any:
-        return self.seal(jnp.sqrt(x))
+        return self.barrier(jnp.sqrt(x))
 
     def sign(self, x: Any) -> Any:
-        """-1, 0 or 1, and 0 of a NaN."""
+        """Return -1, 0 or 1; the sign of NaN is 0, as in torch."""
         return jnp.where(jnp.isnan(x), 0, jnp.sign(x))
 
     def _in_place(self, x: Any, result: Any) -> Any:
@@ -200,7 +207,7 @@ class Fast:
     def _times(self, value: Any, x: Any) -> Any:
         if is_number(value) and abs(value) == 1:
             return x if value == 1 else -x
-        return self.seal(like(value, x) * x)
+        return self.barrier(like(value, x) * x)
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
         return z + x * y
@@ -211,6 +218,6 @@ class Fast:
 
 
 def like(y: Any, x: Any) -> Any:
-    """A number in the dtype of the array `x`; an array as it is."""
-    dtype = x.start.dtype if isinstance(x, Displaced) else x.dtype
+    """Round a number to the dtype of `x`; an array is returned as it is."""
+    dtype = x.start.dtype if isinstance(x, PendingUpdate) else x.dtype
     return y if isinstance(y, jax.Array) else rounded(y, dtype)

@@ -1,4 +1,4 @@
-"""torch's checks of hyperparameters, in its words and with both values."""
+"""torch's validation of hyperparameters, with torch's messages and the violated bound."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ from typing import Any
 import numpy as np
 
 from jaxgrad._core import compat
+from jaxgrad._core.typing import ArrayLike, ScalarOrSchedule
 from jaxgrad.optim._core.scalars import is_zero
 
 
-_of_a_group = contextvars.ContextVar("_of_a_group", default=False)
+_skipped = contextvars.ContextVar("_skipped", default=False)
 
 
 @contextlib.contextmanager
-def of_a_group() -> Iterator[None]:
-    """torch's constructors check their own arguments; what a group says they take as it is."""
-    before = _of_a_group.set(True)
+def skipped() -> Iterator[None]:
+    """Turn the checks off: torch validates a constructor's arguments, but not a group's options."""
+    before = _skipped.set(True)
     try:
         yield
     finally:
-        _of_a_group.reset(before)
+        _skipped.reset(before)
 
 
 def learning_rate(
-    lr: Any, text: str = "Invalid learning rate: {}", *, positive: bool = False
+    lr: ScalarOrSchedule, text: str = "Invalid learning rate: {}", *, positive: bool = False
 ) -> None:
-    """A learning rate is not negative; a schedule is checked by whoever wrote it."""
+    """Require a single non-negative (or `positive`) learning rate; a schedule is not checked."""
     if callable(lr):
         return
     if np.size(lr) != 1:
@@ -40,13 +41,13 @@ def learning_rate(
         not_negative("learning rate", lr, text)
 
 
-def not_negative(name: str, x: Any, text: str | None = None) -> None:
+def not_negative(name: str, x: ArrayLike, text: str | None = None) -> None:
     check(name, x, lambda x: x >= 0.0, "at least 0.0", text)
 
 
 def betas(betas: Any) -> None:
     if len(betas) != 2:
-        raise ValueError(f"betas are two numbers, but {betas} was given")
+        raise ValueError(f"betas must be two numbers, but {betas} was given")
     for i, beta in enumerate(betas):
         text = f"Invalid beta parameter at index {i}: {{}}"
         check("beta", beta, lambda b: 0.0 <= b < 1.0, "in [0.0, 1.0)", text)
@@ -55,15 +56,15 @@ def betas(betas: Any) -> None:
 def check(
     name: str, x: Any, good: Callable[[Any], bool], bound: str, text: str | None = None
 ) -> None:
-    """Raise torch's error unless `good(x)`; what is traced has no value yet and passes."""
-    if not _of_a_group.get() and not compat.is_traced(x) and not good(x):
-        shown = (text or f"Invalid {name} value: {{}}").format(x)
-        raise ValueError(f"{shown} (it must be {bound})")
+    """Raise torch's error unless `good(x)`; traced values are unknown and pass."""
+    if not _skipped.get() and not compat.is_traced(x) and not good(x):
+        message = (text or f"Invalid {name} value: {{}}").format(x)
+        raise ValueError(f"{message} (it must be {bound})")
 
 
-def nesterov(nesterov: bool, momentum: Any, dampening: Any) -> None:
-    """Nesterov's momentum looks ahead along a buffer that is not dampened."""
-    if nesterov and not _of_a_group.get() and (is_zero(momentum) or not is_zero(dampening)):
+def nesterov(nesterov: bool, momentum: ArrayLike, dampening: ArrayLike) -> None:
+    """Require a momentum and zero dampening for Nesterov momentum."""
+    if nesterov and not _skipped.get() and (is_zero(momentum) or not is_zero(dampening)):
         raise ValueError(
             "Nesterov momentum requires a momentum and zero dampening: momentum is "
             f"{momentum}, dampening {dampening}"
@@ -73,8 +74,8 @@ def nesterov(nesterov: bool, momentum: Any, dampening: Any) -> None:
 def implementation(
     foreach: bool | None = None, fused: bool | None = None, differentiable: bool = False
 ) -> None:
-    """The choices of implementation that torch refuses together; none of them has an effect."""
-    if _of_a_group.get():
+    """Reject the combinations of torch's implementation flags that torch rejects."""
+    if _skipped.get():
         return
     if fused and differentiable:
         raise RuntimeError("`fused` does not support `differentiable`")

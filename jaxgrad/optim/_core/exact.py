@@ -1,4 +1,4 @@
-"""torch's own bits: its fused multiply-add in software, and nothing that XLA may rewrite."""
+"""Arithmetic with torch's bits: a software fused multiply-add, and barriers against rewrites."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from jax import lax
 
 from jaxgrad._core import compat
 from jaxgrad.optim._core.arithmetic import Fast, in_float32, like, wide
-from jaxgrad.optim._core.fusion_barrier import Seal, as_bits, with_zeros
+from jaxgrad.optim._core.fusion_barrier import FusionBarrier, as_bits, with_zeros
 from jaxgrad.optim._core.scalars import Scalar
 
 
 class Exact(Fast):
-    """The same to the last bit of torch's, on any device that rounds as IEEE 754 says.
+    """The operations of `Fast` with torch's bits, on any device that rounds as IEEE 754 requires.
 
     Args:
-      step: As for `Fast`.
-      grad: The gradient, which the compiler does not know.
+        step: The leaf's step count, as for `Fast`.
+        grad: The leaf's gradient, whose value the compiler cannot know.
     """
 
     exact = True
 
     def __init__(self, step: jax.Array | None, grad: jax.Array) -> None:
         super().__init__(step)
-        self._seal = Seal(grad if grad.dtype.itemsize > 2 else wide(grad))
+        self._barrier = FusionBarrier(grad if grad.dtype.itemsize > 2 else wide(grad))
 
-    def seal(self, x: Any) -> Any:
-        return self._seal(x)
+    def barrier(self, x: Any) -> Any:
+        return self._barrier(x)
 
     def _in_place(self, x: Any, result: Any) -> Any:
         return result.astype(x.dtype)
 
     def _divisor(self, y: Any, x: Any) -> Any:
-        # One number for all elements would become a product with its reciprocal.
+        # XLA turns a division by a scalar into a multiplication by its reciprocal.
         with compat.enable_x64():
             bits = as_bits(x)
-            return with_zeros(y, bits & self._seal.zero.astype(bits.dtype))
+            return with_zeros(y, bits & self._barrier.zero.astype(bits.dtype))
 
     @in_float32
     def mul(self, x: Any, factor: Any) -> Any:
@@ -48,14 +48,14 @@ class Exact(Fast):
     @in_float32
     def times(self, x: Any, factor: Any) -> Any:
         if x.ndim == 0 and isinstance(factor, Scalar) and factor.tensor:
-            with compat.enable_x64():  # two tensors of shape (): torch takes the wider dtype
+            with compat.enable_x64():  # torch promotes two 0-dim tensors to the wider dtype
                 x = x.astype(np.promote_types(x.dtype, factor.value.dtype))
-                return self.seal(x * factor.value)
-        return self.seal(x * like(factor, x))
+                return self.barrier(x * factor.value)
+        return self.barrier(x * like(factor, x))
 
     def lerp(self, x: Any, end: Any, weight: Any) -> Any:
         if x.ndim == 0 and isinstance(weight, Scalar) and weight.tensor:
-            with compat.enable_x64():  # three tensors of shape (), as in `times`
+            with compat.enable_x64():  # torch promotes three 0-dim tensors, as in `times`
                 wider = np.promote_types(x.dtype, weight.value.dtype)
                 return super().lerp(x.astype(wider), end.astype(wider), weight).astype(x.dtype)
         return super().lerp(x, end, weight)
@@ -63,24 +63,24 @@ class Exact(Fast):
     @in_float32
     def rdiv(self, x: Any, number: Any) -> Any:
         if isinstance(number, Scalar) and number.tensor:
-            return self.seal(like(number, x) / x)
-        return self.mul(self.seal(1 / x), number)  # torch takes the reciprocal
+            return self.barrier(like(number, x) / x)
+        return self.mul(self.barrier(1 / x), number)  # torch multiplies by the reciprocal
 
     def sign(self, x: Any) -> Any:
-        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # of -0 it is 0
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # gives +0 for -0
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
         with compat.enable_x64():
-            return _fma(x, y, z, self._seal.zero)
+            return _fma(x, y, z, self._barrier.zero)
 
 
 @jax.custom_jvp
 def _fma(x: Any, y: Any, z: Any, zero: Any) -> Any:
-    """`x * y + z`, rounded once; `zero` is that of a seal."""
+    """Return `x * y + z` rounded once; `zero` is the unknown zero of a `FusionBarrier`."""
     if z.dtype == np.float64:
         return _fma64(x, y, z, zero)
     x, y, z = (v.astype(np.float64) for v in (x, y, z))
-    return _to_odd(*_two_sum(x * y, z)).astype(np.float32)  # the product is exact
+    return _to_odd(*_two_sum(x * y, z)).astype(np.float32)  # the float64 product is exact
 
 
 @_fma.defjvp
@@ -91,17 +91,17 @@ def _fma_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _fma64(x: Any, y: Any, z: Any, zero: Any) -> Any:
-    """Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", 2008."""
+    """Emulate an FMA by Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums"."""
     product, low = _two_product(x, y, zero.astype(np.uint64))
     sum_high, sum_low = _two_sum(z, low)
     high, rest = _two_sum(product, sum_high)
     out = high + _to_odd(*_two_sum(sum_low, rest))
-    plain = (out == 0) | ~jnp.isfinite(out)  # for the sign of zero, and for infinities
+    plain = (out == 0) | ~jnp.isfinite(out)  # keeps the sign of zero, and infinities
     return jnp.where(plain, product + z, out)
 
 
 def _two_product(x: Any, y: Any, zero: Any) -> tuple[Any, Any]:
-    """Dekker's product: `x * y` rounded, and its error; the other products are exact."""
+    """Return the rounded product and its rounding error (Dekker); partial products are exact."""
     product = with_zeros(x * y, zero)
     (a, b), (c, d) = _split(x, zero), _split(y, zero)
     return product, ((a * c - product) + a * d + b * c) + b * d
@@ -114,14 +114,14 @@ def _split(x: Any, zero: Any) -> tuple[Any, Any]:
 
 
 def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
-    """Knuth's sum: `x + y` rounded, and its error."""
+    """Return the rounded sum and its rounding error (Knuth)."""
     total = x + y
-    part = total - x
-    return total, (x - (total - part)) + (y - part)
+    rest = total - x
+    return total, (x - (total - rest)) + (y - rest)
 
 
 def _to_odd(total: Any, error: Any) -> Any:
-    """The sum of both, its last bit odd where it is inexact: safe to round once more."""
+    """Round `total + error` to odd, so that rounding it once more is correct."""
     bits = as_bits(total)
     away = jnp.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
     inexact = (error != 0) & (bits % 2 == 0) & jnp.isfinite(total)

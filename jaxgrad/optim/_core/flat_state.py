@@ -1,4 +1,4 @@
-"""The state of L-BFGS to torch and back: its vectors hold all parameters, in the order of each."""
+"""Conversion of L-BFGS state to torch and back; its vectors concatenate all parameters."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ NUMBERS = ("t", "H_diag", "prev_loss")
 COUNTS = ("func_evals", "n_iter")
 
 
-def places(
-    leaves: Sequence[Any], where: Sequence[tuple[int, Any]], numbers: Sequence[int]
+def positions(
+    leaves: Sequence[Any], targets: Sequence[tuple[int, Any]], indices: Sequence[int]
 ) -> np.ndarray:
-    """At which place of torch's vector each number of ours is.
+    """Return the position of every element of `leaves` in torch's flat parameter vector.
 
     Args:
-      leaves: The parameters, in our order.
-      where: torch's number of each of them, and the axes that `transpose(theirs, axes)` has.
-      numbers: torch's numbers, in its order.
+        leaves: The JAX parameters, in the order of their tree.
+        targets: For each of them, torch's index and the axes of `transpose(torch's, axes)`.
+        indices: torch's indices, in the order of its optimizer.
     """
-    sizes = {i: (np.size(leaf), leaf) for leaf, (i, _) in zip(leaves, where, strict=True)}
-    if set(numbers) != set(sizes):
+    sizes = {i: (np.size(leaf), leaf) for leaf, (i, _) in zip(leaves, targets, strict=True)}
+    if set(indices) != set(sizes):
         raise ValueError(
-            f"the state of L-BFGS is of all parameters, torch's {sorted(numbers)}, but only "
-            f"{sorted(sizes)} have a counterpart"
+            "the state of L-BFGS covers all parameters of torch's optimizer, which are "
+            f"{sorted(indices)}, but only {sorted(sizes)} have a counterpart"
         )
     starts, at = {}, 0
-    for i in numbers:
+    for i in indices:
         size, leaf = sizes[i]
         starts[i] = at
         at += size * (2 if jnp.iscomplexobj(leaf) else 1)
     out = [np.zeros(0, int)]
-    for leaf, (i, axes) in zip(leaves, where, strict=True):
+    for leaf, (i, axes) in zip(leaves, targets, strict=True):
         order = np.arange(np.size(leaf))
         if axes is not None:
-            theirs = np.array(np.shape(leaf))[np.argsort(axes)]
-            order = order.reshape(theirs).transpose(axes).ravel()
+            torch_shape = np.array(np.shape(leaf))[np.argsort(axes)]
+            order = order.reshape(torch_shape).transpose(axes).ravel()
         if jnp.iscomplexobj(leaf):
             order = np.stack([2 * order, 2 * order + 1], -1).ravel()
         out.append(starts[i] + order)
@@ -51,7 +51,7 @@ def places(
 def load(
     state: Any, entry: Mapping[str, Any], at: np.ndarray, numpy: Callable[[Any], np.ndarray]
 ) -> Any:
-    """The state, with what torch has in `entry`; `numpy` takes a tensor over."""
+    """Return `state` with the values of torch's `entry`; `numpy` converts a tensor."""
     new = {name: numpy(entry.get(name, 0)) for name in COUNTS}
     if entry.get("d") is not None:
         new |= {name: numpy(entry[name])[at] for name in VECTORS}
@@ -59,8 +59,8 @@ def load(
         used = len(entry["ro"])
         if used > len(state.ro):
             raise ValueError(
-                f"torch remembers {used} iterations, here history_size is {len(state.ro)}: make it "
-                "as large as torch's"
+                f"torch remembers {used} iterations, but history_size is {len(state.ro)} here: set "
+                "it to torch's"
             )
         for name in HISTORIES:
             history = np.array(getattr(state, name))
@@ -75,15 +75,15 @@ def load(
 
 
 def save(state: Any, at: np.ndarray, tensor: Callable[[np.ndarray], Any]) -> dict[str, Any]:
-    """torch's entry for the first parameter, which holds the state of all."""
+    """Return torch's entry for its first parameter, which holds the state of all of them."""
     entry: dict[str, Any] = {name: int(getattr(state, name)) for name in COUNTS}
     if not entry["n_iter"]:
         return entry
 
     def vector(x: Any) -> Any:
-        theirs = np.empty_like(x)
-        theirs[at] = x
-        return tensor(theirs)
+        flat = np.empty_like(x)
+        flat[at] = x
+        return tensor(flat)
 
     used = int(state.num_old)
     entry |= {name: vector(np.asarray(getattr(state, name))) for name in VECTORS}

@@ -1,4 +1,4 @@
-"""What keeps XLA from rewriting an expression."""
+"""Barriers that keep XLA from fusing or rewriting an expression; each costs a bitwise `or`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jaxgrad._core import compat
 
 
 def as_bits(x: Any) -> jax.Array:
-    """The bits of floating point numbers, as unsigned integers of their size."""
+    """Reinterpret floating-point numbers as unsigned integers of the same width."""
     return lax.bitcast_convert_type(x, np.dtype(f"uint{8 * np.dtype(x.dtype).itemsize}"))
 
 
 @jax.custom_jvp
 def with_zeros(x: Any, zeros: Any) -> Any:
-    """`x`, whose derivative is one."""
+    """Return `x` unchanged, computed as a bitwise `or` with `zeros`; the derivative is 1."""
     return lax.bitcast_convert_type(as_bits(x) | zeros, x.dtype)
 
 
@@ -29,18 +29,20 @@ def _with_zeros_jvp(primals: Any, tangents: Any) -> Any:
     return out, jnp.broadcast_to(tangents[0], out.shape)
 
 
-class Seal:
-    """What a value goes through that the compiler is not to rewrite with its neighbours.
+class FusionBarrier:
+    """An identity function that the compiler cannot simplify.
 
-    An `or` with a zero that the compiler does not know is all that it does not look through; a
-    product that it may not fuse with a sum needs less.
+    It is a bitwise `or` with a zero whose value the compiler does not know. `product` is a cheaper
+    barrier that only keeps a product from being fused with a later sum.
 
     Args:
-      witness: What the compiler cannot know, of the shape of what is sealed; float32 or float64.
+        witness: An array whose values the compiler does not know, with the shape of the values
+            that pass through; float32 or float64.
     """
 
     def __init__(self, witness: jax.Array) -> None:
-        # A NaN with a payload that no computation makes: zero, and only we know it.
+        # No computation produces a NaN with this payload, so the comparison is always 0 at run
+        # time; the compiler cannot know that.
         bits = as_bits(witness)
         self.zero = bits == jnp.asarray(0x7FC0DEAD, bits.dtype)
 
@@ -49,5 +51,5 @@ class Seal:
             return with_zeros(x, self.zero.astype(as_bits(x).dtype))
 
     def product(self, x: Any) -> Any:
-        """A product, rounded before anything is added to it: the larger of it and -inf."""
+        """Round a product before anything is added to it, by taking its maximum with -inf."""
         return jnp.maximum(x, self(jnp.asarray(-jnp.inf, x.dtype)))

@@ -1,9 +1,9 @@
-"""torch's scalars: Python doubles, which depend on the step and are rounded once, to the leaf."""
+"""Scalars of an optimizer step, computed as torch computes them and rounded once to a leaf."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +12,8 @@ import numpy as np
 from jaxgrad._core import compat
 
 
-def is_number(x: Any) -> bool:
-    """Whether `x` is a number now, and not an array, which may be another one at the next step."""
+def is_number(x: Any) -> TypeGuard[float]:
+    """Whether `x` is a Python or numpy number, which unlike an array is a compile-time constant."""
     return isinstance(x, (int, float, np.number))
 
 
@@ -23,49 +23,53 @@ def is_zero(x: Any) -> bool:
 
 
 class Scalar:
-    """A number that is known at run time only, computed as torch computes it.
+    """A scalar known only at run time, with the dtype rules of torch's scalar arithmetic.
 
-    Against Python numbers torch's doubles stay doubles, and its tensors of shape () keep their
-    dtype: `tensor` tells which of the two this is. Works under `jit` with x64 off.
+    Combined with Python numbers, torch's doubles stay doubles and its 0-dim tensors keep their
+    dtype; `tensor` distinguishes the two. This also works under `jit` with x64 off.
 
     Args:
-      value: An array of shape ().
-      tensor: Whether torch has a tensor here (a learning rate that is one), or a Python double.
-      seal: What every result goes through, to keep XLA from rewriting the expression.
+        value: An array of shape ().
+        tensor: Whether torch holds a tensor here (such as a tensor `lr`) or a Python double.
+        barrier: Applied to every result, to keep XLA from rewriting the expression.
     """
 
-    def __init__(self, value: Any, tensor: bool, seal: Callable[[Any], Any] = lambda x: x) -> None:
+    def __init__(
+        self, value: Any, tensor: bool, barrier: Callable[[Any], Any] = lambda x: x
+    ) -> None:
         with compat.enable_x64():
             value = jnp.asarray(value)
             floating = jnp.issubdtype(value.dtype, jnp.floating)
             self.tensor = tensor and floating
             self.value = value if self.tensor else value.astype(np.float64)
-        self.seal = seal
+        self.barrier = barrier
 
     def astype(self, dtype: Any) -> jax.Array:
-        """The value, rounded to `dtype`."""
+        """Round the value to `dtype`."""
         with compat.enable_x64():
             return self.value.astype(dtype)
 
     def as_tensor(self, dtype: Any) -> Scalar:
-        """torch's `torch.as_tensor(x, dtype=dtype)`."""
-        return Scalar(self.astype(dtype), True, self.seal)
+        """Mirror `torch.as_tensor(x, dtype=dtype)`."""
+        return Scalar(self.astype(dtype), True, self.barrier)
 
     def item(self) -> Scalar:
-        """torch's `x.item()`: the same value as a double."""
-        return Scalar(self.value, False, self.seal)
+        """Mirror torch's `x.item()`: the same value as a double."""
+        return Scalar(self.value, False, self.barrier)
 
     def _with(self, other: Any, fun: Callable[..., Any]) -> Scalar:
         tensors = [x.value.dtype for x in (self, other) if isinstance(x, Scalar) and x.tensor]
         dtype = np.result_type(*tensors) if tensors else np.dtype(np.float64)
         with compat.enable_x64():
             rest = (
-                other.value if isinstance(other, Scalar) else self.seal(jnp.asarray(other, dtype))
+                other.value
+                if isinstance(other, Scalar)
+                else self.barrier(jnp.asarray(other, dtype))
             )
             return Scalar(
-                self.seal(fun(self.value.astype(dtype), rest.astype(dtype))),
+                self.barrier(fun(self.value.astype(dtype), rest.astype(dtype))),
                 bool(tensors),
-                self.seal,
+                self.barrier,
             )
 
     def __add__(self, other: Any) -> Scalar:
@@ -82,7 +86,7 @@ class Scalar:
 
     def __truediv__(self, other: Any) -> Scalar:
         if isinstance(other, Scalar) and other.tensor and not self.tensor:
-            return self * (1.0 / other)  # a number by a tensor: torch takes the reciprocal
+            return self * (1.0 / other)  # torch divides a number by a tensor this way
         return self._with(other, jnp.divide)
 
     def __rtruediv__(self, number: Any) -> Scalar:
@@ -94,11 +98,11 @@ class Scalar:
         power = self.item()._with(other, jnp.power)
         if not self.tensor:
             return power
-        power = power.as_tensor(self.value.dtype)  # of a tensor in double too, then rounded
-        cube = self * self * self  # but torch multiplies where the exponent is 3
+        power = power.as_tensor(self.value.dtype)  # torch computes it in double, then rounds
+        cube = self * self * self  # torch multiplies when the exponent is 3
         three = other._compare(3.0, jnp.equal) if isinstance(other, Scalar) else other == 3
         with compat.enable_x64():
-            return Scalar(jnp.where(three, cube.value, power.value), True, self.seal)
+            return Scalar(jnp.where(three, cube.value, power.value), True, self.barrier)
 
     def __rpow__(self, other: Any) -> Scalar:
         return self._with(other, lambda x, y: y**x)
@@ -108,7 +112,7 @@ class Scalar:
 
     def sqrt(self) -> Scalar:
         with compat.enable_x64():
-            return Scalar(self.seal(jnp.sqrt(self.value)), self.tensor, self.seal)
+            return Scalar(self.barrier(jnp.sqrt(self.value)), self.tensor, self.barrier)
 
     def maximum(self, other: Any) -> Scalar:
         return self._with(other, jnp.maximum)
@@ -127,15 +131,15 @@ class Scalar:
 
 
 def as_tensor(x: Any, dtype: Any) -> Any:
-    """A tensor of one element in `dtype`; what torch has as a double stays one."""
+    """Convert a tensor scalar to `dtype`; a scalar that torch holds as a double is unchanged."""
     return x.as_tensor(dtype) if isinstance(x, Scalar) and x.tensor else x
 
 
 def as_double(x: Any) -> Any:
-    """A tensor of one element as a double."""
+    """Convert a tensor scalar to a double; a Python number is unchanged."""
     return x.item() if isinstance(x, Scalar) else x
 
 
 def rounded(x: Any, dtype: Any) -> Any:
-    """A Python number or a `Scalar`, rounded once to `dtype`."""
+    """Round a Python number or a `Scalar` once to `dtype`."""
     return x.astype(dtype) if isinstance(x, Scalar) else np.asarray(x, dtype)[()]

@@ -1,1 +1,1 @@
-"""L-BFGS."""
+"""L-BFGS: the optimizer, its history and its line search."""

@@ -1,4 +1,4 @@
-"""What L-BFGS remembers of its iterations, and the direction that it makes of them."""
+"""The history of L-BFGS: past steps and gradient changes, and the search direction from them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from jax import lax
 
 
 class LBFGSState(NamedTuple):
-    """torch's state. Vectors are all parameters, one after another; a history's oldest is first."""
+    """torch's state. Vectors concatenate all parameters; a history starts with its oldest entry."""
 
     func_evals: Any
     n_iter: Any
     d: Any
     t: Any
-    old_dirs: Any  # (history_size, n), of which `num_old` are in use
+    old_dirs: Any  # (history_size, n); the first `num_old` rows are in use
     old_stps: Any
     ro: Any
     num_old: Any
@@ -27,7 +27,7 @@ class LBFGSState(NamedTuple):
 
 
 def remember(state: LBFGSState, grad: jax.Array, first: Any) -> LBFGSState:
-    """The history with the last iteration in it, if it curves upwards."""
+    """Append the last iteration to the history, unless its curvature is too small."""
     y, s = grad - state.prev_flat_grad, state.d * state.t
     ys = jnp.dot(y, s)
     keep = ~first & (ys > 1e-10)
@@ -48,7 +48,7 @@ def remember(state: LBFGSState, grad: jax.Array, first: Any) -> LBFGSState:
 
 
 def direction(state: LBFGSState, grad: jax.Array) -> jax.Array:
-    """Downhill, by the approximate inverse Hessian of the history."""
+    """Return minus the gradient, times the inverse Hessian that the history approximates."""
     n, dirs, stps, ro = state.num_old, state.old_dirs, state.old_stps, state.ro
 
     def backward(k: Any, carry: Any) -> Any:

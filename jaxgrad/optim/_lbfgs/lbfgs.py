@@ -1,4 +1,4 @@
-"""L-BFGS, up to `max_iter` iterations a step and with torch's line search, as torch has it."""
+"""L-BFGS with up to `max_iter` iterations per step and torch's line search."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core.typing import PyTree
-from jaxgrad.optim._core import checks as _checks
-from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients
+from jaxgrad._core.typing import PyTree, ScalarOrSchedule
+from jaxgrad.optim._core import checks
+from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients, transformation
 from jaxgrad.optim._lbfgs.history import LBFGSState, direction, remember
 from jaxgrad.optim._lbfgs.wolfe import Point, strong_wolfe
 
 
 class _Loop(NamedTuple):
-    """What changes from iteration to iteration."""
+    """The carry of the loop over iterations."""
 
     params: Any
     loss: Any
@@ -30,63 +30,63 @@ class _Loop(NamedTuple):
 
 
 def lbfgs(
-    lr: Any = 1,
+    lr: ScalarOrSchedule = 1,
     max_iter: int = 20,
     max_eval: int | None = None,
-    tolerance_grad: Any = 1e-7,
-    tolerance_change: Any = 1e-9,
+    tolerance_grad: float = 1e-7,
+    tolerance_change: float = 1e-9,
     history_size: int = 100,
     line_search_fn: str | None = None,
     *,
     exact: bool = False,
 ) -> Transformation:
-    """L-BFGS: each step is many iterations, which evaluate the loss themselves.
+    """L-BFGS: each step runs several iterations, which evaluate the loss themselves.
 
-    As in `optax.lbfgs`, `update` and `step` take the loss and its gradient where the parameters
-    are, and as `value_fn` the function that torch calls the closure:
+    As in `optax.lbfgs`, `update` and `step` take the loss and its gradient at the parameters, and
+    the loss function (torch's closure) as `value_fn`:
     `step(grads, state, params, value=loss, value_fn=fun)`. Without `value`, or with None for
-    `grads`, they are computed. `value_fn` takes the parameters alone and is differentiated by JAX;
-    all runs in one `lax.while_loop`, under `jit` too.
+    `grads`, both are computed. `value_fn` takes only the parameters and is differentiated by JAX.
+    The iterations run in one `lax.while_loop`, so `step` can be jitted.
 
     Args:
-      lr: The step length, or with a line search its first try: a number, an array of one element,
-        or a schedule `step -> lr`.
-      max_iter: The most iterations in one step.
-      max_eval: The most evaluations in one step; 5/4 of `max_iter` if not given.
-      tolerance_grad: The step ends where no element of the gradient is larger.
-      tolerance_change: It ends where the parameters or the loss change by less.
-      history_size: How many iterations are remembered.
-      line_search_fn: `"strong_wolfe"`, or None for the fixed step length `lr`.
-      exact: Accepted as for the other optimizers, without effect: it is all sums.
+        lr: Step length, or the line search's first trial: a number, a 1-element array, or a
+            schedule `step -> lr`.
+        max_iter: Maximum number of iterations per step.
+        max_eval: Maximum number of loss evaluations per step; the default is 5/4 of `max_iter`.
+        tolerance_grad: End the step when no element of the gradient is larger.
+        tolerance_change: End the step when the parameters or the loss change by less.
+        history_size: Number of past iterations to store.
+        line_search_fn: `"strong_wolfe"`, or None for the fixed step length `lr`.
+        exact: Accepted for uniformity; no effect, because XLA orders the sums.
 
     Returns:
-      A `Transformation`; its state has torch's fields: `func_evals`, `n_iter`, `d`, `t`,
-      `old_dirs`, `old_stps`, `ro`, `H_diag`, `prev_flat_grad`, `prev_loss`. One state is for all
-      parameters: a None gradient, and `live`, only make zeros of a gradient, here as in torch.
+        A `Transformation`; its state has torch's fields: `func_evals`, `n_iter`, `d`, `t`,
+        `old_dirs`, `old_stps`, `ro`, `H_diag`, `prev_flat_grad`, `prev_loss`. One state covers all
+        parameters, so a None gradient or False in `live` counts as a zero gradient, as in torch.
 
     Raises:
-      ValueError: A hyperparameter is out of bounds; or `update` is not given `value_fn`.
-      RuntimeError: `line_search_fn` is another.
+        ValueError: A hyperparameter is out of range, or `update` is called without `value_fn`.
+        RuntimeError: `line_search_fn` is unknown.
 
     Example:
-      >>> import jax, jax.numpy as jnp, jaxgrad
-      >>> tx, w = jaxgrad.optim.lbfgs(line_search_fn="strong_wolfe"), jnp.array([3.0, -4.0])
-      >>> fun = lambda w: jnp.sum((w - 1) ** 2)
-      >>> value, grads = jax.value_and_grad(fun)(w)
-      >>> w, _ = jax.jit(lambda w: tx.step(grads, tx.init(w), w, value=value, value_fn=fun))(w)
-      >>> print(w.round(3))
-      [1. 1.]
+        >>> import jax, jax.numpy as jnp, jaxgrad
+        >>> tx, w = jaxgrad.optim.lbfgs(line_search_fn="strong_wolfe"), jnp.array([3.0, -4.0])
+        >>> fun = lambda w: jnp.sum((w - 1) ** 2)
+        >>> value, grads = jax.value_and_grad(fun)(w)
+        >>> w, _ = jax.jit(lambda w: tx.step(grads, tx.init(w), w, value=value, value_fn=fun))(w)
+        >>> print(w.round(3))
+        [1. 1.]
 
     Torch: `torch.optim.LBFGS` (torch/optim/lbfgs.py).
 
     Differs from optax in:
-      1. One step is up to `max_iter` iterations, not one.
-      2. The first iteration is scaled by `min(1, 1 / sum(abs(g)))`; there by the 2-norm.
-      3. The line search is torch's; there it is another zoom, or backtracking.
-      4. A pair of the history is left out unless `y . s > 1e-10`.
-      5. Of complex parameters the gradient is torch's, the conjugate of JAX's.
+        1. One step runs up to `max_iter` iterations; in optax one.
+        2. The first iteration is scaled by `min(1, 1 / sum(abs(g)))`; optax uses the 2-norm.
+        3. The line search is torch's; optax uses a different zoom, or backtracking.
+        4. A pair enters the history only if `y . s > 1e-10`.
+        5. For complex parameters the gradient is torch's, the conjugate of JAX's.
     """
-    _checks.learning_rate(lr)
+    checks.learning_rate(lr)
     if line_search_fn not in {None, "strong_wolfe"}:
         raise RuntimeError(f"only 'strong_wolfe' is supported, but line_search_fn={line_search_fn}")
     del exact
@@ -115,13 +115,13 @@ def lbfgs(
 
         def search() -> _Loop:
             start = Point(jnp.zeros_like(t), loss, grad, gtd)
-            found, evals = strong_wolfe(
+            point, evals = strong_wolfe(
                 lambda t: evaluate(_moved(loop.params, t, d)), start, t, d, most_evals - loop.evals
             )
-            return arrive(found.t, found.f, found.g, evals)
+            return arrive(point.t, point.f, point.g, evals)
 
         def fixed() -> _Loop:
-            # not evaluated once more after the last iteration
+            # torch does not evaluate the loss after the last iteration
             new = lax.cond(
                 iteration < max_iter,
                 lambda: (*evaluate(_moved(loop.params, t, d)), np.int32(1)),
@@ -146,9 +146,9 @@ def lbfgs(
             fixed if line_search_fn is None else search,
         )
 
-    def step(
-        grads: PyTree, state: Any, params: PyTree,
-        *, live: PyTree = None, value: Any = None, value_fn: Any = None, **extra: Any,
+    def apply(
+        return_update: bool, grads: PyTree, state: Any, params: PyTree, live: PyTree,
+        *, value: Any = None, value_fn: Any = None, **extra: Any,
     ) -> Any:  # fmt: skip
         del extra
         if not callable(value_fn):
@@ -159,12 +159,12 @@ def lbfgs(
         leaves, treedef = jax.tree.flatten(params)
         leaves = [jnp.asarray(p) for p in leaves]
         if not sum(p.size for p in leaves):
-            return params, state
+            return jax.tree.map(jnp.subtract, params, params) if return_update else params, state
         dtype, alive = state.d.dtype, broadcast(live, params)
-        given = [0] * len(leaves) if grads is None else gradients(grads, params)
+        passed = [0] * len(leaves) if grads is None else gradients(grads, params)
 
         def flat(grads: list[Any]) -> jax.Array:
-            parts = zip(grads, leaves, given, alive, strict=True)
+            parts = zip(grads, leaves, passed, alive, strict=True)
             zeroed = [
                 jnp.zeros_like(p) if none is None else jnp.where(on, g, jnp.zeros_like(p))
                 for g, p, none, on in parts
@@ -178,7 +178,7 @@ def lbfgs(
         if value is None or grads is None:
             value, start = evaluate(leaves)
         else:
-            start = flat(given)
+            start = flat(passed)
         state = state._replace(func_evals=state.func_evals + 1)
         rate = jnp.asarray(lr(state.count) if callable(lr) else lr).astype(dtype).reshape(())
         at_rest = jnp.max(jnp.abs(start)) <= tolerance_grad
@@ -190,33 +190,31 @@ def lbfgs(
         )
         state = final.state
         count = None if state.count is None else state.count + 1
-        return treedef.unflatten(final.params), state._replace(count=count)
+        new = treedef.unflatten(final.params)
+        new = jax.tree.map(jnp.subtract, new, params) if return_update else new
+        return new, state._replace(count=count)
 
-    def update(grads: PyTree, state: Any, params: PyTree = None, **extra: Any) -> Any:
-        if params is None:
-            raise ValueError("the parameters are missing: call `update(grads, state, params, ...)`")
-        new, state = step(grads, state, params, **extra)
-        return jax.tree.map(jnp.subtract, new, params), state
-
-    return Transformation(init, update, step)
+    tx = transformation(init, apply)
+    options = max_iter, max_eval, tolerance_grad, tolerance_change, history_size, line_search_fn
+    return tx.rebuilt_by(lbfgs, lr, *options)
 
 
 def _flat(leaves: list[Any]) -> jax.Array:
-    """All numbers in a row, the two parts of a complex one side by side."""
+    """Concatenate all elements; a complex one contributes its real and imaginary parts."""
     parts = [jnp.asarray(x) for x in leaves]
     parts = [jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x for x in parts]
     return jnp.concatenate([x.ravel() for x in parts]) if parts else jnp.zeros(0)
 
 
 def _moved(leaves: list[Any], t: Any, d: jax.Array) -> list[Any]:
-    """The parameters, `t` along `d` further."""
+    """Return the parameters moved by `t * d`."""
     out, at = [], 0
     for p in leaves:
         parts = (*p.shape, 2) if jnp.iscomplexobj(p) else p.shape
         size = int(np.prod(parts))
-        by = d[at : at + size].reshape(parts)
+        change = d[at : at + size].reshape(parts)
         if jnp.iscomplexobj(p):
-            by = lax.complex(by[..., 0], by[..., 1])
-        out.append((p + t * by).astype(p.dtype))
+            change = lax.complex(change[..., 0], change[..., 1])
+        out.append((p + t * change).astype(p.dtype))
         at += size
     return out

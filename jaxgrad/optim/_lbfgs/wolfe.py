@@ -1,4 +1,4 @@
-"""The line search of torch's LBFGS: bracket a step that meets the strong Wolfe conditions, zoom."""
+"""The line search of torch's LBFGS: bracket a strong Wolfe point, then zoom in on it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ C1, C2, TOLERANCE_CHANGE = 1e-4, 0.9, 1e-9  # torch's, whatever the optimizer's 
 
 
 class Point(NamedTuple):
-    """A step length, the loss there, its gradient and its slope along the direction."""
+    """A step length, the loss there, its gradient, and its slope along the search direction."""
 
     t: Any
     f: Any
@@ -27,13 +27,13 @@ class _Search(NamedTuple):
     previous: Point
     new: Point
     iteration: Any
-    found: Any  # whether the conditions hold at `new`
+    accepted: Any  # whether `new` satisfies the strong Wolfe conditions
     bracketed: Any
 
 
 class _Zoom(NamedTuple):
-    bracket: Point  # two of each, in no order
-    low: Any  # which of them is lower
+    bracket: Point  # two points, stacked in no particular order
+    low: Any  # index of the point with the lower loss
     iteration: Any
     done: Any
     insufficient: Any
@@ -42,14 +42,14 @@ class _Zoom(NamedTuple):
 def strong_wolfe(
     evaluate: Callable[[Any], tuple[Any, Any]], start: Point, t: Any, d: Any, max_ls: Any
 ) -> tuple[Point, jax.Array]:
-    """The point at which the search ends, and how many times it evaluated.
+    """Return the point at which the search ends, and the number of evaluations.
 
     Args:
-      evaluate: From a step length to the loss and its gradient.
-      start: The point at step length 0.
-      t: The first step length that is tried.
-      d: The direction.
-      max_ls: The most iterations.
+        evaluate: Maps a step length to the loss and its gradient.
+        start: The point at step length 0.
+        t: First trial step length.
+        d: Search direction.
+        max_ls: Maximum number of iterations.
     """
 
     def at(t: Any) -> Point:
@@ -64,8 +64,8 @@ def strong_wolfe(
 
     def verdict(previous: Point, new: Point, iteration: Any) -> _Search:
         high = too_high(new) | ((iteration > 1) & (new.f >= previous.f))
-        found = ~high & flat(new)
-        return _Search(previous, new, iteration, found, high | found | (new.gtd >= 0))
+        accepted = ~high & flat(new)
+        return _Search(previous, new, iteration, accepted, high | accepted | (new.gtd >= 0))
 
     def extrapolate(s: _Search) -> _Search:
         t, before = s.new.t, s.previous.t
@@ -73,10 +73,10 @@ def strong_wolfe(
         return verdict(s.new, at(further), s.iteration + 1)
 
     first = verdict(start, at(t), jnp.zeros((), np.int32))
-    # the conditions of the last point do not count when the iterations are used up
+    # when the iterations are used up, torch ignores the conditions at the last point
     search = lax.while_loop(lambda s: (s.iteration < max_ls) & ~s.bracketed, extrapolate, first)
     exhausted = search.iteration >= max_ls
-    other = _where(search.found, search.new, search.previous)
+    other = _where(search.accepted, search.new, search.previous)
     other = _where(exhausted, start, other)
 
     d_norm = jnp.max(jnp.abs(d))
@@ -106,13 +106,13 @@ def strong_wolfe(
     zoomed = lax.while_loop(
         lambda z: ~z.done & (z.iteration < max_ls) & ~narrow(z),
         zoom,
-        _Zoom(bracket, _lower(bracket), search.iteration, search.found, jnp.zeros((), bool)),
+        _Zoom(bracket, _lower(bracket), search.iteration, search.accepted, jnp.zeros((), bool)),
     )
     return _pick(zoomed.bracket, zoomed.low), zoomed.iteration + 1
 
 
 def _cubic_interpolate(p1: Point, p2: Point, bounds: Any = None) -> Any:
-    """Where the cubic through two points, with their slopes, is least; within the bounds."""
+    """Minimize the cubic through two points with their slopes, within the bounds."""
     x1, f1, g1, x2, f2, g2 = p1.t, p1.f, p1.gtd, p2.t, p2.f, p2.gtd
     lower, upper = (_min(x1, x2), _max(x1, x2)) if bounds is None else bounds
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
@@ -141,7 +141,7 @@ def _where(condition: Any, a: Point, b: Point) -> Point:
 
 
 def _max(a: Any, b: Any) -> Any:
-    """Python's: the first, unless the second is larger; what it does with NaN matters here."""
+    """Mirror Python's `max`, which returns `a` unless `b > a`; torch relies on this for NaN."""
     return jnp.where(b > a, b, a)
 
 

@@ -1,8 +1,8 @@
 """torch's learning rate schedulers as pure functions of the step.
 
-Each takes the initial learning rate in the optimizer's place, then torch's own arguments, and
-returns a schedule, step -> learning rate, which goes wherever optax or `jaxgrad.optim` takes one.
-What counts is torch's recursion, from step to step, also where its closed form is different.
+Each takes the initial learning rate in place of the optimizer, then torch's own arguments, and
+returns a schedule `step -> learning rate`, which works wherever optax or `jaxgrad.optim` accepts
+one. Schedules follow torch's recursion from step to step, even where its closed form differs.
 """
 
 from jaxgrad.optim.lr_scheduler._compose import chained_scheduler as chained_scheduler

@@ -1,4 +1,4 @@
-"""Schedules of schedules: one after the other, or all at once."""
+"""Combinations of schedules: `sequential_lr` and `chained_scheduler`."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from typing import Any
 import numpy as np
 
 from jaxgrad._core import compat
-from jaxgrad.optim.lr_scheduler._plan import Group, Lr, Maps
+from jaxgrad.optim.lr_scheduler._plan import Group, Lr, LrRecursion
 from jaxgrad.optim.lr_scheduler._plateau import ReduceLROnPlateau
-from jaxgrad.optim.lr_scheduler._schedule import Schedule
+from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule
 
 
 def sequential_lr(
-    lr: Any, schedulers: Sequence[Schedule], milestones: Sequence[int], last_epoch: int = -1
+    lr: Rates, schedulers: Sequence[Schedule], milestones: Sequence[int], last_epoch: int = -1
 ) -> Schedule:
-    """One schedule after the other; the next one starts at its milestone, at its own epoch 0.
+    """Run one schedule after the other; each starts at its milestone, at its own epoch 0.
 
     Args:
-      lr: The initial learning rate, with which the schedules were made too.
-      schedulers: Schedules of this module, in the order in which torch would construct them.
-      milestones: The steps at which the second, third, ... starts.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, which must also be that of the schedules.
+        schedulers: Schedules of this module, in the order in which torch would construct them.
+        milestones: Steps at which the second, third, ... schedule starts.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      TypeError: One of them is no schedule of this module.
-      ValueError: There is none, or one is a `reduce_lr_on_plateau`, or was made with another
-        learning rate; or the number of milestones is wrong.
-      NotImplementedError: At a milestone of a schedule that is sequential or chained itself: torch
-        has that only in the first place.
+        TypeError: An element of `schedulers` is not a schedule of this module.
+        ValueError: `schedulers` is empty, contains a `reduce_lr_on_plateau` or a schedule with a
+            different learning rate, or the number of milestones is wrong.
+        NotImplementedError: A sequential or chained schedule starts at a milestone; torch supports
+            these only in first place.
 
     Example:
-      >>> from jaxgrad.optim.lr_scheduler import constant_lr, exponential_lr
-      >>> warmup = constant_lr(1.0, factor=0.5, total_iters=4)
-      >>> schedule = sequential_lr(1.0, [warmup, exponential_lr(1.0, gamma=0.5)], milestones=[4])
-      >>> print(schedule(3), schedule(4), schedule(6))
-      0.5 1.0 0.25
+        >>> from jaxgrad.optim.lr_scheduler import constant_lr, exponential_lr
+        >>> warmup = constant_lr(1.0, factor=0.5, total_iters=4)
+        >>> schedule = sequential_lr(1.0, [warmup, exponential_lr(1.0, gamma=0.5)], milestones=[4])
+        >>> print(schedule(3), schedule(4), schedule(6))
+        0.5 1.0 0.25
 
     Torch: `torch.optim.lr_scheduler.SequentialLR`.
 
     Differs from optax in:
-      1. `optax.join_schedules` starts each schedule anew. In torch one that has a closed form (a
-         decay, a cosine) starts from the initial learning rate; MultiplicativeLR and SWALR go on
-         from the last; and one inside another sequential schedule counts from another step.
+        1. `optax.join_schedules` restarts each schedule. In torch a schedule with a closed form (a
+           decay, a cosine) starts from the initial learning rate, MultiplicativeLR and SWALR
+           continue from the last one, and nested sequential schedules count steps differently.
     """
     _check("SequentialLR", lr, schedulers)
     if len(milestones) != len(schedulers) - 1:
@@ -59,55 +59,57 @@ def sequential_lr(
         )
 
     def build(group: Group) -> _Sequence:
-        made = _Sequence([one.build(group) for one in schedulers], list(milestones))
-        made.undo()
-        group["lr"] = made.start(group["initial_lr"])
-        return made
+        sequence = _Sequence([one.build(group) for one in schedulers], list(milestones))
+        sequence.undo()
+        group["lr"] = sequence.start(group["initial_lr"])
+        return sequence
 
     return Schedule(lr, build, last_epoch)
 
 
-def chained_scheduler(schedulers: Sequence[Schedule], lr: Any = None) -> Schedule:
-    """All schedules at once: at each step one after the other changes the learning rate.
+def chained_scheduler(schedulers: Sequence[Schedule], lr: Rates | None = None) -> Schedule:
+    """Apply all schedules in every step, each to the learning rate that the previous one returned.
 
-    Where only factors meet, or one sets the learning rate outright, a step costs what its parts
-    cost; a cosine or SWALR beside factors that go on for ever is a loop over the steps so far.
+    A step costs as much as its schedules if all of them multiply the learning rate, or one sets it
+    outright. A cosine or SWALR beside factors that never end is a loop over the steps so far.
 
     Args:
-      schedulers: Schedules of this module, in the order in which they act.
-      lr: The initial learning rate, with which the schedules were made. May also come first.
+        schedulers: Schedules of this module, in the order in which they are applied.
+        lr: Initial learning rate, that of the schedules. It may also be the first argument.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      TypeError: One of them is no schedule of this module.
-      ValueError: There is none, or one is a `reduce_lr_on_plateau`, or was made with another
-        learning rate.
+        TypeError: An element of `schedulers` is not a schedule of this module.
+        ValueError: `schedulers` is empty, or contains a `reduce_lr_on_plateau` or a schedule with a
+            different learning rate.
 
     Example:
-      >>> from jaxgrad.optim.lr_scheduler import constant_lr, exponential_lr
-      >>> warmup = constant_lr(1.0, factor=0.5, total_iters=4)
-      >>> schedule = chained_scheduler([warmup, exponential_lr(1.0, gamma=0.5)])
-      >>> print(schedule(0), schedule(1), schedule(4))
-      0.5 0.25 0.0625
+        >>> from jaxgrad.optim.lr_scheduler import constant_lr, exponential_lr
+        >>> warmup = constant_lr(1.0, factor=0.5, total_iters=4)
+        >>> schedule = chained_scheduler([warmup, exponential_lr(1.0, gamma=0.5)])
+        >>> print(schedule(0), schedule(1), schedule(4))
+        0.5 0.25 0.0625
 
     Torch: `torch.optim.lr_scheduler.ChainedScheduler`.
     """
-    if isinstance(lr, (list, tuple)) and any(isinstance(x, Schedule) for x in lr):
-        schedulers, lr = lr, schedulers  # the learning rate first, as in all the others
-    if lr is None and len(schedulers) and isinstance(schedulers[0], Schedule):
-        lr = schedulers[0].lr
-    _check("ChainedScheduler", lr, schedulers)
+    rates: Any = lr
+    if isinstance(rates, (list, tuple)) and any(isinstance(x, Schedule) for x in rates):
+        schedulers, rates = rates, schedulers  # lr first, as in the other schedulers
+    if rates is None and len(schedulers) and isinstance(schedulers[0], Schedule):
+        rates = schedulers[0].lr
+    _check("ChainedScheduler", rates, schedulers)
+    assert rates is not None  # else `_check` has raised
 
     def build(group: Group) -> _Chain:
         return _Chain([one.build(group) for one in schedulers])
 
-    return Schedule(lr, build)
+    return Schedule(rates, build)
 
 
 class _Sequence:
-    """torch's SequentialLR while it is played: see `Scheduler`."""
+    """torch's SequentialLR during `plan`, with the interface of `Scheduler`."""
 
     def __init__(self, parts: list[Any], milestones: list[int]) -> None:
         self.parts = parts
@@ -123,18 +125,18 @@ class _Sequence:
 
     def step(self, x: Lr) -> Lr:
         self.epoch += 1
-        place = bisect_right(self.milestones, self.epoch)
-        if place > 0 and self.milestones[place - 1] == self.epoch:
-            return self.parts[place].reset(x)
-        return self.parts[place].step(x)
+        index = bisect_right(self.milestones, self.epoch)
+        if index > 0 and self.milestones[index - 1] == self.epoch:
+            return self.parts[index].reset(x)
+        return self.parts[index].step(x)
 
-    first = step  # torch's `_initial_step` is a step, and its own epoch is not undone
+    first = step  # torch's `_initial_step` counts as a step, and is not undone
 
     def reset(self, x: Lr) -> Lr:
         del x
         raise NotImplementedError(
             "torch's SequentialLR cannot start a SequentialLR or a ChainedScheduler at a "
-            "milestone; put it first, or its schedulers in its place"
+            "milestone; put it first, or list its schedulers individually"
         )
 
     def undo(self) -> None:
@@ -145,7 +147,7 @@ class _Sequence:
         self.now.skip(steps)
         self.epoch += steps
 
-    def active(self) -> list[tuple[Maps, int]]:
+    def active(self) -> list[tuple[LrRecursion, int]]:
         return self.now.active()
 
     def horizon(self) -> float:
@@ -154,7 +156,7 @@ class _Sequence:
 
 
 class _Chain:
-    """torch's ChainedScheduler while it is played: see `Scheduler`."""
+    """torch's ChainedScheduler during `plan`, with the interface of `Scheduler`."""
 
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
@@ -175,13 +177,13 @@ class _Chain:
         for part in self.parts:
             part.skip(steps)
 
-    def active(self) -> list[tuple[Maps, int]]:
-        """Without those that have come to their end: what is left may have a closed form."""
-        every = [pair for part in self.parts for pair in part.active()]
-        return [(maps, epoch) for maps, epoch in every if epoch < maps.end]
+    def active(self) -> list[tuple[LrRecursion, int]]:
+        """Return the schedulers that have not ended; the rest may have a closed form."""
+        pairs = [pair for part in self.parts for pair in part.active()]
+        return [(recursion, epoch) for recursion, epoch in pairs if epoch < recursion.end]
 
     def horizon(self) -> float:
-        ends = [maps.end - epoch for maps, epoch in self.active()]
+        ends = [recursion.end - epoch for recursion, epoch in self.active()]
         return min([part.horizon() for part in self.parts] + ends)
 
 

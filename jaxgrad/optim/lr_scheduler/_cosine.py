@@ -1,4 +1,4 @@
-"""Schedules that follow a cosine, and the one that ends at a fixed rate."""
+"""Cosine annealing, warm restarts, and the schedule of stochastic weight averaging."""
 
 from __future__ import annotations
 
@@ -7,50 +7,50 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
-from jaxgrad.optim.lr_scheduler._plan import Group, Maps, absolute, base_lr, leaf
-from jaxgrad.optim.lr_scheduler._schedule import Schedule, per_group, quotient
+from jaxgrad.optim.lr_scheduler._plan import Group, LrRecursion, absolute, base_lr, leaf
+from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, per_group, quotient
 
 
 def cosine_annealing_lr(
-    lr: Any,
+    lr: Rates,
     T_max: int,  # noqa: N803  # torch's name
     eta_min: float = 0.0,
     last_epoch: int = -1,
 ) -> Schedule:
-    """Half a cosine down to `eta_min` in `T_max` epochs, then up again, and so on.
+    """Cosine annealing: down to `eta_min` in `T_max` epochs, then up again, periodically.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      T_max: Half a period.
-      eta_min: The smallest learning rate.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        T_max: Number of epochs in half a period.
+        eta_min: Minimum learning rate.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      ValueError: `T_max` is 0.
+        ValueError: `T_max` is 0.
 
     Example:
-      >>> schedule = cosine_annealing_lr(1.0, T_max=10)
-      >>> print(schedule(0), schedule(10), schedule(20).round(6))
-      1.0 0.0 1.0
+        >>> schedule = cosine_annealing_lr(1.0, T_max=10)
+        >>> print(schedule(0), schedule(10), schedule(20).round(6))
+        1.0 0.0 1.0
 
     Torch: `torch.optim.lr_scheduler.CosineAnnealingLR`.
 
     Differs from optax in:
-      1. `optax.cosine_decay_schedule` stays at its end; torch goes up again.
-      2. Chained with another scheduler, what is scaled is the distance to `eta_min`.
+        1. `optax.cosine_decay_schedule` stays at its final value; torch goes up again.
+        2. In a chain, the distance to `eta_min` is scaled, not the learning rate.
     """
     if T_max == 0:
         raise ValueError("T_max must not be 0, got 0: the epoch is divided by T_max")
-    turns = T_max == int(T_max)  # else no epoch is at the bottom
+    whole = T_max == int(T_max)  # else no epoch falls on the minimum
     half = max(abs(int(T_max)), 1)
 
     def above(t: Any) -> Any:
         return 1 + jnp.cos(quotient(math.pi * jnp.asarray(t, jnp.float64), T_max))
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
         lift = (base - eta_min) * (1 - math.cos(math.pi / T_max)) / 2
 
@@ -59,14 +59,13 @@ def cosine_annealing_lr(
 
         def step(x: Any, t: Any) -> Any:
             lifted = (t - 1 - half) % (2 * half) == 0
-            return jnp.where(turns & lifted, x + lift, scaled(x, t - 1, t))
+            return jnp.where(whole & lifted, x + lift, scaled(x, t - 1, t))
 
         def run(x: Any, s: Any, t: Any) -> Any:
-            if not turns:
+            if not whole:
                 return jnp.where(s == t, x, scaled(x, s, t))
-            bottom = half + 2 * half * (
-                (t - half) // (2 * half)
-            )  # the last one; before `half`: < 0
+            # epoch of the last minimum; negative before the first one
+            bottom = half + 2 * half * ((t - half) // (2 * half))
             passed = bottom > s
             x, s = jnp.where(passed, eta_min, x), jnp.where(passed, bottom, s)
             here, lifted = s == t, s == bottom
@@ -77,37 +76,37 @@ def cosine_annealing_lr(
             del x
             return eta_min + (base - eta_min) * (1 + math.cos(0.0)) / 2
 
-        return Maps(step=step, run=run, first=lambda x: x, reset=reset, kind="affine")
+        return LrRecursion(step=step, run=run, first=lambda x: x, reset=reset, kind="affine")
 
     return Schedule(lr, leaf(make), last_epoch)
 
 
 def cosine_annealing_warm_restarts(
-    lr: Any,
+    lr: Rates,
     T_0: int,  # noqa: N803  # torch's name
     T_mult: int = 1,  # noqa: N803  # torch's name
     eta_min: float = 0.0,
     last_epoch: int = -1,
 ) -> Schedule:
-    """Half a cosine from the initial learning rate down to `eta_min`, again and again.
+    """Cosine annealing with warm restarts.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      T_0: The length of the first period.
-      T_mult: How many times as long each period is as the one before.
-      eta_min: The smallest learning rate.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        T_0: Number of epochs until the first restart.
+        T_mult: Factor by which each period is longer than the previous one.
+        eta_min: Minimum learning rate.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      ValueError: `T_0` or `T_mult` is no positive integer, or `eta_min` no number.
+        ValueError: `T_0` or `T_mult` is not a positive integer, or `eta_min` is not a number.
 
     Example:
-      >>> schedule = cosine_annealing_warm_restarts(1.0, T_0=10, T_mult=2)
-      >>> print(schedule(5).round(6), schedule(10), schedule(20).round(6), schedule(30))
-      0.5 1.0 0.5 1.0
+        >>> schedule = cosine_annealing_warm_restarts(1.0, T_0=10, T_mult=2)
+        >>> print(schedule(5).round(6), schedule(10), schedule(20).round(6), schedule(30))
+        0.5 1.0 0.5 1.0
 
     Torch: `torch.optim.lr_scheduler.CosineAnnealingWarmRestarts`.
     """
@@ -125,13 +124,13 @@ def cosine_annealing_warm_restarts(
         periods.append(periods[-1] * T_mult)
 
     def since(t: Any) -> tuple[Any, Any]:
-        """Epochs since the last restart, and until the next."""
+        """Return the epochs since the last restart, and the length of the current period."""
         if T_mult == 1:
             return t % T_0, T_0
         begun = jnp.sum(jnp.asarray(starts, jnp.int64) <= t) - 1
         return t - jnp.asarray(starts)[begun], jnp.asarray(periods, jnp.float64)[begun]
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
 
         def value(t: Any) -> Any:
@@ -145,31 +144,31 @@ def cosine_annealing_warm_restarts(
 
 
 def swalr(
-    lr: Any,
-    swa_lr: Any,
+    lr: Rates,
+    swa_lr: Rates,
     anneal_epochs: int = 10,
     anneal_strategy: Literal["cos", "linear"] = "cos",
     last_epoch: int = -1,
 ) -> Schedule:
-    """From the initial learning rate to `swa_lr` in `anneal_epochs`, where it stays.
+    """Anneal the learning rate to `swa_lr` over `anneal_epochs`, then keep it.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      swa_lr: The learning rate of stochastic weight averaging, or a list.
-      anneal_epochs: How long it takes; with 0 it is there from the start.
-      anneal_strategy: "cos" or "linear".
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        swa_lr: Final learning rate, or a list with one per parameter group.
+        anneal_epochs: Length of the annealing; with 0, `swa_lr` applies from the start.
+        anneal_strategy: "cos" or "linear".
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      ValueError: The strategy is unknown, or `anneal_epochs` negative.
+        ValueError: The strategy is unknown, or `anneal_epochs` is negative.
 
     Example:
-      >>> schedule = swalr(1.0, swa_lr=0.5, anneal_epochs=4, anneal_strategy="linear")
-      >>> print(schedule(0), schedule(2), schedule(4), schedule(5))
-      1.0 0.75 0.5 0.5
+        >>> schedule = swalr(1.0, swa_lr=0.5, anneal_epochs=4, anneal_strategy="linear")
+        >>> print(schedule(0), schedule(2), schedule(4), schedule(5))
+        1.0 0.75 0.5 0.5
 
     Torch: `torch.optim.swa_utils.SWALR`.
     """
@@ -182,16 +181,16 @@ def swalr(
     final = per_group("swa_lr", swa_lr, lr)
 
     def alpha(t: Any) -> Any:
-        part = quotient(jnp.clip(t, 0, anneal_epochs) * 1.0, max(1, anneal_epochs))
-        return part if anneal_strategy == "linear" else (1 - jnp.cos(math.pi * part)) / 2
+        done = quotient(jnp.clip(t, 0, anneal_epochs) * 1.0, max(1, anneal_epochs))
+        return done if anneal_strategy == "linear" else (1 - jnp.cos(math.pi * done)) / 2
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base_lr(group)
-        group["swa_lr"] = final  # as in torch, of all SWALRs of an optimizer the last one's
+        group["swa_lr"] = final  # in torch an optimizer's last SWALR sets it for all
 
         def run(x: Any, s: Any, t: Any) -> Any:
             a, b, swa = alpha(s), alpha(t), group["swa_lr"]
-            origin = (x - a * swa) / jnp.where(a == 1, 1.0, 1 - a)  # at the end of no account
+            origin = (x - a * swa) / jnp.where(a == 1, 1.0, 1 - a)  # unused once a is 1
             return jnp.where(s == t, x, swa * b + origin * (1 - b))
 
         def first(x: Any) -> Any:
@@ -201,13 +200,13 @@ def swalr(
             del x
             return group["swa_lr"]
 
-        return Maps(
+        return LrRecursion(
             step=(lambda x, t: run(x, t - 1, t)) if anneal_epochs else constant,
             run=run if anneal_epochs else constant,
             first=first,
             reset=first,
             kind="affine",
-            undoes=False,  # it counts calls, not epochs
+            is_invertible=False,  # it counts calls, not epochs
         )
 
     return Schedule(lr, leaf(make), last_epoch)

@@ -1,4 +1,4 @@
-"""Cycles of learning rate and momentum, again and again."""
+"""Cyclical learning rate and momentum."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad.optim.lr_scheduler._plan import Group, Scheduler, absolute
-from jaxgrad.optim.lr_scheduler._schedule import Schedule, per_group, quotient, traceable
+from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, per_group, quotient, traceable
 
 
 class CyclicSchedule(Schedule):
-    """A schedule with `.momentum`, or the first beta: down where the learning rate goes up."""
+    """A schedule with a `.momentum` (or first beta) that falls while the learning rate rises."""
 
     takes_lr = False
 
@@ -24,19 +24,19 @@ class CyclicSchedule(Schedule):
         self._momentum_at = momentum
 
     def momentum(self, step: Any) -> jax.Array:
-        """The momentum (SGD, RMSprop) or the first beta (Adam) of a step.
+        """Return the momentum (SGD, RMSprop) or the first beta (Adam) of a step.
 
         Args:
-          step: As for the schedule itself.
+            step: As for the schedule itself.
 
         Returns:
-          A float of shape (), or of the number of parameter groups.
+            A float of shape (), or one per parameter group.
 
         Raises:
-          ValueError: The schedule was made with `cycle_momentum=False`.
+            ValueError: The schedule was created with `cycle_momentum=False`.
         """
         if self._momentum_at is None:
-            raise ValueError("there is no momentum to cycle: cycle_momentum=False was given")
+            raise ValueError("there is no momentum to cycle, because cycle_momentum=False")
         self._refuse(step)
         return self._rounded(step, self._compiled_momentum)
 
@@ -54,9 +54,9 @@ class CyclicSchedule(Schedule):
 
 
 def cyclic_lr(
-    lr: Any,
-    base_lr: Any,
-    max_lr: Any,
+    lr: Rates,
+    base_lr: Rates,
+    max_lr: Rates,
     step_size_up: int = 2000,
     step_size_down: int | None = None,
     mode: Literal["triangular", "triangular2", "exp_range"] = "triangular",
@@ -64,39 +64,40 @@ def cyclic_lr(
     scale_fn: Callable[[Any], Any] | None = None,
     scale_mode: Literal["cycle", "iterations"] = "cycle",
     cycle_momentum: bool = True,
-    base_momentum: Any = 0.8,
-    max_momentum: Any = 0.9,
+    base_momentum: Rates = 0.8,
+    max_momentum: Rates = 0.9,
     last_epoch: int = -1,
 ) -> CyclicSchedule:
-    """Up and down in lines between two learning rates, again and again.
+    """Cyclical learning rate: rises and falls linearly between two bounds.
 
     Args:
-      lr: Not used, as in torch; the schedule starts at `base_lr`.
-      base_lr: The smallest learning rate, or a list with one for each parameter group.
-      max_lr: The largest learning rate, or a list.
-      step_size_up: How many steps up.
-      step_size_down: How many steps down; None is as many.
-      mode: "triangular", "triangular2" (half as high in each cycle) or "exp_range" (`gamma**step`).
-      gamma: For "exp_range".
-      scale_fn: The height instead of `mode`: a function of an int64 of shape () that JAX can trace.
-      scale_mode: Whether `scale_fn` gets the number of the cycle, from 1 on, or of the step.
-      cycle_momentum: Whether there is a `.momentum`.
-      base_momentum: The momentum at the largest learning rate, or a list.
-      max_momentum: The momentum at the smallest learning rate, or a list.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Ignored, as in torch; the schedule starts at `base_lr`.
+        base_lr: Minimum learning rate, or a list with one per parameter group.
+        max_lr: Maximum learning rate, or a list.
+        step_size_up: Number of rising steps per cycle.
+        step_size_down: Number of falling steps per cycle; by default `step_size_up`.
+        mode: "triangular", "triangular2" (halves the amplitude in every cycle) or "exp_range"
+            (multiplies it by `gamma**step`).
+        gamma: Decay rate of the amplitude for "exp_range".
+        scale_fn: Replaces `mode`: the amplitude as a traceable function of an int64 scalar.
+        scale_mode: Whether `scale_fn` takes the cycle number (from 1) or the step.
+        cycle_momentum: Whether to provide `.momentum`.
+        base_momentum: Momentum at the maximum learning rate, or a list.
+        max_momentum: Momentum at the minimum learning rate, or a list.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule, step -> learning rate, with `.momentum(step)`.
+        A schedule `step -> learning rate` with a `.momentum(step)`.
 
     Raises:
-      ValueError: The mode is unknown.
-      ZeroDivisionError: `step_size_up` is 0.
-      TypeError: `scale_fn` is not traceable.
+        ValueError: The mode is unknown.
+        ZeroDivisionError: `step_size_up` is 0.
+        TypeError: `scale_fn` is not traceable.
 
     Example:
-      >>> schedule = cyclic_lr(0.1, base_lr=0.0, max_lr=1.0, step_size_up=4)
-      >>> print(schedule(0), schedule(2), schedule(4), schedule(6))
-      0.0 0.5 1.0 0.5
+        >>> schedule = cyclic_lr(0.1, base_lr=0.0, max_lr=1.0, step_size_up=4)
+        >>> print(schedule(0), schedule(2), schedule(4), schedule(6))
+        0.0 0.5 1.0 0.5
 
     Torch: `torch.optim.lr_scheduler.CyclicLR`.
     """
@@ -105,7 +106,7 @@ def cyclic_lr(
     total = up + down
     if up == 0 or total == 0:
         raise ZeroDivisionError(
-            "the way up must take a step, got "
+            "a cycle must have rising steps, got "
             f"step_size_up={step_size_up}, step_size_down={step_size_down}"
         )
     if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
@@ -125,25 +126,25 @@ def cyclic_lr(
         return 1 / 2.0 ** (x - 1) if mode == "triangular2" else jnp.power(jnp.float64(gamma), x)
 
     def scale(t: Any) -> tuple[Any, Any]:
-        """How far up it is, between 0 and 1, and the height of this cycle."""
+        """Return the position between the bounds, from 0 to 1, and the amplitude."""
         t = jnp.asarray(t)
-        turns = quotient(t.astype(jnp.float64), total)
-        whole = t // int(total) if total == int(total) else jnp.floor(turns).astype(jnp.int64)
+        cycles = quotient(t.astype(jnp.float64), total)
+        whole = t // int(total) if total == int(total) else jnp.floor(cycles).astype(jnp.int64)
         cycle = 1 + whole
-        x = 1.0 + turns - cycle
+        x = 1.0 + cycles - cycle
         rising, falling = quotient(x, ratio), quotient(x - 1, (ratio - 1) or 1.0)
         return jnp.where(x <= ratio, rising, falling), height(cycle if by_cycle else t)
 
     def value(t: Any) -> Any:
-        part, size = scale(t)
-        return low + (high - low) * part * size
+        rise, size = scale(t)
+        return low + (high - low) * rise * size
 
     def momentum(t: Any) -> Any:
-        part, size = scale(t)
-        return most - (most - least) * part * size
+        rise, size = scale(t)
+        return most - (most - least) * rise * size
 
     def build(group: Group) -> Scheduler:
-        group["lr"] = group.setdefault("initial_lr", low)  # of an earlier scheduler, as in torch
+        group["lr"] = group.setdefault("initial_lr", low)  # an earlier scheduler's, as in torch
         return Scheduler(absolute(value))
 
     return CyclicSchedule(lr, build, momentum if cycle_momentum else None, last_epoch)

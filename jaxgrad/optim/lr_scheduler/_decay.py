@@ -1,4 +1,4 @@
-"""Schedules that multiply the learning rate: for a while, to an end, or for ever."""
+"""Constant, linear, exponential and polynomial decay of the learning rate."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxgrad.optim.lr_scheduler._plan import Group, Maps, base_lr, leaf, scaling
-from jaxgrad.optim.lr_scheduler._schedule import Schedule, power, quotient
+from jaxgrad.optim.lr_scheduler._plan import Group, LrRecursion, base_lr, leaf, scaling
+from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, power, quotient
 
 
 def constant_lr(
-    lr: Any, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
+    lr: Rates, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
 ) -> Schedule:
-    """The learning rate times `factor`, and from epoch `total_iters` on without it.
+    """Multiply the learning rate by `factor` until epoch `total_iters`.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      factor: Between 0 and 1.
-      total_iters: The first epoch without the factor. With 0 or less the factor stays, as in torch.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        factor: Multiplier, between 0 and 1.
+        total_iters: First epoch without the factor; if not positive, the factor stays, as in torch.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      ValueError: `factor` is not between 0 and 1.
-      ZeroDivisionError: When the schedule comes to `total_iters` and `factor` is 0, as in torch.
+        ValueError: `factor` is not between 0 and 1.
+        ZeroDivisionError: The step is `total_iters` or later, and `factor` is 0, as in torch.
 
     Example:
-      >>> schedule = constant_lr(1.0, factor=0.5, total_iters=4)
-      >>> print(schedule(3), schedule(4))
-      0.5 1.0
+        >>> schedule = constant_lr(1.0, factor=0.5, total_iters=4)
+        >>> print(schedule(3), schedule(4))
+        0.5 1.0
 
     Torch: `torch.optim.lr_scheduler.ConstantLR`.
     """
@@ -40,15 +40,15 @@ def constant_lr(
         raise ValueError(
             f"Constant multiplicative factor expected to be between 0 and 1. Got factor={factor}"
         )
-    returns = total_iters >= 1 and total_iters == int(total_iters)
+    ends = total_iters >= 1 and total_iters == int(total_iters)
     inverse = 1.0 / factor if factor else 0.0
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
 
         def run(x: Any, s: Any, t: Any) -> Any:
             x = x * jnp.where((s < 0) & (t >= 0), factor, 1.0)
-            if returns:
+            if ends:
                 x = x * jnp.where((s < total_iters) & (t >= total_iters), inverse, 1.0)
             return x
 
@@ -56,8 +56,8 @@ def constant_lr(
             run,
             first=lambda x: x * factor,
             reset=lambda: base * (factor + (total_iters <= 0) * (1 - factor)),
-            end=total_iters if returns else 0,
-            limit=total_iters - 1 if returns and factor == 0 else math.inf,
+            end=total_iters if ends else 0,
+            limit=total_iters - 1 if ends and factor == 0 else math.inf,
             error=lambda _: ZeroDivisionError(
                 f"float division by zero: at epoch total_iters={total_iters} the learning rate is "
                 f"divided by factor={factor}"
@@ -68,31 +68,31 @@ def constant_lr(
 
 
 def linear_lr(
-    lr: Any,
+    lr: Rates,
     start_factor: float = 1.0 / 3,
     end_factor: float = 1.0,
     total_iters: int = 5,
     last_epoch: int = -1,
 ) -> Schedule:
-    """The learning rate times a factor that goes from `start_factor` to `end_factor` in a line.
+    """Multiply the learning rate by a factor that changes linearly.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      start_factor: The factor of epoch 0; above 0, at most 1.
-      end_factor: The factor from epoch `total_iters` on; between 0 and 1.
-      total_iters: The length of the line. With 0 or less `start_factor` stays, as in torch.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        start_factor: Factor at epoch 0, positive and at most 1.
+        end_factor: Factor from epoch `total_iters` on, between 0 and 1.
+        total_iters: Number of epochs of change; if not positive, `start_factor` stays, as in torch.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      ValueError: A factor is out of its range.
+        ValueError: A factor is out of range.
 
     Example:
-      >>> schedule = linear_lr(1.0, start_factor=0.5, total_iters=4)
-      >>> print(schedule(0), schedule(2), schedule(4))
-      0.5 0.75 1.0
+        >>> schedule = linear_lr(1.0, start_factor=0.5, total_iters=4)
+        >>> print(schedule(0), schedule(2), schedule(4))
+        0.5 0.75 1.0
 
     Torch: `torch.optim.lr_scheduler.LinearLR`.
     """
@@ -108,10 +108,10 @@ def linear_lr(
         )
     end = max(math.floor(total_iters), 0)
     slope = end_factor - start_factor
-    # torch's last step, in Python: where the end is 0, what it leaves is rounding and nothing else
+    # torch's last factor, computed in Python: for end_factor=0 its result is only rounding error
     arrival = 1.0 + slope / (total_iters * start_factor + (end - 1) * slope) if end else 1.0
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
 
         def run(x: Any, s: Any, t: Any) -> Any:
@@ -131,25 +131,25 @@ def linear_lr(
     return Schedule(lr, leaf(make), last_epoch)
 
 
-def exponential_lr(lr: Any, gamma: float, last_epoch: int = -1) -> Schedule:
-    """In every epoch the learning rate is multiplied by `gamma`.
+def exponential_lr(lr: Rates, gamma: float, last_epoch: int = -1) -> Schedule:
+    """Multiply the learning rate by `gamma` in every epoch.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      gamma: The factor.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        gamma: Multiplicative factor of the decay.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Example:
-      >>> print(exponential_lr(1.0, gamma=0.5)(3))
-      0.125
+        >>> print(exponential_lr(1.0, gamma=0.5)(3))
+        0.125
 
     Torch: `torch.optim.lr_scheduler.ExponentialLR`.
     """
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
         return scaling(lambda x, s, t: x * power(gamma, t - s), reset=lambda: base)
 
@@ -157,29 +157,29 @@ def exponential_lr(lr: Any, gamma: float, last_epoch: int = -1) -> Schedule:
 
 
 def polynomial_lr(
-    lr: Any, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
+    lr: Rates, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
 ) -> Schedule:
-    """The learning rate falls to 0 in `total_iters` epochs, as a power of what is left of them.
+    """Polynomial decay of the learning rate to 0 in `total_iters` epochs.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      total_iters: How many epochs until 0. With 0 or less nothing happens, as in torch.
-      power: The exponent.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        total_iters: Number of epochs until 0; if not positive, nothing changes, as in torch.
+        power: Exponent of the polynomial.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Example:
-      >>> schedule = polynomial_lr(1.0, total_iters=4, power=2.0)
-      >>> print(schedule(2), schedule(4), schedule(5))
-      0.25 0.0 0.0
+        >>> schedule = polynomial_lr(1.0, total_iters=4, power=2.0)
+        >>> print(schedule(2), schedule(4), schedule(5))
+        0.25 0.0 0.0
 
     Torch: `torch.optim.lr_scheduler.PolynomialLR`.
     """
     end = max(math.floor(total_iters), 0)
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
 
         def run(x: Any, s: Any, t: Any) -> Any:

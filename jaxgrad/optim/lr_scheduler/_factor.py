@@ -1,4 +1,4 @@
-"""Schedules by a function of the epoch, or at milestones."""
+"""Schedules given by a function of the epoch or by milestones."""
 
 from __future__ import annotations
 
@@ -9,77 +9,85 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxgrad.optim.lr_scheduler._plan import Group, Maps, absolute, base_lr, leaf, loop, scaling
-from jaxgrad.optim.lr_scheduler._schedule import Schedule, as_float64, power, traceable
+from jaxgrad.optim.lr_scheduler._plan import (
+    Group,
+    LrRecursion,
+    absolute,
+    base_lr,
+    leaf,
+    loop,
+    scaling,
+)
+from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, as_float64, power, traceable
 
 
 Lambda = Callable[[Any], Any] | Sequence[Callable[[Any], Any]]
 
 
-def lambda_lr(lr: Any, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
-    """The initial learning rate times a function of the epoch.
+def lambda_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
+    """Multiply the initial learning rate by a function of the epoch.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      lr_lambda: A function of an int64 of shape () that JAX can trace, or a list of them.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        lr_lambda: Traceable function of an int64 scalar, or a list with one per parameter group.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      TypeError: `lr_lambda` is no function, or not traceable.
-      ValueError: As many functions as groups are needed.
+        TypeError: `lr_lambda` is not a function, or is not traceable.
+        ValueError: The number of functions is not the number of groups.
 
     Example:
-      >>> schedule = lambda_lr(0.5, lambda epoch: 0.5 ** (epoch // 10))
-      >>> print(schedule(9), schedule(10))
-      0.5 0.25
+        >>> schedule = lambda_lr(0.5, lambda epoch: 0.5 ** (epoch // 10))
+        >>> print(schedule(9), schedule(10))
+        0.5 0.25
 
     Torch: `torch.optim.lr_scheduler.LambdaLR`.
     """
     _check_lambda(lr, lr_lambda)
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
         return absolute(lambda t: base * traceable("lr_lambda", lr_lambda, t))
 
     return Schedule(lr, leaf(make), last_epoch)
 
 
-def multiplicative_lr(lr: Any, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
-    """In each epoch the learning rate is multiplied by a function of the epoch.
+def multiplicative_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
+    """Multiply the learning rate in every epoch by a function of that epoch.
 
-    The product has no closed form: step n costs n calls of the function, in a loop on the device.
+    The product has no closed form: step n loops over n calls of the function on the device.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      lr_lambda: A function of an int64 of shape () that JAX can trace, or a list of them.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        lr_lambda: Traceable function of an int64 scalar, or a list with one per parameter group.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      TypeError: `lr_lambda` is no function, or not traceable.
-      ValueError: As many functions as groups are needed.
+        TypeError: `lr_lambda` is not a function, or is not traceable.
+        ValueError: The number of functions is not the number of groups.
 
     Example:
-      >>> schedule = multiplicative_lr(1.0, lambda epoch: 0.5)
-      >>> print(schedule(3))
-      0.125
+        >>> schedule = multiplicative_lr(1.0, lambda epoch: 0.5)
+        >>> print(schedule(3))
+        0.125
 
     Torch: `torch.optim.lr_scheduler.MultiplicativeLR`.
     """
     _check_lambda(lr, lr_lambda)
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base_lr(group)
 
         def times(i: Any, x: Any) -> Any:
             return x * traceable("lr_lambda", lr_lambda, i)
 
-        return Maps(
+        return LrRecursion(
             step=lambda x, t: times(t, x),
             run=lambda x, s, t: loop(s + 1, t + 1, times, x),
             first=lambda x: x,
@@ -90,37 +98,37 @@ def multiplicative_lr(lr: Any, lr_lambda: Lambda, last_epoch: int = -1) -> Sched
     return Schedule(lr, leaf(make), last_epoch)
 
 
-def step_lr(lr: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> Schedule:
-    """Every `step_size` epochs the learning rate is multiplied by `gamma`.
+def step_lr(lr: Rates, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> Schedule:
+    """Multiply the learning rate by `gamma` every `step_size` epochs.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      step_size: How many epochs a learning rate lasts.
-      gamma: The factor.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        step_size: Number of epochs between two decays.
+        gamma: Multiplicative factor of the decay.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Raises:
-      ValueError: `step_size` is 0.
+        ValueError: `step_size` is 0.
 
     Example:
-      >>> schedule = step_lr(1.0, step_size=41, gamma=0.5)
-      >>> print(schedule(40), schedule(41), schedule(123))
-      1.0 0.5 0.125
+        >>> schedule = step_lr(1.0, step_size=41, gamma=0.5)
+        >>> print(schedule(40), schedule(41), schedule(123))
+        1.0 0.5 0.125
 
     Torch: `torch.optim.lr_scheduler.StepLR`.
 
     Differs from optax in:
-      1. `optax.exponential_decay(staircase=True)` takes the floor of a float quotient, which is
-         wrong at exact multiples of 41, 47 and others.
+        1. `optax.exponential_decay(staircase=True)` takes the floor of a float quotient, which is
+           wrong at some multiples of 41, 47 and other numbers.
     """
     if step_size == 0:
         raise ValueError("step_size must not be 0, got 0: the epoch is taken modulo step_size")
-    period = abs(Fraction(step_size).numerator)  # of 2.5: the whole numbers that it divides
+    period = abs(Fraction(step_size).numerator)  # for 2.5: it divides the multiples of 5
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
 
         def run(x: Any, s: Any, t: Any) -> Any:
@@ -132,30 +140,30 @@ def step_lr(lr: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -
 
 
 def multi_step_lr(
-    lr: Any, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
+    lr: Rates, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
 ) -> Schedule:
-    """At each milestone the learning rate is multiplied by `gamma`.
+    """Multiply the learning rate by `gamma` at every milestone.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      milestones: Epochs, in any order; one that is there n times multiplies n times.
-      gamma: The factor.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Initial learning rate, or a list with one per parameter group.
+        milestones: Epochs in any order; an epoch listed n times multiplies n times.
+        gamma: Multiplicative factor of the decay.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule: step -> learning rate.
+        A schedule `step -> learning rate`.
 
     Example:
-      >>> schedule = multi_step_lr(1.0, milestones=[30, 80, 80], gamma=0.5)
-      >>> print(schedule(29), schedule(30), schedule(80))
-      1.0 0.5 0.125
+        >>> schedule = multi_step_lr(1.0, milestones=[30, 80, 80], gamma=0.5)
+        >>> print(schedule(29), schedule(30), schedule(80))
+        1.0 0.5 0.125
 
     Torch: `torch.optim.lr_scheduler.MultiStepLR`.
     """
     ordered = sorted(milestones)
-    whole = [int(m) for m in ordered if m == int(m)]  # no epoch is equal to 30.5
+    whole = [int(m) for m in ordered if m == int(m)]  # a milestone of 30.5 is never reached
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         base = base_lr(group)
 
         def run(x: Any, s: Any, t: Any) -> Any:
@@ -172,7 +180,7 @@ def multi_step_lr(
     return Schedule(lr, leaf(make), last_epoch)
 
 
-def _check_lambda(lr: Any, lr_lambda: Any) -> None:
+def _check_lambda(lr: Rates, lr_lambda: Any) -> None:
     several = isinstance(lr_lambda, (list, tuple))
     for one in lr_lambda if several else [lr_lambda]:
         if not callable(one):

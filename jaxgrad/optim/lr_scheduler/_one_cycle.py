@@ -1,4 +1,4 @@
-"""One cycle of learning rate and momentum for the whole training."""
+"""The one-cycle policy for learning rate and momentum."""
 
 from __future__ import annotations
 
@@ -8,62 +8,61 @@ from typing import Any, Literal
 import jax.numpy as jnp
 
 from jaxgrad.optim.lr_scheduler._cyclic import CyclicSchedule
-from jaxgrad.optim.lr_scheduler._plan import Group, Maps, absolute, leaf
-from jaxgrad.optim.lr_scheduler._schedule import per_group, quotient
+from jaxgrad.optim.lr_scheduler._plan import Group, LrRecursion, absolute, leaf
+from jaxgrad.optim.lr_scheduler._schedule import Rates, per_group, quotient
 
 
 def one_cycle_lr(
-    lr: Any,
-    max_lr: Any,
+    lr: Rates,
+    max_lr: Rates,
     total_steps: int | None = None,
     epochs: int | None = None,
     steps_per_epoch: int | None = None,
     pct_start: float = 0.3,
     anneal_strategy: Literal["cos", "linear"] = "cos",
     cycle_momentum: bool = True,
-    base_momentum: Any = 0.85,
-    max_momentum: Any = 0.95,
+    base_momentum: Rates = 0.85,
+    max_momentum: Rates = 0.95,
     div_factor: float = 25.0,
     final_div_factor: float = 1e4,
     three_phase: bool = False,
     last_epoch: int = -1,
 ) -> CyclicSchedule:
-    """Up to `max_lr`, and down to far below the start: one cycle for the whole training.
+    """One-cycle policy: rise to `max_lr`, then fall far below the initial learning rate.
 
     Args:
-      lr: Not used, as in torch; the schedule starts at `max_lr / div_factor`.
-      max_lr: The largest learning rate, or a list with one for each parameter group.
-      total_steps: The length of the cycle.
-      epochs: With `steps_per_epoch` another way to say it.
-      steps_per_epoch: See there.
-      pct_start: Which part of the cycle goes up; a float.
-      anneal_strategy: "cos" or "linear".
-      cycle_momentum: Whether there is a `.momentum`.
-      base_momentum: The momentum at the largest learning rate, or a list.
-      max_momentum: The momentum at the ends, or a list.
-      div_factor: `max_lr` over the first learning rate.
-      final_div_factor: The first learning rate over the last.
-      three_phase: Up, symmetrically down, and then on to the end.
-      last_epoch: The schedule starts at epoch `last_epoch + 1`.
+        lr: Ignored, as in torch; the schedule starts at `max_lr / div_factor`.
+        max_lr: Maximum learning rate, or a list with one per parameter group.
+        total_steps: Number of steps in the cycle.
+        epochs, steps_per_epoch: Alternative to `total_steps`, which is their product.
+        pct_start: Fraction of the cycle that rises, a float.
+        anneal_strategy: "cos" or "linear".
+        cycle_momentum: Whether to provide `.momentum`.
+        base_momentum: Momentum at the maximum learning rate, or a list.
+        max_momentum: Momentum at the start and the end, or a list.
+        div_factor: `max_lr` divided by the initial learning rate.
+        final_div_factor: The initial learning rate divided by the final one.
+        three_phase: Return symmetrically to the initial learning rate before the final phase.
+        last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
-      A schedule, step -> learning rate, with `.momentum(step)`.
+        A schedule `step -> learning rate` with a `.momentum(step)`.
 
     Raises:
-      ValueError: A setting is out of its range; or the step is after `total_steps` (under `jit`
-        the learning rate is NaN then).
-      ZeroDivisionError: The first phase has no length: `pct_start * total_steps` is 1.
+        ValueError: A setting is out of range, or the step is after `total_steps` (under `jit` the
+            learning rate is NaN instead).
+        ZeroDivisionError: The first phase is empty, because `pct_start * total_steps` is 1.
 
     Example:
-      >>> schedule = one_cycle_lr(0.1, max_lr=1.0, total_steps=10, div_factor=4.0)
-      >>> print(schedule(0), schedule(2), schedule.momentum(2).round(6))
-      0.25 1.0 0.85
+        >>> schedule = one_cycle_lr(0.1, max_lr=1.0, total_steps=10, div_factor=4.0)
+        >>> print(schedule(0), schedule(2), schedule.momentum(2).round(6))
+        0.25 1.0 0.85
 
     Torch: `torch.optim.lr_scheduler.OneCycleLR`.
 
     Differs from optax in:
-      1. `optax.cosine_onecycle_schedule` has its peak at `pct_start * total_steps`, torch one step
-         before, and its end at `total_steps - 1`.
+        1. `optax.cosine_onecycle_schedule` peaks at `pct_start * total_steps`; torch peaks one step
+           earlier, and ends at `total_steps - 1`.
     """
     steps = _total_steps(total_steps, epochs, steps_per_epoch)
     if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
@@ -91,15 +90,15 @@ def one_cycle_lr(
     settings = dict(base_momentum=per_group("base_momentum", base_momentum, lr), max_momentum=most)
 
     def cycle(values: list[Any], t: Any) -> Any:
-        """From each of the values to the next, while the phases pass."""
+        """Interpolate from each value to the next, one phase after the other."""
         t = jnp.asarray(t, jnp.float64)
         phases = list(zip([0.0, *ends], ends, values, values[1:], strict=False))
 
         def anneal(start: float, end: float, a: Any, b: Any) -> Any:
-            part = quotient(t - start, end - start)
+            done = quotient(t - start, end - start)
             if anneal_strategy == "linear":
-                return (b - a) * part + a
-            return b + (a - b) / 2.0 * (jnp.cos(math.pi * part) + 1)
+                return (b - a) * done + a
+            return b + (a - b) / 2.0 * (jnp.cos(math.pi * done) + 1)
 
         result = anneal(*phases[-1])
         for phase in reversed(phases[:-1]):
@@ -108,12 +107,12 @@ def one_cycle_lr(
 
     def past(t: int) -> Exception:
         if t <= steps:
-            return ZeroDivisionError(f"the last phase has no length: pct_start={pct_start}")
+            return ZeroDivisionError(f"the last phase is empty: pct_start={pct_start}")
         return ValueError(
             f"Tried to step {t} times. The specified number of total steps is {steps}"
         )
 
-    def make(group: Group) -> Maps:
+    def make(group: Group) -> LrRecursion:
         group["initial_lr"] = top / div_factor
         group["max_lr"] = top
         group["min_lr"] = group["initial_lr"] / final_div_factor

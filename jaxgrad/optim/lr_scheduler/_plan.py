@@ -1,9 +1,9 @@
-"""torch's schedulers as maps of the learning rate, and who is called at which step.
+"""torch's schedulers as recursions on the learning rate, and the plan of which runs when.
 
-A scheduler of torch is a recursion: at each call it maps the optimizer's learning rate to the next.
-Its maps are written in `Maps`, and many of them at once in closed form (`run`). Which scheduler is
-called at which step is known beforehand, however they are nested: `plan` plays it through, as torch
-would, from milestone to milestone.
+Each call of a torch scheduler maps the optimizer's learning rate to the next one. `LrRecursion`
+describes this map, and the effect of many calls in closed form (`run`). Which schedulers are called
+at which step is known in advance, however they are nested: `plan` simulates torch's calls from
+milestone to milestone.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ import jax.numpy as jnp
 from jax import lax
 
 
-Lr = Any  # float64, of shape (), or (groups,)
+Lr = Any  # float64 of shape () or (groups,)
 Epoch = Any  # an int, or int64 of shape ()
-Group = dict[str, Any]  # torch's param_group: where schedulers find each other's settings
+Group = dict[str, Any]  # torch's param_group, through which schedulers share settings
 
 
 @dataclasses.dataclass(frozen=True)
-class Maps:
-    """What a scheduler of torch makes of the learning rate `x`.
+class LrRecursion:
+    """How a torch scheduler maps the learning rate `x` to the next one.
 
     Args:
-      step: `(x, t)`: its `step()` that arrives at epoch t.
-      run: `(x, s, t)`: `step` at the epochs s + 1, ..., t.
-      first: The call in its constructor, at epoch 0.
-      reset: The call at its milestone in a SequentialLR, at epoch 0.
-      kind: "absolute" (x does not matter), "scaling" (x times a number), or "affine".
-      end: After this epoch its steps change nothing.
-      limit: After this epoch torch raises `error`.
-      undoes: Whether SequentialLR can take back its first call.
+        step: Maps `(x, t)` to the learning rate after the call that reaches epoch t.
+        run: Maps `(x, s, t)` to the learning rate after the calls for epochs s + 1, ..., t.
+        first: The call in the constructor, at epoch 0.
+        reset: The call at its milestone in a SequentialLR, at epoch 0.
+        kind: "absolute" (ignores x), "scaling" (multiplies x) or "affine".
+        end: Epoch after which calls change nothing.
+        limit: Epoch after which torch raises `error`.
+        is_invertible: Whether SequentialLR can undo the first call.
     """
 
     step: Callable[[Lr, Epoch], Lr]
@@ -46,12 +46,12 @@ class Maps:
     end: float = math.inf
     limit: float = math.inf
     error: Callable[[int], Exception] = ValueError
-    undoes: bool = True
+    is_invertible: bool = True
 
 
-def absolute(value: Callable[[Epoch], Lr], **kwargs: Any) -> Maps:
-    """A scheduler that does not look at the last learning rate."""
-    return Maps(
+def absolute(value: Callable[[Epoch], Lr], **kwargs: Any) -> LrRecursion:
+    """Describe a scheduler that ignores the previous learning rate."""
+    return LrRecursion(
         step=lambda _, t: value(t),
         run=lambda *args: value(args[-1]),
         first=lambda _: value(0),
@@ -66,9 +66,9 @@ def scaling(
     reset: Callable[[], Lr],
     first: Callable[[Lr], Lr] = lambda x: x,
     **kwargs: Any,
-) -> Maps:
-    """A scheduler that multiplies the last learning rate."""
-    return Maps(
+) -> LrRecursion:
+    """Describe a scheduler that multiplies the previous learning rate."""
+    return LrRecursion(
         step=lambda x, t: run(x, t - 1, t),
         run=run,
         first=first,
@@ -79,50 +79,50 @@ def scaling(
 
 
 class Scheduler:
-    """torch's LRScheduler while `segments` plays it: `Maps`, and the epoch they have come to."""
+    """torch's LRScheduler during `plan`: its recursion and its current epoch."""
 
-    def __init__(self, maps: Maps) -> None:
-        self.maps = maps
+    def __init__(self, recursion: LrRecursion) -> None:
+        self.recursion = recursion
         self.epoch = 0
 
     def first(self, x: Lr) -> Lr:
         self.epoch = 0
-        return self.maps.first(x)
+        return self.recursion.first(x)
 
     def step(self, x: Lr) -> Lr:
         self.epoch += 1
-        if self.epoch > self.maps.limit:
-            raise self.maps.error(self.epoch)
-        return self.maps.step(x, self.epoch)
+        if self.epoch > self.recursion.limit:
+            raise self.recursion.error(self.epoch)
+        return self.recursion.step(x, self.epoch)
 
     def reset(self, x: Lr) -> Lr:
         self.epoch = 0
-        return self.maps.reset(x)
+        return self.recursion.reset(x)
 
     def undo(self) -> None:
-        self.epoch -= self.maps.undoes
+        self.epoch -= self.recursion.is_invertible
 
     def skip(self, steps: int) -> None:
         self.epoch += steps
 
-    def active(self) -> list[tuple[Maps, int]]:
-        """The schedulers that the next steps call in turn, and their epochs now."""
-        return [(self.maps, self.epoch)]
+    def active(self) -> list[tuple[LrRecursion, int]]:
+        """Return the schedulers that the next steps call, and their current epochs."""
+        return [(self.recursion, self.epoch)]
 
     def horizon(self) -> float:
-        """Which of the next steps is the first that calls others, or raises."""
-        return self.maps.limit - self.epoch + 1
+        """Return the number of steps until different schedulers are called, or one raises."""
+        return self.recursion.limit - self.epoch + 1
 
 
 Build = Callable[[Group], Any]
 
 
 class Segment(NamedTuple):
-    """Steps from `start` on, all of which call the same schedulers."""
+    """A range of steps from `start` that all call the same schedulers."""
 
     start: int
-    x: Lr  # at `start`
-    active: Sequence[tuple[Maps, int]]
+    x: Lr  # the learning rate at `start`
+    active: Sequence[tuple[LrRecursion, int]]
 
 
 class Plan(NamedTuple):
@@ -132,7 +132,7 @@ class Plan(NamedTuple):
 
 
 def plan(build: Build, lr: Lr) -> Plan:
-    """Play torch's calls through."""
+    """Simulate torch's calls and split the steps into segments."""
     group: Group = {"lr": lr}
     root = build(group)
     start, x, segments = 0, group["lr"], []
@@ -151,46 +151,46 @@ def plan(build: Build, lr: Lr) -> Plan:
 
 
 def value(segment: Segment, steps: Epoch) -> Lr:
-    """The learning rate so many steps after the start of a segment."""
+    """Return the learning rate `steps` steps after the start of a segment."""
     x, active = segment.x, segment.active
-    kinds = [maps.kind for maps, _ in active]
+    kinds = [recursion.kind for recursion, _ in active]
     if "absolute" in kinds:
         y, last = x, len(kinds) - 1 - kinds[::-1].index("absolute")
-        for maps, epoch in active[last:]:
-            y = maps.step(y, epoch + steps)
+        for recursion, epoch in active[last:]:
+            y = recursion.step(y, epoch + steps)
         return jnp.where(steps == 0, x, y)
     if len(kinds) == 1 or set(kinds) <= {"scaling"}:
-        for maps, epoch in active:
-            x = maps.run(x, epoch, epoch + steps)
+        for recursion, epoch in active:
+            x = recursion.run(x, epoch, epoch + steps)
         return x
 
-    def body(i: Epoch, x: Lr) -> Lr:  # affine maps about different centres have no closed form
-        for maps, epoch in active:
-            x = maps.step(x, epoch + i + 1)
+    def body(i: Epoch, x: Lr) -> Lr:  # affine maps with different centres have no closed form
+        for recursion, epoch in active:
+            x = recursion.step(x, epoch + i + 1)
         return x
 
     return loop(0, steps, body, x)
 
 
 def loop(start: Epoch, stop: Epoch, body: Callable[[Epoch, Lr], Lr], x: Lr) -> Lr:
-    """`lax.fori_loop` over int64, with x in the shape that it will have."""
+    """Run `lax.fori_loop` over int64, with `x` broadcast to the shape of the result."""
     zero = jnp.int64(0)
     shape = jax.eval_shape(lambda x: body(zero, x), x).shape
     x = jnp.broadcast_to(jnp.asarray(x, jnp.float64), shape)
     return lax.fori_loop(jnp.asarray(start, jnp.int64), jnp.asarray(stop, jnp.int64), body, x)
 
 
-def leaf(make: Callable[[Group], Maps]) -> Build:
-    """How a scheduler comes to be: its maps, from the optimizer's settings, and its first call."""
+def leaf(make: Callable[[Group], LrRecursion]) -> Build:
+    """Return the constructor of a scheduler: it builds the recursion and makes the first call."""
 
     def build(group: Group) -> Scheduler:
-        made = Scheduler(make(group))
-        group["lr"] = made.first(group["lr"])
-        return made
+        scheduler = Scheduler(make(group))
+        group["lr"] = scheduler.first(group["lr"])
+        return scheduler
 
     return build
 
 
 def base_lr(group: Group) -> Lr:
-    """The learning rate that the first of all schedulers found."""
+    """Return the learning rate before the first scheduler was constructed."""
     return group.setdefault("initial_lr", group["lr"])

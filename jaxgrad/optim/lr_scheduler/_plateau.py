@@ -1,4 +1,4 @@
-"""A learning rate that falls when a metric does not improve: state and update."""
+"""ReduceLROnPlateau: lower the learning rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core import compat
-from jaxgrad.optim.lr_scheduler._schedule import as_float64
+from jaxgrad.optim.lr_scheduler._schedule import Rates, as_float64
 
 
 class ReduceLROnPlateauState(NamedTuple):
-    """What changes from metric to metric; of shape (), but for a list of parameter groups."""
+    """State of `reduce_lr_on_plateau`; `lr` and `reductions` have one entry per parameter group."""
 
     lr: jax.Array
     best: jax.Array
     num_bad_epochs: jax.Array  # int32
     cooldown_counter: jax.Array  # int32
     last_epoch: jax.Array  # int32
-    reductions: jax.Array  # int32: of `lr`, which with x64 off would not remember its last bits
+    reductions: jax.Array  # int32: lr is recomputed from it, since float32 would round
 
 
 class ReduceLROnPlateau:
@@ -43,7 +43,7 @@ class ReduceLROnPlateau:
         self.patience, self.cooldown = patience, cooldown
 
     def init(self) -> ReduceLROnPlateauState:
-        """The state before the first metric."""
+        """Return the state before the first metric."""
         lr = self.lr + 0 * self.min_lr
         worst = jnp.inf if self.mode == "min" else -jnp.inf
         zero = jnp.int32(0)
@@ -57,14 +57,14 @@ class ReduceLROnPlateau:
         )
 
     def update(self, state: ReduceLROnPlateauState, metric: Any) -> ReduceLROnPlateauState:
-        """torch's `step(metric)`; pure, for `jit` and `scan`.
+        """Mirror torch's `step(metric)` as a pure function, for `jit` and `scan`.
 
         Args:
-          state: The state before.
-          metric: The number that should improve, of shape ().
+            state: The previous state.
+            metric: The scalar that should improve.
 
         Returns:
-          The state after; the learning rate is its `.lr`.
+            The new state; the learning rate is its `.lr`.
         """
         with compat.enable_x64():
             better = self._better(
@@ -100,48 +100,48 @@ class ReduceLROnPlateau:
 
 
 def reduce_lr_on_plateau(
-    lr: Any,
+    lr: Rates,
     mode: Literal["min", "max"] = "min",
     factor: float = 0.1,
     patience: int = 10,
     threshold: float = 1e-4,
     threshold_mode: Literal["rel", "abs"] = "rel",
     cooldown: int = 0,
-    min_lr: Any = 0,
+    min_lr: Rates = 0,
     eps: float = 1e-8,
 ) -> ReduceLROnPlateau:
-    """The learning rate is multiplied by `factor` after a metric has not improved for a while.
+    """Multiply the learning rate by `factor` when a metric has stopped improving.
 
     Args:
-      lr: The initial learning rate, or a list with one for each parameter group.
-      mode: Whether a smaller metric is better ("min"), or a larger one ("max").
-      factor: Below 1.
-      patience: How many bad epochs in a row are let pass.
-      threshold: How much better counts.
-      threshold_mode: Whether that is a part of the best metric ("rel"), or a number ("abs").
-      cooldown: How many epochs after a reduction no bad ones are counted.
-      min_lr: The smallest learning rate, or a list.
-      eps: A smaller change is left out.
+        lr: Initial learning rate, or a list with one per parameter group.
+        mode: Whether a smaller ("min") or a larger metric ("max") is better.
+        factor: Multiplicative factor, below 1.
+        patience: Number of epochs without improvement that are tolerated.
+        threshold: Smallest change of the metric that counts as an improvement.
+        threshold_mode: Whether `threshold` is relative to the best metric ("rel") or not ("abs").
+        cooldown: Number of epochs to wait after a reduction before counting bad epochs again.
+        min_lr: Minimum learning rate, or a list.
+        eps: A smaller change of the learning rate is ignored.
 
     Returns:
-      An object with `init() -> state` and `update(state, metric) -> state`; the learning rate is
-      `state.lr`.
+        An object with `init() -> state` and `update(state, metric) -> state`; the learning rate is
+        `state.lr`.
 
     Raises:
-      ValueError: `factor` is 1 or more, a mode is unknown, or the lists have different lengths.
+        ValueError: `factor` is 1 or more, a mode is unknown, or the lists have different lengths.
 
     Example:
-      >>> plateau = reduce_lr_on_plateau(1.0, factor=0.5, patience=1)
-      >>> state = plateau.init()
-      >>> for loss in (3.0, 2.0, 2.0, 2.0):
-      ...     state = plateau.update(state, loss)
-      >>> print(state.lr, state.best, state.num_bad_epochs)
-      0.5 2.0 0
+        >>> plateau = reduce_lr_on_plateau(1.0, factor=0.5, patience=1)
+        >>> state = plateau.init()
+        >>> for loss in (3.0, 2.0, 2.0, 2.0):
+        ...     state = plateau.update(state, loss)
+        >>> print(state.lr, state.best, state.num_bad_epochs)
+        0.5 2.0 0
 
     Torch: `torch.optim.lr_scheduler.ReduceLROnPlateau`.
 
     Differs from optax in:
-      1. `optax.contrib.reduce_on_plateau` reduces one bad epoch early.
+        1. `optax.contrib.reduce_on_plateau` reduces one bad epoch early.
     """
     if factor >= 1.0:
         raise ValueError(f"Factor should be < 1.0. Got factor={factor}")

@@ -1,11 +1,11 @@
-"""A schedule: the learning rate of torch's scheduler as a function of the step."""
+"""`Schedule`: the learning rate of a torch scheduler as a function of the step."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -13,20 +13,24 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import compat
+from jaxgrad._core.typing import ArrayLike
 from jaxgrad.optim.lr_scheduler._plan import Build, Lr, Plan, plan, value
 
 
-class Schedule:
-    """A function of the step: the learning rate that torch's scheduler has set after `step` calls.
+Rates = ArrayLike | Sequence[float]  # a number, or one per parameter group
 
-    Computed in float64, also where x64 is off, and rounded once to JAX's default float. The step is
-    an int, a traced integer, or an array of them (then so is the result). Where torch raises at a
-    step, so does an eager call; under `jit` the learning rate is NaN.
+
+class Schedule:
+    """The learning rate that a torch scheduler sets in its first `step` calls, as a function.
+
+    It is computed in float64 even with x64 off, and rounded once to JAX's default float. The step
+    is an int, a traced integer or an integer array, which gives an array. For a step at which torch
+    raises, an eager call raises too; under `jit` the learning rate is NaN.
     """
 
-    takes_lr = True  # the optimizer's, in whose place it was given
+    takes_lr = True  # whether torch's scheduler starts from the optimizer's learning rate
 
-    def __init__(self, lr: Any, build: Build, last_epoch: int = -1) -> None:
+    def __init__(self, lr: Rates, build: Build, last_epoch: int = -1) -> None:
         self.lr = as_float64(lr)
         if not compat.is_traced(lr) and np.any(self.lr < 0):
             raise ValueError(f"Invalid learning rate: {lr}")
@@ -44,11 +48,11 @@ class Schedule:
         traced = compat.is_traced(self.lr)
         now = contextlib.nullcontext() if traced else jax.ensure_compile_time_eval()
         with compat.enable_x64(), now:
-            made = plan(self.build, self.lr)
+            result = plan(self.build, self.lr)
             if traced:
-                return made
-            segments = [s._replace(x=np.asarray(s.x, np.float64)) for s in made.segments]
-            return made._replace(segments=segments)
+                return result
+            segments = [s._replace(x=np.asarray(s.x, np.float64)) for s in result.segments]
+            return result._replace(segments=segments)
 
     @functools.cached_property
     def _compiled(self) -> Callable[..., jax.Array]:
@@ -84,7 +88,7 @@ class Schedule:
 
 
 def as_float64(x: Any) -> Any:
-    """A number, or a list with one for each parameter group."""
+    """Convert a number, or a list with one per parameter group, to float64."""
     if compat.is_traced(x):
         with compat.enable_x64():
             return x.astype(jnp.float64)
@@ -92,7 +96,7 @@ def as_float64(x: Any) -> Any:
 
 
 def per_group(name: str, x: Any, lr: Any) -> Any:
-    """A setting that may be a list, as long as that of the learning rates."""
+    """Convert a setting to float64; a list must be as long as the list of learning rates."""
     if np.ndim(x) and np.ndim(lr) and np.size(x) != np.size(lr):
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. "
@@ -102,24 +106,24 @@ def per_group(name: str, x: Any, lr: Any) -> Any:
 
 
 def quotient(x: Any, y: Any) -> Any:
-    """x / y as IEEE has it: by a constant, or a scalar, XLA would multiply by its reciprocal."""
+    """Return the IEEE quotient; XLA would multiply by the reciprocal of a constant or scalar."""
     return x / (y + 0.0 * x)
 
 
 def power(gamma: Any, exponent: Any) -> Any:
-    """Repeated multiplication by gamma, a whole number of times."""
+    """Return `gamma**exponent` in float64, for an integer exponent."""
     return jnp.power(jnp.float64(gamma), jnp.asarray(exponent, jnp.float64))
 
 
 def traceable(name: str, fun: Any, x: Any) -> Lr:
-    """The user's function of an epoch, or functions, or an error that says what they may not do."""
+    """Call a user's function (or list of functions) of the epoch; explain why it is untraceable."""
     try:
         if isinstance(fun, (list, tuple)):
             return jnp.stack([jnp.asarray(f(x), jnp.float64) for f in fun])
         return jnp.asarray(fun(x), jnp.float64)
     except compat.NEEDS_NUMBERS as error:
         raise TypeError(
-            f"{name} must be traceable, but it asks for the number that its argument has: write "
+            f"{name} must be traceable, but it needs the concrete value of its argument: use "
             "jnp.where for `if`, jnp.minimum for `min`, jnp.cos for `math.cos`, "
             "jnp.asarray(values)[epoch] for `values[epoch]`"
         ) from error

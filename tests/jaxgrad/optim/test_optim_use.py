@@ -231,7 +231,7 @@ def test_a_parameter_in_two_groups_or_in_none():
         optim.param_groups(optim.sgd, [{}, {}], {"u": 0, "w": 2}).init(PARAMS)
     with pytest.raises(ValueError, match=r"\['u'\] is in no parameter group: its label is None"):
         optim.param_groups(optim.sgd, [{}, {}], [lambda p: p == "w", lambda p: False]).init(PARAMS)
-    with pytest.raises(ValueError, match="there are 2 groups, and 1 predicates"):
+    with pytest.raises(ValueError, match="there are 2 groups but 1 predicates"):
         optim.param_groups(optim.sgd, [{}, {}], [lambda path: True]).init(PARAMS)
 
 
@@ -797,10 +797,10 @@ def test_what_does_not_fit():
     bare = theirs.state_dict()
     params = {"w": jnp.ones((1, 2))}
     with pytest.raises(
-        ValueError, match=r"\['w'\] is torch's 'w', .* it knows no names: make it of"
+        ValueError, match=r"\['w'\] corresponds to torch's 'w', .* it stores no names: construct it from"
     ):
         optim.state_from_torch(tx, params, bare)
-    with pytest.raises(ValueError, match=r"\['w'\] is torch's 'w', .* torch's names are \['v'\]"):
+    with pytest.raises(ValueError, match=r"\['w'\] corresponds to torch's 'w', .* torch's names are \['v'\]"):
         optim.state_from_torch(tx, params, bare, order=["v"])
     with pytest.raises(
         ValueError, match=r"exp_avg of \['w'\] has shape \(2, 1\), here it has \(1, 2\)"

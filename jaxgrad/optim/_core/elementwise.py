@@ -1,0 +1,167 @@
+"""How an update rule for one array becomes a `Transformation` of a parameter tree."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad._core.typing import Array, PyTree
+from jaxgrad.optim._core.arithmetic import Fast, PendingUpdate
+from jaxgrad.optim._core.exact import Exact
+from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients, transformation
+
+
+# The arithmetic on one leaf: (ops, hyperparameters, grad, param, state) -> (new param, new state).
+UpdateRule = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
+
+
+def counter(param: Any) -> Array:
+    """Return the first step count of a parameter, in the dtype torch uses."""
+    del param
+    return jnp.zeros((), np.float32)
+
+
+def one(param: Any) -> Array:
+    """Return the scalar 1, the initial value of a running product."""
+    del param
+    return jnp.ones((), np.float32)
+
+
+def zeros(param: Any) -> Array:
+    return jnp.zeros_like(param)
+
+
+def filled(value: Any, param: Any) -> Array:
+    """Return `value` in the shape of `param`; a complex parameter gets it in both parts."""
+    out = jnp.full_like(param, value)
+    return jax.lax.complex(out.real, out.real) if jnp.iscomplexobj(out) else out
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One call of `step` or `update`: everything that is the same for all leaves.
+
+    Args:
+        rule: The optimizer's update rule.
+        state_type: The optimizer's state, a named tuple.
+        settings: The hyperparameters, with the schedule's learning rate for this step.
+        maximize: Whether to negate the gradients first.
+        exact: Whether to reproduce torch's bits.
+        return_update: Whether to return optax's updates instead of the new parameters.
+    """
+
+    rule: UpdateRule
+    state_type: Callable[..., Any]
+    settings: Mapping[str, Any]
+    maximize: bool
+    exact: bool
+    return_update: bool
+
+    def leaf(self, grad: Any, param: Any, live: Any, *old: Any) -> tuple[Any, list[Any]]:
+        """Return one leaf's new parameter (or its update) and its new state fields."""
+        param = jnp.asarray(param)
+        known = isinstance(live, (bool, np.bool_))
+        unchanged = jnp.zeros_like(param) if self.return_update else param
+        if grad is None or (known and not live):
+            return unchanged, list(old)
+        end, after = self._moved(jnp.asarray(grad).astype(param.dtype), param, old)
+        new = [_as_leaf(x, like) for x, like in zip((end, *after), (param, *old), strict=True)]
+        if not known:
+            new = [
+                None if x is None else jnp.where(live, x, x_old)
+                for x, x_old in zip(new, (unchanged, *old), strict=True)
+            ]
+        return new[0], new[1:]
+
+    def _moved(self, grad: Array, param: Array, old: Any) -> tuple[Any, Any]:
+        state = self.state_type(*(_as_real(x, param) for x in old), None)
+        start = _as_real(param, param)
+        grad = _as_real(-grad if self.maximize else grad, param)
+        count = getattr(state, "step", None)
+        ops = Exact(count, grad) if self.exact else Fast(count)
+        h = SimpleNamespace(**{name: _known(ops, value) for name, value in self.settings.items()})
+        pending = PendingUpdate(start) if self.return_update and not self.exact else start
+        end, after = self.rule(ops, h, grad, pending, state)
+        if not self.return_update:
+            return ops.value(end), after[:-1]
+        return end.change if isinstance(end, PendingUpdate) else end - start, after[:-1]
+
+
+def elementwise(
+    rule: UpdateRule,
+    initial: NamedTuple,
+    hyperparameters: Mapping[str, Any],
+    *,
+    maximize: bool = False,
+    exact: bool = False,
+) -> Transformation:
+    """Return the transformation that applies `rule` to every leaf.
+
+    Args:
+        rule: The update of one leaf.
+        initial: The optimizer's state type; each field holds the initializer of that state, a
+            function of the parameter, or None where the options need no such state. The last field
+            is `count`.
+        hyperparameters: Numbers or arrays that `rule` reads as attributes of its second argument;
+            `lr` may be a schedule.
+        maximize: Negate the gradients first.
+        exact: Reproduce torch's bits instead of XLA's fastest order.
+    """
+    state_type: Any = type(initial)
+    schedule = hyperparameters["lr"] if callable(hyperparameters["lr"]) else None
+
+    def init(params: PyTree) -> Any:
+        fields = [None if f is None else jax.tree.map(f, params) for f in initial[:-1]]
+        return state_type(*fields, None if schedule is None else jnp.zeros((), np.int32))
+
+    def apply(
+        return_update: bool, grads: PyTree, state: Any, params: PyTree, live: PyTree, **extra: Any
+    ) -> Any:
+        del extra
+        leaves, treedef = jax.tree.flatten(params)
+        *fields, count = state
+        columns = [[None] * len(leaves) if f is None else treedef.flatten_up_to(f) for f in fields]
+        call = Step(rule, state_type, settings(count), maximize, exact, return_update)
+        inputs = gradients(grads, params), leaves, broadcast(live, params), *columns
+        results = [call.leaf(*leaf) for leaf in zip(*inputs, strict=True)]
+        new_fields = [
+            None if f is None else treedef.unflatten([leaf[i] for _, leaf in results])
+            for i, f in enumerate(fields)
+        ]
+        count = None if count is None else count + 1
+        return treedef.unflatten([new for new, _ in results]), state_type(*new_fields, count)
+
+    def settings(count: Any) -> dict[str, Any]:
+        if schedule is None:
+            return dict(hyperparameters)
+        return {**hyperparameters, "lr": Scheduled(schedule(count))}
+
+    tx, options = transformation(init, apply), dict(maximize=maximize, exact=exact)
+    return tx.rebuilt_by(elementwise, rule, initial, hyperparameters, **options)
+
+
+class Scheduled(NamedTuple):
+    """A schedule's value, which torch holds as a Python double rather than a tensor."""
+
+    value: Any
+
+
+def _known(ops: Fast, value: Any) -> Any:
+    return ops.double(value.value) if isinstance(value, Scheduled) else ops.scalar(value)
+
+
+def _as_real(x: Any, param: jax.Array) -> Any:
+    """Mirror torch's `view_as_real`: a complex number becomes two real ones."""
+    if not jnp.iscomplexobj(param) or not jnp.iscomplexobj(x):
+        return x
+    return jnp.stack([x.real, x.imag], -1)
+
+
+def _as_leaf(x: Any, like: Any) -> Any:
+    return jax.lax.complex(x[..., 0], x[..., 1]) if jnp.iscomplexobj(like) else x
