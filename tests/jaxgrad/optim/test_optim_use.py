@@ -800,7 +800,9 @@ def test_what_does_not_fit():
         ValueError, match=r"\['w'\] corresponds to torch's 'w', .* it stores no names: construct"
     ):
         optim.state_from_torch(tx, params, bare)
-    with pytest.raises(ValueError, match=r"corresponds to torch's 'w', .* torch's names are \['v'\]"):
+    with pytest.raises(
+        ValueError, match=r"corresponds to torch's 'w', .* torch's names are \['v'\]"
+    ):
         optim.state_from_torch(tx, params, bare, order=["v"])
     with pytest.raises(
         ValueError, match=r"exp_avg of \['w'\] has shape \(2, 1\), here it has \(1, 2\)"
