@@ -1,1 +1,1 @@
-"""Reading, writing, ordering and rearranging elements."""
+"""Reading, writing, ordering and rearranging elements of arrays."""

@@ -1,4 +1,4 @@
-"""Diagonals as views and as matrices: what jnp has, with torch's names, dims and errors."""
+"""Extracting and building diagonals: jnp's functions with torch's arguments and errors."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from jaxgrad.functional.reduction.sum import widened
 
 
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """A diagonal of matrices, as the last dim.
+    """Return a diagonal of matrices as the last dim.
 
     Raises:
-        RuntimeError: The two dims are one.
-        IndexError: There is no such dim.
+        RuntimeError: `dim1` and `dim2` are the same dim.
+        IndexError: A dim is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -25,22 +25,22 @@ def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Arr
     Torch: `torch.diagonal`. `jnp.diagonal` is the same.
     """
     input = array(input)
-    rows, columns = _different(dim1, dim2, input.ndim)
+    rows, columns = _distinct_dims(dim1, dim2, input.ndim)
     return jnp.diagonal(input, offset, rows, columns)
 
 
 def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Array:
-    """Matrices of diagonals, which are the last dim; zeros elsewhere.
+    """Build matrices that have the last dim of the input as a diagonal and zeros elsewhere.
 
     Args:
         input: At least one dim.
-        offset: How far above the main diagonal.
-        dim1: The dim of the rows in the result.
-        dim2: The dim of the columns.
+        offset: Number of diagonals above the main one.
+        dim1: Dim of the rows in the result.
+        dim2: Dim of the columns in the result.
 
     Raises:
-        RuntimeError: The two dims are one.
-        IndexError: There is no such dim.
+        RuntimeError: `dim1` and `dim2` are the same dim.
+        IndexError: A dim is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -51,17 +51,17 @@ def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
     Torch: `torch.diag_embed`.
     """
     input = array(input)
-    rows, columns = _different(dim1, dim2, input.ndim + 1)
+    rows, columns = _distinct_dims(dim1, dim2, input.ndim + 1)
     n = input.shape[-1]
-    side = n + abs(offset)
+    size = n + abs(offset)
     at = jnp.arange(n)
-    made = jnp.zeros((*input.shape[:-1], side, side), input.dtype)
-    made = made.at[..., at - min(offset, 0), at + max(offset, 0)].set(input)
-    return jnp.moveaxis(made, (-2, -1), (rows, columns))
+    matrices = jnp.zeros((*input.shape[:-1], size, size), input.dtype)
+    matrices = matrices.at[..., at - min(offset, 0), at + max(offset, 0)].set(input)
+    return jnp.moveaxis(matrices, (-2, -1), (rows, columns))
 
 
 def diagflat(input: Array, offset: int = 0) -> Array:
-    """The matrix of a diagonal, from an array of any shape.
+    """Build the matrix that has the flattened input as a diagonal.
 
     Example:
         >>> import jax.numpy as jnp
@@ -75,10 +75,10 @@ def diagflat(input: Array, offset: int = 0) -> Array:
 
 
 def trace(input: Array) -> Array:
-    """The sum of a matrix's diagonal; of integers it is int64.
+    """Sum the diagonal of a matrix; integers are summed in int64.
 
     Raises:
-        RuntimeError: There are not two dims.
+        RuntimeError: The input does not have two dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -94,7 +94,7 @@ def trace(input: Array) -> Array:
     return exact(jnp.trace, input)
 
 
-def _different(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
+def _distinct_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     rows, columns = canonical_dim(dim1, ndim), canonical_dim(dim2, ndim)
     if rows == columns:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")

@@ -1,4 +1,4 @@
-"""Elements in another order: what jnp has, with torch's names, dims and errors."""
+"""Rearranging elements: jnp's functions with torch's arguments and errors."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from jaxgrad.functional._core.arguments import array, canonical_dim, canonical_d
 
 
 def roll(input: Array, shifts: int | Sequence[int], dims: int | Sequence[int] = ()) -> Array:
-    """The elements moved along dims, and in again at the other end; without dims all as one.
+    """Shift the elements cyclically along dims; without dims the flattened input is shifted.
 
     Raises:
-        RuntimeError: There are more or less shifts than dims.
+        RuntimeError: The numbers of shifts and dims differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,10 +36,10 @@ def roll(input: Array, shifts: int | Sequence[int], dims: int | Sequence[int] = 
 
 
 def flip(input: Array, dims: int | Sequence[int]) -> Array:
-    """The elements in reverse order along dims.
+    """Reverse the order of the elements along dims.
 
     Raises:
-        RuntimeError: A dim is named twice.
+        RuntimeError: A dim is listed twice.
 
     Example:
         >>> import jax.numpy as jnp
@@ -53,10 +53,10 @@ def flip(input: Array, dims: int | Sequence[int]) -> Array:
 
 
 def tril(input: Array, diagonal: int = 0) -> Array:
-    """The lower triangle of matrices, zeros above.
+    """Return the lower triangle of matrices, with zeros above it.
 
     Raises:
-        RuntimeError: There are less than two dims.
+        RuntimeError: The input has fewer than two dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -70,10 +70,10 @@ def tril(input: Array, diagonal: int = 0) -> Array:
 
 
 def triu(input: Array, diagonal: int = 0) -> Array:
-    """The upper triangle of matrices, zeros below.
+    """Return the upper triangle of matrices, with zeros below it.
 
     Raises:
-        RuntimeError: There are less than two dims.
+        RuntimeError: The input has fewer than two dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -87,10 +87,10 @@ def triu(input: Array, diagonal: int = 0) -> Array:
 
 
 def diag(input: Array, diagonal: int = 0) -> Array:
-    """The diagonal of a matrix, or the matrix of a diagonal.
+    """Extract the diagonal of a matrix, or build a matrix from its diagonal.
 
     Raises:
-        RuntimeError: There are neither one nor two dims.
+        RuntimeError: The input does not have one or two dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -112,16 +112,16 @@ def repeat_interleave(
     *,
     output_size: int | None = None,
 ) -> Array:
-    """Each element, or slice along a dim, several times in a row.
+    """Repeat each element, or each slice along a dim, several times in a row.
 
     Args:
-        input: Of any shape; without a dim it is flattened.
-        repeats: How often, or how often each.
-        dim: Along which.
-        output_size: The sum of the repeats, which `jit` needs where they are an array.
+        input: Any shape; it is flattened if `dim` is None.
+        repeats: Number of repeats of all slices, or of each slice.
+        dim: Dim to repeat along.
+        output_size: Sum of the repeats, required under `jit` if they are an array.
 
     Raises:
-        RuntimeError: The repeats are negative, or more or less than the slices.
+        RuntimeError: The repeats are negative, or their number is not that of the slices.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Patches of images as columns, and back: torch's layouts and sizes."""
+"""Extracting patches of images as columns, and summing them back, with torch's layouts."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ from jaxgrad.functional._core.arguments import in_opmath, require_floating
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
+Pair = tuple[int, ...]  # one number for the rows and one for the columns
+
+
 def unfold(
     input: Array, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Array:
-    """The blocks under a sliding kernel, as columns.
+    """Extract the blocks under a sliding kernel as columns.
 
     Args:
         input: `(N, C, H, W)` or `(C, H, W)`.
-        kernel_size: Of the blocks.
-        dilation: Steps in a block.
-        padding: Zeros on both sides.
-        stride: Steps of the blocks.
+        kernel_size: Size of the blocks.
+        dilation: Spacing between the elements of a block.
+        padding: Number of zeros to add on both sides.
+        stride: Step between blocks.
 
     Returns:
         `(N, C * KH * KW, blocks)`.
 
     Raises:
-        RuntimeError: There is no block, or a size is not possible.
+        RuntimeError: The input is smaller than a block, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -40,13 +43,11 @@ def unfold(
     """
     x, had_batch = batched(require_floating(input, "unfold", complex=True), 2, "unfold")
     kernel, dilation, padding, stride = _block(kernel_size, dilation, padding, stride)
-    rows, columns = _places("unfold", x.shape[2:], kernel, dilation, padding, stride)
+    rows, columns = _block_positions("unfold", x.shape[2:], kernel, dilation, padding, stride)
     pads = ((0, 0), (0, 0), *((p, p) for p in padding))
-    found = jnp.pad(x, pads)[:, :, rows[:, None, :, None], columns[None, :, None, :]]
-    found = found.reshape(
-        x.shape[0], x.shape[1] * math.prod(kernel), rows[0].size * columns[0].size
-    )
-    return found if had_batch else found[0]
+    blocks = jnp.pad(x, pads)[:, :, rows[:, None, :, None], columns[None, :, None, :]]
+    shape = (x.shape[0], x.shape[1] * math.prod(kernel), rows[0].size * columns[0].size)
+    return blocks.reshape(shape) if had_batch else blocks.reshape(shape)[0]
 
 
 def fold(
@@ -57,18 +58,18 @@ def fold(
     padding: Sizes = 0,
     stride: Sizes = 1,
 ) -> Array:
-    """The sum of blocks put back in their places: the transpose of `unfold`.
+    """Sum blocks at their positions in an image, which is the transpose of `unfold`.
 
     Args:
-        input: `(N, C * KH * KW, blocks)` or without N.
+        input: `(N, C * KH * KW, blocks)` or `(C * KH * KW, blocks)`.
         output_size: `(H, W)`.
-        kernel_size: Of the blocks.
-        dilation: Steps in a block.
-        padding: Zeros that `unfold` added.
-        stride: Steps of the blocks.
+        kernel_size: Size of the blocks.
+        dilation: Spacing between the elements of a block.
+        padding: Number of zeros that `unfold` added on both sides.
+        stride: Step between blocks.
 
     Raises:
-        RuntimeError: The input has another number of rows or blocks.
+        RuntimeError: The input's shape does not match the sizes, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -85,7 +86,7 @@ def fold(
             "Expected size of input's dimension 1 to be divisible by the product of kernel_size, "
             f"but got input.size(1)={x.shape[1]} and kernel_size={kernel}."
         )
-    rows, columns = _places("fold", size, kernel, dilation, padding, stride)
+    rows, columns = _block_positions("fold", size, kernel, dilation, padding, stride)
     blocks = rows[0].size * columns[0].size
     if x.shape[2] != blocks:
         raise RuntimeError(
@@ -94,29 +95,30 @@ def fold(
             f"the calculated number of sliding blocks {blocks}, but got {x.shape[2]}."
         )
     channels = x.shape[1] // math.prod(kernel)
-    parts = x.reshape(x.shape[0], channels, *kernel, rows[0].size, columns[0].size)
+    patches = x.reshape(x.shape[0], channels, *kernel, rows[0].size, columns[0].size)
     padded = [n + 2 * p for n, p in zip(size, padding, strict=True)]
 
-    def summed(parts: Array) -> Array:
-        total = jnp.zeros((x.shape[0], channels, *padded), parts.dtype)
-        total = total.at[:, :, rows[:, None, :, None], columns[None, :, None, :]].add(parts)
+    def summed(patches: Array) -> Array:
+        total = jnp.zeros((x.shape[0], channels, *padded), patches.dtype)
+        total = total.at[:, :, rows[:, None, :, None], columns[None, :, None, :]].add(patches)
         top, left = padding
         return total[:, :, top : top + size[0], left : left + size[1]]
 
-    found = in_opmath(summed, parts)
-    return found if had_batch else found[0]
+    image = in_opmath(summed, patches)
+    return image if had_batch else image[0]
 
 
-def _block(kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes):
-    kernel = at_least(1, "kernel_size", "unfold", sizes(kernel_size, 2, "kernel_size"))
-    dilations = at_least(1, "dilation", "unfold", sizes(dilation, 2, "dilation"))
-    paddings = at_least(0, "padding", "unfold", sizes(padding, 2, "padding"))
-    return kernel, dilations, paddings, at_least(1, "stride", "unfold", sizes(stride, 2, "stride"))
+def _block(kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -> list[Pair]:
+    names, least = ("kernel_size", "dilation", "padding", "stride"), (1, 1, 0, 1)
+    options = zip(least, names, (kernel_size, dilation, padding, stride), strict=True)
+    return [at_least(low, name, "unfold", sizes(value, 2, name)) for low, name, value in options]
 
 
-def _places(name, size, kernel, dilation, padding, stride) -> list[np.ndarray]:
-    """For each dim the places in the padded input: `(kernel, blocks)`."""
-    found = []
+def _block_positions(
+    name: str, size: Pair, kernel: Pair, dilation: Pair, padding: Pair, stride: Pair
+) -> list[np.ndarray]:
+    """Return, for each dim, the `(kernel, blocks)` positions of the blocks in the padded input."""
+    positions = []
     for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True):
         blocks = (n + 2 * p - d * (k - 1) - 1) // s + 1
         if blocks < 1:
@@ -125,5 +127,5 @@ def _places(name, size, kernel, dilation, padding, stride) -> list[np.ndarray]:
                 f"dilation={dilation}, padding={padding}, the number of sliding blocks must be at "
                 "least one"
             )
-        found.append(np.arange(k)[:, None] * d + np.arange(blocks) * s)
-    return found
+        positions.append(np.arange(k)[:, None] * d + np.arange(blocks) * s)
+    return positions

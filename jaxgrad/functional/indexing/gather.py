@@ -1,7 +1,7 @@
-"""Reading at indices, and what writing shares: torch's errors.
+"""Reading elements at indices, and the index checks that writing shares.
 
-An index that is out of range raises; under `jit` it cannot, and is what JAX makes of it, unless
-the function is under `checkify`.
+An index out of range raises torch's error. Under `jit` it cannot: JAX's behavior applies, unless
+the function is transformed by `checkify`.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, require
 
 
-Positions = tuple[Any, ...]
+Positions = tuple[Any, ...]  # one index per dim, for `x[positions]` and `x.at[positions]`
 
 
 def gather(input: Array, dim: int, index: Array) -> Array:
-    """The elements at indices along a dim: `out[i][j] = input[i][index[i][j]]` for dim 1.
+    """Gather elements along a dim: for dim 1, `out[i][j] = input[i][index[i][j]]`.
 
     Args:
-        input: Of any shape.
-        dim: The dim of the indices.
-        index: With as many dims; no other dim is larger than the input's.
+        input: Any shape.
+        dim: Dim to index.
+        index: Has as many dims as the input; dims other than `dim` must not exceed the input's.
 
     Raises:
-        RuntimeError: An index is out of range or negative, or the shapes do not fit.
+        RuntimeError: An index is negative or out of range, or the shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -38,19 +38,18 @@ def gather(input: Array, dim: int, index: Array) -> Array:
     Torch: `torch.gather`.
 
     Differs from jax in:
-        1. An index that is out of range is an error (`jnp.take_along_axis`: NaN or clamped).
+        1. An index out of range raises an error (`jnp.take_along_axis`: NaN or clamped).
     """
     input, index = array(input), array(index, "index")
     dim = canonical_dim(dim, input.ndim)
     x, at = jnp.atleast_1d(input), jnp.atleast_1d(index)
     _check_shape("self", x, at, dim)
     _check_range(at, x.shape[dim], RuntimeError, dim)
-    found = x[_full_index(at, dim)]
-    return found.reshape(index.shape)
+    return x[_full_index(at, dim)].reshape(index.shape)
 
 
 def take(input: Array, index: Array) -> Array:
-    """The elements at indices into the flattened input; a negative one counts from the end.
+    """Read elements of the flattened input; a negative index counts from the end.
 
     Raises:
         IndexError: An index is out of range.
@@ -68,10 +67,10 @@ def take(input: Array, index: Array) -> Array:
 
 
 def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Array:
-    """As `gather`, broadcast; without a dim of the flattened input.
+    """Gather elements along a dim, or from the flattened input; input and indices broadcast.
 
     Raises:
-        RuntimeError: An index is out of range, or the dims do not fit.
+        RuntimeError: An index is out of range, or the inputs differ in number of dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -94,11 +93,11 @@ def take_along_dim(input: Array, indices: Array, dim: int | None = None) -> Arra
 
 
 def index_select(input: Array, dim: int, index: Array) -> Array:
-    """The slices at indices along a dim.
+    """Select slices along a dim by index.
 
     Raises:
-        RuntimeError: An index is out of range or negative.
-        IndexError: The index has several dims.
+        RuntimeError: An index is negative or out of range.
+        IndexError: The index has more than one dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -124,7 +123,7 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 
 
 def _full_index(index: Array, dim: int) -> Positions:
-    """The index along its dim, and each element's own place along the others."""
+    """Index `dim` with `index`, and every other dim with the position of the element itself."""
     return tuple(
         index if d == dim else np.arange(n).reshape(-1, *[1] * (index.ndim - d - 1))
         for d, n in enumerate(index.shape)

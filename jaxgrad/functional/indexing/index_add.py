@@ -1,6 +1,6 @@
-"""Writing slices at the indices of a dim: torch's gradients for what is written twice.
+"""Writing slices at indices of a dim, with torch's gradients for slices that are overwritten.
 
-An index that is out of range raises, as `indexing` says.
+An index out of range raises an error, as `gather.py` explains.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from jaxgrad.functional.indexing.scatter import _add_at, _set_at
 
 
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: float = 1) -> Array:
-    """The input with slices added at indices, each as often as it is named.
+    """Add slices to the input at indices of a dim; a repeated index adds each of its slices.
 
     Raises:
-        RuntimeError: An index is out of range or negative (IndexError for a vector), or shapes or
-            dtypes do not fit.
+        RuntimeError: An index is negative or out of range (IndexError for a vector), or the shapes
+            or dtypes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -34,16 +34,16 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: flo
 
     def added(x: Array, y: Array) -> Array:
         y = y if alpha == 1 else y * jnp.asarray(alpha, y.dtype)
-        return _add_at(x, y, places=_full_index(at, dim))
+        return _add_at(x, y, positions=_full_index(at, dim))
 
     return exact(added, input, source)
 
 
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
-    """The input with slices written at indices; of several for one the last is written.
+    """Write slices into the input at indices of a dim; for a repeated index the last one wins.
 
     Raises:
-        IndexError: An index is out of range or negative, or there are more or less of them.
+        IndexError: An index is negative or out of range, or there is not one index per slice.
         RuntimeError: The dtypes differ.
 
     Example:
@@ -55,20 +55,20 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
     Torch: `torch.index_copy`.
 
     Differs from jax in:
-        1. Each of several slices for one index has the gradient (`.at[].set`: the last alone).
+        1. All slices for a repeated index get the gradient (`.at[].set`: only the last).
     """
     input, source = array(input), array(source, "source")
     at, dim = _slice_indices("index_copy_", input, dim, index, source, IndexError)
     _check_range(at, input.shape[dim], IndexError, dim)
-    return _set_at(input, source, places=_full_index(at, dim))
+    return _set_at(input, source, positions=_full_index(at, dim))
 
 
 def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Array:
-    """The input with one value in the slices at indices.
+    """Fill the slices at indices of a dim with one value.
 
     Raises:
         IndexError: An index is out of range.
-        RuntimeError: The value has dims, or is complex and the input is not.
+        RuntimeError: The value is not 0-d, or is complex although the input is real.
 
     Example:
         >>> import jax.numpy as jnp
@@ -99,7 +99,7 @@ def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Ar
 def _slice_indices(
     name: str, input: Array, dim: int, index: Array, source: Array, error: type[Exception]
 ) -> tuple[Array, int]:
-    """The index of each element of the source, from one for each slice."""
+    """Broadcast one index per slice to all elements of the source; also return the dim."""
     index = array(index, "index").reshape(-1)
     require_same_dtype(name, input=input, source=source)
     dim = canonical_dim(dim, input.ndim)

@@ -1,4 +1,4 @@
-"""Padding: torch's order of the dims, and its borders."""
+"""Padding, with torch's order of the dims and its border modes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from jaxgrad.functional._core.dtypes import reject
 def pad(
     input: Array, pad: Sequence[int], mode: str = "constant", value: float | None = None
 ) -> Array:
-    """More elements at the ends of the last dims; less where a number is negative.
+    """Pad the ends of the last dims; negative amounts crop.
 
     Args:
-        input: For modes other than "constant" `(N, C, ...)` or `(C, ...)`.
-        pad: Before and after the last dim, then those of the dim before it, and so on.
+        input: Any shape; for modes other than "constant" `(N, C, ...)` or `(C, ...)`.
+        pad: Amounts before and after the last dim, then for the dim before it, and so on.
         mode: "constant", "reflect", "replicate" or "circular".
-        value: Of the constant; None: 0.
+        value: The constant. None: 0.
 
     Raises:
-        RuntimeError: There are too many numbers, the padding is too large for the mode, or there
-            is a value with a mode other than "constant".
-        NotImplementedError: The mode is not one for so many dims.
+        RuntimeError: There are too many amounts, an amount is too large for the mode, or `value` is
+            passed with a mode other than "constant".
+        NotImplementedError: The mode does not exist for this number of dims.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,6 +1,6 @@
-"""Writing elements at indices: torch's gradients for what is written twice.
+"""Writing elements at indices, with torch's gradients for elements that are overwritten.
 
-An index that is out of range raises, as `indexing` says.
+An index out of range raises an error, as `gather.py` explains.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from jaxgrad.functional._core.arguments import array, canonical_dim, exact, is_a
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.indexing.gather import (
+    Positions,
     _check_range,
     _check_shape,
     _check_wrapping_range,
@@ -22,20 +23,17 @@ from jaxgrad.functional.indexing.gather import (
 )
 
 
-Places = tuple[Any, ...]
-
-
 def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
-    """The input with elements written at indices along a dim; of several for one the last.
+    """Write elements into the input at indices along a dim; for a repeated index the last wins.
 
     Args:
-        input: Of any shape.
-        dim: The dim of the indices.
-        index: With as many dims; no larger than `src`, and than the input in the other dims.
-        src: Elements, or one number.
+        input: Any shape.
+        dim: Dim to index.
+        index: As many dims as the input; must fit in `src` and, except along `dim`, in the input.
+        src: Elements to write, or one number.
 
     Raises:
-        RuntimeError: An index is out of range or negative, or shapes or dtypes do not fit.
+        RuntimeError: An index is negative or out of range, or shapes or dtypes are incompatible.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -47,21 +45,21 @@ def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
     Torch: `torch.scatter`.
 
     Differs from jax in:
-        1. Each of several elements for one index has the gradient (`.at[].set`: the last alone).
-        2. An index that is out of range is an error (`.at[].set`: dropped).
+        1. All elements for a repeated index get the gradient (`.at[].set`: only the last).
+        2. An index out of range raises an error (`.at[].set`: dropped).
     """
     input, index = array(input), array(index, "index")
     if not is_array(src):
         src = jnp.full(index.shape, src, input.dtype)
-    x, y, places = _scatter_arguments("scatter", input, dim, index, jnp.asarray(src))
-    return _set_at(x, y, places=places).reshape(input.shape)
+    x, y, positions = _scatter_arguments("scatter", input, dim, index, jnp.asarray(src))
+    return _set_at(x, y, positions=positions).reshape(input.shape)
 
 
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """The input with elements added at indices along a dim; arguments as those of `scatter`.
+    """Add elements to the input at indices along a dim; the arguments are those of `scatter`.
 
     Raises:
-        RuntimeError: An index is out of range or negative, or shapes or dtypes do not fit.
+        RuntimeError: An index is negative or out of range, or shapes or dtypes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -71,15 +69,15 @@ def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
     Torch: `torch.scatter_add`.
     """
     input = array(input)
-    x, y, places = _scatter_arguments("scatter_add", input, dim, index, array(src, "src"))
-    return exact(_add_at, x, y, places=places).reshape(input.shape)
+    x, y, positions = _scatter_arguments("scatter_add", input, dim, index, array(src, "src"))
+    return exact(_add_at, x, y, positions=positions).reshape(input.shape)
 
 
 def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> Array:
-    """The input with elements written, or added, at indices into its flattened form.
+    """Write or add elements at indices into the flattened input.
 
     Raises:
-        IndexError: An index is out of range, or there are more or less of them than elements.
+        IndexError: An index is out of range, or the numbers of indices and elements differ.
         RuntimeError: The dtypes differ.
 
     Example:
@@ -91,7 +89,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     Torch: `torch.put`.
 
     Differs from jax in:
-        1. Each of several elements for one index has the gradient (`.at[].set`: the last alone).
+        1. All elements for a repeated index get the gradient (`.at[].set`: only the last).
     """
     input, index, source = array(input), array(index, "index"), array(source, "source")
     require_same_dtype("put", input=input, source=source)
@@ -104,26 +102,26 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
     flat, at = input.reshape(-1), index.reshape(-1) % max(input.size, 1)
     source = source.reshape(-1)
     if accumulate:
-        return exact(_add_at, flat, source, places=(at,)).reshape(input.shape)
-    return _set_at(flat, source, places=(at,)).reshape(input.shape)
+        return exact(_add_at, flat, source, positions=(at,)).reshape(input.shape)
+    return _set_at(flat, source, positions=(at,)).reshape(input.shape)
 
 
-def _kept(x: Array, places: Places) -> Array:
-    return jnp.ones(x.shape, bool).at[places].set(False)
+def _not_overwritten(x: Array, positions: Positions) -> Array:
+    return jnp.ones(x.shape, bool).at[positions].set(False)
 
 
 @derivative(
-    lambda t, _, x, __, places: jnp.where(_kept(x, places), t, 0),
-    lambda t, out, *_, places: jnp.zeros_like(out).at[places].add(t),
+    lambda t, _, x, __, positions: jnp.where(_not_overwritten(x, positions), t, 0),
+    lambda t, out, *_, positions: jnp.zeros_like(out).at[positions].add(t),
 )
-def _set_at(x: Array, y: Array, *, places: Places) -> Array:
-    return x.at[places].set(y)
+def _set_at(x: Array, y: Array, *, positions: Positions) -> Array:
+    return x.at[positions].set(y)
 
 
 def _scatter_arguments(
     name: str, input: Array, dim: int, index: Array, src: Array
-) -> tuple[Array, Array, Places]:
-    """The input, what is written of the source, and where."""
+) -> tuple[Array, Array, Positions]:
+    """Check the arguments; return the input, the part of the source to write, and its positions."""
     require_same_dtype(name, input=input, src=src)
     dim = canonical_dim(dim, input.ndim)
     x, at, y = (jnp.atleast_1d(z) for z in (input, array(index, "index"), src))
@@ -137,20 +135,20 @@ def _scatter_arguments(
     return x, y[tuple(slice(n) for n in at.shape)], _full_index(at, dim)
 
 
-def _add_at(x: Array, y: Array, *, places: Any) -> Array:
-    return x.at[places].max(y) if x.dtype == jnp.bool_ else x.at[places].add(y)
+def _add_at(x: Array, y: Array, *, positions: Any) -> Array:
+    return x.at[positions].max(y) if x.dtype == jnp.bool_ else x.at[positions].add(y)
 
 
 def index_put(
     input: Array, indices: tuple[Array | None, ...], values: Array, accumulate: bool = False
 ) -> Array:
-    """The input with values written, or added, at indices into its first dims.
+    """Write or add values at indices into the first dims of the input.
 
     Args:
-        input: Of any shape.
-        indices: One array for each of the first dims, broadcasting with each other.
-        values: Broadcasting with what the indices choose.
-        accumulate: Whether they are added.
+        input: Any shape.
+        indices: An array for each of the first dims, or None for all of a dim; they broadcast.
+        values: Broadcasts to the indexed elements.
+        accumulate: Whether to add the values instead of overwriting.
 
     Raises:
         IndexError: An index is out of range.
@@ -166,19 +164,15 @@ def index_put(
     Torch: `torch.index_put`.
 
     Differs from jax in:
-        1. Each of several values for one index has the gradient (`.at[].set`: the last alone).
+        1. All values for a repeated index get the gradient (`.at[].set`: only the last).
     """
     input, values = array(input), array(values, "values")
     require_same_dtype("index_put", input=input, values=values)
-    for dim, index in enumerate(indices):
+    for dim, (n, index) in enumerate(zip(input.shape, indices, strict=False)):
         if index is not None and index.dtype != jnp.bool_:
-            _in_either_range(index, input.shape[dim], dim)
-    places = tuple(slice(None) if i is None else array(i, "indices") for i in indices)
-    values = jnp.broadcast_to(values, jax.eval_shape(lambda x: x[places], input).shape)
+            _check_range(jnp.where(index < 0, index + n, index), n, IndexError, dim)
+    positions = tuple(slice(None) if i is None else array(i, "indices") for i in indices)
+    values = jnp.broadcast_to(values, jax.eval_shape(lambda x: x[positions], input).shape)
     if accumulate:
-        return exact(_add_at, input, values, places=places)
-    return _set_at(input, values, places=places)
-
-
-def _in_either_range(index: Array, n: int, dim: int) -> None:
-    _check_range(jnp.where(index < 0, index + n, index), n, IndexError, dim)
+        return exact(_add_at, input, values, positions=positions)
+    return _set_at(input, values, positions=positions)

@@ -1,4 +1,4 @@
-"""Reducing at indices: torch's gradients for products and ties."""
+"""Reducing elements that share an index, with torch's gradients for products and ties."""
 
 from __future__ import annotations
 
@@ -10,12 +10,9 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.indexing.gather import _check_range, _full_index
+from jaxgrad.functional.indexing.gather import Positions, _check_range, _full_index
 from jaxgrad.functional.indexing.index_add import _slice_indices
 from jaxgrad.functional.indexing.scatter import _scatter_arguments
-
-
-Places = tuple[Any, ...]
 
 
 _REDUCES = ("sum", "prod", "mean", "amax", "amin")
@@ -31,20 +28,20 @@ def scatter_reduce(
     include_self: bool = True,
     torch_gradient: bool = False,
 ) -> Array:
-    """The elements that have one index along a dim, reduced to one.
+    """Reduce the elements that share an index along a dim into the input.
 
     Args:
-        input: Of any shape.
-        dim: The dim of the indices.
-        index: With as many dims; no larger than `src`, and than the input in the other dims.
-        src: Elements.
+        input: Any shape.
+        dim: Dim to index.
+        index: As many dims as the input; must fit in `src` and, except along `dim`, in the input.
+        src: Elements to reduce.
         reduce: `"sum"`, `"prod"`, `"mean"`, `"amax"` or `"amin"`; equal extremes share a gradient.
-        include_self: Whether the input's element is reduced too, where there is an index for it.
-        torch_gradient: Without the input's element torch still counts it among the equal extremes,
-            and its share of the gradient is lost. True: so here too.
+        include_self: Whether an indexed element of the input takes part in its reduction.
+        torch_gradient: With `include_self=False` torch still counts an equal input element among
+            the tied extremes, and its share of the gradient is lost. True reproduces that.
 
     Raises:
-        RuntimeError: An index is out of range or negative, or shapes or dtypes do not fit.
+        RuntimeError: An index is negative or out of range, or shapes or dtypes are incompatible.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -56,8 +53,8 @@ def scatter_reduce(
     Torch: `torch.scatter_reduce`.
 
     Differs from jax in:
-        1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
-        2. With NaN among extremes all that are reduced with it have gradient NaN (`.at[].max`: 0).
+        1. Products are differentiable, even at zeros (`.at[].multiply`: NotImplementedError).
+        2. A NaN makes the gradients of all elements reduced with it NaN (`.at[].max`: 0).
     """
     reject("scatter_reduce", "bool complex", input, src)
     input, src = array(input), array(src, "src")
@@ -65,9 +62,9 @@ def scatter_reduce(
         raise RuntimeError(
             f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}"
         )
-    x, y, places = _scatter_arguments("scatter", input, dim, index, src)
-    found = _reduced(x, y, places, reduce, include_self, torch_gradient)
-    return found.reshape(input.shape)
+    x, y, positions = _scatter_arguments("scatter", input, dim, index, src)
+    result = _reduced(x, y, positions, reduce, include_self, torch_gradient)
+    return result.reshape(input.shape)
 
 
 def index_reduce(
@@ -80,11 +77,11 @@ def index_reduce(
     include_self: bool = True,
     torch_gradient: bool = False,
 ) -> Array:
-    """The slices that have one index along a dim, reduced to one; as `scatter_reduce`, but no sum.
+    """Reduce the slices that share an index along a dim; `reduce` may not be "sum".
 
     Raises:
-        RuntimeError: There are more or less indices than slices, or the dtypes differ.
-        IndexError: An index is out of range or negative.
+        RuntimeError: The numbers of indices and slices differ, or the dtypes do.
+        IndexError: An index is negative or out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -95,7 +92,7 @@ def index_reduce(
     Torch: `torch.index_reduce`.
 
     Differs from jax in:
-        1. A product has a gradient, at zeros as well (`.at[].multiply`: NotImplementedError).
+        1. Products are differentiable, even at zeros (`.at[].multiply`: NotImplementedError).
     """
     reject("index_reduce", "bool complex", input, source)
     input, source = array(input), array(source, "source")
@@ -110,9 +107,9 @@ def index_reduce(
 
 
 def _reduced(
-    x: Array, y: Array, places: Places, reduce: str, include_self: bool, torch_gradient: bool
+    x: Array, y: Array, positions: Positions, reduce: str, include_self: bool, torch_gradient: bool
 ) -> Array:
-    options = {"places": places, "kept": include_self}
+    options = {"positions": positions, "kept": include_self}
     if reduce in ("sum", "mean"):
         counts = in_opmath(
             _add, jnp.full(x.shape, float(include_self)), jnp.ones(y.shape), **options
@@ -129,71 +126,71 @@ def _reduced(
     return exact(_extreme, x, y, largest=reduce == "amax", counted=torch_gradient, **options)
 
 
-def _emptied(x: Array, places: Places, kept: bool, start: Any) -> Array:
-    """The input, with a neutral element where something else is put in its place."""
-    return x if kept else x.at[places].set(jnp.asarray(start, x.dtype))
+def _clear_unless_kept(x: Array, positions: Positions, kept: bool, neutral: Any) -> Array:
+    """Return the input; unless it is kept, its indexed elements become the neutral element."""
+    return x if kept else x.at[positions].set(jnp.asarray(neutral, x.dtype))
 
 
-def _add(x: Array, y: Array, *, places: Places, kept: bool) -> Array:
-    return _emptied(x, places, kept, 0).at[places].add(y)
+def _add(x: Array, y: Array, *, positions: Positions, kept: bool) -> Array:
+    return _clear_unless_kept(x, positions, kept, 0).at[positions].add(y)
 
 
-def _seen(x: Array, places: Places, kept: bool) -> Array:
-    """Where the input's own element is in the result."""
-    return _emptied(jnp.ones(x.shape, bool), places, kept, False)
+def _included(x: Array, positions: Positions, kept: bool) -> Array:
+    """Return a mask of the elements of the input that take part in the result."""
+    return _clear_unless_kept(jnp.ones(x.shape, bool), positions, kept, False)
 
 
-def _product_by_input(t: Any, _: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
-    whole = jnp.where(x == 0, 1, x)
-    others = _product(whole, y, places=places, kept=kept)
-    seen = _seen(x, places, kept)
-    return jnp.where(seen, t, 0) * jnp.where(seen, others / whole, 0)
+def _product_input_derivative(t: Any, _: Any, x: Any, y: Any, positions: Any, kept: bool) -> Any:
+    divisor = jnp.where(x == 0, 1, x)
+    others = _product(divisor, y, positions=positions, kept=kept)
+    included = _included(x, positions, kept)
+    return jnp.where(included, t, 0) * jnp.where(included, others / divisor, 0)
 
 
-def _product_by_source(t: Any, out: Any, x: Any, y: Any, places: Any, kept: bool) -> Any:
+def _product_source_derivative(t: Any, out: Any, x: Any, y: Any, positions: Any, kept: bool) -> Any:
     zero = y == 0
-    alone = zero & (jnp.zeros(x.shape, int).at[places].add(zero)[places] == 1)
-    others = _product(x, jnp.where(alone, 1, y), places=places, kept=kept)[places]
-    factor = jnp.where(alone, others, out[places] / jnp.where(zero, 1, y))
-    return jnp.zeros_like(out).at[places].add(t * factor)
+    alone = zero & (jnp.zeros(x.shape, int).at[positions].add(zero)[positions] == 1)
+    others = _product(x, jnp.where(alone, 1, y), positions=positions, kept=kept)[positions]
+    factor = jnp.where(alone, others, out[positions] / jnp.where(zero, 1, y))
+    return jnp.zeros_like(out).at[positions].add(t * factor)
 
 
-@derivative(_product_by_input, _product_by_source)
-def _product(x: Array, y: Array, *, places: Places, kept: bool) -> Array:
-    return _emptied(x, places, kept, 1).at[places].multiply(y)
+@derivative(_product_input_derivative, _product_source_derivative)
+def _product(x: Array, y: Array, *, positions: Positions, kept: bool) -> Array:
+    return _clear_unless_kept(x, positions, kept, 1).at[positions].multiply(y)
 
 
 def _shares(
-    out: Array, x: Array, y: Array, places: Places, kept: bool, counted: bool
+    out: Array, x: Array, y: Array, positions: Positions, kept: bool, counted: bool
 ) -> tuple[Array, Array]:
-    """What part of a cell's gradient its own element has, and what part each of the source's."""
-    mine = (x == out).astype(x.dtype)
+    """Return the shares of the gradient that the input's and the source's elements get."""
+    x_ties = (x == out).astype(x.dtype)
     if not counted:
-        mine = jnp.where(_seen(x, places, kept), mine, 0)
-    theirs = (y == out[places]).astype(x.dtype)
-    number = mine.at[places].add(theirs)
-    return jnp.where(_seen(x, places, kept), mine / number, 0), theirs / number[places]
+        x_ties = jnp.where(_included(x, positions, kept), x_ties, 0)
+    y_ties = (y == out[positions]).astype(x.dtype)
+    count = x_ties.at[positions].add(y_ties)
+    return jnp.where(_included(x, positions, kept), x_ties / count, 0), y_ties / count[positions]
 
 
-def _extreme_by_input(
+def _extreme_input_derivative(
     t: Any, out: Any, x: Any, y: Any, largest: bool, counted: bool, **options: Any
 ) -> Any:
     del largest
     share = _shares(out, x, y, counted=counted, **options)[0]
-    return jnp.where(_seen(x, **options), t, 0) * share
+    return jnp.where(_included(x, **options), t, 0) * share
 
 
-def _extreme_by_source(
+def _extreme_source_derivative(
     t: Any, out: Any, x: Any, y: Any, largest: bool, counted: bool, **options: Any
 ) -> Any:
     del largest
     share = _shares(out, x, y, counted=counted, **options)[1]
-    return jnp.zeros_like(out).at[options["places"]].add(t * share)
+    return jnp.zeros_like(out).at[options["positions"]].add(t * share)
 
 
-@derivative(_extreme_by_input, _extreme_by_source)
+@derivative(_extreme_input_derivative, _extreme_source_derivative)
 def _extreme(
-    x: Array, y: Array, *, places: Places, kept: bool, largest: bool, counted: bool
+    x: Array, y: Array, *, positions: Positions, kept: bool, largest: bool, counted: bool
 ) -> Array:
     del counted
     if jnp.issubdtype(x.dtype, jnp.inexact):
@@ -201,5 +198,5 @@ def _extreme(
     else:
         limits = jnp.iinfo(x.dtype)
         start = limits.min if largest else limits.max
-    cells = _emptied(x, places, kept, start).at[places]
-    return cells.max(y) if largest else cells.min(y)
+    target = _clear_unless_kept(x, positions, kept, start).at[positions]
+    return target.max(y) if largest else target.min(y)

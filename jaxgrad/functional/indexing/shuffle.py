@@ -1,4 +1,4 @@
-"""Pixels into channels and back: torch's order and errors."""
+"""Moving pixels into channels and back, and shuffling channels, in torch's order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from jaxgrad.functional._core.arguments import array
 
 
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
-    """Channels to places: `(*, C r r, H, W)` to `(*, C, H r, W r)`.
+    """Move channels to pixels: `(*, C r r, H, W)` becomes `(*, C, H r, W r)`.
 
     Raises:
-        RuntimeError: The channels do not divide, or there are less than three dims.
+        RuntimeError: The channels are not divisible by `r * r`, or there are fewer than three dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -22,7 +22,7 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
 
     Torch: `torch.nn.functional.pixel_shuffle`.
     """
-    x, r = _at_least_three("pixel_shuffle", input), upscale_factor
+    x, r = _check_dims("pixel_shuffle", input), upscale_factor
     *batch, channels, height, width = x.shape
     if r < 1:
         raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
@@ -38,10 +38,10 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
 
 
 def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
-    """Places to channels: `(*, C, H r, W r)` to `(*, C r r, H, W)`.
+    """Move pixels to channels: `(*, C, H r, W r)` becomes `(*, C r r, H, W)`.
 
     Raises:
-        RuntimeError: A size does not divide, or there are less than three dims.
+        RuntimeError: A spatial size is not divisible by r, or there are fewer than three dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -50,7 +50,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
 
     Torch: `torch.nn.functional.pixel_unshuffle`.
     """
-    x, r = _at_least_three("pixel_unshuffle", input), downscale_factor
+    x, r = _check_dims("pixel_unshuffle", input), downscale_factor
     *batch, channels, height, width = x.shape
     if r < 1:
         raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
@@ -66,10 +66,10 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
 
 
 def channel_shuffle(input: Array, groups: int) -> Array:
-    """Channels of groups taken in turn.
+    """Interleave the channels of groups: the first of each group, then the second, and so on.
 
     Raises:
-        RuntimeError: The channels do not divide into the groups, or there are less than three dims.
+        RuntimeError: `groups` does not divide the channels, or there are fewer than three dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -90,7 +90,7 @@ def channel_shuffle(input: Array, groups: int) -> Array:
     return jnp.swapaxes(parts, 1, 2).reshape(x.shape)
 
 
-def _at_least_three(name: str, input: Array) -> Array:
+def _check_dims(name: str, input: Array) -> Array:
     x = array(input)
     if x.ndim < 3:
         raise RuntimeError(

@@ -1,25 +1,21 @@
-"""Writing slices and diagonals."""
+"""Returning a copy of the input with a slice or a diagonal replaced."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim
-
-
-Places = tuple[Any, ...]
+from jaxgrad.functional.indexing.gather import Positions
 
 
 def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:
-    """The input with one slice along a dim replaced.
+    """Replace one slice of the input along a dim.
 
     Raises:
-        RuntimeError: The source has another shape than the slice.
-        IndexError: There is no such slice.
+        RuntimeError: The shapes of `src` and the slice differ.
+        IndexError: The index or `dim` is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -48,10 +44,10 @@ def slice_scatter(
     end: int | None = None,
     step: int = 1,
 ) -> Array:
-    """The input with some slices along a dim replaced.
+    """Replace a range of slices of the input along a dim.
 
     Raises:
-        RuntimeError: The source has another shape than the slices, or the step is not positive.
+        RuntimeError: The shapes of `src` and the slices differ, or the step is not positive.
 
     Example:
         >>> import jax.numpy as jnp
@@ -70,18 +66,18 @@ def slice_scatter(
 def diagonal_scatter(
     input: Array, src: Array, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Array:
-    """The input with a diagonal replaced.
+    """Replace a diagonal of the input.
 
     Args:
         input: At least two dims.
-        src: Of the diagonal's shape: the other dims, then its length.
-        offset: How far above the main diagonal it is.
-        dim1: The dim of the rows.
-        dim2: The dim of the columns.
+        src: Has the diagonal's shape: the other dims of the input, then its length.
+        offset: Number of diagonals above the main one.
+        dim1: Dim of the rows.
+        dim2: Dim of the columns.
 
     Raises:
-        RuntimeError: The source has another shape than the diagonal.
-        IndexError: There is no such dim.
+        RuntimeError: The shapes of `src` and the diagonal differ.
+        IndexError: A dim is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -97,15 +93,15 @@ def diagonal_scatter(
     length = max(min(ends[0] + min(offset, 0), ends[1] - max(offset, 0)), 0)
     at = jnp.arange(length)
     matrices = jnp.moveaxis(input, (rows, columns), (-2, -1))
-    places = (..., at - min(offset, 0), at + max(offset, 0))
-    return jnp.moveaxis(_set_slice(matrices, src, places), (-2, -1), (rows, columns))
+    positions = (..., at - min(offset, 0), at + max(offset, 0))
+    return jnp.moveaxis(_set_slice(matrices, src, positions), (-2, -1), (rows, columns))
 
 
-def _set_slice(input: Array, src: Array, places: Places) -> Array:
-    shape = jax.eval_shape(lambda x: x[places], input).shape
+def _set_slice(input: Array, src: Array, positions: Positions) -> Array:
+    shape = jax.eval_shape(lambda x: x[positions], input).shape
     if src.shape != shape:
         raise RuntimeError(
             "expected src to have a size equal to the slice of self. src size = "
             f"{list(src.shape)}, slice size = {list(shape)}"
         )
-    return input.at[places].set(src.astype(input.dtype))
+    return input.at[positions].set(src.astype(input.dtype))

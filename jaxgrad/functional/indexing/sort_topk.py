@@ -1,10 +1,11 @@
-"""Sorting: torch's order of ties and of NaN."""
+"""Sorting, with torch's order of ties and NaN."""
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional._core.order import stable_order
@@ -12,15 +13,15 @@ from jaxgrad.functional.reduction.amax_max import ValuesIndices
 
 
 def sort(
-    input: jax.Array, dim: int = -1, descending: bool = False, *, stable: bool = False
+    input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
 ) -> ValuesIndices:
-    """The values along a dim in order, with their indices; ties keep their order, NaN is largest.
+    """Sort along a dim and return values and indices; ties keep their order and NaN is largest.
 
     Args:
-        input: Of any shape.
-        dim: The dim.
+        input: Any shape.
+        dim: Dim to sort along.
         descending: Whether the largest comes first.
-        stable: It always is, as torch's is on the CPU for up to 16 elements and beyond with True.
+        stable: Ignored; always stable, as torch's is with True (or up to 16 elements on CPU).
 
     Example:
         >>> import jax.numpy as jnp
@@ -31,7 +32,7 @@ def sort(
     Torch: `torch.sort`.
 
     Differs from jax in:
-        1. Descending, ties keep their order (`jnp.sort(x)[::-1]`: reversed).
+        1. Ties keep their order in a descending sort (`jnp.sort(x)[::-1]`: reversed).
     """
     reject("sort", "complex", input)
     del stable
@@ -44,9 +45,9 @@ def sort(
 
 
 def argsort(
-    input: jax.Array, dim: int = -1, descending: bool = False, *, stable: bool = False
-) -> jax.Array:
-    """The indices of `sort`.
+    input: Array, dim: int = -1, descending: bool = False, *, stable: bool = False
+) -> Array:
+    """Return the indices that sort the input along a dim, as `sort` does.
 
     Example:
         >>> import jax.numpy as jnp
@@ -59,8 +60,8 @@ def argsort(
     return sort(input, dim, descending, stable=stable).indices
 
 
-def msort(input: jax.Array) -> jax.Array:
-    """The values of `sort` along the first dim.
+def msort(input: Array) -> Array:
+    """Sort along the first dim and return the values.
 
     Example:
         >>> import jax.numpy as jnp
@@ -74,21 +75,21 @@ def msort(input: jax.Array) -> jax.Array:
 
 
 def topk(
-    input: jax.Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+    input: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> ValuesIndices:
-    """The k largest values along a dim, or the smallest, in order, with their indices.
+    """Return the k largest (or smallest) values along a dim, in order, with their indices.
 
-    Which element of a tie it is, torch leaves open; here it is the first.
+    Among ties the first element is taken; torch does not specify which one.
 
     Args:
-        input: Of any shape.
-        k: How many.
-        dim: The dim.
-        largest: Whether the largest or the smallest.
-        sorted: They always are.
+        input: Any shape.
+        k: Number of values.
+        dim: Dim to select along.
+        largest: Whether to return the largest values rather than the smallest.
+        sorted: Ignored: the values are always sorted.
 
     Raises:
-        RuntimeError: There are not so many.
+        RuntimeError: `k` is negative or exceeds the size of the dim.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,10 +1,9 @@
-"""Choosing elements by a condition or a mask, and filling the others."""
+"""Selecting, filling and replacing elements by a condition or a mask."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array, ArrayLike
@@ -13,8 +12,8 @@ from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
 
 
-def where(condition: jax.Array, input: ArrayLike, other: ArrayLike) -> jax.Array:
-    """The first where the condition holds, else the second.
+def where(condition: Array, input: ArrayLike, other: ArrayLike) -> Array:
+    """Take elements of `input` where the condition holds and of `other` elsewhere.
 
     Example:
         >>> import jax.numpy as jnp
@@ -33,11 +32,11 @@ def where(condition: jax.Array, input: ArrayLike, other: ArrayLike) -> jax.Array
         return jnp.where(condition != 0, *promoted(input, other))
 
 
-def masked_fill(input: jax.Array, mask: jax.Array, value: ArrayLike) -> jax.Array:
-    """The input, with one value where the mask is set.
+def masked_fill(input: Array, mask: Array, value: ArrayLike) -> Array:
+    """Replace the elements at which the mask is True by one value.
 
     Raises:
-        RuntimeError: The mask is not boolean, or the value has dims.
+        RuntimeError: The mask is not boolean, or the value is not 0-d.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,12 +60,12 @@ def masked_fill(input: jax.Array, mask: jax.Array, value: ArrayLike) -> jax.Arra
 
 
 def nan_to_num(
-    input: jax.Array,
+    input: Array,
     nan: float | None = 0.0,
     posinf: float | None = None,
     neginf: float | None = None,
-) -> jax.Array:
-    """The input with numbers for NaN and infinities, whose gradient is 0.
+) -> Array:
+    """Replace NaN and infinities by finite numbers, with gradient 0 there.
 
     Example:
         >>> import jax.numpy as jnp
@@ -82,12 +81,12 @@ def nan_to_num(
 
 
 @derivative(lambda t, _, x, **__: t * jnp.where(jnp.isfinite(x), 1, 0))
-def _replace_nan(x: jax.Array, **values: Any) -> jax.Array:
+def _replace_nan(x: Array, **values: Any) -> Array:
     return jnp.nan_to_num(x, **values)
 
 
 def masked_select(input: Array, mask: Array) -> Array:
-    """The elements where the mask is set, as a vector; not under `jit`, which needs its length.
+    """Return the elements at which the mask is True as a vector (not under `jit`).
 
     Raises:
         RuntimeError: The mask is not boolean.
@@ -108,10 +107,10 @@ def masked_select(input: Array, mask: Array) -> Array:
 
 
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
-    """The input with the source's elements, in turn, where the mask is set.
+    """Replace the elements at which the mask is True by successive elements of the source.
 
     Raises:
-        RuntimeError: There are less elements than places, or the dtypes differ.
+        RuntimeError: The source has too few elements, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp

@@ -12,7 +12,7 @@ from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import require_same_dtype
 
 
-def check_inner_sizes(x: Array, y: Array) -> None:
+def check_inner(x: Array, y: Array) -> None:
     """Raise RuntimeError unless the last dim of `x` matches the contracted dim of `y`."""
     inner = y.shape[-2] if y.ndim > 1 else y.shape[0]
     if x.shape[-1] != inner:
@@ -24,7 +24,7 @@ def check_inner_sizes(x: Array, y: Array) -> None:
         )
 
 
-def check_matrix_vector(x: Array, y: Array) -> None:
+def check_mv(x: Array, y: Array) -> None:
     if (x.ndim, y.ndim) != (2, 1):
         raise RuntimeError(f"vector + matrix @ vector expected, got {x.ndim}, {y.ndim}")
     if x.shape[1] != y.shape[0]:
@@ -33,7 +33,7 @@ def check_matrix_vector(x: Array, y: Array) -> None:
         )
 
 
-def matrix_batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array, Array]:
+def as_batches(input: Any, mat2: Any, names: tuple[str, str]) -> tuple[Array, Array]:
     x, y = array(input, names[0]), array(mat2, names[1])
     for name, z in zip(names, (x, y), strict=True):
         if z.ndim != 3:

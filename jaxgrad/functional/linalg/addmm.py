@@ -12,19 +12,14 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.linalg._products import (
-    check_inner_sizes,
-    check_matrix_vector,
-    matrix_batches,
-)
+from jaxgrad.functional.linalg._products import as_batches, check_inner, check_mv
 
 
 def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: float = 1) -> Array:
     """Compute `beta * input + alpha * mat1 @ mat2`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: `mat1` or `mat2` is not a matrix, the shapes are incompatible, or the dtypes
-            differ.
+        RuntimeError: `mat1` or `mat2` is not 2-d, or the shapes or dtypes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -39,7 +34,7 @@ def addmm(input: Array, mat1: Array, mat2: Array, *, beta: float = 1, alpha: flo
     for name, z in (("mat1", x), ("mat2", y)):
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {z.ndim}-D tensor")
-    check_inner_sizes(x, y)
+    check_inner(x, y)
     return _add(jnp.matmul, input, x, y, beta, alpha)
 
 
@@ -47,8 +42,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
     """Compute `beta * input + alpha * mat @ vec`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: The operands are not a matrix and a vector, their shapes are incompatible, or
-            the dtypes differ.
+        RuntimeError: `mat` is not 2-d, `vec` not 1-d, or the shapes or dtypes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -60,7 +54,7 @@ def addmv(input: Array, mat: Array, vec: Array, *, beta: float = 1, alpha: float
     reject("addmv", "bool", input, mat, vec)
     require_same_dtype("addmv", input=input, mat=mat, vec=vec)
     x, y = array(mat, "mat"), array(vec, "vec")
-    check_matrix_vector(x, y)
+    check_mv(x, y)
     return _add(jnp.matmul, input, x, y, beta, alpha)
 
 
@@ -94,8 +88,7 @@ def baddbmm(
     """Compute `beta * input + alpha * batch1 @ batch2`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: A batch does not have three dims, the shapes are incompatible, or the dtypes
-            differ.
+        RuntimeError: A batch is not 3-d, or the shapes or dtypes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -106,7 +99,7 @@ def baddbmm(
     """
     reject("baddbmm", "bool", input, batch1, batch2)
     require_same_dtype("baddbmm", input=input, batch1=batch1, batch2=batch2)
-    x, y = matrix_batches(batch1, batch2, ("batch1", "batch2"))
+    x, y = as_batches(batch1, batch2, ("batch1", "batch2"))
     return _add(jnp.matmul, input, x, y, beta, alpha)
 
 
@@ -116,8 +109,7 @@ def addbmm(
     """Compute `beta * input + alpha * (batch1 @ batch2).sum(0)`; with `beta=0` `input` is ignored.
 
     Raises:
-        RuntimeError: A batch does not have three dims, the shapes are incompatible, or the dtypes
-            differ.
+        RuntimeError: A batch is not 3-d, or the shapes or dtypes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -128,7 +120,7 @@ def addbmm(
     """
     reject("addbmm", "bool", input, batch1, batch2)
     require_same_dtype("addbmm", input=input, batch1=batch1, batch2=batch2)
-    x, y = matrix_batches(batch1, batch2, ("batch1", "batch2"))
+    x, y = as_batches(batch1, batch2, ("batch1", "batch2"))
     return _add(_batch_sum, input, x, y, beta, alpha)
 
 
@@ -153,11 +145,8 @@ def _add(
 
     shape = jax.eval_shape(fun, x, y).shape
     input = array(input)
-    try:
-        fits = jnp.broadcast_shapes(input.shape, shape) == shape
-    except ValueError:
-        fits = False
-    if not fits:
+    pairs = zip(input.shape[::-1], shape[::-1], strict=False)
+    if input.ndim > len(shape) or any(n not in (1, size) for n, size in pairs):
         raise RuntimeError(
             f"The size of input, {list(input.shape)}, must expand to that of the product, "
             f"{list(shape)}"

@@ -79,8 +79,7 @@ def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = Fals
         check_errors: Whether to raise if a matrix fails (not under `jit`).
 
     Raises:
-        RuntimeError: `A` is not square, the shapes are incompatible or, with `check_errors`, `A` is
-            singular.
+        RuntimeError: `A` is not square or (with `check_errors`) singular, or shapes do not match.
 
     Example:
         >>> import jax.numpy as jnp
@@ -136,8 +135,7 @@ def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) ->
         check_errors: Whether to raise if a pivot is 0 (not under `jit`).
 
     Raises:
-        RuntimeError: `A` has fewer than two dims, `pivot` is False or, with `check_errors`, a
-            pivot is 0.
+        RuntimeError: `A` has fewer than two dims, `pivot` is False, or `check_errors` finds a 0.
 
     Example:
         >>> import jax.numpy as jnp

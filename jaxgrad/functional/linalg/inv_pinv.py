@@ -64,8 +64,7 @@ def pinv(
         rcond: Alias of `rtol`.
         hermitian: Whether to read only the lower triangle; the gradient is full, as in torch.
         atol: Absolute cutoff; singular values at or below it count as 0.
-        rtol: Cutoff relative to the largest singular value. None: `max(m, n) * eps`, or 0 with
-            `atol`.
+        rtol: Relative cutoff. None: `max(m, n) * eps`, or 0 if `atol` is set.
 
     Raises:
         RuntimeError: `A` has fewer than two dims.
@@ -159,8 +158,7 @@ def matrix_rank(
         tol: Alias of `atol`.
         hermitian: Whether to read only the lower triangle.
         atol: Absolute cutoff; singular values at or below it count as 0.
-        rtol: Cutoff relative to the largest singular value. None: `max(m, n) * eps`, or 0 with
-            `atol`.
+        rtol: Relative cutoff. None: `max(m, n) * eps`, or 0 if `atol` is set.
 
     Example:
         >>> import jax.numpy as jnp

@@ -107,8 +107,7 @@ def lu_factor(A: Array, *, pivot: bool = True) -> LUFactorResult:
         pivot: Must be True; torch supports False only on GPUs.
 
     Raises:
-        RuntimeError: `A` has fewer than two dims, `pivot` is False, or (checked only outside `jit`)
-            a pivot is 0.
+        RuntimeError: `A` has fewer than 2 dims, `pivot` is False, or (outside `jit`) a pivot is 0.
 
     Example:
         >>> import jax.numpy as jnp

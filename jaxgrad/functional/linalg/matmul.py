@@ -10,20 +10,14 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, promoted
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.linalg._products import (
-    chain_product,
-    check_inner_sizes,
-    check_matrix_vector,
-    matrix_batches,
-)
+from jaxgrad.functional.linalg._products import as_batches, chain_product, check_inner, check_mv
 
 
 def multi_dot(tensors: Sequence[Array]) -> Array:
     """Multiply several matrices in the cheapest order; the first and the last may be vectors.
 
     Raises:
-        RuntimeError: There are fewer than two tensors, the shapes are incompatible, or the dtypes
-            differ.
+        RuntimeError: There are fewer than two tensors, or their shapes or dtypes do not match.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,7 +59,7 @@ def matmul(input: Array, other: Array) -> Array:
         raise RuntimeError(
             f"both arguments to matmul need to be at least 1D, but they are {x.ndim}D and {y.ndim}D"
         )
-    check_inner_sizes(x, y)
+    check_inner(x, y)
     require_same_dtype("matmul", input=x, other=y)
     return exact(jnp.matmul, x, y)
 
@@ -88,7 +82,7 @@ def mm(input: Array, mat2: Array) -> Array:
     for name, z in (("self", x), ("mat2", y)):
         if z.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, its shape is {list(z.shape)}")
-    check_inner_sizes(x, y)
+    check_inner(x, y)
     require_same_dtype("mm", input=x, mat2=y)
     return exact(jnp.matmul, x, y)
 
@@ -108,7 +102,7 @@ def bmm(input: Array, mat2: Array) -> Array:
     """
     reject("bmm", "bool", input, mat2)
     require_same_dtype("bmm", input=input, mat2=mat2)
-    x, y = matrix_batches(input, mat2, ("batch1", "batch2"))
+    x, y = as_batches(input, mat2, ("batch1", "batch2"))
     return exact(jnp.matmul, x, y)
 
 
@@ -116,8 +110,7 @@ def mv(input: Array, vec: Array) -> Array:
     """Multiply a matrix by a vector.
 
     Raises:
-        RuntimeError: The operands are not 2-d and 1-d, the shapes are incompatible, or the dtypes
-            differ.
+        RuntimeError: `input` is not 2-d, `vec` not 1-d, or the shapes or dtypes do not match.
 
     Example:
         >>> import jax.numpy as jnp
@@ -129,7 +122,7 @@ def mv(input: Array, vec: Array) -> Array:
     reject("mv", "bool", input, vec)
     require_same_dtype("mv", input=input, vec=vec)
     x, y = array(input), array(vec, "vec")
-    check_matrix_vector(x, y)
+    check_mv(x, y)
     return exact(jnp.matmul, x, y)
 
 

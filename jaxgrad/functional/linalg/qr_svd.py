@@ -39,12 +39,10 @@ def qr(A: Array, mode: str = "reduced") -> QRResult:
 
     Args:
         A: `(*, m, n)`.
-        mode: `"reduced"`, `"complete"` (differentiable only if `m <= n`) or `"r"` (only R, not
-            differentiable).
+        mode: `"reduced"`, `"complete"` (differentiable if `m <= n`) or `"r"` (not differentiable).
 
     Raises:
-        RuntimeError: The mode is unknown, or a result that torch cannot differentiate is
-            differentiated.
+        RuntimeError: The mode is unknown, or a result that has no derivative is differentiated.
 
     Example:
         >>> import jax.numpy as jnp
@@ -185,8 +183,7 @@ def householder_product(A: Array, tau: Array) -> Array:
         `(*, m, n)`.
 
     Raises:
-        RuntimeError: There are more columns than rows or more reflections than columns, or the
-            shapes or dtypes differ.
+        RuntimeError: `m >= n >= k` does not hold, or the shapes or dtypes do not match.
 
     Example:
         >>> import jax.numpy as jnp

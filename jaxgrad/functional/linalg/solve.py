@@ -33,8 +33,7 @@ def solve(A: Array, B: Array, *, left: bool = True) -> Array:
         left: Whether A is to the left of X.
 
     Raises:
-        RuntimeError: `A` is not square or (checked only outside `jit`) singular, or the shapes are
-            incompatible.
+        RuntimeError: `A` is not square or (outside `jit`) singular, or the shapes do not match.
 
     Example:
         >>> import jax.numpy as jnp

@@ -23,8 +23,7 @@ def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:
         dims: Dims of A to move to its end before solving.
 
     Raises:
-        RuntimeError: The shapes are incompatible, or (checked only outside `jit`) the matrix is
-            singular.
+        RuntimeError: The shapes do not match, or (outside `jit`) the matrix is singular.
 
     Example:
         >>> import jax.numpy as jnp
@@ -51,8 +50,7 @@ def tensorinv(A: Array, ind: int = 2) -> Array:
         ind: Number of leading dims that form the rows.
 
     Raises:
-        RuntimeError: The shape of `A` does not split as required, `ind` is not positive, or
-            (checked only outside `jit`) the matrix is singular.
+        RuntimeError: The matrix is not square or (outside `jit`) singular, or `ind` is below 1.
 
     Example:
         >>> import jax.numpy as jnp

@@ -35,6 +35,17 @@ def per_channel(x: Array, like: Array) -> Array:
     return x.reshape(-1, *[1] * (like.ndim - 2)) if x.ndim else x
 
 
+def normalize_channels(
+    input: Array, dims: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float
+) -> Array:
+    """Standardize over these dims, then scale and shift each channel."""
+
+    def fun(x: Array, w: Array, b: Array) -> Array:
+        return standardize(x, dims, eps) * per_channel(w, x) + per_channel(b, x)
+
+    return apply_affine(fun, input, weight, bias)
+
+
 def reject_single_value(shape: Sequence[int]) -> None:
     """Raise torch's ValueError for a batch with one value per channel."""
     raise ValueError(

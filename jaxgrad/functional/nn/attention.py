@@ -44,8 +44,7 @@ def scaled_dot_product_attention(
         `(*, heads, L, Ev)`.
 
     Raises:
-        RuntimeError: The dtypes differ, the shapes or numbers of heads are incompatible, or the
-            mask is neither boolean nor floating.
+        RuntimeError: Shapes or dtypes do not match, or the mask is neither boolean nor floating.
 
     Example:
         >>> import jax.numpy as jnp

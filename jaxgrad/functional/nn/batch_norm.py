@@ -11,14 +11,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
-from jaxgrad.functional.nn._statistics import (
-    apply_affine,
-    check_channels,
-    check_dtypes,
-    per_channel,
-    reject_single_value,
-    standardize,
-)
+from jaxgrad.functional.nn import _statistics as stats
 
 
 class BatchNorm(NamedTuple):
@@ -56,10 +49,8 @@ def batch_norm(
         With `training=False` they are the ones that were passed.
 
     Raises:
-        ValueError: A channel has only one value in training, or eps is not positive in training
-            or negative otherwise.
-        RuntimeError: A parameter does not have shape `(C,)`, or `training` is False and a running
-            statistic is missing.
+        ValueError: In training a channel has only one value, or eps is out of range.
+        RuntimeError: A parameter does not have shape `(C,)`, or a statistic is missing.
 
     Example:
         >>> import jax.numpy as jnp
@@ -85,7 +76,7 @@ def batch_norm(
     if training:
         count = input.size // max(input.shape[1], 1)
         if count == 1:
-            reject_single_value(input.shape)
+            stats.reject_single_value(input.shape)
         if eps <= 0:
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     elif eps < 0:
@@ -95,26 +86,23 @@ def batch_norm(
         raise RuntimeError(
             f"{missing} must be defined in evaluation mode; pass it, or training=True"
         )
-    check_channels(
+    stats.check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
-    check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
+    stats.check_dtypes("batch_norm", input, weight, bias, running_mean, running_var)
     dims = tuple(d for d in range(input.ndim) if d != 1)
     if not training:
         mean, var = jax.lax.stop_gradient((running_mean, running_var))
 
         def scale(x: Array, w: Array, b: Array) -> Array:
-            m, v = (per_channel(jnp.asarray(s, x.dtype), x) for s in (mean, var))
+            m, v = (stats.per_channel(jnp.asarray(s, x.dtype), x) for s in (mean, var))
             y = (x - m) * jax.lax.rsqrt(v + eps)
-            return y * per_channel(w, x) + per_channel(b, x)
+            return y * stats.per_channel(w, x) + stats.per_channel(b, x)
 
-        return BatchNorm(apply_affine(scale, input, weight, bias), mean, var)
-
-    def normalize(x: Array, w: Array, b: Array) -> Array:
-        return standardize(x, dims, eps) * per_channel(w, x) + per_channel(b, x)
+        return BatchNorm(stats.apply_affine(scale, input, weight, bias), mean, var)
 
     running = _updated_statistics(input, dims, running_mean, running_var, momentum)
-    return BatchNorm(apply_affine(normalize, input, weight, bias), *running)
+    return BatchNorm(stats.normalize_channels(input, dims, weight, bias, eps), *running)
 
 
 def instance_norm(
@@ -179,16 +167,12 @@ def instance_norm(
         running = jax.lax.stop_gradient((running_mean, running_var))
         mean, var = (jnp.asarray(x, input.dtype) for x in running)
         return BatchNorm(batch_norm(input, mean, var, weight, bias, eps=eps).output, *running)
-    check_channels(
+    stats.check_channels(
         input, running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
     )
-    check_dtypes("instance_norm", input, weight, bias)
+    stats.check_dtypes("instance_norm", input, weight, bias)
     dims = tuple(range(2, input.ndim))
-
-    def normalize(x: Array, w: Array, b: Array) -> Array:
-        return standardize(x, dims, eps) * per_channel(w, x) + per_channel(b, x)
-
-    output = apply_affine(normalize, input, weight, bias)
+    output = stats.normalize_channels(input, dims, weight, bias, eps)
     if running_mean is None:
         return output
     running = _updated_statistics(input, dims, running_mean, running_var, momentum)
@@ -196,11 +180,7 @@ def instance_norm(
 
 
 def _updated_statistics(
-    input: Array,
-    dims: tuple[int, ...],
-    running_mean: Array | None,
-    running_var: Array | None,
-    momentum: float,
+    input: Array, dims: tuple[int, ...], mean: Array | None, var: Array | None, momentum: float
 ) -> tuple[Array | None, Array | None]:
     """Return the running mean and (unbiased) variance after this batch."""
     x = input.astype(DEFAULT) if input.dtype in HALF else input
@@ -213,4 +193,4 @@ def _updated_statistics(
         old = jax.lax.stop_gradient(running).astype(x.dtype)
         return (momentum * new + (1 - momentum) * old).astype(running.dtype)
 
-    return updated(running_mean, x.mean(dims)), updated(running_var, x.var(dims, ddof=1))
+    return updated(mean, x.mean(dims)), updated(var, x.var(dims, ddof=1))

@@ -1,8 +1,9 @@
-"""Convolutions with torch's layouts, paddings and sizes."""
+"""Convolutions, with torch's layouts, paddings and output sizes."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,7 @@ from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
-TAPS = 27  # elements of a depthwise kernel: with more, compiling takes longer than it saves
+MAX_TAPS = 27  # kernel elements up to which unrolling a depthwise convolution pays off
 
 
 def conv1d(
@@ -26,19 +27,19 @@ def conv1d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Array:
-    """The correlation of a signal with kernels.
+    """Cross-correlate signals with kernels.
 
     Args:
         input: `(N, in, L)` or `(in, L)`.
         weight: `(out, in / groups, K)`.
         bias: `(out,)`.
-        stride: Steps of the kernel.
-        padding: Zeros on both sides, "valid" (none) or "same".
-        dilation: Steps in the kernel.
-        groups: How many groups of channels see only each other.
+        stride: Step of the kernel along the input.
+        padding: Number of zeros to add on both sides, "valid" (none) or "same".
+        dilation: Spacing between kernel elements.
+        groups: Number of groups that the channels are split into and convolved separately.
 
     Raises:
-        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -49,7 +50,7 @@ def conv1d(
     Torch: `torch.nn.functional.conv1d`.
 
     Differs from jax in:
-        1. `padding` is the same on both sides, also with strides (flax's "SAME": more at the end).
+        1. Even with strides `padding` is the same on both sides (flax's "SAME": more at the end).
     """
     return _conv(1, input, weight, bias, stride, padding, dilation, groups)
 
@@ -63,10 +64,10 @@ def conv2d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Array:
-    """The correlation of images `(N, in, H, W)` with kernels `(out, in / groups, KH, KW)`.
+    """Cross-correlate images `(N, in, H, W)` with kernels `(out, in / groups, KH, KW)`.
 
     Raises:
-        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,10 +90,10 @@ def conv3d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Array:
-    """The correlation of volumes `(N, in, D, H, W)` with kernels `(out, in / groups, K, K, K)`.
+    """Cross-correlate volumes `(N, in, D, H, W)` with kernels `(out, in / groups, K, K, K)`.
 
     Raises:
-        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -105,7 +106,7 @@ def conv3d(
 
 
 def _conv(
-    places: int,
+    rank: int,
     input: Array,
     weight: Array,
     bias: Array | None,
@@ -114,12 +115,12 @@ def _conv(
     dilation: Sizes,
     groups: int,
 ) -> Array:
-    name = f"conv{places}d"
+    name = f"conv{rank}d"
     reject(name, "bool", input, weight, bias)
-    x, had_batch = batched(array(input), places, name)
+    x, had_batch = batched(array(input), rank, name)
     w = array(weight, "weight")
-    strides = at_least(1, "stride", name, sizes(stride, places, "stride"))
-    dilations = at_least(1, "dilation", name, sizes(dilation, places, "dilation"))
+    strides = at_least(1, "stride", name, sizes(stride, rank, "stride"))
+    dilations = at_least(1, "dilation", name, sizes(dilation, rank, "dilation"))
     _check_weight(name, x, w, bias, groups)
     if groups and w.shape[0] % groups:
         raise RuntimeError(
@@ -132,49 +133,50 @@ def _conv(
             f"to have {w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
         )
     _check_bias(w, bias, w.shape[0])
-    reach = [d * (k - 1) for d, k in zip(dilations, w.shape[2:], strict=True)]
-    pads = _paddings(name, padding, places, reach, strides)
-    for size, (low, high), far in zip(x.shape[2:], pads, reach, strict=True):
-        if size + low + high <= far:
+    extents = [d * (k - 1) for d, k in zip(dilations, w.shape[2:], strict=True)]
+    pads = _paddings(name, padding, extents, strides)
+    for size, (low, high), extent in zip(x.shape[2:], pads, extents, strict=True):
+        if size + low + high <= extent:
             raise RuntimeError(
                 f"Calculated padded input size per channel: ({size + low + high}). Kernel size: "
-                f"({far + 1}). Kernel size can't be greater than actual input size"
+                f"({extent + 1}). Kernel size can't be greater than actual input size"
             )
 
-    def convolved(x: Array, w: Array, *rest: Array) -> Array:
-        around = pads
+    def convolve(x: Array, w: Array, *rest: Array) -> Array:
+        conv_pads = pads
         if x.dtype == jnp.float64 and any(map(any, pads)):
-            # As torch, 0 times an infinite weight at the border is NaN: XLA has it in float32 only,
-            # and leaves these zeros out unless they are kept apart.
+            # In torch a padding zero times an infinite weight is NaN. XLA agrees only in float32;
+            # in float64 it skips the zeros unless a barrier separates them from the convolution.
             ends = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in pads)]
             x = jax.lax.optimization_barrier(jax.lax.pad(x, jnp.zeros((), x.dtype), ends))
-            around = [(0, 0)] * places
+            conv_pads = [(0, 0)] * rank
         if _is_depthwise(x, w, groups):
-            y = _by_taps(x, w, strides, dilations)
+            y = _depthwise(x, w, strides, dilations)
         else:
             y = jax.lax.conv_general_dilated(
-                x, w, strides, around, rhs_dilation=dilations, feature_group_count=groups
+                x, w, strides, conv_pads, rhs_dilation=dilations, feature_group_count=groups
             )
-        return y + rest[0].reshape(-1, *[1] * places) if rest else y
+        return y + rest[0].reshape(-1, *[1] * rank) if rest else y
 
-    return _run(convolved, x, w, bias, had_batch)
+    return _run(convolve, x, w, bias, had_batch)
 
 
 def _is_depthwise(x: Array, w: Array, groups: int) -> bool:
-    """Whether XLA's CPU would make it dense: slower, and 0 * inf is NaN in the other groups."""
-    return x.dtype == jnp.float64 and x.shape[1] == groups > 1 and math.prod(w.shape[2:]) <= TAPS
+    """Return whether XLA would run this as a dense convolution, where 0 * inf crosses groups."""
+    small = math.prod(w.shape[2:]) <= MAX_TAPS
+    return x.dtype == jnp.float64 and x.shape[1] == groups > 1 and small
 
 
-def _by_taps(x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:
-    """One product for each element of the kernels."""
+def _depthwise(x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:
+    """Convolve each channel on its own, as a sum of one product per kernel element."""
     sizes = zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
-    last = [(n - d * (k - 1) - 1) // s * s for n, k, s, d in sizes]
+    spans = [(n - d * (k - 1) - 1) // s * s for n, k, s, d in sizes]
     y = jnp.zeros((), x.dtype)
     for tap in np.ndindex(w.shape[2:]):
         starts = [d * k for d, k in zip(dilations, tap, strict=True)]
-        parts = zip(starts, last, strides, strict=True)
-        seen = x[:, :, None, *(slice(at, at + far + 1, s) for at, far, s in parts)]
-        y = y + seen * _tap(w, tap, x.shape[1])
+        ranges = zip(starts, spans, strides, strict=True)
+        window = x[:, :, None, *(slice(at, at + span + 1, s) for at, span, s in ranges)]
+        y = y + window * _tap(w, tap, x.shape[1])
     return y.reshape(x.shape[0], -1, *y.shape[3:])
 
 
@@ -182,9 +184,11 @@ def _tap(w: Array, tap: tuple[int, ...], groups: int) -> Array:
     return w[:, :, *tap].reshape(groups, -1, *[1] * len(tap))
 
 
-def _run(fun, x: Array, w: Array, bias: Array | None, had_batch: bool) -> Array:
-    given = (x, w) if bias is None else (x, w, bias)
-    y = in_opmath(fun, *given) if is_floating(x) else fun(*given)
+def _run(
+    fun: Callable[..., Array], x: Array, w: Array, bias: Array | None, had_batch: bool
+) -> Array:
+    args = (x, w) if bias is None else (x, w, bias)
+    y = in_opmath(fun, *args) if is_floating(x) else fun(*args)
     return y if had_batch else y[0]
 
 
@@ -207,19 +211,19 @@ def _check_bias(w: Array, bias: Array | None, channels: int) -> None:
 
 
 def _paddings(
-    name: str, padding: Sizes | str, places: int, reach: list[int], strides: tuple[int, ...]
+    name: str, padding: Sizes | str, extents: list[int], strides: tuple[int, ...]
 ) -> list[tuple[int, int]]:
     if padding == "valid":
-        return [(0, 0)] * places
+        return [(0, 0)] * len(extents)
     if padding == "same":
         if max(strides) > 1:
             raise RuntimeError(
                 f"padding='same' is not supported for strided convolutions, stride={strides}"
             )
-        return [(far // 2, far - far // 2) for far in reach]
+        return [(extent // 2, extent - extent // 2) for extent in extents]
     if isinstance(padding, str):
         raise RuntimeError(f"Invalid padding string: '{padding}'; use 'same' or 'valid'")
-    found = sizes(padding, places, "padding")
-    if min(found) < 0:
-        raise RuntimeError(f"{name}: negative padding is not supported, padding={found}")
-    return [(p, p) for p in found]
+    pads = sizes(padding, len(extents), "padding")
+    if min(pads) < 0:
+        raise RuntimeError(f"{name}: negative padding is not supported, padding={pads}")
+    return [(p, p) for p in pads]

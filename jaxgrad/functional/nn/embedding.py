@@ -1,4 +1,4 @@
-"""Lookups: embeddings with torch's gradient options, and one-hot vectors."""
+"""Embedding lookups with torch's gradient options, and one-hot vectors."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def embedding(
     norm_type: float = 2.0,
     scale_grad_by_freq: bool = False,
 ) -> Array:
-    """The rows of a table.
+    """Look up rows of a table.
 
     Args:
         input: Indices, of any shape.
         weight: `(rows, D)`.
-        padding_idx: A row without a gradient.
-        max_norm: Scale rows whose norm is larger, as a constant: the gradient passes unscaled.
-        norm_type: The p of that norm.
-        scale_grad_by_freq: Divide each row's gradient by how often it is looked up.
+        padding_idx: Index of a row whose gradient is 0.
+        max_norm: Norm to which larger rows are scaled down; the gradient ignores the scaling.
+        norm_type: Order p of that norm.
+        scale_grad_by_freq: Whether to divide each row's gradient by its number of lookups.
 
     Returns:
-        `(*, D)`. torch also writes the scaled rows into `weight`; here the table stays as it is.
+        `(*, D)`. torch also writes the scaled rows into `weight`; here the table is unchanged.
 
     Raises:
-        IndexError: An index is out of range (under `jit`: NaN, or an error of `checkify`).
+        IndexError: An index is out of range (under `jit` the row is NaN, or `checkify` reports it).
         AssertionError: `padding_idx` is out of range.
 
     Example:
@@ -50,10 +50,10 @@ def embedding(
     Torch: `torch.nn.functional.embedding`.
 
     Differs from jax in:
-        1. Indexing clamps an index that is out of range, and counts a negative one from the end.
-        2. The gradient of the row `padding_idx` is 0; with `scale_grad_by_freq` a row looked up
-           twice has gradient 1 (`w[i]`: 2).
-        3. With `max_norm` the gradient is that of the plain lookup.
+        1. An index out of range raises an error (`w[i]`: clamped, negative ones wrap).
+        2. The gradient of the row `padding_idx` is 0, and with `scale_grad_by_freq` that of a row
+           looked up twice is 1 (`w[i]`: 2).
+        3. With `max_norm` the gradient is that of a lookup without scaling.
     """
     input, weight = _indices(input, "embedding"), array(weight, "weight")
     if weight.ndim != 2:
@@ -68,7 +68,7 @@ def embedding(
         IndexError(f"index out of range in self: the table has the rows 0 to {rows - 1}"),
     )
     if max_norm is not None:
-        weight = _renormed(weight, max_norm, norm_type)
+        weight = _clip_row_norms(weight, max_norm, norm_type)
     if padding_idx is not None:
         padding_idx %= rows
     return _lookup(weight, index=input, padding=padding_idx, by_frequency=scale_grad_by_freq)
@@ -96,9 +96,8 @@ def _take(weight: Array, index: Array) -> Array:
     return weight.at[index].get(mode="fill", fill_value=missing)
 
 
-def _renormed(weight: Array, max_norm: float, norm_type: float) -> Array:
-    """The rows at most so long; where one is scaled, by a constant that is added."""
-
+def _clip_row_norms(weight: Array, max_norm: float, norm_type: float) -> Array:
+    """Scale rows down to `max_norm`; the gradient with respect to `weight` is the identity."""
     reject("max_norm", "bool integer", weight)
 
     def scaled(w: Array) -> Array:
@@ -106,23 +105,23 @@ def _renormed(weight: Array, max_norm: float, norm_type: float) -> Array:
         norm = jnp.linalg.norm(w, norm_type, axis=1, keepdims=True)
         return jnp.where(norm > max_norm, w * (max_norm / (norm + 1e-7)), w)
 
-    return _replaced(weight, in_opmath(scaled, weight))
+    return _value_of(weight, in_opmath(scaled, weight))
 
 
 @derivative(lambda t, *_: t, None)
-def _replaced(_: Array, by: Array) -> Array:
-    return by
+def _value_of(_: Array, value: Array) -> Array:
+    return value
 
 
 def one_hot(input: Array, num_classes: int = -1) -> Array:
-    """An integer 1 at each index, 0 elsewhere.
+    """Encode each index as a vector of integers with a 1 at the index and 0 elsewhere.
 
     Args:
-        input: int64 indices (int32 where JAX has no 64 bits), of any shape.
-        num_classes: How many. -1: one more than the largest index, which `jit` cannot know.
+        input: Indices of any shape, int64 or (without 64-bit JAX) int32.
+        num_classes: Length of the vectors. -1: the largest index plus one (not under `jit`).
 
     Raises:
-        RuntimeError: An index is negative or too large, or there are none to count.
+        RuntimeError: An index is negative or too large, or an empty input needs `num_classes`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -133,8 +132,8 @@ def one_hot(input: Array, num_classes: int = -1) -> Array:
     Torch: `torch.nn.functional.one_hot`.
 
     Differs from jax in:
-        1. The result is of integers (`jax.nn.one_hot`: floats), and an index that is out of range
-           an error (`jax.nn.one_hot`: zeros).
+        1. The result has an integer dtype (`jax.nn.one_hot`: float), and an index out of range
+           raises an error (`jax.nn.one_hot`: zeros).
     """
     input = array(input)
     if not jnp.issubdtype(input.dtype, jnp.integer):

@@ -1,4 +1,4 @@
-"""Bags of embeddings: sums, means and maxima with torch's gradient options."""
+"""Sums, means and maxima over bags of embeddings, with torch's gradient options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, require
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.nn.embedding import _indices, _lookup, _renormed
+from jaxgrad.functional.nn.embedding import _clip_row_norms, _indices, _lookup
 
 
 def embedding_bag(
@@ -23,27 +23,27 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Array:
-    """The sum, the mean or the maximum of the rows of each bag of indices.
+    """Look up the rows of each bag of indices and take their sum, mean or maximum.
 
     Args:
-        input: Indices: `(bags, length)`, or `(N,)` with offsets.
+        input: Indices, `(bags, length)`, or `(N,)` with offsets.
         weight: `(rows, D)`.
-        offsets: `(bags,)`: where each bag begins; it is to begin at 0.
+        offsets: `(bags,)`, the position at which each bag starts; the first must be 0.
         max_norm: As in `embedding`.
         norm_type: As in `embedding`.
-        scale_grad_by_freq: Divide each row's gradient by how often it is looked up.
-        mode: "sum", "mean" or "max". The maximum's gradient goes to the first of several.
-        per_sample_weights: A factor for each index, for "sum" alone.
-        include_last_offset: The last offset is the end of the last bag.
-        padding_idx: A row that counts nowhere, not in the mean's divisor either.
+        scale_grad_by_freq: Whether to divide each row's gradient by its number of lookups.
+        mode: "sum", "mean" or "max". Among equal maxima the first gets the gradient.
+        per_sample_weights: A factor for each index, allowed only with mode "sum".
+        include_last_offset: Whether the last offset is the end of the last bag.
+        padding_idx: Index of a row to leave out of the result, including the mean's divisor.
 
     Returns:
-        `(bags, D)`; zeros for an empty bag.
+        `(bags, D)`, with zeros for an empty bag.
 
     Raises:
         RuntimeError: An index, an offset or `padding_idx` is out of range.
-        ValueError: The shapes or the mode are not as above.
-        NotImplementedError: `per_sample_weights` with another mode.
+        ValueError: A shape or the mode is not one of those above.
+        NotImplementedError: `per_sample_weights` is passed with a mode other than "sum".
 
     Example:
         >>> import jax.numpy as jnp
@@ -54,7 +54,7 @@ def embedding_bag(
     Torch: `torch.nn.functional.embedding_bag`.
 
     Differs from jax in:
-        1. The maximum of several equal rows passes the gradient to the first (`jnp.max`: splits).
+        1. Among equal maxima the first gets the whole gradient (`jnp.max`: they share it).
     """
     reject("embedding_bag", "bool integer complex", weight, per_sample_weights)
     require_same_dtype("embedding_bag", weight=weight, per_sample_weights=per_sample_weights)
@@ -91,30 +91,30 @@ def embedding_bag(
         ),
     )
     if max_norm is not None:
-        weight = _renormed(weight, max_norm, norm_type)
+        weight = _clip_row_norms(weight, max_norm, norm_type)
     counted = jnp.ones(index.shape, bool)
     if padding_idx is not None:
         counted = index != padding_idx % rows
-    given = [] if factors is None else [factors.reshape(-1)]
+    scales = [] if factors is None else [factors.reshape(-1)]
 
     def reduced(w: Array, *rest: Array) -> Array:
-        found = _lookup(w, index=index, padding=None, by_frequency=scale_grad_by_freq)
+        values = _lookup(w, index=index, padding=None, by_frequency=scale_grad_by_freq)
         if mode == "max":
-            return _first_maximum(found, bag, bags, counted)
-        found = jnp.where(counted[:, None], found, 0)
+            return _first_maximum(values, bag, bags, counted)
+        values = jnp.where(counted[:, None], values, 0)
         if rest:
-            found = found * jnp.where(counted, rest[0], 0)[:, None]
-        total = jnp.zeros((bags, w.shape[1]), w.dtype).at[bag].add(found)
+            values = values * jnp.where(counted, rest[0], 0)[:, None]
+        total = jnp.zeros((bags, w.shape[1]), w.dtype).at[bag].add(values)
         if mode == "sum":
             return total
         count = jnp.zeros(bags, w.dtype).at[bag].add(jnp.where(counted, 1, 0))
         return total / jnp.maximum(count, 1)[:, None]
 
-    return in_opmath(reduced, weight, *given)
+    return in_opmath(reduced, weight, *scales)
 
 
 def _bags(input: Array, offsets: Array | None, include_last: bool) -> tuple[Array, int]:
-    """The bag of each index, and how many bags there are."""
+    """Return the bag of each index, and the number of bags."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -127,8 +127,8 @@ def _bags(input: Array, offsets: Array | None, include_last: bool) -> tuple[Arra
             f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}"
         )
     if offsets is None or offsets.ndim != 1:
-        have = "None" if offsets is None else f"the shape {list(offsets.shape)}"
-        raise ValueError(f"offsets has to be a 1D Tensor but got {have}")
+        actual = "None" if offsets is None else f"the shape {list(offsets.shape)}"
+        raise ValueError(f"offsets has to be a 1D Tensor but got {actual}")
     if offsets.size:
         require(
             offsets[0] == 0,
@@ -140,33 +140,31 @@ def _bags(input: Array, offsets: Array | None, include_last: bool) -> tuple[Arra
         require(
             offsets[-1] <= input.size,
             RuntimeError(
-                f"offsets[-1] can not be greater than input's length {input.size}; remove what is "
-                "after it"
+                f"offsets[-1] can not be greater than input's length {input.size}; remove the "
+                "larger offsets"
             ),
         )
-    begins = offsets[:-1] if include_last else offsets
-    bag = jnp.searchsorted(begins, jnp.arange(input.size), side="right") - 1
-    return bag, begins.size
+    starts = offsets[:-1] if include_last else offsets
+    bag = jnp.searchsorted(starts, jnp.arange(input.size), side="right") - 1
+    return bag, starts.size
 
 
-def _first_maximum(found: Array, bag: Array, bags: int, counted: Array) -> Array:
-    """The largest row of each bag, taken at its first place: there its gradient goes.
+def _first_maximum(values: Array, bag: Array, bags: int, counted: Array) -> Array:
+    """Return the maximum over each bag, read from its first occurrence, which gets the gradient.
 
-    torch replaces what it has by what is larger, so a NaN is passed over unless it comes first.
+    As in torch only a larger value replaces the current maximum, so only a leading NaN is kept.
     """
-    size, width = found.shape
+    size, width = values.shape
     if not size:
-        return jnp.zeros((bags, width), found.dtype)
+        return jnp.zeros((bags, width), values.dtype)
 
     def step(best: Array, at: Array) -> tuple[Array, None]:
-        have = best[bag[at]]
-        better = (have < 0) | (
-            frozen[at] > jnp.take_along_axis(frozen, jnp.maximum(have, 0)[None], 0)[0]
-        )
-        return best.at[bag[at]].set(jnp.where(better & counted[at], at, have)), None
+        old = best[bag[at]]
+        old_value = jnp.take_along_axis(frozen, jnp.maximum(old, 0)[None], 0)[0]
+        better = (old < 0) | (frozen[at] > old_value)
+        return best.at[bag[at]].set(jnp.where(better & counted[at], at, old)), None
 
-    frozen = jax.lax.stop_gradient(found)
-    none = jnp.full((bags, width), -1)
-    best, _ = jax.lax.scan(step, none, jnp.arange(size))
-    taken = jnp.take_along_axis(found, jnp.maximum(best, 0), 0)
-    return jnp.where(best < 0, 0, taken)
+    frozen = jax.lax.stop_gradient(values)
+    best, _ = jax.lax.scan(step, jnp.full((bags, width), -1), jnp.arange(size))
+    maxima = jnp.take_along_axis(values, jnp.maximum(best, 0), 0)
+    return jnp.where(best < 0, 0, maxima)

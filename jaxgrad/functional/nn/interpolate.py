@@ -1,4 +1,4 @@
-"""Resizing images: torch's pixel centres, kernels and borders."""
+"""Resizing images with torch's pixel centers, kernels and borders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
 
 
-_PLACES = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
+_RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "lanczos": 2}
 
 
 def interpolate(
@@ -28,21 +28,21 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Array:
-    """Images, signals and volumes in another size.
+    """Resize signals, images or volumes.
 
     Args:
         input: `(N, C, L)`, `(N, C, H, W)` or `(N, C, D, H, W)`.
-        size: Of the output's spatial dims.
-        scale_factor: Instead of `size`; the positions follow the factor, not the sizes' ratio.
-        mode: "nearest" (the element below, as old torch), "nearest-exact", "linear", "bilinear",
-            "bicubic", "trilinear" or "area".
-        align_corners: The corners' centres are kept, not the corners.
-        recompute_scale_factor: Let the positions follow the sizes' ratio.
-        antialias: Widen the kernel of "bilinear" and "bicubic" where the output is smaller.
+        size: Output size of the spatial dims.
+        scale_factor: Alternative to `size`; positions then follow the factor, not the size ratio.
+        mode: "nearest" (rounds positions down), "nearest-exact", "linear", "bilinear", "bicubic",
+            "trilinear" or "area".
+        align_corners: Whether to align the centers of the corner elements, not their edges.
+        recompute_scale_factor: Whether positions follow the size ratio despite `scale_factor`.
+        antialias: Whether to widen the kernel of "bilinear" and "bicubic" when downsampling.
 
     Raises:
         ValueError: The options contradict each other.
-        NotImplementedError: The mode is not one for inputs of so many dims.
+        NotImplementedError: The mode does not exist for inputs with this number of dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -54,20 +54,20 @@ def interpolate(
     Torch: `torch.nn.functional.interpolate`.
 
     Differs from jax in:
-        1. There is no antialiasing by default (`jax.image.resize`: there is).
-        2. "nearest" takes `floor(i * scale)` (`jax.image.resize`: the nearest centre, which is
+        1. Antialiasing is off by default (`jax.image.resize`: on).
+        2. "nearest" takes `floor(i * scale)` (`jax.image.resize`: the nearest center, which is
            "nearest-exact").
         3. The cubic kernel has a = -0.75 (`jax.image.resize`: -0.5).
-        4. `align_corners` and `scale_factor` exist.
+        4. `align_corners` and `scale_factor` exist (`jax.image.resize`: neither).
 
-    Where a side follows a fractional factor and stays as it is or doubles ("nearest" in 1-d and
-    3-d), or all sides stay as they are ("bicubic"), torch's gradient is not its value's; and torch
-    repeats the first row of an antialiased output of one column. Here both are right.
+    With a fractional factor that leaves a size as it is or doubles it ("nearest" in 1-d and 3-d) or
+    leaves all sizes as they are ("bicubic"), torch's gradient is not the derivative of its output;
+    torch also repeats the first row of a one-column antialiased output. Both are correct here.
     """
     reject("interpolate", "bool integer complex", input)
     input = array(input)
-    places = input.ndim - 2
-    out, scales = _out_size(input, places, size, scale_factor, mode, recompute_scale_factor)
+    rank = input.ndim - 2
+    out, scales = _out_size(input, rank, size, scale_factor, mode, recompute_scale_factor)
     exact = mode in ("nearest", "nearest-exact", "area")
     if exact and align_corners is not None:
         raise ValueError(
@@ -79,18 +79,18 @@ def interpolate(
             "Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
             f"tensor as input, not {mode} with {input.ndim} dims"
         )
-    if places not in (1, 2, 3) or not (exact or mode in _PLACES):
+    if rank not in (1, 2, 3) or not (exact or mode in _RANKS):
         raise NotImplementedError(
             f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {input.ndim}D) for the "
             "modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact "
             f"(got {mode})"
         )
-    if not exact and _PLACES[mode] != places:
+    if not exact and _RANKS[mode] != rank:
         raise NotImplementedError(
-            f"Got {input.ndim}D input, but {mode} mode needs {_PLACES[mode] + 2}D input"
+            f"Got {input.ndim}D input, but {mode} mode needs {_RANKS[mode] + 2}D input"
         )
     if mode == "area":
-        return adaptive_average(places, input, out)
+        return adaptive_average(rank, input, out)
     if min(*out, *input.shape[2:]) < 1:
         raise RuntimeError(
             "Input and output sizes should be greater than 0, but got input "
@@ -98,10 +98,10 @@ def interpolate(
         )
     real = np.float64 if input.dtype == np.float64 else np.float32
     kernel = _kernel(mode, bool(align_corners), antialias, real)
-    sides = list(zip(input.shape[2:], out, scales, strict=True))
-    if mode == "nearest" and places == 2:
-        sides = [(n, o, None if o in (n, 2 * n) else s) for n, o, s in sides]
-    taps = [kernel(*side) for side in sides]
+    dims = list(zip(input.shape[2:], out, scales, strict=True))
+    if mode == "nearest" and rank == 2:
+        dims = [(n, o, None if o in (n, 2 * n) else s) for n, o, s in dims]
+    taps = [kernel(*dim) for dim in dims]
 
     def resampled(x: Array) -> Array:
         for axis, (index, weights) in enumerate(taps, start=2):
@@ -122,7 +122,7 @@ def upsample(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Array:
-    """`interpolate`, by its old name.
+    """Resize signals, images or volumes: the old name of `interpolate`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -136,39 +136,39 @@ def upsample(
 
 def _out_size(
     input: Array,
-    places: int,
+    rank: int,
     size: int | Sequence[int] | None,
     scale_factor: float | Sequence[float] | None,
     mode: str,
     recompute: bool | None,
 ) -> tuple[tuple[int, ...], list[float | None]]:
-    """The sizes, and the factors where the positions follow them."""
+    """Return the output size, and for each dim the factor that positions follow, or None."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
-    given = size if size is not None else scale_factor
-    found = [given] * places if isinstance(given, int | float) else list(given or ())
-    if len(found) != places:
+    option = size if size is not None else scale_factor
+    values: list[Any] = [option] * rank if isinstance(option, int | float) else list(option or ())
+    if len(values) != rank:
         raise ValueError(
             "Input and output must have the same number of spatial dimensions, but got input with "
-            f"spatial dimensions of {list(input.shape[2:])} and size or scale_factor {found}"
+            f"spatial dimensions of {list(input.shape[2:])} and size or scale_factor {values}"
         )
     if size is not None:
         if recompute:
             raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
-        whole: list[Any] = found
-        return tuple(operator.index(n) for n in whole), [None] * places
-    out = tuple(math.floor(n * s) for n, s in zip(input.shape[2:], found, strict=True))
-    return out, [None] * places if recompute or mode == "area" else list(found)
+        return tuple(operator.index(n) for n in values), [None] * rank
+    out = tuple(math.floor(n * s) for n, s in zip(input.shape[2:], values, strict=True))
+    return out, [None] * rank if recompute or mode == "area" else values
 
 
 def _kernel(
     mode: str, align: bool, antialias: bool, real: type
 ) -> Callable[[int, int, float | None], tuple[np.ndarray, np.ndarray | None]]:
-    """(input size, output size, factor) to indices and weights, each `(output, taps)`.
+    """Return a function of (input size, output size, factor) that gives indices and weights.
 
-    Without weights, indices are `(output,)`. An index that is the input's size is no tap.
+    Both are `(output, taps)`, but "nearest" has no weights and `(output,)` indices. An index
+    equal to the input size reads a 0.
     """
 
     def ratio(n: int, out: int, factor: float | None, real: type = real) -> np.floating:
@@ -191,8 +191,8 @@ def _kernel(
         at = np.maximum(source(n, out, factor), real(0))
         low = np.minimum(at.astype(np.int64), n - 1)
         high = np.minimum(low + 1, n - 1)
-        part = np.clip(at - low, 0, 1)
-        return np.stack([low, high], 1), np.stack([1 - part, part], 1)
+        fraction = np.clip(at - low, 0, 1)
+        return np.stack([low, high], 1), np.stack([1 - fraction, fraction], 1)
 
     def cubic(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
         at = source(n, out, factor)
@@ -204,13 +204,13 @@ def _kernel(
     def smooth(n: int, out: int, factor: float | None) -> tuple[np.ndarray, np.ndarray]:
         scale = ratio(n, out, factor)
         wide, taps = max(scale, 1), 2 if mode == "bilinear" else 4
-        centre = scale * (np.arange(out, dtype=real) + real(0.5))
+        center = scale * (np.arange(out, dtype=real) + real(0.5))
         reach = taps / 2 * wide
-        begin = np.maximum((centre - reach + 0.5).astype(np.int64), 0)
-        end = np.minimum((centre + reach + 0.5).astype(np.int64), n)
+        begin = np.maximum((center - reach + 0.5).astype(np.int64), 0)
+        end = np.minimum((center + reach + 0.5).astype(np.int64), n)
         index = begin[:, None] + np.arange(max(end - begin))
-        far = np.abs((index - centre[:, None] + 0.5) / wide)
-        weights = np.maximum(1 - far, 0) if mode == "bilinear" else _cubic(far, -0.5)
+        distance = np.abs((index - center[:, None] + 0.5) / wide)
+        weights = np.maximum(1 - distance, 0) if mode == "bilinear" else _cubic(distance, -0.5)
         inside = index < end[:, None]
         weights = np.where(inside, weights, 0)
         return np.where(inside, index, n), weights / weights.sum(1, keepdims=True)
@@ -222,8 +222,8 @@ def _kernel(
     return cubic if mode == "bicubic" else linear
 
 
-def _cubic(far: np.ndarray, a: float) -> np.ndarray:
-    """The convolution kernel of Keys at these distances."""
-    near = ((a + 2) * far - (a + 3)) * far * far + 1
-    rest = ((a * far - 5 * a) * far + 8 * a) * far - 4 * a
-    return np.where(far <= 1, near, np.where(far < 2, rest, 0))
+def _cubic(x: np.ndarray, a: float) -> np.ndarray:
+    """Evaluate Keys' cubic convolution kernel at distances `x`."""
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0))

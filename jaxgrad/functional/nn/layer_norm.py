@@ -11,14 +11,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import DEFAULT, HALF, array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.nn._statistics import (
-    apply_affine,
-    check_channels,
-    check_dtypes,
-    per_channel,
-    reject_single_value,
-    standardize,
-)
+from jaxgrad.functional.nn import _statistics as stats
 
 
 def layer_norm(
@@ -38,8 +31,7 @@ def layer_norm(
         eps: Added to the variance.
 
     Raises:
-        RuntimeError: The input's shape does not end in `normalized_shape`, or the weight or the
-            bias differs from it in shape or dtype.
+        RuntimeError: The shapes do not end in `normalized_shape`, or the dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,12 +54,12 @@ def layer_norm(
                 f"Expected {name} to be of same shape as normalized_shape, but got {name} of "
                 f"shape {list(x.shape)} and normalized_shape = {list(normalized_shape)}"
             )
-    check_dtypes("layer_norm", input, weight, bias)
+    stats.check_dtypes("layer_norm", input, weight, bias)
 
     def normalize(x: Array, w: Array, b: Array) -> Array:
-        return standardize(x, dims, eps) * w + b
+        return stats.standardize(x, dims, eps) * w + b
 
-    return apply_affine(normalize, input, weight, bias)
+    return stats.apply_affine(normalize, input, weight, bias)
 
 
 def rms_norm(
@@ -107,14 +99,14 @@ def rms_norm(
             "Expected weight to be of same shape as normalized_shape, but got weight of shape "
             f"{list(weight.shape)} and normalized_shape = {list(normalized_shape)}"
         )
-    check_dtypes("rms_norm", input)
+    stats.check_dtypes("rms_norm", input)
     if eps is None:
         eps = float(jnp.finfo(DEFAULT if input.dtype in HALF else input.dtype).eps)
 
     def normalize(x: Array, w: Array, _: Array) -> Array:
         return x * jax.lax.rsqrt(jnp.mean(x * x, dims, keepdims=True) + eps) * w
 
-    return apply_affine(normalize, input, weight)
+    return stats.apply_affine(normalize, input, weight)
 
 
 def group_norm(
@@ -134,8 +126,7 @@ def group_norm(
         eps: Added to the variance.
 
     Raises:
-        RuntimeError: The channels are not divisible by `num_groups`, or a parameter does not have
-            shape `(C,)`.
+        RuntimeError: `num_groups` does not divide C, or a parameter does not have shape `(C,)`.
         ValueError: A group has only one value.
 
     Example:
@@ -162,16 +153,16 @@ def group_norm(
             f"shape {list(input.shape)} and num_groups={num_groups}"
         )
     if count * channels // num_groups * math.prod(spatial) == 1:
-        reject_single_value((count * channels // num_groups, num_groups, *spatial))
-    check_channels(input, weight=weight, bias=bias)
-    check_dtypes("group_norm", input, weight, bias)
+        stats.reject_single_value((count * channels // num_groups, num_groups, *spatial))
+    stats.check_channels(input, weight=weight, bias=bias)
+    stats.check_dtypes("group_norm", input, weight, bias)
 
     def normalize(x: Array, w: Array, b: Array) -> Array:
         groups = x.reshape(count, num_groups, channels // num_groups, *spatial)
-        y = standardize(groups, tuple(range(2, groups.ndim)), eps).reshape(x.shape)
-        return y * per_channel(w, x) + per_channel(b, x)
+        y = stats.standardize(groups, tuple(range(2, groups.ndim)), eps).reshape(x.shape)
+        return y * stats.per_channel(w, x) + stats.per_channel(b, x)
 
-    return apply_affine(normalize, input, weight, bias)
+    return stats.apply_affine(normalize, input, weight, bias)
 
 
 def local_response_norm(

@@ -42,16 +42,13 @@ def linear(input: Array, weight: Array, bias: Array | None = None) -> Array:
             f"{list(weight.shape)}, which must be (out, in)"
         )
     shape = input.shape[:-1] + weight.shape[:-1]
-    if bias is not None:
-        try:
-            fits = jnp.broadcast_shapes(bias.shape, shape) == shape
-        except ValueError:
-            fits = False
-        if not fits:
-            raise RuntimeError(
-                f"The expanded size of the output {list(shape)} must match the existing size "
-                f"{list(bias.shape)} of the bias"
-            )
+    sizes = () if bias is None else bias.shape
+    pairs = zip(sizes[::-1], shape[::-1], strict=False)
+    if len(sizes) > len(shape) or any(n not in (1, size) for n, size in pairs):
+        raise RuntimeError(
+            f"The expanded size of the output {list(shape)} must match the existing size "
+            f"{list(sizes)} of the bias"
+        )
 
     def product(x: Array, w: Array, *rest: Array) -> Array:
         y = jnp.matmul(x, w.T)

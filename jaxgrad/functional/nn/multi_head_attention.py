@@ -1,8 +1,9 @@
-"""Attention in heads with its projections, as `torch.nn.MultiheadAttention` calls it."""
+"""Multi-head attention with its projections: the function behind `torch.nn.MultiheadAttention`."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -47,42 +48,42 @@ def multi_head_attention_forward(
     *,
     dropout_key: Array | None = None,
 ) -> tuple[Array, Array | None]:
-    """Project, attend in each head, project back.
+    """Project the inputs, attend in each head, and project the concatenated heads.
 
     Args:
         query: `(L, N, E)`, or `(L, E)` without a batch.
-        key: `(S, N, E)`, or of another last dim with separate weights.
-        value: As the key.
+        key: `(S, N, E)`; with separate weights the last dim may differ from E.
+        value: Like `key`.
         embed_dim_to_check: E.
-        num_heads: How many parts E has.
-        in_proj_weight: `(3 * E, E)`: of query, key and value.
+        num_heads: Number of heads, which must divide E.
+        in_proj_weight: `(3 * E, E)`, the stacked weights of query, key and value.
         in_proj_bias: `(3 * E,)`.
-        bias_k: `(1, 1, E)`: one more projected key.
-        bias_v: One more projected value.
-        add_zero_attn: One more key and value of zeros.
-        dropout_p: The probability of dropping a weight.
+        bias_k: `(1, 1, E)`, a projected key to append.
+        bias_v: `(1, 1, E)`, a projected value to append.
+        add_zero_attn: Whether to append a key and a value of zeros.
+        dropout_p: Probability of dropping an attention weight.
         out_proj_weight: `(E, E)`.
         out_proj_bias: `(E,)`.
-        training: False: no dropout.
-        key_padding_mask: `(N, S)`. Booleans: True is left out. Floats are added.
-        need_weights: Return them; a row that is masked in full is then NaN, else 0.
-        attn_mask: `(L, S)` or `(N * num_heads, L, S)`, likewise.
-        use_separate_proj_weight: Take the three weights, not `in_proj_weight`.
+        training: Whether to apply dropout.
+        key_padding_mask: `(N, S)`. True excludes a key; a floating mask is added to the scores.
+        need_weights: Whether to return the weights; if so, a fully masked row is NaN and not 0.
+        attn_mask: `(L, S)` or `(N * num_heads, L, S)`, with the meaning of `key_padding_mask`.
+        use_separate_proj_weight: Whether to use the three weights below, not `in_proj_weight`.
         q_proj_weight: `(E, E)`.
-        k_proj_weight: `(E, key's)`.
-        v_proj_weight: `(E, value's)`.
-        static_k: `(N * num_heads, S, E / num_heads)`, in place of the projected keys.
-        static_v: In place of the projected values.
-        average_attn_weights: The weights' mean over the heads.
-        is_causal: A hint that `attn_mask` is causal, which must be there.
-        dropout_key: A key of `jax.random`, where `dropout_p` is not 0.
+        k_proj_weight: `(E, key.shape[-1])`.
+        v_proj_weight: `(E, value.shape[-1])`.
+        static_k: `(N * num_heads, S, E / num_heads)`, replaces the projected keys.
+        static_v: `(N * num_heads, S, E / num_heads)`, replaces the projected values.
+        average_attn_weights: Whether to average the returned weights over the heads.
+        is_causal: Hint that `attn_mask`, which must be passed, is causal.
+        dropout_key: A `jax.random` key, required if dropout applies.
 
     Returns:
-        `(L, N, E)` and the weights, `(N, L, S)` or `(N, num_heads, L, S)`; or None.
+        The output `(L, N, E)`, and the weights `(N, L, S)` or `(N, num_heads, L, S)` or None.
 
     Raises:
-        AssertionError: The dims, the weights or the biases do not fit.
-        RuntimeError: A mask's shape does not fit, or `is_causal` is without a mask.
+        AssertionError: The dims, weights or biases are inconsistent.
+        RuntimeError: A mask has the wrong shape, or `is_causal` is True without a mask.
 
     Example:
         >>> import jax.numpy as jnp
@@ -96,8 +97,8 @@ def multi_head_attention_forward(
     """
     reject("multi_head_attention_forward", "complex", query, key, value)
     inputs = [array(x, name) for x, name in ((query, "query"), (key, "key"), (value, "value"))]
-    single = inputs[0].ndim == 2
-    if single:
+    unbatched = inputs[0].ndim == 2
+    if unbatched:
         inputs = [x[:, None] for x in inputs]
         key_padding_mask = None if key_padding_mask is None else key_padding_mask[None]
     length, batch, width = inputs[0].shape
@@ -106,19 +107,11 @@ def multi_head_attention_forward(
     _check(width % num_heads == 0, f"embed_dim {width} not divisible by num_heads {num_heads}")
     if is_causal and attn_mask is None:
         raise RuntimeError("Need attn_mask if specifying the is_causal hint; pass the mask as well")
-    if use_separate_proj_weight:
-        weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
-    else:
-        _check(inputs[1].shape == inputs[2].shape, f"key shape {inputs[1].shape} does not match "
-               f"value shape {inputs[2].shape}")  # fmt: skip
-        weights = (None,) * 3 if in_proj_weight is None else jnp.split(array(in_proj_weight), 3)
-    _check(not any(w is None for w in weights), f"use_separate_proj_weight is "
-           f"{use_separate_proj_weight} but its weight is None")  # fmt: skip
-    biases = (None,) * 3 if in_proj_bias is None else jnp.split(array(in_proj_bias), 3)
-    q, k, v = (linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True))
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _projected(inputs, separate, in_proj_weight, in_proj_bias)
 
     _check((bias_k is None) == (bias_v is None), "bias_k is set but bias_v is None, or the other")
-    more = int(bias_k is not None) + int(add_zero_attn)
+    appended = int(bias_k is not None) + int(add_zero_attn)
     if bias_k is not None and bias_v is not None:
         _check(static_k is None and static_v is None, "bias cannot be added to static key or value")
         k, v = (
@@ -133,61 +126,74 @@ def multi_head_attention_forward(
     q, k, v = in_heads(q, None), in_heads(k, static_k), in_heads(v, static_v)
     if add_zero_attn:
         k, v = (jnp.pad(x, ((0, 0), (0, 0), (0, 1), (0, 0))) for x in (k, v))
-    free = is_causal and key_padding_mask is None and not need_weights
-    shape = (batch, num_heads, length, k.shape[2] - more)
-    mask = _mask(None if free else attn_mask, key_padding_mask, shape, more, q.dtype)
+    causal = is_causal and key_padding_mask is None and not need_weights  # the mask is then built
+    shape = (batch, num_heads, length, k.shape[2] - appended)
+    mask = _mask(None if causal else attn_mask, key_padding_mask, shape, appended, q.dtype)
 
     p = dropout_p if training else 0.0
-    seen = None
+    weights = None
     if need_weights:
         require_same_dtype("multi_head_attention_forward", query=q, mask=mask)
         scores = matmul(q * math.sqrt(1 / q.shape[-1]), jnp.swapaxes(k, -1, -2))
-        seen = dropout(softmax(scores if mask is None else scores + mask, -1), p, key=dropout_key)
-        out = matmul(seen, v)
-        seen = mean(seen, 1) if average_attn_weights else seen
-        seen = seen[0] if single else seen
+        scores = scores if mask is None else scores + mask
+        weights = dropout(softmax(scores, -1), p, key=dropout_key)
+        out = matmul(weights, v)
+        weights = mean(weights, 1) if average_attn_weights else weights
+        weights = weights[0] if unbatched else weights
     else:
-        out = scaled_dot_product_attention(q, k, v, mask, p, free, dropout_key=dropout_key)
+        out = scaled_dot_product_attention(q, k, v, mask, p, causal, dropout_key=dropout_key)
     out = linear(
         out.transpose(2, 0, 1, 3).reshape(length, batch, width), out_proj_weight, out_proj_bias
     )
-    return (out[:, 0] if single else out), seen
+    return (out[:, 0] if unbatched else out), weights
+
+
+def _projected(
+    inputs: list[Array], separate: tuple[Any, ...] | None, weight: Array | None, bias: Array | None
+) -> list[Array]:
+    """Project query, key and value with separate weights, or with the thirds of a stacked one."""
+    if separate is not None:
+        weights = separate
+    else:
+        _check(inputs[1].shape == inputs[2].shape, f"key shape {inputs[1].shape} does not match "
+               f"value shape {inputs[2].shape}")  # fmt: skip
+        weights = (None,) * 3 if weight is None else jnp.split(array(weight), 3)
+    _check(not any(w is None for w in weights), f"use_separate_proj_weight is "
+           f"{separate is not None} but its weight is None")  # fmt: skip
+    biases = (None,) * 3 if bias is None else jnp.split(array(bias), 3)
+    return [linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
 
 
 def _mask(
-    attention: Array | None,
-    padding: Array | None,
-    shape: tuple[int, int, int, int],
-    more: int,
-    dtype: Any,
+    attention: Array | None, padding: Array | None, shape: Sequence[int], appended: int, dtype: Any
 ) -> Array | None:
-    """Both masks as what is added to the scores; what was appended to the keys is seen."""
+    """Combine both masks into a bias of the scores, which is 0 for the appended keys."""
     batch, heads, length, keys = shape
-    added = []
-    for name, given in {"attn_mask": attention, "key_padding_mask": padding}.items():
+    masks = []
+    for name, mask in {"attn_mask": attention, "key_padding_mask": padding}.items():
         _check(
-            given is None or is_floating(given) or given.dtype == jnp.bool_,
+            mask is None or is_floating(mask) or mask.dtype == jnp.bool_,
             f"only bool and floating types of {name} are supported",
         )
     if attention is not None:
         attention = array(attention, "attn_mask")
-        fits = (length, keys) if attention.ndim == 2 else (batch * heads, length, keys)
-        if attention.shape != fits:
+        expected = (length, keys) if attention.ndim == 2 else (batch * heads, length, keys)
+        if attention.shape != expected:
             raise RuntimeError(
                 f"The shape of the {attention.ndim}D attn_mask is {attention.shape}, but should be "
-                f"{fits}."
+                f"{expected}."
             )
-        added.append(attention if attention.ndim == 2 else attention.reshape(shape))
+        masks.append(attention if attention.ndim == 2 else attention.reshape(shape))
     if padding is not None:
         padding = array(padding, "key_padding_mask")
         _check(padding.shape == (batch, keys), f"expecting key_padding_mask shape of "
                f"{(batch, keys)}, but got {padding.shape}")  # fmt: skip
-        added.append(padding[:, None, None])
-    if not added:
+        masks.append(padding[:, None, None])
+    if not masks:
         return None
-    numbers = [x if is_floating(x) else jnp.where(x, -jnp.inf, 0).astype(dtype) for x in added]
-    total = sum(numbers[1:], numbers[0])
-    return jnp.pad(total, [(0, 0)] * (total.ndim - 1) + [(0, more)])
+    biases = [x if is_floating(x) else jnp.where(x, -jnp.inf, 0).astype(dtype) for x in masks]
+    total = sum(biases[1:], biases[0])
+    return jnp.pad(total, [(0, 0)] * (total.ndim - 1) + [(0, appended)])
 
 
 def _check(holds: bool, text: str) -> None:

@@ -1,4 +1,4 @@
-"""Recurrent cells, with torch's two biases and order of gates."""
+"""Recurrent cells, with torch's two biases and its order of the gates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def rnn_tanh_cell(
     b_ih: Array | None = None,
     b_hh: Array | None = None,
 ) -> Array:
-    """`tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`.
+    """Compute a step of an Elman RNN, `tanh(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`.
 
     Args:
         input: `(N, in)` or `(in,)`.
@@ -31,7 +31,7 @@ def rnn_tanh_cell(
         b_hh: `(H,)`.
 
     Raises:
-        RuntimeError: The shapes do not fit.
+        RuntimeError: The shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,7 +42,7 @@ def rnn_tanh_cell(
     Torch: `torch.rnn_tanh_cell`.
 
     Differs from jax in:
-        1. There are two biases (flax: one).
+        1. Each gate has two biases (flax: one).
     """
     gates = _gates("rnn_tanh_cell", 1, input, hx, w_ih, w_hh, b_ih, b_hh)
     return in_opmath(lambda x, h: tanh(x + h), *gates)
@@ -56,10 +56,10 @@ def rnn_relu_cell(
     b_ih: Array | None = None,
     b_hh: Array | None = None,
 ) -> Array:
-    """`relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`; shapes as those of `rnn_tanh_cell`.
+    """Compute `relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`, with `rnn_tanh_cell`'s shapes.
 
     Raises:
-        RuntimeError: The shapes do not fit.
+        RuntimeError: The shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -83,7 +83,7 @@ def gru_cell(
     b_ih: Array | None = None,
     b_hh: Array | None = None,
 ) -> Array:
-    """A step of a gated recurrent unit, with the gates reset, update, new.
+    """Compute a step of a gated recurrent unit; the gates are stacked as reset, update, new.
 
     Args:
         input: `(N, in)` or `(in,)`.
@@ -91,10 +91,10 @@ def gru_cell(
         w_ih: `(3 H, in)`.
         w_hh: `(3 H, H)`.
         b_ih: `(3 H,)`.
-        b_hh: `(3 H,)`; its last third is inside of the reset gate.
+        b_hh: `(3 H,)`; the reset gate also multiplies its last third.
 
     Raises:
-        RuntimeError: The shapes do not fit.
+        RuntimeError: The shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -106,7 +106,7 @@ def gru_cell(
     Torch: `torch.gru_cell`.
 
     Differs from jax in:
-        1. There are two biases, also in the new gate (`flax.nnx.GRUCell`: one).
+        1. Every gate, including the new one, has two biases (`flax.nnx.GRUCell`: one).
     """
     reject("gru_cell", "integer", input, hx, w_ih, w_hh, b_ih, b_hh)
     gates = _gates("gru_cell", 3, input, hx, w_ih, w_hh, b_ih, b_hh)
@@ -128,21 +128,21 @@ def lstm_cell(
     b_ih: Array | None = None,
     b_hh: Array | None = None,
 ) -> tuple[Array, Array]:
-    """A step of long short-term memory, with the gates input, forget, cell, output.
+    """Compute a step of an LSTM; the gates are stacked as input, forget, cell, output.
 
     Args:
         input: `(N, in)` or `(in,)`.
-        hx: The hidden and the cell state, `(N, H)` or `(H,)` each.
+        hx: The hidden and the cell state, each `(N, H)` or `(H,)`.
         w_ih: `(4 H, in)`.
         w_hh: `(4 H, H)`.
         b_ih: `(4 H,)`.
         b_hh: `(4 H,)`.
 
     Returns:
-        The hidden and the cell state.
+        The new hidden and cell state.
 
     Raises:
-        RuntimeError: The shapes do not fit.
+        RuntimeError: The shapes are incompatible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -153,7 +153,7 @@ def lstm_cell(
     Torch: `torch.lstm_cell`.
 
     Differs from jax in:
-        1. There are two biases (flax: one).
+        1. Each gate has two biases (flax: one).
     """
     reject("lstm_cell", "integer", input, *hx, w_ih, w_hh, b_ih, b_hh)
     hidden, cell = hx
@@ -168,26 +168,19 @@ def lstm_cell(
 
 
 def _gates(
-    name: str,
-    count: int,
-    input: Array,
-    hidden: Array,
-    w_ih: Array,
-    w_hh: Array,
-    b_ih: Array | None,
-    b_hh: Array | None,
+    name: str, n: int, input: Array, hidden: Array, w_ih: Array, w_hh: Array, *biases: Array | None
 ) -> tuple[Array, Array]:
-    """What comes from the input and from the state, before any nonlinearity."""
-    reject(name, "bool", input, hidden, w_ih, w_hh, b_ih, b_hh)
+    """Return the gate preactivations from the input and from the hidden state, as two arrays."""
+    reject(name, "bool", input, hidden, w_ih, w_hh, *biases)
     x, h = array(input), array(hidden, "hx")
     if w_ih.shape[-1] != x.shape[-1] or w_hh.shape[-1] != h.shape[-1]:
         raise RuntimeError(
-            f"{name}: input {list(x.shape)} and hidden {list(h.shape)} do not fit the weights "
+            f"{name}: input {list(x.shape)} and hidden {list(h.shape)} do not match the weights "
             f"{list(w_ih.shape)} and {list(w_hh.shape)}"
         )
-    if x.shape[:-1] != h.shape[:-1] or w_hh.shape[0] != count * h.shape[-1]:
+    if x.shape[:-1] != h.shape[:-1] or w_hh.shape[0] != n * h.shape[-1]:
         raise RuntimeError(
             f"{name}: Input batch size {list(x.shape)} doesn't match hidden {list(h.shape)}, or "
-            f"the weight {list(w_hh.shape)} is not ({count} H, H)"
+            f"the weight {list(w_hh.shape)} is not ({n} H, H)"
         )
-    return linear(x, w_ih, b_ih), linear(h, w_hh, b_hh)
+    return linear(x, w_ih, biases[0]), linear(h, w_hh, biases[1])

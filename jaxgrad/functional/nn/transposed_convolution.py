@@ -1,6 +1,8 @@
-"""Transposed convolutions with torch's layouts, paddings and sizes."""
+"""Transposed convolutions, with torch's layouts, paddings and output sizes."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +15,9 @@ from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 from jaxgrad.functional.nn.convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
 
 
+Ints = Sequence[int]  # a number for each spatial dim
+
+
 def conv_transpose1d(
     input: Array,
     weight: Array,
@@ -23,20 +28,20 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Array:
-    """The transpose of `conv1d`: its gradient by the input.
+    """Apply the transpose of `conv1d`, which is its gradient with respect to the input.
 
     Args:
         input: `(N, in, L)` or `(in, L)`.
         weight: `(in, out / groups, K)`.
         bias: `(out,)`.
-        stride: Steps between what the input's elements are spread over.
-        padding: How much is cut off the output on both sides.
-        output_padding: How much the output is longer at its end.
-        groups: How many groups of channels see only each other.
-        dilation: Steps in the kernel.
+        stride: Spacing in the output between neighboring elements of the input.
+        padding: Number of elements to cut off the output on both sides.
+        output_padding: Number of elements to add to the end of the output.
+        groups: Number of groups that the channels are split into and convolved separately.
+        dilation: Spacing between kernel elements.
 
     Raises:
-        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -48,10 +53,10 @@ def conv_transpose1d(
     Torch: `torch.nn.functional.conv_transpose1d`.
 
     Differs from jax in:
-        1. The kernel is flipped and its channels are swapped (`lax.conv_transpose` only with
-           `transpose_kernel=True`).
-        2. `padding` cuts the output, `output_padding` extends it (`lax.conv_transpose`: "SAME" and
-           "VALID" have other sizes).
+        1. The kernel is flipped and its channel dims are swapped (`lax.conv_transpose` does so only
+           with `transpose_kernel=True`).
+        2. `padding` crops the output and `output_padding` extends it (`lax.conv_transpose`: "SAME"
+           and "VALID" give different sizes).
     """
     return _transposed(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
@@ -66,10 +71,10 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Array:
-    """The transpose of `conv2d`; the weight is `(in, out / groups, KH, KW)`.
+    """Apply the transpose of `conv2d`; the weight is `(in, out / groups, KH, KW)`.
 
     Raises:
-        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -91,10 +96,10 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Array:
-    """The transpose of `conv3d`; the weight is `(in, out / groups, K, K, K)`.
+    """Apply the transpose of `conv3d`; the weight is `(in, out / groups, K, K, K)`.
 
     Raises:
-        RuntimeError: The shapes or dtypes do not fit, or a size is not possible.
+        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -107,7 +112,7 @@ def conv_transpose3d(
 
 
 def _transposed(
-    places: int,
+    rank: int,
     input: Array,
     weight: Array,
     bias: Array | None,
@@ -117,14 +122,14 @@ def _transposed(
     groups: int,
     dilation: Sizes,
 ) -> Array:
-    name = f"conv_transpose{places}d"
+    name = f"conv_transpose{rank}d"
     reject(name, "bool", input, weight, bias)
-    x, had_batch = batched(array(input), places, name)
+    x, had_batch = batched(array(input), rank, name)
     w = array(weight, "weight")
-    strides = at_least(1, "stride", name, sizes(stride, places, "stride"))
-    dilations = at_least(1, "dilation", name, sizes(dilation, places, "dilation"))
-    cut = at_least(0, "padding", name, sizes(padding, places, "padding"))
-    more = at_least(0, "output_padding", name, sizes(output_padding, places, "output_padding"))
+    strides = at_least(1, "stride", name, sizes(stride, rank, "stride"))
+    dilations = at_least(1, "dilation", name, sizes(dilation, rank, "dilation"))
+    crops = at_least(0, "padding", name, sizes(padding, rank, "padding"))
+    extras = at_least(0, "output_padding", name, sizes(output_padding, rank, "output_padding"))
     _check_weight(name, x, w, bias, groups)
     if w.shape[0] < groups or w.shape[0] % groups:
         raise RuntimeError(
@@ -139,7 +144,7 @@ def _transposed(
     _check_bias(w, bias, w.shape[1] * groups)
     lengths = []
     for size, k, s, d, c, m in zip(
-        x.shape[2:], w.shape[2:], strides, dilations, cut, more, strict=True
+        x.shape[2:], w.shape[2:], strides, dilations, crops, extras, strict=True
     ):
         if m >= max(s, d):
             raise RuntimeError(
@@ -153,37 +158,32 @@ def _transposed(
                 f"{lengths[-1]}. Output size is too small"
             )
 
-    def convolved(x: Array, w: Array, *rest: Array) -> Array:
+    def convolve(x: Array, w: Array, *rest: Array) -> Array:
         if _is_depthwise(x, w, groups):
-            y = _spread_by_taps(x, w, strides, dilations, cut, lengths)
+            y = _spread_depthwise(x, w, strides, dilations, crops, lengths)
         else:
-            y = _spread(x, w, strides, dilations, cut, lengths, groups)
-        return y + rest[0].reshape(-1, *[1] * places) if rest else y
+            y = _spread(x, w, strides, dilations, crops, lengths, groups)
+        return y + rest[0].reshape(-1, *[1] * rank) if rest else y
 
-    return _run(convolved, x, w, bias, had_batch)
+    return _run(convolve, x, w, bias, had_batch)
 
 
 def _spread(
-    x: Array,
-    w: Array,
-    strides: tuple[int, ...],
-    dilations: tuple[int, ...],
-    cut: tuple[int, ...],
-    lengths: list[int],
-    groups: int,
+    x: Array, w: Array, strides: Ints, dilations: Ints, crops: Ints, lengths: Ints, groups: int
 ) -> Array:
     kernel = w.reshape(groups, w.shape[0] // groups, *w.shape[1:])
     kernel = jnp.swapaxes(kernel, 1, 2).reshape(-1, w.shape[0] // groups, *w.shape[2:])
     kernel = jnp.flip(kernel, range(2, kernel.ndim))
     pads, starts = [], []
     for size, k, s, d, c, n in zip(
-        x.shape[2:], w.shape[2:], strides, dilations, cut, lengths, strict=True
+        x.shape[2:], w.shape[2:], strides, dilations, crops, lengths, strict=True
     ):
-        # In float64 what is cut off is computed: its gradient's zeros meet the weights, as torch's.
+        # In float64 the cropped elements are computed too: in torch their zero cotangents times
+        # infinite weights are NaN.
         start = c if x.dtype == jnp.float64 else 0
         low = d * (k - 1) - c + start
         high = max(low, n + start - low - (size - 1) * s - 1 + d * (k - 1))
-        # XLA aborts on some dilated inputs without padding: it gets one more place, cut off again.
+        # XLA aborts on some dilated inputs without padding, so one element is added and cropped.
         pads.append((low, high + int(low == high == 0 and s > 1)))
         starts.append(start)
     y = jax.lax.conv_general_dilated(
@@ -195,23 +195,18 @@ def _spread(
     return y[:, :, *(slice(at, at + n) for at, n in zip(starts, lengths, strict=True))]
 
 
-def _spread_by_taps(
-    x: Array,
-    w: Array,
-    strides: tuple[int, ...],
-    dilations: tuple[int, ...],
-    cut: tuple[int, ...],
-    lengths: list[int],
+def _spread_depthwise(
+    x: Array, w: Array, strides: Ints, dilations: Ints, crops: Ints, lengths: Ints
 ) -> Array:
-    """One product for each element of the kernels."""
+    """Spread each channel on its own, as a sum of one padded product per kernel element."""
     y = jnp.zeros((), x.dtype)
     for tap in np.ndindex(w.shape[2:]):
-        part = x[:, :, None] * _tap(w, tap, x.shape[1])
+        product = x[:, :, None] * _tap(w, tap, x.shape[1])
         ends = []
         for size, k, s, d, c, n in zip(
-            x.shape[2:], tap, strides, dilations, cut, lengths, strict=True
+            x.shape[2:], tap, strides, dilations, crops, lengths, strict=True
         ):
             low = d * k - c
             ends.append((low, n - low - (size - 1) * s - 1, s - 1))
-        y = y + jax.lax.pad(part, jnp.zeros((), x.dtype), [(0, 0, 0)] * 3 + ends)
+        y = y + jax.lax.pad(product, jnp.zeros((), x.dtype), [(0, 0, 0)] * 3 + ends)
     return y.reshape(x.shape[0], -1, *lengths)

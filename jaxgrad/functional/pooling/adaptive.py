@@ -7,12 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.typing import Array
-from jaxgrad.functional._core.adaptive_bins import (
-    OutputSize,
-    adaptive_average,
-    bin_arguments,
-    bins,
-)
+from jaxgrad.functional._core.adaptive_bins import OutputSize, adaptive_average, bin_arguments, bins
 from jaxgrad.functional._core.arguments import require_floating
 from jaxgrad.functional.pooling.max import MaxPool, take_maxima
 
