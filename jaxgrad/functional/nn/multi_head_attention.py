@@ -153,7 +153,7 @@ def _projected(
 ) -> list[Array]:
     """Project query, key and value with separate weights, or with the thirds of a stacked one."""
     if separate is not None:
-        weights = separate
+        weights: Any = separate
     else:
         _check(inputs[1].shape == inputs[2].shape, f"key shape {inputs[1].shape} does not match "
                f"value shape {inputs[2].shape}")  # fmt: skip
