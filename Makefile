@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operators mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -43,8 +43,13 @@ bits: $(STAMP) ## compare the bits of `exact=True` with this machine's torch: be
 fuzz: $(STAMP) ## fuzz 300 optimizer configurations (N=... for more); the expensive optimizers get N/10 each
 	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/optim/test_optim.py tests/jaxgrad/optim/test_optim_matrix.py -k drawn $(ARGS)
 
+operator: $(STAMP) ## run one operator's record and update the tables of its gradients: NAME=linalg.lu
+	@test -n "$(NAME)" || { echo "name an operator, as in make operator NAME=linalg.lu" >&2; exit 1; }
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests --conventions '$(NAME)' --markdown docs/operators.md
+	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -q tests/jaxgrad/functional tests/parity_tests/operators/test_conventions.py -k 'test_operator[$(NAME)] or test_functional_records or test_conventions' $(ARGS)
+
 operators: $(STAMP) ## compare every operator with torch; SEED=7 draws other calls
-	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/functional/test_operators.py -k test_operator $(ARGS)
+	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/functional -k test_operator $(ARGS)
 
 mutants: $(STAMP) ## remove each piece of the code in turn; a test must fail
 	@"$(BIN)" -m parity_tests.audits.mutants $(ARGS)

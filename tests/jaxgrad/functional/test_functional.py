@@ -1,12 +1,21 @@
-"""`dir()` of `jaxgrad.functional` and of its namespaces lists operators and nothing else."""
+"""What holds for all of `jaxgrad.functional`: its names, its docstrings, and subnormal numbers."""
 
+import dataclasses
+import doctest
 import inspect
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 import torch
 
 from jaxgrad import functional
-from parity_tests.operators import load
+from jaxgrad.parity.interop import to_torch
+from parity_tests.operators import jax_side, load, torch_side
+from parity_tests.operators._harness.jobs import jobs
+from parity_tests.operators._harness.suite import NAMESPACES, public_functions
+from parity_tests.operators._harness.torch_side import flat
 
 
 TORCH = {
@@ -15,7 +24,8 @@ TORCH = {
     "linalg": (torch.linalg,),
     "special": (torch.special,),
 }
-NAMESPACES = ("distributions", "fft", "linalg", "special")
+OPERATORS = load()
+PUBLIC = public_functions()
 DISTRIBUTIONS = {name.lower() for name in torch.distributions.__all__}
 REMEDY = (
     "rename or remove each, or start its name with an underscore; if it is a file or a room, leave "
@@ -71,9 +81,75 @@ def test_the_four_namespaces_are_listed():
 def test_every_operator_with_a_record_is_listed():
     """Every operator that has a record in `parity_tests.operators` is listed by its namespace."""
     missing = []
-    for record in load():
+    for record in OPERATORS:
         namespace, _, name = record.rpartition(".")
         if name not in dir(_place(namespace)):
             missing.append(record)
 
     assert not missing, f"`__dir__` leaves out {missing}: list them, or remove their records"
+
+
+# Second names of recorded functions, as `torch.special.erf` is of `torch.erf`: name -> record.
+ALIASES = {
+    name: next((known for known in OPERATORS if PUBLIC.get(known) is function), None)
+    for name, function in PUBLIC.items()
+    if name not in OPERATORS
+}
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_an_alias_is_an_alias_in_torch_too(name):
+    """torch's functions of both names return the same bits."""
+    record = OPERATORS[ALIASES[name] or name]
+    call = jobs(record)[0]
+    args, kwargs = call.rebuild(to_torch(call.arrays))
+    functions = torch_side(record), torch_side(dataclasses.replace(record, name=name, torch=None))
+
+    left, right = (flat(function(*args, **kwargs)) for function in functions)
+
+    assert all(torch.equal(x, y) for x, y in zip(left, right, strict=True))
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_function_is_documented(name):
+    """A docstring has a first sentence, an example that runs, and torch's name."""
+    doc = inspect.getdoc(PUBLIC[name]) or ""
+
+    assert doctest.DocTestParser().get_examples(doc), f"functional.{name} has no example that runs"
+    assert "Torch:" in doc, f"the docstring of functional.{name} has no line 'Torch:'"
+    assert doc.splitlines()[0].endswith("."), f"functional.{name} begins without a sentence"
+
+
+def test_subnormals_are_zero_on_the_cpu():
+    """XLA flushes subnormals to zero on the CPU, and torch does not, so they differ at a kink."""
+    x = jnp.array([1e-310, -1e-310], jnp.float64)
+
+    assert (x > 0).tolist() == [False, False]
+    assert jax.grad(lambda x: functional.relu(x).sum())(x).tolist() == [0.0, 0.0]
+    assert torch.tensor([1e-310, -1e-310], dtype=torch.float64).gt(0).tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "relu", "relu6", "leaky_relu", "selu", "abs", "sign", "angle", "floor", "ceil", "rsqrt",
+        "median", "lgamma", "special.i0e", "special.ndtri",
+    ],
+)  # fmt: skip
+def test_subnormals_agree_when_torch_flushes_them(name):
+    """With `torch.set_flush_denormal`, torch agrees. (Its log, sqrt and fmod never flush.)"""
+    numbers = np.array([1e-310, -1e-310, 0.5, -2.0])
+    x = to_torch([numbers])[0].requires_grad_()
+    torch.set_flush_denormal(True)
+    try:
+        y = torch_side(OPERATORS[name])(x)
+        (gradient,) = torch.autograd.grad(y.sum(), x)
+    finally:
+        torch.set_flush_denormal(False)
+
+    actual, pullback = jax.vjp(jax_side(OPERATORS[name]), jnp.asarray(numbers))
+
+    np.testing.assert_allclose(actual, y.detach(), rtol=1e-12, atol=1e-300)
+    np.testing.assert_allclose(
+        pullback(jnp.ones_like(actual))[0], gradient, rtol=1e-12, atol=1e-300
+    )

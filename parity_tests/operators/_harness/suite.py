@@ -1,0 +1,53 @@
+"""The parts of the operators' suite that several test files of `tests/jaxgrad/functional` share."""
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from jaxgrad import functional
+from parity_tests.operators import Operator, load
+from parity_tests.operators._harness.conventions import COMMAND, pinned
+from parity_tests.operators._harness.grid import check
+from parity_tests.operators._harness.rows import ConventionRow
+
+
+NAMESPACES = ("distributions", "fft", "linalg", "special")
+
+
+def agreement_test(room: str) -> Callable[..., None]:
+    """Return the test `test_operator[NAME]` of each operator that has its record in a room."""
+    records = {name: record for name, record in load().items() if record.room == room}
+
+    @pytest.mark.parametrize("record", records.values(), ids=records)
+    def test_operator(record: Operator) -> None:
+        """The operator has torch's values, gradients, second derivatives, tangents and errors."""
+        outcome = check(record)
+        rows = [row for row in _pinned() if row.operator == record.name]
+
+        assert not outcome.problems, "\n" + "\n".join(outcome.problems)
+        assert outcome.leaves > record.num_samples, "too few values were compared"
+        assert sorted(outcome.rows) == sorted(rows), (
+            "the measured rows of the conventions table changed; check them, then update the table "
+            f"with `make operator NAME={record.name}` or `{COMMAND.format(record.name)}`"
+        )
+
+    return test_operator
+
+
+@functools.cache
+def _pinned() -> Sequence[ConventionRow]:
+    return tuple(pinned())
+
+
+def public_functions() -> dict[str, Any]:
+    """Return the public functions of `jaxgrad.functional` by the names of their records."""
+    namespaces = {"": functional, **{f"{n}.": getattr(functional, n) for n in NAMESPACES}}
+    return {
+        prefix + name: value
+        for prefix, namespace in namespaces.items()
+        for name, value in vars(namespace).items()
+        if not name.startswith("_") and callable(value) and not inspect.isclass(value)
+    }

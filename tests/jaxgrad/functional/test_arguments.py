@@ -1,0 +1,84 @@
+"""Arguments of several shapes and dtypes are combined as in torch."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from jaxgrad.functional._core.arguments import result_type
+from jaxgrad.parity.interop import to_torch
+from parity_tests.operators import call, jax_side, load, torch_side
+from parity_tests.operators._harness.jax_side import run
+from parity_tests.operators._harness.jobs import job
+from parity_tests.operators._harness.torch_side import observe
+
+
+inf = np.inf
+OPERATORS = load()
+NINE = np.arange(1.0, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "sample"),
+    [
+        ("huber_loss", call(NINE, NINE / 2, "none", weight=np.full(9, inf))),
+        ("mse_loss", call(np.full(9, inf), NINE, reduction="none", weight=NINE)),
+        ("addcdiv", call(NINE, [2.0], [0.0])),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch's forward mode uses it
+def test_slopes_are_summed_where_torch_sums_them(name, sample):
+    """The sum over subtracted, weighted or broadcast terms meets an infinity where torch's does."""
+    record, at = OPERATORS[name], job(name, sample, None)
+    truth = observe(torch_side(record), at)
+    (outputs,) = run([jax_side(record)], [at], [truth.cotangents], [truth.directions], name=None)
+
+    for part in ("gradient", "second"):
+        for argument, expected in truth.observed[part].items():
+            if expected is not None:
+                np.testing.assert_allclose(
+                    outputs[part][argument], expected, err_msg=f"{part}/{argument}"
+                )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "add", "sub", "mul", "div", "maximum", "fmax", "clamp_min", "pow", "atan2", "hypot",
+        "remainder", "fmod", "logaddexp", "xlogy", "complex",
+        "special.zeta", "trapezoid", "linalg.vecdot", "dist",
+    ],
+)  # fmt: skip
+def test_shapes_that_do_not_broadcast_are_a_runtime_error(name):
+    """Shapes that do not broadcast raise torch's RuntimeError, and the text has both shapes."""
+    left, right = np.ones(2), np.ones(3)
+
+    with pytest.raises(RuntimeError):
+        torch_side(OPERATORS[name])(*to_torch([left, right]))
+    with pytest.raises(RuntimeError, match=r"2.*3|3.*2"):
+        jax_side(OPERATORS[name])(jnp.asarray(left), jnp.asarray(right))
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("f4[2]", "f8[]"), ("f8[]", "f4[]"), ("i4[2]", "f8[]"), ("i8[2]", 2.5), ("f2[2]", 2.5),
+        ("f4[2]", 1j), ("i4[2]", 3), ("u1[2]", -3), ("?[2]", 3), ("f2[]", "i8[2]"), ("f8[2]", 1j),
+        ("bf[2]", "f2[2]"), ("?[]", True), ("c8[]", "f8[2]"), ("i4[]", "u1[2]"),
+    ],
+)  # fmt: skip
+def test_the_result_type_is_that_of_torch(args):
+    """As in torch, the result type ranks arrays before 0-d arrays before Python numbers."""
+
+    def array(text):
+        if not isinstance(text, str):
+            return text
+        code, shape = text[:-1].split("[")
+        dtype = jnp.bfloat16 if code == "bf" else code
+        return jnp.ones((2,) if shape else (), dtype)
+
+    ours = [array(a) for a in args]
+    theirs = [to_torch(np.asarray(x)) if isinstance(x, jax.Array) else x for x in ours]
+
+    assert str(torch.result_type(*theirs)) == f"torch.{result_type(*ours)}"

@@ -1,0 +1,120 @@
+"""Every public operator has its record, in the file that mirrors its implementation's."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+from jaxgrad import functional
+from parity_tests.operators import load, look_up
+from parity_tests.operators._harness.draw import drawn
+from parity_tests.operators._harness.suite import public_functions
+from parity_tests.runner.settings import ROOT
+
+
+OPERATORS = load()
+PUBLIC = public_functions()
+RECORDS = ROOT / "parity_tests" / "operators"
+TESTS = ROOT / "tests" / "jaxgrad" / "functional"
+
+
+def _place(name):
+    """Return the room and the stem of the file that implements an operator: `linalg/lu`."""
+    module = look_up(functional, name).__module__
+    return module.removeprefix("jaxgrad.functional.").replace(".", "/")
+
+
+def _files(folder):
+    """Return the public files of the rooms of a folder: `linalg/lu.py`."""
+    paths = (path.relative_to(folder) for path in folder.glob("*/*.py"))
+    return {str(path) for path in paths if not any(part[0] == "_" for part in path.parts)}
+
+
+def _implementations():
+    """Return the files that implement an operator, which those of `_core` do not."""
+    return {f"{_place(name)}.py" for name in PUBLIC}
+
+
+def test_every_function_has_its_record():
+    """Every public function has a record, under one of its names."""
+    recorded = {PUBLIC.get(name) for name in OPERATORS}
+    missing = [
+        f"write a record of {name} in parity_tests/operators/{_place(name)}.py"
+        for name, function in PUBLIC.items()
+        if function not in recorded
+    ]
+
+    assert not set(OPERATORS) - set(PUBLIC), (
+        f"remove the records of {set(OPERATORS) - set(PUBLIC)}, which `jaxgrad.functional` lacks"
+    )
+    assert not missing, "\n".join(missing)
+
+
+def test_a_record_is_in_the_file_of_its_operator():
+    """The record of an operator is in the file of the same room and stem as its implementation."""
+    wrong = [
+        f"move the record of {name} from parity_tests/operators/{record.place}.py "
+        f"to parity_tests/operators/{_place(name)}.py"
+        for name, record in OPERATORS.items()
+        if record.place != _place(name)
+    ]
+
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_file_of_operators_has_its_file_of_records():
+    """The files of records are those of the implementations, room by room and stem by stem."""
+    missing, strays = _implementations() - _files(RECORDS), _files(RECORDS) - _implementations()
+
+    assert not missing, f"write {', '.join(f'parity_tests/operators/{x}' for x in sorted(missing))}"
+    assert not strays, (
+        f"rename {', '.join(f'parity_tests/operators/{x}' for x in sorted(strays))}: "
+        "no file of `jaxgrad/functional` has this room and stem"
+    )
+
+
+@pytest.mark.parametrize("room", sorted({record.room for record in OPERATORS.values()}))
+def test_every_room_has_its_test_file(room):
+    """The records of a room are run by the test file of its name."""
+    path = TESTS / f"test_{room}.py"
+    line = f'test_operator = agreement_test("{room}")'
+
+    assert path.exists(), f"write {path.relative_to(ROOT)} with the line {line}"
+    assert line in path.read_text(), f"add the line {line} to {path.relative_to(ROOT)}"
+
+
+# The options that no call sets, with the reason.
+UNDRAWN = {
+    "rrelu": {"training", "key"},  # torch does not accept the noise
+    "scaled_dot_product_attention": {"dropout_p", "dropout_key"},  # nor does it here
+    "multi_head_attention_forward": {"dropout_key"},  # nor does it here
+    "gumbel_softmax": {"key", "eps"},  # the noise is passed instead; torch ignores eps
+    "triplet_margin_with_distance_loss": {"distance_function"},  # would be code of one framework
+    "linalg.lu": {"pivot"},  # pivot=False is an error on the CPU
+    "linalg.lu_factor": {"pivot"},
+    "linalg.lu_factor_ex": {"pivot"},
+    "fractional_max_pool2d": {"key"},  # the samples are passed instead
+    "fractional_max_pool3d": {"key"},
+    "topk": {"sorted"},  # with sorted=False the order is unspecified
+}
+
+
+def test_every_option_is_drawn():
+    """Each option of an operator differs from its default in at least one call of its record."""
+    left = {}
+    for name, record in OPERATORS.items():
+        signature = inspect.signature(PUBLIC[name])
+        samples = [*drawn(record), *record.points, *(d.sample for d in record.differences)]
+        options = {
+            n: p.default for n, p in signature.parameters.items() if p.default is not p.empty
+        }
+        options.pop("torch_gradient", None)
+        for sample in samples:
+            for key, value in signature.bind(*sample.args, **sample.kwargs).arguments.items():
+                is_static = not isinstance(value, np.ndarray)
+                if not (is_static and key in options and value == options[key]):
+                    options.pop(key, None)
+        if options:
+            left[name] = set(options)
+
+    assert left == UNDRAWN, "draw each option in the record, or give the reason in UNDRAWN"

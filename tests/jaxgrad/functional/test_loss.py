@@ -1,0 +1,32 @@
+"""The operators of `jaxgrad/functional/loss` agree with torch, including complex weights."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from jaxgrad import functional
+from jaxgrad.parity.interop import to_torch
+from parity_tests.operators._harness.suite import agreement_test
+
+
+test_operator = agreement_test("loss")
+
+
+@pytest.mark.parametrize("name", ["l1_loss", "mse_loss"])
+@pytest.mark.parametrize("weight", [np.array([1.0, 2.0]), np.array([1.0 - 1j, 2.0])])
+def test_weighted_losses_of_complex_numbers(name, weight):
+    """A weighted loss accepts complex inputs, as in torch, whose unweighted kernels do not."""
+    x, y = np.array([1.0 + 2j, 3j]), np.array([0.0, 1.0])
+    tensors = to_torch([x, y, weight])
+    tensors[0].requires_grad_()
+    expected = getattr(torch.nn.functional, name)(tensors[0], tensors[1], weight=tensors[2])
+    expected.real.backward()
+
+    loss, gradient = jax.value_and_grad(
+        lambda x: getattr(functional, name)(x, y, weight=weight).real, holomorphic=False
+    )(jnp.asarray(x))
+
+    assert loss == pytest.approx(expected.real.item(), rel=1e-14)
+    np.testing.assert_allclose(np.conj(gradient), tensors[0].grad.numpy(), rtol=1e-14)

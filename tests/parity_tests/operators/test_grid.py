@@ -1,0 +1,38 @@
+"""The comparison of an operator with torch fails when the two differ."""
+
+import dataclasses
+
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests.operators import call, load
+from parity_tests.operators._harness import grid
+
+
+OPERATORS = load()
+
+
+def test_a_record_can_fail(monkeypatch):
+    """A function with another convention than torch's fails at its kink and not elsewhere."""
+    monkeypatch.setattr(grid, "jax_side", lambda _: jnp.abs)
+
+    problems = grid.check(OPERATORS["abs"]).problems
+
+    assert any("point" in text and "gradient/0" in text for text in problems)
+    assert not any("drawn" in text for text in problems)
+
+
+def test_a_call_that_torch_rejects_in_another_dtype(monkeypatch):
+    """A call that torch rejects in a further dtype must raise in JAX too, or it is a problem."""
+    record = dataclasses.replace(
+        OPERATORS["cov"],
+        strategy=lambda _: call(np.eye(2), aweights=np.ones(2)),
+        dtypes=("float64", "complex128"),
+        jit=False,
+    )
+    assert not grid.check(record).problems
+
+    monkeypatch.setattr(grid, "jax_side", lambda _: lambda x, **_: jnp.cov(x, ddof=0))
+    problems = grid.check(dataclasses.replace(record, points=(), raises=())).problems
+
+    assert any("JAX should raise" in text for text in problems)
