@@ -1,22 +1,22 @@
-"""torch's layers as flax nnx modules: its names, defaults, running statistics, state dicts.
+"""torch's layers as flax nnx modules, with its names, defaults, running statistics and state dicts.
 
-Channels come first, as in torch. `model.train()` and `model.eval()` are flax's own; `rngs=` draws
-the parameters with torch's initialisers and feeds the dropouts. A layer keeps its parameters under
-torch's names, so `load_state_dict(model, torch_model.state_dict())` needs no table.
+Channels come first, as in torch. `model.train()` and `model.eval()` are flax's own methods. `rngs=`
+provides the keys for torch's initialisers and for dropout. Parameters have torch's names, so
+`load_state_dict(model, torch_model.state_dict())` needs no translation of keys.
 This package imports flax; `import jaxgrad` does not.
 
-| file                  | one idea                                                              |
+| file                  | contents                                                              |
 |-----------------------|-----------------------------------------------------------------------|
-| `module.py`           | what every layer has: training or not, parameters, buffers            |
-| `norms.py`            | normalisation, with running statistics as torch moves them            |
-| `linears.py`          | linear, bilinear, embeddings                                          |
-| `convolutions.py`     | convolutions and their transposes                                     |
-| `dropouts.py`         | dropouts, by a stream of keys                                         |
-| `recurrent.py`        | RNN, GRU, LSTM and their cells, with two biases                       |
+| `module.py`           | the base class of all layers: training mode, parameters, buffers      |
+| `norms.py`            | normalisation, with torch's update of running statistics              |
+| `linears.py`          | linear and bilinear layers, embeddings                                |
+| `convolutions.py`     | convolutions and transposed convolutions                              |
+| `dropouts.py`         | dropouts, which draw keys from a stream                               |
+| `recurrent.py`        | RNN, GRU and LSTM; `recurrent_cells.py` has their single steps        |
 | `attention.py`        | multi-head attention                                                  |
 | `parametrizations.py` | spectral_norm and weight_norm                                         |
 | `init.py`             | torch's initialisers                                                  |
-| `loading.py`          | from and to a torch state dict, strictly                              |
+| `loading.py`          | loading and saving torch state dicts                                  |
 """
 
 from jaxgrad.nnx import init as init

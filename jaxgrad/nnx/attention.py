@@ -10,33 +10,33 @@ from flax import nnx
 from jaxgrad import functional
 from jaxgrad.nnx import init
 from jaxgrad.nnx.linears import Linear
-from jaxgrad.nnx.module import Array, Layer, needed, value
+from jaxgrad.nnx.module import Array, Dtype, Layer, needed, value
 
 
 class MultiheadAttention(Layer):
-    """Attention of several heads, with projections before and after.
+    """Multi-head attention, with a projection of every input and of the output.
 
     Args:
-        embed_dim: E, of the query `(L, N, E)` or `(L, E)`.
-        num_heads: They share E.
-        dropout: Of the weights, when training.
+        embed_dim: Size E of the query, `(L, N, E)` or `(L, E)`.
+        num_heads: Number of heads, each of size `E / num_heads`.
+        dropout: Probability of dropping an attention weight in training.
         bias: Whether the projections have biases.
-        add_bias_kv: A learned key and value at the end of the sequence.
-        add_zero_attn: A key and a value of zeros at the end of the sequence.
-        kdim: The last dim of the key; None: E.
-        vdim: The last dim of the value; None: E.
-        batch_first: Inputs and output are `(N, L, E)`.
-        dtype: Of the parameters; None: float32.
-        rngs: Draws them, and feeds the dropout.
+        add_bias_kv: Whether to append a learned key and value to the sequence.
+        add_zero_attn: Whether to append a key and a value of zeros to the sequence.
+        kdim: Size of the key; None means E.
+        vdim: Size of the value; None means E.
+        batch_first: Whether inputs and output are `(N, L, E)`.
+        dtype: Dtype of the parameters; None means float32.
+        rngs: Keys for the parameters and for dropout.
 
     Returns:
-        Of a call: the output, and the weights `(N, L, S)` (of each head with
-        `average_attn_weights=False`), or None with `need_weights=False`. A place that sees nothing
-        is NaN with the weights and 0 without them, as in torch.
+        A call returns the output and the weights: `(N, L, S)`, averaged over heads, or one matrix
+        per head with `average_attn_weights=False`, or None with `need_weights=False`. As in torch,
+        a fully masked query gives NaN if the weights are returned and 0 otherwise.
 
     Raises:
-        ValueError: E does not divide into the heads.
-        RuntimeError: `is_causal` without a mask.
+        ValueError: `embed_dim` is not divisible by `num_heads`.
+        RuntimeError: `is_causal` is set without `attn_mask`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -66,7 +66,7 @@ class MultiheadAttention(Layer):
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
@@ -79,19 +79,19 @@ class MultiheadAttention(Layer):
             )
         if embed_dim % num_heads:
             raise ValueError(
-                f"embed_dim must be divisible by num_heads: {embed_dim} and {num_heads}"
+                f"embed_dim must be divisible by num_heads: got {embed_dim} and {num_heads}"
             )
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.add_zero_attn, self.batch_first = add_zero_attn, batch_first
         widths = (embed_dim, kdim or embed_dim, vdim or embed_dim)
-        apart = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+        separate = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
         if widths == (embed_dim,) * 3:
             shape = (3 * embed_dim, embed_dim)
             self.parameter("in_proj_weight", init.xavier_uniform(), rngs, shape, dtype)
-            self.absent(*apart)
+            self.absent(*separate)
         else:
             self.absent("in_proj_weight")
-            for name, width in zip(apart, widths, strict=True):
+            for name, width in zip(separate, widths, strict=True):
                 self.parameter(name, init.xavier_uniform(), rngs, (embed_dim, width), dtype)
         if bias:
             self.parameter("in_proj_bias", init.zeros(), rngs, (3 * embed_dim,), dtype)
@@ -150,7 +150,7 @@ class MultiheadAttention(Layer):
         return (out if self.batch_first else jnp.swapaxes(out, 0, 1)), weights
 
     def _heads(self, inputs: list[Array]) -> list[Array]:
-        """The projected query, key and value as `(N, heads, L, E / heads)`."""
+        """Return the projected query, key and value as `(N, heads, L, E / heads)`."""
         if self.in_proj_weight is None:
             names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
             weights = [value(getattr(self, name)) for name in names]
@@ -158,36 +158,37 @@ class MultiheadAttention(Layer):
             weights = jnp.split(value(self.in_proj_weight), 3)
         bias = value(self.in_proj_bias)
         biases = [None] * 3 if bias is None else jnp.split(bias, 3)
-        made = [functional.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
-        more = [None, value(self.bias_k), value(self.bias_v)]
-        made = [
+        qkv = [functional.linear(x, w, b) for x, w, b in zip(inputs, weights, biases, strict=True)]
+        appended = [None, value(self.bias_k), value(self.bias_v)]
+        qkv = [
             x if b is None else jnp.concatenate([x, jnp.tile(b, (len(x), 1, 1))], 1)
-            for x, b in zip(made, more, strict=True)
+            for x, b in zip(qkv, appended, strict=True)
         ]
         if self.add_zero_attn:
-            made[1:] = [jnp.pad(x, ((0, 0), (0, 1), (0, 0))) for x in made[1:]]
-        heads = [x.reshape(*x.shape[:2], self.num_heads, -1) for x in made]
+            qkv[1:] = [jnp.pad(x, ((0, 0), (0, 1), (0, 0))) for x in qkv[1:]]
+        heads = [x.reshape(*x.shape[:2], self.num_heads, -1) for x in qkv]
         return [jnp.swapaxes(x, 1, 2) for x in heads]
 
     def _mask(
         self, q: Array, k: Array, attn_mask: Array | None, padding: Array | None
     ) -> Array | None:
-        """What is added to the scores `(N, heads, L, S)`: booleans are -inf where they are true."""
-        extra = k.shape[2]
+        """Return the sum of both masks, to be added to the scores `(N, heads, L, S)`, or None."""
+        keys = k.shape[2]
         total = None
         if attn_mask is not None:
-            mask = _added(attn_mask, q.dtype)
+            mask = _additive(attn_mask, q.dtype)
             if mask.ndim == 3:
                 mask = mask.reshape(-1, self.num_heads, *mask.shape[1:])
-            total = jnp.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, extra - mask.shape[-1])])
+            total = jnp.pad(mask, [(0, 0)] * (mask.ndim - 1) + [(0, keys - mask.shape[-1])])
         if padding is not None:
-            mask = _added(padding, q.dtype)
-            mask = jnp.pad(mask, ((0, 0), (0, extra - mask.shape[-1])))[:, None, None]
+            mask = _additive(padding, q.dtype)
+            mask = jnp.pad(mask, ((0, 0), (0, keys - mask.shape[-1])))[:, None, None]
             total = mask if total is None else total + mask
         return total
 
 
-def _added(mask: Array, dtype: Any) -> Array:
+def _additive(mask: Array, dtype: Dtype) -> Array:
+    """Return a mask of floats: a boolean mask is -inf where it is True."""
     if mask.dtype == jnp.bool_:
         return jnp.where(mask, -jnp.inf, 0.0).astype(dtype)
     return mask.astype(dtype)

@@ -1,15 +1,14 @@
-"""Convolutions and their transposes, channels first."""
+"""Convolutions and transposed convolutions, channels first."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from flax import nnx
 
 from jaxgrad import functional
 from jaxgrad.nnx import init
-from jaxgrad.nnx.module import Array, Layer, needed, sizes, value
+from jaxgrad.nnx.module import Array, Dtype, Layer, needed, sizes, value
 
 
 Sizes = int | tuple[int, ...]
@@ -24,26 +23,26 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _Conv(Layer):
-    spatial: int  # dims
+    spatial: int  # number of spatial dims
     transposed = False
 
     def _set_up(
-        self, channels: tuple[int, int], kernel: Sizes, groups: int, bias: bool, dtype: Any,
+        self, channels: tuple[int, int], kernel: Sizes, groups: int, bias: bool, dtype: Dtype,
         rngs: nnx.Rngs | None,
     ) -> None:  # fmt: skip
-        into, out = channels
+        in_channels, out_channels = channels
         rngs = needed(rngs, type(self).__name__)
         if groups <= 0:
             raise ValueError("groups must be a positive integer")
-        for name, count in (("in_channels", into), ("out_channels", out)):
+        for name, count in (("in_channels", in_channels), ("out_channels", out_channels)):
             if count % groups:
-                raise ValueError(f"{name} must be divisible by groups: {count} and {groups}")
-        self.in_channels, self.out_channels, self.groups = into, out, groups
+                raise ValueError(f"{name} must be divisible by groups: got {count} and {groups}")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = sizes(kernel, self.spatial)
-        first, second = (into, out) if self.transposed else (out, into)
+        first, second = channels if self.transposed else channels[::-1]
         shape = (first, second // groups, *self.kernel_size)
         self.parameter("weight", init.kaiming_uniform(a=math.sqrt(5)), rngs, shape, dtype)
-        self.drawn_bias(bias, rngs, out, math.prod(shape[1:]), dtype)
+        self.drawn_bias(bias, rngs, out_channels, math.prod(shape[1:]), dtype)
 
 
 class _Correlation(_Conv):
@@ -58,7 +57,7 @@ class _Correlation(_Conv):
         groups: int = 1,
         bias: bool = True,
         padding_mode: str = "zeros",
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
@@ -74,14 +73,14 @@ class _Correlation(_Conv):
     def __call__(self, input: Array) -> Array:
         padding = self.padding
         if self.padding_mode != "zeros":
-            input = functional.pad(input, self._ends(), mode=self.padding_mode)
+            input = functional.pad(input, self._pad_widths(), mode=self.padding_mode)
             padding = 0
         weight, bias = value(self.weight), value(self.bias)
-        rest = (self.stride, padding, self.dilation, self.groups)
-        return _CONV[self.spatial](input, weight, bias, *rest)
+        options = (self.stride, padding, self.dilation, self.groups)
+        return _CONV[self.spatial](input, weight, bias, *options)
 
-    def _ends(self) -> list[int]:
-        """How much to pad at the start and the end of each dim, the last one first."""
+    def _pad_widths(self) -> list[int]:
+        """Return the padding at the start and end of each dim, last dim first, as in `pad`."""
         if self.padding == "valid":
             return [0, 0] * self.spatial
         if isinstance(self.padding, str):
@@ -93,23 +92,23 @@ class _Correlation(_Conv):
 
 
 class Conv1d(_Correlation):
-    """A convolution of `(N, C, L)` or `(C, L)`.
+    """Convolution of `(N, C, L)` or `(C, L)`.
 
     Args:
-        in_channels: Of the input.
-        out_channels: Of the output.
-        kernel_size: Of the weight `(out, in / groups, K)`.
-        stride: Steps of the kernel.
-        padding: On both sides; "valid" (none) or "same".
-        dilation: Steps in the kernel.
-        groups: How many groups of channels see only each other.
+        in_channels: Number of channels of the input.
+        out_channels: Number of channels of the output.
+        kernel_size: Size K of the kernel; the weight is `(out, in / groups, K)`.
+        stride: Step of the kernel.
+        padding: Padding on both sides, or "valid" (none) or "same".
+        dilation: Step between the elements of the kernel.
+        groups: Number of groups of channels that are convolved separately.
         bias: Whether there is a bias.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
-        dtype: Of the parameters; None: float32.
-        rngs: Draws both between `-1 / sqrt(fan_in)` and `1 / sqrt(fan_in)`.
+        dtype: Dtype of the parameters; None means float32.
+        rngs: Keys for weight and bias, uniform between `-1 / sqrt(fan_in)` and `1 / sqrt(fan_in)`.
 
     Raises:
-        ValueError: The channels do not divide into the groups, or there is no such mode.
+        ValueError: The channels are not divisible by `groups`, or `padding_mode` is unknown.
 
     Example:
         >>> import jax.numpy as jnp
@@ -125,7 +124,7 @@ class Conv1d(_Correlation):
 
 
 class Conv2d(_Correlation):
-    """A convolution of `(N, C, H, W)` or `(C, H, W)`; arguments as those of `Conv1d`.
+    """Convolution of `(N, C, H, W)` or `(C, H, W)`; the arguments are those of `Conv1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -140,7 +139,7 @@ class Conv2d(_Correlation):
 
 
 class Conv3d(_Correlation):
-    """A convolution of `(N, C, D, H, W)` or `(C, D, H, W)`; arguments as those of `Conv1d`.
+    """Convolution of `(N, C, D, H, W)` or `(C, D, H, W)`; the arguments are those of `Conv1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -154,7 +153,7 @@ class Conv3d(_Correlation):
     spatial = 3
 
 
-class _Transposed(_Conv):
+class Transposed(_Conv):
     transposed = True
 
     def __init__(
@@ -169,7 +168,7 @@ class _Transposed(_Conv):
         bias: bool = True,
         dilation: Sizes = 1,
         padding_mode: str = "zeros",
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
@@ -186,20 +185,20 @@ class _Transposed(_Conv):
         self.dilation = sizes(dilation, self.spatial)
 
     def __call__(self, input: Array, output_size: tuple[int, ...] | None = None) -> Array:
-        extra = self.output_padding if output_size is None else self._to(input, output_size)
+        extra = self.output_padding if output_size is None else self._extra(input, output_size)
         weight, bias = value(self.weight), value(self.bias)
-        rest = (self.stride, self.padding, extra, self.groups, self.dilation)
-        return _TRANSPOSE[self.spatial](input, weight, bias, *rest)
+        options = (self.stride, self.padding, extra, self.groups, self.dilation)
+        return _TRANSPOSE[self.spatial](input, weight, bias, *options)
 
-    def _to(self, input: Array, output_size: tuple[int, ...]) -> tuple[int, ...]:
-        """The output padding that gives this size."""
+    def _extra(self, input: Array, output_size: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the output padding that gives this output size."""
         wanted = tuple(output_size)[-self.spatial :]
         if len(output_size) not in (self.spatial, input.ndim):
             raise ValueError(
                 f"{type(self).__name__}: for {input.ndim}D input, output_size must have "
                 f"{self.spatial} or {input.ndim} elements (got {len(output_size)})"
             )
-        block = zip(
+        dims = zip(
             input.shape[-self.spatial :],
             self.stride,
             self.padding,
@@ -207,7 +206,7 @@ class _Transposed(_Conv):
             self.kernel_size,
             strict=True,
         )
-        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in block]
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in dims]
         most = [low + s - 1 for low, s in zip(least, self.stride, strict=True)]
         if not all(a <= n <= b for a, n, b in zip(least, wanted, most, strict=True)):
             raise ValueError(
@@ -217,25 +216,25 @@ class _Transposed(_Conv):
         return tuple(n - low for n, low in zip(wanted, least, strict=True))
 
 
-class ConvTranspose1d(_Transposed):
-    """The transpose of a convolution of `(N, C, L)` or `(C, L)`; the weight is `(in, out, K)`.
+class ConvTranspose1d(Transposed):
+    """Transposed convolution of `(N, C, L)` or `(C, L)`; the weight is `(in, out / groups, K)`.
 
     Args:
-        in_channels: Of the input.
-        out_channels: Of the output.
-        kernel_size: Of the weight.
-        stride: Steps between what the input's elements are spread over.
-        padding: How much is cut off the output on both sides.
-        output_padding: How much the output is longer at its end.
-        groups: How many groups of channels see only each other.
+        in_channels: Number of channels of the input.
+        out_channels: Number of channels of the output.
+        kernel_size: Size K of the kernel.
+        stride: Step in the output from one element of the input to the next.
+        padding: Number of elements that are cut off the output on both sides.
+        output_padding: Number of elements that are added to the end of the output.
+        groups: Number of groups of channels that are convolved separately.
         bias: Whether there is a bias.
-        dilation: Steps in the kernel.
-        padding_mode: "zeros".
-        dtype: Of the parameters; None: float32.
-        rngs: Draws the parameters, with the bounds of torch (whose fan is `out / groups * K`).
+        dilation: Step between the elements of the kernel.
+        padding_mode: Only "zeros" is supported.
+        dtype: Dtype of the parameters; None means float32.
+        rngs: Keys for weight and bias; the bounds are torch's, with `fan_in = out / groups * K`.
 
     Raises:
-        ValueError: The channels do not divide into the groups, or an output size is impossible.
+        ValueError: The channels are not divisible by `groups`, or an output size is impossible.
 
     Example:
         >>> import jax.numpy as jnp
@@ -251,8 +250,8 @@ class ConvTranspose1d(_Transposed):
     spatial = 1
 
 
-class ConvTranspose2d(_Transposed):
-    """The same of `(N, C, H, W)`; arguments as those of `ConvTranspose1d`.
+class ConvTranspose2d(Transposed):
+    """Transposed convolution of `(N, C, H, W)`; the arguments are those of `ConvTranspose1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -267,8 +266,8 @@ class ConvTranspose2d(_Transposed):
     spatial = 2
 
 
-class ConvTranspose3d(_Transposed):
-    """The same of `(N, C, D, H, W)`; arguments as those of `ConvTranspose1d`.
+class ConvTranspose3d(Transposed):
+    """Transposed convolution of `(N, C, D, H, W)`; the arguments are those of `ConvTranspose1d`.
 
     Example:
         >>> import jax.numpy as jnp

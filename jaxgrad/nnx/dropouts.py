@@ -1,4 +1,4 @@
-"""Dropouts: `functional`'s, by a stream of keys that flax forks from the model's."""
+"""Dropout layers, which draw keys from a stream forked from the model's."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jaxgrad.nnx.module import Array, Layer
 
 
 class Dropout(Layer):
-    """Each element 0 with probability p, else divided by 1 - p; in `eval` nothing.
+    """In training, zero each element with probability p and divide the others by 1 - p.
 
     Args:
-        p: The probability of a 0.
-        rngs: Keys, of which the stream `dropout` is forked. None: pass a key in each call.
+        p: Probability of zeroing an element.
+        rngs: Keys, whose stream `dropout` is forked; with None every call needs `key=`.
 
     Raises:
-        ValueError: p is not a probability, or there is no key when one is needed.
+        ValueError: `p` is not a probability, or a training call has no key.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,11 +42,11 @@ class Dropout(Layer):
         self.rngs = rngs.dropout.fork() if rngs is not None else nnx.data(None)
 
     def __call__(self, input: Array, *, key: Array | None = None) -> Array:
-        return self._fun(input, self.p, self.training, key=_next(self, key))
+        return self._fun(input, self.p, self.training, key=_next_key(self, key))
 
 
 class Dropout1d(Dropout):
-    """Dropout of whole channels of `(N, C, L)`; arguments as those of `Dropout`.
+    """Dropout of whole channels of `(N, C, L)`; the arguments are those of `Dropout`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,7 +62,7 @@ class Dropout1d(Dropout):
 
 
 class Dropout2d(Dropout):
-    """Dropout of whole channels of `(N, C, H, W)`; arguments as those of `Dropout`.
+    """Dropout of whole channels of `(N, C, H, W)`; the arguments are those of `Dropout`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -76,7 +76,7 @@ class Dropout2d(Dropout):
 
 
 class Dropout3d(Dropout):
-    """Dropout of whole channels of `(N, C, D, H, W)`; arguments as those of `Dropout`.
+    """Dropout of whole channels of `(N, C, D, H, W)`; the arguments are those of `Dropout`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -90,7 +90,7 @@ class Dropout3d(Dropout):
 
 
 class AlphaDropout(Dropout):
-    """Dropout that keeps mean and variance after SELU; arguments as those of `Dropout`.
+    """Dropout that keeps mean and variance after SELU; the arguments are those of `Dropout`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -104,7 +104,7 @@ class AlphaDropout(Dropout):
 
 
 class FeatureAlphaDropout(Dropout):
-    """`AlphaDropout` of whole channels; arguments as those of `Dropout`.
+    """`AlphaDropout` of whole channels; the arguments are those of `Dropout`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -117,8 +117,8 @@ class FeatureAlphaDropout(Dropout):
     _fun = staticmethod(functional.feature_alpha_dropout)
 
 
-def _next(layer: Any, key: Array | None) -> Array | None:
-    """The key that was given, or the next one of the layer's stream, where one is needed."""
+def _next_key(layer: Dropout, key: Array | None) -> Array | None:
+    """Return the key of the call, or else the next key of the layer's stream if one is needed."""
     if key is not None or not layer.training or layer.rngs is None or layer.p in (0, 1):
         return key
     return layer.rngs()

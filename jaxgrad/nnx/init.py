@@ -1,7 +1,7 @@
 """torch's initialisers, with its names, arguments and defaults.
 
-Each gives a function of `(key, shape, dtype)`, which is what flax and `jax.nn.initializers` take.
-The numbers are drawn by `jax.random`: the distribution is torch's, the draw is not.
+Each function returns an initialiser `(key, shape, dtype) -> array`, as in `jax.nn.initializers`.
+`jax.random` draws the numbers, so the distribution is torch's but the samples are not.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.typing import DTypeLike
 
 from jaxgrad._core.typing import Array
 
 
 Initializer = Callable[..., Array]
 
-_ONE = ("linear", "conv1d", "conv2d", "conv3d", "sigmoid")
+_UNIT_GAIN = ("linear", "conv1d", "conv2d", "conv3d", "sigmoid")
 _TRANSPOSED = ("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The gain that keeps the variance through a nonlinearity.
+    """Return the gain that preserves the variance through a nonlinearity.
 
     Args:
-        nonlinearity: Its name in torch.
-        param: The slope of "leaky_relu"; None: 0.01.
+        nonlinearity: Name of the nonlinearity in torch.
+        param: Negative slope of "leaky_relu"; None means 0.01.
 
     Raises:
-        ValueError: There is none for it, or the slope is no number.
+        ValueError: The nonlinearity is unknown, or the slope is not a number.
 
     Example:
         >>> print(f"{calculate_gain('tanh'):.4f} {calculate_gain('leaky_relu', 1):.4f}")
@@ -40,7 +41,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
     Torch: `torch.nn.init.calculate_gain`.
     """
-    if nonlinearity in (*_ONE, *_TRANSPOSED):
+    if nonlinearity in (*_UNIT_GAIN, *_TRANSPOSED):
         return 1
     if nonlinearity == "leaky_relu":
         if isinstance(param, bool) or not isinstance(param, int | float | None):
@@ -53,7 +54,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def constant(val: float) -> Initializer:
-    """Every element `val`.
+    """Return an initialiser that fills an array with `val`.
 
     Example:
         >>> print(constant(2.0)(None, (2,)))
@@ -62,14 +63,14 @@ def constant(val: float) -> Initializer:
     Torch: `torch.nn.init.constant_`.
     """
 
-    def make(_: Any, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
+    def initializer(_: Any, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         return jnp.full(shape, val, dtype)
 
-    return make
+    return initializer
 
 
 def zeros() -> Initializer:
-    """Zeros.
+    """Return an initialiser that fills an array with zeros.
 
     Example:
         >>> print(zeros()(None, (2,)))
@@ -81,7 +82,7 @@ def zeros() -> Initializer:
 
 
 def ones() -> Initializer:
-    """Ones.
+    """Return an initialiser that fills an array with ones.
 
     Example:
         >>> print(ones()(None, (2,)))
@@ -93,10 +94,10 @@ def ones() -> Initializer:
 
 
 def eye() -> Initializer:
-    """The identity matrix.
+    """Return an initialiser of identity matrices.
 
     Raises:
-        ValueError: The shape has not two dims.
+        ValueError: The shape does not have two dims.
 
     Example:
         >>> print(eye()(None, (1, 2)))
@@ -105,18 +106,18 @@ def eye() -> Initializer:
     Torch: `torch.nn.init.eye_`.
     """
 
-    def make(_: Any, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
-        _two_dims(shape)
+    def initializer(_: Any, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
+        _require_two_dims(shape)
         return jnp.eye(*shape, dtype=dtype)
 
-    return make
+    return initializer
 
 
 def dirac(groups: int = 1) -> Initializer:
-    """The convolution that is the identity, as far as there are channels.
+    """Return an initialiser of kernels that copy as many input channels as possible.
 
     Raises:
-        ValueError: The shape is that of no convolution, or its channels do not divide.
+        ValueError: The shape does not have 3 to 5 dims, or `groups` does not divide its first dim.
 
     Example:
         >>> print(dirac()(None, (1, 1, 3)))
@@ -125,23 +126,23 @@ def dirac(groups: int = 1) -> Initializer:
     Torch: `torch.nn.init.dirac_`.
     """
 
-    def make(_: Any, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
+    def initializer(_: Any, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         if len(shape) not in (3, 4, 5):
             raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
         if shape[0] % groups:
-            raise ValueError(f"dim 0 must be divisible by groups: {shape[0]} and {groups}")
-        made = np.zeros(shape)
-        each = shape[0] // groups
+            raise ValueError(f"dim 0 must be divisible by groups: got {shape[0]} and {groups}")
+        kernel = np.zeros(shape)
+        outputs = shape[0] // groups  # of one group
         for channel in range(shape[0]):
-            if channel % each < shape[1]:
-                made[(channel, channel % each, *(n // 2 for n in shape[2:]))] = 1
-        return jnp.asarray(made, dtype)
+            if channel % outputs < shape[1]:
+                kernel[(channel, channel % outputs, *(n // 2 for n in shape[2:]))] = 1
+        return jnp.asarray(kernel, dtype)
 
-    return make
+    return initializer
 
 
 def uniform(a: float = 0.0, b: float = 1.0) -> Initializer:
-    """Between a and b.
+    """Return an initialiser that is uniform on `[a, b)`.
 
     Example:
         >>> import jax
@@ -152,14 +153,14 @@ def uniform(a: float = 0.0, b: float = 1.0) -> Initializer:
     Torch: `torch.nn.init.uniform_`.
     """
 
-    def make(key: Array, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
+    def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         return jax.random.uniform(key, tuple(shape), dtype, a, b)
 
-    return make
+    return initializer
 
 
 def normal(mean: float = 0.0, std: float = 1.0) -> Initializer:
-    """From the normal distribution.
+    """Return an initialiser that samples the normal distribution.
 
     Example:
         >>> import jax
@@ -169,16 +170,16 @@ def normal(mean: float = 0.0, std: float = 1.0) -> Initializer:
     Torch: `torch.nn.init.normal_`.
     """
 
-    def make(key: Array, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
+    def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         return mean + std * jax.random.normal(key, tuple(shape), dtype)
 
-    return make
+    return initializer
 
 
 def trunc_normal(
     mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0
 ) -> Initializer:
-    """From the normal distribution between a and b, which are values, not standard deviations.
+    """Return an initialiser that samples the normal distribution truncated to `[a, b]`.
 
     Example:
         >>> import jax
@@ -189,10 +190,11 @@ def trunc_normal(
     Torch: `torch.nn.init.trunc_normal_`.
 
     Differs from jax in:
-        1. `jax.nn.initializers.truncated_normal` cuts at 2 standard deviations.
+        1. a and b are values (`jax.nn.initializers.truncated_normal`: numbers of standard
+           deviations).
     """
 
-    def make(key: Array, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
+    def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         if mean < a - 2 * std or mean > b + 2 * std:
             warnings.warn(
                 "mean is more than 2 std from [a, b] in trunc_normal. "
@@ -202,14 +204,14 @@ def trunc_normal(
         low, high = (a - mean) / std, (b - mean) / std
         return mean + std * jax.random.truncated_normal(key, low, high, tuple(shape), dtype)
 
-    return make
+    return initializer
 
 
 def xavier_uniform(gain: float = 1.0) -> Initializer:
-    """Uniform with the variance `2 gain**2 / (fan_in + fan_out)`.
+    """Return a uniform initialiser with variance `2 gain**2 / (fan_in + fan_out)`.
 
     Raises:
-        ValueError: The shape has less than two dims.
+        ValueError: The shape has fewer than two dims.
 
     Example:
         >>> import jax
@@ -223,10 +225,10 @@ def xavier_uniform(gain: float = 1.0) -> Initializer:
 
 
 def xavier_normal(gain: float = 1.0) -> Initializer:
-    """Normal with the variance `2 gain**2 / (fan_in + fan_out)`.
+    """Return a normal initialiser with variance `2 gain**2 / (fan_in + fan_out)`.
 
     Raises:
-        ValueError: The shape has less than two dims.
+        ValueError: The shape has fewer than two dims.
 
     Example:
         >>> import jax
@@ -241,15 +243,15 @@ def xavier_normal(gain: float = 1.0) -> Initializer:
 def kaiming_uniform(
     a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Initializer:
-    """Uniform with the variance `gain**2 / fan`; with `a=sqrt(5)` what torch's layers have.
+    """Return a uniform initialiser with variance `gain**2 / fan`; torch's layers use `a=sqrt(5)`.
 
     Args:
-        a: The slope of "leaky_relu".
-        mode: "fan_in" or "fan_out".
-        nonlinearity: Whose gain it is.
+        a: Negative slope of "leaky_relu".
+        mode: Which fan is used, "fan_in" or "fan_out".
+        nonlinearity: Nonlinearity whose gain is used.
 
     Raises:
-        ValueError: The mode is neither, or the shape has less than two dims.
+        ValueError: `mode` is unknown, or the shape has fewer than two dims.
 
     Example:
         >>> import jax
@@ -265,10 +267,10 @@ def kaiming_uniform(
 def kaiming_normal(
     a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Initializer:
-    """Normal with the variance `gain**2 / fan`; arguments as those of `kaiming_uniform`.
+    """Return a normal initialiser with variance `gain**2 / fan`; see `kaiming_uniform`.
 
     Raises:
-        ValueError: The mode is neither, or the shape has less than two dims.
+        ValueError: `mode` is unknown, or the shape has fewer than two dims.
 
     Example:
         >>> import jax
@@ -281,10 +283,10 @@ def kaiming_normal(
 
 
 def orthogonal(gain: float = 1) -> Initializer:
-    """An orthogonal matrix times `gain`, uniform among them; the dims after the first are one.
+    """Return an initialiser of random orthogonal matrices times `gain`; later dims are flattened.
 
     Raises:
-        ValueError: The shape has less than two dims.
+        ValueError: The shape has fewer than two dims.
 
     Example:
         >>> import jax
@@ -295,7 +297,7 @@ def orthogonal(gain: float = 1) -> Initializer:
     Torch: `torch.nn.init.orthogonal_`.
     """
 
-    def make(key: Array, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
+    def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         if len(shape) < 2:
             raise ValueError("Only tensors with 2 or more dimensions are supported")
         rows, columns = shape[0], math.prod(shape[1:])
@@ -304,14 +306,14 @@ def orthogonal(gain: float = 1) -> Initializer:
         q = q * jnp.sign(jnp.diagonal(r))
         return gain * (q.T if rows < columns else q).reshape(shape)
 
-    return make
+    return initializer
 
 
 def sparse(sparsity: float, std: float = 0.01) -> Initializer:
-    """Normal, with a share of each column 0.
+    """Return a normal initialiser that zeroes the fraction `sparsity` of each column.
 
     Raises:
-        ValueError: The shape has not two dims.
+        ValueError: The shape does not have two dims.
 
     Example:
         >>> import jax
@@ -321,14 +323,14 @@ def sparse(sparsity: float, std: float = 0.01) -> Initializer:
     Torch: `torch.nn.init.sparse_`.
     """
 
-    def make(key: Array, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
-        _two_dims(shape)
-        drawn, chosen = jax.random.split(key)
-        x = std * jax.random.normal(drawn, tuple(shape), dtype)
-        rank = jnp.argsort(jax.random.uniform(chosen, tuple(shape)), axis=0)
+    def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
+        _require_two_dims(shape)
+        normal_key, zero_key = jax.random.split(key)
+        x = std * jax.random.normal(normal_key, tuple(shape), dtype)
+        rank = jnp.argsort(jax.random.uniform(zero_key, tuple(shape)), axis=0)
         return jnp.where(rank < math.ceil(sparsity * shape[0]), 0, x)
 
-    return make
+    return initializer
 
 
 def _fans(shape: Sequence[int]) -> tuple[int, int]:
@@ -348,9 +350,9 @@ def _kaiming(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> fl
 
 
 def _scaled(std: Callable[[Sequence[int]], float], *, bounded: bool) -> Initializer:
-    """With this standard deviation: uniform if bounded, else normal. Nothing for an empty one."""
+    """Return an initialiser with this standard deviation: uniform if bounded, else normal."""
 
-    def make(key: Array, shape: Sequence[int], dtype: Any = jnp.float32) -> Array:
+    def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         if 0 in shape:
             return jnp.zeros(shape, dtype)
         scale = std(shape)
@@ -358,9 +360,9 @@ def _scaled(std: Callable[[Sequence[int]], float], *, bounded: bool) -> Initiali
         draw = uniform(-bound, bound) if bounded else normal(0.0, scale)
         return draw(key, shape, dtype)
 
-    return make
+    return initializer
 
 
-def _two_dims(shape: Sequence[int]) -> None:
+def _require_two_dims(shape: Sequence[int]) -> None:
     if len(shape) != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

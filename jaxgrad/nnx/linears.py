@@ -1,26 +1,25 @@
-"""Linear maps and tables of rows."""
+"""Linear and bilinear layers, embeddings and embedding bags."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from flax import nnx
 
 from jaxgrad import functional
 from jaxgrad.nnx import init
-from jaxgrad.nnx.module import Array, Layer, needed, value
+from jaxgrad.nnx.module import Array, Dtype, Layer, needed, value
 
 
 class Linear(Layer):
-    """`input @ weight.T + bias`, with the weight `(out, in)`.
+    """Linear layer `input @ weight.T + bias`, with a weight of shape `(out, in)`.
 
     Args:
-        in_features: The last dim of the input.
-        out_features: The last dim of the output.
+        in_features: Size of the last dim of the input.
+        out_features: Size of the last dim of the output.
         bias: Whether there is a bias.
-        dtype: Of the parameters; None: float32.
-        rngs: Draws both between `-1 / sqrt(in)` and `1 / sqrt(in)`.
+        dtype: Dtype of the parameters; None means float32.
+        rngs: Keys for weight and bias, uniform between `-1 / sqrt(in)` and `1 / sqrt(in)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -40,7 +39,7 @@ class Linear(Layer):
         in_features: int,
         out_features: int,
         bias: bool = True,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
@@ -56,7 +55,7 @@ class Linear(Layer):
 
 
 class Bilinear(Layer):
-    """`input1 @ weight[k] @ input2 + bias[k]` for each k.
+    """Bilinear layer `input1 @ weight[k] @ input2 + bias[k]` for each output k.
 
     Example:
         >>> import jax.numpy as jnp
@@ -74,7 +73,7 @@ class Bilinear(Layer):
         in2_features: int,
         out_features: int,
         bias: bool = True,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
@@ -94,22 +93,22 @@ class Bilinear(Layer):
 
 
 class Embedding(Layer):
-    """The rows of a table.
+    """Look up rows of a trainable table.
 
     Args:
-        num_embeddings: Rows.
-        embedding_dim: The length of each.
-        padding_idx: A row that begins as 0 and has no gradient.
-        max_norm: Not supported.
-        norm_type: Not used.
-        scale_grad_by_freq: Divide each row's gradient by how often it is looked up.
-        sparse: Accepted; gradients are dense (`jaxgrad.optim.sparse_adam` finds the rows).
-        dtype: Of the table; None: float32.
-        rngs: Draws it from the standard normal distribution.
+        num_embeddings: Number of rows.
+        embedding_dim: Length of a row.
+        padding_idx: Row that starts as 0 and receives no gradient.
+        max_norm: Not supported; must be None.
+        norm_type: Unused.
+        scale_grad_by_freq: Whether to divide each row's gradient by the number of its look-ups.
+        sparse: Ignored: gradients are dense (`jaxgrad.optim.sparse_adam` finds the rows).
+        dtype: Dtype of the table; None means float32.
+        rngs: Keys for the table, which is standard normal.
 
     Raises:
-        AssertionError: `padding_idx` is no row.
-        ValueError: `max_norm` is given: torch's forward pass then writes into the weight.
+        AssertionError: `padding_idx` is not a row of the table.
+        ValueError: `max_norm` is set; torch's forward pass would then write to the weight.
 
     Example:
         >>> import jax.numpy as jnp
@@ -130,7 +129,7 @@ class Embedding(Layer):
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
@@ -154,11 +153,11 @@ class Embedding(Layer):
 
 
 class EmbeddingBag(Layer):
-    """The sum, mean or maximum of rows; arguments as those of `Embedding` and `embedding_bag`.
+    """Reduce rows of a table by sum, mean or maximum; see `Embedding` and `embedding_bag`.
 
     Raises:
-        AssertionError: `padding_idx` is no row.
-        ValueError: `max_norm` is given: torch's forward pass then writes into the weight.
+        AssertionError: `padding_idx` is not a row of the table.
+        ValueError: `max_norm` is set; torch's forward pass would then write to the weight.
 
     Example:
         >>> import jax.numpy as jnp
@@ -181,7 +180,7 @@ class EmbeddingBag(Layer):
         sparse: bool = False,
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
@@ -211,17 +210,18 @@ class EmbeddingBag(Layer):
         )
 
 
-def _table(padding: int | None) -> Any:
-    """Standard normal, the padding row 0."""
+def _table(padding: int | None) -> init.Initializer:
+    """Return a standard normal initialiser that zeroes the padding row."""
 
-    def make(key: Array, shape: tuple[int, ...], dtype: Any) -> Array:
-        drawn = init.normal()(key, shape, dtype)
-        return drawn if padding is None else drawn.at[padding].set(0)
+    def initializer(key: Array, shape: tuple[int, ...], dtype: Dtype) -> Array:
+        table = init.normal()(key, shape, dtype)
+        return table if padding is None else table.at[padding].set(0)
 
-    return make
+    return initializer
 
 
 def _row(index: int | None, rows: int, name: str) -> int | None:
+    """Return a row index counted from the start, or None."""
     if index is None:
         return None
     if not -rows <= index < rows:
@@ -234,7 +234,7 @@ def _row(index: int | None, rows: int, name: str) -> int | None:
 def _no_max_norm(max_norm: float | None, name: str) -> None:
     if max_norm is not None:
         raise ValueError(
-            f"max_norm={max_norm}: torch's forward pass writes the shortened rows into the weight, "
-            f"which a layer here does not; jaxgrad.functional.{name}(max_norm=) gives the same "
-            "output, and jaxgrad.functional.renorm shortens a weight for good"
+            f"max_norm={max_norm}: torch's forward pass writes rescaled rows to the weight, which "
+            f"this layer does not; jaxgrad.functional.{name}(max_norm=) gives the same output, and "
+            "jaxgrad.functional.renorm rescales a weight permanently"
         )

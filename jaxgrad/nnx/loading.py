@@ -1,4 +1,4 @@
-"""From and to a torch state dict, key by key and strictly."""
+"""Loading and saving of torch state dicts."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ from jaxgrad._core.copies import copy_to_numpy
 
 
 class Incompatible(NamedTuple):
-    """What `load_state_dict` returns."""
+    """Keys that `load_state_dict` could not match."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
 
 
-def state_dict(module: Any) -> dict[str, np.ndarray]:
-    """The parameters and buffers under torch's keys, as numpy arrays.
+def state_dict(module: nnx.Module) -> dict[str, np.ndarray]:
+    """Return parameters and buffers as numpy arrays, under torch's keys.
 
-    Keys are the names of the attributes joined by dots; what is shared is listed under each of its
+    A key joins the names of nested attributes by dots; a shared variable appears under each of its
     names. Random states and intermediates are left out.
 
     Args:
-        module: A flax nnx module. Where its children have torch's names (`nnx.List` is a
-            `ModuleList`), so have the keys.
+        module: A flax nnx module. The keys are torch's if its children have torch's names
+            (`nnx.List` corresponds to `ModuleList`).
+
+    Returns:
+        Numpy arrays by key, integers as int64.
 
     Example:
         >>> from flax import nnx
@@ -41,21 +44,21 @@ def state_dict(module: Any) -> dict[str, np.ndarray]:
 
 
 def load_state_dict(
-    module: Any, state_dict: Mapping[str, Any], strict: bool = True
+    module: nnx.Module, state_dict: Mapping[str, Any], strict: bool = True
 ) -> Incompatible:
-    """Write a torch state dict into a module, in the module's dtypes.
+    """Write a torch state dict to a module, which keeps its dtypes.
 
     Args:
         module: A flax nnx module.
-        state_dict: Tensors or arrays by key: what torch's `state_dict()` or `torch.load` gives.
-        strict: Whether a key too many or too few is an error.
+        state_dict: Tensors or arrays by key, from torch's `state_dict()` or `torch.load`.
+        strict: Whether a missing or unexpected key is an error.
 
     Returns:
         The missing and the unexpected keys.
 
     Raises:
-        RuntimeError: Keys are missing or unexpected, or a shape differs; in torch's words. Nothing
-            has been written then (torch writes what fits).
+        RuntimeError: Keys are missing or unexpected, or a shape differs. The message is torch's,
+            but nothing is written (torch writes the entries that fit).
 
     Example:
         >>> import numpy as np
@@ -70,10 +73,12 @@ def load_state_dict(
     Torch: `torch.nn.Module.load_state_dict`.
     """
     own = dict(named_variables(module))
-    given = {key: copy_to_numpy(x) for key, x in state_dict.items() if hasattr(x, "shape")}
-    # Before torch 0.4.1 there was none; a dict without metadata may be that old, in torch too.
+    arrays = {key: copy_to_numpy(x) for key, x in state_dict.items() if hasattr(x, "shape")}
+    # torch 0.4.1 added the counter; as in torch, a dict without metadata may be older than that.
     old = not hasattr(state_dict, "_metadata")
-    missing = [k for k in own if k not in given and not (old and k.endswith("num_batches_tracked"))]
+    missing = [
+        k for k in own if k not in arrays and not (old and k.endswith("num_batches_tracked"))
+    ]
     unexpected = [k for k in state_dict if k not in own]
     problems = []
     if strict and missing:
@@ -82,24 +87,24 @@ def load_state_dict(
         problems.append(f"Unexpected key(s) in state_dict: {_quoted(unexpected)}. ")
     for key in own:
         shape = own[key][...].shape
-        if key in given and given[key].shape != shape:
+        if key in arrays and arrays[key].shape != shape:
             problems.append(
-                f"size mismatch for {key}: copying a param with shape {_size(given[key].shape)} "
+                f"size mismatch for {key}: copying a param with shape {_size(arrays[key].shape)} "
                 f"from checkpoint, the shape in current model is {_size(shape)}."
             )
     if problems:
         head = f"Error(s) in loading state_dict for {type(module).__name__}:"
         raise RuntimeError("\n\t".join([head, *problems]))
     for key, variable in own.items():
-        if key in given:
-            variable[...] = jnp.asarray(given[key], variable[...].dtype)
+        if key in arrays:
+            variable[...] = jnp.asarray(arrays[key], variable[...].dtype)
     return Incompatible(missing, unexpected)
 
 
 def named_variables(module: Any, prefix: str = "") -> Iterator[tuple[str, nnx.Variable]]:
-    """Own parameters, own buffers, then those of the children: torch's order."""
+    """Yield keys and variables in torch's order: parameters, buffers, then children."""
     items = [(name, x) for name, x in _attributes(module) if not name.startswith("_pytree__")]
-    own = [(name, x) for name, x in items if isinstance(x, nnx.Variable) and not _is_passing(x)]
+    own = [(name, x) for name, x in items if isinstance(x, nnx.Variable) and not _is_transient(x)]
     for name, variable in sorted(own, key=lambda item: not isinstance(item[1], nnx.Param)):
         yield f"{prefix}{name}", variable
     for name, x in items:
@@ -115,13 +120,13 @@ def _attributes(module: Any) -> list[tuple[str, Any]]:
     return list(vars(module).items())
 
 
-def _is_passing(variable: Any) -> bool:
+def _is_transient(variable: Any) -> bool:
     return isinstance(variable, nnx.RngState | nnx.Intermediate | nnx.Perturbation)
 
 
 def _saved(variable: nnx.Variable) -> np.ndarray:
     x = variable[...]
-    # torch counts in int64, also where JAX has 64 bits switched off.
+    # torch counts in int64, even where 64-bit types are switched off in JAX.
     return np.array(x, np.int64 if jnp.issubdtype(x.dtype, jnp.integer) else None)
 
 

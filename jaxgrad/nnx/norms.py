@@ -1,4 +1,4 @@
-"""Normalisation layers, with running statistics as torch moves them."""
+"""Normalisation layers, with torch's update of running statistics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import jax.numpy as jnp
 from flax import nnx
 
 from jaxgrad import functional
-from jaxgrad.nnx.module import Array, Layer, value
+from jaxgrad.nnx.module import Array, Dtype, Layer, sizes, value
 
 
 class LayerNorm(Layer):
-    """`functional.layer_norm` with a weight and a bias.
+    """Layer normalisation with a trainable weight and bias.
 
     Example:
         >>> import jax.numpy as jnp
@@ -29,15 +29,13 @@ class LayerNorm(Layer):
         eps: float = 1e-05,
         elementwise_affine: bool = True,
         bias: bool = True,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
         del rngs
         super().__init__()
-        shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        shape = sizes(normalized_shape, 1)
         self.normalized_shape, self.eps = shape, eps
         _affine(self, shape, elementwise_affine, bias, dtype)
 
@@ -47,7 +45,7 @@ class LayerNorm(Layer):
 
 
 class RMSNorm(Layer):
-    """`functional.rms_norm` with a weight; eps is the machine epsilon unless one is given.
+    """RMS normalisation with a trainable weight; `eps` defaults to the machine epsilon.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,15 +60,13 @@ class RMSNorm(Layer):
         normalized_shape: int | Sequence[int],
         eps: float | None = None,
         elementwise_affine: bool = True,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
         del rngs
         super().__init__()
-        shape = (
-            (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        )
+        shape = sizes(normalized_shape, 1)
         self.normalized_shape, self.eps = shape, eps
         if elementwise_affine:
             self.parameter("weight", _ones, None, shape, dtype)
@@ -82,10 +78,10 @@ class RMSNorm(Layer):
 
 
 class GroupNorm(Layer):
-    """`functional.group_norm` with a weight and a bias for each channel.
+    """Group normalisation with a trainable weight and bias for each channel.
 
     Raises:
-        ValueError: The channels do not divide into the groups.
+        ValueError: `num_channels` is not divisible by `num_groups`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -101,7 +97,7 @@ class GroupNorm(Layer):
         num_channels: int,
         eps: float = 1e-05,
         affine: bool = True,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         bias: bool = True,
         rngs: nnx.Rngs | None = None,
@@ -121,9 +117,9 @@ class GroupNorm(Layer):
 
 
 class _Running(Layer):
-    """Running statistics of channels."""
+    """Base class of norms that track running statistics of channels."""
 
-    ndims: tuple[int, ...] = ()  # that an input may have
+    ndims: tuple[int, ...] = ()  # allowed numbers of dims of the input
     running_mean: Any
     running_var: Any
     num_batches_tracked: Any
@@ -135,7 +131,7 @@ class _Running(Layer):
         momentum: float | None,
         affine: bool,
         track_running_stats: bool,
-        dtype: Any,
+        dtype: Dtype,
         bias: bool,
     ) -> None:
         super().__init__()
@@ -163,7 +159,7 @@ class _BatchNorm(_Running):
         momentum: float | None = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         bias: bool = True,
         rngs: nnx.Rngs | None = None,
@@ -174,12 +170,12 @@ class _BatchNorm(_Running):
     def __call__(self, input: Array) -> Array:
         self.check(input)
         tracked = self.track_running_stats
-        moves = self.training and tracked
-        count: Any = value(self.num_batches_tracked) + 1 if moves else 0
+        updates = self.training and tracked
+        count: Any = value(self.num_batches_tracked) + 1 if updates else 0
         factor: Any = self.momentum
-        if factor is None:  # the mean over all batches
-            factor = 1.0 / count.astype(value(self.running_mean).dtype) if moves else 0.0
-        found = functional.batch_norm(
+        if factor is None:  # torch then averages over all batches
+            factor = 1.0 / count.astype(value(self.running_mean).dtype) if updates else 0.0
+        result = functional.batch_norm(
             input,
             value(self.running_mean),
             value(self.running_var),
@@ -189,28 +185,28 @@ class _BatchNorm(_Running):
             factor,
             self.eps,
         )
-        if moves:  # after what may raise
+        if updates:  # only after everything that may raise
             self.num_batches_tracked[...] = count
-            self.running_mean[...], self.running_var[...] = found[1:]
-        return found.output
+            self.running_mean[...], self.running_var[...] = result[1:]
+        return result.output
 
 
 class BatchNorm1d(_BatchNorm):
     """Batch normalisation of `(N, C)` or `(N, C, L)`.
 
     Args:
-        num_features: C.
-        eps: Added to the variance.
-        momentum: The weight of the batch in the running statistics. None: the mean of all batches.
-        affine: Whether there are a weight and a bias.
-        track_running_stats: Whether there are running statistics. If not, the batch's are used in
-            `eval` too.
-        dtype: Of the parameters; None: float32.
-        bias: Whether there is a bias.
-        rngs: Not used.
+        num_features: Number of channels C.
+        eps: Added to the variance for numerical stability.
+        momentum: Weight of the batch in the running statistics; None averages all batches.
+        affine: Whether there is a trainable weight and bias.
+        track_running_stats: Whether to track running statistics; if not, `eval` uses those of the
+            batch.
+        dtype: Dtype of the parameters; None means float32.
+        bias: Whether there is a bias, if `affine`.
+        rngs: Unused.
 
     Raises:
-        ValueError: Training with one value a channel, or the input has other dims.
+        ValueError: A channel has only one value in training, or the number of dims does not fit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -222,15 +218,15 @@ class BatchNorm1d(_BatchNorm):
     Torch: `torch.nn.BatchNorm1d`.
 
     Differs from flax in:
-        1. `momentum` weighs the batch (flax: what was there), the running variance is unbiased,
-           and one value a channel is an error.
+        1. `momentum` is the weight of the batch (flax: of the old statistics), the running variance
+           is unbiased, and a single value per channel is an error.
     """
 
     ndims = (2, 3)
 
 
 class BatchNorm2d(_BatchNorm):
-    """Batch normalisation of `(N, C, H, W)`; arguments as those of `BatchNorm1d`.
+    """Batch normalisation of `(N, C, H, W)`; the arguments are those of `BatchNorm1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -244,7 +240,7 @@ class BatchNorm2d(_BatchNorm):
 
 
 class BatchNorm3d(_BatchNorm):
-    """Batch normalisation of `(N, C, D, H, W)`; arguments as those of `BatchNorm1d`.
+    """Batch normalisation of `(N, C, D, H, W)`; the arguments are those of `BatchNorm1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -265,7 +261,7 @@ class _InstanceNorm(_Running):
         momentum: float = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         bias: bool = True,
         rngs: nnx.Rngs | None = None,
@@ -282,7 +278,7 @@ class _InstanceNorm(_Running):
                 f" ({self.num_features}), but got: {input.shape[channel]}."
             )
         batch = input[None] if channel == 0 else input
-        found = functional.instance_norm(
+        result = functional.instance_norm(
             batch,
             value(self.running_mean),
             value(self.running_var),
@@ -292,28 +288,28 @@ class _InstanceNorm(_Running):
             self.momentum or 0.0,
             self.eps,
         )
-        if isinstance(found, tuple):
+        if isinstance(result, tuple):
             if self.training:
-                self.running_mean[...], self.running_var[...] = found[1:]
-            found = found[0]
-        return found[0] if channel == 0 else found
+                self.running_mean[...], self.running_var[...] = result[1:]
+            result = result[0]
+        return result[0] if channel == 0 else result
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Normalisation of each channel of each example of `(N, C, L)` or `(C, L)`.
+    """Instance normalisation: of each channel of each example of `(N, C, L)` or `(C, L)`.
 
     Args:
-        num_features: C.
-        eps: Added to the variance.
-        momentum: The weight of the input in the running statistics.
-        affine: Whether there are a weight and a bias; there are none unless asked for.
-        track_running_stats: Whether there are running statistics, which `eval` then uses.
-        dtype: Of the parameters; None: float32.
-        bias: Whether there is a bias, if affine.
-        rngs: Not used.
+        num_features: Number of channels C.
+        eps: Added to the variance for numerical stability.
+        momentum: Weight of the input in the running statistics.
+        affine: Whether there is a trainable weight and bias; False by default.
+        track_running_stats: Whether to track running statistics and use them in `eval`.
+        dtype: Dtype of the parameters; None means float32.
+        bias: Whether there is a bias, if `affine`.
+        rngs: Unused.
 
     Raises:
-        ValueError: A channel has one value, or the input has other dims or channels.
+        ValueError: A channel has only one value, or the dims or channels of the input do not fit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -327,7 +323,7 @@ class InstanceNorm1d(_InstanceNorm):
 
 
 class InstanceNorm2d(_InstanceNorm):
-    """The same of `(N, C, H, W)` or `(C, H, W)`; arguments as those of `InstanceNorm1d`.
+    """Instance normalisation of `(N, C, H, W)` or `(C, H, W)`; see `InstanceNorm1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -341,7 +337,7 @@ class InstanceNorm2d(_InstanceNorm):
 
 
 class InstanceNorm3d(_InstanceNorm):
-    """The same of `(N, C, D, H, W)` or `(C, D, H, W)`; arguments as those of `InstanceNorm1d`.
+    """Instance normalisation of `(N, C, D, H, W)` or `(C, D, H, W)`; see `InstanceNorm1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -354,16 +350,16 @@ class InstanceNorm3d(_InstanceNorm):
     ndims = (4, 5)
 
 
-def _ones(_: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+def _ones(_: Any, shape: tuple[int, ...], dtype: Dtype) -> Array:
     return jnp.ones(shape, dtype)
 
 
-def _zeros(_: Any, shape: tuple[int, ...], dtype: Any) -> Array:
+def _zeros(_: Any, shape: tuple[int, ...], dtype: Dtype) -> Array:
     return jnp.zeros(shape, dtype)
 
 
-def _affine(layer: Layer, shape: tuple[int, ...], affine: bool, bias: bool, dtype: Any) -> None:
-    """A weight of ones and a bias of zeros, or None."""
+def _affine(layer: Layer, shape: tuple[int, ...], affine: bool, bias: bool, dtype: Dtype) -> None:
+    """Add a weight of ones and a bias of zeros, or None where they are switched off."""
     for name, init, wanted in (("weight", _ones, affine), ("bias", _zeros, affine and bias)):
         if wanted:
             layer.parameter(name, init, None, shape, dtype)

@@ -1,19 +1,20 @@
-"""spectral_norm and weight_norm: a weight that is computed from others at each use.
+"""spectral_norm and weight_norm: a weight is computed from other parameters at each use.
 
-The parameter stays what it was, under torch's key `parametrizations.<name>.original`; nothing is
-written over it. flax's `nnx.SpectralNorm` and `nnx.WeightNorm` write the result into it.
+The original parameter is kept under torch's key `parametrizations.<name>.original` and is never
+overwritten. flax's `nnx.SpectralNorm` and `nnx.WeightNorm` overwrite it with the result.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 from flax import nnx
 
-from jaxgrad.nnx.convolutions import _Transposed
+from jaxgrad.nnx.convolutions import Transposed
 from jaxgrad.nnx.module import Array, Layer, value
 
 
@@ -21,19 +22,19 @@ M = TypeVar("M", bound=nnx.Module)
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """A copy of a module whose weight is `g * v / norm(v)`.
+    """Return a copy of a module whose weight is `g * v / norm(v)`.
 
     Args:
-        module: A module that has the parameter; it stays as it is.
-        name: Of the parameter.
-        dim: The norm is over every other dim; None: over all.
+        module: Module with the parameter; it is not changed.
+        name: Name of the parameter.
+        dim: Dim that is not reduced by the norm; None reduces all dims.
 
     Returns:
-        The module with `parametrizations.<name>.original0` (g, at first the norm of the weight)
-        and `original1` (v, the weight): its function is unchanged.
+        A module with the parameters `parametrizations.<name>.original0` (g, which starts as the
+        norm of the weight) and `original1` (v, the weight). It computes the same function.
 
     Raises:
-        ValueError: There is no such parameter.
+        ValueError: The module does not have this parameter.
 
     Example:
         >>> from flax import nnx
@@ -48,7 +49,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     Torch: `torch.nn.utils.parametrizations.weight_norm`.
 
     Differs from flax in:
-        1. The scale begins as the norm (`nnx.WeightNorm`: 1), and the parameter is not overwritten.
+        1. The scale starts as the norm (`nnx.WeightNorm`: 1), and the parameter is not overwritten.
     """
     return _parametrized(module, name, lambda weight: _WeightNorm(weight, dim))
 
@@ -62,21 +63,21 @@ def spectral_norm(
     *,
     rngs: nnx.Rngs,
 ) -> M:
-    """A copy of a module whose weight is divided by its largest singular value.
+    """Return a copy of a module whose weight is divided by its largest singular value.
 
     Args:
-        module: A module that has the parameter; it stays as it is.
-        name: Of the parameter.
-        n_power_iterations: Each use of the weight when training does so many.
-        eps: The least norm that is divided by.
-        dim: The dim of the outputs. None: 0, and 1 for a transposed convolution.
-        rngs: Draws the first vectors, which 15 power iterations then improve.
+        module: Module with the parameter; it is not changed.
+        name: Name of the parameter.
+        n_power_iterations: Number of power iterations at each use of the weight in training.
+        eps: Lower bound of the norms that are divided by.
+        dim: Dim of the outputs; None means 0, or 1 for a transposed convolution.
+        rngs: Keys for the initial vectors, which 15 power iterations then improve.
 
     Returns:
-        The module with `parametrizations.<name>.original` and the vectors `0._u`, `0._v`.
+        A module with the weight as `parametrizations.<name>.original`, and vectors `0._u`, `0._v`.
 
     Raises:
-        ValueError: There is no such parameter, or the iterations are not positive.
+        ValueError: The parameter does not exist, or `n_power_iterations` is not positive.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,8 +90,8 @@ def spectral_norm(
     Torch: `torch.nn.utils.parametrizations.spectral_norm`.
 
     Differs from flax in:
-        1. The parameter is not overwritten (`nnx.SpectralNorm`: it is), and the vectors are good
-           from the start.
+        1. The parameter is not overwritten (`nnx.SpectralNorm`: it is), and power iterations have
+           already improved the initial vectors.
     """
     if n_power_iterations <= 0:
         raise ValueError(
@@ -98,7 +99,7 @@ def spectral_norm(
             f"n_power_iterations={n_power_iterations}"
         )
     if dim is None:
-        dim = 1 if isinstance(module, _Transposed) else 0
+        dim = 1 if isinstance(module, Transposed) else 0
     key = rngs.params()
     return _parametrized(
         module, name, lambda weight: _SpectralNorm(weight, n_power_iterations, eps, dim, key)
@@ -128,7 +129,7 @@ class _SpectralNorm(Layer):
         super().__init__()
         self.original = nnx.Param(weight)
         vectors = _Vectors(weight, eps, dim, key)
-        setattr(self, "0", vectors)  # torch's key: the first parametrization of the list
+        setattr(self, "0", vectors)  # torch's key: index of the first parametrization
         self.iterations, self.eps, self.dim = iterations, eps, dim
 
     def __call__(self) -> Array:
@@ -144,7 +145,7 @@ class _SpectralNorm(Layer):
 
 
 class _Vectors(nnx.Module):
-    """The singular vectors, as good as the iterations made them."""
+    """Estimates of the first left and right singular vectors."""
 
     _u: Any
     _v: Any
@@ -153,14 +154,14 @@ class _Vectors(nnx.Module):
         if weight.ndim == 1:
             return
         matrix = _matrix(weight, dim)
-        ends = zip(("_u", "_v"), matrix.shape, jax.random.split(key), strict=True)
-        for name, size, end in ends:
-            drawn = jax.random.normal(end, (size,), weight.dtype)
-            setattr(self, name, nnx.BatchStat(_unit(drawn, eps)))
+        keys = jax.random.split(key)
+        for name, size, vector_key in zip(("_u", "_v"), matrix.shape, keys, strict=True):
+            vector = jax.random.normal(vector_key, (size,), weight.dtype)
+            setattr(self, name, nnx.BatchStat(_unit(vector, eps)))
         self.improve(matrix, 15, eps)
 
     def improve(self, matrix: Array, iterations: int, eps: float) -> None:
-        """Power iterations, without a gradient."""
+        """Run power iterations, without a gradient."""
         matrix = jax.lax.stop_gradient(matrix)
         u, v = value(self._u), value(self._v)
         for _ in range(iterations):
@@ -178,28 +179,28 @@ def _matrix(weight: Array, dim: int) -> Array:
 
 
 class _Parametrizations(nnx.Module):
-    """By the name of the parameter."""
+    """Container of the parametrizations of a module, by the name of the parameter."""
 
 
-def _parametrized(module: Any, name: str, make: Any) -> Any:
+def _parametrized(module: Any, name: str, parametrize: Callable[[Array], Layer]) -> Any:
     if not isinstance(getattr(module, name, None), nnx.Variable):
-        what = type(module).__name__
-        raise ValueError(f"Module '{what}' does not have a parameter with name '{name}'")
+        cls = type(module).__name__
+        raise ValueError(f"Module '{cls}' does not have a parameter with name '{name}'")
     module = nnx.clone(module)
-    made = make(value(getattr(module, name)))
+    parametrization = parametrize(value(getattr(module, name)))
     if hasattr(module, "deterministic"):
-        made.deterministic = module.deterministic
+        parametrization.deterministic = module.deterministic
     delattr(module, name)
     module.__class__ = _class_with(type(module), name)
     if not hasattr(module, "parametrizations"):
         module.parametrizations = _Parametrizations()
-    setattr(module.parametrizations, name, made)
+    setattr(module.parametrizations, name, parametrization)
     return module
 
 
 @functools.cache
 def _class_with(cls: Any, name: str) -> Any:
-    """A subclass whose attribute is computed at each use. One for each, so that types are equal."""
+    """Return the subclass whose attribute is computed at each use, the same one for each call."""
 
     class Parametrized(cls):
         pass

@@ -13,18 +13,18 @@ from flax import nnx
 
 from jaxgrad import functional
 from jaxgrad.nnx import init
-from jaxgrad.nnx.module import Array, Layer, needed, value
-from jaxgrad.nnx.recurrent_cells import NONLINEAR, known
+from jaxgrad.nnx.module import Array, Dtype, Layer, needed, value
+from jaxgrad.nnx.recurrent_cells import CELLS, checked_nonlinearity
 
 
 Step = Callable[..., Any]  # (input, state, w_ih, w_hh, b_ih, b_hh) -> state
 
 
 class _Recurrent(Layer):
-    """Layers of cells, each run along the sequence by `lax.scan`."""
+    """Base class of recurrent layers, which scan a cell along the sequence."""
 
     gates = 1
-    states = 1  # that a cell has: a hidden one, and a cell's
+    states = 1  # 2 if there is a cell state besides the hidden state
     rngs: Any
 
     def __init__(
@@ -37,7 +37,7 @@ class _Recurrent(Layer):
         dropout: float,
         bidirectional: bool,
         proj_size: int,
-        dtype: Any,
+        dtype: Dtype,
         rngs: nnx.Rngs | None,
     ) -> None:
         super().__init__()
@@ -50,14 +50,14 @@ class _Recurrent(Layer):
         out = proj_size or hidden_size
         rows = self.gates * hidden_size
         for layer in range(num_layers):
-            into = input_size if layer == 0 else out * len(self.directions)
-            shapes = [(rows, into), (rows, out), (rows,), (rows,), (proj_size, hidden_size)]
+            in_size = input_size if layer == 0 else out * len(self.directions)
+            shapes = [(rows, in_size), (rows, out), (rows,), (rows,), (proj_size, hidden_size)]
             for direction in self.directions:
-                for kind, shape in zip(_KINDS, shapes, strict=True):
-                    if ("bias" in kind and not bias) or (kind == "weight_hr" and not proj_size):
+                for name, shape in zip(_NAMES, shapes, strict=True):
+                    if ("bias" in name and not bias) or (name == "weight_hr" and not proj_size):
                         continue
                     draw = init.uniform(-bound, bound)
-                    self.parameter(f"{kind}_l{layer}{direction}", draw, rngs, shape, dtype)
+                    self.parameter(f"{name}_l{layer}{direction}", draw, rngs, shape, dtype)
         self.rngs = rngs.dropout.fork() if dropout else nnx.data(None)
 
     @property
@@ -82,22 +82,22 @@ class _Recurrent(Layer):
             x = jnp.concatenate(outs, -1)
             if self.dropout and layer < self.num_layers - 1 and self.training:
                 x = functional.dropout(x, self.dropout, key=self.rngs())
-        final = tuple(jnp.stack(parts) for parts in zip(*ends, strict=True))
+        final = tuple(jnp.stack(per_layer) for per_layer in zip(*ends, strict=True))
         if not batched:
             x, final = x[:, 0], tuple(s[:, 0] for s in final)
         elif self.batch_first:
             x = jnp.swapaxes(x, 0, 1)
         return x, final if self.states > 1 else final[0]
 
-    def _run(self, x: Array, start: tuple[Array, ...], name: str, reverse: bool) -> Any:
-        weights = [value(getattr(self, f"{kind}{name}", None)) for kind in _KINDS]
+    def _run(self, x: Array, start: tuple[Array, ...], suffix: str, reverse: bool) -> Any:
+        weights = [value(getattr(self, f"{name}{suffix}", None)) for name in _NAMES]
         step = self.step()
 
-        def turn(state: tuple[Array, ...], x: Array) -> Any:
+        def body(state: tuple[Array, ...], x: Array) -> Any:
             new = step(x, state, *weights)
             return new, new[0]
 
-        return jax.lax.scan(turn, start, x, reverse=reverse)
+        return jax.lax.scan(body, start, x, reverse=reverse)
 
     def _sequence_first(self, input: Array) -> tuple[Array, bool]:
         name = type(self).__name__
@@ -118,38 +118,38 @@ class _Recurrent(Layer):
         shapes = [(count, x.shape[1], width) for width in widths]
         if hx is None:
             return tuple(jnp.zeros(shape, x.dtype) for shape in shapes)
-        given = tuple(hx) if self.states > 1 else (hx,)
-        given = given if batched else tuple(s[:, None] for s in given)
-        for s, shape in zip(given, shapes, strict=True):
+        initial = tuple(hx) if self.states > 1 else (hx,)
+        initial = initial if batched else tuple(s[:, None] for s in initial)
+        for s, shape in zip(initial, shapes, strict=True):
             if s.shape != shape:
                 raise RuntimeError(f"Expected hidden size {shape}, got {list(s.shape)}")
-        return given
+        return initial
 
 
-_KINDS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+_NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 class RNN(_Recurrent):
-    """Layers of `rnn_tanh_cell` or `rnn_relu_cell` along a sequence.
+    """Layers of Elman cells (tanh or ReLU) along a sequence.
 
     Args:
-        input_size: The last dim of the input `(L, N, in)` or `(L, in)`.
-        hidden_size: The last dim of the state `(layers * directions, N, H)`.
-        num_layers: Each takes the one before's output.
-        nonlinearity: "tanh" or "relu".
-        bias: Whether there are the two biases.
-        batch_first: The input and the output are `(N, L, ...)`.
-        dropout: Between layers, when training.
-        bidirectional: A second cell in each layer runs from the end.
-        dtype: Of the parameters; None: float32.
-        rngs: Draws them between `-1 / sqrt(H)` and `1 / sqrt(H)`, and feeds the dropout.
+        input_size: Size of the last dim of the input, `(L, N, in)` or `(L, in)`.
+        hidden_size: Size H of the state, `(layers * directions, N, H)`.
+        num_layers: Number of layers; each takes the output of the previous one.
+        nonlinearity: Either "tanh" or "relu".
+        bias: Whether there are two biases.
+        batch_first: Whether input and output are `(N, L, ...)`.
+        dropout: Probability of dropout between layers in training.
+        bidirectional: Whether a second cell in each layer runs backwards.
+        dtype: Dtype of the parameters; None means float32.
+        rngs: Keys for parameters (uniform between `-1 / sqrt(H)` and `1 / sqrt(H)`) and dropout.
 
     Returns:
-        Of a call: the output of the last layer at every place, and the last state of every layer.
+        A call returns the last layer's output at every step and the final state of every layer.
 
     Raises:
-        ValueError: The input has other dims.
-        RuntimeError: Its last dim or a state's shape does not fit.
+        ValueError: The input does not have 2 or 3 dims.
+        RuntimeError: The last dim of the input or the shape of a state does not fit.
 
     Example:
         >>> import jax.numpy as jnp
@@ -171,21 +171,21 @@ class RNN(_Recurrent):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
-        rest = (num_layers, bias, batch_first, dropout, bidirectional, 0, dtype, rngs)
-        super().__init__(input_size, hidden_size, *rest)
-        self.nonlinearity = known(nonlinearity)
+        options = (num_layers, bias, batch_first, dropout, bidirectional, 0, dtype, rngs)
+        super().__init__(input_size, hidden_size, *options)
+        self.nonlinearity = checked_nonlinearity(nonlinearity)
 
     def step(self) -> Step:
-        cell = NONLINEAR[self.nonlinearity]
+        cell = CELLS[self.nonlinearity]
         return lambda x, state, *weights: (cell(x, *state, *weights[:4]),)
 
 
 class GRU(_Recurrent):
-    """Layers of `gru_cell` along a sequence; arguments as those of `RNN`.
+    """Layers of GRU cells along a sequence; the arguments are those of `RNN`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -208,22 +208,22 @@ class GRU(_Recurrent):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
-        rest = (num_layers, bias, batch_first, dropout, bidirectional, 0, dtype, rngs)
-        super().__init__(input_size, hidden_size, *rest)
+        options = (num_layers, bias, batch_first, dropout, bidirectional, 0, dtype, rngs)
+        super().__init__(input_size, hidden_size, *options)
 
     def step(self) -> Step:
         return lambda x, state, *weights: (functional.gru_cell(x, *state, *weights[:4]),)
 
 
 class LSTM(_Recurrent):
-    """Layers of `lstm_cell` along a sequence; arguments as those of `RNN`.
+    """Layers of LSTM cells along a sequence; the arguments are those of `RNN`.
 
-    A call takes and returns the hidden and the cell state as a pair. With `proj_size` the hidden
-    state is projected to that size.
+    A call takes and returns the hidden and cell states as a pair. `proj_size` is the size to which
+    the hidden state is projected; 0 means no projection.
 
     Example:
         >>> import jax.numpy as jnp
@@ -248,12 +248,12 @@ class LSTM(_Recurrent):
         dropout: float = 0.0,
         bidirectional: bool = False,
         proj_size: int = 0,
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
-        rest = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, dtype, rngs)
-        super().__init__(input_size, hidden_size, *rest)
+        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, dtype, rngs)
+        super().__init__(input_size, hidden_size, *options)
 
     def step(self) -> Step:
         return _projected if self.proj_size else _plain
@@ -285,11 +285,11 @@ def _check(name: str, hidden: int, layers: int, dropout: float, projected: int) 
             f"expects num_layers greater than 1, but got dropout={dropout} and num_layers={layers}",
             stacklevel=4,
         )
-    for what, size in (("hidden_size", hidden), ("num_layers", layers)):
+    for argument, size in (("hidden_size", hidden), ("num_layers", layers)):
         if size <= 0:
-            raise ValueError(f"{what} must be greater than zero, not {size}")
+            raise ValueError(f"{argument} must be greater than zero, not {size}")
     if projected < 0 or projected >= hidden:
         raise ValueError(
             f"{name}: proj_size has to be a positive integer, smaller than hidden_size, or zero to "
-            f"disable projections; it is {projected}, hidden_size is {hidden}"
+            f"disable projections; got proj_size={projected} and hidden_size={hidden}"
         )

@@ -10,19 +10,25 @@ from flax import nnx
 
 from jaxgrad import functional
 from jaxgrad.nnx import init
-from jaxgrad.nnx.module import Array, Layer, needed, value
+from jaxgrad.nnx.module import Array, Dtype, Layer, needed, value
 
 
-NONLINEAR = {"tanh": functional.rnn_tanh_cell, "relu": functional.rnn_relu_cell}
+CELLS = {"tanh": functional.rnn_tanh_cell, "relu": functional.rnn_relu_cell}
 
 
 class _Cell(Layer):
-    """One step: the weights of the input and of the state, and two biases."""
+    """Base class of cells: weights of the input and of the state, and two biases."""
 
     gates = 1
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool, dtype: Any, rngs: nnx.Rngs | None
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        dtype: Dtype = None,
+        *,
+        rngs: nnx.Rngs | None = None,
     ) -> None:
         super().__init__()
         rngs = needed(rngs, type(self).__name__)
@@ -40,7 +46,7 @@ class _Cell(Layer):
     def weights(self) -> list[Any]:
         return [value(getattr(self, n)) for n in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
 
-    def start(self, input: Array) -> Array:
+    def zero_state(self, input: Array) -> Array:
         if input.ndim not in (1, 2):
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.ndim}D instead"
@@ -49,7 +55,7 @@ class _Cell(Layer):
 
 
 class RNNCell(_Cell):
-    """`functional.rnn_tanh_cell` or `rnn_relu_cell` with weights and two biases.
+    """Elman cell (tanh or ReLU) with trainable weights and two biases.
 
     Example:
         >>> import jax.numpy as jnp
@@ -66,20 +72,20 @@ class RNNCell(_Cell):
         hidden_size: int,
         bias: bool = True,
         nonlinearity: str = "tanh",
-        dtype: Any = None,
+        dtype: Dtype = None,
         *,
         rngs: nnx.Rngs | None = None,
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, dtype, rngs)
-        self.nonlinearity = known(nonlinearity)
+        super().__init__(input_size, hidden_size, bias, dtype, rngs=rngs)
+        self.nonlinearity = checked_nonlinearity(nonlinearity)
 
     def __call__(self, input: Array, hx: Array | None = None) -> Array:
-        hx = self.start(input) if hx is None else hx
-        return NONLINEAR[self.nonlinearity](input, hx, *self.weights())
+        hx = self.zero_state(input) if hx is None else hx
+        return CELLS[self.nonlinearity](input, hx, *self.weights())
 
 
 class GRUCell(_Cell):
-    """`functional.gru_cell` with weights and two biases.
+    """GRU cell with trainable weights and two biases.
 
     Example:
         >>> import jax.numpy as jnp
@@ -90,29 +96,19 @@ class GRUCell(_Cell):
     Torch: `torch.nn.GRUCell`.
 
     Differs from flax in:
-        1. There are two biases, also in the new gate, inside of the reset (`nnx.GRUCell`: one).
+        1. Every gate has two biases, and the reset gate multiplies one of the new gate's
+           (`nnx.GRUCell`: one bias).
     """
 
     gates = 3
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        dtype: Any = None,
-        *,
-        rngs: nnx.Rngs | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, dtype, rngs)
-
     def __call__(self, input: Array, hx: Array | None = None) -> Array:
-        hx = self.start(input) if hx is None else hx
+        hx = self.zero_state(input) if hx is None else hx
         return functional.gru_cell(input, hx, *self.weights())
 
 
 class LSTMCell(_Cell):
-    """`functional.lstm_cell` with weights and two biases.
+    """LSTM cell with trainable weights and two biases.
 
     Example:
         >>> import jax.numpy as jnp
@@ -126,23 +122,13 @@ class LSTMCell(_Cell):
 
     gates = 4
 
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        dtype: Any = None,
-        *,
-        rngs: nnx.Rngs | None = None,
-    ) -> None:
-        super().__init__(input_size, hidden_size, bias, dtype, rngs)
-
     def __call__(self, input: Array, hx: tuple[Array, Array] | None = None) -> tuple[Array, Array]:
-        hx = (self.start(input), self.start(input)) if hx is None else hx
+        hx = (self.zero_state(input), self.zero_state(input)) if hx is None else hx
         return functional.lstm_cell(input, hx, *self.weights())
 
 
-def known(nonlinearity: str) -> str:
-    if nonlinearity not in NONLINEAR:
+def checked_nonlinearity(nonlinearity: str) -> str:
+    """Return the name of a nonlinearity, or raise a ValueError if it is unknown."""
+    if nonlinearity not in CELLS:
         raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
     return nonlinearity

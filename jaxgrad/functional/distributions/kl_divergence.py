@@ -126,10 +126,7 @@ def poisson_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
 
 
 def gamma_kl_divergence(
-    p_concentration: ArrayLike,
-    p_rate: ArrayLike,
-    q_concentration: ArrayLike,
-    q_rate: ArrayLike,
+    p_concentration: ArrayLike, p_rate: ArrayLike, q_concentration: ArrayLike, q_rate: ArrayLike
 ) -> Array:
     """KL divergence of two gamma distributions, `KL(p || q)`.
 
@@ -270,10 +267,7 @@ def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
 
 
 def multivariate_normal_kl_divergence(
-    p_loc: Array,
-    p_scale_tril: Array,
-    q_loc: Array,
-    q_scale_tril: Array,
+    p_loc: Array, p_scale_tril: Array, q_loc: Array, q_scale_tril: Array
 ) -> Array:
     """KL divergence of two multivariate normal distributions, `KL(p || q)`.
 

@@ -19,11 +19,7 @@ from jaxgrad.functional.loss._reduce import EPSILON, constants, loss_arguments, 
 
 
 def binary_cross_entropy(
-    input: Array,
-    target: Array,
-    weight: Array | None = None,
-    *,
-    reduction: str = "mean",
+    input: Array, target: Array, weight: Array | None = None, *, reduction: str = "mean"
 ) -> Array:
     """Binary cross entropy of probabilities, with each logarithm clamped to at least -100.
 
@@ -187,11 +183,7 @@ def _soft_margin(x: Array, y: Array) -> Array:
 
 
 def multilabel_soft_margin_loss(
-    input: Array,
-    target: Array,
-    weight: Array | None = None,
-    *,
-    reduction: str = "mean",
+    input: Array, target: Array, weight: Array | None = None, *, reduction: str = "mean"
 ) -> Array:
     """Binary cross entropy of logits, averaged over the last dim.
 

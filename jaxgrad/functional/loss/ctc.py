@@ -77,7 +77,7 @@ def ctc_loss(
             raise RuntimeError(f"{name} must be integral, but got {n.dtype}")
         if n.shape != (batch,):
             raise RuntimeError(
-                f"{name} must have the size of the batch, {batch}, but got {list(n.shape)}"
+                f"{name} must be of size batch_size: expected {batch}, but got {list(n.shape)}"
             )
         require(
             jnp.all(n >= 0), RuntimeError(f"Expected {name} to have value at least 0, but got less")

@@ -54,12 +54,7 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Array,
-    input2: Array,
-    target: Array,
-    margin: float = 0,
-    *,
-    reduction: str = "mean",
+    input1: Array, input2: Array, target: Array, margin: float = 0, *, reduction: str = "mean"
 ) -> Array:
     """Ranking loss, `max(0, -target * (input1 - input2) + margin)`.
 

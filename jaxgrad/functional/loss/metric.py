@@ -15,12 +15,7 @@ from jaxgrad.functional.reduction.distance import pairwise, pairwise_distance
 
 
 def cosine_embedding_loss(
-    input1: Array,
-    input2: Array,
-    target: Array,
-    margin: float = 0,
-    *,
-    reduction: str = "mean",
+    input1: Array, input2: Array, target: Array, margin: float = 0, *, reduction: str = "mean"
 ) -> Array:
     """Cosine loss: `1 - cosine` for target 1, `max(0, cosine - margin)` for target -1.
 

@@ -19,11 +19,7 @@ from jaxgrad.functional.reduction.sum import mean, sum
 
 
 def l1_loss(
-    input: Array,
-    target: Array,
-    *,
-    reduction: str = "mean",
-    weight: Array | None = None,
+    input: Array, target: Array, *, reduction: str = "mean", weight: Array | None = None
 ) -> Array:
     """Absolute difference of input and target, with gradient 0 where they are equal.
 
@@ -58,11 +54,7 @@ def _l1(difference: Array) -> Array:
 
 
 def mse_loss(
-    input: Array,
-    target: Array,
-    *,
-    reduction: str = "mean",
-    weight: Array | None = None,
+    input: Array, target: Array, *, reduction: str = "mean", weight: Array | None = None
 ) -> Array:
     """Squared difference of input and target, without the factor one half.
 

@@ -84,7 +84,7 @@ def _options(draw):
             call(np.ones(8, int), 4, center=False, return_complex=True),
             RuntimeError,
             torch="floating point or complex",
-            jax="floating point or complex values: int64",
+            jax="floating point or complex values, got int64",
         ),
         RaisesFor(
             call(np.ones(8) + 0j, 4, onesided=True, return_complex=True),
