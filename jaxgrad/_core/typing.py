@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import optax
 from jax.typing import ArrayLike as ArrayLike
+from jax.typing import DTypeLike as DTypeLike
 
 
 Array = jax.Array

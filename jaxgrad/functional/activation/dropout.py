@@ -34,7 +34,7 @@ def dropout(
     Torch: `torch.nn.functional.dropout`.
 
     Differs from jax in:
-        1. The mask is multiplied, so that a dropped infinity becomes NaN (flax's Dropout: 0).
+        1. The input is multiplied by a mask, so that a dropped infinity is NaN (flax's Dropout: 0).
     """
     return _dropped("dropout", array(input), p, training, key, jnp.shape(input))
 

@@ -158,7 +158,7 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
     return in_opmath(_prelu, input, weight.reshape(shape))
 
 
-# torch's second derivatives have a zero at 0, where its first one has the slope.
+# At 0 torch's first derivative is the slope, but its second derivatives are 0.
 @derivative(
     lambda t, _, x, w: t * jnp.where(x > 0, 1, jnp.where(x == 0, jax.lax.stop_gradient(w), w)),
     lambda t, _, x, __: jnp.where(x >= 0, 0, t) * jnp.where(x >= 0, 0, x),
@@ -204,7 +204,7 @@ def rrelu(
 
 
 def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
-    """Replace the elements that are not above the threshold by `value`.
+    """Replace the elements at or below the threshold by `value`.
 
     Example:
         >>> import jax

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import Array
+from jaxgrad._core.typing import Array, DTypeLike
 from jaxgrad.functional._core.arguments import array, canonical_dim, in_opmath, result_type
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject_each
@@ -25,7 +25,7 @@ def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-def softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
+def softmax(input: Array, dim: int | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """Return exponentials of the input normalised to sum to 1 along a dim.
 
     Args:
@@ -54,7 +54,7 @@ def _softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
 
 
 @derivative(_softmax_derivative)
-def _softmax(x: jax.Array, *, axis: int) -> jax.Array:
+def _softmax(x: Array, *, axis: int) -> Array:
     if not x.size:
         return x
     axes = axis if x.ndim else None
@@ -62,7 +62,7 @@ def _softmax(x: jax.Array, *, axis: int) -> jax.Array:
     return z / jnp.sum(z, axes, keepdims=True)
 
 
-def softmin(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
+def softmin(input: Array, dim: int | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """Return the softmax of the negated input along a dim.
 
     Example:
@@ -76,7 +76,7 @@ def softmin(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> j
     return softmax(input, _implicit_dim("softmin", dim, input.ndim), dtype=dtype)
 
 
-def log_softmax(input: jax.Array, dim: int | None = None, *, dtype: Any = None) -> jax.Array:
+def log_softmax(input: Array, dim: int | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """Return the logarithm of the softmax along a dim.
 
     Example:
@@ -97,7 +97,7 @@ def _log_softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
 
 
 @derivative(_log_softmax_derivative)
-def log_softmax_kernel(x: jax.Array, *, axis: int) -> jax.Array:
+def log_softmax_kernel(x: Array, *, axis: int) -> Array:
     if not x.size:
         return x
     axes = axis if x.ndim else None
@@ -105,7 +105,7 @@ def log_softmax_kernel(x: jax.Array, *, axis: int) -> jax.Array:
     return shifted - jnp.log(jnp.sum(jnp.exp(shifted), axes, keepdims=True))
 
 
-def _cast(name: str, input: Any, dtype: Any) -> jax.Array:
+def _cast(name: str, input: Any, dtype: Any) -> Array:
     input = array(input)
     if dtype is not None:
         input = input.astype(dtype)

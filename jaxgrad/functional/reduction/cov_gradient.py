@@ -138,7 +138,11 @@ def _check_weights(name: str, w: Array | None, count: int) -> None:
 
 
 def gradient(
-    input: Array, *, spacing: Any = 1, dim: Dim = None, edge_order: int = 1
+    input: Array,
+    *,
+    spacing: float | Array | Sequence[float | Array] = 1,
+    dim: Dim = None,
+    edge_order: int = 1,
 ) -> tuple[Array, ...]:
     """Estimate derivatives along dims by central differences, one-sided at the ends.
 

@@ -12,14 +12,14 @@ from jaxgrad.functional._core.dtypes import reject
 
 
 class Running(NamedTuple):
-    """The cumulative extremum at each position, and its index."""
+    """The running extremum at each position, and its index."""
 
     values: jax.Array
     indices: jax.Array
 
 
 def cummax(input: jax.Array, dim: int) -> Running:
-    """Return the cumulative maximum along a dim and its index; the last of a tie, NaN propagates.
+    """Return the running maximum along a dim and the index of its last occurrence; NaN propagates.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,7 +36,7 @@ def cummax(input: jax.Array, dim: int) -> Running:
 
 
 def cummin(input: jax.Array, dim: int) -> Running:
-    """Return the cumulative minimum along a dim and its index; the last of a tie, NaN propagates.
+    """Return the running minimum along a dim and the index of its last occurrence; NaN propagates.
 
     Example:
         >>> import jax.numpy as jnp

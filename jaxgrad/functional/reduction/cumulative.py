@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import DTypeLike
 from jaxgrad.functional._core.arguments import (
     array,
     broadcasting,
@@ -22,7 +23,7 @@ from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.reduction.sum import widened
 
 
-def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
+def cumsum(input: jax.Array, dim: int, *, dtype: DTypeLike | None = None) -> jax.Array:
     """Return the cumulative sum along a dim; integers are summed as int64.
 
     Raises:
@@ -43,7 +44,7 @@ def cumsum(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     return exact(lambda x: jnp.cumsum(x, axis), input)
 
 
-def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
+def cumprod(input: jax.Array, dim: int, *, dtype: DTypeLike | None = None) -> jax.Array:
     """Return the cumulative product along a dim; integers are multiplied as int64.
 
     Raises:
@@ -62,7 +63,7 @@ def cumprod(input: jax.Array, dim: int, *, dtype: Any = None) -> jax.Array:
     if input.ndim:
         reject("cumprod", "bool", input)
     if not input.ndim or input.shape[axis] == 1:
-        return input  # torch also passes the cotangent on unchanged, even if it is NaN
+        return input  # torch also passes the cotangent on unchanged here
     return exact(lambda x: _cumprod(x, axis=axis), input)
 
 

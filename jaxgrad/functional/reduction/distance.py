@@ -44,7 +44,10 @@ def pairwise_distance(
     return in_opmath(pairwise, array(x1, "x1"), array(x2, "x2"), **options)
 
 
-def pairwise(x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool = False) -> Any:
+def pairwise(
+    x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool = False
+) -> jax.Array:
+    """Return the pairwise distance without argument checks."""
     difference = x - y + eps
     axes = (difference.ndim - 1,) if difference.ndim else ()
     return p_norm(difference, p=float(p), axes=axes, keepdim=keepdim)
@@ -108,7 +111,7 @@ def pdist(input: jax.Array, p: float = 2) -> jax.Array:
     Torch: `torch.nn.functional.pdist`.
 
     Differs from jax in:
-        1. For equal rows the gradient is 0 (`jnp.linalg.norm`: depends on p; NaN, inf or shared).
+        1. For equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf or shared).
     """
     reject("pdist", "complex", input)
     input = array(input)
@@ -154,7 +157,7 @@ def cdist(
     Torch: `torch.cdist`.
 
     Differs from jax in:
-        1. For equal rows the gradient is 0 (`jnp.linalg.norm`: depends on p; NaN, inf or shared).
+        1. For equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf or shared).
     """
     reject("cdist", "complex", x1, x2)
     require_same_dtype("cdist", x1=x1, x2=x2)
@@ -177,7 +180,7 @@ def cdist(
 
 
 def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
-    """Follow torch's kernel: gradient 0 at distance 0, and the full gradient for each of a tie."""
+    """Follow torch's kernel: gradient 0 at distance 0, and the full gradient for tied elements."""
     if p == 0:
         return None
     whole = distance[..., None]

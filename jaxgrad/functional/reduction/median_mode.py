@@ -1,8 +1,8 @@
-"""Median, mode and k-th value: torch's choice among ties, and of the element with the gradient."""
+"""Median, mode and k-th smallest value; torch's choice of the element that has the gradient."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, overload
 
 import jax
 import jax.numpy as jnp
@@ -20,7 +20,7 @@ from jaxgrad.functional.reduction.amax_max import (
 
 
 def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
-    """Return the k-th smallest value along a dim and its index; torch may choose another of a tie.
+    """Return the k-th smallest value along a dim and its index, which may differ for ties in torch.
 
     Raises:
         RuntimeError: `k` is not between 1 and the dim's size.
@@ -47,6 +47,12 @@ def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> 
     reject("kthvalue", "bool complex", input)
     indices = jax.lax.slice_in_dim(stable_order(input, axis), k - 1, k, axis=axis)
     return select_along(input, indices, axis, keepdim)
+
+
+@overload
+def median(input: jax.Array) -> jax.Array: ...
+@overload
+def median(input: jax.Array, dim: int, keepdim: bool = ...) -> ValuesIndices: ...
 
 
 def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> Any:
@@ -78,6 +84,12 @@ def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> A
     """
     reject("median", "bool complex", input)
     return _median("median", input, dim, keepdim)
+
+
+@overload
+def nanmedian(input: jax.Array) -> jax.Array: ...
+@overload
+def nanmedian(input: jax.Array, dim: int, keepdim: bool = ...) -> ValuesIndices: ...
 
 
 def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import DTypeLike
 from jaxgrad.functional._core.arguments import Dim, array, canonical_dim, canonical_dims, in_opmath
 from jaxgrad.functional._core.lapack import nan_if_infinite
 from jaxgrad.functional.reduction.amax_max import amax_kernel, amin_kernel
@@ -21,20 +22,20 @@ def norm(
     dim: Dim = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> jax.Array:
     """Return the p-norm over the elements, even for matrices; `"fro"` is the 2-norm.
 
     Args:
-        input: Floating array of any shape.
+        input: Float or complex array of any shape.
         p: A number, `"fro"`, or `"nuc"` for the nuclear norm of matrices.
         dim: Dim or dims to reduce; None for all.
         keepdim: Whether to keep the reduced dims with size 1.
         dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: The input is not floating, or is empty where the norm has no identity, or
-            cannot be cast to `dtype` without narrowing.
+        RuntimeError: The input is neither float nor complex, is empty where the norm has no
+            identity, or cannot be cast to `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -60,12 +61,12 @@ def linalg_norm(
     dim: Dim = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> jax.Array:
     """Return a vector norm, or a matrix norm if there are two dims and an `ord`.
 
     Args:
-        input: Floating array of any shape, or of one or two dims if only `ord` is given.
+        input: Float or complex array of any shape, or of one or two dims if only `ord` is given.
         ord: Order, as for `vector_norm` or `matrix_norm`; None for the 2-norm of all elements.
         dim: One dim for vectors, two for matrices, None for all.
         keepdim: Whether to keep the reduced dims with size 1.
@@ -114,12 +115,12 @@ def matrix_norm(
     dim: Sequence[int] | int = (-2, -1),
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> jax.Array:
     """Return a norm of each matrix in the input.
 
     Args:
-        input: Floating array with at least two dims.
+        input: Float or complex array with at least two dims.
         ord: `"fro"`, `"nuc"`, 2 or -2 (largest, smallest singular value), 1 or -1 (largest,
             smallest column sum), inf or -inf (largest, smallest row sum).
         dim: The two dims of the matrices.

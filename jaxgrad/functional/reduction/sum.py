@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import DTypeLike
 from jaxgrad.functional._core.arguments import (
     Dim,
     array,
@@ -19,7 +20,7 @@ from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def widened(input: Any, dtype: Any) -> jax.Array:
+def widened(input: Any, dtype: DTypeLike | None) -> jax.Array:
     """Cast the input to the dtype in which torch accumulates it: int64 for integers."""
     input = array(input)
     if dtype is not None:
@@ -28,7 +29,7 @@ def widened(input: Any, dtype: Any) -> jax.Array:
 
 
 def sum(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> jax.Array:
     """Return the sum over some dims or over all; integers are summed as int64.
 
@@ -41,13 +42,13 @@ def sum(
     """
     input = widened(input, dtype)
     axes = canonical_dims(dim, input.ndim)
-    if input.dtype == jnp.bool_:  # only by dtype=
+    if input.dtype == jnp.bool_:  # only possible with dtype=bool
         return jnp.any(input, axes, keepdims=keepdim)
     return exact(lambda x: jnp.sum(x, axes, keepdims=keepdim), input)
 
 
 def mean(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> jax.Array:
     """Return the mean over some dims or over all.
 
@@ -77,7 +78,7 @@ def _require_inexact(name: str, input: Any) -> jax.Array:
 
 
 def nansum(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> jax.Array:
     """Return the sum of the elements that are not NaN, over some dims or over all.
 
@@ -95,7 +96,7 @@ def nansum(
     return sum(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
+def _real(name: str, input: jax.Array, dtype: DTypeLike | None) -> jax.Array:
     """Cast to `dtype`, and reject complex inputs and casts from floats to complex numbers."""
     reject(name, "complex", input)
     wide = widened(input, dtype)
@@ -105,7 +106,7 @@ def _real(name: str, input: jax.Array, dtype: Any) -> jax.Array:
 
 
 def nanmean(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: Any = None
+    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> jax.Array:
     """Return the mean of the elements that are not NaN, over some dims or over all.
 
@@ -139,7 +140,11 @@ def _nan_to_zero(x: jax.Array) -> jax.Array:
 
 
 def prod(
-    input: jax.Array, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+    input: jax.Array,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: DTypeLike | None = None,
 ) -> jax.Array:
     """Return the product along one dim or over all; integers are multiplied as int64.
 
@@ -155,7 +160,7 @@ def prod(
     axes = canonical_dims(dim, input.ndim)
     if not input.ndim:
         return input
-    if input.dtype == jnp.bool_:  # only by dtype=
+    if input.dtype == jnp.bool_:  # only possible with dtype=bool
         return jnp.all(input, axes, keepdims=keepdim)
     return exact(lambda x: _squeezed(_prod(x, axes=axes), axes, keepdim), input)
 

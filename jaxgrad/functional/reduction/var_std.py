@@ -31,14 +31,14 @@ def var(
     """Return the variance over some dims or over all, by default divided by N - 1.
 
     Args:
-        input: Floating array of any shape.
+        input: Float or complex array of any shape.
         dim: Dim or dims to reduce; None for all. A bool is taken as `unbiased`, over all dims.
         unbiased: torch's legacy option: True is `correction=1`, False is `correction=0`.
         keepdim: Whether to keep the reduced dims with size 1.
         correction: Number subtracted from N in the divisor.
 
     Raises:
-        RuntimeError: The input is not floating.
+        RuntimeError: The input is neither float nor complex.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,14 +65,14 @@ def std(
     """Return the standard deviation over some dims, with gradient 0 for a constant input.
 
     Args:
-        input: Floating array of any shape.
+        input: Float or complex array of any shape.
         dim: Dim or dims to reduce; None for all. A bool is taken as `unbiased`, over all dims.
         unbiased: torch's legacy option: True is `correction=1`, False is `correction=0`.
         keepdim: Whether to keep the reduced dims with size 1.
         correction: Number subtracted from N in the divisor.
 
     Raises:
-        RuntimeError: The input is not floating.
+        RuntimeError: The input is neither float nor complex.
 
     Example:
         >>> import jax, jax.numpy as jnp

@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import DTypeLike
 from jaxgrad.functional._core.arguments import (
     Dim,
     array,
@@ -30,20 +31,20 @@ def vector_norm(
     dim: Dim = None,
     keepdim: bool = False,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> jax.Array:
     """Return the p-norm over some dims or over all.
 
     Args:
-        input: Floating array of any shape.
+        input: Float or complex array of any shape.
         ord: Any number, inf or -inf; 0 counts the nonzero elements.
         dim: Dim or dims to reduce; None for all.
         keepdim: Whether to keep the reduced dims with size 1.
         dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: The input is not floating, or is empty where the norm has no identity, or
-            cannot be cast to `dtype` without narrowing.
+        RuntimeError: The input is neither float nor complex, is empty where the norm has no
+            identity, or cannot be cast to `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -70,7 +71,7 @@ def vector_norm(
     return in_opmath(p_norm, input, p=float(ord), axes=axes, keepdim=keepdim)
 
 
-def cast_for_norm(name: str, x: jax.Array, dtype: Any) -> jax.Array:
+def cast_for_norm(name: str, x: jax.Array, dtype: DTypeLike | None) -> jax.Array:
     """Cast `x` to `dtype` after torch's checks that the cast neither narrows nor drops a part."""
     if not is_floating(x):
         raise RuntimeError(
