@@ -1,4 +1,4 @@
-"""Run one equation in another dtype than it was traced in."""
+"""Run one equation in other dtypes than those that it was traced with."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxgrad._core import jaxpr as _jaxpr
 
 
 def product(eqn: jex_core.JaxprEqn, low: Any, *operands: Any) -> Any:
-    """A product of low precision with a float32 result; its derivative is one of low precision."""
+    """Multiply low-precision operands into a float32 result; tangents stay in low precision."""
 
     def run(dtype: Any, *operands: Any) -> Any:
         return compat.bind(eqn, operands, **accumulator(eqn, dtype))[0]
@@ -27,24 +27,27 @@ def product(eqn: jex_core.JaxprEqn, low: Any, *operands: Any) -> Any:
     @functools.partial(wide.defjvp, symbolic_zeros=True)
     def _(primals: Any, tangents: Any) -> Any:
         (a, b), (da, db) = primals, tangents
-        moved = [run(low, da, b)] if not isinstance(da, SymbolicZero) else []
-        moved += [run(low, a, db)] if not isinstance(db, SymbolicZero) else []
-        return wide(a, b), functools.reduce(jnp.add, moved).astype(jnp.float32)
+        terms = [run(low, da, b)] if not isinstance(da, SymbolicZero) else []
+        terms += [run(low, a, db)] if not isinstance(db, SymbolicZero) else []
+        return wide(a, b), functools.reduce(jnp.add, terms).astype(jnp.float32)
 
     return wide(*operands)
 
 
 def accumulator(eqn: jex_core.JaxprEqn, dtype: Any) -> dict[str, Any]:
+    """Return the parameter that makes `dtype` the result's dtype, if the primitive has one."""
     return {k: dtype for k in ("preferred_element_type",) if k in eqn.params}
 
 
 def as_traced(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
+    """Run an equation on floating point arguments cast to the dtypes it was traced with."""
     pairs = zip(args, eqn.invars, strict=True)
     ins = [to(x, _jaxpr.abstract(v).dtype) if is_float(v) else x for x, v in pairs]
     return compat.bind(eqn, ins)
 
 
 def in_float32(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
+    """Run an equation in float32, or in its traced dtypes if it has jaxprs among its params."""
     if list(jex_core.jaxprs_in_params(eqn.params)):
         return as_traced(eqn, args)
     ins = each(eqn.invars, args, jnp.float32)
@@ -52,6 +55,7 @@ def in_float32(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
 
 
 def each(atoms: list[Any], values: list[Any], dtype: Any) -> list[Any]:
+    """Cast the values of floating point variables to `dtype`."""
     pairs = zip(values, atoms, strict=True)
     return [to(x, dtype) if is_float(v) else x for x, v in pairs]
 
@@ -61,6 +65,7 @@ def is_float(atom: Any) -> bool:
 
 
 def is_eligible(dtype: Any) -> bool:
+    """Tell whether torch's autocast casts values of this dtype."""
     return dtype in (jnp.float32, jnp.bfloat16, jnp.float16)
 
 

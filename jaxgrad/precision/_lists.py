@@ -1,6 +1,6 @@
-"""torch's lists of operations under autocast, and what JAX calls them.
+"""torch's autocast lists of operations, and the names of these operations in JAX.
 
-From aten/src/ATen/autocast_mode.h (shared and CUDA) and autocast_mode.cpp (CPU), torch 2.13.
+Source: aten/src/ATen/autocast_mode.h (shared and CUDA) and autocast_mode.cpp (CPU), torch 2.13.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 # Low precision: every matrix product and convolution is one of three primitives.
 PRODUCTS = {"dot_general", "conv_general_dilated", "ragged_dot_general"}
 
-# float32, as primitives. torch's linalg.* and fft.* have no low precision kernels.
+# Primitives that run in float32. torch's linalg.* and fft.* have no low-precision kernels.
 _LINALG = {"cholesky", "lu", "qr", "geqrf", "householder_product", "eig", "eigh", "svd", "schur"}
 _LINALG |= {"hessenberg", "tridiagonal", "tridiagonal_solve", "triangular_solve", "fft"}
 FLOAT32_PRIMITIVES = {
@@ -20,7 +20,7 @@ FLOAT32_PRIMITIVES = {
     | {"reduce_sum", "reduce_prod", "cumsum", "cumprod"},
 }
 
-# float32, as torch's names of what is several primitives in a jaxpr.
+# torch operations that run in float32 and are several primitives in a jaxpr.
 _BOTH = {"cross_entropy_loss", "mse_loss", "quantile"}
 FLOAT32_OPERATIONS = {
     "cpu": _BOTH | {"avg_pool3d", "max_pool3d", "trace"},
@@ -28,8 +28,9 @@ FLOAT32_OPERATIONS = {
 }
 FLOAT32_OPERATIONS["cuda"] |= {"softplus", "norm", "reciprocal", "upsample"}
 
-# A `jit` or custom rule of this name, with one array in and no product in it, is that operation.
-# Some are a jit only in some versions of JAX; `operations` recognises those by their equations.
+# A `jit` or custom rule of this name with one array input and no product inside is that torch
+# operation. Some are a `jit` only in some versions of JAX; `operations` recognizes those by their
+# equations.
 NAMED = {
     "_mean": "mean", "mean": "mean", "_var": "var", "var": "var", "_std": "std", "std": "std",
     "norm": "norm", "logsumexp": "logsumexp", "standardize": "layer_norm",
@@ -40,11 +41,11 @@ NAMED = {
     "sigmoid": "sigmoid", "silu": "silu", "soft_sign": "softsign", "softplus": "softplus",
 }  # fmt: skip
 
-# Computed in float32 and rounded once, as torch's kernels do: sums, and what XLA expands into
-# several operations of low precision.
+# Primitives that are computed in float32 and rounded once, as in torch's kernels: sums, and
+# functions that XLA would expand into several low-precision operations.
 ROUNDED_ONCE = {"reduce_sum", "reduce_prod", "reduce_window_sum", "cumsum", "cumprod"}
 ROUNDED_ONCE |= {"cumlogsumexp", "logistic", "exp2", "expm1", "integer_pow"}
 ROUNDED_ONCE |= {"asin", "acos", "asinh", "acosh", "atanh"}
 
-# Their parameters, or somebody's Python function, say which dtype they take.
+# Primitives whose input dtypes are fixed by their parameters or by a Python function.
 AS_TRACED = {"bitcast_convert_type", "pure_callback", "io_callback", "ffi_call"}

@@ -1,4 +1,4 @@
-"""A norm among the equations of a program: layer, group, batch and root mean square norm."""
+"""Find normalizations in a program: layer, group, batch and root-mean-square norm."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.precision._program import SHAPE, Operation, Program, number
 
 
-# What a mean and a variance are made with.
+# The primitives that compute a mean and a variance.
 _STATISTICS = SHAPE | {"reduce_sum", "div", "mul", "sub", "add", "square", "integer_pow", "abs"}
 _STATISTICS |= {"max", "stop_gradient", *compat.JIT}
 
 
 def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """`(x - mean) / sqrt(var + eps)`, in any order, with its scale and bias."""
+    """Match `(x - mean) / sqrt(var + eps)`, with its scale and bias, around this root."""
     argument = eqn.invars[0] if eqn.primitive.name in ("rsqrt", "sqrt") else None
-    shifted = program.maker(argument, "add") if argument is not None else None
+    shifted = program.find_producer(argument, "add") if argument is not None else None
     if shifted is None or number(shifted.invars[1]) is None:
         return None
     variance, inverse, scales = shifted.invars[0], eqn, []
-    while (user := program.sole_user(inverse, "mul")) and _has_vector(program, user):
+    while (user := program.sole_consumer(inverse, "mul")) and _has_vector(program, user):
         inverse, scales = user, [*scales, user]
-    core = program.sole_user(inverse, "mul", "div")
+    core = program.sole_consumer(inverse, "mul", "div")
     if core is None or (core.primitive.name == "div") != (eqn.primitive.name == "sqrt"):
         return None
-    others = [v for v in core.invars if program.maker(v, inverse.primitive.name) is not inverse]
+    others = [
+        v for v in core.invars if program.find_producer(v, inverse.primitive.name) is not inverse
+    ]
     if len(others) != 1 or (core.primitive.name == "div" and core.invars[0] is not others[0]):
         return None
-    centred = program.maker(others[0], "sub")
+    centred = program.find_producer(others[0], "sub")
     x = others[0] if centred is None else centred.invars[0]
     if number(x) is not None:
         return None
@@ -39,10 +41,10 @@ def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     origin = program.origin(x, SHAPE)
     means = [] if centred is None else [centred.invars[1]]
     leaves = set().union(*(_statistics(program, v, origin, inside) for v in (variance, *means)))
-    if not leaves or not all(v is origin or program.is_given(v) for v in leaves):
+    if not leaves or not all(v is origin or program.is_argument(v) for v in leaves):
         return None
     end = core
-    while (user := program.sole_user(end, "mul", "add")) and _has_vector(program, user):
+    while (user := program.sole_consumer(end, "mul", "add")) and _has_vector(program, user):
         end, scales = user, [*scales, user]
     over_batch = origin not in leaves or any(_over_batch(part) for part in inside)
     parts = [*inside, shifted, eqn, *([centred] if centred is not None else []), core, *scales]
@@ -51,12 +53,15 @@ def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
 
 
 def _statistics(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
-    """What a mean or a variance is made of; `x` is not looked into."""
+    """Return the values from which a mean or a variance is computed, stopping at `x`.
+
+    The equations on the way are appended to `inside`.
+    """
     if isinstance(atom, jex_core.Literal) or not _jaxpr.is_inexact(atom):
         return set()
     if atom is x or program.origin(atom, SHAPE) is x:
         return {x}
-    eqn = program.made(atom)
+    eqn = program.producer(atom)
     if eqn is None or eqn.primitive.name not in _STATISTICS:
         return {atom}
     inside.append(eqn)
@@ -64,7 +69,7 @@ def _statistics(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[A
 
 
 def _over_batch(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether a mean is taken over the first axis, and not over all."""
+    """Tell whether an equation sums over the first axis but not over all axes."""
     sums = [eqn] if eqn.primitive.name == "reduce_sum" else []
     sums += [p.eqn for s in _jaxpr.inner(eqn) for p in _jaxpr.walk(s)]
     return any(

@@ -1,7 +1,8 @@
-"""Which equations are one operation of torch's: `mean` is two in a jaxpr, `layer_norm` a dozen.
+"""Find groups of equations that torch computes as one operation, such as `mean` or `layer_norm`.
 
-torch computes such an operation in float32 and rounds once, at its end. A pattern looks at one
-equation, as the end of an operation, and answers with the whole of it or with None.
+A `mean` is two equations in a jaxpr and a `layer_norm` a dozen; torch computes each in float32 and
+rounds once, at the end. Each pattern takes one equation as the possible end of an operation and
+returns the whole operation or None.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from jaxgrad.precision._program import PART, Operation, Program, contracts, numb
 
 
 def operations(program: Program) -> dict[Any, Operation]:
-    """The operation that an equation is part of, by the first output of the equation."""
-    found: dict[Any, Operation] = {}
+    """Map the first output of each equation in an operation to that operation."""
+    operation_of: dict[Any, Operation] = {}
     for pattern in (named, mean, pool, loss, softmax, logsumexp, gate, linear, norm):
         for eqn in program.eqns:
-            made = pattern(program, eqn)
-            if made is not None:
-                found |= {part.outvars[0]: made for part in (*made.inside, made.end)}
-    return found
+            match = pattern(program, eqn)
+            if match is not None:
+                operation_of |= {e.outvars[0]: match for e in (*match.inside, match.end)}
+    return operation_of
 
 
 def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """A function of JAX's own that is a `jit`: its name says what it is."""
+    """Match a JAX library function that is a `jit` or custom rule with a known name."""
     name = NAMED.get(eqn.params.get("name", ""))
     arrays = [v for v in eqn.invars if _jaxpr.is_inexact(v) and _jaxpr.abstract(v).shape]
     if name is None or len(arrays) != 1 or len(eqn.outvars) != 1 or not _jaxpr.inner(eqn):
@@ -43,11 +44,11 @@ def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
 
 
 def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """A sum that is divided by how many there were; in windows, average pooling."""
+    """Match a sum divided by its number of terms: a mean, or average pooling over windows."""
     if eqn.primitive.name not in ("div", "mul") or number(eqn.invars[1]) is None:
         return None
-    total = program.maker(eqn.invars[0], "reduce_sum", "reduce_window_sum")
-    if total is None or not program.only_for(total, eqn):
+    total = program.find_producer(eqn.invars[0], "reduce_sum", "reduce_window_sum")
+    if total is None or not program.feeds_only(total, eqn):
         return None
     if total.primitive.name == "reduce_sum":
         name, count = "mean", _size(total.invars[0]) / max(1, _size(total.outvars[0]))
@@ -61,7 +62,7 @@ def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
 
 
 def pool(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """The largest of each window."""
+    """Match a maximum over windows: max pooling."""
     del program
     if eqn.primitive.name != "reduce_window_max":
         return None
@@ -70,45 +71,45 @@ def pool(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
 
 
 def loss(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """The sum or mean, to one number, of the squares or sizes of differences."""
+    """Match the sum or mean of all squared or absolute differences: an MSE or L1 loss."""
     if eqn.primitive.name != "reduce_sum" or _jaxpr.abstract(eqn.outvars[0]).shape:
         return None
-    power = program.maker(eqn.invars[0], "integer_pow", "square", "abs", "mul")
-    if power is None or power.params.get("y", 2) != 2 or not program.only_for(power, eqn):
+    power = program.find_producer(eqn.invars[0], "integer_pow", "square", "abs", "mul")
+    if power is None or power.params.get("y", 2) != 2 or not program.feeds_only(power, eqn):
         return None
-    difference = program.maker(power.invars[0], "sub")
+    difference = program.find_producer(power.invars[0], "sub")
     if difference is None or any(v is not power.invars[0] for v in power.invars):
         return None
-    if not program.only_for(difference, power) or not _same_shapes(program, difference):
+    if not program.feeds_only(difference, power) or not _same_shapes(program, difference):
         return None
-    user = program.sole_user(eqn, "div", "mul")
+    user = program.sole_consumer(eqn, "div", "mul")
     end = user if user is not None and mean(program, user) else eqn
     return Operation("mse_loss", tuple(difference.invars), (difference, power, eqn), end)
 
 
 def softmax(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """`exp(x - max) / sum(exp(x - max))`."""
+    """Match `exp(x - max) / sum(exp(x - max))`."""
     if eqn.primitive.name != "div":
         return None
-    power = program.made(eqn.invars[0])
-    total = program.maker(eqn.invars[1], "reduce_sum")
+    power = program.producer(eqn.invars[0])
+    total = program.find_producer(eqn.invars[1], "reduce_sum")
     if power is None or power.primitive.name != "exp" or total is None:
         return None
-    if total.invars[0] is not eqn.invars[0] or not program.only_for(total, eqn):
+    if total.invars[0] is not eqn.invars[0] or not program.feeds_only(total, eqn):
         return None
     x, shift = _shift(program, power, power)
     return Operation("softmax", (x,), (*shift, power, total), eqn)
 
 
 def logsumexp(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """`log(sum(exp(x - max))) + max`; minus one of `x`, the cross entropy."""
-    size = program.maker(eqn.invars[0], "abs") if eqn.primitive.name == "log" else None
+    """Match `log(sum(exp(x - max))) + max`; minus an entry of `x`, it is the cross entropy."""
+    size = program.find_producer(eqn.invars[0], "abs") if eqn.primitive.name == "log" else None
     argument = size.invars[0] if size is not None else eqn.invars[0] if eqn.invars else None
-    total = program.maker(argument, "reduce_sum") if eqn.primitive.name == "log" else None
-    power = program.maker(total.invars[0], "exp") if total is not None else None
+    total = program.find_producer(argument, "reduce_sum") if eqn.primitive.name == "log" else None
+    power = program.find_producer(total.invars[0], "exp") if total is not None else None
     if total is None or power is None:
         return None
-    end = program.sole_user(eqn, "add", "sub")
+    end = program.sole_consumer(eqn, "add", "sub")
     if end is None:
         x, shift = _shift(program, power, power)
         return Operation("logsumexp", (x,), (*shift, power, total), eqn)
@@ -117,26 +118,26 @@ def logsumexp(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     if end.primitive.name == "sub":
         log_softmax = end.invars[0] is power.invars[0]
         return Operation("log_softmax", (x,), inside, end) if log_softmax else None
-    difference = program.sole_user(end, "sub")
+    difference = program.sole_consumer(end, "sub")
     if difference is not None:
         label = program.origin(difference.invars[1], PART | {"gather"})
-        if label is program.origin(x) and program.maker(difference.invars[0], "add") is end:
+        if label is program.origin(x) and program.find_producer(difference.invars[0], "add") is end:
             return Operation("cross_entropy_loss", (x,), (*inside, end), difference)
     return Operation("logsumexp", (x,), inside, end)
 
 
 def gate(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """`x` times a gate that is made of `x`: gelu, silu."""
+    """Match `x` times a gate that depends on `x` alone: gelu or silu."""
     if eqn.primitive.name != "mul":
         return None
-    halves = [program.maker(v, "mul") for v in eqn.invars]  # `0.5 * x`
+    halves = [program.find_producer(v, "mul") for v in eqn.invars]  # `0.5 * x`
     candidates = [*eqn.invars, *(v for half in halves if half is not None for v in half.invars)]
     for x in [v for v in candidates if isinstance(v, jex_core.Var)]:
         inside: list[jex_core.JaxprEqn] = []
-        sides = [_made_of(program, atom, x, inside) for atom in eqn.invars]
+        factors = [_elementwise_sources(program, atom, x, inside) for atom in eqn.invars]
         gates = _GATES & {part.primitive.name for part in inside}
-        private = all(program.only_for(part, *inside, eqn) for part in inside)
-        if gates and private and sides == [{x}, {x}]:
+        private = all(program.feeds_only(part, *inside, eqn) for part in inside)
+        if gates and private and factors == [{x}, {x}]:
             return Operation("gelu", (x,), tuple(inside), eqn)
     return None
 
@@ -145,42 +146,45 @@ _GATES = {"tanh", "erf", "erfc", "logistic"}
 _ELEMENTWISE = _GATES | {"mul", "add", "sub", "neg", "div", "integer_pow", "square", "copy"}
 
 
-def _made_of(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
-    """What `atom` is made of by elementwise equations, which `inside` collects, down to `x`."""
+def _elementwise_sources(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
+    """Return the values from which elementwise equations compute `atom`, stopping at `x`.
+
+    The equations are appended to `inside`.
+    """
     if isinstance(atom, jex_core.Literal):
         return set()
-    eqn = program.made(atom)
+    eqn = program.producer(atom)
     if atom is x or eqn is None or eqn.primitive.name not in _ELEMENTWISE:
         return {atom}
-    inputs = [_made_of(program, v, x, inside) for v in eqn.invars]
+    inputs = [_elementwise_sources(program, v, x, inside) for v in eqn.invars]
     inside.append(eqn)
     return set().union(*inputs)
 
 
 def linear(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """A product plus a bias."""
+    """Match a matrix product plus a bias."""
     if eqn.primitive.name != "add":
         return None
     for atom, bias in (eqn.invars, eqn.invars[::-1]):
         if program.is_linear(atom) and program.is_bias(bias):
-            product = program.maker(atom, *PRODUCTS)
-            once = product is not None and contracts(product) and program.only_for(product, eqn)
+            product = program.find_producer(atom, *PRODUCTS)
+            once = product is not None and contracts(product) and program.feeds_only(product, eqn)
             return Operation("linear", (atom,), (product,) if product and once else (), eqn)
     return None
 
 
 def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, ...]]:
-    """`x` of `exp(x - max)`, and the subtraction if it serves this alone."""
-    made = program.maker(power.invars[0], "sub")
-    if made is None or not program.only_for(made, *users):
+    """Return the `x` of `exp(x - max)`, and the subtraction if only `users` consume it."""
+    shift = program.find_producer(power.invars[0], "sub")
+    if shift is None or not program.feeds_only(shift, *users):
         return power.invars[0], ()
-    return made.invars[0], (made,)
+    return shift.invars[0], (shift,)
 
 
 def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
-    """Whether only some entries are used, by index: the log probability of a label."""
-    negated = program.sole_user(eqn, "neg")
-    users = program.users(negated if negated is not None else eqn)
+    """Tell whether the program uses only indexed entries: the log-probability of a label."""
+    negated = program.sole_consumer(eqn, "neg")
+    users = program.consumers(negated if negated is not None else eqn)
     names = {"take_along_axis", "_take", "take"}
     return len(users) > 0 and all(
         user is not None and (user.primitive.name == "gather" or user.params.get("name") in names)
@@ -189,10 +193,10 @@ def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
 
 
 def _same_shapes(program: Program, eqn: jex_core.JaxprEqn) -> bool:
-    """Whether the inputs of an equation are whole arrays: a mean was broadcast."""
-    made = [program.maker(v, "broadcast_in_dim") for v in eqn.invars]
-    stretched = [m for m in made if m is not None and not program.is_number(m.invars[0])]
-    return not stretched and len({_jaxpr.abstract(v).shape for v in eqn.invars}) == 1
+    """Tell whether neither input of an equation was broadcast, as a subtracted mean is."""
+    broadcasts = [program.find_producer(v, "broadcast_in_dim") for v in eqn.invars]
+    arrays = [e for e in broadcasts if e is not None and not program.is_number(e.invars[0])]
+    return not arrays and len({_jaxpr.abstract(v).shape for v in eqn.invars}) == 1
 
 
 def _size(atom: Any) -> int:

@@ -1,4 +1,4 @@
-"""Questions about a program: who made a value, who uses it, what is it a view of?"""
+"""A traced program as a graph: the producers, the consumers and the views of each value."""
 
 from __future__ import annotations
 
@@ -18,53 +18,55 @@ PART = VIEW | {"slice", "dynamic_slice", "rev"}
 
 
 class Operation(NamedTuple):
-    name: str  # torch's
-    data: tuple[Any, ...]  # what decides on the dtype of the result
-    inside: tuple[jex_core.JaxprEqn, ...]
-    end: jex_core.JaxprEqn
+    """A group of equations that torch computes as one operation."""
+
+    name: str  # torch's name
+    data: tuple[Any, ...]  # the variables whose dtypes determine that of the result
+    inside: tuple[jex_core.JaxprEqn, ...]  # all its equations but the last
+    end: jex_core.JaxprEqn  # its last equation
 
 
 class Program:
-    """Every equation of a jaxpr and of those inside it, and the way between them."""
+    """Every equation of a jaxpr and of its inner jaxprs, with the links between them."""
 
     def __init__(self, jaxpr: Any) -> None:
         self.eqns: list[jex_core.JaxprEqn] = []
-        self.makers: dict[Any, jex_core.JaxprEqn] = {}
-        self.uses: dict[Any, list[jex_core.JaxprEqn | None]] = {}  # None: an output
-        # What an input of an inner jaxpr is outside, for each caller; None: it changes in a loop.
-        self.outside: dict[Any, list[Any]] = {}
+        self._producers: dict[Any, jex_core.JaxprEqn] = {}
+        self._uses: dict[Any, list[jex_core.JaxprEqn | None]] = {}  # None: an output
+        # The outer value of each inner jaxpr's input, per call; None for the carry of a loop.
+        self._outer: dict[Any, list[Any]] = {}
         self._read(compat.open_jaxpr(jaxpr)[0])
 
     def _read(self, jaxpr: Any) -> None:
         for atom in jaxpr.outvars:
             self._use(atom, None)
-        self.makers |= {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+        self._producers |= {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
         self.eqns.extend(jaxpr.eqns)
         for eqn in reversed(jaxpr.eqns):
-            if eqn.effects or any(v in self.uses for v in eqn.outvars):  # it is needed
+            if eqn.effects or any(v in self._uses for v in eqn.outvars):  # not dead code
                 for atom in eqn.invars:
                     self._use(atom, eqn)
         for eqn in jaxpr.eqns:
             for body in _jaxpr.bodies(eqn):
                 sub, _ = compat.open_jaxpr(body.jaxpr)
-                outside = body.feed(eqn.invars)
-                outside[body.carry.start : body.carry.stop] = [None] * len(body.carry)
-                for inside, atom in zip(sub.invars, outside, strict=True):
-                    self.outside.setdefault(inside, []).append(atom)
-                if not any(v in self.makers for inner in sub.eqns for v in inner.outvars):
-                    self._read(sub)  # only once: a body may be called several times
+                outer = body.feed(eqn.invars)
+                outer[body.carry.start : body.carry.stop] = [None] * len(body.carry)
+                for var, atom in zip(sub.invars, outer, strict=True):
+                    self._outer.setdefault(var, []).append(atom)
+                if not any(v in self._producers for inner in sub.eqns for v in inner.outvars):
+                    self._read(sub)  # only once, even if several equations call this jaxpr
 
     def _use(self, atom: Any, eqn: Any) -> None:
         if isinstance(atom, jex_core.Var):
-            self.uses.setdefault(atom, []).append(eqn)
+            self._uses.setdefault(atom, []).append(eqn)
 
-    def made(self, atom: Any) -> jex_core.JaxprEqn | None:
-        """The equation that made `atom`; None for a number or an input."""
-        return self.makers.get(atom) if isinstance(atom, jex_core.Var) else None
+    def producer(self, atom: Any) -> jex_core.JaxprEqn | None:
+        """Return the equation that computes `atom`; None for a literal or an input."""
+        return self._producers.get(atom) if isinstance(atom, jex_core.Var) else None
 
-    def maker(self, atom: Any, *names: str) -> jex_core.JaxprEqn | None:
-        """The equation that made `atom`, if it is one of these; any change of shape aside."""
-        while (eqn := self.made(atom)) is not None:
+    def find_producer(self, atom: Any, *names: str) -> jex_core.JaxprEqn | None:
+        """Return the equation that computes `atom`, up to its shape, if its name is in `names`."""
+        while (eqn := self.producer(atom)) is not None:
             if eqn.primitive.name in names:
                 return eqn
             if eqn.primitive.name not in SHAPE:
@@ -72,39 +74,39 @@ class Program:
             atom = eqn.invars[0]
         return None
 
-    def users(self, eqn: jex_core.JaxprEqn) -> list[Any]:
-        """The equations that use what `eqn` made, each once; None: it is an output."""
-        return self.readers(eqn.outvars[0], SHAPE)
+    def consumers(self, eqn: jex_core.JaxprEqn) -> list[Any]:
+        """Return the distinct equations that use the output of `eqn`; None for a program output."""
+        return self._consumers(eqn.outvars[0], SHAPE)
 
-    def readers(self, var: Any, through: set[str]) -> list[Any]:
-        """The equations that use a variable or a view of it, each once."""
-        found: list[Any] = []
-        for user in self.uses.get(var, []):
-            view = user is not None and user.primitive.name in through
-            last = self.readers(user.outvars[0], through) if user is not None and view else [user]
-            found.extend(one for one in last if not any(one is other for other in found))
-        return found
+    def _consumers(self, var: Any, through: set[str]) -> list[Any]:
+        """Return the distinct equations that use a variable or a view of it."""
+        consumers: list[Any] = []
+        for eqn in self._uses.get(var, []):
+            view = eqn is not None and eqn.primitive.name in through
+            last = self._consumers(eqn.outvars[0], through) if eqn is not None and view else [eqn]
+            consumers.extend(new for new in last if not any(new is old for old in consumers))
+        return consumers
 
-    def only_for(self, eqn: jex_core.JaxprEqn, *users: Any) -> bool:
-        """Whether nobody else uses what `eqn` made."""
-        return all(any(user is other for other in users) for user in self.users(eqn))
+    def feeds_only(self, eqn: jex_core.JaxprEqn, *consumers: Any) -> bool:
+        """Tell whether only `consumers` use the output of `eqn`."""
+        return all(any(user is other for other in consumers) for user in self.consumers(eqn))
 
-    def sole_user(self, eqn: jex_core.JaxprEqn, *names: str) -> jex_core.JaxprEqn | None:
-        """The one equation that uses what `eqn` made, if it is one of these."""
-        users = self.users(eqn)
-        if len(users) == 1 and users[0] is not None and users[0].primitive.name in names:
-            return users[0]
+    def sole_consumer(self, eqn: jex_core.JaxprEqn, *names: str) -> jex_core.JaxprEqn | None:
+        """Return the only equation that uses the output of `eqn`, if its name is in `names`."""
+        consumers = self.consumers(eqn)
+        if len(consumers) == 1 and consumers[0] is not None:
+            return consumers[0] if consumers[0].primitive.name in names else None
         return None
 
     def views(self, atom: Any, through: set[str] = VIEW) -> Iterator[Any]:
-        """`atom`, and what it is a view of: through changes of shape, and out of a jit.
+        """Yield `atom` and the values that it is a view of, into and out of `jit` calls.
 
-        Numbers made of integers because a program says so (`astype`) are no view of those.
+        An explicit conversion of integers (`astype`) does not make a view.
         """
         callers: list[jex_core.JaxprEqn] = []
         while True:
             yield atom
-            eqn = self.made(atom)
+            eqn = self.producer(atom)
             if eqn is not None and eqn.primitive.name in compat.JIT:
                 body, _ = compat.open_jaxpr(eqn.params["jaxpr"])
                 callers.append(eqn)
@@ -121,11 +123,11 @@ class Program:
                 return
 
     def origin(self, atom: Any, through: set[str] = VIEW) -> Any:
-        """The last of its views."""
+        """Return the last of the values that `views` yields."""
         return list(self.views(atom, through))[-1]
 
     def rank(self, atom: Any) -> int:
-        """0 for a number (or integers), 1 for a 0-d array, 2 for an array."""
+        """Return 0 for a number or an integer array, 1 for a 0-d array, 2 for any other array."""
         views = list(self.views(atom))
         inexact = all(map(_jaxpr.is_inexact, views))
         if atom.aval.weak_type or not inexact or self.is_number(views[-1]):
@@ -133,54 +135,54 @@ class Program:
         return 2 if all(_jaxpr.abstract(view).shape for view in views) else 1
 
     def is_number(self, atom: Any) -> bool:
-        """A number that is written in the program, or made of such numbers."""
+        """Tell whether `atom` is a literal number, or a scalar computed from literals alone."""
         if not isinstance(atom, jex_core.Var):
             return atom is not None
-        if atom not in self.makers:
-            return atom in self.outside and all(map(self.is_number, self.outside[atom]))
-        made_of = self.makers[atom].invars if not _jaxpr.abstract(atom).shape else []
-        return len(made_of) > 0 and all(map(self.is_number, made_of))
+        if atom not in self._producers:
+            return atom in self._outer and all(map(self.is_number, self._outer[atom]))
+        operands = self._producers[atom].invars if not _jaxpr.abstract(atom).shape else []
+        return len(operands) > 0 and all(map(self.is_number, operands))
 
-    def is_given(self, atom: Any) -> bool:
-        """An argument of the program, or a part of one."""
+    def is_argument(self, atom: Any) -> bool:
+        """Tell whether `atom` is a floating point argument of the program, or a slice of one."""
         origin = atom if atom is None else self.origin(atom, PART)
-        if not isinstance(origin, jex_core.Var) or origin in self.makers:
+        if not isinstance(origin, jex_core.Var) or origin in self._producers:
             return False
-        return _jaxpr.is_inexact(origin) and all(map(self.is_given, self.outside.get(origin, [])))
+        return _jaxpr.is_inexact(origin) and all(map(self.is_argument, self._outer.get(origin, [])))
 
     def is_vector(self, atom: Any) -> bool:
-        """A bias or a scale: an array of one dimension that is given, perhaps broadcast."""
+        """Tell whether `atom` may be a bias or a scale: a vector argument, possibly broadcast."""
         shapes = [_jaxpr.abstract(view).shape for view in self.views(atom, PART)]
         flat = any(shape and sum(n != 1 for n in shape) <= 1 for shape in shapes)
-        return flat and self.is_given(atom)
+        return flat and self.is_argument(atom)
 
     def is_bias(self, atom: Any) -> bool:
-        """A vector that is only added or scaled: data would be multiplied, or looked at, too."""
+        """Tell whether `atom` is a vector that is only added or scaled; data has other uses."""
         return self.is_vector(atom) and all(
             user is None or user.primitive.name in {"add", "mul", "square", "integer_pow"}
-            for user in self.readers(self.origin(atom, PART), PART)
+            for user in self._consumers(self.origin(atom, PART), PART)
         )
 
     def is_linear(self, atom: Any) -> bool:
-        """A product, or a sum of products and biases."""
-        eqn = self.made(self.origin(atom))
+        """Tell whether `atom` is a matrix product, or a sum of such products and biases."""
+        eqn = self.producer(self.origin(atom))
         if eqn is None:
             return False
         if eqn.primitive.name == "add":
-            sides = [self.is_linear(v) or self.is_bias(v) for v in eqn.invars]
-            return all(sides) and any(self.is_linear(v) for v in eqn.invars)
+            terms = [self.is_linear(v) or self.is_bias(v) for v in eqn.invars]
+            return all(terms) and any(self.is_linear(v) for v in eqn.invars)
         return eqn.primitive.name in PRODUCTS and contracts(eqn)
 
 
 def number(atom: Any) -> float | None:
-    """The value of a number that is written in the program."""
+    """Return the value of a floating point literal, or None for anything else."""
     if not isinstance(atom, jex_core.Literal):
         return None
     return float(atom.val) if _jaxpr.is_inexact(atom) else None
 
 
 def contracts(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether a product sums over anything: `einsum` writes an outer product as one, too."""
+    """Tell whether a product sums over a dimension; `einsum` writes outer products that do not."""
     dimensions = eqn.params["dimension_numbers"] if eqn.primitive.name == "dot_general" else None
     return dimensions is None or len(dimensions[0][0]) > 0
 

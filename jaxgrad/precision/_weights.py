@@ -1,4 +1,4 @@
-"""Which arguments are weights that only products use: torch casts those once and keeps the cast."""
+"""Find the arguments that only matrix products use; torch casts such a weight once."""
 
 from __future__ import annotations
 
@@ -14,19 +14,24 @@ from jaxgrad.precision._lists import PRODUCTS
 from jaxgrad.precision._program import SHAPE, Operation, Program, contracts
 
 
-Flags = Sequence[bool | None]  # None: not used at all
+Flags = Sequence[bool | None]  # None for an unused variable
 
 
 def only_low(
     jaxpr: Any,
     program: Program,
-    parts: Mapping[Any, Operation],
+    operation_of: Mapping[Any, Operation],
     elsewhere: Collection[_jaxpr.Path],
     path: _jaxpr.Path = (),
 ) -> Flags:
-    """For each input of a jaxpr: do only products use it, as operand or bias, in this region?
+    """Tell for each input of a jaxpr whether only products use it, as an operand or a bias.
 
-    `elsewhere`: the equations in other regions.
+    Args:
+        jaxpr: The jaxpr.
+        program: The whole program that contains it.
+        operation_of: The operation of each equation, by the equation's first output.
+        elsewhere: The paths of the equations in other autocast regions.
+        path: The path of the jaxpr.
     """
     jaxpr, _ = compat.open_jaxpr(jaxpr)
     uses: dict[Any, list[bool]] = {}
@@ -43,21 +48,21 @@ def only_low(
     use(jaxpr.outvars, False)
     for i, eqn in reversed(list(enumerate(jaxpr.eqns))):
         name, here = eqn.primitive.name, (*path, i)
-        part = parts.get(eqn.outvars[0]) if eqn.outvars else None
+        operation = operation_of.get(eqn.outvars[0]) if eqn.outvars else None
         if here in elsewhere or not all(map(_castable, eqn.invars)):
             use(eqn.invars, False)
         elif name in SHAPE:
             use(eqn.invars[:1], flags_of(eqn.outvars))
         elif name in PRODUCTS and contracts(eqn):
             use(eqn.invars, True)
-        elif part is not None:
-            linear = part.name == "linear"
+        elif operation is not None:
+            linear = operation.name == "linear"
             use(eqn.invars, [linear and program.is_bias(v) for v in eqn.invars])
         else:
             custom = name.startswith("custom_") or name == "shard_map"
             inside = [] if custom else _jaxpr.bodies(eqn)
             for k, body in enumerate(inside):
-                flags = list(only_low(body.jaxpr, program, parts, elsewhere, (*here, k)))
+                flags = list(only_low(body.jaxpr, program, operation_of, elsewhere, (*here, k)))
                 flags[body.carry.start : body.carry.stop] = [False] * len(body.carry)
                 use(body.feed(eqn.invars), flags)
             fed = {j for body in inside for j in body.inputs}

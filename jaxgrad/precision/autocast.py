@@ -1,4 +1,4 @@
-"""Autocast: matrix products in low precision, what needs the range in float32."""
+"""Autocast: run matrix products in low precision, and range-sensitive operations in float32."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jaxgrad.precision._program import Operation, Program, contracts
 from jaxgrad.precision._weights import only_low
 
 
-# A region writes its setting into the name stack, where a region around it reads it.
+# An autocast region records its setting in the name stack, where enclosing regions find it.
 _REGION = re.compile(r"autocast_(off|bfloat16|float16)_(cpu|cuda)")
 
 
@@ -32,31 +32,31 @@ def autocast(
     device_type: str = "cpu",
     enabled: bool = True,
 ) -> Callable[..., Any]:
-    """`fun` with the dtypes that torch's autocast would give its operations.
+    """Run `fun` with the dtypes that torch's autocast would give its operations.
 
-    Matrix products and convolutions, with their biases, run in `dtype`; some operations run in
-    float32; the others in the widest dtype of their inputs, in which numbers and 0-d arrays do not
-    count. What is one operation in torch and several equations in JAX is computed in float32 and
-    rounded once: linear, mean, var, norm, softmax, logsumexp, layer, group and batch norm, average
-    pooling, cross entropy, mean squares and sizes of differences, gelu and what else `jax.nn` has.
-    float64 and complex values are left alone, as torch does. Parameters stay as they are and get
-    gradients of their own dtype; one that only products use is cast once, outside of any loop. If
-    it has other uses too, a loop's body casts it, and XLA takes that out of the loop.
+    Matrix products and convolutions, with their biases, run in `dtype`; operations on torch's
+    float32 list run in float32; all others run in the widest dtype of their inputs, where numbers
+    and 0-d arrays do not count. An operation of torch that is several equations in JAX is computed
+    in float32 and rounded once: linear, mean, var, norm, softmax, logsumexp, layer, group and batch
+    norm, average pooling, cross entropy, MSE and L1 losses, gelu and the other functions of
+    `jax.nn`. As in torch, float64 and complex values are not cast. Parameters keep their dtype and
+    get gradients of that dtype. A parameter that only products use is cast once, outside of any
+    loop; any other parameter is cast in the loop's body, and XLA moves that cast out of the loop.
 
-    Inside `fun` another `autocast` is a region of its own: its dtype and lists hold in it.
+    A nested `autocast` is a region of its own, in which its own dtype and lists apply.
 
     Args:
-        fun: any function of trees of arrays that can be traced, as under `jax.jit`.
+        fun: Any function of trees of arrays that can be traced, as for `jax.jit`.
         dtype: `jnp.bfloat16` or `jnp.float16`.
-        device_type: whose lists of operations: "cpu" or "cuda".
-        enabled: if False, `fun` as it is; inside another `autocast` everything in it, its inputs
-            too, has the dtype that it has without.
+        device_type: The device whose lists of operations apply: "cpu" or "cuda".
+        enabled: If False, `fun` runs without autocast; inside another `autocast`, all its values,
+            including its inputs, have the dtypes that they would have without autocast.
 
     Returns:
-        A function with the arguments of `fun`; its results have the dtypes autocast gives.
+        A function with the arguments of `fun`, whose results have the dtypes that autocast gives.
 
     Raises:
-        ValueError: an unknown `dtype` or `device_type`.
+        ValueError: `dtype` or `device_type` is not supported.
 
     Example:
         >>> import jax.numpy as jnp
@@ -67,16 +67,16 @@ def autocast(
     Torch: `torch.autocast(device_type, dtype, enabled)`.
 
     Differs from torch in:
-        1. inside a `scan` or `while_loop` a carry has one dtype, the widest it ever has.
-        2. a product plus a vector that is given is `linear`; `jnp.dot` of two vectors is `matmul`;
-           the mean square of a difference is `mse_loss`; means over all axes but the first, and
+        1. Inside a `scan` or `while_loop`, a carry has one dtype, the widest of all iterations.
+        2. A product plus a vector argument is `linear`; `jnp.dot` of two vectors is `matmul`; the
+           mean square of a difference is `mse_loss`; means over all axes but the first, divided by
            the square root of their variance, are `layer_norm`.
-        3. `x.astype(jnp.float32)` leaves no trace where `x` is float32 without autocast: use a
-           region with `enabled=False`, whose inputs are cast up as by torch's `x.float()`.
-        4. padding by reflection or replication, which torch's CPU list has in float32, keeps its
+        3. `x.astype(jnp.float32)` leaves no trace if `x` is float32 without autocast: use a region
+           with `enabled=False`, whose inputs are cast up as by torch's `x.float()`.
+        4. Padding by reflection or replication, which torch's CPU list has in float32, keeps its
            dtype.
-        5. compiled, XLA may leave out a rounding to `dtype` between operations that it fuses, as in
-           any program: `XLA_FLAGS=--xla_allow_excess_precision=false` keeps all of them.
+        5. Under `jit`, XLA may omit a rounding to `dtype` between operations that it fuses;
+           `XLA_FLAGS=--xla_allow_excess_precision=false` keeps all of them.
     """
     low = jnp.dtype(dtype)
     if low not in (jnp.dtype(jnp.bfloat16), jnp.dtype(jnp.float16)):
@@ -92,31 +92,29 @@ def autocast(
                 return fun(*args, **kwargs)
         leaves, tree = jax.tree.flatten((args, kwargs))
         arrays = [_tree.is_array(x) for x in leaves]
-        moving, still = _tree.partition(arrays, leaves)
-        moving = [jnp.asarray(x) for x in moving]
+        inputs, static = _tree.partition(arrays, leaves)
+        inputs = [jnp.asarray(x) for x in inputs]
 
-        def flat(*moving: Any) -> Any:
-            args, kwargs = jax.tree.unflatten(tree, _tree.merge(arrays, moving, still))
+        def flat(*inputs: Any) -> Any:
+            args, kwargs = jax.tree.unflatten(tree, _tree.merge(arrays, inputs, static))
             return fun(*args, **kwargs)
 
         with jax.named_scope(region.name):
-            traced = _jaxpr.trace(flat, *moving)
-            rule = _Autocast.of(traced.jaxpr, region, moving)
-            flags = only_low(traced.jaxpr, rule.program, rule.parts, rule.elsewhere())
-            moving = [
+            traced = _jaxpr.trace(flat, *inputs)
+            rule = _Rule(traced.jaxpr, region, inputs)
+            flags = only_low(traced.jaxpr, rule.program, rule.operation_of, rule.elsewhere())
+            inputs = [
                 binding.to(x, low) if flag and x.dtype == jnp.float32 else x
-                for x, flag in zip(moving, flags, strict=True)
+                for x, flag in zip(inputs, flags, strict=True)
             ]
-            outs, _ = _jaxpr.evaluate(
-                traced.jaxpr, moving, rule, enters=lambda path: path not in rule.whole
-            )
+            outs, _ = _jaxpr.evaluate(traced.jaxpr, inputs, rule, enters=rule.enters)
         return jax.tree.unflatten(traced.out_tree, outs)
 
     return autocast_fun
 
 
 class _Region(NamedTuple):
-    low: Any  # None: disabled
+    low: Any  # the low-precision dtype; None if disabled
     device_type: str
 
     @property
@@ -132,101 +130,103 @@ class _Region(NamedTuple):
         return lists.FLOAT32_OPERATIONS[self.device_type]
 
 
-class _Autocast(NamedTuple):
-    """The rule for one equation."""
+class _Rule:
+    """The dtype rule for each equation of one program, with the state of one evaluation."""
 
-    program: Program
-    parts: dict[Any, Operation]  # by the first output of an equation
-    whole: set[_jaxpr.Path]  # parts of operations that have a jaxpr in them
-    regions: dict[_jaxpr.Path, _Region]
-    seen: dict[Any, Any]  # the dtypes that variables have had so far
-    leaves: set[int]  # the arguments of the program, by identity
-    casts: dict[Any, Any]  # each of them in low precision, once
-
-    @classmethod
-    def of(cls, jaxpr: Any, region: _Region, args: list[Any]) -> _Autocast:
-        program = Program(jaxpr)
-        parts = operations(program)
-        regions: dict[_jaxpr.Path, _Region] = {(): region}
-        whole: set[_jaxpr.Path] = set()
+    def __init__(self, jaxpr: Any, region: _Region, args: list[Any]) -> None:
+        self.program = Program(jaxpr)
+        self.operation_of = operations(self.program)  # by the first output of an equation
+        self._regions: dict[_jaxpr.Path, _Region] = {(): region}
+        self._whole: set[_jaxpr.Path] = set()  # equations with a jaxpr that are one operation
+        self._dtypes: dict[Any, Any] = {}  # the dtype that each variable has had so far
+        self._args = {id(x): x for x in args}  # holds the arguments, so that no id is reused
+        self._casts: dict[Any, Any] = {}  # the arguments in low precision, by id and dtype
         for path, eqn, *_ in _jaxpr.walk(jaxpr):
-            regions[path] = _region(eqn) or regions[path[:-2]]
-            if _jaxpr.inner(eqn) and eqn.outvars and eqn.outvars[0] in parts:
-                whole.add(path)
-        return cls(program, parts, whole, regions, {}, {id(x) for x in args}, {})
+            self._regions[path] = _region(eqn) or self._regions[path[:-2]]
+            if _jaxpr.inner(eqn) and eqn.outvars and eqn.outvars[0] in self.operation_of:
+                self._whole.add(path)
 
-    def region(self, path: _jaxpr.Path, eqn: jex_core.JaxprEqn) -> _Region:
-        """The innermost region around an equation; those of a derivative's rule have no entry."""
-        while path not in self.regions:
-            path = path[:-2]
-        return _region(eqn) or self.regions[path]
+    def enters(self, path: _jaxpr.Path) -> bool:
+        return path not in self._whole
 
     def __call__(self, eqn: jex_core.JaxprEqn, path: Any, args: list[Any], slot: Any) -> Any:
         del slot
-        name, region = eqn.primitive.name, self.region(path, eqn)
-        pairs = list(zip(args, eqn.invars, strict=True))
-        self.seen.update((v, jnp.result_type(x)) for x, v in pairs if _is_var(v))
-        given = [jnp.result_type(x) for x, v in pairs if binding.is_float(v)]
-        inert = region.low is None or name in lists.AS_TRACED
-        if inert or not given or not all(binding.is_eligible(dtype) for dtype in given):
-            return binding.as_traced(eqn, args), None
-        if name == "convert_element_type":
-            same = _jaxpr.abstract(eqn.invars[0]).dtype == eqn.params["new_dtype"]
-            return (
-                args if same else binding.as_traced(eqn, args)
-            ), None  # same: its weak type changes
+        return self.run(eqn, path, args, self.region(path, eqn)), None
 
-        part = self.parts.get(eqn.outvars[0])
+    def run(self, eqn: Any, path: Any, args: list[Any], region: _Region) -> list[Any]:
+        """Run one equation in the dtype that torch's autocast would give it."""
+        name, pairs = eqn.primitive.name, list(zip(args, eqn.invars, strict=True))
+        self._dtypes.update((v, jnp.result_type(x)) for x, v in pairs if _is_var(v))
+        dtypes = [jnp.result_type(x) for x, v in pairs if binding.is_float(v)]
+        inert = region.low is None or name in lists.AS_TRACED
+        if inert or not dtypes or not all(map(binding.is_eligible, dtypes)):
+            return binding.as_traced(eqn, args)
+        if name == "convert_element_type":
+            if _jaxpr.abstract(eqn.invars[0]).dtype == eqn.params["new_dtype"]:
+                return args  # only the weak type changes
+            return binding.as_traced(eqn, args)
+
+        operation = self.operation_of.get(eqn.outvars[0])
         if name in lists.PRODUCTS and contracts(eqn):
             low = [self.cast(x, path, region.low) if binding.is_float(v) else x for x, v in pairs]
-            if part is not None:
-                return [binding.product(eqn, region.low, *low)], None
-            return compat.bind(eqn, low, **binding.accumulator(eqn, region.low)), None
-        if part is not None and part.name == "linear":
-            args = [binding.to(x, region.low) if self.program.is_bias(v) else x for x, v in pairs]
-        if part is not None:
+            if operation is not None:
+                return [binding.product(eqn, region.low, *low)]
+            return compat.bind(eqn, low, **binding.accumulator(eqn, region.low))
+        if operation is not None:
+            if operation.name == "linear":
+                low = region.low
+                args = [binding.to(x, low) if self.program.is_bias(v) else x for x, v in pairs]
             outs = binding.in_float32(eqn, args)
-            return (outs if part.end is not eqn else self.rounded(outs, eqn, part, region)), None
+            return self.rounded(outs, eqn, operation, region) if operation.end is eqn else outs
         if name in region.primitives or self.is_reciprocal(eqn, region):
-            return binding.in_float32(eqn, args), None
+            return binding.in_float32(eqn, args)
 
         dtype = self.widest(args, eqn.invars)
         if name in lists.ROUNDED_ONCE or list(jex_core.jaxprs_in_params(eqn.params)):
-            return binding.each(eqn.outvars, binding.in_float32(eqn, args), dtype), None
+            return binding.each(eqn.outvars, binding.in_float32(eqn, args), dtype)
         if dtype == jnp.float32:
-            return binding.in_float32(eqn, args), None
+            return binding.in_float32(eqn, args)
         params = binding.accumulator(eqn, dtype)
-        return compat.bind(eqn, binding.each(eqn.invars, args, dtype), **params), None
+        return compat.bind(eqn, binding.each(eqn.invars, args, dtype), **params)
+
+    def region(self, path: _jaxpr.Path, eqn: jex_core.JaxprEqn) -> _Region:
+        """Return the innermost region of an equation.
+
+        An equation of a derivative rule has no entry of its own: the rule's region applies to it.
+        """
+        while path not in self._regions:
+            path = path[:-2]
+        return _region(eqn) or self._regions[path]
 
     def elsewhere(self) -> set[_jaxpr.Path]:
-        """The equations in a region with another setting."""
-        return {path for path, region in self.regions.items() if region != self.regions[()]}
+        """Return the paths of the equations in a region with a different setting."""
+        return {path for path, region in self._regions.items() if region != self._regions[()]}
 
-    def rounded(self, outs: list[Any], eqn: Any, part: Operation, region: _Region) -> list[Any]:
-        """The result of a whole operation."""
-        if part.name in region.operations:
+    def rounded(self, outs: list[Any], eqn: Any, operation: Operation, region: _Region) -> Any:
+        """Round the float32 result of an operation to the dtype that torch returns."""
+        if operation.name in region.operations:
             return outs
-        if part.name == "linear":
+        if operation.name == "linear":
             return binding.each(eqn.outvars, outs, region.low)
-        known = [v for v in part.data if v in self.seen]
-        dtypes = [jax.ShapeDtypeStruct((), self.seen[v]) for v in known]
+        known = [v for v in operation.data if v in self._dtypes]
+        dtypes = [jax.ShapeDtypeStruct((), self._dtypes[v]) for v in known]
         return binding.each(eqn.outvars, outs, self.widest(dtypes, known))
 
     def cast(self, x: Any, path: Any, low: Any) -> Any:
-        """In low precision; an argument once, so that its uses add up before they are cast back."""
-        if len(path) > 1 or id(x) not in self.leaves:
+        """Cast to low precision; an argument only once, so that its cotangents sum up in `low`."""
+        if len(path) > 1 or id(x) not in self._args:
             return binding.to(x, low)
-        if (id(x), low) not in self.casts:
-            self.casts[id(x), low] = binding.to(x, low)
-        return self.casts[id(x), low]
+        if (id(x), low) not in self._casts:
+            self._casts[id(x), low] = binding.to(x, low)
+        return self._casts[id(x), low]
 
     def is_reciprocal(self, eqn: jex_core.JaxprEqn, region: _Region) -> bool:
-        """`1 / x` is `reciprocal` in torch."""
+        """Tell whether an equation is `1 / x` and torch's float32 list has `reciprocal`."""
         listed = eqn.primitive.name == "div" and "reciprocal" in region.operations
         return listed and self.program.rank(eqn.invars[0]) == 0
 
     def widest(self, args: list[Any], atoms: list[Any]) -> Any:
-        """torch's promotion: arrays count before 0-d arrays, and those before numbers."""
+        """Promote dtypes as torch does: arrays take precedence over 0-d arrays, those over numbers."""
         ranked = [
             (jnp.result_type(x), self.program.rank(v))
             for x, v in zip(args, atoms, strict=True)
@@ -237,11 +237,11 @@ class _Autocast(NamedTuple):
 
 
 def _region(eqn: jex_core.JaxprEqn) -> _Region | None:
-    """The innermost region that the name stack of an equation tells of."""
-    found = _REGION.findall(str(eqn.source_info.name_stack))
-    if not found:
+    """Return the innermost region recorded in the name stack of an equation."""
+    regions = _REGION.findall(str(eqn.source_info.name_stack))
+    if not regions:
         return None
-    dtype, device_type = found[-1]
+    dtype, device_type = regions[-1]
     return _Region(None if dtype == "off" else jnp.dtype(dtype), device_type)
 
 
