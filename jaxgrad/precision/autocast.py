@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.extend import core as jex_core
+from jax.typing import DTypeLike
 
 from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
@@ -27,7 +28,7 @@ _REGION = re.compile(r"autocast_(off|bfloat16|float16)_(cpu|cuda)")
 
 def autocast(
     fun: Callable[..., Any],
-    dtype: Any = jnp.bfloat16,
+    dtype: DTypeLike = jnp.bfloat16,
     *,
     device_type: str = "cpu",
     enabled: bool = True,
@@ -226,7 +227,7 @@ class _Rule:
         return listed and self.program.rank(eqn.invars[0]) == 0
 
     def widest(self, args: list[Any], atoms: list[Any]) -> Any:
-        """Promote dtypes as torch does: arrays take precedence over 0-d arrays, those over numbers."""
+        """Promote dtypes as torch does: arrays outrank 0-d arrays, which outrank numbers."""
         ranked = [
             (jnp.result_type(x), self.program.rank(v))
             for x, v in zip(args, atoms, strict=True)

@@ -1,4 +1,4 @@
-"""Loss scaling for float16: torch's dynamic scale as a pure function of its state."""
+"""Loss scaling for float16: torch's dynamic loss scale as pure functions of an explicit state."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from jaxgrad._core.typing import PyTree
 
 
 class GradScalerState(NamedTuple):
-    """What changes from step to step; both of shape ()."""
+    """The scaler's state; both fields have shape ()."""
 
     scale: jax.Array  # float32
-    growth_tracker: jax.Array  # int32: steps since the last growth or skip
+    growth_tracker: jax.Array  # int32: steps since the last growth or skipped step
 
 
 class GradScaler:
-    """Scale the loss, unscale the gradients, skip the step where one is not finite.
+    """Scale the loss, unscale the gradients, and skip a step if a gradient is not finite.
 
     Args:
-        init_scale: The first scale.
-        growth_factor: What the scale is multiplied by after `growth_interval` good steps.
-        backoff_factor: What it is multiplied by after a step with a NaN or an infinity.
-        growth_interval: How many good steps in a row make it grow.
-        enabled: If not, the scale is 1 and every method passes its values through.
+        init_scale: Initial scale.
+        growth_factor: Factor applied to the scale after `growth_interval` consecutive finite steps.
+        backoff_factor: Factor applied to the scale after a step with a NaN or an infinity.
+        growth_interval: Number of consecutive finite steps after which the scale grows.
+        enabled: If False, the scale is 1 and every method passes its values through.
 
     Raises:
-        ValueError: `growth_factor` is not above 1, or `backoff_factor` not below 1.
+        ValueError: `growth_factor` is not greater than 1, or `backoff_factor` is not less than 1.
 
     Example:
         >>> import jax, jax.numpy as jnp, optax, jaxgrad
@@ -44,15 +44,15 @@ class GradScaler:
         >>> print(w, state.scale, state.growth_tracker)
         [0.8 1.6] 65536.0 1
 
-    Torch: `torch.amp.GradScaler`. Its misuse errors (`unscale_` twice, `step` twice, `update`
-    before them) have no counterpart: each value is passed from one method to the next by name.
+    Torch: `torch.amp.GradScaler`. Its errors for misuse (`unscale_` twice, `step` twice, `update`
+    before either) have no counterpart, because each value is passed explicitly between methods.
 
     Differs from optax in:
-        1. `optax.apply_if_finite` has no scale, and after some failures applies the bad update
-           anyway; here it is never applied (torch/amp/grad_scaler.py).
+        1. `optax.apply_if_finite` has no scale, and applies the bad update anyway after some
+           failures; `GradScaler` never applies it (torch/amp/grad_scaler.py).
 
     Differs from torch in:
-        1. XLA takes subnormal numbers for zero: a scale below 1.2e-38 is 0 at once.
+        1. XLA flushes subnormal numbers to zero, so a scale below 1.2e-38 becomes 0.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class GradScaler:
         self.enabled = enabled
 
     def init(self) -> GradScalerState:
-        """The state before the first step; to set a scale by hand, `state._replace(scale=...)`."""
+        """Return the initial state; `state._replace(scale=...)` sets the scale by hand."""
         scale = self.init_scale if self.enabled else 1.0
         return GradScalerState(jnp.float32(scale), jnp.int32(0))
 
@@ -95,17 +95,18 @@ class GradScaler:
         return jax.tree.map(one, loss)
 
     def unscale(self, state: GradScalerState, grads: PyTree) -> tuple[PyTree, jax.Array]:
-        """Divide the gradients by the scale, and look for NaN and infinity among the scaled ones.
+        """Divide the gradients by the scale, and check the scaled gradients for NaN and infinity.
 
         Args:
             state: The state with which the loss was scaled.
             grads: Gradients of the scaled loss; None leaves stay None.
 
         Returns:
-            The gradients of the loss, and `found_inf`, a float32 of shape (): 1 or 0.
+            The gradients of the unscaled loss, and `found_inf`: a float32 of shape (), 1 if a
+            scaled gradient is not finite, else 0.
 
         Raises:
-            ValueError: A gradient is float16: parameters and their gradients are float32.
+            ValueError: A gradient is float16; parameters and their gradients must be float32.
         """
         if not self.enabled:
             return grads, jnp.float32(0.0)
@@ -114,13 +115,13 @@ class GradScaler:
             raise ValueError(
                 "Attempting to unscale FP16 gradients: keep the parameters in float32."
             )
-        # In two factors: the reciprocal of more than 2**126 is subnormal, which is zero to XLA.
-        part = jnp.where(state.scale > 2.0**126, jnp.float32(2.0**-8), 1.0)
-        inverse = 1.0 / (state.scale * part)  # correctly rounded, as torch's in float64
+        # Two factors, because the reciprocal of a scale above 2**126 is subnormal: 0 under XLA.
+        factor = jnp.where(state.scale > 2.0**126, jnp.float32(2.0**-8), 1.0)
+        inverse = 1.0 / (state.scale * factor)  # correctly rounded, like torch's in float64
 
         def one(g: jax.Array) -> jax.Array:
             wide = jnp.promote_types(g.dtype, jnp.float32)
-            return (g.astype(wide) * inverse.astype(wide) * part.astype(wide)).astype(g.dtype)
+            return (g.astype(wide) * inverse.astype(wide) * factor.astype(wide)).astype(g.dtype)
 
         bad = [jnp.any(~jnp.isfinite(g)) for g in leaves]
         found_inf = jnp.any(jnp.array(bad)) if bad else jnp.bool_(False)
@@ -134,19 +135,19 @@ class GradScaler:
         opt_state: PyTree,
         params: PyTree,
     ) -> tuple[PyTree, PyTree]:
-        """One optimizer step, or none if `found_inf`: parameters and state as they were.
+        """Take one optimizer step, or leave parameters and state unchanged if `found_inf` is not 0.
 
         Args:
-            found_inf: What `unscale` returned.
+            found_inf: The flag that `unscale` returned.
             tx: An optax transformation.
-            grads: The unscaled gradients, perhaps clipped since.
+            grads: The unscaled gradients, possibly clipped.
             opt_state: The state of `tx`.
             params: The parameters.
 
         Returns:
             The parameters and the optimizer state after the step.
         """
-        if hasattr(tx, "step"):  # a jaxgrad.optim.Transformation: exact in the last bit
+        if hasattr(tx, "step"):  # a jaxgrad.optim.Transformation, whose `step` is bit-exact
             new = tx.step(grads, opt_state, params)  # pyright: ignore[reportAttributeAccessIssue]
         else:
             updates, new_state = tx.update(grads, opt_state, params)
@@ -157,11 +158,11 @@ class GradScaler:
         return jax.tree.map(lambda old, new: jnp.where(skip, old, new), (params, opt_state), new)
 
     def update(self, state: GradScalerState, found_inf: PyTree) -> GradScalerState:
-        """The state for the next step: a smaller scale after a skip, a larger one now and then.
+        """Return the next state: the scale shrinks after a skipped step and grows periodically.
 
         Args:
             state: The state of this step.
-            found_inf: What `unscale` returned; of several optimizers a list.
+            found_inf: The flag that `unscale` returned, or a list with that of each optimizer.
         """
         if not self.enabled:
             return state
@@ -177,14 +178,14 @@ class GradScaler:
         )
 
     def state_dict(self, state: GradScalerState) -> dict[str, Any]:
-        """What torch's `scaler.state_dict()` gives, to be loaded there or by `load_state_dict`.
+        """Return the dict of torch's `scaler.state_dict()`, for torch or for `load_state_dict`.
 
         Args:
-            state: The state of this step; numbers, not traced.
+            state: The state of this step, with concrete (not traced) values.
 
         Returns:
             `scale`, `growth_factor`, `backoff_factor`, `growth_interval` and `_growth_tracker` as
-            Python numbers; nothing if the scaler is disabled.
+            Python numbers; an empty dict if the scaler is disabled.
         """
         if not self.enabled:
             return {}
@@ -197,14 +198,14 @@ class GradScaler:
         }
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> tuple[GradScaler, GradScalerState]:
-        """Go on where a scaler was, of torch or of this module.
+        """Restore a scaler and its state from a torch or jaxgrad state dict.
 
         Args:
-            state_dict: From torch's `scaler.state_dict()`, or from `state_dict`.
+            state_dict: The result of torch's `scaler.state_dict()` or of `state_dict`.
 
         Returns:
-            A scaler with the settings in it, as torch takes them over too, and its state. A
-            disabled scaler stays as it is.
+            A scaler with the restored settings, as in torch, and its state. A disabled scaler is
+            returned unchanged.
 
         Raises:
             RuntimeError: The dict is empty.
