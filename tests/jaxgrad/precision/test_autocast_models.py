@@ -1,4 +1,4 @@
-"""Whole models under `jaxgrad.autocast`, every operation against torch's own dispatch trace."""
+"""Whole models under `jaxgrad.autocast` match torch's dispatch trace operation by operation."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from jaxgrad.parity.interop import cast, to_numpy
 
 F = torch.nn.functional
 SAME = {torch.bfloat16: jnp.bfloat16, torch.float16: jnp.float16}
-# Of the trace: what moves or casts values, and the half of cross_entropy that nobody sees.
-UNSEEN = (
+# Traced operations to ignore: those that move or cast values, and the first half of cross_entropy.
+IGNORED = (
     "view _unsafe_view t transpose permute unsqueeze squeeze _to_copy detach empty expand clone"
 )
-UNSEEN += " select split slice stack alias zeros _log_softmax unsafe_split unbind add_ reshape"
+IGNORED += " select split slice stack alias zeros _log_softmax unsafe_split unbind add_ reshape"
 
 
 class Trace(TorchDispatchMode):
-    """Every operation of torch's, with its first result."""
+    """Record every operation that torch dispatches, with its first output."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Trace(TorchDispatchMode):
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         out = func(*args, **(kwargs or {}))
         name = func.overloadpacket.__name__
-        if name not in UNSEEN.split():
+        if name not in IGNORED.split():
             self.ops.append((name, out[0] if isinstance(out, tuple) else out))
         return out
 
@@ -155,10 +155,10 @@ def jax_gru(p: Any, x: Any, y: Any) -> Any:
         new = e + k
         return new, [a, b, sr, r, sz, z, rb, s, n, m, e, k, new]
 
-    h, seen = lax.scan(cell, jnp.zeros((x.shape[1], 8), x.dtype), x)
+    h, values = lax.scan(cell, jnp.zeros((x.shape[1], 8), x.dtype), x)
     out = h @ p["o"].T + p["bo"]
     loss = jnp.mean((out - y) ** 2)
-    return loss, [*(one[i] for i in range(x.shape[0]) for one in seen), out, loss]
+    return loss, [*(one[i] for i in range(x.shape[0]) for one in values), out, loss]
 
 
 GRU = {"i": draw(24, 5), "bi": draw(24), "h": draw(24, 8), "bh": draw(24)}
@@ -174,7 +174,7 @@ MODELS: dict[str, Any] = {
 
 
 def run_torch(program: Any, p: Any, x: Any, y: Any, low: Any) -> Any:
-    """Each operation, the gradients, under autocast; in float64 where `low` is None."""
+    """Return the operations and gradients under autocast, or in float64 if `low` is None."""
     as_tensor = lambda a: torch.tensor(a, dtype=torch.float64 if low is None else None)  # noqa: E731
     p = {k: as_tensor(v).requires_grad_() for k, v in p.items()}
     x, y = as_tensor(x), torch.tensor(y) if y.dtype.kind == "i" else as_tensor(y)
@@ -189,7 +189,7 @@ def run_torch(program: Any, p: Any, x: Any, y: Any, low: Any) -> Any:
 @pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
 @pytest.mark.parametrize("model", MODELS)
 def test_every_operation_and_gradient(model: str, low: Any, jit: bool) -> None:
-    """Each operation has torch's dtype and value; so has each gradient."""
+    """Every operation and every gradient has the dtype and the value of torch."""
     theirs, ours, p, x, y = MODELS[model]
     ops, grads = run_torch(theirs, p, x, y, low)
     exact, exact_grads = run_torch(theirs, p, x, y, None)
@@ -197,23 +197,23 @@ def test_every_operation_and_gradient(model: str, low: Any, jit: bool) -> None:
 
     run = jaxgrad.value_and_grad(jaxgrad.autocast(ours, SAME[low]), has_aux=True)
     args = jax.tree.map(jnp.asarray, (p, x, y))
-    (_, seen), found = (jax.jit(run) if jit else run)(*args)
+    (_, outputs), jax_grads = (jax.jit(run) if jit else run)(*args)
 
     names = [f"{i} {name}" for i, (name, _) in enumerate(ops)]
-    assert [str(v.dtype) for v in seen] == [str(v.dtype)[6:] for _, v in ops], names
-    assert {v.dtype for v in found.values()} == {jnp.dtype("float32")}
+    assert [str(v.dtype) for v in outputs] == [str(v.dtype)[6:] for _, v in ops], names
+    assert {v.dtype for v in jax_grads.values()} == {jnp.dtype("float32")}
     assert all(v.dtype == torch.float32 for v in grads.values())
-    # torch's dispatcher sees a batch of matrices as one matrix.
-    seen = [v.reshape(t.shape) for v, (_, t) in zip(seen, ops, strict=True)]
+    # torch dispatches a batch of matrices as one matrix.
+    outputs = [v.reshape(t.shape) for v, (_, t) in zip(outputs, ops, strict=True)]
 
     def tree(ops: list[Any], grads: Any) -> Any:
         return to_numpy({"ops": dict(zip(names, ops, strict=True)), "grads": grads})
 
     def values(ops: list[Any], grads: Any) -> Any:
-        """In low precision: what is float32 is made of it, too."""
+        """Cast to low precision even the float32 values, which were computed from low precision."""
         return cast(tree(ops, grads), str(low)[6:])
 
     first, *reruns = (values([v for _, v in o], g) for o, g in ((ops, grads), *nudged))
     oracle = tree([v for _, v in exact], exact_grads)
-    result = compare(first, values(seen, found), oracle=oracle, reruns=reruns)
+    result = compare(first, values(outputs, jax_grads), oracle=oracle, reruns=reruns)
     assert result.verdict in ("bitwise", "close"), result.text

@@ -1,4 +1,4 @@
-"""Every operation of torch's autocast lists that JAX has: the dtype of its result."""
+"""Each operation on torch's autocast lists that exists in JAX returns torch's dtype."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def group_norm(h: Any) -> Any:
     return ((grouped - mean) * lax.rsqrt(var + 1e-5)).reshape(4, 6) * G + C
 
 
-@jax.jit  # so that scale and bias are arguments
+@jax.jit  # makes scale and bias arguments
 def running_norm(h: Any, scale: Any, bias: Any) -> Any:
     return (h - bias) * (lax.rsqrt(scale**2 + 1e-5) * scale) + bias
 
@@ -71,7 +71,8 @@ def picked(h: Any) -> Any:
     return -jax.nn.log_softmax(h)[jnp.arange(4), Y].mean()
 
 
-# torch's name: torch and JAX of h, which is low. Several ways to write one have a number.
+# torch's name of an operation, and a torch and a JAX function that apply it to a low-precision h.
+# A number distinguishes several spellings of one operation.
 ROWS: dict[str, tuple[Any, Any]] = {
     # low precision
     "matmul": (lambda h: h.float() @ tensor(EYE), lambda h: h @ EYE),
@@ -163,7 +164,7 @@ ROWS: dict[str, tuple[Any, Any]] = {
         lambda h: F.interpolate(h[None], scale_factor=2, mode="linear"),
         lambda h: jax.image.resize(h[None], (1, 4, 12), "linear"),
     ),
-    # the widest
+    # the widest dtype of the inputs
     "atan2": (lambda h: torch.atan2(h, tensor(X)), lambda h: jnp.arctan2(h, X)),
     "cat": (lambda h: torch.cat([h, tensor(X)]), lambda h: jnp.concatenate([h, X])),
     "stack": (lambda h: torch.stack([h, tensor(X)]), lambda h: jnp.stack([h, X])),
@@ -187,7 +188,7 @@ ROWS: dict[str, tuple[Any, Any]] = {
         lambda h: F.linear(h, tensor(EYE), tensor(C)) + F.linear(h, tensor(EYE)),
         lambda h: h @ EYE + h @ EYE + C,
     ),
-    # what the lists do not name
+    # operations on none of the lists
     "batch_norm 1": (
         lambda h: F.batch_norm(h, None, None, tensor(G), tensor(C), training=True),
         lambda h: norm_by_hand(h, 0),
@@ -244,7 +245,7 @@ ROWS: dict[str, tuple[Any, Any]] = {
     "eigh": (lambda h: torch.linalg.eigh(h.T @ h)[0], lambda h: jnp.linalg.eigh(h.T @ h)[0]),
     "fft": (torch.fft.fft, jnp.fft.fft),
 }  # fmt: skip
-CPU_ONLY = {"avg_pool3d", "max_pool3d", "trace"}  # float32 on a CPU and not on CUDA
+CPU_ONLY = {"avg_pool3d", "max_pool3d", "trace"}  # float32 on a CPU but not on CUDA
 
 
 def both(row: str, low: Any = torch.bfloat16, device_type: str = "cpu") -> tuple[Any, Any]:
@@ -259,7 +260,7 @@ def both(row: str, low: Any = torch.bfloat16, device_type: str = "cpu") -> tuple
 @pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
 @pytest.mark.parametrize("row", ROWS)
 def test_on_a_cpu(row: str, low: Any) -> None:
-    """torch's dtype on a CPU, and the value, at most two of its last places away."""
+    """On a CPU, the result has the dtype of torch, and its value within two units of `eps`."""
     expected, got = both(row, low)
 
     assert f"torch.{got.dtype}" == str(expected.dtype)
@@ -271,16 +272,16 @@ def test_on_a_cpu(row: str, low: Any) -> None:
 
 
 def listed(macro: str) -> set[str]:
-    """The operations that a list of torch's own header names."""
+    """Return the operations on one list in torch's header."""
     header = pathlib.Path(torch.__file__).parent / "include/ATen/autocast_mode.h"
-    found = re.search(rf"#define AT_FORALL_{macro}\(_\)(.*?)\n\n", header.read_text(), re.DOTALL)
-    assert found is not None
-    return set(re.findall(r"_\((\w+)", found[1]))
+    match = re.search(rf"#define AT_FORALL_{macro}\(_\)(.*?)\n\n", header.read_text(), re.DOTALL)
+    assert match is not None
+    return set(re.findall(r"_\((\w+)", match[1]))
 
 
 @pytest.mark.parametrize("row", ROWS)
 def test_on_cuda(row: str) -> None:
-    """The dtype that the lists of torch's header give; the CPU's, for what they do not name."""
+    """On CUDA, the dtype is the one that torch's header lists; if unlisted, that of the CPU."""
     name = row.split(maxsplit=1)[0]
     expected, got = both(row, device_type="cuda")
 
