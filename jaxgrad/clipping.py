@@ -1,4 +1,4 @@
-"""Clipping gradients by norm and by value, to torch's last epsilon."""
+"""Clip gradients by norm or by value exactly as torch does, including its epsilon."""
 
 from __future__ import annotations
 
@@ -23,29 +23,30 @@ def clip_grad_norm(
     error_if_nonfinite: bool = False,
     axis_name: str | tuple[str, ...] | None = None,
 ) -> tuple[PyTree, jax.Array]:
-    """Scale all gradients by one number, so that their norm together is at most `max_norm`.
+    """Scale all gradients by one factor so that their total norm is at most `max_norm`.
 
-    The number is `min(max_norm / (total_norm + 1e-6), 1)`: a norm that equals `max_norm` is clipped
-    a little too. The total norm is the norm of the norms of the leaves.
+    The factor is `min(max_norm / (total_norm + 1e-6), 1)`, so that a total norm equal to `max_norm`
+    is clipped slightly. The total norm is the norm of the vector of the leaves' norms.
 
     Args:
-        grads: A tree of gradients; a None leaf (no gradient) is left out and stays None.
-        max_norm: The largest norm allowed.
-        norm_type: The p of the norm: any number, also 0, `inf`, `-inf` or `"inf"`.
-        error_if_nonfinite: Raise if the total norm is NaN or infinite, instead of scaling by it.
-        axis_name: In `shard_map`, the mesh axes over which gradients are sharded: the norm is that
-            of the whole. A gradient that all devices share counts once; under `check_vma=False`
-            nobody knows which those are, and each counts as sharded. Under `jit` with sharded
-            arrays leave it out.
+        grads: A tree of gradients; None leaves (no gradient) are ignored and stay None.
+        max_norm: Maximum total norm.
+        norm_type: Order p of the norm: any number, `inf`, `-inf` or `"inf"`.
+        error_if_nonfinite: Whether to raise if the total norm is NaN or infinite, instead of
+            scaling by it.
+        axis_name: In `shard_map`, the mesh axes over which gradients are sharded; the norm is then
+            taken over all shards. A gradient replicated over an axis counts once; under
+            `check_vma=False` JAX does not track replication, and every gradient counts as sharded.
+            Leave it out under `jit` with sharded arrays.
 
     Returns:
-        The clipped gradients, each in its own dtype, and the total norm before clipping, of shape
-        () and the widest dtype among the gradients (float32 zero if there are none).
+        The clipped gradients, each in its own dtype, and the total norm before clipping: a scalar
+        of the widest dtype among the gradients (a float32 zero if there are none).
 
     Raises:
-        RuntimeError: With `error_if_nonfinite`, eagerly; in a function under `checkify.checkify`
-            the same text is in its error, and under plain `jit` JAX asks for checkify.
-        ValueError: A norm of order below 0 or of order inf of an empty gradient.
+        RuntimeError: The total norm is not finite and `error_if_nonfinite` is set. Inside `jit`,
+            use `checkify.checkify`, whose error then has the same text.
+        ValueError: A gradient is empty and `norm_type` is negative or infinite.
 
     Example:
         >>> import jax.numpy as jnp, jaxgrad
@@ -56,12 +57,12 @@ def clip_grad_norm(
     Torch: `torch.nn.utils.clip_grad_norm_`; with `axis_name`, of the sharded gradients of FSDP.
 
     Differs from optax in:
-        1. `optax.clip_by_global_norm` has no epsilon, knows only the 2-norm and does not return it
-           (torch/nn/utils/clip_grad.py).
-        2. The norm of half-precision gradients is summed in float32, as torch does.
+        1. `optax.clip_by_global_norm` has no epsilon, supports only the 2-norm and does not return
+           the norm (torch/nn/utils/clip_grad.py).
+        2. Norms of half-precision gradients are accumulated in float32, as in torch.
 
     Differs from torch in:
-        1. It is differentiable; torch works in place, without a graph.
+        1. The result is differentiable; torch clips in place without recording a graph.
     """
     p = float(norm_type)
     leaves = [g for g in jax.tree.leaves(grads) if _is_gradient(g)]
@@ -74,7 +75,7 @@ def clip_grad_norm(
     total_norm = _norm(jnp.stack(jnp.broadcast_arrays(*_promoted(norms))), p)
     if error_if_nonfinite:
         _check_finite(total_norm, p)
-    # torch's `max_norm / x` is a reciprocal and a product
+    # torch computes `max_norm / x` as a reciprocal and a product, which rounds twice
     wide = total_norm.dtype
     inverse = (1.0 / (total_norm + 1e-6)).astype(wide)
     coefficient = jnp.minimum((inverse * jnp.asarray(max_norm, wide)).astype(wide), 1.0)
@@ -85,11 +86,11 @@ def clip_grad_value(grads: PyTree, clip_value: float | jax.Array) -> PyTree:
     """Clip every element of every gradient to `[-clip_value, clip_value]`.
 
     Args:
-        grads: A tree of gradients; a None leaf (no gradient) stays None.
-        clip_value: The largest magnitude allowed.
+        grads: A tree of gradients; None leaves (no gradient) stay None.
+        clip_value: Maximum absolute value of an element.
 
     Returns:
-        The clipped gradients, each in its own dtype. NaN stays NaN.
+        The clipped gradients, each in its own dtype; NaN stays NaN.
 
     Raises:
         TypeError: A gradient is complex.
@@ -121,7 +122,7 @@ def clip_grad_value(grads: PyTree, clip_value: float | jax.Array) -> PyTree:
 
 
 def _is_gradient(g: Any) -> bool:
-    return g.dtype != jax.dtypes.float0  # JAX's own "no gradient", of an integer leaf
+    return g.dtype != jax.dtypes.float0  # float0 is JAX's "no gradient" for integer leaves
 
 
 def _promoted(norms: list[jax.Array]) -> list[jax.Array]:
@@ -134,7 +135,7 @@ def _compute_dtype(dtype: Any) -> Any:
 
 
 def _norm(x: jax.Array, p: float) -> jax.Array:
-    """`torch.linalg.vector_norm`: at least float32 inside, the real dtype of `x` outside."""
+    """Return the p-norm of `x` in its real dtype, accumulated in at least float32."""
     if x.size == 0 and (p < 0 or p == math.inf):
         raise ValueError(
             f"clip_grad_norm cannot compute the {p:g} norm of an empty gradient (shape {x.shape}) "
@@ -157,14 +158,14 @@ def _norm(x: jax.Array, p: float) -> jax.Array:
 
 
 def _sharded_over(x: jax.Array, axes: tuple[str, ...]) -> tuple[str, ...]:
-    """The axes along which devices may have different values; all that JAX does not track."""
+    """Return the axes along which `x` may differ between devices, including untracked ones."""
     tracked = {axis for axis in axes if compat.varying_axes(jax.typeof(lax.axis_index(axis)))}
     varying = compat.varying_axes(jax.typeof(x))
     return tuple(axis for axis in axes if axis in varying or axis not in tracked)
 
 
 def _of_all_shards(norm: jax.Array, p: float, axes: tuple[str, ...]) -> jax.Array:
-    """The norm of an array of which each device has the norm of a part."""
+    """Combine the norms of an array's shards into the norm of the whole array."""
     if not axes:
         return norm
     wide = norm.astype(_compute_dtype(norm.dtype))

@@ -1,7 +1,7 @@
-"""Regions without gradients, and freezing by partition.
+"""Stop gradients through a function, and freeze parameters by partitioning them.
 
-torch switches recording off by a mode; JAX records nothing and differentiates functions. So the
-region is a function here, and what is frozen is simply not an argument that is differentiated.
+torch turns recording off with a mode. JAX differentiates functions and records nothing, so a region
+without gradients is a function here, and frozen parameters are not differentiated arguments.
 """
 
 import functools
@@ -11,47 +11,49 @@ from typing import Any, TypeVar
 import jax
 from jax import lax
 
+from jaxgrad._core.typing import PyTree
+
 
 Fun = TypeVar("Fun", bound=Callable[..., Any])
 
 
 def no_grad(fun: Fun) -> Fun:
-    """Run a function as a constant: no gradient flows through it, to whatever it uses.
+    """Treat the result of `fun` as a constant: no gradient flows through it.
 
-    `lax.stop_gradient` of its arguments and of its result. The arguments are stopped so that
-    the inside is never differentiated at all: code without a derivative may stand there. What
-    `fun` captures is stopped at the result only, so pass such code its values as arguments.
+    `lax.stop_gradient` is applied to the arguments and to the result. Stopping the arguments keeps
+    JAX from differentiating the body at all, so it may contain code that has no derivative.
+    Captured values are stopped only at the result; pass them to such code as arguments.
 
     Args:
-      fun: Any function of trees; leaves that are not JAX arrays pass as they are.
+        fun: Any function of trees; leaves that are not JAX arrays are passed on unchanged.
 
     Returns:
-      A function with the same arguments and the same value.
+        A function with the same arguments and the same value.
 
     Example:
-      >>> import jax, jaxgrad
-      >>> import jax.numpy as jnp
-      >>> def loss(x):
-      ...     return jaxgrad.no_grad(jnp.square)(x) * x
-      >>> print(jax.grad(loss)(3.0))
-      9.0
+        >>> import jax, jaxgrad
+        >>> import jax.numpy as jnp
+        >>> def loss(x):
+        ...     return jaxgrad.no_grad(jnp.square)(x) * x
+        >>> print(jax.grad(loss)(3.0))
+        9.0
 
-      A host callback has no derivative; in the region it needs none:
+        A host callback has no derivative, and needs none here:
 
-      >>> def on_host(x):
-      ...     return jax.pure_callback(lambda a: a + 1, jax.ShapeDtypeStruct((), x.dtype), x)
-      >>> print(jax.grad(lambda x: jaxgrad.no_grad(on_host)(x) * x)(3.0))
-      4.0
+        >>> def on_host(x):
+        ...     return jax.pure_callback(lambda a: a + 1, jax.ShapeDtypeStruct((), x.dtype), x)
+        >>> print(jax.grad(lambda x: jaxgrad.no_grad(on_host)(x) * x)(3.0))
+        4.0
 
-      What the function captures is constant too:
+        Captured values are constants as well:
 
-      >>> print(jax.grad(lambda x: jaxgrad.no_grad(lambda: x**2)() * x)(3.0))
-      9.0
+        >>> print(jax.grad(lambda x: jaxgrad.no_grad(lambda: x**2)() * x)(3.0))
+        9.0
 
     Torch: `torch.no_grad`, and `torch.inference_mode` without its restrictions.
 
     Differs from jax in:
-      1. There is no `enable_grad` inside the region; compute such values outside of it.
+        1. There is no `enable_grad` inside the function; compute such values outside of it.
     """
 
     @functools.wraps(fun)
@@ -62,57 +64,58 @@ def no_grad(fun: Fun) -> Fun:
     return constant  # pyright: ignore[reportReturnType]  # the same signature, by wraps
 
 
-def partition(tree: Any, predicate: Callable[[str, Any], bool]) -> tuple[Any, Any]:
-    """Split a tree into the leaves to train and the leaves to freeze.
+def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTree, PyTree]:
+    """Split a tree into trainable and frozen leaves.
 
     Args:
-      tree: Parameters, a tree of arrays.
-      predicate: `predicate(name, leaf)` says whether a leaf is trained; the name is torch's,
-        `"features.0.weight"`.
+        tree: The parameters, a tree of arrays.
+        predicate: `predicate(name, leaf)` returns whether a leaf is trained; names have torch's
+            form, `"features.0.weight"`.
 
     Returns:
-      `(trainable, frozen)`, both of the tree's form, with None where the leaf is in the other.
+        `(trainable, frozen)`, two trees of the same structure as `tree`; each has None in place of
+        the other's leaves.
 
     Example:
-      >>> import jax, jaxgrad
-      >>> params = {"trunk": {"w": 2.0}, "head": {"w": 3.0}}
-      >>> trainable, frozen = jaxgrad.partition(params, lambda name, _: name.startswith("head."))
-      >>> def loss(trainable, frozen, x):
-      ...     params = jaxgrad.combine(trainable, frozen)
-      ...     return params["head"]["w"] * params["trunk"]["w"] * x
-      >>> print(jax.grad(loss)(trainable, frozen, 5.0)["trunk"])
-      {'w': None}
+        >>> import jax, jaxgrad
+        >>> params = {"trunk": {"w": 2.0}, "head": {"w": 3.0}}
+        >>> trainable, frozen = jaxgrad.partition(params, lambda name, _: name.startswith("head."))
+        >>> def loss(trainable, frozen, x):
+        ...     params = jaxgrad.combine(trainable, frozen)
+        ...     return params["head"]["w"] * params["trunk"]["w"] * x
+        >>> print(jax.grad(loss)(trainable, frozen, 5.0)["trunk"])
+        {'w': None}
 
-    Torch: `p.requires_grad_(False)` for each parameter `p` of `module.named_parameters()` that is
-      not to be trained; the gradient still flows through it to what comes before.
+    Torch: `p.requires_grad_(False)` for each frozen parameter of `module.named_parameters()`; the
+        gradient still flows through frozen layers to earlier ones.
     """
 
-    def side(trained: bool) -> Any:
+    def select(trained: bool) -> PyTree:
         def leaf(path: Any, x: Any) -> Any:
             name = jax.tree_util.keystr(path, simple=True, separator=".")
             return x if bool(predicate(name, x)) == trained else None
 
         return jax.tree_util.tree_map_with_path(leaf, tree)
 
-    return side(True), side(False)
+    return select(True), select(False)
 
 
-def combine(trainable: Any, frozen: Any) -> Any:
-    """Join what `partition` split.
+def combine(trainable: PyTree, frozen: PyTree) -> PyTree:
+    """Merge two trees that `partition` returned.
 
     Args:
-      trainable: A tree with None where the leaf is in `frozen`.
-      frozen: A tree of the same form with None where the leaf is in `trainable`.
+        trainable: A tree with None in place of frozen leaves.
+        frozen: A tree of the same structure with None in place of trainable leaves.
 
     Returns:
-      The whole tree.
+        The complete tree.
 
     Example:
-      >>> import jaxgrad
-      >>> jaxgrad.combine({"a": 1.0, "b": None}, {"a": None, "b": 2.0})
-      {'a': 1.0, 'b': 2.0}
+        >>> import jaxgrad
+        >>> jaxgrad.combine({"a": 1.0, "b": None}, {"a": None, "b": 2.0})
+        {'a': 1.0, 'b': 2.0}
 
-    Torch: nothing; a module keeps its frozen parameters beside the others.
+    Torch: no counterpart; a module keeps frozen and trainable parameters together.
     """
     return jax.tree.map(
         lambda a, b: b if a is None else a, trainable, frozen, is_leaf=lambda x: x is None

@@ -1,4 +1,4 @@
-"""Many devices: both ways in JAX are one, real processes too, and the plan is what was compiled."""
+"""Gradients on many devices, and the collectives that compiled programs contain."""
 
 import os
 import pathlib
@@ -36,12 +36,12 @@ def net_and_rows():
     return net, rng.standard_normal((8, 12)), rng.standard_normal((8, 8))
 
 
-# ---- JAX: both ways, and the traps
+# ---- JAX: `jit` with shardings, and `shard_map`
 
 
 @pytest.mark.parametrize("count", (2, 8))
 def test_shard_map_and_shardings_are_one(count):
-    """The gradient of the mean, whoever adds it up, is that of one device with the whole batch."""
+    """`shard_map` and `jit` with shardings give the gradient of one device with the whole batch."""
     net, x, y = net_and_rows()
     mesh = twins.mesh_of(count)
     mean = jax.grad(lambda *args: twins.pmean(twins.mlp_loss(*args)))
@@ -51,12 +51,12 @@ def test_shard_map_and_shardings_are_one(count):
     by_sharding = jax.jit(jax.grad(twins.mlp_loss))(*placed)
     alone = jax.jit(jax.grad(twins.mlp_loss))(net, x, y)
 
-    for found in (mapped, by_sharding):
-        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), found, alone)
+    for grads in (mapped, by_sharding):
+        jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), grads, alone)
 
 
 def test_a_sharded_function_has_its_missing_gradients():
-    """`jaxgrad.grad` around `shard_map`, or in it, has None for what is not used."""
+    """`jaxgrad.grad` of or inside `shard_map` gives None for an unused parameter."""
     net, x, y = net_and_rows()
     net["spare"] = np.ones(3)
     mesh, specs = twins.mesh_of(2), (P(), P(RANKS), P(RANKS))
@@ -69,12 +69,12 @@ def test_a_sharded_function_has_its_missing_gradients():
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), one, two)
 
 
-# ---- JAX: clipping what is sharded
+# ---- JAX: clipping sharded gradients
 
 
 @pytest.mark.parametrize("p", (0, 1, 2, 3, float("inf"), float("-inf")))
 def test_the_norm_of_shards_is_that_of_the_whole(p):
-    """Over devices each norm is added up in its own way; what all devices have counts once."""
+    """Every norm of sharded gradients equals that of the whole; replicated ones count once."""
     grads = {"w": np.arange(-7.0, 9.0).reshape(8, 2), "b": np.array([3.0, -0.5]), "none": None}
     specs = {"w": P(RANKS), "b": P(), "none": None}
     clip = lambda g: jaxgrad.clip_grad_norm(g, 0.1, p, axis_name=RANKS)  # noqa: E731
@@ -88,7 +88,7 @@ def test_the_norm_of_shards_is_that_of_the_whole(p):
 
 
 def test_without_tracking_every_gradient_counts_as_sharded():
-    """Under `check_vma=False` nobody knows what all devices share."""
+    """Under `check_vma=False`, where JAX does not track replication, each gradient is a shard."""
     clip = lambda g: jaxgrad.clip_grad_norm(g, 1.0, axis_name=(RANKS,))[1]  # noqa: E731
     run = jax.shard_map(clip, mesh=twins.mesh_of(4), in_specs=P(), out_specs=P(), check_vma=False)
 
@@ -105,7 +105,7 @@ def free_port():
 
 
 def train_together(folder):
-    """Two processes of JAX, and what each has; again if another program took the port."""
+    """Run two JAX processes and return their results; retry if the port is taken meanwhile."""
     codes, log = [], folder / "0.log"
     for attempt in range(3):
         address = f"127.0.0.1:{free_port()}"
@@ -132,17 +132,16 @@ def train_together(folder):
 
 
 def test_two_processes_have_the_gradients_of_torch(tmp_path):
-    """`jax.distributed` with two real processes gives both what torch has for the whole batch."""
+    """Both of two real `jax.distributed` processes get torch's gradients of the whole batch."""
     params, x, y = problem()
     w, b, x, y = (torch.tensor(z) for z in (*params.values(), x, y))
     parameters = w.requires_grad_(), b.requires_grad_()
     loss = torch.nn.functional.mse_loss(torch.nn.functional.linear(x, w, b), y)
     grads = torch.autograd.grad(loss, parameters)
 
-    for found in train_together(tmp_path):
-        for name, theirs in zip(("loss", "w", "b"), (loss, *grads), strict=True):
-            ours = found[name]
-            np.testing.assert_allclose(ours, theirs.detach().numpy(), rtol=1e-12)
+    for results in train_together(tmp_path):
+        for name, expected in zip(("loss", "w", "b"), (loss, *grads), strict=True):
+            np.testing.assert_allclose(results[name], expected.detach().numpy(), rtol=1e-12)
 
 
 # ---- collectives
@@ -153,7 +152,7 @@ def module(*lines, header="HloModule m, num_partitions=8"):
 
 
 @pytest.mark.parametrize(
-    "line, found",
+    "line, fields",
     (
         (
             "%r = (f32[8]{0}, bf16[2,3]{1,0}) all-reduce(%a, %b), replica_groups={{0,1},{2,3}}",
@@ -184,13 +183,13 @@ def module(*lines, header="HloModule m, num_partitions=8"):
         ),
     ),
 )
-def test_a_collective_is_read(line, found):
-    """Kind, size of a group, and bytes of the whole array, in each way that XLA writes groups."""
-    assert read_collectives(module(f"  {line}, channel_id=1")) == [Collective(*found)]
+def test_a_collective_is_read(line, fields):
+    """Kind, group size and bytes are parsed for each notation of replica groups that XLA uses."""
+    assert read_collectives(module(f"  {line}, channel_id=1")) == [Collective(*fields)]
 
 
-def test_what_is_no_exchange_is_not_counted():
-    """A group of one, the end of what has started, and an operand's name are no collectives."""
+def test_lines_without_communication_are_not_counted():
+    """Groups of one device, `-done` operations and operand names are not counted."""
     text = module(
         "  %a = f32[8]{0} all-reduce(%x), replica_groups={{0},{1}}",
         "  %b = f32[8]{0} all-reduce-done(%a)",
@@ -201,15 +200,16 @@ def test_what_is_no_exchange_is_not_counted():
 
 
 def test_groups_that_are_not_understood_are_an_error():
-    """Nothing is guessed: the line is in the text."""
+    """A replica_groups notation that cannot be parsed raises an error that quotes the line."""
     with pytest.raises(
-        ValueError, match=r"known here.*%r = f32\[8\]\{0\} all-reduce\(%x\), groups"
+        ValueError,
+        match=r"cannot parse this.*size is unknown: %r = f32\[8\]\{0\} all-reduce\(%x\), groups",
     ):
         read_collectives(module("  %r = f32[8]{0} all-reduce(%x), groups=new"))
 
 
-def test_a_loop_counts_its_turns_and_a_condition_its_branches():
-    """Compiled: five turns of a scan with one sum each, and a sum in one branch."""
+def test_a_loop_counts_its_iterations_and_a_condition_its_branches():
+    """A sum in a scan of length 5 counts five times, and one in a branch of a cond once."""
 
     def program(x):
         x = lax.scan(lambda c, _: (c + lax.psum(c, RANKS) * 0.1, None), x, None, length=5)[0]
@@ -219,9 +219,9 @@ def test_a_loop_counts_its_turns_and_a_condition_its_branches():
     run = jax.shard_map(
         program, mesh=twins.mesh_of(4), in_specs=P(RANKS), out_specs=P(RANKS), check_vma=False
     )
-    (found,) = collectives(run, jnp.ones(8, jnp.float32))
+    (collective,) = collectives(run, jnp.ones(8, jnp.float32))
 
-    assert found == Collective("all-reduce", 4, 7, 5 * 8 + 4 + 8)
+    assert collective == Collective("all-reduce", 4, 7, 5 * 8 + 4 + 8)
 
 
 @pytest.mark.parametrize(
@@ -229,22 +229,23 @@ def test_a_loop_counts_its_turns_and_a_condition_its_branches():
     (("all-reduce", 150.0), ("all-gather", 75.0), ("reduce-scatter", 75.0), ("all-to-all", 75.0)),
 )
 def test_a_ring_sends_its_share(kind, sent):
-    """(n - 1) / n of the bytes, twice for a reduction that all need."""
+    """Each device of a ring sends (n - 1) / n of the bytes, and twice that for an all-reduce."""
     assert Collective(kind, 4, 1, 100).sent == sent
 
 
 def test_a_permutation_sends_all():
-    """Who sends an array sends all of it."""
+    """A device in a permutation sends its whole array."""
     assert Collective("collective-permute", 2, 1, 100).sent == 100.0
 
 
-# ---- the plan
+# ---- docs/distributed.md
 
 
 def test_the_page_is_what_was_compiled():
-    """docs/distributed.md; with another JAX than its own, the rows that leave XLA no choice.
+    """docs/distributed.md lists the collectives that this JAX compiles.
 
-    What is gathered again XLA unites with the first time, and since JAX 0.11 does not.
+    Under a JAX version other than the page's, only rows that do not depend on XLA's choices are
+    compared: before JAX 0.11, XLA merges a repeated gather with the first one.
     """
     command = [sys.executable, "-m", "parity_tests.audits.collectives"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
@@ -261,7 +262,7 @@ def test_the_page_is_what_was_compiled():
 
 
 def test_a_law_is_a_line():
-    """Two points make a line, the third has to be on it."""
+    """`_line` returns the line through three points, or None if they are not on one."""
     assert scaling._line([2, 4, 8]) == (0.0, 1.0)
     assert scaling._line([5, 5, 5]) == (5.0, 0.0)
     assert scaling._line([2, 4, 16]) is None
@@ -271,7 +272,7 @@ def test_a_law_is_a_line():
 
 
 def test_torchs_sync_batch_norm_refuses_a_cpu():
-    """The reason for the one in torch_ref; where torch's own runs, use it."""
+    """torch's SyncBatchNorm still refuses CPU tensors, so torch_ref needs its own."""
     errors = references._torchs_sync_batch_norm(torch.ones(3, 2))
 
     assert [str(error)[:53] for error in errors] == [
@@ -280,7 +281,7 @@ def test_torchs_sync_batch_norm_refuses_a_cpu():
 
 
 def test_our_sync_batch_norm_is_that_of_the_whole_batch():
-    """In torch: four ranks with a part each, and one process with `nn.BatchNorm1d`."""
+    """torch_ref's SyncBatchNorm on four ranks equals `nn.BatchNorm1d` on the whole batch."""
     rng = torch.Generator().manual_seed(0)
     draw = lambda *shape: torch.randn(*shape, generator=rng, dtype=torch.float64)  # noqa: E731
     net = {
@@ -291,20 +292,20 @@ def test_our_sync_batch_norm_is_that_of_the_whole_batch():
     before = torch.get_default_dtype()
     torch.set_default_dtype(torch.float64)
     try:
-        found = references.sync_batch_norm(net, x, y)
+        results = references.sync_batch_norm(net, x, y)
         alone = references.Normed(net, torch.nn.BatchNorm1d(6))
         torch.nn.functional.mse_loss(alone(x), y).backward()
     finally:
         torch.set_default_dtype(before)
 
     for rank in range(4):
-        torch.testing.assert_close(found["var"][rank], alone.norm.running_var)
-        torch.testing.assert_close(found["grads"]["norm"]["weight"][rank], alone.norm.weight.grad)
-        torch.testing.assert_close(found["grads"]["fc"]["weight"][rank], alone.fc.weight.grad)
+        torch.testing.assert_close(results["var"][rank], alone.norm.running_var)
+        torch.testing.assert_close(results["grads"]["norm"]["weight"][rank], alone.norm.weight.grad)
+        torch.testing.assert_close(results["grads"]["fc"]["weight"][rank], alone.fc.weight.grad)
 
 
 def test_a_rank_that_raises_is_named_and_the_others_do_not_wait():
-    """The error is that of the rank; the next call has new ranks."""
+    """A rank's exception is raised without waiting for the others, and the next call works."""
     start = time.monotonic()
     with pytest.raises(_ranks.RankError, match=r"rank \d raised KeyError: 'l1'"):
         references.ddp({}, torch.ones(4, 12), torch.ones(4, 4))
@@ -315,17 +316,17 @@ def test_a_rank_that_raises_is_named_and_the_others_do_not_wait():
 
 
 def test_trees_of_ranks_are_stacked():
-    """Tensors by rank; None where all have none; a list where shapes or kinds differ."""
+    """Ranks' tensors are stacked, Nones stay None, and unequal shapes become a list."""
     one, two = torch.ones(2), torch.zeros(3)
 
-    found = _ranks.stacked([{"a": one, "b": None, "c": one}, {"a": one, "b": None, "c": two}])
+    tree = _ranks.stacked([{"a": one, "b": None, "c": one}, {"a": one, "b": None, "c": two}])
 
-    assert found["a"].shape == (2, 2) and found["b"] is None
-    assert [len(x) for x in found["c"]] == [2, 3]
+    assert tree["a"].shape == (2, 2) and tree["b"] is None
+    assert [len(x) for x in tree["c"]] == [2, 3]
 
 
 def test_no_rank_outlives_its_caller():
-    """Also where the caller is killed and cannot say good-bye."""
+    """All rank processes exit even when their caller is killed."""
     program = (
         "import torch, os; from torch_ref import _ranks, distributed as d; "
         "d.sum_in_the_loss(torch.tensor(1.0), torch.ones(4)); "
@@ -346,7 +347,7 @@ def test_no_rank_outlives_its_caller():
 
 
 def children(pid):
-    """The processes that a process started; from /proc, or from ps where there is none."""
+    """Return a process's children from /proc, or from pgrep where /proc is missing."""
     task = pathlib.Path(f"/proc/{pid}/task/{pid}/children")
     if task.exists():
         return [int(child) for child in task.read_text().split()]
@@ -371,12 +372,12 @@ def alive(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    stat = pathlib.Path(f"/proc/{pid}/stat")  # one that nobody has waited for is dead too
+    stat = pathlib.Path(f"/proc/{pid}/stat")  # a zombie counts as dead
     return not (stat.exists() and ") Z" in stat.read_text())
 
 
 def test_the_suite_has_its_devices():
-    """`settings.configure` asked for them before JAX started; too few are an error that says so."""
+    """`settings.configure` gives JAX enough CPU devices, and asking for more raises an error."""
     assert len(jax.devices("cpu")) == DEVICES
     with pytest.raises(RuntimeError, match=r"9 CPU devices are needed, JAX has 8.*num_cpu_devices"):
         twins.mesh_of(9)
