@@ -22,8 +22,8 @@ import matplotlib.pyplot as plt
 
 import jaxgrad
 from parity_tests.audits import networks
+from parity_tests.audits.memory_growth import DEPTHS, arguments, in_segments, plain
 from parity_tests.notebook.show import programs, show, without
-from tests.jaxgrad.test_checkpointing_memory import DEPTHS, arguments, in_segments, plain
 
 
 # %% [markdown]
