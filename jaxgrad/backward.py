@@ -1,4 +1,4 @@
-"""Gradients with torch's structure: `None` where torch leaves `.grad` alone."""
+"""Compute gradients with torch's structure: None where torch leaves `.grad` as None."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ def value_and_grad(
     *,
     unused: Unused = "none",
 ) -> Callable[..., Any]:
-    """The value of `fun` and its gradient, `None` for every leaf that torch would leave `None`.
+    """Return a function that computes the value and gradient of `fun`, with torch's Nones.
 
-    A leaf is `None` where no differentiable path leads from it to the loss: it is not used, it is
-    behind `stop_gradient`, it passes through integers or comparisons, or it is an integer itself.
-    Where there is a path and the derivative is zero (times 0, masked by `where`, `floor`) the
-    gradient is an array of zeros. `fun` is traced once more to find out; at run time it costs
-    nothing.
+    The gradient of a leaf is None if no differentiable path leads from it to the loss: it is
+    unused, behind `stop_gradient`, converted to integers, only compared, or an integer itself. If
+    there is a path but the derivative is zero (`x * 0`, masked by `where`, `floor`), the gradient
+    is an array of zeros. One extra trace of `fun` determines this; it has no cost at run time.
 
     Args:
-        fun: returns a loss of one element, of any shape (`()`, `(1,)`, `(1, 1)`); with `has_aux`
-            a pair of the loss and anything else.
-        argnums: the position of the argument to differentiate, or several.
-        has_aux: whether `fun` returns a pair.
-        unused: "none"; "zeros", as `jax.value_and_grad`; or "error", which names the leaves.
+        fun: A function that returns a loss with one element, of shape `()`, `(1,)` or `(1, 1)`;
+            with `has_aux`, a pair of the loss and any auxiliary output.
+        argnums: Positions of the arguments to differentiate: an int or a sequence.
+        has_aux: Whether `fun` returns a pair.
+        unused: The gradient of a leaf without a path: "none"; "zeros", as in
+            `jax.value_and_grad`; or "error", which raises and names the leaves.
 
     Returns:
-        A function that returns `(value, grads)` or `((value, aux), grads)`; `grads` is shaped like
-        the argument (a tuple of them if `argnums` is a sequence).
+        A function that returns `(value, grads)` or `((value, aux), grads)`. `grads` has the
+        structure of the argument, or is a tuple if `argnums` is a sequence.
 
     Raises:
-        TypeError: the loss has not exactly one element, is complex, or is not floating point.
-        ValueError: `unused="error"` and there is a leaf without a gradient; or an unknown `unused`.
+        TypeError: The loss does not have exactly one element, is complex, or is not floating point.
+        ValueError: `unused` is "error" and a leaf has no gradient, or `unused` is unknown.
 
     Example:
         >>> import jax.numpy as jnp
@@ -58,15 +58,15 @@ def value_and_grad(
     Torch: `loss.backward()`, then `.grad` of each parameter.
 
     Differs from jax in:
-        1. unused leaves are `None` (torch: `Tensor.grad`, torch/csrc/autograd/engine.cpp).
-        2. a loss of shape (1,) or (1, 1) is accepted (torch/autograd/__init__.py `_make_grads`).
-        3. integer leaves are `None` instead of an error (with "none" and "error").
+        1. Unused leaves get None (torch: `Tensor.grad`, torch/csrc/autograd/engine.cpp).
+        2. A loss of shape (1,) or (1, 1) is accepted (torch/autograd/__init__.py `_make_grads`).
+        3. Integer leaves get None instead of an error (with "none" and "error").
 
-    Four corners: a complex leaf has JAX's gradient, the conjugate of torch's. A leaf that only an
-    untaken `cond` branch uses, or for which a raw `jax.custom_vjp` returns None, has zeros. A
-    function that needs numbers to run (`if x > 0:`) cannot be traced; there a leaf used only by
-    `floor`, `round` or `sign` is `None`, not zeros. Where torch raises because the loss depends on
-    nothing at all, every leaf is `None`.
+    Four corner cases differ from torch. A complex leaf gets JAX's gradient, the conjugate of
+    torch's. A leaf used only by an untaken `cond` branch, or for which a raw `jax.custom_vjp`
+    returns None, gets zeros. A function that branches on values (`if x > 0:`) cannot be traced; a
+    leaf that it uses only in `floor`, `round` or `sign` then gets None instead of zeros. If the
+    loss depends on no leaf, torch raises, while every leaf gets None here.
     """
     if unused not in ("none", "zeros", "error"):
         raise ValueError(f'unused must be "none", "zeros" or "error", got {unused!r}')
@@ -81,17 +81,19 @@ def value_and_grad(
             value, aux = _loss.pair(fun, out) if has_aux else (out, None)
             return _loss.scalar(fun, value), (value, aux)
 
-        live = _live(run, leaves, unused)
+        live = [True] * len(leaves)
+        if unused != "zeros":
+            live = _differentiable(lambda leaves: run(leaves)[0], leaves)
         if unused == "error" and not all(live):
             raise ValueError(_no_path(fun, chosen, argnums, live))
 
-        moving, still = _tree.partition(live, leaves)
+        active, constant = _tree.partition(live, leaves)
 
-        def of_moving(moving: Sequence[Any]) -> tuple[Any, tuple[Any, Any]]:
-            return run(_tree.merge(live, moving, still))
+        def of_active(active: Sequence[Any]) -> tuple[Any, tuple[Any, Any]]:
+            return run(_tree.merge(live, active, constant))
 
-        (_, (value, aux)), some = jax.value_and_grad(of_moving, has_aux=True)(moving)
-        grads = jax.tree.unflatten(tree, _tree.merge(live, some, [None] * len(still)))
+        (_, (value, aux)), some = jax.value_and_grad(of_active, has_aux=True)(active)
+        grads = jax.tree.unflatten(tree, _tree.merge(live, some, [None] * len(constant)))
         return ((value, aux) if has_aux else value), grads
 
     return value_and_grad_fun
@@ -104,20 +106,20 @@ def grad(
     *,
     unused: Unused = "none",
 ) -> Callable[..., Any]:
-    """The gradient of `fun`, `None` for every leaf that torch would leave `None`.
+    """Return a function that computes the gradient of `fun`, with None where torch has None.
 
     Args:
-        fun: as for `value_and_grad`.
-        argnums: as for `value_and_grad`.
-        has_aux: as for `value_and_grad`.
-        unused: as for `value_and_grad`.
+        fun: A function that returns a loss with one element, as for `value_and_grad`.
+        argnums: Positions of the arguments to differentiate, as for `value_and_grad`.
+        has_aux: Whether `fun` returns a pair of the loss and auxiliary output.
+        unused: The gradient of a leaf without a path to the loss, as for `value_and_grad`.
 
     Returns:
         A function that returns `grads`, or `(grads, aux)` with `has_aux`.
 
     Raises:
-        TypeError: as `value_and_grad`.
-        ValueError: as `value_and_grad`.
+        TypeError: The loss is not one real floating point number.
+        ValueError: `unused` is "error" and a leaf has no gradient, or `unused` is unknown.
 
     Example:
         >>> import jax
@@ -127,7 +129,7 @@ def grad(
 
     Torch: `torch.autograd.grad(loss, inputs, create_graph=True, allow_unused=True)`.
 
-    Differs from jax in: what `value_and_grad` lists.
+    Differs from jax in: the points that `value_and_grad` lists.
     """
     both = value_and_grad(fun, argnums, has_aux, unused=unused)
 
@@ -140,14 +142,15 @@ def grad(
 
 
 def depends_on(fun: Callable[..., Any], *args: Any) -> Any:
-    """For each leaf: is there a differentiable path from it to an output of `fun`?
+    """Return, for each leaf, whether a differentiable path leads from it to an output of `fun`.
 
     Args:
-        fun: any function of trees of arrays.
-        *args: what it is traced at; only shapes and dtypes matter.
+        fun: Any function of trees of arrays.
+        *args: Arguments to trace it with; only shapes and dtypes matter.
 
     Returns:
-        A tree of Python bools, shaped like the argument; with several arguments a tuple of them.
+        A tree of Python bools with the structure of the argument, or a tuple of such trees if there
+        are several arguments.
 
     Example:
         >>> import jax.numpy as jnp
@@ -167,17 +170,17 @@ def depends_on(fun: Callable[..., Any], *args: Any) -> Any:
 
 
 def retain_grad(x: jax.Array, name: str) -> jax.Array:
-    """Tag an intermediate value, so that `value_and_retained_grads` returns its gradient.
+    """Tag an intermediate value so that `value_and_retained_grads` returns its gradient.
 
     Args:
-        x: a floating point array of any shape.
-        name: what its gradient will be called; each tag of a program has its own.
+        x: A floating point array of any shape.
+        name: Key of the gradient in the result; unique within a program.
 
     Returns:
-        `x`.
+        `x` unchanged.
 
     Raises:
-        TypeError: `x` is not floating point: there is no gradient to retain.
+        TypeError: `x` is not floating point, so it has no gradient.
 
     Example:
         >>> float(retain_grad(2.0, "h"))
@@ -200,23 +203,25 @@ def value_and_retained_grads(
     *,
     unused: Unused = "none",
 ) -> Callable[..., Any]:
-    """`value_and_grad`, and the gradient of every value that `retain_grad` tags inside `fun`.
+    """Return a function that also computes the gradients of the values tagged by `retain_grad`.
 
     Args:
-        fun: as for `value_and_grad`; it must be traceable, as under `jax.jit`.
-        argnums: as for `value_and_grad`.
-        has_aux: as for `value_and_grad`.
-        unused: as for `value_and_grad`, for `grads`.
+        fun: A function that returns a loss with one element, as for `value_and_grad`; it must be
+            traceable, as for `jax.jit`.
+        argnums: Positions of the arguments to differentiate, as for `value_and_grad`.
+        has_aux: Whether `fun` returns a pair of the loss and auxiliary output.
+        unused: The gradient in `grads` of a leaf without a path, as for `value_and_grad`.
 
     Returns:
-        A function that returns `(value, grads, retained)`; `retained` maps each name to the
-        gradient of the loss with respect to that value, `None` if the loss does not depend on it.
-        Of a value inside `scan` or `vmap` the gradients are stacked along a new axis 0.
+        A function that returns `(value, grads, retained)`. `retained` maps each name to the
+        gradient of the loss with respect to the tagged value, or to None if the loss does not
+        depend on it. Gradients of a value inside `scan` or `vmap` are stacked along a new axis 0.
 
     Raises:
-        TypeError: as `value_and_grad`; `fun` cannot be traced (`if x > 0:`).
-        ValueError: as `value_and_grad`; two tags of one name; a tag where the derivative of the
-            value is not taken (inside a custom rule, `while` or `shard_map`).
+        TypeError: The loss is not one real floating point number, or `fun` cannot be traced.
+        ValueError: A leaf has no gradient and `unused` is "error", two tags have the same name, or
+            a tag is inside a custom rule, `while` or `shard_map`, where JAX takes no derivative of
+            the tagged value.
 
     Example:
         >>> f = lambda x: 3.0 * retain_grad(x * x, "square")
@@ -231,25 +236,25 @@ def value_and_retained_grads(
     def value_and_retained_grads_fun(*args: Any, **kwargs: Any) -> Any:
         chosen = _loss.chosen(fun, args, argnums)
         leaves, tree = jax.tree.flatten(chosen)
-        moved = [_tree.is_differentiable(x) for x in leaves]
-        moving, still = _tree.partition(moved, leaves)
+        is_active = [_tree.is_differentiable(x) for x in leaves]
+        active, constant = _tree.partition(is_active, leaves)
 
-        def flat(moving: Sequence[Any]) -> Any:
-            every = _tree.merge(moved, moving, still)
-            return fun(*_loss.replaced(args, argnums, jax.tree.unflatten(tree, every)), **kwargs)
+        def flat(active: Sequence[Any]) -> Any:
+            inputs = jax.tree.unflatten(tree, _tree.merge(is_active, active, constant))
+            return fun(*_loss.replaced(args, argnums, inputs), **kwargs)
 
         try:
-            traced = _jaxpr.trace(flat, moving)
+            traced = _jaxpr.trace(flat, active)
         except compat.NEEDS_NUMBERS as error:
             raise TypeError(
-                f"value_and_retained_grads traces {_loss.name(fun)}, as jax.jit does, but it needs "
-                "a number where there is only a shape: use jnp.where or lax.cond for `if`"
+                f"value_and_retained_grads traces {_loss.name(fun)}, as jax.jit does, but it "
+                "branches on a traced value: use jnp.where or lax.cond for `if`"
             ) from error
         places = _jaxpr.tags(traced.jaxpr)
         slots = {name: jnp.zeros_like(_jaxpr.slot_shape(at[0])) for name, at in places.items()}
 
         def tapped(chosen: Any, slots: Mapping[str, Any]) -> Any:
-            ins, _ = _tree.partition(moved, jax.tree.leaves(chosen))
+            ins, _ = _tree.partition(is_active, jax.tree.leaves(chosen))
             at = {place.path: slots[name] for name in slots for place in places[name]}
             outs, _ = _jaxpr.with_taps(traced.jaxpr, ins, at)
             return jax.tree.unflatten(traced.out_tree, outs)
@@ -268,23 +273,23 @@ def value_and_retained_grads(
 
 
 def accumulate(grads: Any, new: Any) -> Any:
-    """The sum of two trees of gradients, in which `None` is "no gradient yet".
+    """Add two trees of gradients, where None means "no gradient yet".
 
     Args:
-        grads: what has been accumulated; `None` for a leaf, or for the whole tree, at the start.
-        new: the gradients of this step, of the same structure.
+        grads: The accumulated gradients; None for a leaf, or for the whole tree, at the start.
+        new: The gradients of this step, with the same structure.
 
     Returns:
-        `None` where both are, the other one where one is, else their sum.
+        For each leaf the sum, or the gradient that is not None, or None if both are None.
 
     Raises:
-        ValueError: the two trees are of different structure, or two leaves of different shape.
+        ValueError: The structures of the trees differ, or the shapes of two leaves do.
 
     Example:
         >>> accumulate({"w": 2.0, "b": None}, {"w": 3.0, "b": None})
         {'b': None, 'w': 5.0}
 
-    Torch: what `backward()` does to `.grad`; setting it to `None` is `optimizer.zero_grad()`.
+    Torch: `backward()`, which adds to `.grad`; `optimizer.zero_grad()` resets it to None.
     """
     if grads is None:
         return new
@@ -295,40 +300,34 @@ def accumulate(grads: Any, new: Any) -> Any:
         if jnp.shape(old) != jnp.shape(new):
             raise ValueError(
                 f"accumulate: the gradients of {path or 'the leaf'} have shapes "
-                f"{jnp.shape(old)} and {jnp.shape(new)}: they must be of the same parameter"
+                f"{jnp.shape(old)} and {jnp.shape(new)}: they must belong to the same parameter"
             )
         return old + new
 
     return _tree.map_none(add, grads, new)
 
 
-def _live(run: Callable[..., Any], leaves: Sequence[Any], unused: Unused) -> list[bool]:
-    if unused == "zeros":
-        return [True] * len(leaves)
-    return _differentiable(lambda leaves: run(leaves)[0], leaves)
-
-
 def _differentiable(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
-    """`live_leaves` for leaves of which some are not floating point arrays."""
-    moved = [_tree.is_differentiable(x) for x in leaves]
-    moving, still = _tree.partition(moved, leaves)
-    live = _jaxpr.live_leaves(lambda *moving: fun(_tree.merge(moved, moving, still)), moving)
-    return _tree.merge(moved, live, [False] * len(still))
+    """Extend `live_leaves` to leaves that are not floating point arrays."""
+    is_active = [_tree.is_differentiable(x) for x in leaves]
+    active, constant = _tree.partition(is_active, leaves)
+    live = _jaxpr.live_leaves(lambda *xs: fun(_tree.merge(is_active, xs, constant)), active)
+    return _tree.merge(is_active, live, [False] * len(constant))
 
 
 def _no_path(
     fun: Callable[..., Any], chosen: Any, argnums: int | Sequence[int], live: Sequence[bool]
 ) -> str:
-    """The message that names every leaf without a gradient."""
+    """Return the error message that names every leaf without a gradient."""
     several = not isinstance(argnums, int)
-    first = list(argnums) if several else [argnums]
-    dead = [
+    positions = list(argnums) if several else [argnums]
+    names = [
         f"argument {i}{name}" + ("" if _tree.is_differentiable(x) else f" ({_tree.kind(x)})")
-        for i, tree in zip(first, chosen if several else [chosen], strict=True)
+        for i, tree in zip(positions, chosen if several else [chosen], strict=True)
         for name, x in _tree.named(tree)
     ]
-    dead = [name for name, alive in zip(dead, live, strict=True) if not alive]
+    dead = [name for name, alive in zip(names, live, strict=True) if not alive]
     return (
         f"the loss of {_loss.name(fun)} has no differentiable path to {', '.join(dead)}. "
-        'Use it, leave it out of what is differentiated, or pass unused="none"'
+        'Use it, do not differentiate with respect to it, or pass unused="none"'
     )

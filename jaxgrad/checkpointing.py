@@ -1,4 +1,4 @@
-"""What the forward pass keeps for the backward pass: to count it, and to keep something else."""
+"""Count the values saved for the backward pass, and save them in another form."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from jaxgrad._core.typing import PyTree
 
 
 class SavedValue(NamedTuple):
-    """A value that is kept from the forward to the backward pass."""
+    """A value that the forward pass saves for the backward pass."""
 
-    kind: str  # the primitive that made it: "dot_general", "exp"
-    scope: str  # the `jax.named_scope`s around that: "encoder/layer_0", "" outside of all
+    kind: str  # the primitive that computed it: "dot_general", "exp"
+    scope: str  # the enclosing `jax.named_scope`s: "encoder/layer_0", or "" if there are none
     dtype: str
     shape: tuple[int, ...]
     nbytes: int
@@ -28,31 +28,31 @@ class SavedValue(NamedTuple):
 
 
 class SavedBytes(int):
-    """A number of bytes that knows what they are; notebooks show it as its table."""
+    """A number of bytes with its breakdown by value; notebooks display it as a table."""
 
     values: tuple[SavedValue, ...]
 
     def __new__(cls, values: tuple[SavedValue, ...]) -> SavedBytes:
-        made = super().__new__(cls, sum(value.nbytes for value in values))
-        made.values = values
-        return made
+        total = super().__new__(cls, sum(value.nbytes for value in values))
+        total.values = values
+        return total
 
     def __getnewargs__(self) -> Any:
-        return (self.values,)  # of a copy, also in another process
+        return (self.values,)  # lets copies and unpickled objects keep the breakdown
 
     @property
     def by_kind(self) -> dict[str, int]:
-        """Bytes by the primitive that made them, the most first."""
+        """Bytes by the primitive that computed the values, largest first."""
         return _summed((value.kind, value.nbytes) for value in self.values)
 
     @property
     def by_scope(self) -> dict[str, int]:
-        """Bytes by named scope, the most first."""
+        """Bytes by named scope, largest first."""
         return _summed((value.scope, value.nbytes) for value in self.values)
 
     @property
     def table(self) -> str:
-        """Bytes by scope and kind in Markdown, the most first."""
+        """A Markdown table of bytes by scope and primitive, largest first."""
         kept = _summed(((value.scope, value.kind), value.nbytes) for value in self.values)
         rows = [(*names, f"{nbytes:,}") for names, nbytes in kept.items()]
         lines = [("scope", "made by", "bytes"), ("---", "---", "--:"), *rows]
@@ -63,20 +63,20 @@ class SavedBytes(int):
 
 
 def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
-    """The bytes that differentiating `fun` keeps from its forward to its backward pass.
+    """Count the bytes that the forward pass of `fun` saves for its backward pass.
 
-    Arguments, what `fun` closes over, and views of them (a transposed weight) are there anyway and
-    do not count; a value kept twice counts once.
+    Arguments, captured values and views of them (a transposed weight) need no extra memory and do
+    not count. A value saved twice counts once.
 
     Args:
-        fun: a function of trees of floating point arrays.
-        *args: what it is traced at; only shapes and dtypes matter.
+        fun: A function of trees of floating point arrays.
+        *args: Arguments to trace it with; only shapes and dtypes matter.
 
     Returns:
-        A number of bytes, an `int`, with `.by_kind` (the primitive that made them), `.by_scope`
-        (`jax.named_scope`), `.values` (one by one) and `.table`. It is what `jax.vjp` keeps, and
-        what `jax.jit(lambda *args: jax.vjp(fun, *args))` returns beside the result; a whole step
-        under `jax.jit` may keep less.
+        The number of bytes, an `int` with the attributes `.by_kind` (primitive), `.by_scope`
+        (`jax.named_scope`), `.values` (each saved value) and `.table`. These are the residuals of
+        `jax.vjp`, which `jax.jit(lambda *args: jax.vjp(fun, *args))` returns besides the result; a
+        whole step under `jax.jit` may save less.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -87,13 +87,13 @@ def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
         >>> saved_bytes(f, x).by_kind
         {'cos': 400, 'exp': 400}
 
-    Torch: the storage seen by `torch.autograd.graph.saved_tensors_hooks`, parameters apart.
+    Torch: the storage that `torch.autograd.graph.saved_tensors_hooks` sees, without parameters.
 
     Differs from torch in:
-        1. torch saves the operands or the result of an operation, JAX the factors of its
-           derivative: `cos(x)` for `sin`, and a factor for each step of a GELU or a norm.
-        2. `relu` keeps a mask of bytes and the zeros that it chooses from; within one `jit` the
-           zeros are no memory.
+        1. torch saves operands or results of an operation, JAX the factors of its derivative:
+           `cos(x)` for `sin`, and a factor for each step of a GELU or a norm.
+        2. `relu` saves a mask of bytes and an array of zeros; within one `jit` the zeros take no
+           memory.
     """
     kept = [
         SavedValue(kind, scope, str(aval.dtype), aval.shape, _nbytes(aval), compat.memory(aval))
@@ -105,22 +105,22 @@ def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
 def saved_tensors_hooks(
     fun: Callable[..., PyTree], pack: Callable[[Any], PyTree], unpack: Callable[[PyTree], Any]
 ) -> Callable[..., PyTree]:
-    """`fun`, which keeps `pack(x)` for its backward pass in place of each value `x` it would keep.
+    """Save `pack(x)` instead of each value `x` that `fun` saves for its backward pass.
 
     Args:
-        fun: A function of trees of arrays. What it closes over (its parameters) is there anyway and
-            is kept as it is; its arguments are packed like all others.
-        pack: Called with each floating point value that is kept; returns an array, or a tree of
-            arrays, to be kept instead: in bfloat16, as integers with their scale, on the host.
-        unpack: Called with that in the backward pass; returns an array of the shape and dtype that
-            `pack` was given.
+        fun: A function of trees of arrays. Captured values, such as parameters, are saved as they
+            are; its arguments are packed.
+        pack: Called with each saved floating point value; returns the array or tree of arrays to
+            save instead: in bfloat16, as integers with their scale, on the host.
+        unpack: Called with the packed value in the backward pass; returns an array of the original
+            shape and dtype.
 
     Returns:
-        A function with the values of `fun`. Its gradient is computed from what `unpack` returns.
+        A function with the values of `fun`. Its gradient is computed from the unpacked values.
 
     Raises:
-        TypeError: `unpack` returns another shape or dtype, or a second derivative needs what was
-            packed in another shape, or as integers.
+        TypeError: `unpack` returns a different shape or dtype, or a second derivative needs a value
+            that was packed into another shape or into integers.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxgrad
@@ -135,10 +135,10 @@ def saved_tensors_hooks(
     Torch: `torch.autograd.graph.saved_tensors_hooks`.
 
     Differs from torch in:
-        1. What is kept is JAX's: cos(x) for `sin`, where torch keeps x. Masks and indices are not
-           packed.
-        2. A second derivative goes past both hooks, as in torch, but in the dtype of what was
-           packed.
+        1. The saved values are JAX's: cos(x) for `sin`, where torch saves x. Masks and indices are
+           not packed.
+        2. A second derivative bypasses both hooks, as in torch, but in the dtype of the packed
+           value.
     """
 
     @functools.wraps(fun)
@@ -146,9 +146,9 @@ def saved_tensors_hooks(
         run, consts, shapes = hoist(lambda *args: fun(*args, **kwargs), *args)
         leaves, structure = jax.tree.flatten(args)
 
-        def flat(*given: Any) -> list[Any]:
-            made = run(given[: len(consts)], *structure.unflatten(given[len(consts) :]))
-            return jax.tree.leaves(made)
+        def flat(*inputs: Any) -> list[Any]:
+            out = run(inputs[: len(consts)], *structure.unflatten(inputs[len(consts) :]))
+            return jax.tree.leaves(out)
 
         called = with_packed_residuals(flat, pack, unpack, num_unpacked_args=len(consts))
         return jax.tree.unflatten(jax.tree.structure(shapes), called(*consts, *leaves))
@@ -161,7 +161,7 @@ def _nbytes(aval: Any) -> int:
 
 
 def _summed(items: Any) -> dict[Any, int]:
-    found: dict[Any, int] = {}
+    totals: dict[Any, int] = {}
     for key, nbytes in items:
-        found[key] = found.get(key, 0) + nbytes
-    return dict(sorted(found.items(), key=lambda item: -item[1]))
+        totals[key] = totals.get(key, 0) + nbytes
+    return dict(sorted(totals.items(), key=lambda item: -item[1]))

@@ -72,7 +72,7 @@ def clip_grad_norm(
     if axis_name is not None:
         axes = (axis_name,) if isinstance(axis_name, str) else tuple(axis_name)
         norms = [_of_all_shards(norm, p, _sharded_over(norm, axes)) for norm in norms]
-    total_norm = _norm(jnp.stack(jnp.broadcast_arrays(*_promoted(norms))), p)
+    total_norm = _norm(jnp.stack(jnp.broadcast_arrays(*norms)), p)
     if error_if_nonfinite:
         _check_finite(total_norm, p)
     # torch computes `max_norm / x` as a reciprocal and a product, which rounds twice
@@ -123,11 +123,6 @@ def clip_grad_value(grads: PyTree, clip_value: float | jax.Array) -> PyTree:
 
 def _is_gradient(g: Any) -> bool:
     return g.dtype != jax.dtypes.float0  # float0 is JAX's "no gradient" for integer leaves
-
-
-def _promoted(norms: list[jax.Array]) -> list[jax.Array]:
-    dtype = jnp.result_type(*norms)
-    return [norm.astype(dtype) for norm in norms]
 
 
 def _compute_dtype(dtype: Any) -> Any:

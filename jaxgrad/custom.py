@@ -1,4 +1,4 @@
-"""Rules of one's own: autograd.Function, straight-through estimators, reversed gradients."""
+"""Custom gradients: autograd.Function classes, straight-through estimators, gradient reversal."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from jaxgrad._core.typing import PyTree
 
 
 def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
-    """Pass a value through, and its cotangent back with the opposite sign.
+    """Return `x` unchanged, and multiply its gradient by `-scale`.
 
     Args:
         x: An array or a tree of arrays.
-        scale: What the reversed cotangent is multiplied by; may be traced, gets no gradient.
+        scale: Factor of the reversed cotangent; may be traced, but gets no gradient.
 
     Returns:
         `x`, bit for bit.
@@ -30,8 +30,8 @@ def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
         >>> print(jax.grad(lambda x: jaxgrad.reverse_gradient(x, 0.5) * 3.0)(1.0))
         -1.5
 
-    Torch: the autograd.Function of domain-adversarial training, whose backward is
-    `-ctx.scale * grad`.
+    Torch: the gradient reversal layer of domain-adversarial training, an autograd.Function whose
+    backward returns `-ctx.scale * grad`.
     """
 
     def rule(_: Any, scale: Any, moving: Any, __: Any) -> Any:
@@ -45,18 +45,18 @@ def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
 
 
 def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
-    """Compute `fun`, but let the gradient through as if it were the identity.
+    """Compute `fun` in the forward pass, with the gradient of the identity.
 
     Args:
         fun: Any function whose first argument, an array or a tree of arrays, has the structure,
             shapes and dtypes of its result: `jnp.round`, a threshold, a quantizer.
 
     Returns:
-        A function with the values of `fun` and the gradient of the identity in its first argument;
-        the other arguments get no gradient.
+        A function with the values of `fun`. Its gradient with respect to the first argument is that
+        of the identity; the other arguments get no gradient.
 
     Raises:
-        TypeError: The result is not like the first argument.
+        TypeError: The result differs from the first argument in structure, shape or dtype.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxgrad
@@ -64,20 +64,20 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
         >>> print(*jax.value_and_grad(lambda x: quantized(x) ** 2)(2.6))
         9.0 6.0
 
-    Torch: an autograd.Function whose backward returns the gradient as it came.
+    Torch: an autograd.Function whose backward returns its gradient unchanged.
 
     Differs from jax in:
-        1. `x + stop_gradient(fun(x) - x)` rounds: its value is not always that of `fun`.
+        1. `x + stop_gradient(fun(x) - x)` rounds, so that its value may differ from that of `fun`.
     """
 
     @functools.wraps(fun)
     def through(x: PyTree, *args: Any, **kwargs: Any) -> PyTree:
         out = fun(*jax.lax.stop_gradient((x, *args)), **jax.lax.stop_gradient(kwargs))
-        given, returned = jax.tree.map(_type, x), jax.tree.map(_type, out)
-        if returned != given:
+        expected, returned = jax.tree.map(_type, x), jax.tree.map(_type, out)
+        if returned != expected:
             raise TypeError(
                 f"straight_through({getattr(fun, '__name__', fun)}) passes its cotangent on to its "
-                f"first argument, so both must be alike: given {given}, it returned {returned}"
+                f"first argument, so their types must match: got {expected}, returned {returned}"
             )
         leaves, structure = jax.tree.flatten(out)
         live = [is_inexact(leaf) for leaf in leaves]
@@ -90,28 +90,27 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
 
 
 def from_function(cls: type) -> Function:
-    """Make a JAX function of a class written for torch.autograd.Function.
+    """Convert a class written for torch.autograd.Function to a JAX function.
 
     Args:
         cls: A class with static methods `forward(ctx, *args)`, or `forward(*args)` and
             `setup_context(ctx, inputs, output)`; `backward(ctx, *grad_outputs)`; and, for forward
-            mode, `jvp(ctx, *tangents)`. `ctx` is torch's: `save_for_backward`, `saved_tensors`,
-            attributes of any kind, `needs_input_grad`, `mark_non_differentiable`,
-            `set_materialize_grads`. Base class and decorators are not needed.
+            mode, `jvp(ctx, *tangents)`. `ctx` has torch's `save_for_backward`, `saved_tensors`,
+            `needs_input_grad`, `mark_non_differentiable` and `set_materialize_grads`, and accepts
+            any attribute. No base class or decorator is needed.
 
     Returns:
-        A callable; `.apply` is the same callable under torch's name. Arguments that are no arrays
-        (numbers, strings, lists) are static. As in torch, a gradient that is larger than its input
-        is summed to the input's shape and cast to its dtype; an input whose gradient is None has
-        none, also for `jaxgrad.value_and_grad`; what the methods close over gets no gradient. A
-        second derivative goes through saved inputs and outputs; for it any other saved value is
-        a constant.
+        A callable; `.apply` is the same callable under torch's name. Arguments that are not arrays
+        (numbers, strings, lists) are static. As in torch, a gradient larger than its input is
+        summed to the input's shape and cast to its dtype, and captured values get no gradient. An
+        input whose gradient is None has a None in `jaxgrad.value_and_grad`. A second derivative
+        goes through saved inputs and outputs; any other saved value is a constant for it.
 
     Raises:
-        ValueError: `backward` returns the wrong number of gradients, a gradient of a wrong shape,
-            or one for an argument that is no array.
-        TypeError: A gradient is no array; a non-array is saved for backward.
-        NotImplementedError: There is no `backward`, or for forward mode no `jvp`.
+        ValueError: `backward` returns the wrong number of gradients, a gradient of the wrong shape,
+            or a gradient for a non-array argument.
+        TypeError: A gradient or a value saved for backward is not an array.
+        NotImplementedError: The class has no `backward`, or no `jvp` in forward mode.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxgrad
@@ -132,17 +131,17 @@ def from_function(cls: type) -> Function:
     Torch: `torch.autograd.Function`.
 
     Differs from torch in:
-        1. In `forward`, `needs_input_grad` is True for every floating point array: whether it is
-           differentiated is known later. In `backward` it is torch's (a backward that closes over
-           traced values sees it as in `forward`).
-        2. `backward` is also traced once where the function is called, to find its Nones.
-        3. `mark_dirty` does nothing: there is nothing to change in place.
+        1. In `forward`, `needs_input_grad` is True for every floating point array, since JAX
+           decides later what is differentiated. In `backward` it is torch's, unless the backward
+           captures traced values.
+        2. `backward` is also traced once when the function is called, to find its Nones.
+        3. `mark_dirty` has no effect, since arrays are immutable.
     """
     return Function(cls)
 
 
 class Function:
-    """What `from_function` returns."""
+    """A class for torch.autograd.Function as a JAX function, made by `from_function`."""
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -152,13 +151,12 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return _function.call(self.cls, _positional(self.cls, args, kwargs))
 
-    def apply(self, *args: Any, **kwargs: Any) -> Any:
-        return self(*args, **kwargs)
+    apply = __call__
 
 
 def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    """Every argument by position, as `backward` counts them."""
-    split = hasattr(cls, "setup_context")  # then `forward` has no ctx, and defaults count
+    """Return all arguments by position, as `backward` counts them."""
+    split = hasattr(cls, "setup_context")  # then `forward` has no ctx, and defaults are inputs
     bound = inspect.signature(cls.forward).bind(*(() if split else (None,)), *args, **kwargs)
     if split:
         bound.apply_defaults()

@@ -1,8 +1,8 @@
-"""Seeing and changing a cotangent on its way back.
+"""Observe and change cotangents during the backward pass.
 
-A hook is the identity whose transpose is the user's function. Its rule calls the identity itself,
-so that the next derivative goes through the function and, as in torch, through the hook again.
-Forward mode passes by it.
+A hook is an identity whose transpose is the user's function. Its derivative rule applies the hook
+to the tangent again, so that a second derivative goes through the user's function and, as in torch,
+meets the hook again. Forward mode ignores hooks.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from jaxgrad._core.tree import is_inexact, merge, partition, select
 from jaxgrad._core.typing import PyTree
 
 
-# (cotangents of the values, what the slots got) -> cotangents of the values
+# (cotangents of the values, cotangents that the slots received) -> cotangents of the values
 HookRule = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
 def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
-    """Mark a value: on the way back, `fn` is called with its total cotangent.
+    """Call `fn` with the total cotangent of a value during the backward pass.
 
-    Use the result in place of `x`: the cotangents of all its uses are summed before `fn` sees them.
+    Use the result in place of `x`: the cotangents of all its uses are summed before `fn` is called.
 
     Args:
-        x: An array or a tree of arrays; at least one of them real or complex floating point.
-        fn: Called with the cotangent, of the structure, shapes and dtypes of `x` (None in the place
-            of an integer leaf, which has none). Returns None to watch, or a cotangent of the same
-            shapes and dtypes to be used instead. Traced once, where the hook is set; it may close
-            over any value, and derivatives go through it.
+        x: An array or a tree of arrays, at least one of them real or complex floating point.
+        fn: Called with the cotangent, which has the structure, shapes and dtypes of `x`, with None
+            for integer leaves. It returns None to leave the cotangent unchanged, or a replacement
+            of the same shapes and dtypes. It is traced once, when the hook is set, may capture any
+            value, and is differentiated in second derivatives.
 
     Returns:
         `x`, bit for bit.
 
     Raises:
-        TypeError: `x` has no leaf with a gradient, or `fn` changes a dtype or the structure or
-            returns no array.
+        TypeError: No leaf of `x` is floating point; or `fn` changes a dtype or the structure, or
+            returns something that is not an array.
         ValueError: `fn` changes a shape.
 
     Example:
@@ -56,27 +56,27 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
     Torch: `torch.Tensor.register_hook`.
 
     Differs from torch in:
-        1. Of several hooks the one applied last is called first: `hook(hook(x, second), first)`.
-        2. A wrong replacement is refused where the hook is set, not during the backward pass.
+        1. With nested hooks, the one applied last is called first: `hook(hook(x, second), first)`.
+        2. A wrong replacement raises when the hook is set, not during the backward pass.
         3. A complex cotangent is JAX's, the conjugate of torch's.
-        4. Inside `vmap` a value that is not mapped is hooked once, with the sum over the rows.
+        4. Inside `vmap`, an unmapped value is hooked once, with the sum over the rows.
     """
     leaves, structure = jax.tree.flatten(x)
     live = [is_inexact(leaf) for leaf in leaves]
     if not any(live):
         raise TypeError(
             "cannot register a hook on a value that has no gradient: "
-            f"hook got {jax.tree.map(jax.typeof, x)}; a floating point array is needed"
+            f"hook got {jax.tree.map(jax.typeof, x)}; pass a floating point array"
         )
 
     def rule(cotangents: Sequence[Any], _: Sequence[Any]) -> Sequence[Any]:
-        made = fn(structure.unflatten(merge(live, cotangents)))
-        if made is None:
+        answer = fn(structure.unflatten(merge(live, cotangents)))
+        if answer is None:
             return cotangents
-        made = select(live, _leaves(made, structure, _name(fn)))
+        replacements = select(live, _leaves(answer, structure, _name(fn)))
         return [
             old if new is None else _checked(new, old, _name(fn))
-            for new, old in zip(made, cotangents, strict=True)
+            for new, old in zip(replacements, cotangents, strict=True)
         ]
 
     moving, still = partition(live, leaves)
@@ -88,23 +88,23 @@ def backward_hook(
     fun: Callable[..., PyTree],
     hook: Callable[[tuple[PyTree, ...], tuple[PyTree, ...]], Sequence[PyTree] | None],
 ) -> Callable[..., PyTree]:
-    """Call `hook` with a function's gradients, inputs and outputs together, on the way back.
+    """Call `hook` with the gradients of a function's inputs and outputs in the backward pass.
 
     Args:
-        fun: Any function of arrays; what it closes over (its parameters) is none of its inputs.
-        hook: `hook(grad_inputs, grad_outputs)`, called once all of them are known. `grad_inputs`
-            has one entry for each positional argument: its gradient; zeros for an array that needs
-            none (integers); None for what is no array. `grad_outputs` is a tuple as well: one
-            cotangent, or one for each element if `fun` returns a tuple; None for integers. Returns
-            None to watch, or as many gradients to be used instead of `grad_inputs` (None among
-            them: zeros). Traced once for each call of the function.
+        fun: Any function of arrays. Captured values, such as parameters, do not count as inputs.
+        hook: Called as `hook(grad_inputs, grad_outputs)` once all gradients are known. The tuple
+            `grad_inputs` has an entry for each positional argument: its gradient, zeros for an
+            integer array, None for a non-array. The tuple `grad_outputs` has one cotangent, or one
+            for each element if `fun` returns a tuple; None for integers. The hook returns None to
+            leave the gradients unchanged, or replacements for `grad_inputs`, where None means
+            zeros. It is traced once for each call of the function.
 
     Returns:
-        `fun`, hooked. Keyword arguments are passed on and not looked at.
+        The hooked function. Keyword arguments are passed on without being hooked.
 
     Raises:
-        ValueError: `hook` returns another number of gradients, or changes a shape.
-        TypeError: `hook` changes a dtype or the structure of a tree, or returns no array.
+        ValueError: `hook` returns the wrong number of gradients or changes a shape.
+        TypeError: `hook` changes a dtype or a tree's structure, or returns a non-array.
 
     Example:
         >>> import jax, jaxgrad
@@ -112,14 +112,14 @@ def backward_hook(
         >>> print(jax.grad(jaxgrad.backward_hook(jax.numpy.square, double))(3.0))
         12.0
 
-    Torch: `torch.nn.Module.register_full_backward_hook`, whose hook also gets the module, first.
+    Torch: `torch.nn.Module.register_full_backward_hook`, whose hook gets the module as well.
 
     Differs from torch in:
-        1. A tree among the inputs or outputs gives a tree of gradients; torch shows None for it,
+        1. A tree among the inputs or outputs has a tree of gradients; torch passes None for it,
            and ignores the hook of a module that returns a dict or a list.
-        2. An output that is not used in the loss has zeros in `grad_outputs`, in torch None; a
-           None in the hook's answer leaves zeros, in torch None.
-        3. Where no input is differentiated the hook is not called; torch calls it with (None,).
+        2. An output that the loss does not use has zeros in `grad_outputs`, where torch has None; a
+           None that the hook returns gives a zero gradient, in torch None.
+        3. If no input is differentiated the hook is not called; torch calls it with (None,).
     """
 
     @functools.wraps(fun)
@@ -139,19 +139,19 @@ def backward_hook(
             grad_outputs = out_structure.unflatten(merge(out_live, sent))
             if type(grad_outputs) is not tuple:
                 grad_outputs = (grad_outputs,)
-            made = hook(grad_inputs, grad_outputs)
-            if made is None:
+            answers = hook(grad_inputs, grad_outputs)
+            if answers is None:
                 return cotangents
-            if not isinstance(made, (tuple, list)) or len(made) != len(grad_inputs):
+            if not isinstance(answers, (tuple, list)) or len(answers) != len(grad_inputs):
                 raise ValueError(
                     f"backward hook {_name(hook)!r} returned an invalid number of grad_input, got "
-                    f"{_count(made)}, but expected {len(grad_inputs)}: return None or a tuple with "
-                    "a gradient for each positional argument"
+                    f"{_count(answers)}, but expected {len(grad_inputs)}: return None or a tuple "
+                    "with a gradient for each positional argument"
                 )
             new = []
-            for answer, part in zip(made, structure.children(), strict=True):
-                none = [None] * part.num_leaves
-                new += none if answer is None else _leaves(answer, part, _name(hook))
+            for answer, argument in zip(answers, structure.children(), strict=True):
+                none = [None] * argument.num_leaves
+                new += none if answer is None else _leaves(answer, argument, _name(hook))
             return [
                 jnp.zeros_like(old) if new is None else _checked(new, old, _name(hook))
                 for new, old in zip(select(live, new), cotangents, strict=True)
@@ -166,11 +166,11 @@ def backward_hook(
 
 
 def _enter(rule: HookRule, values: list[Any], avals: list[Any]) -> tuple[list[Any], list[Any]]:
-    """The values unchanged, and a slot of each type in `avals` for what `_leave` sends back.
+    """Return the values unchanged, and a slot of each type in `avals` for use in `_leave`.
 
-    On the way back `rule` is called with the values' cotangents and with what the slots got.
+    The backward pass calls `rule` with the cotangents of the values and of the slots.
     """
-    size, types = len(values), [*map(_cotangent_type, values), *avals]
+    size, types = len(values), [*(jax.typeof(x).update(weak_type=False) for x in values), *avals]
     transpose, consts, _ = hoist(rule, types[:size], types[size:])
 
     def enter_rule(outs: Any, consts: Any, moving: Sequence[Any], __: Any) -> Sequence[Any]:
@@ -179,7 +179,7 @@ def _enter(rule: HookRule, values: list[Any], avals: list[Any]) -> tuple[list[An
 
         def back(consts: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
             if avals and all(sent is None for sent in arrived[-len(avals) :]):
-                return arrived[: -len(avals)]  # it did not come through the outputs
+                return arrived[: -len(avals)]  # no cotangent came through the outputs
             full = [
                 ad.zeros_like_aval(t) if c is None else c
                 for c, t in zip(merge(through, arrived), types, strict=True)
@@ -198,7 +198,7 @@ def _enter(rule: HookRule, values: list[Any], avals: list[Any]) -> tuple[list[An
 
 
 def _leave(out: Any, slot: Any) -> Any:
-    """`out`, whose cotangent is sent to the slot as well."""
+    """Return `out`, with its cotangent also sent to the slot."""
 
     def rule(_: Any, __: Any, moving: Sequence[Any], sent: Any) -> Sequence[Any]:
         (moving,) = moving
@@ -210,24 +210,24 @@ def _leave(out: Any, slot: Any) -> Any:
 def _result_types(fun: Callable[..., PyTree], values: list[Any]) -> PyTree:
     try:
         closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*values)
-    except NEEDS_NUMBERS:  # it branches on values, and outside of jit there are some
+    except NEEDS_NUMBERS:  # it branches on values, which exist outside of jit
         return jax.tree.map(jax.typeof, fun(*values))
     return jax.tree.unflatten(jax.tree.structure(shapes), closed.out_avals)
 
 
-def _leaves(made: PyTree, structure: Any, name: str) -> list[Any]:
-    """The leaves of a hook's answer; a None among them stays."""
+def _leaves(answer: PyTree, structure: Any, name: str) -> list[Any]:
+    """Return the leaves of a hook's result, keeping Nones."""
     try:
-        return structure.flatten_up_to(made)
+        return structure.flatten_up_to(answer)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"hook {name!r} should return None or cotangents in the structure that it got, "
-            f"{structure}, but returned {jax.tree.structure(made)}"
+            f"hook {name!r} should return None or cotangents in the structure that it received, "
+            f"{structure}, but returned {jax.tree.structure(answer)}"
         ) from error
 
 
 def _checked(new: Any, old: Any, name: str) -> Any:
-    """torch's rules for the replacement of a gradient."""
+    """Return a replacement that has the shape and dtype of the cotangent, as torch requires."""
     if not hasattr(new, "dtype"):
         raise TypeError(f"hook {name!r} should return None or an array, but returned {new!r}")
     was, got = jax.typeof(old).str_short(), jax.typeof(new).str_short()
@@ -248,12 +248,8 @@ def _no_gradient(leaf: Any) -> Any:
     return jnp.zeros_like(leaf) if hasattr(leaf, "dtype") else None
 
 
-def _cotangent_type(value: Any) -> Any:
-    return jax.typeof(value).update(weak_type=False)
-
-
-def _count(made: Any) -> str:
-    return str(len(made)) if isinstance(made, (tuple, list)) else f"a {type(made).__name__}"
+def _count(answer: Any) -> str:
+    return str(len(answer)) if isinstance(answer, (tuple, list)) else f"a {type(answer).__name__}"
 
 
 def _name(fn: Any) -> str:

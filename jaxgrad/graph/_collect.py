@@ -119,18 +119,15 @@ def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) ->
         loss = out[0] if has_aux else out
         if not is_array(loss) or not jnp.issubdtype(jnp.result_type(loss), jnp.inexact):
             kind = jnp.result_type(loss) if is_array(loss) else type(loss).__name__
+            name = getattr(fun, "__name__", type(fun).__name__)
             raise TypeError(
                 f"backward_graph differentiates the floating point array that a function returns, "
-                f"but {_called(fun)} returned {kind}: return the loss, or (loss, aux) with "
+                f"but {name} returned {kind}: return the loss, or (loss, aux) with "
                 "has_aux=True"
             )
         return loss
 
     return _Flat(flat, moved, fixed, names)
-
-
-def _called(fun: Any) -> str:
-    return getattr(fun, "__name__", type(fun).__name__)
 
 
 def _dtype(x: Any) -> Any:

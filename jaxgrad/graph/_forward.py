@@ -107,7 +107,8 @@ def _unwrapped(part: str) -> str:
 
 def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...]) -> Op:
     """Return the `Op` of an equation; one with an inner jaxpr is folded and named after it."""
-    name, kind = eqn.primitive.name, _kind(eqn)
+    name = eqn.primitive.name
+    kind = f"{name} {','.join(str(getattr(v.aval, 'shape', '')) for v in eqn.outvars)}"
     inside = _jaxpr.inner(eqn)
     if name == "attach":  # a hook or a from_function class: see _core/attach.py
         named = eqn.params["name"]
@@ -124,8 +125,3 @@ def _op(eqn: jex_core.JaxprEqn, scope: tuple[str, ...], edges: tuple[Edge, ...])
     else:
         folded = name
     return Op(name, kind, scope, edges, folded=folded)
-
-
-def _kind(eqn: jex_core.JaxprEqn) -> str:
-    shapes = ",".join(str(getattr(v.aval, "shape", "")) for v in eqn.outvars)
-    return f"{eqn.primitive.name} {shapes}"

@@ -44,8 +44,7 @@ class Sheet:
     def arrow(self, d: str, x: float, y: float, angle: int, kind: str = "w") -> None:
         """Draw a line with its head at (x, y); angle 0 points left, 90 up.
 
-        The kind `w` is a gradient that flows, `rec` a recorded edge; `ghost` and `cut` have no
-        head.
+        The kind `w` is a gradient that flows, `rec` a recorded edge; others have no head.
         """
         self.path(d, kind)
         if kind in ("w", "rec"):

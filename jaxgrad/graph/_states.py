@@ -108,8 +108,5 @@ def _badge(badge: ParamBadge, graph: Graph) -> tuple[str, str]:
         return kind, {"zero": "0", "none": "None"}.get(kind, kind)
     known = [leaf.grad for leaf in leaves if leaf.grad is not None]
     still = "still " if graph.failure and known else ""  # left by an earlier backward
-    return kind, still + (_number(math.hypot(*known)) if known else "")
-
-
-def _number(x: float) -> str:
-    return f"{x:.3g}".replace("e-0", "e-").replace("e+0", "e")
+    norm = f"{math.hypot(*known):.3g}".replace("e-0", "e-").replace("e+0", "e") if known else ""
+    return kind, still + norm

@@ -127,8 +127,6 @@ class _Picture:
                     sentences.append(f"{where}: {describe(panel.diagram, panel.views[name])}.")
         return " ".join(sentences)
 
-    # ---- head
-
     def head(self) -> float:
         y = 10.0
         for line in textwrap.wrap(self.title, int((self.width - 2 * MARGIN) / 9.0)):
@@ -177,8 +175,6 @@ class _Picture:
         name = f"{panel.framework} {panel.version}"
         self.sheet.text(x, y, name, "t b")
         self.sheet.text(x + len(name) * 7.9 + 10, y, _ABOUT[panel.framework], "dim")
-
-    # ---- one setting
 
     def row(self, name: str, row: Setting, y: float) -> float:
         """Draw a row whose top is at `y`, and return the top of the next row."""

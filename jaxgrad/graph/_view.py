@@ -79,8 +79,6 @@ class _Drawing:
                 f"M{number(start)} {number(y)}H{number(head.x - 6)}", head.x - 1, y, 180
             )
 
-    # ---- edges
-
     def edge(self, edge: BoxEdge) -> None:
         kind = _EDGE.get(self.view.flows.get(edge, ""), "ghost")
         kind = "cut" if edge in self.view.cuts else kind
@@ -131,8 +129,6 @@ class _Drawing:
         d += f"V{n(middle)}C{n(x1)} {n(y2 - 6)} {n(x2)} {n(middle)} {n(x2)} {n(y2 - 5)}"
         self.sheet.arrow(d, x2, y2, -90, kind)
 
-    # ---- boxes and badges
-
     def box(self, key: Key) -> None:
         rect, box = self.boxes[key], self.diagram.boxes[key]
         state = self.view.states.get(key, ABSENT)
@@ -163,8 +159,6 @@ class _Drawing:
         self.sheet.end()
         x, y = rect.middle
         self.sheet.text(x, y + 4, f"∇{badge.text} {words}", f"{tone} s mid")
-
-    # ---- cuts and errors
 
     def cuts(self) -> None:
         """Draw a line across the picture where no gradient passes, scissors on other cut edges."""

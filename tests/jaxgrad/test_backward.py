@@ -36,7 +36,7 @@ def test_trees_and_paths() -> None:
     assert grads == {"a": {"w": 8.0, "b": None}, "n": None}
     text = (
         "the loss of loss has no differentiable path to argument 0['a']['b'], "
-        "argument 0['n'] (int64). Use it, leave it out of what is differentiated, "
+        "argument 0['n'] (int64). Use it, do not differentiate with respect to it, "
         'or pass unused="none"'
     )
     with pytest.raises(ValueError, match=re.escape(text)):

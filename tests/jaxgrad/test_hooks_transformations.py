@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 from jax import lax
-from tests._helpers import same
 
 import jaxgrad
 from jaxgrad.parity.interop import to_jax, to_torch
+from tests._helpers import same
 
 
 V, W, K = np.array([0.5, 1.5, -2.0]), np.array([3.0, -1.0, 0.25]), np.array([2, 0, 1])
