@@ -18,10 +18,10 @@ import jaxgrad
 X, Y, N = [0.5, 1.5, -2.0], [3.0, -1.0, 0.25], [1, 2, 0]
 
 
-def same(ours: Any, torchs: Any) -> None:
-    assert (ours is None) == (torchs is None), f"jaxgrad {ours}, torch {torchs}"
-    if ours is not None:
-        np.testing.assert_allclose(ours, torchs, rtol=1e-12, atol=1e-12)
+def same(actual: Any, expected: Any) -> None:
+    assert (actual is None) == (expected is None), f"jaxgrad {actual}, torch {expected}"
+    if actual is not None:
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_trees_and_paths() -> None:
@@ -66,13 +66,13 @@ NO_LOSS = {
 
 @pytest.mark.parametrize(("fun", "text"), NO_LOSS.values(), ids=NO_LOSS)
 @pytest.mark.parametrize("unused", ["none", "zeros", "error"])
-def test_what_is_not_a_loss(fun: Any, text: str, unused: Any) -> None:
+def test_results_that_are_not_a_loss(fun: Any, text: str, unused: Any) -> None:
     """A function whose result has no gradient raises a TypeError that says what to return."""
     with pytest.raises(TypeError, match=re.escape(text)):
         jaxgrad.grad(fun, unused=unused)(jnp.ones(3))
 
 
-def test_arguments_that_are_not_there() -> None:
+def test_missing_arguments() -> None:
     """An out-of-range `argnums`, or `has_aux` without a pair, raises a TypeError."""
     with pytest.raises(TypeError, match="argnums=2 asks for argument 2 of <lambda>, .* with 1 "):
         jaxgrad.grad(lambda x: x, 2)(1.0)
@@ -163,7 +163,7 @@ def test_custom_rules_on_a_mesh(axis: Any) -> None:
     assert grads["w"].tolist() == jax.grad(loss)(p, x)["w"].tolist()
 
 
-def test_costs_nothing() -> None:
+def test_value_and_grad_costs_nothing() -> None:
     """`value_and_grad` with an ignored tag compiles to the program of `jax.value_and_grad`."""
 
     def loss(p: Any, x: Any) -> Any:
@@ -183,14 +183,14 @@ def test_costs_nothing() -> None:
         )
         return re.sub(r"jit_\w+|retain_grad|value_and_grad\w*", "_", text)
 
-    def theirs(p: Any, x: Any) -> Any:
+    def of_jax(p: Any, x: Any) -> Any:
         return jax.value_and_grad(loss)(p, x)
 
-    def ours(p: Any, x: Any) -> Any:
+    def of_jaxgrad(p: Any, x: Any) -> Any:
         return jaxgrad.value_and_grad(loss)(p, x)
 
-    assert "dot" in compiled(theirs)
-    assert compiled(ours) == compiled(theirs)
+    assert "dot" in compiled(of_jax)
+    assert compiled(of_jaxgrad) == compiled(of_jax)
 
 
 def test_accumulate_is_backward_twice() -> None:

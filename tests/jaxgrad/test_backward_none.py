@@ -113,9 +113,9 @@ def rotate(c, x):
 sg, det = lax.stop_gradient, torch.Tensor.detach
 T, J = torch, jnp
 M = {"dim": 0}
-# name: (torch, jax), functions of x and y (floating point) and n (integers).
+# Maps a name to a torch and a JAX function of x, y (floating point) and n (integers).
 PROGRAMS: dict[str, tuple[Any, Any]] = {
-    # plain
+    # plain programs
     "product": (lambda x, y, n: (x * y).sum(), lambda x, y, n: (x * y).sum()),
     "one unused": (lambda x, y, n: (x * x).sum(), lambda x, y, n: (x * x).sum()),
     "all unused": (lambda x, y, n: T.ones(()), lambda x, y, n: J.ones(())),
@@ -157,7 +157,7 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
         lambda x, y, n: (x.sort()[0] * y).sum(),
         lambda x, y, n: (J.sort(x) * y).sum(),
     ),
-    # zeros, not None
+    # gradients of zeros, not None
     "times zero": (lambda x, y, n: (x * 0 + y).sum(), lambda x, y, n: (x * 0 + y).sum()),
     "masked": (
         lambda x, y, n: T.where(T.zeros(3, dtype=T.bool), x, y).sum(),
@@ -183,7 +183,7 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
         lambda x, y, n: jax.nn.relu(-J.abs(x)).sum(),
     ),
     "remainder": (lambda x, y, n: (x % 2).sum(), lambda x, y, n: (x % 2).sum()),
-    # None, not zeros
+    # gradients of None, not zeros
     "detach": (lambda x, y, n: (x.detach() * y).sum(), lambda x, y, n: (sg(x) * y).sum()),
     "detach one path": (lambda x, y, n: (x.detach() * x).sum(), lambda x, y, n: (sg(x) * x).sum()),
     "detach later": (
@@ -210,7 +210,7 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
         lambda x, y, n: (T.nn.functional.one_hot(n, 3) * y).sum(),
         lambda x, y, n: (jax.nn.one_hot(n, 3) * y).sum(),
     ),
-    # structure
+    # control flow and transformations
     "jit": (
         lambda x, y, n: (x.detach() * y).sum(),
         lambda x, y, n: jax.jit(lambda x, y: (sg(x) * y).sum())(x, y),
@@ -231,19 +231,19 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
         lambda x, y, n: torch_loop(rotate, (y[0], *T.ones(2).double()), x)[0],
         lambda x, y, n: scanned(rotate, (y[0], *J.ones(2)), x)[0],
     ),
-    "scan, one turn of the rotation": (
+    "scan, one iteration of the rotation": (
         lambda x, y, n: torch_loop(rotate, (y[0], *T.ones(2).double()), x[:1])[0] + x[0],
         lambda x, y, n: scanned(rotate, (y[0], *J.ones(2)), x[:1])[0] + x[0],
     ),
-    "scan, four turns of the rotation": (
+    "scan, four iterations of the rotation": (
         lambda x, y, n: torch_loop(rotate, (y[0], *T.ones(2).double()), T.cat([x, x])[:4])[1],
         lambda x, y, n: scanned(rotate, (y[0], *J.ones(2)), J.concatenate([x, x])[:4])[1],
     ),
-    "scan, six turns of the rotation": (
+    "scan, six iterations of the rotation": (
         lambda x, y, n: torch_loop(rotate, (y[0], *T.ones(2).double()), T.cat([x, x]))[0],
         lambda x, y, n: scanned(rotate, (y[0], *J.ones(2)), J.concatenate([x, x]))[0],
     ),
-    "scan of no turns": (
+    "scan of no iterations": (
         lambda x, y, n: torch_loop(lambda c, a: c * a, y.sum(), x[:0]),
         lambda x, y, n: scanned(lambda c, a: c * a, y.sum(), x[:0]),
     ),
@@ -380,10 +380,10 @@ def arguments() -> tuple[jax.Array, jax.Array, jax.Array]:
     return jnp.array(X), jnp.array(Y), jnp.array(N)
 
 
-def same(ours: Any, torchs: Any) -> None:
-    assert (ours is None) == (torchs is None), f"jaxgrad {ours}, torch {torchs}"
-    if ours is not None:
-        np.testing.assert_allclose(ours, torchs, rtol=1e-12, atol=1e-12)
+def same(actual: Any, expected: Any) -> None:
+    assert (actual is None) == (expected is None), f"jaxgrad {actual}, torch {expected}"
+    if actual is not None:
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
 NEED_NUMBERS = ("python if", "boolean mask")
@@ -392,13 +392,13 @@ NEED_NUMBERS = ("python if", "boolean mask")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_none_where_torch_has_none(name: str) -> None:
     """A gradient is None exactly where torch's `.grad` is None, and zeros where it has zeros."""
-    theirs, program = PROGRAMS[name]
-    value, expected = torch_gradients(theirs)
+    torch_program, program = PROGRAMS[name]
+    value, expected = torch_gradients(torch_program)
     got, grads = jaxgrad.value_and_grad(program, (0, 1, 2))(*arguments())
     assert jnp.shape(got) == value.shape
     same(got, value)
-    for ours, torchs in zip(grads, expected, strict=True):
-        same(ours, torchs)
+    for grad, torch_grad in zip(grads, expected, strict=True):
+        same(grad, torch_grad)
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NEED_NUMBERS])
@@ -410,7 +410,7 @@ def test_none_under_jit(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NEED_NUMBERS])
-def test_depends_on_is_the_same_question(name: str) -> None:
+def test_depends_on_agrees_with_the_gradients(name: str) -> None:
     """`depends_on` is True exactly for the arguments whose gradient is not None."""
     program = PROGRAMS[name][1]
     grads = jax.eval_shape(jaxgrad.grad(program, (0, 1, 2)), *arguments())
@@ -418,22 +418,22 @@ def test_depends_on_is_the_same_question(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_zeros_is_jax(name: str) -> None:
+def test_unused_zeros_is_jax_grad(name: str) -> None:
     """With `unused="zeros"` every gradient is bit-identical to that of `jax.grad`."""
 
     def loss(x: Any, y: Any, n: Any) -> Any:
         return jnp.sum(PROGRAMS[name][1](x, y, n))
 
-    ours = jaxgrad.grad(loss, (0, 1), unused="zeros")(*arguments())
+    zeros = jaxgrad.grad(loss, (0, 1), unused="zeros")(*arguments())
     none = jaxgrad.grad(loss, (0, 1))(*arguments())
-    jaxs = jax.grad(loss, (0, 1))(*arguments())
-    for a, b, c in zip(ours, jaxs, none, strict=True):
+    jax_grads = jax.grad(loss, (0, 1))(*arguments())
+    for a, b, c in zip(zeros, jax_grads, none, strict=True):
         assert a.tobytes() == b.tobytes()
         assert c is None or c.tobytes() == b.tobytes()
         assert c is not None or not np.any(b)
 
 
-# One instruction of a random program: its torch and its JAX form, of one or two numbers.
+# Instructions of random programs: the arity, the torch form and the JAX form.
 INSTRUCTIONS: list[tuple[int, Any, Any]] = [
     (2, T.add, J.add),
     (2, T.mul, J.multiply),
@@ -468,31 +468,31 @@ def test_random_programs(seed: int) -> None:
     """Random programs with a loop, a branch and remat have torch's Nones and gradients."""
     rng = np.random.default_rng(seed)
     before, inside, branch, after = (random_program(rng, 4, n) for n in (3, 3, 2, 3))
-    turns, start = int(rng.integers(1, 5)), rng.normal(size=4)
+    length, start = int(rng.integers(1, 5)), rng.normal(size=4)
 
-    def theirs(values: list[Any]) -> Any:
+    def torch_program(values: list[Any]) -> Any:
         values = interpret(before, 0, values)
-        for _ in range(turns):
+        for _ in range(length):
             values = interpret(branch, 0, interpret(inside, 0, values))
         return interpret(after, 0, values)[0]
 
-    def ours(values: list[Any]) -> Any:
+    def jax_program(values: list[Any]) -> Any:
         values = jax.jit(functools.partial(interpret, before, 1))(values)
         body = jax.checkpoint(functools.partial(interpret, inside, 1))
 
-        def turn(values: list[Any], _: Any) -> tuple[list[Any], None]:
+        def iteration(values: list[Any], _: Any) -> tuple[list[Any], None]:
             values = body(values)
-            into = functools.partial(interpret, branch, 1)  # both branches are one program
+            into = functools.partial(interpret, branch, 1)
             return lax.cond(values[0] > 0, into, into, values), None
 
-        values, _ = lax.scan(turn, values, length=turns)
+        values, _ = lax.scan(iteration, values, length=length)
         return interpret(after, 1, values)[0]
 
     leaves = [torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in start]
-    loss = theirs(leaves)
+    loss = torch_program(leaves)
     if loss.requires_grad:
         loss.backward()
-    value, grads = jaxgrad.value_and_grad(ours)([jnp.array(v) for v in start])
+    value, grads = jaxgrad.value_and_grad(jax_program)([jnp.array(v) for v in start])
     same(value, loss.detach())
     for a, leaf in zip(grads, leaves, strict=True):
         same(a, leaf.grad)
@@ -500,11 +500,11 @@ def test_random_programs(seed: int) -> None:
 
 def test_pinned_branch_not_taken() -> None:
     """A leaf that only an untaken `cond` branch uses gets zeros, where torch has None."""
-    theirs = lambda x, y, n: (x if n[0] > 0 else y).sum()  # noqa: E731 # reads as the other programs
-    _, (_, torchs, _) = torch_gradients(theirs)
-    ours = jaxgrad.grad(lambda x, y, n: lax.cond(n[0] > 0, lambda: x, lambda: y).sum(), 1)
-    assert torchs is None
-    assert not np.any(ours(*arguments()))
+    torch_program = lambda x, y, n: (x if n[0] > 0 else y).sum()  # noqa: E731
+    _, (_, torch_grad, _) = torch_gradients(torch_program)
+    jax_program = jaxgrad.grad(lambda x, y, n: lax.cond(n[0] > 0, lambda: x, lambda: y).sum(), 1)
+    assert torch_grad is None
+    assert not np.any(jax_program(*arguments()))
 
 
 def test_pinned_custom_vjp_none() -> None:
@@ -515,17 +515,19 @@ def test_pinned_custom_vjp_none() -> None:
         return x * y
 
     product.defvjp(lambda x, y: (x * y, None), lambda _, g: (None, 2 * g))
-    _, torchs = torch_gradients(lambda x, y, n: TorchSecondOnly.apply(x, y).sum())
+    _, torch_grad = torch_gradients(lambda x, y, n: TorchSecondOnly.apply(x, y).sum())
     grads = jaxgrad.grad(lambda x, y, n: product(x, y).sum(), (0, 1))(*arguments())
-    assert torchs[0] is None
+    assert torch_grad[0] is None
     assert not np.any(grads[0])
-    same(grads[1], torchs[1])
+    same(grads[1], torch_grad[1])
 
 
 def test_corner_of_programs_that_need_numbers() -> None:
     """If a program cannot be traced, a leaf used only by `floor` gets None; torch has zeros."""
-    theirs = lambda x, y, n: (x.floor() + y).sum() if n[0] > 0 else y.sum()  # noqa: E731 # a program
-    _, (torchs, _, _) = torch_gradients(theirs)
-    ours = jaxgrad.grad(lambda x, y: (jnp.floor(x) + y).sum() if x[0] > 0 else y.sum(), (0, 1))
-    assert not np.any(torchs)
-    assert ours(*arguments()[:2])[0] is None
+    torch_program = lambda x, y, n: (x.floor() + y).sum() if n[0] > 0 else y.sum()  # noqa: E731
+    _, (torch_grad, _, _) = torch_gradients(torch_program)
+    jax_program = jaxgrad.grad(
+        lambda x, y: (jnp.floor(x) + y).sum() if x[0] > 0 else y.sum(), (0, 1)
+    )
+    assert not np.any(torch_grad)
+    assert jax_program(*arguments()[:2])[0] is None

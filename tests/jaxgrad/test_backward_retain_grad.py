@@ -17,10 +17,10 @@ import jaxgrad
 X, Y, N = [0.5, 1.5, -2.0], [3.0, -1.0, 0.25], [1, 2, 0]
 
 
-def same(ours: Any, torchs: Any) -> None:
-    assert (ours is None) == (torchs is None), f"jaxgrad {ours}, torch {torchs}"
-    if ours is not None:
-        np.testing.assert_allclose(ours, torchs, rtol=1e-12, atol=1e-12)
+def same(actual: Any, expected: Any) -> None:
+    assert (actual is None) == (expected is None), f"jaxgrad {actual}, torch {expected}"
+    if actual is not None:
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_retained_against_torch() -> None:

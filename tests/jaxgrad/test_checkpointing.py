@@ -116,7 +116,7 @@ def test_an_operation_beside_torch(name):
     assert (kept, expected) == pytest.approx((jax_arrays + extra, torch_arrays))
 
 
-def test_kinds_and_scopes():
+def test_bytes_by_primitive_and_scope():
     """Bytes are attributed to primitives and named scopes, even inside `scan` and `jit`."""
 
     def block(h, w):
@@ -147,7 +147,7 @@ def test_a_policy_names_what_it_keeps():
     assert jaxgrad.saved_bytes(fun, X).by_kind == {"dot_general": 6 * 5 * 4}
 
 
-def test_a_copy():
+def test_a_copy_keeps_the_breakdown():
     """Copying or pickling a `SavedBytes` keeps its breakdown."""
     kept = jaxgrad.saved_bytes(lambda x: jnp.sin(x) ** 2, jnp.ones(3))
 
@@ -156,7 +156,7 @@ def test_a_copy():
 
 
 @pytest.mark.parametrize(("fun", "low", "high"), [(plain, 0.98, 1.02), (in_segments, 0.4, 0.75)])
-def test_kept_bytes_grow(fun, low, high):
+def test_saved_bytes_grow(fun, low, high):
     """Saved bytes grow with the depth without checkpoints, and with its root in segments."""
     kept = [jaxgrad.saved_bytes(fun, *arguments(depth)) for depth in DEPTHS]
     power = slope(DEPTHS, kept)
@@ -166,7 +166,7 @@ def test_kept_bytes_grow(fun, low, high):
 
 
 @pytest.mark.parametrize(("fun", "low", "high"), [(plain, 0.8, 1.1), (in_segments, 0.3, 0.75)])
-def test_the_peak_grows(fun, low, high):
+def test_the_peak_of_memory_grows(fun, low, high):
     """The compiled gradient's temporary memory, recomputation included, grows at the same rates."""
     peaks = [temporary_bytes(fun, depth) for depth in (4, 16, 64)]
     power = slope((4, 16, 64), peaks)

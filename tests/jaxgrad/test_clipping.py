@@ -1,4 +1,4 @@
-"""`jaxgrad.clipping` against torch.nn.utils, in every norm, dtype and odd value."""
+"""`jaxgrad.clipping` against torch.nn.utils, for every norm, dtype and special value."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MODES = {"eager": lambda f: f, "jit": jax.jit}
 
 
 def torch_clip(clip, grads, *args, **kwargs):
-    """Clip as torch does, in place on `.grad`; None is no gradient."""
+    """Clip with a torch function, which works in place on `.grad`; None means no gradient."""
     params = []
     for g in grads:
         g = None if g is None else to_torch(g).reshape(g.shape)  # noqa: PLW2901
@@ -50,7 +50,7 @@ def draw(*shapes: tuple[int, ...], dtype: str = "float64", scale: float = 1.0) -
 @pytest.mark.parametrize("dtype", ("float64", "float32", "bfloat16", "float16"))
 @pytest.mark.parametrize("norm_type", NORMS, ids=lambda p: f"{p!r}")
 def test_every_norm(norm_type, dtype, mode):
-    """Clipped gradients and the norm, above the maximum and below it, None left out."""
+    """Clipped gradients and the norm equal torch's, above and below the maximum."""
     grads = [*draw((3, 4), (5,), (), dtype=dtype), None]
     for max_norm in (0.5, 1e4):
         clip = MODES[mode](lambda g, m=max_norm: jaxgrad.clip_grad_norm(g, m, norm_type))
@@ -58,7 +58,7 @@ def test_every_norm(norm_type, dtype, mode):
 
 
 def test_a_norm_that_is_the_maximum_is_clipped():
-    """Because of the 1e-6; the bits are torch's: a reciprocal, then a product."""
+    """Gradients whose norm equals the maximum shrink because of the epsilon, to torch's bits."""
     for values, dtype in (
         ([3.0, 4.0], "float32"),
         ([3.0, 4.0], "float64"),
@@ -72,7 +72,7 @@ def test_a_norm_that_is_the_maximum_is_clipped():
 
 
 def test_the_factor_has_torch_s_bits():
-    """For a thousand norms and maxima: `max_norm / x` rounds twice in torch."""
+    """The clipping factor is bit-identical to torch's, which rounds `max_norm / x` twice."""
     rng = np.random.default_rng(1)
     for value, maximum in np.exp(rng.uniform(-8, 8, size=(1000, 2))).astype("float32"):
         grads = [np.array([value])]
@@ -94,7 +94,7 @@ MIXES = (
 @pytest.mark.parametrize("norm_type", (2.0, 1.0, INF, 0.0, 3.0))
 @pytest.mark.parametrize("dtypes", MIXES, ids="-".join)
 def test_mixed_dtypes(dtypes, norm_type):
-    """The norm is of the widest dtype, each gradient stays in its own."""
+    """The norm has the widest dtype of the gradients, and each gradient keeps its own."""
     grads = [draw((4,), dtype=d)[0] * np.asarray(2.0 + i, d) for i, d in enumerate(dtypes)]
     grads = [g + 1j * g[::-1] if np.iscomplexobj(g) else g for g in grads]
     grads = [g.astype(d) for g, d in zip(grads, dtypes, strict=True)]
@@ -120,7 +120,7 @@ ODD = {
 @pytest.mark.parametrize("norm_type", (2.0, 1.0, 0.0, 3.0, INF, -INF))
 @pytest.mark.parametrize("name", ODD)
 def test_odd_values(name, norm_type, max_norm):
-    """Where NaN and infinity go, and what a maximum of zero, below it or of none does."""
+    """Gradients and maxima that are NaN, infinite, zero or negative give torch's results."""
     grads = [np.array(g, "float32") for g in ODD[name]]
     same(
         torch_clip(clip_grad_norm_, grads, max_norm, norm_type),
@@ -129,7 +129,7 @@ def test_odd_values(name, norm_type, max_norm):
 
 
 def test_half_precision_overflow():
-    """float16: summed in float32, rounded to float16, so 600 is 600 and 85,000 is inf."""
+    """A float16 norm is summed in float32 and rounded to float16, so 85,000 becomes inf."""
     for values in ([300.0, 400.0], [60000.0, 60000.0]):
         grads = [np.array(values, "float16")]
         same(torch_clip(clip_grad_norm_, grads, 1.0), jaxgrad.clip_grad_norm(to_jax(grads), 1.0))
@@ -137,14 +137,14 @@ def test_half_precision_overflow():
 
 @pytest.mark.parametrize("grads", ([], [None], [None, None]), ids=str)
 def test_no_gradients(grads):
-    """A float32 zero, and what was given."""
+    """Without any gradient the norm is a float32 zero and the tree is returned unchanged."""
     assert torch_clip(clip_grad_norm_, grads, 1.0)[1].dtype == torch.float32
     clipped, norm = jaxgrad.clip_grad_norm(grads, 1.0)
     assert clipped == grads and norm.dtype == jnp.float32 and norm.shape == () and norm == 0
 
 
 def test_empty_gradients():
-    """Have norm 0, except where a norm of nothing makes no sense."""
+    """An empty gradient has norm 0, or raises for orders that have no identity."""
     grads = [np.zeros((0, 2)), np.array([3.0, 4.0])]
     for p in (2.0, 1.0, 0.0, 0.5):
         same(
@@ -162,7 +162,7 @@ def test_empty_gradients():
 
 
 def test_jax_s_own_none():
-    """A float0 leaf, which `jax.grad(allow_int=True)` gives for an integer, passes."""
+    """A float0 leaf, JAX's gradient of an integer, is returned unchanged."""
     grads = jax.grad(lambda x, k: x * k, (0, 1), allow_int=True)(3.0, 2)
     clipped, norm = jaxgrad.clip_grad_norm(grads, 1.0)
     assert norm == 2.0 and clipped[1] is grads[1] and clipped[0] < 1.0
@@ -171,7 +171,7 @@ def test_jax_s_own_none():
 
 @pytest.mark.parametrize("bad", (NAN, INF, -INF))
 def test_error_if_nonfinite(bad):
-    """torch's words: raised eagerly, and under checkify; without it the gradients are scaled."""
+    """A non-finite norm raises torch's words, both eagerly and under checkify."""
     grads = [np.array([1.0, bad])]
     words = "The total norm of order 2.0 for gradients"
     rest = "non-finite, so it cannot be clipped. To disable this error and scale the gradients by"
@@ -197,7 +197,7 @@ def test_error_if_nonfinite(bad):
 
 
 def test_trees_vmap_and_a_traced_maximum():
-    """Any tree; mapped, each row has its own norm and maximum."""
+    """Under `vmap`, each row of a tree has its own norm and its own traced maximum."""
     rows = {"w": jnp.array([[3.0, 4.0], [0.3, 0.4]]), "b": [jnp.array([12.0, 0.0]), None]}
     maxima = jnp.array([2.0, 1.0])
     clipped, norms = jax.jit(jax.vmap(jaxgrad.clip_grad_norm))(rows, maxima)
@@ -209,7 +209,7 @@ def test_trees_vmap_and_a_traced_maximum():
 
 
 def test_in_a_scan():
-    """A training loop inside `scan`, as torch's loop."""
+    """A training loop with clipping inside `scan` gives the parameters of torch's loop."""
     start = draw((4,))[0] * 10.0
     p = torch.nn.Parameter(to_torch(start))
     for _ in range(5):
@@ -227,18 +227,18 @@ def test_in_a_scan():
 
 
 def test_it_is_differentiable():
-    """Unlike torch's, which works in place without a graph: its own documented property here."""
+    """The clipped gradient can be differentiated, where torch's works in place."""
     x = jnp.array([3.0, 4.0])
     slope = jax.grad(lambda x: jaxgrad.clip_grad_norm(x, 1.0)[0][0])(x)
     unit = x / 5.0
     np.testing.assert_allclose(slope, (jnp.array([1.0, 0.0]) - unit * unit[0]) / 5.0, rtol=1e-5)
 
 
-def test_optax_s_is_another():
-    """What the docstring says of optax: no epsilon."""
+def test_optax_has_no_epsilon():
+    """`optax.clip_by_global_norm` has no epsilon and keeps a norm equal to the maximum."""
     grads = jnp.array([3.0, 4.0])
-    theirs, _ = optax.clip_by_global_norm(5.0).update(grads, optax.EmptyState())
-    np.testing.assert_allclose(jnp.asarray(theirs), grads, rtol=1e-15)
+    clipped, _ = optax.clip_by_global_norm(5.0).update(grads, optax.EmptyState())
+    np.testing.assert_allclose(jnp.asarray(clipped), grads, rtol=1e-15)
     np.testing.assert_allclose(jaxgrad.clip_grad_norm(grads, 5.0)[0], grads * (5.0 / 5.000001))
     assert (jaxgrad.clip_grad_norm(grads, 5.0)[0] < grads).all()
 
@@ -250,7 +250,7 @@ def test_optax_s_is_another():
 @pytest.mark.parametrize("bound", (1.0, 0.3, 0.0, -1.0, INF, NAN, 2))
 @pytest.mark.parametrize("dtype", ("float64", "float32", "bfloat16", "float16"))
 def test_clip_grad_value(dtype, bound, mode):
-    """Every element, bit for bit: NaN, infinities, signed zeros, bounds that round."""
+    """Clipping by value is bit-identical to torch's, including NaN, infinities and signed zeros."""
     values = [NAN, INF, -INF, 3.0, -0.5, 0.0, -0.0, 0.3, -1.0]
     grads = [np.asarray(jnp.asarray(values, dtype)), None, np.zeros((0, 2), dtype)]
     clipped = MODES[mode](lambda g: jaxgrad.clip_grad_value(g, bound))(to_jax(grads))
@@ -261,7 +261,7 @@ def test_clip_grad_value(dtype, bound, mode):
 
 
 def test_clip_grad_value_with_a_traced_bound():
-    """Mapped over bounds."""
+    """The bound may be traced and mapped."""
     out = jax.vmap(jaxgrad.clip_grad_value, (None, 0))(
         [jnp.array([-3.0, 0.5])], jnp.array([1.0, 0.1])
     )
@@ -269,7 +269,7 @@ def test_clip_grad_value_with_a_traced_bound():
 
 
 def test_clip_grad_value_refuses():
-    """Complex gradients, and a bound that the dtype cannot hold; torch's words."""
+    """Complex gradients, and bounds that overflow the dtype, raise torch's words."""
     with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
         torch_clip(clip_grad_value_, [np.array([3.0 + 4.0j])], 1.0)
     with pytest.raises(TypeError, match="clamp is not supported for complex types: a gradient is"):

@@ -110,17 +110,17 @@ ESTIMATORS = {
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators(name, dtype):
     """Both estimators match torch in value and two derivatives, under every transformation."""
-    theirs, ours = ESTIMATORS[name]
+    torch_fun, jax_fun = ESTIMATORS[name]
     x = to_torch(V.astype(dtype)).requires_grad_()
-    value = (theirs(x * x) ** 2 * x).sum()
+    value = (torch_fun(x * x) ** 2 * x).sum()
     (first,) = torch.autograd.grad(value, x, create_graph=True)
     (second,) = torch.autograd.grad((first * first).sum(), x)
 
     def loss(x):
-        return (ours(x * x) ** 2 * x).sum()
+        return (jax_fun(x * x) ** 2 * x).sum()
 
     def looped(x):
-        return lax.scan(lambda c, _: (ours(c * c) ** 2 * c, None), x, None, length=1)[0].sum()
+        return lax.scan(lambda c, _: (jax_fun(c * c) ** 2 * c, None), x, None, length=1)[0].sum()
 
     def mapped(x):
         return jax.vmap(loss)(x[:, None]).sum()
@@ -137,7 +137,7 @@ def test_estimators(name, dtype):
         same(jax.jacrev(grad)(args), jax.jacfwd(grad)(args))
 
 
-def test_the_catalogue_s_second_derivatives():
+def test_second_derivatives_of_the_catalogue():
     """P165 and P166: the second derivatives of both estimators are 2."""
     second = jax.grad(jax.grad(lambda x: jaxgrad.reverse_gradient(x) ** 2))(1.0)
     assert float(second) == 2.0
@@ -167,7 +167,7 @@ def test_estimators_of_trees_and_other_arguments():
     assert grads == {"scale": None, "step": None, "shift": None}
 
 
-def test_a_leaf_that_stands_still():
+def test_a_constant_leaf_has_a_zero_tangent():
     """An undifferentiated leaf of a reversed tree keeps a zero tangent."""
     tree = jax.jvp(
         lambda a: jaxgrad.reverse_gradient({"a": a, "b": jnp.ones(2)}), (to_jax(V),), (to_jax(W),)
@@ -176,7 +176,7 @@ def test_a_leaf_that_stands_still():
     same((-W, np.zeros(2)), (tree[1]["a"], tree[1]["b"]))
 
 
-def test_straight_through_of_what_has_no_derivative():
+def test_straight_through_of_a_function_without_derivative():
     """`fun` is never differentiated, so that it may be a host callback."""
 
     def quantize(x, *, step):

@@ -94,7 +94,7 @@ ANSWERS = {
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("answer", ANSWERS)
 @pytest.mark.parametrize("name", MODULES)
-def test_backward_hook_sees_and_changes_what_torch_s_does(name, answer, dtype):
+def test_backward_hook_gets_and_changes_torchs_gradients(name, answer, dtype):
     """The hook gets torch's tuples, Nones and zeros, and its result gives torch's gradients."""
     fun, args, moving = MODULES[name]
     args = cast(args, dtype)
@@ -115,9 +115,9 @@ def test_an_integer_output_has_no_cotangent():
     def loss(out):
         return out[0].sum()
 
-    theirs = torch_hooked(lambda a: (a * 2.0, a.long()), ANSWERS["watch"], loss, [V], [0])
-    ours = jax_hooked(lambda a: (a * 2.0, a.astype(int)), ANSWERS["watch"], loss, [V], [0])
-    same(theirs, ours)
+    expected = torch_hooked(lambda a: (a * 2.0, a.long()), ANSWERS["watch"], loss, [V], [0])
+    actual = jax_hooked(lambda a: (a * 2.0, a.astype(int)), ANSWERS["watch"], loss, [V], [0])
+    same(expected, actual)
 
 
 def test_an_output_that_is_not_used():
@@ -246,8 +246,8 @@ def test_none_for_a_whole_tree():
     same((np.zeros(3), np.zeros(3), 2.0 * V * W), (tree["a"], tree["c"], b))
 
 
-@pytest.mark.filterwarnings("ignore:Full backward hook is firing:UserWarning")  # what is compared
-def test_outputs_and_inputs_that_stand_still():
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing:UserWarning")
+def test_constant_outputs_and_inputs():
     """Detached outputs, and a module whose inputs need no gradient, match torch's gradients."""
 
     def loss(out):
@@ -256,9 +256,11 @@ def test_outputs_and_inputs_that_stand_still():
     def still(a):
         return a * 2.0, lax.stop_gradient(a) * 3.0
 
-    theirs = torch_hooked(lambda a: (a * 2.0, a.detach() * 3.0), ANSWERS["change"], loss, [V], [0])
+    _, expected = torch_hooked(
+        lambda a: (a * 2.0, a.detach() * 3.0), ANSWERS["change"], loss, [V], [0]
+    )
     hooked = jaxgrad.backward_hook(still, ANSWERS["change"])
-    same(theirs[1], [jax.grad(lambda a: loss(hooked(a)))(to_jax(V))])
+    same(expected, [jax.grad(lambda a: loss(hooked(a)))(to_jax(V))])
 
     x, w = to_torch(V), to_torch(W).requires_grad_()
     module = Module(lambda a: a * w)

@@ -64,7 +64,7 @@ def test_vmap_where_only_the_hook_is_mapped():
     np.testing.assert_array_equal(total, np.full(3, -3.0))
 
 
-def test_what_is_not_mapped_stays_so():
+def test_unmapped_programs_stay_unmapped():
     """A hooked program that does not use the mapped value stays unmapped under `vmap`."""
 
     def grad(scale):
@@ -105,7 +105,7 @@ def test_collective_in_a_hook(inside):
     np.testing.assert_allclose(out, ROWS + ROWS.mean(0), rtol=1e-14)
 
 
-def test_in_a_scan_at_every_turn():
+def test_in_a_scan_at_every_iteration():
     """A hook in a `scan` body clamps at every iteration, like a hook in a Python loop in torch."""
     x = to_torch(V).requires_grad_()
     y = x
@@ -115,17 +115,17 @@ def test_in_a_scan_at_every_turn():
     (y * 3.0).sum().backward()
 
     def loss(x, wrap):
-        def turn(y, k):
+        def body(y, k):
             return jaxgrad.hook(y * k, clamp), None
 
-        return (lax.scan(wrap(turn), x, jnp.arange(1.0, 4.0))[0] * 3.0).sum()
+        return (lax.scan(wrap(body), x, jnp.arange(1.0, 4.0))[0] * 3.0).sum()
 
     for wrap in (eager, jax.checkpoint):
         same(x.grad, jax.grad(loss)(to_jax(V), wrap))
         same(x.grad, jax.jit(jax.grad(loss), static_argnums=1)(to_jax(V), wrap))
 
 
-def test_in_a_scan_closing_over_each_turn_s_value():
+def test_in_a_scan_capturing_each_iterations_value():
     """A hook in a `scan` body captures its own iteration's values, in both derivatives."""
 
     def torch_side():
@@ -139,10 +139,10 @@ def test_in_a_scan_closing_over_each_turn_s_value():
         return first, torch.autograd.grad(first.sum(), x)[0]
 
     def loss(x):
-        def turn(y, k):
+        def body(y, k):
             return jaxgrad.hook(y * k, lambda g: g * y), None
 
-        return lax.scan(turn, x, jnp.arange(1.0, 4.0))[0].sum()
+        return lax.scan(body, x, jnp.arange(1.0, 4.0))[0].sum()
 
     first = jax.grad(loss)
     same(torch_side(), (first(to_jax(V)), jax.grad(lambda x: first(x).sum())(to_jax(V))))
@@ -163,7 +163,7 @@ def test_in_both_branches_of_a_cond():
     np.testing.assert_array_equal(jax.jit(jax.grad(loss))(-jnp.ones(2)), [-1.0, -1.0])
 
 
-def test_forward_mode_passes_by():
+def test_forward_mode_ignores_hooks():
     """Hooks do not change tangents: `jvp`, `jacfwd` and `hessian` work through them."""
 
     def loss(x):
@@ -180,7 +180,7 @@ def test_forward_mode_passes_by():
     )
 
 
-def test_forward_mode_with_an_input_that_stands_still():
+def test_forward_mode_with_a_constant_input():
     """With one undifferentiated input, tangents equal those of the unhooked function."""
     hooked = jaxgrad.backward_hook(lambda a, b: (a * b, a - b), lambda gi, go: None)
     for mode in (eager, jax.jit):

@@ -25,7 +25,7 @@ same = functools.partial(_helpers.same, absolute=True)
 def saves(what: str, as_attribute: bool = False) -> Any:
     def make(xp, Base):
         class Saves(Base):
-            """exp, with a gradient that is made of one saved value."""
+            """An exponential whose gradient uses one saved value."""
 
             @staticmethod
             def forward(ctx, x):
@@ -49,7 +49,7 @@ def saves(what: str, as_attribute: bool = False) -> Any:
 
 def product(xp, Base):
     class Product(Base):
-        """Two inputs, one of which may need no gradient."""
+        """A product of two inputs, one of which may need no gradient."""
 
         @staticmethod
         def forward(ctx, x, w):
@@ -68,7 +68,7 @@ def product(xp, Base):
 
 def first_only(xp, Base):
     class FirstOnly(Base):
-        """No gradient for the second input, which is saved nevertheless."""
+        """A product that saves its second input but returns no gradient for it."""
 
         @staticmethod
         def forward(ctx, x, w):
@@ -85,7 +85,7 @@ def first_only(xp, Base):
 
 def several(xp, Base):
     class Several(Base):
-        """A tuple of outputs, one of them an integer, one not differentiable, one no tensor."""
+        """A tuple of outputs: float, integer, marked non-differentiable, and not a tensor."""
 
         @staticmethod
         def forward(ctx, x, w):
@@ -108,7 +108,7 @@ def several(xp, Base):
 
 def unmaterialized(xp, Base):
     class Unmaterialized(Base):
-        """None instead of zeros for an output that has no gradient."""
+        """A function that gets None instead of zeros for an output without a gradient."""
 
         @staticmethod
         def forward(ctx, x):
@@ -129,7 +129,7 @@ def unmaterialized(xp, Base):
 
 def power(xp, Base):
     class Power(Base):
-        """Arguments that are no tensors, by position and with a default."""
+        """A power with non-tensor arguments, positional and with defaults."""
 
         @staticmethod
         def forward(ctx, x, n, how="plus", shift=1.0):
@@ -147,7 +147,7 @@ def power(xp, Base):
 
 def split(xp, Base):
     class Split(Base):
-        """The newer style: forward without ctx, and a default that counts as an input."""
+        """A class with `setup_context`, where a defaulted argument counts as an input."""
 
         @staticmethod
         def forward(x, n, shift=1.0):
@@ -170,7 +170,7 @@ def split(xp, Base):
 
 def gather(xp, Base):
     class Gather(Base):
-        """An integer input; the gradient given for it is ignored, whatever its shape."""
+        """An indexing whose gradient for the integer index is ignored, whatever its shape."""
 
         @staticmethod
         def forward(ctx, x, index):
@@ -187,7 +187,7 @@ def gather(xp, Base):
 
 def identity(xp, Base):
     class Identity(Base):
-        """The output is the input."""
+        """A function that returns its input."""
 
         @staticmethod
         def forward(ctx, x):
@@ -203,7 +203,7 @@ def identity(xp, Base):
 
 def huber(xp, Base):
     class Huber(Base):
-        """S4-12."""
+        """The Huber loss of S4-12."""
 
         @staticmethod
         def forward(ctx, prediction, target, delta):
@@ -232,7 +232,7 @@ def total(out: Any) -> Any:
     )
 
 
-CASES = {  # maker, arguments, which of them need a gradient, loss
+CASES = {  # class factory, arguments, indices of differentiated arguments, loss
     "saved input": (saves("input"), [V], [0], total),
     "saved output": (saves("output"), [V], [0], total),
     "saved neither": (saves("neither"), [V], [0], total),
@@ -259,7 +259,8 @@ CASES = {  # maker, arguments, which of them need a gradient, loss
     "huber": (huber, [V, W, 0.75], [0, 1], lambda out: out),
 }
 NEITHER = {"saved neither", "neither in an attribute"}
-CONSTANT = {"unmaterialized first", "huber", "of several one that has no gradient"}  # for torch
+# Cases whose first gradient torch does not record.
+CONSTANT = {"unmaterialized first", "huber", "of several one that has no gradient"}
 
 
 def torch_side(maker, args, moving, loss, second):
@@ -282,8 +283,8 @@ def jax_side(maker, args, moving, loss, second, mode):
 
     def value(*moved):
         full = iter(moved)
-        given = [to_jax(static[i]) if i in static else next(full) for i in range(len(args))]
-        return loss(function(*given))
+        inputs = [to_jax(static[i]) if i in static else next(full) for i in range(len(args))]
+        return loss(function(*inputs))
 
     wanted = [to_jax(args[place]) for place in moving]
     places = tuple(range(len(moving)))

@@ -49,7 +49,7 @@ def test_ports_without_a_change(name, mode, dtype):
 
 
 @pytest.mark.parametrize("name", sorted(NEITHER))
-def test_a_second_derivative_takes_other_saved_values_for_constants(name):
+def test_other_saved_values_are_constants_in_a_second_derivative(name):
     """Saved values that are neither inputs nor outputs are constants in a second derivative."""
     maker, args, _, _ = CASES[name]
     x = to_torch(args[0]).requires_grad_()
@@ -107,7 +107,7 @@ def test_under_vmap_scan_and_remat(name):
         same(jax.vmap(second)(*rows), again(fun)(rows))
 
 
-def test_half_mapped():
+def test_unmapped_inputs_get_the_summed_gradient():
     """Under `vmap`, an unmapped input gets the gradient summed over the rows."""
     function = jaxgrad.from_function(product(jnp, object))
 
@@ -135,7 +135,7 @@ def test_a_none_of_backward_is_none(wrap):
     same(x.grad, grad_x)
 
 
-def test_a_none_is_none_only_at_first():
+def test_a_none_is_none_only_in_the_first_derivative():
     """An input with None as first gradient still has a second derivative if it is saved."""
     x, w = (to_torch(v).requires_grad_() for v in (V, W))
     y = first_only(torch, torch.autograd.Function).apply(x, w)
@@ -146,12 +146,12 @@ def test_a_none_is_none_only_at_first():
     def slope(args):
         return jax.grad(lambda x: function(x, args[1]).sum())(args[0]).sum()
 
-    found = jaxgrad.value_and_grad(slope)((to_jax(V), to_jax(W)))[1]
-    assert expected[0] is None and found[0] is None
-    same(expected[1], found[1])
+    grads = jaxgrad.value_and_grad(slope)((to_jax(V), to_jax(W)))[1]
+    assert expected[0] is None and grads[0] is None
+    same(expected[1], grads[1])
 
 
-def test_what_is_closed_over_has_no_gradient():
+def test_captured_values_have_no_gradient():
     """Captured values get no first gradient, but one in the second derivative, as in torch."""
 
     def maker(b):
@@ -187,7 +187,7 @@ def test_what_is_closed_over_has_no_gradient():
         same((first[0], second[1]), (grads[0], again[1]))
 
 
-def test_a_saved_value_that_was_made_of_what_is_closed_over():
+def test_a_saved_value_computed_from_captured_values_is_constant():
     """A saved value computed from captured values is a constant, as in torch."""
 
     def maker(b):
@@ -244,7 +244,7 @@ def test_closing_over_a_value_of_a_loop_or_of_jit():
 
     np.testing.assert_array_equal(jax.grad(loop)(to_jax(V)), np.full(3, 30.0))
     np.testing.assert_array_equal(jax.grad(jax.jit(loop))(to_jax(V)), np.full(3, 30.0))
-    inside = jax.jit(lambda x, k: make(k * 2)(x).sum())  # an integer of the inner jit
+    inside = jax.jit(lambda x, k: make(k * 2)(x).sum())  # `k * 2` is a tracer of the inner jit
     np.testing.assert_array_equal(jax.grad(inside)(to_jax(V), 7), np.full(3, 14.0))
 
 
@@ -355,15 +355,15 @@ def test_the_value_is_what_forward_returns():
 
 
 @pytest.mark.parametrize("out", ("list", "dict", "number", "none", "one-tuple"))
-def test_outputs_that_torch_passes_by(out):
+def test_outputs_that_torch_ignores(out):
     """Lists, dicts and non-arrays are returned without a gradient, as in torch."""
 
     def make(xp, Base):
         class Odd(Base):
             @staticmethod
             def forward(ctx, x):
-                made = {"list": [x * 2.0], "dict": {"k": x * 2.0}, "number": 3, "none": None}
-                return made.get(out, (x * 2.0,))
+                outputs = {"list": [x * 2.0], "dict": {"k": x * 2.0}, "number": 3, "none": None}
+                return outputs.get(out, (x * 2.0,))
 
             @staticmethod
             def backward(ctx, *grads):
@@ -372,12 +372,12 @@ def test_outputs_that_torch_passes_by(out):
         return Odd
 
     x = to_torch(V).requires_grad_()
-    theirs = make(torch, torch.autograd.Function).apply(x)
-    ours = jaxgrad.from_function(make(jnp, object))(to_jax(V))
-    assert type(theirs) is type(ours)
-    same(theirs, ours)
+    expected = make(torch, torch.autograd.Function).apply(x)
+    actual = jaxgrad.from_function(make(jnp, object))(to_jax(V))
+    assert type(expected) is type(actual)
+    same(expected, actual)
     if out in ("list", "dict"):
-        leaf = jax.tree.leaves(theirs)[0]
+        leaf = jax.tree.leaves(expected)[0]
         assert not leaf.requires_grad
         grad = jax.grad(
             lambda x: jax.tree.leaves(jaxgrad.from_function(make(jnp, object))(x))[0].sum()
@@ -385,7 +385,7 @@ def test_outputs_that_torch_passes_by(out):
         np.testing.assert_array_equal(grad(to_jax(V)), np.zeros(3))
 
 
-def test_a_list_of_arrays_is_no_input():
+def test_a_list_of_arrays_is_not_an_input():
     """Arrays inside a list argument get no gradient, as in torch."""
 
     def make(xp, Base):
@@ -438,7 +438,7 @@ def test_branching_on_values():
         )
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own import
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch triggers it
 def test_forward_mode():
     """A class with a `jvp` method supports jvp, forward and reverse jacobians, and Hessians."""
 
@@ -477,7 +477,7 @@ def torch_jvp(cls) -> float:
         return float(forward_ad.unpack_dual(base.apply(dual, 2.0)[0])[1])  # pyright: ignore[reportArgumentType]
 
 
-def test_only_what_is_saved_is_kept():
+def test_only_saved_values_are_kept():
     """Only the values that `forward` saves are kept for the backward pass."""
     x = jnp.ones(1000)
 

@@ -103,7 +103,7 @@ def test_a_complex_gradient_of_a_real_input_is_refused():
         jaxgrad.from_function(maker(jnp, object))(to_jax(V))
 
 
-def test_saving_what_is_no_array():
+def test_saving_a_non_array():
     """Saving a non-array for backward raises torch's words and names the alternative."""
 
     def make(xp, Base):

@@ -1,6 +1,6 @@
 """Programs in both frameworks, and views of their graphs and pictures, for the tests of graphs."""
 
-# torch, flax and numpy type their results as unions that a test knows to be narrower.
+# torch, flax and numpy declare results as unions; the tests know the actual type.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false
 
 import itertools
@@ -69,10 +69,10 @@ def torch_step(cut: str = "") -> Graph:
 
 def states(graph: Graph) -> dict[str, set[str]]:
     """Map each module to the states of its operations."""
-    found: dict[str, set[str]] = {}
+    by_module: dict[str, set[str]] = {}
     for op in graph.ops:
-        found.setdefault(".".join(op.scope), set()).add(op.state)
-    return found
+        by_module.setdefault(".".join(op.scope), set()).add(op.state)
+    return by_module
 
 
 def grads(graph: Graph) -> dict[str, float | None]:

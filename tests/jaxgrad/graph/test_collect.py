@@ -16,10 +16,10 @@ def test_norms_are_those_of_jax_grad():
     """The leaves of a graph carry the norms of `jax.grad`'s gradients."""
     params = net(6, 4, 1)
     wanted = jax.grad(loss)(params, X)
-    found = grads(backward_graph(loss, params, X))
+    norms = grads(backward_graph(loss, params, X))
 
-    assert set(found) == {"l1.weight", "l1.bias", "l2.weight", "l2.bias"}
-    for name, norm in found.items():
+    assert set(norms) == {"l1.weight", "l1.bias", "l2.weight", "l2.bias"}
+    for name, norm in norms.items():
         layer, leaf = name.split(".")
         assert norm == pytest.approx(float(jnp.linalg.norm(jnp.ravel(wanted[layer][leaf]))))
 
@@ -40,7 +40,7 @@ def test_stop_gradient_leaves_outlines_and_none():
     assert grads(zeros)["l1.weight"] == 0.0
 
 
-def test_what_has_no_derivative_may_stand_behind_a_cut():
+def test_a_callback_behind_a_cut_is_left_out():
     """A host callback inside `no_grad` is left out of the graph without an error."""
 
     def on_host(x):
@@ -53,7 +53,7 @@ def test_what_has_no_derivative_may_stand_behind_a_cut():
     assert [op.name for op in graph.ops if op.state == REACHED] == ["mul", "reduce_sum"]
 
 
-def test_shapes_are_enough_where_no_norm_is_wanted():
+def test_shapes_suffice_without_norms():
     """Arguments given as `ShapeDtypeStruct` yield the same steps, and badges without a norm."""
     params = net(6, 4, 1)
     graph = backward_graph(loss, jax.eval_shape(lambda: params), X)
@@ -71,7 +71,7 @@ def test_shapes_are_enough_where_no_norm_is_wanted():
         (jnp.argmax, "returned int"),
     ],
 )
-def test_a_function_that_returns_no_loss_is_refused(fun, words):
+def test_a_function_without_a_loss_is_refused(fun, words):
     """A function that returns no floating point array raises TypeError naming what it returned."""
     with pytest.raises(TypeError, match=re.escape(words)):
         backward_graph(fun, jnp.ones(3))

@@ -34,4 +34,4 @@ def test_jit_is_inlined_and_the_rest_is_folded_into_named_boxes():
     folded = [op.folded for op in graph.ops if op.folded]
     assert folded == ["doubled", "relu", "remat tanh", "scan ×5", "cond"]
     assert set(folded) <= set(texts(side_by_side({"": graph})))
-    assert "cos" in graph.ops[2].steps  # what the rule does is in its own box
+    assert "cos" in graph.ops[2].steps  # the rule's own primitives belong to its box

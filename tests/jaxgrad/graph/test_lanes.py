@@ -1,6 +1,6 @@
 """Each operation is assigned to a module, whichever library defines the model."""
 
-# torch, flax and numpy type their results as unions that a test knows to be narrower.
+# torch, flax and numpy declare results as unions; the tests know the actual type.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false
 
 from typing import Any

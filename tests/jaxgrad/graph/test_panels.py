@@ -1,6 +1,6 @@
 """Real models fit on a page: the detail is reduced until they do."""
 
-# torch, flax and numpy type their results as unions that a test knows to be narrower.
+# torch, flax and numpy declare results as unions; the tests know the actual type.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false
 
 import re

@@ -1,6 +1,6 @@
 """Runs of similar modules are merged into one lane."""
 
-# torch, flax and numpy type their results as unions that a test knows to be narrower.
+# torch, flax and numpy declare results as unions; the tests know the actual type.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false
 
 import jax

@@ -36,7 +36,7 @@ def test_the_drawn_states_of_torch_differ_where_its_states_do():
         assert "gradient stopped by stop_gradient" in jax_side[name]
 
 
-def test_no_grad_around_a_part_and_an_optimizer_of_a_part():
+def test_partial_no_grad_and_partial_optimizers():
     """S0-04 cuts each excluded submodule; S0-07 notes the gradients that no optimizer applies."""
     rows = pictures.settings(CASES["grad_modes/no_grad_part"])
     said = described({name: row.torch for name, row in rows.items() if row.torch})
@@ -46,7 +46,7 @@ def test_no_grad_around_a_part_and_an_optimizer_of_a_part():
         assert graph is not None and "l1 computed, not applied" in described({"": graph})[""]
 
 
-def test_no_slot_is_said_of_what_is_no_argument():
+def test_a_partitioned_parameter_has_no_slot():
     """S2-11: a partitioned-off parameter keeps its place and is labelled `no slot`."""
     rows = pictures.settings(CASES["grad_modes/requires_grad"])
     frozen = next(iter(rows.values())).jax

@@ -63,7 +63,7 @@ def test_states_differ_in_shape_not_in_colour_alone():
     assert "thin hollow" not in shapes["no_grad"] and "thin hollow" not in shapes[""]
 
 
-def test_graphs_show_themselves_in_notebooks():
+def test_notebooks_display_the_picture_of_a_graph():
     """A graph's notebook representation is the picture of that graph."""
     graph = backward_graph(loss, net(6, 4, 1), X)
     assert graph._repr_svg_() == side_by_side({"": graph})

@@ -26,7 +26,7 @@ def test_the_table_counts_what_saved_bytes_counts():
     both = table(graph, backward_graph(loss, params, X))
 
     assert both.jax_bytes == jaxgrad.saved_bytes(lambda p: loss(p, X), params)
-    assert both.torch_bytes == 4 * (3 * 4 + 3 * 1)  # tanh's result, and the output
+    assert both.torch_bytes == 4 * (3 * 4 + 3 * 1)  # tanh's result and the model's output
     first = next(row for row in both.rows if row.torch == "AddmmBackward0")
     assert first.module == "l1" and [s.extra for s in first.torch_saved] == [False]
     text = str(both)
@@ -40,7 +40,7 @@ def test_a_table_of_one_framework():
     assert [(row.jax, row.torch) for row in rows] == [("exp", ""), ("mul", ""), ("reduce_sum", "")]
     assert [str(s) for s in rows[1].jax_saved] == ["exp float32[3]", "a float32[3]"]
     counts = [s.extra for row in rows for s in row.jax_saved if s.what == "exp"]
-    assert counts.count(True) == 1 < len(counts)  # exp's result is read twice and counts once
+    assert counts.count(True) == 1 < len(counts)  # exp's result is read twice but counts once
 
 
 def test_table_refuses_two_graphs_of_one_framework_and_none():

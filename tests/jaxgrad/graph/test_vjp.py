@@ -6,7 +6,7 @@ from jaxgrad.graph import backward_graph
 from tests.jaxgrad.graph.programs import X, loss, net
 
 
-def test_operations_of_the_vjp_are_found_by_the_operation_they_belong_to():
+def test_equations_belong_to_one_operation():
     """Every equation of the VJP, except sums of cotangents, belongs to one operation."""
     params = net(6, 4, 1)
     graph = backward_graph(loss, params, X)

@@ -1,6 +1,6 @@
 """`torch_graph.record` records the backward graphs of a torch program without changing it."""
 
-# torch, flax and numpy type their results as unions that a test knows to be narrower.
+# torch declares results as unions; the tests know the actual type.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false
 
 from typing import Any
@@ -29,7 +29,7 @@ def test_torch_has_three_states():
         assert grads(graph)["l1.weight"] is None and grads(graph)["l2.weight"]
 
 
-def test_a_frozen_module_is_passed_and_lands_none():
+def test_the_gradient_flows_through_a_frozen_module():
     """The gradient flows through a frozen module, whose own parameters get None."""
     model: Any = torch_net()
     model.l2.requires_grad_(False)
@@ -99,7 +99,7 @@ def test_autograd_grad_and_a_program_that_only_returns_its_loss():
     assert grads(graph) == {"x": None, "w": None}
 
 
-def test_errors_are_where_they_rose():
+def test_errors_belong_to_the_operation_that_raised():
     """An error of autograd is attributed to the operation that raised it, with torch's text."""
     a, w = torch.arange(3.0), torch.ones(3, requires_grad=True)
 
@@ -133,7 +133,7 @@ def test_errors_are_where_they_rose():
     assert failure is not None and failure.op is None
 
 
-def test_an_error_of_the_programs_own_is_not_swallowed():
+def test_other_exceptions_propagate():
     """An exception that the recorded program raises itself propagates to the caller."""
 
     def program():
@@ -169,7 +169,7 @@ def test_several_models_have_their_own_names():
     assert list(grads(graph)) == ["actor.weight", "actor.bias", "critic.weight", "critic.bias"]
 
 
-def test_a_function_of_ones_own_is_a_node():
+def test_a_custom_function_is_a_node():
     """A user's `torch.autograd.Function` is a node with its saved tensors."""
 
     class Double(torch.autograd.Function):

@@ -59,10 +59,10 @@ def test_deep_copies_have_names_of_their_own():
 @pytest.mark.parametrize("name", ["grad_modes/detach", "grad_modes/no_grad"])
 def test_taking_the_tool_out_changes_the_picture(name):
     """Without the case's `stop_gradient` the picture loses its cut."""
-    made = CASES[name]
-    without = dataclasses.replace(made, fun=made.without_tool())
+    case = CASES[name]
+    without = dataclasses.replace(case, fun=case.without_tool())
     (left,), (right,) = (
-        [s.jax for s in pictures.settings(c).values() if s.jax is not None] for c in (made, without)
+        [s.jax for s in pictures.settings(c).values() if s.jax is not None] for c in (case, without)
     )
 
     assert "stop_gradient" in side_by_side({"": left})
@@ -104,7 +104,7 @@ def test_the_picture_of_the_five_ways():
 
 @pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.picture and not c.heavy])
 def test_every_case_that_promises_a_picture_has_one(name):
-    """The picture of every such case is valid XML and shows no disagreement."""
+    """Every case marked with `picture` has a valid picture without a disagreement."""
     svg = pictures.picture(CASES[name])
     assert ET.fromstring(svg) is not None
     assert name in svg and "✗ differs" not in svg

@@ -12,7 +12,7 @@ from parity_tests.pictures import pairing as pairs
 CASES = load()
 
 
-def test_graphs_are_paired_by_what_lands():
+def test_graphs_are_paired_by_their_leaves():
     """torch's graph is paired with the JAX graph of the same leaves; others are ignored."""
     for name in ("graph/next_functions", "graph/leaf_flags"):
         (row,) = pictures.settings(CASES[name]).values()
@@ -36,8 +36,8 @@ def test_both_sides_have_the_same_lanes(name, lanes):
         assert list(panel.diagram.lanes) == lanes
 
 
-def test_two_losses_that_land_alike_are_not_renamed():
+def test_equal_gradients_are_not_renamed():
     """Parameters with equal gradients cannot be matched, so they keep their index names."""
-    theirs = Graph("torch", "", (), (Leaf("0.w", 1.0), Leaf("1.w", 1.0)))
-    ours = Graph("JAX", "", (), (Leaf("a.w", 1.0), Leaf("b.w", 1.0)))
-    assert pairs.named_alike((theirs, ours)) == [(theirs, ours)]
+    torch_graph = Graph("torch", "", (), (Leaf("0.w", 1.0), Leaf("1.w", 1.0)))
+    jax_graph = Graph("JAX", "", (), (Leaf("a.w", 1.0), Leaf("b.w", 1.0)))
+    assert pairs.named_alike((torch_graph, jax_graph)) == [(torch_graph, jax_graph)]
