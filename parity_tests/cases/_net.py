@@ -1,4 +1,4 @@
-"""What several cases share: the documents' two-layer network as plain functions."""
+"""The two-layer network that several cases share, as plain functions of a params tree."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ NET = {"l1": draw_linear(10, 5), "l2": draw_linear(5, 1)}
 
 
 def linear(params: Any, x: jax.Array) -> jax.Array:
-    """`nn.Linear`: the weight is (out, in)."""
+    """`nn.Linear`, with the weight in torch's layout (out, in)."""
     return x @ params["weight"].T + params["bias"]
 
 
@@ -25,12 +25,12 @@ def mse(out: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def mlp(net: Any, x: jax.Array) -> jax.Array:
-    """L1, ReLU, L2."""
+    """Apply L1, ReLU and L2."""
     return linear(net["l2"], jax.nn.relu(linear(net["l1"], x)))
 
 
 def raised(program: Any) -> Exception | None:
-    """The exception that a program raises, as an observation."""
+    """Run a program and return the exception that it raises, as an observation."""
     try:
         program()
     except Exception as error:

@@ -1,4 +1,4 @@
-"""Deep deterministic policy gradient in JAX: four networks in one tree, two losses over it."""
+"""Deep deterministic policy gradient (DDPG): four networks in one tree, and two losses over it."""
 
 from typing import Any
 
@@ -56,7 +56,7 @@ def loss_of_actor(nets: Any, batch: Any, stop: Any) -> jax.Array:
 
 
 def gradients(loss: Any, actor: Any, critic: Any, batch: Any, stop_gradient: Any) -> Any:
-    """The loss and the gradients of all four networks, with nothing stopped and as it is meant."""
+    """Return the loss and the gradients of all four networks, without and with the stops."""
 
     def run(stop: Any) -> dict[str, Any]:
         value, grads = jaxgrad.value_and_grad(loss)(agent_of(actor, critic), batch, stop)
@@ -73,8 +73,8 @@ def gradients(loss: Any, actor: Any, critic: Any, batch: Any, stop_gradient: Any
     picture=True,
 )
 def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
-    """The critic's loss, with the action and the target detached, gives the critic a gradient and
-    the actor and both target networks None; undetached, all four get one."""
+    """With the action and the target detached, the critic's loss gives only the critic a gradient and
+    the other three networks None. Without the stops all four networks get one."""
     return gradients(loss_of_critic, actor, critic, batch, stop_gradient)
 
 
@@ -86,8 +86,8 @@ def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     picture=True,
 )
 def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
-    """The actor's loss goes through the critic to the actor; the critic's own parameters get a
-    gradient unless they are frozen, the target networks None in any case."""
+    """The actor's loss reaches the actor through the critic. The critic's parameters get a
+    gradient unless they are frozen; the target networks always get None."""
     return gradients(loss_of_actor, actor, critic, batch, stop_gradient)
 
 
@@ -102,12 +102,12 @@ def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     heavy=True,
 )
 def train(actor, critic, batches, *, incremental_update=optax.incremental_update):
-    """In 20 alternating steps of two Adams the critic's loss moves the critic alone, the actor's
-    loss the actor alone, and the target networks follow both slowly."""
+    """In 20 alternating steps of two Adams, the critic's loss updates only the critic and the actor's
+    loss only the actor; the target networks follow both slowly."""
     adam = optax.adam(LR)
 
     def moved(name, loss, nets, state, batch):
-        """One step of the optimizer that holds only this network."""
+        """Take one step of the optimizer that holds only this network."""
 
         def of_this(net):
             return loss(nets | {name: net}, batch, identity)

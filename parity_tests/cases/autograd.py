@@ -1,4 +1,4 @@
-"""The corners of the autograd API: sizes, dtypes, buffers, tied weights, per-sample gradients."""
+"""Corners of the autograd API: sizes, dtypes, buffers, tied weights, per-sample gradients."""
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +42,7 @@ def _integer_pin(error):
     inputs={"w": normal(3), "n": integers(3, low=1, high=9)},
     idiom=("n.requires_grad_()  # raises", "jax.grad(fun)(n)  # raises"),
     deviation=Deviation(
-        why="both refuse to differentiate by an integer, each with an exception of its own",
+        why="both refuse to differentiate with respect to an integer, with different exceptions",
         torch_is=_integer_pin(Raises(RuntimeError, "only Tensors of floating point dtype")),
         jax_is=_integer_pin(Raises(TypeError, "int64")),
     ),
@@ -114,7 +114,7 @@ def tied_weights(w, x):
     idiom=("torch.func.vmap(torch.func.grad(loss))", "jax.vmap(jax.grad(loss), (None, 0, 0))"),
 )
 def per_sample(net, x, y):
-    """Gradients sample by sample: `vmap` of the gradient gives what a loop gives."""
+    """`vmap` of the gradient gives the same per-sample gradients as a loop over the samples."""
 
     def loss(net, x, y):
         return mse(mlp(net, x), y)
@@ -136,7 +136,7 @@ def per_sample(net, x, y):
     ),
 )
 def per_sample_dropout(w, x, mask):
-    """Dropout under torch's `vmap` raises without `randomness=`; JAX is given a mask a sample."""
+    """Dropout under torch's `vmap` raises without `randomness=`; JAX takes one mask per sample."""
 
     def loss(w, x, mask):
         return jnp.sum(w * x * mask / 0.5)

@@ -1,4 +1,4 @@
-"""Calling `backward`: of what, with respect to what, and what `.grad` holds afterwards."""
+"""Calling `backward`: on which output, with respect to which inputs, and what `.grad` then holds."""
 
 import jax
 import jax.numpy as jnp
@@ -47,7 +47,7 @@ def grad_of_intermediate(a, b):
     picture=True,
 )
 def chain_rule(a, b, d):
-    """`backward` fills the `.grad` of every leaf by the chain rule, and of no intermediate."""
+    """`backward` fills the `.grad` of every leaf by the chain rule, and of no intermediate value."""
 
     def forward(leaves):
         c = leaves["a"] * leaves["b"]
@@ -65,7 +65,7 @@ def chain_rule(a, b, d):
     expect={"e": 24.0, "x": [12.0, 8.0, 6.0]},
 )
 def unbind(x):
-    """The gradients of the parts that `unbind` gives are put together again in `x.grad`."""
+    """`x.grad` collects the gradients of all the parts that `unbind` returns."""
 
     def forward(x):
         b, c, d = jnp.unstack(x)
@@ -83,7 +83,7 @@ def unbind(x):
     expect={"k": 80.0, "c": 36.0, "h": -64.0, "a": None, "b": None},
 )
 def long_example(a, b, d, f, h, *, stop_gradient=lax.stop_gradient):
-    """`c.requires_grad = True` in the middle makes c a leaf: nothing before it has a gradient."""
+    """`c.requires_grad = True` in the middle makes c a leaf: nothing before c gets a gradient."""
 
     def before(leaves):
         return stop_gradient(leaves["a"] * leaves["b"])
@@ -96,7 +96,7 @@ def long_example(a, b, d, f, h, *, stop_gradient=lax.stop_gradient):
     def forward(leaves):
         return after(before(leaves) + leaves["c"], leaves["h"])
 
-    # c is a leaf of its own: the value that a and b gave it is there, the path to them is not.
+    # c becomes a leaf: it keeps the value computed from a and b, but not the path back to them.
     leaves = {"a": a, "b": b, "c": jnp.zeros_like(a), "h": h}
     k, grads = jaxgrad.value_and_grad(forward)(leaves)
     return {"k": k, **grads}
@@ -109,7 +109,7 @@ def long_example(a, b, d, f, h, *, stop_gradient=lax.stop_gradient):
     expect={"h": -64.0},
 )
 def several_uses(g, h):
-    """The gradient of a tensor that is used twice is the sum over both uses."""
+    """The gradient of a tensor with two uses is the sum over both uses."""
 
     def forward(in_division, in_sum):
         i = g / in_division
@@ -175,7 +175,7 @@ def requires_grad(v1, v2, *, stop_gradient=lax.stop_gradient):
     idiom=("x + eps * x.grad.sign()", "x + eps * jnp.sign(grad)"),
 )
 def fgsm(net, x, labels, epsilon):
-    """An adversarial example: a step along the sign of the gradient with respect to the input."""
+    """FGSM perturbs an input along the sign of the gradient with respect to that input."""
 
     def forward(x):
         return _cross_entropy(mlp(net, x), labels)
@@ -198,7 +198,9 @@ def fgsm(net, x, labels, epsilon):
     control={"stop_gradient": identity},
 )
 def adjust_embedding(table, net, ids, labels, lr, *, stop_gradient=lax.stop_gradient):
-    """Adjusting looked-up vectors moves each on its own, even of one token; the table stays."""
+    """A step on looked-up vectors updates each row separately, even repeated tokens; the table
+    stays.
+    """
 
     def forward(leaves):
         vectors = stop_gradient(leaves["table"])[ids] + leaves["moved"]
@@ -237,7 +239,7 @@ def two_inputs(x, y):
     expect={"none yet": None, "once": [2.0], "twice": [4.0], "zero_()": [0.0], "zero_grad()": None},
 )
 def accumulate(x):
-    """`.grad` adds up over backward calls until `zero_()` (zeros) or `zero_grad()` (None)."""
+    """`.grad` accumulates over backward calls until `zero_()` (zeros) or `zero_grad()` (None)."""
 
     def backward(grad):
         _, new = jaxgrad.value_and_grad(lambda x: x**2)(x)
@@ -280,7 +282,7 @@ def simple_nn(net, x, y):
     expect={"y.sum()": [[2.0, 4.0], [6.0, 8.0]]},
 )
 def non_scalar(x, gradient):
-    """The gradient of an output that is no scalar: of its sum, or with a cotangent of its shape."""
+    """A non-scalar output is differentiated through its sum, or with a cotangent of its shape."""
     _, by_sum = jaxgrad.value_and_grad(lambda x: jnp.sum(x**2))(x)
     y, vjp = jax.vjp(lambda x: x**2, x)
     (grad,) = vjp(gradient)
@@ -292,7 +294,7 @@ def non_scalar(x, gradient):
     inputs={"x": document([[1.0, 2.0], [3.0, 4.0]])},
     idiom=("y.backward()  # raises", "jaxgrad.grad(fun)(x)  # raises"),
     deviation=Deviation(
-        why="both refuse, each with an exception of its own",
+        why="both refuse, with different exceptions",
         torch_is=lambda x: {
             "y": x**2,
             "y.backward()": Raises(RuntimeError, "grad can be implicitly created only for scalar"),
@@ -301,7 +303,7 @@ def non_scalar(x, gradient):
     ),
 )
 def non_scalar_without_cotangent(x):
-    """`backward()` on an output that is no scalar raises and asks for a cotangent."""
+    """`backward()` on a non-scalar output raises and asks for a cotangent."""
 
     def square(x):
         return x**2
@@ -316,6 +318,6 @@ def non_scalar_without_cotangent(x):
     expect={"y": 17.0, "x": 23.0},
 )
 def cubic(x):
-    """The exercise: the derivative of x^3 - 4x + 2 at 3."""
+    """The derivative of x^3 - 4x + 2 at 3 is 23."""
     y, grad = jaxgrad.value_and_grad(lambda x: x**3 - 4 * x + 2)(x)
     return {"y": y, "x": grad}

@@ -1,4 +1,4 @@
-"""What the forward pass keeps for the backward pass, and how to keep less."""
+"""The residuals that the forward pass keeps for the backward pass, and how to keep fewer."""
 
 import time
 
@@ -28,9 +28,9 @@ def block(params, h):
     control=dict(checkpoint=identity),
 )
 def checkpoint(net, x, y, *, checkpoint=jax.checkpoint):
-    """Checkpointing keeps fewer bytes for the backward pass; the gradients stay the same.
+    """Checkpointing keeps fewer bytes for the backward pass, and the gradients stay the same.
 
-    Least where the whole network is one checkpoint: everything is computed again.
+    One checkpoint around the whole network keeps the fewest bytes and recomputes everything.
     """
 
     def run(block):
@@ -69,7 +69,7 @@ def checkpoint(net, x, y, *, checkpoint=jax.checkpoint):
 def checkpoint_dropout(x, *, checkpoint=jax.checkpoint):
     """A checkpointed dropout draws the same mask again: torch restores the generator's state.
 
-    In JAX the key is an argument like any other.
+    In JAX the key is an ordinary argument.
     """
     return _dropped(x, checkpoint)
 
@@ -84,14 +84,14 @@ def dropped(*, same_mask):
     idiom=("checkpoint(f, x, preserve_rng_state=False)", "jax.checkpoint(f)(x, key)"),
     control=dict(checkpoint=identity),
     deviation=Deviation(
-        why="without preserve_rng_state torch draws another mask in the backward pass; "
+        why="without preserve_rng_state torch draws a new mask in the backward pass; "
         "JAX has no state to lose",
         torch_is=lambda x: dropped(same_mask=False),
         jax_is=lambda x: dropped(same_mask=True),
     ),
 )
 def checkpoint_forgets_the_generator(x, *, checkpoint=jax.checkpoint):
-    """With `preserve_rng_state=False` the gradient is that of another mask."""
+    """With `preserve_rng_state=False` the gradient is that of a different dropout mask."""
     return _dropped(x, checkpoint)
 
 
@@ -120,7 +120,7 @@ def _tanhs(layers, h):
 
 
 def in_segments(layers, segments, *, checkpoint):
-    """`checkpoint_sequential`: equal segments are computed again, the rest at the end is not."""
+    """Apply a sequence as `checkpoint_sequential` does: all segments but the last are recomputed."""
     size = len(layers) // segments
     last = size * (segments - 1)
     starts = range(0, last, size)
@@ -140,9 +140,9 @@ def in_segments(layers, segments, *, checkpoint):
     control=dict(checkpoint=identity),
 )
 def checkpoint_sequential(layers, x, y, *, checkpoint=jax.checkpoint):
-    """Of a sequence in segments only their inputs are kept, and the last segment, which is plain.
+    """`checkpoint_sequential` keeps the inputs of the segments, and all of the last segment.
 
-    Of one segment nothing is computed again; of six layers two and three segments keep less.
+    With one segment nothing is recomputed; for six layers, two and three segments keep fewer bytes.
     """
     seen, kept = {}, {}
     for segments in (1, 2, 3):
@@ -178,9 +178,9 @@ POLICIES = {
     control=dict(policies=dict.fromkeys(POLICIES, identity)),
 )
 def selective_checkpoint(layers, x, y, *, policies=POLICIES):
-    """A policy keeps the matrix products and computes the rest again.
+    """A checkpoint policy keeps the matrix products and recomputes the rest.
 
-    Counted are the products and the tanhs of a whole step, forward and backward.
+    The case counts the products and the tanhs of a whole step, forward and backward.
     """
 
     seen = {}
@@ -201,7 +201,7 @@ def selective_checkpoint(layers, x, y, *, policies=POLICIES):
 
 
 def whole(*shape, high=4):
-    """Small whole numbers as floats: products and sums of them are exact in both frameworks."""
+    """Draw small whole numbers as floats: their products and sums are exact in both frameworks."""
     return Draw(lambda rng: rng.integers(-high, high + 1, shape).astype(float), continuous=False)
 
 
@@ -209,13 +209,13 @@ EXACT = dict(w1=whole(7, 5, high=9), w2=whole(3, 7), x=whole(8, 5, high=9))
 
 
 def squares(w1, w2, x):
-    """A network that keeps the same values in both frameworks, and whose numbers are exact."""
+    """Compute a network whose numbers are exact and whose residuals agree in both frameworks."""
     h = x @ w1.T
     return jnp.sum(((h * h) @ w2.T) ** 2) / 2**20
 
 
 def _hooked(hook, w1, w2, x):
-    """The gradients of a hooked network, which closes over its parameters, and what it keeps."""
+    """Return the gradients of a network under saved-tensor hooks, and the bytes that it keeps."""
 
     def plain(w1, w2, x):
         return squares(w1, w2, x)
@@ -240,7 +240,7 @@ def _hooked(hook, w1, w2, x):
     control=dict(hooks=identity),
 )
 def saved_in_bfloat16(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
-    """Hooks that keep bfloat16 round the gradient, to the same bits in both frameworks."""
+    """Hooks that store residuals in bfloat16 round the gradient to the same bits as torch's."""
 
     def pack(value):
         return value.astype(jnp.bfloat16)
@@ -258,7 +258,7 @@ def saved_in_bfloat16(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
     control=dict(hooks=identity),
 )
 def saved_as_integers(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
-    """What is kept may be anything: integers of eight bits, and the step between them."""
+    """Hooks may store residuals in any form, here as 8-bit integers with their step size."""
 
     def pack(value):
         _, exponent = jnp.frexp(jnp.max(jnp.abs(value)))
@@ -279,9 +279,9 @@ def saved_as_integers(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
     control=dict(hooks=identity),
 )
 def save_on_cpu(layers, x, y, *, hooks=jaxgrad.saved_tensors_hooks):
-    """What is kept waits in the host's memory; the gradient is the same.
+    """`save_on_cpu` keeps the residuals in host memory, and the gradient is the same.
 
-    Without a helper: `jax.checkpoint` with the policy `save_and_offload_only_these_names`.
+    Plain JAX has `jax.checkpoint` with the policy `save_and_offload_only_these_names`.
     """
 
     def to_host(value):
@@ -316,9 +316,9 @@ def summed(net, x, y):
     ),
 )
 def accumulate_micro_batches(net, x, y):
-    """Gradients of a summed loss over micro-batches add up to the batch's; they keep less.
+    """Gradients of a summed loss over micro-batches add up to the batch's, with fewer bytes kept.
 
-    In JAX they are a scan: one micro-batch is in memory at a time.
+    In JAX the micro-batches are a scan, so that one of them is in memory at a time.
     """
     loss, grads = jaxgrad.value_and_grad(summed)(net, x, y)
 
@@ -346,10 +346,10 @@ def accumulate_micro_batches(net, x, y):
     control=dict(rows=jnp.ones_like),
 )
 def mean_of_means(net, x, y, *, rows=identity):
-    """With an uneven last micro-batch the mean of means is not the mean; sums over the count are.
+    """With an uneven last micro-batch the mean of means is wrong; a sum over the count is right.
 
-    Seven samples in threes: the last counts three times as much. In JAX the scan is given a last
-    micro-batch that is filled up, and which of its rows are samples.
+    Seven samples in threes: the last sample would count three times as much. In JAX the scan takes
+    a padded last micro-batch and a mask of its real rows.
     """
     fill = ((0, 2), (0, 0))
     samples = rows(jnp.pad(jnp.ones((7, 1), x.dtype), fill))
@@ -380,10 +380,11 @@ def mean_of_means(net, x, y, *, rows=identity):
     idiom=("p.register_post_accumulate_grad_hook(step)", "step after each jax.vjp of a layer"),
 )
 def step_by_layer(layers, x, y):
-    """An optimizer step for each parameter during the backward pass: the step of all at the end.
+    """Stepping each parameter during the backward pass equals one step of all of them afterwards.
 
-    One parameter's gradient is there at a time. In JAX the layers are pulled back one by one, and a
-    layer's gradients are used up before the next are computed; under `jit` XLA orders by itself.
+    Only one parameter's gradient exists at a time. In JAX the layers are pulled back one by one,
+    and each layer's gradients are consumed before the next are computed; under `jit` XLA chooses
+    the order.
     """
     tx = jaxgrad.optim.sgd(lr=0.1, momentum=0.9)
     fused, states = list(layers), [tx.init(params) for params in layers]
@@ -413,7 +414,7 @@ def step_by_layer(layers, x, y):
     ),
 )
 def per_sample_in_chunks(net, x, y):
-    """Gradients of single samples: at once, some at a time or in a loop they are the same."""
+    """Per-sample gradients are the same at once, in chunks, and in a loop."""
 
     def grad_of(sample):
         return jaxgrad.grad(summed)(net, *sample)
@@ -432,11 +433,11 @@ def per_sample_in_chunks(net, x, y):
     control=dict(stop_gradient=identity, no_grad=identity),
 )
 def cheapest_stop(net, x, y, *, stop_gradient=lax.stop_gradient, no_grad=jaxgrad.no_grad):
-    """`no_grad` and `inference_mode` are cheapest: they never record L1 for backward.
+    """`no_grad` and `inference_mode` are the cheapest stops: they never record L1 for backward.
 
-    The document says that `no_grad` is cheaper because `detach` copies. It does not: it shares
-    the storage; what it costs is the graph of L1, recorded and thrown away. JAX never records
-    what is stopped, so that there all three cost the same.
+    A common claim is that `no_grad` is cheaper because `detach` copies. `detach` shares the
+    storage; its cost is the graph of L1, which is recorded and thrown away. JAX never records
+    a stopped value, so all three cost the same there.
     """
 
     def l1(params, x):
@@ -475,7 +476,7 @@ def shares_storage(fun):
 
 
 def seconds(fun, *args):
-    """Of a compiled forward and backward pass, run at once even while the case is compiled."""
+    """Return the seconds of a compiled forward and backward pass, even while the case is traced."""
     with jax.ensure_compile_time_eval():
         ones = jax.tree.map(lambda x: jnp.ones(x.shape, x.dtype), args)
         step = jax.jit(jax.value_and_grad(fun))

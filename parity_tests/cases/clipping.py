@@ -24,19 +24,19 @@ def loss_of(net, x, y):
 
 
 def only_norm(grads, max_norm, norm_type=2.0):
-    """Measures and does not clip."""
+    """Return the gradients unclipped, with their norm."""
     del max_norm
     return grads, jaxgrad.clip_grad_norm(grads, math.inf, norm_type)[1]
 
 
 def always_scale(grads, max_norm):
-    """What one writes first: it also stretches a gradient that is short."""
+    """Scale to `max_norm` always, a common mistake, which also lengthens a short gradient."""
     norm = optax.tree.norm(grads)
     return jax.tree.map(lambda g: g * (max_norm / norm), grads), norm
 
 
 def optax_clip(grads, max_norm):
-    """Optax divides by the norm alone: at `max_norm` exactly nothing changes."""
+    """Clip as optax does, dividing by the norm alone: a norm of exactly `max_norm` is unchanged."""
     clipped, _ = optax.clip_by_global_norm(max_norm).update(grads, optax.EmptyState())
     return clipped, optax.tree.norm(grads)
 
@@ -53,7 +53,7 @@ def euclidean(grads, max_norm, norm_type):
     control=dict(clip=only_norm),
 )
 def clip_grad_norm(net, x, y, *, clip=jaxgrad.clip_grad_norm):
-    """A gradient longer than `max_norm` is scaled to norm / (norm + 1e-6) of `max_norm`."""
+    """A gradient longer than `max_norm` is scaled by max_norm / (norm + 1e-6)."""
     loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
     clipped, before = clip(grads, 1.0)
     return {"loss": loss, "before": before, "grads": clipped, "after": optax.tree.norm(clipped)}
@@ -66,7 +66,7 @@ def clip_grad_norm(net, x, y, *, clip=jaxgrad.clip_grad_norm):
     control=dict(clip=always_scale),
 )
 def clip_grad_norm_below(net, x, y, *, clip=jaxgrad.clip_grad_norm):
-    """A gradient shorter than `max_norm` is left as it is, to the last bit."""
+    """A gradient shorter than `max_norm` stays unchanged to the last bit."""
     loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
     clipped, before = clip(grads, 1e4)
     layers = [(name, leaf) for name in ("fc1", "fc2") for leaf in ("weight", "bias")]
@@ -81,7 +81,7 @@ def clip_grad_norm_below(net, x, y, *, clip=jaxgrad.clip_grad_norm):
     control=dict(clip=optax_clip),
 )
 def clip_grad_norm_at_max(x, *, clip=jaxgrad.clip_grad_norm):
-    """A gradient whose norm is `max_norm` exactly is shortened too, by norm / (norm + 1e-6)."""
+    """A gradient whose norm is exactly `max_norm` is still shortened, by norm / (norm + 1e-6)."""
     grad = jaxgrad.grad(lambda w: jnp.sum(w * x))(jnp.zeros_like(x))
     norm = jnp.linalg.norm(grad)
     clipped, _ = clip(grad, norm)
@@ -95,7 +95,7 @@ def clip_grad_norm_at_max(x, *, clip=jaxgrad.clip_grad_norm):
     control=dict(clip=euclidean),
 )
 def clip_grad_norm_types(net, x, y, *, clip=jaxgrad.clip_grad_norm):
-    """The norm may be any p-norm: the sum of sizes, the largest size, or between."""
+    """`norm_type` selects any p-norm: 1, infinity, or a number between."""
 
     def clipped(norm_type):
         grads, before = clip(jaxgrad.grad(loss_of)(net, x, y), 0.1, norm_type)
@@ -111,7 +111,7 @@ def clip_grad_norm_types(net, x, y, *, clip=jaxgrad.clip_grad_norm):
     control=dict(stop_gradient=identity),
 )
 def clip_grad_norm_none(net, x, y, *, stop_gradient=lax.stop_gradient):
-    """Parameters without a gradient, frozen or unused, stay None and do not count in the norm."""
+    """Parameters without a gradient, frozen or unused, stay None and do not enter the norm."""
 
     def loss(net):
         return loss_of(net | {"fc1": stop_gradient(net["fc1"])}, x, y)
@@ -134,7 +134,7 @@ def clip_grad_value(net, x, y, *, clip_grad_value=jaxgrad.clip_grad_value):
 
 
 def all_together(transforms, labels):
-    """One norm over both groups."""
+    """Clip both groups by one common norm."""
     del labels
     return transforms["fc1"]
 

@@ -1,4 +1,4 @@
-"""Programs whose graph depends on the data, and graphs that are built once or at every call."""
+"""Programs whose graph depends on the data, and graphs that are built once or on every call."""
 
 import time
 
@@ -26,8 +26,8 @@ from parity_tests.inputs import normal, uniform
 def data_dependent(net, x, y, *, hook=jaxgrad.hook):
     """Some samples go through the network twice, others have their gradient clipped.
 
-    Above the batch's mean: twice. Below: clipped to the batch's mean size. All of it is one
-    compiled program, which asks no question of the host.
+    Samples above the batch mean go through twice; those below are clipped to the batch's mean
+    magnitude. All of it is one compiled program without a host callback.
     """
     limit = jnp.mean(jnp.abs(x))
 
@@ -63,9 +63,9 @@ def always(condition, then, otherwise, x):
     control=dict(cond=always),
 )
 def data_dependent_depth(w, x, *, cond=lax.cond):
-    """A loop that runs until its value is small is differentiated through as often as it ran.
+    """A loop that runs until its value is small is differentiated through every iteration that ran.
 
-    `lax.while_loop` has no backward pass: a scan of bounded length does nothing once it is done.
+    `lax.while_loop` has no backward pass; a scan of bounded length does nothing once it is done.
     """
 
     def loss(w):
@@ -90,9 +90,9 @@ def data_dependent_depth(w, x, *, cond=lax.cond):
     control=dict(jit=identity),
 )
 def static_and_dynamic(net, x, y, *, jit=jax.jit):
-    """A dynamic graph is built at every call, a static one once for each shape of its inputs.
+    """A dynamic graph is built on every call, a static one once for each input shape.
 
-    The gradients are the same; a static graph refuses a Python `if` on a value.
+    The gradients are the same, but a static graph refuses a Python `if` on a value.
     """
     built = []
 
@@ -138,7 +138,7 @@ def refuses_branch(jit, x):
 
 
 def seconds(fun, *args):
-    """Of one call, run at once even while the case itself is being compiled."""
+    """Return the seconds of one call, which runs even while the case itself is traced."""
     with jax.ensure_compile_time_eval():
         ones = jax.tree.map(lambda x: jnp.ones(x.shape, x.dtype), args)
         jax.block_until_ready(fun(*ones))

@@ -1,6 +1,6 @@
 """Custom gradients: `torch.autograd.Function` and what its context offers.
 
-The classes are those of the torch reference with torch's calls renamed and nothing else.
+The classes are those of the torch reference, with only torch's calls renamed.
 """
 
 from types import SimpleNamespace
@@ -14,7 +14,7 @@ from parity_tests.inputs import integers, normal
 
 
 def forward_only(cls):
-    """The control of every Function: its forward, differentiated as it stands."""
+    """Return the Function's forward alone, which JAX then differentiates: the control."""
 
     def ignore(*args):
         del args
@@ -29,12 +29,12 @@ def forward_only(cls):
 
 
 def sgd(param, grad, lr=0.1, weight_decay=0.0):
-    """torch's rule: a parameter without a gradient is not touched, not even by weight decay."""
+    """Take an SGD step; as in torch, a parameter without a gradient does not even decay."""
     return param if grad is None else param - lr * (grad + weight_decay * param)
 
 
 class Huber:
-    """Quadratic near zero, linear beyond delta; the target is data and gets no gradient."""
+    """The Huber loss: quadratic near zero, linear beyond delta; the target gets no gradient."""
 
     @staticmethod
     def forward(ctx, prediction, target, delta):
@@ -60,7 +60,7 @@ class Huber:
     picture=True,
 )
 def huber(net, x, y, *, from_function=jaxgrad.from_function):
-    """The Huber loss as a custom Function: its own gradient for the output, None for the target."""
+    """A custom Huber loss returns its own gradient for the output and None for the target."""
     huber = from_function(Huber)
 
     def loss(net, y):
@@ -71,7 +71,7 @@ def huber(net, x, y, *, from_function=jaxgrad.from_function):
 
 
 class Shift:
-    """x + b, whose author forgot that b has a gradient."""
+    """x + b, with a backward that forgets the gradient of b."""
 
     @staticmethod
     def forward(ctx, x, b):
@@ -89,7 +89,7 @@ class Shift:
     control=dict(from_function=forward_only),
 )
 def none_gradient(a, b, *, from_function=jaxgrad.from_function):
-    """Where a backward returns None, `.grad` is None and the optimizer does not move it."""
+    """An input whose backward returns None keeps `.grad` None, and the optimizer skips it."""
     params = {"a": a, "b": b}
 
     def loss(params):
@@ -101,7 +101,7 @@ def none_gradient(a, b, *, from_function=jaxgrad.from_function):
 
 
 class Add:
-    """x + b, whose author forgot that b was broadcast."""
+    """x + b, with a backward that forgets that b was broadcast."""
 
     @staticmethod
     def forward(ctx, x, b):
@@ -119,7 +119,7 @@ class Add:
     control=dict(from_function=forward_only),
 )
 def broadcast_gradient(x, row, one, *, from_function=jaxgrad.from_function):
-    """A gradient larger than its input, which was broadcast, is summed to the input's shape."""
+    """A gradient larger than its broadcast input is summed to the input's shape."""
     add = from_function(Add)
 
     def loss(params):
@@ -130,7 +130,7 @@ def broadcast_gradient(x, row, one, *, from_function=jaxgrad.from_function):
 
 
 class Power:
-    """x to an integer power, its gradient named by a string."""
+    """x to an integer power; a string argument selects the gradient."""
 
     @staticmethod
     def forward(ctx, x, n, rule="exact"):
@@ -154,7 +154,7 @@ class Power:
     control=dict(from_function=forward_only),
 )
 def non_tensor_arguments(x, *, from_function=jaxgrad.from_function):
-    """Numbers, strings and defaults reach forward, and backward through the ctx, as they are."""
+    """Numbers, strings and defaults reach forward unchanged, and reach backward through the ctx."""
     out, power = {}, from_function(Power)
     for name, args in {"exact": (3,), "sign": (3, "sign")}.items():
         value, grad = jaxgrad.value_and_grad(lambda x, args=args: jnp.sum(power(x, *args)))(x)
@@ -169,7 +169,7 @@ def non_tensor_arguments(x, *, from_function=jaxgrad.from_function):
     control=dict(from_function=forward_only),
 )
 def closure(x, w, *, from_function=jaxgrad.from_function):
-    """A value around a custom Function has no gradient through its forward, only its backward."""
+    """A value captured by a custom Function gets its gradient from backward, not through forward."""
 
     def loss(x, w):
         class Scale:
@@ -197,7 +197,7 @@ def closure(x, w, *, from_function=jaxgrad.from_function):
     control=dict(from_function=forward_only),
 )
 def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
-    """`ctx.needs_input_grad` says which gradients are asked for; the others need no work."""
+    """`ctx.needs_input_grad` says which gradients are needed, so backward can skip the others."""
     needed, made = {}, {}
 
     def make(name, grad):
@@ -231,7 +231,7 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
 
 
 class Lookup:
-    """Rows of a table by integer index, with twice their gradient."""
+    """Look up rows of a table by integer index; the backward doubles their gradient."""
 
     @staticmethod
     def forward(ctx, table, index):
@@ -251,7 +251,7 @@ class Lookup:
     control=dict(from_function=forward_only),
 )
 def integer_argument(table, index, *, from_function=jaxgrad.from_function):
-    """An integer among the inputs has the gradient None, and an optimizer passes over it."""
+    """An integer input has the gradient None, and an optimizer skips it."""
     params = {"table": table, "index": index}
 
     def loss(params):
@@ -263,7 +263,7 @@ def integer_argument(table, index, *, from_function=jaxgrad.from_function):
 
 
 class Scaled:
-    """x by its largest magnitude, and that scale, which is not to be differentiated."""
+    """x divided by its largest magnitude, and that scale as a non-differentiable output."""
 
     @staticmethod
     def forward(ctx, x):
@@ -285,7 +285,7 @@ class Scaled:
     control=dict(from_function=forward_only),
 )
 def mark_non_differentiable(x, w, *, from_function=jaxgrad.from_function):
-    """No gradient enters backward through an output that is marked as non-differentiable."""
+    """An output marked as non-differentiable passes no gradient into backward."""
     scaled = from_function(Scaled)
 
     def loss(x):
@@ -304,7 +304,7 @@ def mark_non_differentiable(x, w, *, from_function=jaxgrad.from_function):
     control=dict(from_function=forward_only),
 )
 def several_outputs(x, y, *, from_function=jaxgrad.from_function):
-    """Backward has a gradient for each output, and may ask for None where an output had no use."""
+    """Backward gets a gradient for each output, and may ask for None for an unused output."""
     missing = {}
 
     class Polar:
@@ -342,7 +342,7 @@ def several_outputs(x, y, *, from_function=jaxgrad.from_function):
 
 
 class Halved:
-    """The cube with half its gradient, in torch's newer style: forward knows no ctx."""
+    """The cube with half its gradient, in torch's newer style, where forward takes no ctx."""
 
     @staticmethod
     def forward(x):
@@ -374,7 +374,7 @@ def double_backward(x, *, from_function=jaxgrad.from_function):
 
 
 class Sign:
-    """The sign of a weight; its gradient passes where the weight is small."""
+    """The sign of a weight; the gradient passes through where the weight is small."""
 
     @staticmethod
     def forward(ctx, w):
@@ -399,7 +399,7 @@ class Sign:
     ),
 )
 def saved_tensor_modified(w, x, *, from_function=jaxgrad.from_function):
-    """A saved tensor that changed before backward raises in torch; in JAX nothing can change it."""
+    """A saved tensor changed before backward raises in torch; in JAX nothing can change it."""
 
     def loss(w):
         weight = 1 * w

@@ -1,7 +1,7 @@
 """Many devices: data parallel training, what it averages, and sharded parameters.
 
-Each program runs on several of JAX's CPU devices, by `shard_map` or by `jit` with shardings; what
-the devices have is stacked, as torch's ranks are. These programs are always compiled.
+Each program runs on several of JAX's CPU devices, with `shard_map` or with `jit` and shardings. The
+results of the devices are stacked, as those of torch's ranks are. The programs are always compiled.
 """
 
 import functools
@@ -34,7 +34,7 @@ compiled = functools.partial(case, modes=("jit",), devices=("cpu",))
 
 
 def mesh_of(count):
-    """A mesh of so many CPU devices."""
+    """Return a mesh of `count` CPU devices."""
     devices = jax.devices("cpu")[:count]
     if len(devices) < count:
         raise RuntimeError(
@@ -46,7 +46,7 @@ def mesh_of(count):
 
 
 def on_ranks(count, program, replicated, *rows, check_vma=True):
-    """What `program(replicated, *its own rows)` gives on every device, stacked."""
+    """Run `program(replicated, *local_rows)` on every device and stack the results."""
 
     def stacked(*args):
         return jax.tree.map(lambda x: jnp.asarray(x)[None], program(*args))
@@ -59,12 +59,12 @@ def on_ranks(count, program, replicated, *rows, check_vma=True):
 
 
 def sharded(count, tree, spec=ROWS):
-    """Rows, or parameters, over so many devices."""
+    """Shard rows, or parameters, over `count` devices."""
     return jax.device_put(tree, NamedSharding(mesh_of(count), spec))
 
 
 def everywhere(count, tree):
-    """One value that all devices have, as the stack of what each has."""
+    """Stack a replicated value as if each device had returned it."""
     return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *x.shape)), tree)
 
 
@@ -77,7 +77,7 @@ def psum(x):
 
 
 def local(tree):
-    """Parameters of which each device has its own: their gradients are not added up."""
+    """Return parameters that vary by device, so that their gradients are not summed."""
     return jax.tree.map(lambda x: compat.vary(x, frozenset([RANKS])), tree)
 
 
@@ -92,7 +92,7 @@ def mlp_loss(net, x, y):
     control=dict(pmean=identity),
 )
 def ddp(net, x, y, *, pmean=pmean):
-    """Each rank has the mean of the ranks' gradients, and its own loss."""
+    """Under DDP each rank has its own loss and the mean of the ranks' gradients."""
 
     def program(net, x, y):
         def loss(net):
@@ -106,7 +106,7 @@ def ddp(net, x, y, *, pmean=pmean):
 
 
 def own_mean(out, y):
-    """The sum of each device's mean."""
+    """Return the sum over the devices of each device's mean."""
     return sum(mse(a, b) for a, b in zip(jnp.split(out, 4), jnp.split(y, 4), strict=True))
 
 
@@ -117,7 +117,7 @@ def own_mean(out, y):
     control=dict(mse=own_mean),
 )
 def ddp_sharding(net, x, y, *, mse=mse):
-    """Where the batch is sharded, the mean of the loss is the mean of all ranks: nothing to add."""
+    """With a sharded batch under `jit`, the mean loss is already the mean over all ranks."""
     net, x, y = sharded(4, net, P()), sharded(4, x), sharded(4, y)
     loss, grads = jaxgrad.value_and_grad(lambda net: mse(mlp(net, x), y))(net)
     return everywhere(4, {"loss": loss, "grads": grads})
@@ -136,7 +136,9 @@ def ddp_sharding(net, x, y, *, mse=mse):
     ),
 )
 def ddp_pmean_of_grads(w, x, *, in_the_loss=identity):
-    """The mean of gradients, which is right in `pmap`, is as many times too large in shard_map."""
+    """`pmean` of the gradients, right under `pmap`, is too large by the device count in
+    `shard_map`.
+    """
 
     def program(w, x):
         return {"grad": pmean(jax.grad(lambda w: in_the_loss(jnp.sum((w * x) ** 2)))(w))}
@@ -152,7 +154,7 @@ def ddp_pmean_of_grads(w, x, *, in_the_loss=identity):
     expect={"grad": [40.0, 200.0, 488.0, 904.0]},
 )
 def sum_in_the_loss(w, x, *, psum=psum):
-    """A sum over ranks inside of the loss gives each rank its own gradient, times the ranks."""
+    """A sum over ranks inside the loss multiplies each rank's own gradient by the number of ranks."""
 
     def program(x):
         loss, grad = jax.value_and_grad(lambda w: psum(jnp.sum((w * x) ** 2)))(w)
@@ -168,7 +170,7 @@ def sum_in_the_loss(w, x, *, psum=psum):
     control=dict(local=identity),
 )
 def no_sync(net, x, y, *, local=local):
-    """Under `no_sync` gradients stay local; the next backward averages what has accumulated."""
+    """Under `no_sync` gradients stay local; the next backward averages the accumulated gradients."""
 
     def program(net, x, y):
         (x1, x2), (y1, y2) = jnp.split(x, 2), jnp.split(y, 2)
@@ -180,12 +182,12 @@ def no_sync(net, x, y, *, local=local):
 
 
 def over_all(total, count):
-    """The mean over the rows of all ranks."""
+    """Return the mean over the rows of all ranks."""
     return psum(total) / psum(count)
 
 
 def of_means(total, count):
-    """The mean of each rank's mean."""
+    """Return the mean of the ranks' means."""
     return pmean(total / count)
 
 
@@ -197,7 +199,7 @@ def of_means(total, count):
     expect={"mean_of_means": [6.0, 6.0], "weighted": [4.0, 4.0]},
 )
 def uneven_shards(w, x, *, weighted=over_all):
-    """Of shards of 3 rows and 1, DDP has the mean of means; the true mean weights by rows."""
+    """For shards of 3 rows and 1, DDP gives the mean of means; the true mean weights by rows."""
     rows = jnp.concatenate([x, jnp.zeros_like(x, shape=(2,))])
     there = jnp.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0], x.dtype)
 
@@ -211,7 +213,7 @@ def uneven_shards(w, x, *, weighted=over_all):
 
 
 def of_all(active):
-    """Every rank counts."""
+    """Divide by the number of all ranks."""
     return psum(jnp.ones_like(active))
 
 
@@ -222,7 +224,7 @@ def of_all(active):
     control=dict(counted=psum),
 )
 def join(net, x, y, *, counted=of_all):
-    """A rank that has no more batches adds zeros, and still counts in the mean."""
+    """Under `Join`, a rank without batches contributes zeros and still counts in the mean."""
     active = jnp.array([1.0, 1.0, 1.0, 1.0, 0.0, 0.0], x.dtype)
     x, y = (jnp.concatenate([z, jnp.zeros_like(z[:2])]) for z in (x, y))
 
@@ -240,7 +242,7 @@ def join(net, x, y, *, counted=of_all):
 
 
 def branch_loss(net, x, y):
-    """Local before the branches: inside of one, a sum over ranks would wait for the others."""
+    """Make the values local first: a sum over ranks inside a branch would wait for the other ranks."""
     net = local(net)
     odd = lax.axis_index(RANKS) % 2 == 1
     out = lax.cond(odd, lambda: linear(net["odd"], x), lambda: linear(net["even"], x))
@@ -254,7 +256,7 @@ def branch_loss(net, x, y):
     control=dict(pmean=identity),
 )
 def find_unused_parameters(net, x, y, *, pmean=pmean):
-    """What some rank uses has zeros in the mean for the others; what no rank uses stays None."""
+    """A parameter that only some ranks use counts as zeros on the others; one used by none is None."""
 
     def program(net, x, y):
         return {"grads": jaxgrad.grad(lambda net: pmean(branch_loss(net, x, y)))(net)}
@@ -263,7 +265,7 @@ def find_unused_parameters(net, x, y, *, pmean=pmean):
 
 
 def branch_losses(net, x, y):
-    """Of both ranks, in numpy."""
+    """Return the losses of both ranks, in numpy."""
     parts = zip(("even", "odd"), np.split(x, 2), np.split(y, 2), strict=True)
     return np.array(
         [((a @ net[name]["weight"].T + net[name]["bias"] - b) ** 2).mean() for name, a, b in parts]
@@ -291,7 +293,7 @@ def branch_losses(net, x, y):
     ),
 )
 def unused_parameters(net, x, y, *, grad=jaxgrad.value_and_grad):
-    """Without `find_unused_parameters` the step after one with an unused parameter raises."""
+    """Without `find_unused_parameters`, the step after an unused parameter raises."""
 
     def program(net, x, y):
         def loss(net):
@@ -305,7 +307,7 @@ def unused_parameters(net, x, y, *, grad=jaxgrad.value_and_grad):
 
 
 def normed_loss(net, x, y, running, axis):
-    """BatchNorm and a layer; statistics are means over `axis` too, where it is named."""
+    """Apply BatchNorm and a layer; with `axis`, the statistics are means over that mesh axis too."""
     mean = x.mean(0) if axis is None else lax.pmean(x.mean(0), axis)
     square = (x - mean) ** 2
     var = square.mean(0) if axis is None else lax.pmean(square.mean(0), axis)
@@ -318,7 +320,7 @@ def normed_loss(net, x, y, running, axis):
 
 
 def from_rank_0(tree):
-    """What the first rank has, on all."""
+    """Copy the first rank's value to all ranks."""
     first = lax.axis_index(RANKS) == 0
     return jax.tree.map(lambda x: lax.psum(jnp.where(first, x, 0), RANKS), tree)
 
@@ -330,7 +332,7 @@ def from_rank_0(tree):
     control=dict(broadcast=identity),
 )
 def batch_norm(net, x, y, *, broadcast=from_rank_0):
-    """In DDP each rank normalizes by its own rows, and its buffers begin as those of rank 0."""
+    """In DDP each rank normalizes by its own rows, and its buffers start as copies of rank 0's."""
 
     def program(net, x, y):
         running = {"mean": jnp.zeros_like(x[0]), "var": jnp.ones_like(x[0])}
@@ -354,7 +356,7 @@ def batch_norm(net, x, y, *, broadcast=from_rank_0):
     control=dict(axis=None),
 )
 def sync_batch_norm(net, x, y, *, axis=RANKS):
-    """SyncBatchNorm normalizes by the rows of all ranks; gradients go through the statistics."""
+    """SyncBatchNorm normalizes by the rows of all ranks, and gradients flow through the statistics."""
 
     def program(net, x, y):
         running = {"mean": jnp.zeros_like(x[0]), "var": jnp.ones_like(x[0])}
@@ -370,7 +372,7 @@ def sync_batch_norm(net, x, y, *, axis=RANKS):
 
 
 def of_own_rows(net, x, y, running):
-    """Each device's own statistics: what DDP does without SyncBatchNorm."""
+    """Normalize by each device's own statistics, as DDP does without SyncBatchNorm."""
     parts = zip(jnp.split(x, 4), jnp.split(y, 4), strict=True)
     found = [batch_norm_loss(net, *part, running) for part in parts]
     return jax.tree.map(lambda *leaves: sum(leaves) / 4, *found)
@@ -390,7 +392,7 @@ def batch_norm_loss(net, x, y, running):
     control=dict(loss_of=of_own_rows),
 )
 def sync_batch_norm_sharding(net, x, y, *, loss_of=batch_norm_loss):
-    """Where the batch is sharded, a plain batch norm is SyncBatchNorm."""
+    """With a sharded batch under `jit`, a plain batch norm is SyncBatchNorm."""
     net, x, y = sharded(4, net, P()), sharded(4, x), sharded(4, y)
     running = {"mean": jnp.zeros_like(x[0]), "var": jnp.ones_like(x[0])}
     grads, new = jaxgrad.grad(lambda net: loss_of(net, x, y, running), has_aux=True)(net)
@@ -398,7 +400,7 @@ def sync_batch_norm_sharding(net, x, y, *, loss_of=batch_norm_loss):
 
 
 def gathered(shards):
-    """The parameters of which each device has some rows."""
+    """Gather parameters whose rows are spread over the devices."""
     return jax.tree.map(lambda w: lax.all_gather(w, RANKS, tiled=True), shards)
 
 
@@ -415,7 +417,7 @@ SGD = optim.sgd(lr=0.1)
     control=dict(axis=None),
 )
 def clip_sharded(net, x, y, *, axis=RANKS):
-    """Sharded parameters are clipped by the norm of the whole gradient, and stepped in place."""
+    """Sharded parameters are clipped by the norm of the whole gradient and stepped where they are."""
 
     def program(_, net, x, y):
         loss = lambda net: mlp_loss(gathered(net), x, y) / 4  # noqa: E731
@@ -428,7 +430,7 @@ def clip_sharded(net, x, y, *, axis=RANKS):
 
 
 def first_rows(grads, max_norm):
-    """By the norm of what one device has."""
+    """Clip by the norm of one device's rows alone."""
     own = jax.tree.map(lambda g: g[: len(g) // 4], grads)
     norm = jaxgrad.clip_grad_norm(own, max_norm)[1]
     return jax.tree.map(lambda g: g * max_norm / norm, grads), norm
@@ -444,7 +446,7 @@ def first_rows(grads, max_norm):
     control=dict(clip=first_rows),
 )
 def clip_sharding(net, x, y, *, clip=jaxgrad.clip_grad_norm):
-    """Where parameters are sharded, `clip_grad_norm` and the optimizers are what they were."""
+    """With sharded parameters under `jit`, `clip_grad_norm` and the optimizers work unchanged."""
     net, x, y = sharded(4, net), sharded(4, x), sharded(4, y)
     clipped, norm = clip(jaxgrad.grad(mlp_loss)(net, x, y), 0.1)
     stepped, _ = SGD.step(clipped, SGD.init(net), net)

@@ -1,4 +1,4 @@
-"""Training a part of a network in JAX: by what is differentiated, by what is moved, by paths."""
+"""Training part of a network: by what is differentiated, by what is updated, and by stopped paths."""
 
 from typing import Any
 
@@ -29,8 +29,8 @@ def objective(net: Any, x: jax.Array, y: jax.Array) -> jax.Array:
     picture=True,
 )
 def optimizer_subset(net, x, y, *, given=("l2",)):
-    """An optimizer given only L2's parameters does not move L1 and does not clear its gradient:
-    it is computed all the same and grows every step."""
+    """An optimizer given only L2's parameters neither updates L1 nor clears L1's gradient, which
+    is still computed and grows every step."""
 
     def optimized(tree):
         return {name: tree[name] for name in given}
@@ -70,9 +70,9 @@ def only_l2(name: str, leaf: Any) -> bool:
 )
 def filter_requires_grad(net, x, y, *, requires_grad=only_l2):
     """An optimizer given only the parameters that require grad trains exactly like one given all
-    of them; in its state they have other indices."""
+    of them; only their indices in its state differ."""
     trained, frozen = jaxgrad.partition(net, requires_grad)
-    # What torch passes over because `.grad` is None, `masked` passes over by name.
+    # torch skips these parameters because `.grad` is None, `masked` because of their names.
     wanted = jax.tree.map(lambda leaf: leaf is not None, trained, is_leaf=lambda x: x is None)
     sgd = optax.sgd(0.1, momentum=0.9)
     return {
@@ -82,7 +82,7 @@ def filter_requires_grad(net, x, y, *, requires_grad=only_l2):
 
 
 def fine_tune(tx: Any, given: Any, trained: Any, frozen: Any, x: jax.Array, y: jax.Array) -> Any:
-    """Three steps of an optimizer that was given these parameters."""
+    """Take three steps of an optimizer that was given these parameters."""
 
     def is_entry(node: Any) -> bool:
         return not isinstance(node, dict)
@@ -99,7 +99,7 @@ def fine_tune(tx: Any, given: Any, trained: Any, frozen: Any, x: jax.Array, y: j
         updates, state = tx.update(grads, state)
         trained = optax.apply_updates(trained, updates)
         losses.append(loss)
-    # An entry for each parameter that the optimizer was given, an array where it has state.
+    # One entry for each parameter that the optimizer was given: an array if it has state.
     trace = optax.tree.get(state, "trace")
     entries = [e for e in jax.tree.leaves(trace, is_leaf=is_entry) if e is not None]
     return {
@@ -120,8 +120,8 @@ def fine_tune(tx: Any, given: Any, trained: Any, frozen: Any, x: jax.Array, y: j
     picture=True,
 )
 def single_headed(net, x, y, *, stop_gradient=lax.stop_gradient):
-    """Where two modules use a trunk and their outputs are added, the trunk's gradient is the sum
-    over the paths left open; a stopped module still gets its own."""
+    """When two modules use a trunk and their outputs are added, the trunk's gradient is the sum
+    over the paths that are not stopped; a module behind a stop still gets its own gradient."""
 
     def run(stop_a: bool, stop_b: bool):
         def objective(net):
@@ -149,8 +149,8 @@ def single_headed(net, x, y, *, stop_gradient=lax.stop_gradient):
     picture=True,
 )
 def multi_headed(net, x, y_a, y_b, *, stop_gradient=lax.stop_gradient):
-    """With a loss a head and one head's gradient stopped, the trunk gets the other head's gradient
-    alone; the stopped head still learns."""
+    """With one loss per head and one head's gradient stopped, the trunk gets only the other head's
+    gradient; the stopped head still learns."""
 
     def run(stop):
         def objective(net):

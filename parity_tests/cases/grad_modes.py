@@ -1,4 +1,4 @@
-"""Where gradients stop, in JAX: a value is stopped, or is no argument of what is differentiated."""
+"""Where gradients stop: a value is stopped, or it is not among the differentiated arguments."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ INPUTS = dict(net=NET, x=normal(3, 10), y=normal(3, 1))
 
 
 def requires_grad_of(fun: Any, *args: Any) -> bool:
-    """torch's flag of `fun`'s value: does a path lead to it from any of these arguments?"""
+    """Return torch's flag of `fun`'s value: whether a path leads to it from any of these arguments."""
     return any(jax.tree.leaves(jaxgrad.depends_on(fun, *args)))
 
 
@@ -89,8 +89,8 @@ def no_grad(net, x, y, *, no_grad=jaxgrad.no_grad):
     picture=True,
 )
 def no_grad_part(x, *, no_grad=jaxgrad.no_grad):
-    """Only what is computed outside `no_grad` adds to the gradient of a sum; with nothing outside
-    there is nothing to differentiate, which is an error on request in JAX as it is in torch."""
+    """Only the terms computed outside `no_grad` add to the gradient of a sum. With none outside
+    there is nothing to differentiate: an error in torch, and on request in JAX."""
 
     def both_outside(x):
         return jnp.sum(x**2 + x**3)
@@ -125,8 +125,8 @@ def no_grad_part(x, *, no_grad=jaxgrad.no_grad):
     expect={"inside/value": 6.0, "after/value": 6.0, "grad": 18.0},
 )
 def requires_grad_flag(x, *, no_grad=jaxgrad.no_grad):
-    """What `no_grad` computes does not require grad and is a constant; what comes after it is
-    recorded again."""
+    """A value computed under `no_grad` does not require grad and is a constant; operations after
+    the region are recorded again."""
 
     def inside(x):
         return no_grad(lambda x: x * 3)(x)
@@ -142,7 +142,7 @@ def requires_grad_flag(x, *, no_grad=jaxgrad.no_grad):
 
 
 def head_grads(net, x, y):
-    """Loss and the head's gradients by the formula, in numpy; the trunk has none."""
+    """Compute the loss and the head's gradients by the formula in numpy; the trunk has none."""
     h = x @ net["l1"]["weight"].T + net["l1"]["bias"]
     apart = h @ net["l2"]["weight"].T + net["l2"]["bias"] - y
     ct = 2 * apart / apart.size
@@ -186,8 +186,8 @@ def inference_mode_jax(net, x, y):
     picture=True,
 )
 def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
-    """What `inference_mode` computed cannot enter a graph outside of it, has no version counter and
-    cannot be changed in place; in JAX the same program trains L2."""
+    """A tensor computed in `inference_mode` cannot enter a graph outside of it, has no version
+    counter and cannot be changed in place; in JAX the same program trains L2."""
 
     def objective(net):
         return mse(linear(net["l2"], no_grad(linear)(net["l1"], x)), y)
@@ -210,8 +210,8 @@ def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
     picture=True,
 )
 def inference_clone(net, x, y, *, no_grad=jaxgrad.no_grad):
-    """A clone of an inference tensor may be trained on: L1 has no gradients, L2 has its own; the
-    output computed wholly in `inference_mode` has the same value and does not require grad."""
+    """A clone of an inference tensor can be trained on: L1 has no gradients, L2 has its own. The
+    output computed entirely in `inference_mode` has the same value and does not require grad."""
 
     def pure(net):
         return no_grad(forward)(net, x)
@@ -227,7 +227,7 @@ def inference_clone(net, x, y, *, no_grad=jaxgrad.no_grad):
 
 
 def all_trainable(tree, predicate):
-    """Stands where `partition` was taken out."""
+    """Replace `partition` in the control: every parameter is trainable."""
     del predicate
     return tree, jax.tree.map(lambda _: None, tree)
 
@@ -241,7 +241,7 @@ def all_trainable(tree, predicate):
 )
 def requires_grad(net, x, y, *, partition=jaxgrad.partition, no_grad=jaxgrad.no_grad):
     """`module.requires_grad_(False)` freezes its parameters and lets the gradient through to the
-    input; `no_grad`, which the document calls equivalent, cuts that gradient too."""
+    input; `no_grad`, often called equivalent, cuts that gradient too."""
     trainable, frozen = partition(net, lambda name, _: not name.startswith("l1."))
 
     def freezing(trainable, x):
@@ -270,7 +270,7 @@ KEEP = 0.5
 
 
 def regularised(net, stats, mask, x, training):
-    """Linear, batch norm, dropout, linear; and the running statistics after it."""
+    """Apply linear, batch norm, dropout and linear; return the running statistics too."""
     h = x @ net["l1"]["weight"].T
     mean, var = stats["running_mean"], stats["running_var"]
     if training:
@@ -301,7 +301,7 @@ def regularised(net, stats, mask, x, training):
 )
 def eval_mode(net, stats, mask, x, y, *, training=False):
     """`eval()` is not `no_grad`: dropout is off and batch norm uses its running statistics, but
-    every parameter still gets its gradient, that of the formula without dropout."""
+    every parameter still gets the gradient of the formula without dropout."""
 
     def backward(training):
         def objective(net):
@@ -341,8 +341,8 @@ def numpy_jax(w):
     devices=("cpu",),  # on a GPU torch must copy, and nothing is shared
 )
 def numpy(w, *, stop_gradient=lax.stop_gradient):
-    """`numpy()` of a tensor that requires grad raises; `detach().numpy()` is its value as a
-    constant and shares its storage, so that writing there changes the tensor."""
+    """`numpy()` of a tensor that requires grad raises; `detach().numpy()` returns its value as a
+    constant that shares its storage, so writing to the array changes the tensor."""
 
     def objective(w):
         return jnp.sum(w * stop_gradient(w))
@@ -367,8 +367,8 @@ def numpy(w, *, stop_gradient=lax.stop_gradient):
     control=dict(stop_gradient=identity),
 )
 def leave_graph(w, *, stop_gradient=lax.stop_gradient):
-    """`detach`, `numpy`, `item` and `tolist` keep the value and leave the graph: what is computed
-    from them is differentiated as if they were constants."""
+    """`detach`, `numpy`, `item` and `tolist` keep the value and leave the graph: their results
+    are constants to everything that is differentiated later."""
 
     def backward(leave):
         loss, grad = jaxgrad.value_and_grad(lambda w: jnp.sum(leave(w**2) * w))(w)
@@ -418,8 +418,8 @@ def detach_shares_storage_jax(w):
     devices=("cpu",),  # on a GPU `numpy` copies
 )
 def detach_shares_storage(w):
-    """`detach()` shares storage: writing to it changes the original and backward raises; through
-    `detach().numpy()` nobody notices and the gradient is silently wrong."""
+    """`detach()` shares storage: writing to it changes the original, and backward raises. A write
+    through `detach().numpy()` goes unnoticed, and the gradient is silently wrong."""
 
     def objective(w):
         k = w * 2
@@ -448,8 +448,8 @@ def detach_shares_storage(w):
     picture=True,
 )
 def detach_backward(x, *, stop_gradient=lax.stop_gradient):
-    """`backward()` on a result whose graph `detach` cut off entirely raises; the document says the
-    gradient is None, which is what JAX gives."""
+    """`backward()` raises on a result whose graph `detach` cut off entirely; in JAX its gradient is
+    None."""
 
     def objective(x):
         return stop_gradient(x * 3) * 2
@@ -469,9 +469,9 @@ LR = 0.1
     picture=True,
 )
 def recorded(net, x, y, *, stop_gradient=lax.stop_gradient, no_grad=jaxgrad.no_grad):
-    """Five ways to update only L2, beside the plain step: under `detach` L1 is recorded, but the
-    loss does not reach it; under `no_grad` and `inference_mode` it is never recorded; when the
-    optimizer is given only L2, or L1's gradient is zeroed by hand, all of it is in the graph."""
+    """Five ways to update only L2, beside the plain step. Under `detach` L1 is recorded, but the
+    loss does not reach it; under `no_grad` and `inference_mode` it is never recorded. If the
+    optimizer is given only L2, or L1's gradient is zeroed by hand, the graph holds all of L1."""
 
     def sgd(params, grads):
         return jax.tree.map(lambda p, g: p if g is None else p - LR * g, params, grads)

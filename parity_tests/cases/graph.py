@@ -1,4 +1,4 @@
-"""What the backward graph is; in JAX it is read from the jaxpr, at trace time."""
+"""The backward graph: its nodes, edges and saved values; in JAX they are read from the jaxpr."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,9 @@ ABD = {"a": normal(3), "b": normal(3), "d": normal(3)}
 
 
 def _example(leaves, d):
-    """A small graph with a leaf that needs no gradient (d) and a node without a graph (n)."""
+    """Compute a small graph with a leaf that needs no gradient (d) and a result without a graph
+    (n).
+    """
     a, b = leaves["a"], leaves["b"]
     c = a * b
     e = c * d
@@ -24,7 +26,7 @@ def _example(leaves, d):
 
 
 def _required(nodes, leaves):
-    """Names of the values that require a gradient: those with a path from a leaf."""
+    """Return the names of the values that require a gradient: those with a path from a leaf."""
 
     def gradient(name):
         return jaxgrad.grad(lambda leaves: jnp.sum(nodes(leaves)[name]))(leaves)
@@ -52,7 +54,7 @@ def _flags(nodes, leaves):
     idiom=("t.is_leaf, t.requires_grad, t.grad_fn", "jaxgrad.depends_on(fun, leaves)"),
 )
 def attributes(a, b, d):
-    """`data`, `grad`, `grad_fn`, `is_leaf` and `requires_grad` of every node of a small graph."""
+    """Every tensor has `data`, `grad`, `grad_fn`, `is_leaf` and `requires_grad`; JAX derives them."""
 
     def nodes(leaves):
         return _example(leaves, d)
@@ -73,7 +75,7 @@ def attributes(a, b, d):
     expect={"out": [6.0, 6.0], "v1": [2.0, 2.0]},
 )
 def leaf_flags(v1, v2):
-    """Tensors that a user makes are leaves; a result requires a gradient when an input does."""
+    """A tensor that the user creates is a leaf; a result requires a gradient if an input does."""
 
     def nodes(leaves):
         return {"v1": leaves["v1"], "v2": v2, "out": (leaves["v1"] + v2) * 2}
@@ -84,7 +86,7 @@ def leaf_flags(v1, v2):
 
 
 def _equations(nodes, leaves):
-    """What made each named value: its primitive, and the names of its inputs."""
+    """Return the primitive that computed each named value, and the names of its inputs."""
     closed, shapes = jax.make_jaxpr(nodes, return_shape=True)(leaves)
     names = dict(zip(closed.jaxpr.outvars, sorted(shapes), strict=True))
     named = [equation for equation in closed.jaxpr.eqns if equation.outvars[0] in names]
@@ -98,7 +100,7 @@ def _equations(nodes, leaves):
 
 
 def _names_pin(names):
-    """A pin of `grad_fn`: the names of what made c, e, g and the loss."""
+    """Return a pin of `grad_fn`: the names of the operations behind c, e, g and the loss."""
 
     def pin(a, b, d):
         made = dict(zip(("c", "e", "g", "loss"), names, strict=True))
@@ -119,7 +121,7 @@ def _names_pin(names):
     ),
 )
 def grad_fn(a, b, d):
-    """Every result that requires a gradient names the function that goes back through it."""
+    """Every result that requires a gradient names its backward function in `grad_fn`."""
 
     def nodes(leaves):
         return _example(leaves, d)
@@ -139,7 +141,7 @@ def grad_fn(a, b, d):
     picture=True,
 )
 def next_functions(a, b, d):
-    """Walked from the loss, the graph leads back to the leaves; None where no gradient is due."""
+    """`next_functions` lead from the loss to the leaves, with None for inputs without a gradient."""
 
     def nodes(leaves):
         c = leaves["a"] * leaves["b"]
@@ -158,13 +160,13 @@ def next_functions(a, b, d):
 
 
 def _saved(op, operands, constants=()):
-    """Which arrays an operation keeps for its backward, by what they are."""
+    """Return which operands and results an operation saves for its backward pass."""
 
     def kept(*operands):
         result, vjp = jax.vjp(lambda *operands: op(*operands, *constants), *operands)
         return result, jax.tree.leaves(vjp)
 
-    # Nothing but names is asked of the jaxpr: the values that it returns are the saved ones.
+    # Only the names in the jaxpr matter here: the values that it returns are the saved ones.
     jaxpr = jax.make_jaxpr(kept)(*operands).jaxpr
     places = {var: f"operand {i}" for i, var in enumerate((*jaxpr.invars, *jaxpr.constvars))}
     result, *residuals = jaxpr.outvars
@@ -179,7 +181,7 @@ def _saved(op, operands, constants=()):
     idiom=("x.grad_fn.saved_tensors", "jax.tree.leaves(jax.vjp(fun, x)[1])"),
 )
 def saved_tensors(x, y):
-    """What an operation saves for backward: its factors, its result or nothing, only if needed."""
+    """An operation saves for backward only what it needs: its factors, its result or nothing."""
     return {
         "x * y": _saved(jnp.multiply, (x, y)),
         "x * constant": _saved(jnp.multiply, (x,), (y,)),
@@ -215,7 +217,7 @@ def _saved_pin(sin, sqrt, square):
     ),
 )
 def saved_derivative(x):
-    """For sin, sqrt and square torch saves operand or result, JAX the derivative itself."""
+    """For sin, sqrt and square torch saves the operand or the result, JAX the derivative itself."""
     return {
         "sin": _saved(jnp.sin, (x,)),
         "sqrt": _saved(jnp.sqrt, (x,)),
@@ -267,7 +269,7 @@ NOT_A_LEAF = Raises(RuntimeError, "you can only change requires_grad flags of le
     ),
 )
 def flag_on_non_leaf(a, *, stop_gradient=lax.stop_gradient):
-    """On a non-leaf `requires_grad_(True)` is allowed, assigning the flag raises, even True."""
+    """On a non-leaf `requires_grad_(True)` is allowed, but assigning the flag raises, even True."""
 
     def forward(a, cut):
         b = cut(a * 2)
@@ -289,7 +291,7 @@ def parameter_of_intermediate(w, *, stop_gradient=lax.stop_gradient):
     """Wrapping an intermediate in `nn.Parameter` cuts the graph: f gets a gradient, w None."""
 
     def forward(leaves):
-        # A leaf of its own, with the value that w gave it.
+        # A new leaf that holds the value computed from w.
         f = stop_gradient(leaves["w"] @ jnp.ones_like(w[0])) + leaves["f"]
         return jnp.sum(f * 3)
 

@@ -1,4 +1,4 @@
-"""Gradients of gradients: create_graph, penalties, products with the Hessian, per sample."""
+"""Gradients of gradients: create_graph, penalties, Hessian-vector products, per-sample gradients."""
 
 import jax
 import jax.numpy as jnp
@@ -25,7 +25,7 @@ def norm(x):
 
 
 def penalty(score, real, fake, alpha, norm=norm):
-    """How far the critic's slope is from 1, between the real samples and the fake ones."""
+    """Return how far the critic's slope is from 1 at points between real and fake samples."""
     between = alpha * real + (1 - alpha) * fake
     slope = jax.grad(lambda x: jnp.sum(score(x)))(between)
     return jnp.mean((norm(slope) - 1) ** 2)
@@ -42,7 +42,7 @@ def leaky_relu(x):
     control=dict(create_graph=lax.stop_gradient),
 )
 def gradient_penalty(net, real, fake, alpha, *, create_graph=identity):
-    """WGAN-GP: the critic's loss holds the norm of a gradient and is differentiated again."""
+    """WGAN-GP: the critic's loss contains the norm of a gradient and is differentiated again."""
 
     def loss(net):
         def score(x):
@@ -61,7 +61,7 @@ def gradient_penalty(net, real, fake, alpha, *, create_graph=identity):
     idiom=("penalty.backward()", "jaxgrad.grad(penalty)(critic)"),
 )
 def gradient_penalty_alone(net, real, fake, alpha):
-    """The penalty alone reaches every parameter but the last bias, which no slope depends on."""
+    """The penalty alone reaches every parameter except the last bias, which no slope depends on."""
 
     def loss(net):
         return penalty(lambda x: critic(net, x, jax.nn.softplus), real, fake, alpha)
@@ -71,7 +71,7 @@ def gradient_penalty_alone(net, real, fake, alpha):
 
 
 def norm_with_subgradient(x):
-    """The norm of each row, with gradient 0 where a row is 0; plain `norm` gives NaN there."""
+    """Return the norm of each row, with gradient 0 for a zero row, where plain `norm` gives NaN."""
     nonzero = jnp.any(x != 0, axis=1, keepdims=True)
     length = jnp.linalg.norm(jnp.where(nonzero, x, 1), axis=1)
     return jnp.where(nonzero[:, 0], length, 0)
@@ -85,7 +85,7 @@ def norm_with_subgradient(x):
     zeros=True,
 )
 def gradient_penalty_flat(w, x, *, norm=norm_with_subgradient):
-    """Where the critic is flat, the norm's gradient is 0, not NaN: the penalty moves nothing."""
+    """Where the critic is flat, the norm's gradient is 0, not NaN, so the penalty changes nothing."""
 
     def loss(w):
         slope = jax.grad(lambda x: jnp.sum(x @ w))(x)
@@ -102,7 +102,7 @@ def gradient_penalty_flat(w, x, *, norm=norm_with_subgradient):
     expect={"first": 12.0, "second": 12.0, "third": 6.0},
 )
 def create_graph(x):
-    """With `create_graph=True` a gradient can be differentiated again, and again."""
+    """With `create_graph=True` a gradient can be differentiated repeatedly."""
 
     def cube(x):
         return x**3
@@ -151,7 +151,7 @@ def backward_twice(x):
     control=dict(stop_gradient=identity),
 )
 def detached_gradient(x, *, stop_gradient=lax.stop_gradient):
-    """A detached gradient is a number to what follows; the same gradient kept is not."""
+    """A detached gradient is a constant in later computations; an attached one is differentiated."""
 
     def loss(x):
         slope = jax.grad(lambda x: jnp.sum(x**3))(x)
@@ -167,7 +167,7 @@ def detached_gradient(x, *, stop_gradient=lax.stop_gradient):
     idiom=("torch.func.hessian(f)(x)", "jax.hessian(f)(x)"),
 )
 def hessian(net, x):
-    """All second derivatives of a network by its input."""
+    """The Hessian holds all second derivatives of a network with respect to its input."""
     return jax.hessian(lambda x: jnp.sum(jnp.tanh(forward(net, x))))(x)
 
 
@@ -177,7 +177,9 @@ def hessian(net, x):
     idiom=("grad(slopes, params, grad_outputs=v)", "jax.jvp(jax.grad(loss), (params,), (v,))"),
 )
 def hvp(net, v, x, y):
-    """The Hessian times a vector, by double backward in torch, without the Hessian."""
+    """A Hessian-vector product needs no Hessian: torch takes a double backward, JAX a `jvp` of
+    `grad`.
+    """
 
     def loss(net):
         return mse(jnp.tanh(forward(net, x)), y)
@@ -192,7 +194,7 @@ def hvp(net, v, x, y):
     idiom=("vmap(grad(loss), in_dims=(None, 0, 0))", "jax.vmap(jax.grad(loss), (None, 0, 0))"),
 )
 def per_sample_gradients(net, x, y):
-    """The gradient of each sample on its own, all at once."""
+    """`vmap` of the gradient computes the gradient of every sample at once."""
 
     def loss(net, x, y):
         return mse(forward(net, x), y)

@@ -1,4 +1,4 @@
-"""Hooks: seeing a gradient on its way back, and changing it."""
+"""Hooks: observing a cotangent during the backward pass, and changing it."""
 
 import jax
 import jax.numpy as jnp
@@ -38,7 +38,7 @@ def register_hook(net, x, y, *, hook=jaxgrad.hook):
         weight = hook(net["fc1"]["weight"], clamp)
         weight = jaxgrad.retain_grad(
             weight, "watched"
-        )  # later in the forward: earlier on the way back
+        )  # later in the forward pass means earlier in the backward pass
         return mse(mlp(net | {"fc1": net["fc1"] | {"weight": weight}}, x), y)
 
     value, grads, retained = jaxgrad.value_and_retained_grads(loss)(net)
@@ -48,7 +48,7 @@ def register_hook(net, x, y, *, hook=jaxgrad.hook):
 
 
 def once(hooked, x, uses):
-    """The hook sees the sum over the uses."""
+    """Hook the tensor once, so that the hook sees the sum over its uses."""
     return [hooked(x)] * uses
 
 
@@ -66,7 +66,9 @@ def at_each_use(hooked, x, uses):
     control=dict(uses=at_each_use),
 )
 def register_hook_sum(net, left, right, y, *, uses=once):
-    """A parameter's hook sees the sum over its uses in this backward, before `.grad` adds it."""
+    """A parameter's hook sees the sum over its uses in this backward, before it is added to
+    `.grad`.
+    """
 
     def loss(net):
         first, second = uses(lambda w: jaxgrad.hook(w, clamp), net["fc1"]["weight"], 2)
@@ -92,7 +94,7 @@ def register_hook_sum(net, left, right, y, *, uses=once):
     picture=True,
 )
 def tensor_hook(x, *, uses=once):
-    """A tensor's hook sees its whole gradient, 8 and not 3 and 5; clamped to 1, x gets 2."""
+    """A tensor's hook runs once on the summed gradient, 8, not on 3 and 5; clamped to 1, x gets 2."""
 
     def loss(x):
         one, two = uses(lambda h: jaxgrad.hook(h, lambda grad: jnp.minimum(grad, 1)), 2 * x, 2)
@@ -109,7 +111,7 @@ def tensor_hook(x, *, uses=once):
     control=dict(hook=identity),
 )
 def hook_watch(net, x, y, *, hook=jaxgrad.hook):
-    """A hook that returns nothing is called with the gradient and changes none."""
+    """A hook that returns nothing observes the gradient and leaves it unchanged."""
     seen = {}
 
     def watch(grad):
@@ -130,7 +132,7 @@ def hook_watch(net, x, y, *, hook=jaxgrad.hook):
     control=dict(hook=identity),
 )
 def hook_order(x, *, hook=jaxgrad.hook):
-    """Hooks run in the order of registration; `retain_grad` keeps what the last one returned."""
+    """Hooks run in the order of registration; `retain_grad` keeps the last one's return value."""
 
     def loss(x):
         h = jaxgrad.retain_grad(x * x, "h")
@@ -149,7 +151,7 @@ def hook_order(x, *, hook=jaxgrad.hook):
     control=dict(hook=identity),
 )
 def hook_create_graph(x, *, hook=jaxgrad.hook):
-    """With `create_graph` what a hook computes is part of the graph and is differentiated too."""
+    """With `create_graph`, the operations inside a hook are part of the graph and differentiable."""
 
     def first(x):
         def value(x):
@@ -162,7 +164,7 @@ def hook_create_graph(x, *, hook=jaxgrad.hook):
 
 
 def rnn(cell, x, visit):
-    """The last hidden state of a tanh cell over the steps of x (time, batch, n_in)."""
+    """Return the last hidden state of a tanh cell run over the steps of x (time, batch, n_in)."""
 
     def step(h, x):
         h = visit(jnp.tanh(x @ cell["input"].T + h @ cell["recurrent"].T))
@@ -236,7 +238,7 @@ def full_backward_hook(net, x, y, *, backward_hook=jaxgrad.backward_hook):
     control=dict(backward_hook=no_backward_hook),
 )
 def full_backward_hook_integer(x, index, *, backward_hook=jaxgrad.backward_hook):
-    """A module's hook finds integer zeros where an input is an integer and has no gradient."""
+    """A module's hook gets integer zeros for an integer input, which has no gradient."""
     seen = {}
 
     def hook(grad_input, grad_output):
@@ -257,7 +259,7 @@ def full_backward_hook_integer(x, index, *, backward_hook=jaxgrad.backward_hook)
     control=dict(hook=identity),
 )
 def full_backward_pre_hook(net, x, y, *, hook=jaxgrad.hook):
-    """A module's pre-hook changes the gradient of its output before its parameters get theirs."""
+    """A module's pre-hook changes the gradient of its output before the parameters' gradients."""
 
     def loss(net):
         h = hook(linear(net["l1"], x), lambda grad: grad / 2)
@@ -274,7 +276,7 @@ def full_backward_pre_hook(net, x, y, *, hook=jaxgrad.hook):
     control=dict(clamp=identity),
 )
 def post_accumulate_grad_hook(net, x, y, *, clamp=clamp):
-    """A post-accumulate hook sees `.grad`, all batches so far, not only the newest gradient."""
+    """A post-accumulate hook sees `.grad` summed over all batches so far, not the newest gradient."""
     grads = None
     for i in range(x.shape[0]):
         _, new = jaxgrad.value_and_grad(lambda net, i=i: mse(forward(net, x[i]), y[i]))(net)
@@ -289,7 +291,7 @@ def post_accumulate_grad_hook(net, x, y, *, clamp=clamp):
     idiom=("p.register_post_accumulate_grad_hook(step)", "params = tree.map(step, params, grads)"),
 )
 def step_in_backward(net, x, y):
-    """An optimizer step in a post-accumulate hook is the same step, and leaves no `.grad`."""
+    """An optimizer step in a post-accumulate hook equals the usual step and leaves no `.grad`."""
     losses = []
     for _ in range(3):
         value, grads = jaxgrad.value_and_grad(lambda net: mse(forward(net, x), y))(net)
@@ -305,7 +307,7 @@ def step_in_backward(net, x, y):
     picture=True,
 )
 def gradient_norms(net, x, y):
-    """The gradient's magnitude of each layer at each step: it vanishes towards the input."""
+    """Hooks record each layer's gradient magnitude at each step; it vanishes towards the input."""
 
     def loss(net):
         h = x

@@ -16,9 +16,9 @@ from parity_tests.case import case
 from parity_tests.inputs import Draw, bernoulli, integers, linear, normal, uniform
 
 
-# Of each stage: channels out, blocks, stride of the first block.
+# For each stage: output channels, number of blocks, stride of the first block.
 STAGES = [(16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1)]
-EXPANSION = 6  # of all blocks but the first
+EXPANSION = 6  # in all blocks but the first
 STEM, LAST, CLASSES = 32, 1280, 1000
 KEEP = 0.8
 BUFFERS = ("running_mean", "running_var", "num_batches_tracked")
@@ -26,7 +26,7 @@ Tree = dict[str, Any]
 
 
 def _blocks() -> list[tuple[str, int, int, int, int]]:
-    """Every inverted residual block: its name, channels in, channels out, stride, expansion."""
+    """Yield each inverted residual block: name, input channels, output channels, stride, expansion."""
     found, n_in = [], STEM
     for n_out, count, stride in STAGES:
         for block in range(count):
@@ -44,11 +44,11 @@ HEAD = f"features.{len(BLOCKS) + 1}"
 def _conv_norm(
     conv: str, norm: str, n_in: int, n_out: int, kernel: int, activated: bool = True
 ) -> dict[str, Draw]:
-    """A convolution and its batch norm, as in a network that has been trained a while."""
+    """Draw a convolution and its batch norm as a partly trained network would have them."""
     return {
         f"{conv}.weight": normal(n_out, n_in, kernel, kernel, scale=(2 / n_in) ** 0.5 / kernel),
         f"{norm}.weight": uniform(n_out, low=0.5, high=1.5),
-        # Where ReLU6 follows, most units are inside its range: the gradients are well conditioned.
+        # Before a ReLU6 most units are inside its range, so the gradients are well conditioned.
         f"{norm}.bias": uniform(n_out, low=0.5, high=2.5)
         if activated
         else normal(n_out, scale=0.1),
@@ -88,7 +88,7 @@ def _conv(x: jax.Array, weight: jax.Array, stride: int, groups: int) -> jax.Arra
 def _batch_norm(
     x: jax.Array, weight: jax.Array, bias: jax.Array, mean: jax.Array, var: jax.Array
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Normalise by the batch; remember its mean and unbiased variance with momentum 0.1."""
+    """Normalize by the batch; update its running mean and unbiased variance with momentum 0.1."""
     count = x.size // x.shape[1]
     batch_mean, batch_var = jnp.mean(x, (0, 2, 3)), jnp.var(x, (0, 2, 3))
     mean = 0.9 * mean + 0.1 * batch_mean
@@ -100,7 +100,7 @@ def _batch_norm(
 
 @functools.partial(jax.jit, static_argnames=("stride", "groups"))
 def _layer(x: jax.Array, conv: jax.Array, norm: Tree, stride: int, groups: int):
-    """Jitted in the eager cell too: op by op it would compile four hundred programs, not eighty."""
+    """Jit a layer even in the eager cell: op by op, 400 programs would be compiled instead of 80."""
     return _batch_norm(_conv(x, conv, stride, groups), **norm)
 
 
@@ -116,7 +116,7 @@ def _forward(
     x: jax.Array,
     activation: Callable[[jax.Array, str], jax.Array] = relu6,
 ) -> tuple[jax.Array, Tree]:
-    """The logits and the batch-norm buffers after this batch."""
+    """Return the logits and the batch-norm buffers after this batch."""
     buffers = dict(buffers)
 
     def conv_norm(x: jax.Array, conv: str, norm: str, stride: int = 1, groups: int = 1):
@@ -151,11 +151,11 @@ def _is_buffer(name: str) -> bool:
 
 @functools.cache
 def _network(size: int) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Weights and images for which no unit is within rounding of a kink of ReLU6.
+    """Draw weights and images for which no unit is within rounding of a kink of ReLU6.
 
-    Of millions of units some always are; in float32 they would take one branch in torch and the
-    other here, and a gradient would be off by a whole unit. So each channel's bias is moved, by
-    at most 0.2, to where its nearest unit is furthest from 0 and from 6: 4e-5 away or more.
+    Among millions of units some are always near a kink. In float32 they would take one branch in
+    torch and the other in JAX, and a gradient would differ by a whole unit. So each channel's bias
+    is shifted by at most 0.2, until its nearest unit is at least 4e-5 away from 0 and from 6.
     """
     rng = np.random.default_rng(0)
     weights = {name: np.asarray(draw.sample(rng)) for name, draw in _state_dict().items()}
@@ -241,7 +241,7 @@ def _inputs(size: int) -> dict[str, Any]:
 
 @case(
     source="S1-07",
-    inputs=_inputs(224),  # as in the document
+    inputs=_inputs(224),  # the values of the source document
     idiom=("p.requires_grad = False", "jaxgrad.partition(params, predicate)"),
     control=dict(requires_grad=also_last_block),
     heavy=True,

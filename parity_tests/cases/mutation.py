@@ -1,4 +1,4 @@
-"""Changing a tensor in place between forward and backward; in JAX a change makes a new array."""
+"""Changing a tensor in place between forward and backward; in JAX a change creates a new array."""
 
 import jax
 import jax.numpy as jnp
@@ -49,9 +49,9 @@ def inplace_after_use(a, b):
     expect={"b": [1.0, 3.0, 4.0]},
 )
 def inplace_before_use(a, b):
-    """A tensor that is changed before its use counts as it is when used.
+    """A tensor changed in place before its use contributes its value at the time of use.
 
-    The document calls (1,3,4) wrong; it is right: .1 was truncated to 0 in an integer tensor.
+    The gradient (1, 3, 4) is right: .1 was truncated to 0 in an integer tensor.
     """
     a = _changed(a)
     d, grad = jaxgrad.value_and_grad(lambda b: jnp.sum(a * b + b))(b)
@@ -130,7 +130,7 @@ def data(x):
     idiom=("self.activation = h", "jax.grad(fun, has_aux=True)"),
 )
 def kept_activation(w, x):
-    """An activation kept on the module can be used after `backward`; JAX returns it as aux."""
+    """An activation stored on the module can be used after `backward`; JAX returns it as aux."""
 
     def forward(w):
         activation = jnp.tanh(x @ w)
@@ -161,7 +161,7 @@ def _untransformed(fun):
     ),
 )
 def leaked_activation(w, x, *, value_and_grad=jax.value_and_grad):
-    """An activation stored on the side works in torch; in JAX its use after `grad` raises."""
+    """An activation stored in a global list works in torch; in JAX its use after `grad` raises."""
     kept = []
 
     def forward(w):

@@ -1,4 +1,4 @@
-"""`None` ("there is no path") against zero ("there is a path, and it counts for nothing")."""
+"""`None` ("there is no path") against zero ("there is a path, and it contributes nothing")."""
 
 import functools
 
@@ -28,7 +28,7 @@ CONTROL = {"stop_gradient": identity}
 
 
 def _terms(p, x, mask, stop_gradient):
-    """A parameter for each way in which a gradient can be lost; `p["unused"]` is not used."""
+    """Return one term for each way to lose a gradient; `p["unused"]` is not used."""
     return (
         p["used"] * x
         + p["times_zero"] * x * 0
@@ -53,7 +53,7 @@ def _observe(forward, p):
     picture=True,
 )
 def none_or_zero(p, x, mask, *, stop_gradient=lax.stop_gradient):
-    """Times 0, masked or rounded gives zeros; detached, cast to integer or unused gives None."""
+    """A parameter times 0, masked or rounded gets zeros; detached, cast to int or unused gets None."""
     return _observe(lambda p: jnp.sum(_terms(p, x[0], mask, stop_gradient)), p)
 
 
@@ -99,7 +99,7 @@ def through_if(p, x, mask, *, stop_gradient=lax.stop_gradient):
     control=CONTROL,
 )
 def through_checkpoint(p, x, mask, *, stop_gradient=lax.stop_gradient):
-    """None and zeros are the same through `checkpoint`, which computes the region again."""
+    """None and zeros are the same through `checkpoint`, which recomputes the region."""
 
     def forward(p):
         terms = jax.checkpoint(functools.partial(_terms, stop_gradient=stop_gradient))
@@ -131,7 +131,7 @@ def through_vmap(p, x, mask, *, stop_gradient=lax.stop_gradient):
     idiom=("grad.sum().backward()", "jaxgrad.grad(of a jax.grad)"),
 )
 def through_gradient(w, v, u, s):
-    """The gradient of a gradient: what only adds to the loss is no part of it and gets None."""
+    """In a gradient of a gradient, a parameter that enters the loss only additively gets None."""
 
     def forward(v, leaves):
         w, u, s = leaves["w"], leaves["u"], leaves["s"]
@@ -162,7 +162,7 @@ def through_gradient(w, v, u, s):
     ),
 )
 def branch_not_taken(taken, other, x):
-    """A parameter used only in a branch that was not taken: None in torch, zeros under `cond`."""
+    """A parameter used only in an untaken branch gets None in torch and zeros under `lax.cond`."""
 
     def forward(p):
         return lax.cond(
@@ -196,7 +196,7 @@ _scale.defvjp(lambda x, w: (x * w, w), lambda w, grad: (grad * w, None))
     ),
 )
 def rule_returns_none(x, w, *, scale=_scale):
-    """A rule that returns None for an input: None in torch, zeros from a raw `custom_vjp`."""
+    """If a custom rule returns None for an input, torch gives None and a raw `custom_vjp` zeros."""
     return _observe(lambda p: jnp.sum(scale(p["x"], p["w"])), {"x": x, "w": w})
 
 
@@ -234,7 +234,9 @@ def allow_unused(x, unused):
     ),
 )
 def unused_raises(x, unused):
-    """`autograd.grad` of an unused input raises unless told what to do."""
+    """`autograd.grad` of an unused input raises unless `allow_unused` or `materialize_grads` is
+    set.
+    """
 
     def forward(leaves):
         return jnp.sum(jnp.sin(leaves["x"]))

@@ -17,16 +17,18 @@ from parity_tests.inputs import linear as draw_linear
 
 
 MLP = {"fc1": draw_linear(10, 5), "fc2": draw_linear(5, 1)}
-POSITIVE = {"weight": uniform(1, 10, low=0.1, high=0.3), "bias": uniform(1)}  # sums cancel nowhere
+POSITIVE = {"weight": uniform(1, 10, low=0.1, high=0.3), "bias": uniform(1)}  # no sum cancels
 
 
 def halves(*shape, dust=2.0**-12):
-    """-1/2, 0 and 1/2, whose sums of products are exact in bfloat16, and dust that it drops."""
+    """Draw -1/2, 0 and 1/2, whose sums of products are exact in bfloat16, plus noise that it rounds
+    off.
+    """
     return Draw(lambda rng: rng.integers(-1, 2, shape) / 2 * (1 + dust))
 
 
 def quarters(*shape):
-    """From 1/2 to 3/2: means of four are exact in bfloat16, whether XLA rounds them or not."""
+    """Draw numbers from 1/2 to 3/2 whose means of four are exact in bfloat16."""
     return Draw(lambda rng: rng.integers(2, 7, shape) / 4)
 
 
@@ -47,10 +49,10 @@ EXACT = {
     control=dict(scaler=functools.partial(jaxgrad.GradScaler, enabled=False)),
 )
 def amp(net, x, overflow, *, scaler=jaxgrad.GradScaler):
-    """Under autocast and GradScaler a step with an infinite gradient is skipped, the scale halves.
+    """With `GradScaler`, a step with an infinite gradient is skipped and the scale is halved.
 
-    Two good steps double it. Clipping comes after `unscale_`, so it sees the true gradient.
-    Autocast leaves float64 alone: there the scaler works by itself.
+    Two good steps double the scale. Clipping comes after `unscale_`, so it sees the true gradient.
+    Autocast does not change float64, where only the scaler has an effect.
     """
     scaler = scaler(init_scale=2.0**16, growth_interval=2)
     tx = optax.sgd(0.01)
@@ -86,7 +88,7 @@ def amp(net, x, overflow, *, scaler=jaxgrad.GradScaler):
 
 
 def now_and_then(rng):
-    """Factors of two losses over 40 steps: mostly 1, sometimes NaN or infinite."""
+    """Draw factors of two losses over 40 steps: mostly 1, sometimes NaN or infinite."""
     factors = np.ones((40, 2))
     bad = rng.random(factors.shape) < 0.08
     factors[bad] = rng.choice([np.nan, np.inf, -np.inf], bad.sum())
@@ -102,9 +104,9 @@ def now_and_then(rng):
     control=dict(scaler=functools.partial(jaxgrad.GradScaler, enabled=False)),
 )
 def scaler_state(w, x, factors, *, scaler=jaxgrad.GradScaler):
-    """Of two optimizers each skips by its own gradients; one bad one halves the scale, once.
+    """Each of two optimizers skips by its own gradients; a bad step of either halves the scale once.
 
-    Three good steps make it grow; a skip and a growth set the tracker to 0.
+    Three good steps double the scale; a skip or a growth resets the tracker to 0.
     """
     scaler = scaler(init_scale=1000.0, growth_factor=1.5, growth_interval=3)
     tx = optax.sgd(0.01, momentum=0.9)
@@ -148,14 +150,14 @@ def mlp(net, x, y):
     dtypes=("float32",),
 )
 def autocast(net, x, y, *, autocast=jaxgrad.autocast):
-    """Under autocast linear layers compute in bfloat16, the loss and the gradients are float32."""
+    """Under autocast linear layers compute in bfloat16; the loss and the gradients are float32."""
     both = jaxgrad.value_and_grad(autocast(mlp, jnp.bfloat16), has_aux=True)
     (loss, (h, out)), grads = both(net, x, y)
     return {"h": h, "out": out, "loss": loss, **grads}
 
 
 def device_type():
-    """Whose lists of operations: the reference runs on the device of its inputs."""
+    """Return the device whose autocast lists apply: the reference runs on the device of its inputs."""
     return "cuda" if jax.default_backend() == "gpu" else "cpu"
 
 
@@ -167,7 +169,7 @@ def device_type():
     dtypes=("float32",),
 )
 def autocast_regions(net, x, *, region=jaxgrad.autocast):
-    """A region in an autocast function has its own setting: off (after `.float()`), or float16."""
+    """A region inside autocast has its own setting: disabled (after `.float()`), or float16."""
 
     @functools.partial(jaxgrad.autocast, device_type=device_type())
     def program(net):
@@ -192,7 +194,7 @@ BLOCK = {"fc": draw_linear(6, 6), "weight": uniform(6, low=0.5, high=1.5), "bias
     dtypes=("float32",),
 )
 def autocast_operations(net, x, *, autocast=jaxgrad.autocast):
-    """Norms, softmax, gelu, means and losses have the dtype of torch's operation, and its value."""
+    """Under autocast norms, softmax, gelu, means and losses have torch's dtypes and values."""
 
     def program(net):
         h = linear(net["fc"], x)
@@ -223,7 +225,7 @@ def autocast_operations(net, x, *, autocast=jaxgrad.autocast):
     dtypes=("float32",),
 )
 def autocast_scan(net, x, *, autocast=jaxgrad.autocast):
-    """A loop under autocast is a scan under autocast: its weights are cast once, outside."""
+    """A scan under autocast casts its weights once, outside the loop."""
 
     def cell(h, row, net):
         h = jnp.tanh(linear(net["fc1"], row) + linear(net["fc2"], h))
@@ -240,7 +242,7 @@ def autocast_scan(net, x, *, autocast=jaxgrad.autocast):
 
 
 def cast_all(fun, dtype):
-    """What one writes first: everything in low precision."""
+    """Cast everything to low precision, a common mistake."""
 
     def low(*args):
         out = fun(*jax.tree.map(lambda x: x.astype(dtype), args))
@@ -257,7 +259,7 @@ def cast_all(fun, dtype):
     dtypes=("float64",),
 )
 def autocast_float64(net, x, y, *, autocast=jaxgrad.autocast):
-    """Autocast leaves float64 alone: values and gradients are what they are without it."""
+    """Autocast does not change float64: values and gradients are the same without it."""
     both = jaxgrad.value_and_grad(autocast(mlp, jnp.bfloat16), has_aux=True)
     (loss, (_, out)), grads = both(net, x, y)
     return {"out": out, "loss": loss, **grads}
@@ -272,7 +274,7 @@ def conv(image, kernel, precision):
 
 
 def all_of(matmul, conv):
-    """A pin: everything that is computed from matrix products, and from convolutions."""
+    """Return a pin for everything computed from matrix products and from convolutions."""
     names = ("value", "left", "right")
     return lambda **_: {
         "matmul": {name: np.bool_(matmul) for name in names},
@@ -301,11 +303,13 @@ def all_of(matmul, conv):
     devices=("gpu",),
 )
 def tf32(a, b, image, kernel, *, precision=lax.Precision.DEFAULT):
-    """By default JAX multiplies float32 matrices in TF32 on a GPU; torch only convolves so."""
+    """On a GPU, JAX multiplies float32 matrices in TF32 by default; torch uses TF32 only to
+    convolve.
+    """
 
-    # The engine pins full precision; an explicit DEFAULT asks for what a user gets.
+    # The engine sets full precision; an explicit DEFAULT restores what a user gets.
     def rounded(program, *inputs):
-        """Whether the value and both gradients have errors of 10 bits (TF32), not of 23."""
+        """Return whether the value and both gradients have the error of 10 bits (TF32), not of 23."""
         out, vjp = jax.vjp(functools.partial(program, precision=precision), *inputs)
         wide = [x.astype(jnp.float64) for x in inputs]
         exact, exact_vjp = jax.vjp(functools.partial(program, precision=None), *wide)

@@ -1,4 +1,4 @@
-"""How long a backward graph lives; in JAX it is a function, `vjp`, and lives as any value."""
+"""How long a backward graph lives; in JAX it is a function from `vjp`, and lives like any value."""
 
 import jax
 import jax.numpy as jnp
@@ -22,7 +22,7 @@ def _forward(a, b):
 
 
 def _by_hand(a, b):
-    """d and its gradient with a[0] = 0."""
+    """Return d and its gradient with a[0] = 0."""
     grad = np.array([0, *a[1:]], b.dtype) + 1
     return (grad * b).sum(), grad
 
@@ -52,7 +52,7 @@ def _second_in_jax(a, b):
     picture=True,
 )
 def second_backward(a, b):
-    """A second `backward()` raises: the saved values are freed. A `vjp` can be called twice."""
+    """A second `backward()` raises because the saved values are freed; a `vjp` can be called twice."""
     d, vjp = jax.vjp(lambda b: _forward(a, b), b)
     (first,) = vjp(jnp.ones_like(d))
     (second,) = vjp(jnp.ones_like(d))
@@ -66,7 +66,9 @@ def second_backward(a, b):
     expect={"first": [1.0, 3.0, 4.0], "twice": [2.0, 6.0, 8.0], "cleared": [1.0, 3.0, 4.0]},
 )
 def retain_graph(a, b):
-    """With `retain_graph=True` backward runs again; `.grad` adds up unless it is cleared."""
+    """With `retain_graph=True` backward can run again, and `.grad` accumulates unless it is
+    cleared.
+    """
     d, vjp = jax.vjp(lambda b: _forward(a, b), b)
     (first,) = vjp(jnp.ones_like(d))
     (again,) = vjp(jnp.ones_like(d))
@@ -81,7 +83,7 @@ def retain_graph(a, b):
     expect={"first": [1.0, 3.0, 4.0], "twice": [2.0, 6.0, 8.0]},
 )
 def rebuild(a, b):
-    """Running the forward pass again gives a new graph, and `.grad` adds up."""
+    """Running the forward pass again builds a new graph, and `.grad` accumulates."""
 
     def forward(b):
         return _forward(a, b)
@@ -97,7 +99,7 @@ def rebuild(a, b):
     idiom=("for ...: f = w * x; f.sum().backward()", "lax.scan(step, w)"),
 )
 def loop(w, x, lr):
-    """A graph that is built again in each iteration of the loop trains."""
+    """Training works when each iteration of the loop builds its graph again."""
 
     def step(w, _):
         loss, grad = jaxgrad.value_and_grad(lambda w: jnp.sum(w * x))(w)
@@ -136,7 +138,7 @@ def loop_outside(w, x, lr):
     idiom=("for i ...: (f(x)[i] @ w).sum().backward()", "grads = accumulate(grads, new)"),
 )
 def slices(x, w):
-    """A backward for each slice of one tensor works when the graph is built again inside."""
+    """One backward per slice of a tensor works when each builds its graph again."""
 
     def forward(leaves, i):
         return jnp.sum(jnp.tanh(leaves["x"])[i] @ leaves["w"])
@@ -168,10 +170,10 @@ def _slices_by_hand(x, w):
     ),
 )
 def slices_outside(x, w):
-    """A backward for each slice raises when the slices share an operation outside the loop."""
+    """One backward per slice raises when the slices share an operation before the loop."""
 
     def forward(x, w):
-        return jnp.sum(jnp.tanh(x) @ w, axis=1)  # a loss for each slice
+        return jnp.sum(jnp.tanh(x) @ w, axis=1)  # one loss per slice
 
     losses, vjp = jax.vjp(forward, x, w)
     grads = {"x": None, "w": None}

@@ -18,7 +18,7 @@ from parity_tests.inputs import linear as draw_linear
     control=dict(reverse_gradient=identity),
 )
 def forward_mode(x, tangent, *, reverse_gradient=jaxgrad.reverse_gradient):
-    """A custom gradient serves forward mode as well, and with it the Hessian."""
+    """A custom gradient also works in forward mode, and therefore in a Hessian."""
 
     def cube(x):
         return reverse_gradient(x) ** 3
@@ -39,7 +39,7 @@ DOMAINS = {"trunk": draw_linear(6, 4), "label": draw_linear(4, 1), "domain": dra
     picture=True,
 )
 def gradient_reversal(net, x, label, domain, *, reverse_gradient=jaxgrad.reverse_gradient):
-    """Gradient reversal: the domain head learns, and the trunk learns to defeat it."""
+    """Gradient reversal trains the domain head, and trains the trunk against it."""
 
     def loss(net):
         h = jnp.tanh(linear(net["trunk"], x))
@@ -51,7 +51,7 @@ def gradient_reversal(net, x, label, domain, *, reverse_gradient=jaxgrad.reverse
 
 
 def custom_rule(fun, backward):
-    """The usual custom_vjp, whose forward returns the bare value and so forgets the rule."""
+    """Write the usual custom_vjp, whose forward pass returns a value without the rule."""
     rule = jax.custom_vjp(fun)
     rule.defvjp(lambda x: (fun(x), None), lambda _, grad: (backward(grad),))
     return rule
@@ -70,7 +70,7 @@ def twice(fun, x):
     expect={"first": [-2.0], "second": [2.0]},
 )
 def gradient_reversal_twice(x, *, reverse_gradient=jaxgrad.reverse_gradient):
-    """The second derivative of a reversed square is 2; the usual custom rule in JAX gives -2."""
+    """The second derivative of a reversed square is 2, but the usual `custom_vjp` in JAX gives -2."""
     return twice(reverse_gradient, x)
 
 
@@ -82,7 +82,7 @@ def gradient_reversal_twice(x, *, reverse_gradient=jaxgrad.reverse_gradient):
     picture=True,
 )
 def straight_through(x, w, *, stop_gradient=lax.stop_gradient):
-    """A straight-through estimator by `detach`: rounded forward, the identity's gradient back."""
+    """A straight-through estimator rounds in the forward pass and is the identity in the backward."""
 
     def loss(x):
         rounded = x + stop_gradient(jnp.round(x) - x)
@@ -104,5 +104,5 @@ def custom_straight_through(fun):
     expect={"first": [2.0], "second": [2.0]},
 )
 def straight_through_twice(x, *, straight_through=jaxgrad.straight_through):
-    """The second derivative of a square rounded straight through is 2; JAX's usual rule gives 0."""
+    """The second derivative of a straight-through square is 2, but JAX's usual rule gives 0."""
     return twice(straight_through(jnp.round), x)
