@@ -1,4 +1,4 @@
-"""What several references share: the documents' two-layer network, and reading its gradients."""
+"""The two-layer network that several references share, and functions that read its gradients."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,7 @@ Params = Mapping[str, Any]
 
 
 def linear(params: Params) -> nn.Linear:
-    """An `nn.Linear` with these parameters."""
+    """Return an `nn.Linear` with these parameters."""
     n_out, n_in = params["weight"].shape
     layer = nn.Linear(n_in, n_out)
     layer.load_state_dict(dict(params))
@@ -18,7 +18,7 @@ def linear(params: Params) -> nn.Linear:
 
 
 class Net(nn.Module):
-    """input -> L1 -> L2, the network of the first source document."""
+    """Two linear layers: input -> L1 -> L2."""
 
     def __init__(self, params: Params):
         super().__init__()
@@ -34,7 +34,7 @@ def mse(out: Tensor, y: Tensor) -> Tensor:
 
 
 def nested(named: Any) -> dict[str, Any]:
-    """`{"l1.weight": w}` as `{"l1": {"weight": w}}`."""
+    """Turn `{"l1.weight": w}` into `{"l1": {"weight": w}}`."""
     tree: dict[str, Any] = {}
     for name, value in named:
         *path, last = name.split(".")
@@ -46,19 +46,19 @@ def nested(named: Any) -> dict[str, Any]:
 
 
 def grads(module: nn.Module) -> dict[str, Any]:
-    """Every parameter's `.grad` now (a copy), `None` where it has none."""
+    """Return a copy of every parameter's `.grad`, or None if it has none."""
     return nested(
         (name, None if p.grad is None else p.grad.clone()) for name, p in module.named_parameters()
     )
 
 
 def params(module: nn.Module) -> dict[str, Any]:
-    """Every parameter's value now (a copy)."""
+    """Return a copy of every parameter's value."""
     return nested((name, p.detach().clone()) for name, p in module.named_parameters())
 
 
 def raised(program: Any) -> Exception | None:
-    """The exception that a program raises, as an observation."""
+    """Run a program and return the exception that it raises, as an observation."""
     try:
         program()
     except Exception as error:
@@ -67,5 +67,5 @@ def raised(program: Any) -> Exception | None:
 
 
 def mlp(params: Params) -> nn.Sequential:
-    """L1, ReLU, L2."""
+    """Apply L1, ReLU and L2."""
     return nn.Sequential(linear(params["l1"]), nn.ReLU(), linear(params["l2"]))

@@ -1,10 +1,10 @@
-"""Processes for references that need several: `@ranks(4)` runs a function on four, by gloo.
+"""Processes for references that need several ranks: `@ranks(4)` runs a function on four, with gloo.
 
     caller ── stdin, stdout ──► server, which imports torch once ── fork ──► rank 0, rank 1, ...
 
-A start of torch costs seconds, so the ranks of a size stay, and wait for the next call. The rank
-that fails takes the others with it; whoever is left alone ends by itself: a rank and the server
-where their pipe closes, a collective after `SECONDS`.
+Starting torch takes seconds, so a group of ranks stays alive and waits for the next call. If a rank
+fails, the others are stopped. A rank or the server ends when its pipe closes, and a collective ends
+after `SECONDS`.
 """
 
 import atexit
@@ -28,19 +28,19 @@ import torch
 from torch import Tensor, distributed
 
 
-SECONDS = 60  # for one call; then its ranks are stopped
+SECONDS = 60  # the limit for one call, after which its ranks are stopped
 
 
 class RankError(RuntimeError):
-    """A rank that raised, died or did not answer; says which, and what it said."""
+    """A rank raised, died or did not answer; the text names the rank and quotes its output."""
 
 
 def ranks(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The function runs on each of `count` processes, and gives what each of them returned.
+    """Run the decorated function on `count` processes and return the results of all of them.
 
-    It is called on every rank with the same arguments, inside of a default process group. Tensors
-    come back stacked, by rank; what cannot be stacked, because some rank has None or another
-    shape, as a list.
+    Every rank calls the function with the same arguments, inside a default process group. Tensors
+    come back stacked by rank. Results that cannot be stacked, because a rank has None or another
+    shape, come back as a list.
     """
 
     def decorate(program: Callable[..., Any]) -> Callable[..., Any]:
@@ -55,7 +55,7 @@ def ranks(count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 def stacked(trees: list[Any]) -> Any:
-    """Equal trees as one tree, each leaf with a first axis of ranks where it can have one."""
+    """Merge the ranks' trees into one tree whose leaves are stacked by rank where possible."""
     first = trees[0]
     if isinstance(first, dict):
         return {key: stacked([tree[key] for tree in trees]) for key in first}
@@ -76,7 +76,7 @@ def _server() -> subprocess.Popen[bytes]:
         cwd=pathlib.Path(__file__).resolve().parent.parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # gloo reports each connection
+        stderr=subprocess.DEVNULL,  # gloo prints a line for each connection
     )
     atexit.register(_stop, process)
     return process
@@ -84,7 +84,7 @@ def _server() -> subprocess.Popen[bytes]:
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
     assert process.stdin is not None and process.stdout is not None
-    process.stdin.close()  # it ends its ranks, and itself
+    process.stdin.close()  # the server then ends its ranks and itself
     process.stdout.close()
     try:
         process.wait(5)
@@ -102,7 +102,9 @@ def _ask(*task: Any) -> list[Any]:
         answers, error = pickle.load(server.stdout)
     except (EOFError, BrokenPipeError):
         _server.cache_clear()
-        raise RankError("the process that has the ranks ended; call again to start one") from None
+        raise RankError(
+            "the process that holds the ranks has ended; call again to start a new one"
+        ) from None
     if error:
         raise RankError(error)
     return answers
@@ -113,12 +115,12 @@ def _ask(*task: Any) -> list[Any]:
 
 def _serve() -> None:
     """Answer the calls on stdin until it closes."""
-    import torch._dynamo  # DDP and FSDP import it: once here, not on every rank
+    import torch._dynamo  # DDP and FSDP import this: once here instead of once per rank
     from torch.distributed import fsdp  # noqa: F401
 
     torch.set_num_threads(1)
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what gloo prints is no answer
+    os.dup2(2, 1)  # gloo's output is not part of the answer
     groups: dict[int, _Group] = {}
     try:
         while True:
@@ -140,7 +142,7 @@ def _serve() -> None:
 
 
 class _Group:
-    """Ranks that stay."""
+    """A group of ranks that stays alive between calls."""
 
     def __init__(self, count: int):
         self.folder = tempfile.TemporaryDirectory()
@@ -154,7 +156,7 @@ class _Group:
                 try:
                     here.close()
                     for pipe in self.pipes:
-                        pipe.close()  # else no rank would see that the server has gone
+                        pipe.close()  # otherwise no rank would notice that the server has ended
                     _rank(rank, count, self.folder.name, there)
                     status = 0
                 finally:
@@ -164,7 +166,7 @@ class _Group:
             self.pipes.append(here)
 
     def run(self, task: list[Any]) -> tuple[list[Any], str]:
-        """What every rank returned, or what went wrong first."""
+        """Return the result of every rank, or raise the first error."""
         for pipe in self.pipes:
             pipe.send_bytes(pickle.dumps(task))
         answers: dict[int, Any] = {}
@@ -196,7 +198,7 @@ def _rank(rank: int, count: int, folder: str, pipe: Any) -> None:
     os.environ["GLOO_SOCKET_IFNAME"] = next(loopback)
     distributed.init_process_group(
         "gloo",
-        init_method=f"file://{folder}/group",  # no port that another could have
+        init_method=f"file://{folder}/group",  # a file avoids a port that another process may use
         rank=rank,
         world_size=count,
         timeout=datetime.timedelta(seconds=SECONDS),

@@ -1,4 +1,4 @@
-"""Deep deterministic policy gradient: an actor, a critic, and a slow copy of each."""
+"""Deep deterministic policy gradient (DDPG): an actor, a critic, and a slow copy of each."""
 
 import copy
 from typing import Any
@@ -13,7 +13,7 @@ DISCOUNT, TAU, LR = 0.9, 0.05, 1e-2
 
 
 class Actor(nn.Module):
-    """state -> action in [-1, 1]"""
+    """Map a state to an action in [-1, 1]."""
 
     def __init__(self, net: Any):
         super().__init__()
@@ -24,7 +24,7 @@ class Actor(nn.Module):
 
 
 class Critic(nn.Module):
-    """state, action -> the return that is expected from there on"""
+    """Map a state and an action to the expected return from there on."""
 
     def __init__(self, net: Any):
         super().__init__()
@@ -100,7 +100,7 @@ def train(actor: Any, critic: Any, batches: Any):
 
         loss = -agent.critic(batch["s"], agent.actor(batch["s"])).mean()
         actor_optimizer.zero_grad()
-        loss.backward()  # reaches the critic too; its zero_grad throws that away
+        loss.backward()  # also reaches the critic, whose zero_grad discards it
         actor_optimizer.step()
         losses["actor"].append(loss)
 

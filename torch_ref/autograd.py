@@ -1,4 +1,4 @@
-"""The corners of the autograd API: sizes, dtypes, buffers, tied weights, per-sample gradients."""
+"""Corners of the autograd API: sizes, dtypes, buffers, tied weights, per-sample gradients."""
 
 import torch
 from torch import nn
@@ -90,7 +90,7 @@ def per_sample(net, x, y):
 
 
 def per_sample_dropout(w, x, mask):
-    del mask  # torch draws its own
+    del mask  # torch draws its own mask
 
     def loss(w, x):
         return nn.functional.dropout(w * x, p=0.5).sum()

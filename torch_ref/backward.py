@@ -1,4 +1,6 @@
-"""Calling `backward`: of what, with respect to what, and what `.grad` holds afterwards."""
+"""Calling `backward`: on which output, with respect to which inputs, and what `.grad` then
+holds.
+"""
 
 import torch
 from torch import nn

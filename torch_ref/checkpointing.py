@@ -1,4 +1,4 @@
-"""What the forward pass keeps for the backward pass, and how to keep less."""
+"""The values that the forward pass saves for the backward pass, and how to save fewer."""
 
 import functools
 import time
@@ -14,7 +14,9 @@ from torch_ref._net import grads, linear, mlp, mse, params
 
 
 def _keep(program, given):
-    """What a program returns, and the bytes that it keeps for backward beside what it was given."""
+    """Run a program; return its result and the bytes that it saves for backward beyond its
+    inputs.
+    """
     kept = {}
 
     def pack(tensor):
@@ -101,7 +103,7 @@ def _dropped(x, preserve_rng_state):
 
 
 def _tanhs(layers) -> Any:
-    """Each layer is a linear one and its tanh."""
+    """Build a sequence whose layers are a linear layer and a tanh each."""
     return nn.Sequential(*(nn.Sequential(linear(params), nn.Tanh()) for params in layers))
 
 
@@ -129,7 +131,7 @@ def checkpoint_sequential(layers, x, y):
 
 
 class _Calls(TorchDispatchMode):
-    """Counts the operations that are run."""
+    """Count the operations that run."""
 
     def __init__(self):
         super().__init__()
@@ -172,7 +174,7 @@ def _squares(w1, w2, x):
 
 
 def _hooked(pack, unpack, w1, w2, x):
-    """Parameters are there anyway and are not packed."""
+    """Run a network under saved-tensor hooks that leave its parameters alone."""
     given = [x.requires_grad_() for x in (w1, w2, x)]
     known = {w.untyped_storage().data_ptr() for w in (w1, w2)}
     sizes = {}
@@ -276,7 +278,7 @@ def mean_of_means(net, x, y):
 
 
 def _by_layer(found):
-    """`nn.Sequential` counts its layers; the twin calls them l1 and l2."""
+    """Rename the layers from `nn.Sequential`'s numbers to l1 and l2, as in the JAX twin."""
     return {
         name: {kind: found[f"{place}.{kind}"] for kind in ("weight", "bias")}
         for name, place in (("l1", 0), ("l2", 2))

@@ -8,7 +8,7 @@ from torch_ref._net import grads, linear, mse, params
 
 
 class Mlp(nn.Module):
-    """Linear, ReLU, Linear, and perhaps a layer that the loss does not use."""
+    """Linear, ReLU, Linear, and optionally a layer that the loss does not use."""
 
     def __init__(self, net):
         super().__init__()
@@ -46,7 +46,7 @@ def clip_grad_norm_below(net, x, y):
 def clip_grad_norm_at_max(x):
     w = torch.zeros_like(x, requires_grad=True)
     (w * x).sum().backward()
-    norm = clip_grad_norm_([w], max_norm=float("inf"))  # only measures
+    norm = clip_grad_norm_([w], max_norm=float("inf"))  # only measures the norm
     clip_grad_norm_([w], max_norm=norm.item())
     return {"norm": norm, "grad": w.grad, "shorter": clip_grad_norm_([w], float("inf")) < norm}
 

@@ -1,4 +1,4 @@
-"""Programs whose graph depends on the data, and graphs that are built once or at every call."""
+"""Programs whose graph depends on the data, and graphs that are built once or on every call."""
 
 import time
 

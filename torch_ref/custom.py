@@ -1,7 +1,7 @@
 """Custom gradients: `torch.autograd.Function` and what its context offers."""
 
 # pyright: reportIncompatibleMethodOverride=false
-# `backward(ctx, grad_output)` is how torch documents it; its stub says `*grad_outputs`.
+# torch documents `backward(ctx, grad_output)`, but its type stub has `*grad_outputs`.
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ from torch_ref._net import Net, grads
 
 
 class Huber(Function):
-    """Quadratic near zero, linear beyond delta; the target is data and gets no gradient."""
+    """The Huber loss: quadratic near zero, linear beyond delta; the target gets no gradient."""
 
     @staticmethod
     def forward(ctx, prediction, target, delta):
@@ -38,7 +38,7 @@ def huber(net, x, y):
 
 
 class Shift(Function):
-    """x + b, whose author forgot that b has a gradient."""
+    """x + b, with a backward that forgets the gradient of b."""
 
     @staticmethod
     def forward(ctx, x, b):
@@ -59,7 +59,7 @@ def none_gradient(a, b):
 
 
 class Add(Function):
-    """x + b, whose author forgot that b was broadcast."""
+    """x + b, with a backward that forgets that b was broadcast."""
 
     @staticmethod
     def forward(ctx, x, b):
@@ -78,7 +78,7 @@ def broadcast_gradient(x, row, one):
 
 
 class Power(Function):
-    """x to an integer power, its gradient named by a string."""
+    """x to an integer power; a string argument selects the gradient."""
 
     @staticmethod
     def forward(ctx, x, n, rule="exact"):
@@ -116,7 +116,7 @@ def closure(x, w):
             return 10 * w * grad_output
 
     leaves = x.requires_grad_(), w.requires_grad_()
-    w = 2 * w  # a value of the program around it, with a gradient of its own
+    w = 2 * w  # captured from the enclosing program, with its own gradient
     loss = (Scale.apply(x) ** 2).sum()
     first = torch.autograd.grad(loss, leaves, create_graph=True, allow_unused=True)
     second = torch.autograd.grad(first[0].sum(), leaves)
@@ -157,7 +157,7 @@ def needs_input_grad(x, w):
 
 
 class Lookup(Function):
-    """Rows of a table by integer index, with twice their gradient."""
+    """Look up rows of a table by integer index; the backward doubles their gradient."""
 
     @staticmethod
     def forward(ctx, table, index):
@@ -181,7 +181,7 @@ def integer_argument(table, index):
 
 
 class Scaled(Function):
-    """x by its largest magnitude, and that scale, which is not to be differentiated."""
+    """x divided by its largest magnitude, and that scale as a non-differentiable output."""
 
     @staticmethod
     def forward(ctx, x):
@@ -241,7 +241,7 @@ def several_outputs(x, y):
 
 
 class Halved(Function):
-    """The cube with half its gradient, in torch's newer style: forward knows no ctx."""
+    """The cube with half its gradient, in torch's newer style, where forward takes no ctx."""
 
     @staticmethod
     def forward(x):
@@ -267,7 +267,7 @@ def double_backward(x):
 
 
 class Sign(Function):
-    """The sign of a weight; its gradient passes where the weight is small."""
+    """The sign of a weight; the gradient passes through where the weight is small."""
 
     @staticmethod
     def forward(ctx, w):

@@ -1,6 +1,6 @@
 """Many processes: data parallel training, what it averages, and sharded parameters.
 
-Each reference runs on every rank, by gloo; what the ranks return is stacked.
+Each reference runs on every rank, with gloo, and the results of the ranks are stacked.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ class Mlp(nn.Module):
 
 
 class Scale(nn.Module):
-    """One parameter, times the input."""
+    """One parameter that multiplies the input."""
 
     def __init__(self, w):
         super().__init__()
@@ -41,7 +41,7 @@ class Scale(nn.Module):
 
 
 class Branches(nn.Module):
-    """A branch for each rank, and one for nobody."""
+    """One branch for each rank, and one that no rank uses."""
 
     def __init__(self, net):
         super().__init__()
@@ -64,7 +64,7 @@ class Normed(nn.Module):
 
 
 class SyncBatchNorm(nn.Module):
-    """As `nn.SyncBatchNorm` is defined: torch's own refuses tensors on a CPU."""
+    """`nn.SyncBatchNorm` by its definition, because torch's own rejects CPU tensors."""
 
     def __init__(self, features):
         super().__init__()
@@ -83,7 +83,7 @@ class SyncBatchNorm(nn.Module):
 
 
 def _mine(rows):
-    """This rank's part of the batch."""
+    """Return this rank's rows of the batch."""
     return rows.chunk(distributed.get_world_size())[distributed.get_rank()]
 
 
@@ -208,14 +208,14 @@ def _torchs_sync_batch_norm(x):
 
 
 def _clip_sharded(net, x, y):
-    """One step of a model whose parameters are sharded; its tensors put together again."""
+    """Take one clipped step of a sharded model and gather its tensors."""
     mesh = init_device_mesh("cpu", (distributed.get_world_size(),))
     model = Mlp(net)
     for module in (model.l1, model.l2, model):
         fully_shard(module, mesh=mesh)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     mse(model(_mine(x)), _mine(y)).backward()
-    norm: Any = clip_grad_norm_(model.parameters(), max_norm=0.1)  # a DTensor, as the parameters
+    norm: Any = clip_grad_norm_(model.parameters(), max_norm=0.1)  # a DTensor, like the parameters
     named: list[tuple[str, Any]] = list(model.named_parameters())
     clipped = nested((name, p.grad.full_tensor()) for name, p in named)
     optimizer.step()

@@ -1,4 +1,4 @@
-"""Training a part of a network: by the optimizer's list, by `requires_grad`, by cutting paths."""
+"""Training part of a network: by the optimizer's list, by `requires_grad`, or by stopped paths."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ def _momentum(optimizer: torch.optim.Optimizer, parameter: nn.Parameter) -> Tens
 
 
 class Paths(nn.Module):
-    """A trunk that two modules use; their outputs are one head, or a head each."""
+    """A trunk that two modules use, whose outputs form one head or two."""
 
     def __init__(self, net: Any):
         super().__init__()

@@ -73,7 +73,7 @@ def inference_mode(net, x, y):
     with torch.inference_mode():
         h = net.l1(x)
     return {
-        "h": h.clone(),  # the change below is refused after it was written
+        "h": h.clone(),  # torch refuses the change below only after it has written the value
         "backward": raised(lambda: mse(net.l2(h), y).backward()),
         "version": raised(lambda: h._version),
         "in_place": raised(lambda: h.add_(1)),
@@ -116,7 +116,7 @@ def requires_grad(net, x, y):
 
 
 class MaskedDropout(nn.Dropout):
-    """`nn.Dropout` whose mask is given, so that both frameworks drop the same units."""
+    """`nn.Dropout` with a given mask, so that both frameworks drop the same units."""
 
     def __init__(self, mask: Tensor):
         super().__init__(p=0.5)
@@ -167,7 +167,7 @@ def numpy(w):
     detached = array.copy()
     loss = (w * torch.tensor(detached)).sum()
     loss.backward()
-    array[0] = 0.0  # the same storage: w changes too
+    array[0] = 0.0  # the storage is shared, so w changes too
     return {
         "numpy": refused,
         "detached": detached,
@@ -207,7 +207,7 @@ def detach_shares_storage(w):
 
     k_numpy = w * 2
     loss_numpy = (k_numpy**2).sum()
-    k_numpy.detach().numpy()[0] = 0.0  # the version counter does not see this
+    k_numpy.detach().numpy()[0] = 0.0  # the version counter does not notice this
     loss_numpy.backward()
     return {"loss": loss, "m": m, "k": k, "grad": refused, "grad_after_numpy": w.grad}
 
@@ -251,7 +251,7 @@ def recorded(net, x, y):
 
 
 def _found(model: nn.Module, *outputs: Tensor) -> dict[str, Any]:
-    """For each parameter: does the backward graph of these outputs lead to it?"""
+    """Return, for each parameter, whether the backward graph of these outputs leads to it."""
     todo, seen, leaves = [out.grad_fn for out in outputs], set(), set()
     while todo:
         node = todo.pop()

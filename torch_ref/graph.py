@@ -1,4 +1,4 @@
-"""What the backward graph is: flags, nodes, edges, and what each node saves."""
+"""The backward graph: its flags, nodes and edges, and the values that each node saves."""
 
 import torch
 from torch import nn
@@ -7,7 +7,9 @@ from torch_ref._net import raised
 
 
 def _example(a, b, d):
-    """A small graph with a leaf that needs no gradient (d) and a node without a graph (n)."""
+    """Compute a small graph with a leaf that needs no gradient (d) and a result without a graph
+    (n).
+    """
     a.requires_grad_()
     b.requires_grad_()
     c = a * b
@@ -70,7 +72,7 @@ def next_functions(a, b, d):
 
 
 def _saved(op, *operands):
-    """Which tensors an operation keeps for its backward, by what they are."""
+    """Return which operands and results an operation saves for its backward pass."""
     kept = []
 
     def pack(tensor):

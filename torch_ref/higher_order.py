@@ -1,4 +1,6 @@
-"""Gradients of gradients: create_graph, penalties, products with the Hessian, per sample."""
+"""Gradients of gradients: create_graph, penalties, Hessian-vector products, per-sample
+gradients.
+"""
 
 import torch
 from torch import nn
@@ -8,7 +10,7 @@ from torch_ref._net import Net, grads, linear, mse, nested, raised
 
 
 class Critic(nn.Module):
-    """Scores a sample; three layers."""
+    """Score a sample with three layers."""
 
     def __init__(self, params, activation):
         super().__init__()
@@ -21,7 +23,7 @@ class Critic(nn.Module):
 
 
 def _penalty(critic, real, fake, alpha):
-    """How far the critic's slope is from 1, between the real samples and the fake ones."""
+    """Return how far the critic's slope is from 1 at points between real and fake samples."""
     between = (alpha * real + (1 - alpha) * fake).requires_grad_()
     scores = critic(between)
     (slope,) = torch.autograd.grad(
@@ -74,7 +76,7 @@ def backward_twice(x):
     x.requires_grad_()
     (x**3).sum().backward(create_graph=True)
     first = x.grad.clone()
-    x.grad.sum().backward()  # adds to the very .grad that it differentiates
+    x.grad.sum().backward()  # adds to the same .grad that it differentiates
     return {"first": first, "grad": x.grad}
 
 

@@ -1,4 +1,4 @@
-"""Hooks: seeing a gradient on its way back, and changing it."""
+"""Hooks: observing a gradient during the backward pass, and changing it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from torch_ref._net import Net, grads, linear, mse, params
 
 
 class Mlp(nn.Module):
-    """Linear, relu, Linear: the network of the document's hook example."""
+    """Linear, ReLU, Linear."""
 
     def __init__(self, params: Any):
         super().__init__()
@@ -43,7 +43,7 @@ def register_hook_sum(net, left, right, y):
         return grad.clamp(-1, 1)
 
     model.fc1.weight.register_hook(clamp)
-    for _ in range(2):  # no zero_grad between
+    for _ in range(2):  # without zero_grad in between
         loss = mse(model(left) - model(right), y)
         loss.backward()
     return {"seen": seen, "grads": grads(model)}
@@ -93,7 +93,9 @@ def hook_create_graph(x):
 
 
 def _rnn(cell, x, y, visit):
-    """A tanh cell over the steps of x (time, batch, n_in); `visit` sees each hidden state."""
+    """Run a tanh cell over the steps of x (time, batch, n_in); call `visit` on each hidden
+    state.
+    """
     cell = {name: nn.Parameter(value) for name, value in cell.items()}
     h = x.new_zeros(x.shape[1], cell["recurrent"].shape[0])
     for step in x:
@@ -132,7 +134,7 @@ def full_backward_hook(net, x, y):
 
 
 class Pick(nn.Module):
-    """The columns of x that an index names."""
+    """Select columns of x by an integer index."""
 
     def forward(self, x: Tensor, index: Tensor) -> Tensor:
         return x[:, index] ** 2
@@ -174,7 +176,7 @@ def post_accumulate_grad_hook(net, x, y):
 
 
 def step_in_backward(net, x, y):
-    """Each parameter is updated, and its gradient dropped, as soon as the gradient is there."""
+    """Update each parameter and drop its gradient as soon as the gradient is complete."""
     model = Net(net)
 
     def step(param):

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from torch_ref._net import linear
 
 
-# Of each stage: channels out, blocks, stride of the first block.
+# For each stage: output channels, number of blocks, stride of the first block.
 STAGES = [(16, 1, 1), (24, 2, 2), (32, 3, 2), (64, 4, 2), (96, 3, 1), (160, 3, 2), (320, 1, 1)]
-EXPANSION = 6  # of all blocks but the first
+EXPANSION = 6  # in all blocks but the first
 STEM, LAST = 32, 1280
 DROPOUT = 0.2
 
@@ -26,7 +26,9 @@ class ConvNormActivation(nn.Sequential):
 
 
 class InvertedResidual(nn.Module):
-    """Widen by a 1x1, filter each channel by a 3x3, narrow by a linear 1x1; add if shapes allow."""
+    """1x1 expansion, 3x3 depthwise, linear 1x1 projection, and a residual sum if the shapes
+    allow.
+    """
 
     def __init__(self, n_in: int, n_out: int, stride: int, expansion: int):
         super().__init__()
@@ -45,7 +47,7 @@ class InvertedResidual(nn.Module):
 
 
 class Dropout(nn.Module):
-    """`nn.Dropout` in train mode, by a mask that was drawn elsewhere."""
+    """`nn.Dropout` in train mode with a given mask."""
 
     def __init__(self, p: float):
         super().__init__()

@@ -44,13 +44,13 @@ def inplace_not_saved(a, b, d):
 def data(x):
     x.requires_grad_()
     y = x**2
-    x.data.mul_(10)  # the version counter does not see it
+    x.data.mul_(10)  # the version counter does not notice it
     y.backward()
     return {"y": y, "x": x, "x.grad": x.grad}
 
 
 class _Layer(torch.nn.Module):
-    """Keeps its last activation on itself, as many programs do."""
+    """A layer that stores its last activation as an attribute, as many programs do."""
 
     activation: torch.Tensor
 

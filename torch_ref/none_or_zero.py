@@ -1,7 +1,7 @@
-"""`None` ("there is no path") against zero ("there is a path, and it counts for nothing")."""
+"""`None` ("there is no path") against zero ("there is a path, and it contributes nothing")."""
 
 # pyright: reportIncompatibleMethodOverride=false
-# `backward(ctx, grad)` is how torch documents it; its stub says `*grad_outputs`.
+# torch documents `backward(ctx, grad)`, but its type stub has `*grad_outputs`.
 
 import torch
 from torch.utils.checkpoint import checkpoint
@@ -20,7 +20,7 @@ def _grads(p):
 
 
 def _terms(p, x, mask):
-    """A parameter for each way in which a gradient can be lost; `p["unused"]` is not used."""
+    """Return one term for each way to lose a gradient; `p["unused"]` is not used."""
     return (
         p["used"] * x
         + p["times_zero"] * x * 0

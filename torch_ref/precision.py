@@ -41,7 +41,7 @@ def amp(net, x, overflow):
 
 
 def scaler_state(w, x, factors):
-    """Two parameters with an optimizer each; a factor of a loss may be infinite or NaN."""
+    """Train two parameters with one optimizer each; a loss may be multiplied by infinity or NaN."""
     device = x.device.type
     ws = [nn.Parameter(one.clone()) for one in w]
     optimizers = [optim.SGD([p], lr=0.01, momentum=0.9) for p in ws]
@@ -144,7 +144,7 @@ def autocast_float64(net, x, y):
 
 @contextlib.contextmanager
 def _torch_defaults():
-    """Matrix products in float32, convolutions in TF32: how torch starts."""
+    """Restore torch's defaults: matrix products in float32, convolutions in TF32."""
     matmul, conv = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = True
@@ -156,7 +156,7 @@ def _torch_defaults():
 
 
 def tf32(a, b, image, kernel):
-    """Which results of float32 inputs have errors of the size of TF32, which has 10 bits."""
+    """Return which results of float32 inputs have errors of the size of TF32's 10 bits."""
 
     def rounded(program, *inputs):
         narrow = [x.clone().requires_grad_() for x in inputs]

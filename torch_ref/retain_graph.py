@@ -6,13 +6,13 @@ from torch_ref._net import raised
 
 
 def _forward(a, b):
-    a[0] = 0.1  # an integer tensor: truncated to 0
+    a[0] = 0.1  # truncated to 0 in an integer tensor
     c = a * b + b
     return c.sum()
 
 
 def _nodes(node):
-    """Names of the backward graph's nodes, depth first."""
+    """Return the names of the backward graph's nodes, depth first."""
     if node is None:
         return []
     return [

@@ -1,7 +1,7 @@
 """Gradients that are not the derivative: straight-through estimators, gradient reversal."""
 
 # pyright: reportIncompatibleMethodOverride=false
-# `backward(ctx, grad_output)` is how torch documents it; its stub says `*grad_outputs`.
+# torch documents `backward(ctx, grad_output)`, but its type stub has `*grad_outputs`.
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ from torch_ref._net import grads, linear, mse
 
 
 class Reverse(Function):
-    """The identity; its gradient has the other sign."""
+    """The identity, with the sign of its gradient flipped."""
 
     generate_vmap_rule = True
 
@@ -39,7 +39,9 @@ def forward_mode(x, tangent):
 
 
 def gradient_reversal(net, x, label, domain):
-    """Domain-adversarial training: the trunk is to please the label head, not the domain head."""
+    """Train a trunk for the label head and against the domain head (domain-adversarial
+    training).
+    """
     model = nn.ModuleDict({name: linear(layer) for name, layer in net.items()})
     h = torch.tanh(model["trunk"](x))
     loss = mse(model["label"](h), label) + mse(model["domain"](Reverse.apply(h)), domain)
@@ -63,7 +65,7 @@ def straight_through(x, w):
 
 
 class Round(Function):
-    """Rounds; its gradient is that of the identity."""
+    """Round in the forward pass, with the gradient of the identity."""
 
     @staticmethod
     def forward(ctx, x):

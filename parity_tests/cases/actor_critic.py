@@ -73,8 +73,9 @@ def gradients(loss: Any, actor: Any, critic: Any, batch: Any, stop_gradient: Any
     picture=True,
 )
 def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
-    """With the action and the target detached, the critic's loss gives only the critic a gradient and
-    the other three networks None. Without the stops all four networks get one."""
+    """With the action and the target detached, the critic's loss gives only the critic a gradient
+    and the other three networks None. Without the stops all four networks get one.
+    """
     return gradients(loss_of_critic, actor, critic, batch, stop_gradient)
 
 
@@ -102,8 +103,9 @@ def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     heavy=True,
 )
 def train(actor, critic, batches, *, incremental_update=optax.incremental_update):
-    """In 20 alternating steps of two Adams, the critic's loss updates only the critic and the actor's
-    loss only the actor; the target networks follow both slowly."""
+    """In 20 alternating steps of two Adams, the critic's loss updates only the critic and the
+    actor's loss only the actor; the target networks follow both slowly.
+    """
     adam = optax.adam(LR)
 
     def moved(name, loss, nets, state, batch):

@@ -1,4 +1,6 @@
-"""Calling `backward`: on which output, with respect to which inputs, and what `.grad` then holds."""
+"""Calling `backward`: on which output, with respect to which inputs, and what `.grad` then
+holds.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -47,7 +49,9 @@ def grad_of_intermediate(a, b):
     picture=True,
 )
 def chain_rule(a, b, d):
-    """`backward` fills the `.grad` of every leaf by the chain rule, and of no intermediate value."""
+    """`backward` fills the `.grad` of every leaf by the chain rule, and of no intermediate
+    value.
+    """
 
     def forward(leaves):
         c = leaves["a"] * leaves["b"]

@@ -120,7 +120,9 @@ def _tanhs(layers, h):
 
 
 def in_segments(layers, segments, *, checkpoint):
-    """Apply a sequence as `checkpoint_sequential` does: all segments but the last are recomputed."""
+    """Apply a sequence as `checkpoint_sequential` does: all segments but the last are
+    recomputed.
+    """
     size = len(layers) // segments
     last = size * (segments - 1)
     starts = range(0, last, size)

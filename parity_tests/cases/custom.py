@@ -169,7 +169,9 @@ def non_tensor_arguments(x, *, from_function=jaxgrad.from_function):
     control=dict(from_function=forward_only),
 )
 def closure(x, w, *, from_function=jaxgrad.from_function):
-    """A value captured by a custom Function gets its gradient from backward, not through forward."""
+    """A value captured by a custom Function gets its gradient from backward, not through
+    forward.
+    """
 
     def loss(x, w):
         class Scale:

@@ -154,7 +154,9 @@ def ddp_pmean_of_grads(w, x, *, in_the_loss=identity):
     expect={"grad": [40.0, 200.0, 488.0, 904.0]},
 )
 def sum_in_the_loss(w, x, *, psum=psum):
-    """A sum over ranks inside the loss multiplies each rank's own gradient by the number of ranks."""
+    """A sum over ranks inside the loss multiplies each rank's own gradient by the number of
+    ranks.
+    """
 
     def program(x):
         loss, grad = jax.value_and_grad(lambda w: psum(jnp.sum((w * x) ** 2)))(w)
@@ -170,7 +172,9 @@ def sum_in_the_loss(w, x, *, psum=psum):
     control=dict(local=identity),
 )
 def no_sync(net, x, y, *, local=local):
-    """Under `no_sync` gradients stay local; the next backward averages the accumulated gradients."""
+    """Under `no_sync` gradients stay local; the next backward averages the accumulated
+    gradients.
+    """
 
     def program(net, x, y):
         (x1, x2), (y1, y2) = jnp.split(x, 2), jnp.split(y, 2)
@@ -242,7 +246,9 @@ def join(net, x, y, *, counted=of_all):
 
 
 def branch_loss(net, x, y):
-    """Make the values local first: a sum over ranks inside a branch would wait for the other ranks."""
+    """Make the values local first: a sum over ranks inside a branch would wait for the other
+    ranks.
+    """
     net = local(net)
     odd = lax.axis_index(RANKS) % 2 == 1
     out = lax.cond(odd, lambda: linear(net["odd"], x), lambda: linear(net["even"], x))
@@ -256,7 +262,9 @@ def branch_loss(net, x, y):
     control=dict(pmean=identity),
 )
 def find_unused_parameters(net, x, y, *, pmean=pmean):
-    """A parameter that only some ranks use counts as zeros on the others; one used by none is None."""
+    """A parameter that only some ranks use counts as zeros on the others; one used by none is
+    None.
+    """
 
     def program(net, x, y):
         return {"grads": jaxgrad.grad(lambda net: pmean(branch_loss(net, x, y)))(net)}
@@ -307,7 +315,9 @@ def unused_parameters(net, x, y, *, grad=jaxgrad.value_and_grad):
 
 
 def normed_loss(net, x, y, running, axis):
-    """Apply BatchNorm and a layer; with `axis`, the statistics are means over that mesh axis too."""
+    """Apply BatchNorm and a layer; with `axis`, the statistics are means over that mesh axis
+    too.
+    """
     mean = x.mean(0) if axis is None else lax.pmean(x.mean(0), axis)
     square = (x - mean) ** 2
     var = square.mean(0) if axis is None else lax.pmean(square.mean(0), axis)
@@ -356,7 +366,9 @@ def batch_norm(net, x, y, *, broadcast=from_rank_0):
     control=dict(axis=None),
 )
 def sync_batch_norm(net, x, y, *, axis=RANKS):
-    """SyncBatchNorm normalizes by the rows of all ranks, and gradients flow through the statistics."""
+    """SyncBatchNorm normalizes by the rows of all ranks, and gradients flow through the
+    statistics.
+    """
 
     def program(net, x, y):
         running = {"mean": jnp.zeros_like(x[0]), "var": jnp.ones_like(x[0])}
@@ -417,7 +429,9 @@ SGD = optim.sgd(lr=0.1)
     control=dict(axis=None),
 )
 def clip_sharded(net, x, y, *, axis=RANKS):
-    """Sharded parameters are clipped by the norm of the whole gradient and stepped where they are."""
+    """Sharded parameters are clipped by the norm of the whole gradient and stepped where they
+    are.
+    """
 
     def program(_, net, x, y):
         loss = lambda net: mlp_loss(gathered(net), x, y) / 4  # noqa: E731

@@ -1,4 +1,6 @@
-"""Training part of a network: by what is differentiated, by what is updated, and by stopped paths."""
+"""Training part of a network: by what is differentiated, by what is updated, and by stopped
+paths.
+"""
 
 from typing import Any
 

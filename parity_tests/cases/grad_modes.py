@@ -18,7 +18,9 @@ INPUTS = dict(net=NET, x=normal(3, 10), y=normal(3, 1))
 
 
 def requires_grad_of(fun: Any, *args: Any) -> bool:
-    """Return torch's flag of `fun`'s value: whether a path leads to it from any of these arguments."""
+    """Return torch's flag of `fun`'s value: whether a path leads to it from any of these
+    arguments.
+    """
     return any(jax.tree.leaves(jaxgrad.depends_on(fun, *args)))
 
 

@@ -54,7 +54,9 @@ def _flags(nodes, leaves):
     idiom=("t.is_leaf, t.requires_grad, t.grad_fn", "jaxgrad.depends_on(fun, leaves)"),
 )
 def attributes(a, b, d):
-    """Every tensor has `data`, `grad`, `grad_fn`, `is_leaf` and `requires_grad`; JAX derives them."""
+    """Every tensor has `data`, `grad`, `grad_fn`, `is_leaf` and `requires_grad`; JAX derives
+    them.
+    """
 
     def nodes(leaves):
         return _example(leaves, d)
@@ -141,7 +143,9 @@ def grad_fn(a, b, d):
     picture=True,
 )
 def next_functions(a, b, d):
-    """`next_functions` lead from the loss to the leaves, with None for inputs without a gradient."""
+    """`next_functions` lead from the loss to the leaves, with None for inputs without a
+    gradient.
+    """
 
     def nodes(leaves):
         c = leaves["a"] * leaves["b"]

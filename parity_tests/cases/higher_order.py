@@ -1,4 +1,6 @@
-"""Gradients of gradients: create_graph, penalties, Hessian-vector products, per-sample gradients."""
+"""Gradients of gradients: create_graph, penalties, Hessian-vector products, per-sample
+gradients.
+"""
 
 import jax
 import jax.numpy as jnp
@@ -85,7 +87,9 @@ def norm_with_subgradient(x):
     zeros=True,
 )
 def gradient_penalty_flat(w, x, *, norm=norm_with_subgradient):
-    """Where the critic is flat, the norm's gradient is 0, not NaN, so the penalty changes nothing."""
+    """Where the critic is flat, the norm's gradient is 0, not NaN, so the penalty changes
+    nothing.
+    """
 
     def loss(w):
         slope = jax.grad(lambda x: jnp.sum(x @ w))(x)
@@ -151,7 +155,9 @@ def backward_twice(x):
     control=dict(stop_gradient=identity),
 )
 def detached_gradient(x, *, stop_gradient=lax.stop_gradient):
-    """A detached gradient is a constant in later computations; an attached one is differentiated."""
+    """A detached gradient is a constant in later computations; an attached one is
+    differentiated.
+    """
 
     def loss(x):
         slope = jax.grad(lambda x: jnp.sum(x**3))(x)

@@ -94,7 +94,9 @@ def register_hook_sum(net, left, right, y, *, uses=once):
     picture=True,
 )
 def tensor_hook(x, *, uses=once):
-    """A tensor's hook runs once on the summed gradient, 8, not on 3 and 5; clamped to 1, x gets 2."""
+    """A tensor's hook runs once on the summed gradient, 8, not on 3 and 5; clamped to 1, x gets
+    2.
+    """
 
     def loss(x):
         one, two = uses(lambda h: jaxgrad.hook(h, lambda grad: jnp.minimum(grad, 1)), 2 * x, 2)
@@ -151,7 +153,9 @@ def hook_order(x, *, hook=jaxgrad.hook):
     control=dict(hook=identity),
 )
 def hook_create_graph(x, *, hook=jaxgrad.hook):
-    """With `create_graph`, the operations inside a hook are part of the graph and differentiable."""
+    """With `create_graph`, the operations inside a hook are part of the graph and
+    differentiable.
+    """
 
     def first(x):
         def value(x):
@@ -276,7 +280,9 @@ def full_backward_pre_hook(net, x, y, *, hook=jaxgrad.hook):
     control=dict(clamp=identity),
 )
 def post_accumulate_grad_hook(net, x, y, *, clamp=clamp):
-    """A post-accumulate hook sees `.grad` summed over all batches so far, not the newest gradient."""
+    """A post-accumulate hook sees `.grad` summed over all batches so far, not the newest
+    gradient.
+    """
     grads = None
     for i in range(x.shape[0]):
         _, new = jaxgrad.value_and_grad(lambda net, i=i: mse(forward(net, x[i]), y[i]))(net)

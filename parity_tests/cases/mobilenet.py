@@ -26,7 +26,9 @@ Tree = dict[str, Any]
 
 
 def _blocks() -> list[tuple[str, int, int, int, int]]:
-    """Yield each inverted residual block: name, input channels, output channels, stride, expansion."""
+    """Yield each inverted residual block: name, input channels, output channels, stride,
+    expansion.
+    """
     found, n_in = [], STEM
     for n_out, count, stride in STAGES:
         for block in range(count):
@@ -100,7 +102,9 @@ def _batch_norm(
 
 @functools.partial(jax.jit, static_argnames=("stride", "groups"))
 def _layer(x: jax.Array, conv: jax.Array, norm: Tree, stride: int, groups: int):
-    """Jit a layer even in the eager cell: op by op, 400 programs would be compiled instead of 80."""
+    """Jit a layer even in the eager cell: op by op, 400 programs would be compiled instead of
+    80.
+    """
     return _batch_norm(_conv(x, conv, stride, groups), **norm)
 
 

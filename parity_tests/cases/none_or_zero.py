@@ -53,7 +53,9 @@ def _observe(forward, p):
     picture=True,
 )
 def none_or_zero(p, x, mask, *, stop_gradient=lax.stop_gradient):
-    """A parameter times 0, masked or rounded gets zeros; detached, cast to int or unused gets None."""
+    """A parameter times 0, masked or rounded gets zeros; detached, cast to int or unused gets
+    None.
+    """
     return _observe(lambda p: jnp.sum(_terms(p, x[0], mask, stop_gradient)), p)
 
 

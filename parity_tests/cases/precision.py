@@ -104,7 +104,8 @@ def now_and_then(rng):
     control=dict(scaler=functools.partial(jaxgrad.GradScaler, enabled=False)),
 )
 def scaler_state(w, x, factors, *, scaler=jaxgrad.GradScaler):
-    """Each of two optimizers skips by its own gradients; a bad step of either halves the scale once.
+    """Each of two optimizers skips by its own gradients; a bad step of either halves the scale
+    once.
 
     Three good steps double the scale; a skip or a growth resets the tracker to 0.
     """
@@ -157,7 +158,9 @@ def autocast(net, x, y, *, autocast=jaxgrad.autocast):
 
 
 def device_type():
-    """Return the device whose autocast lists apply: the reference runs on the device of its inputs."""
+    """Return the device whose autocast lists apply: the reference runs on the device of its
+    inputs.
+    """
     return "cuda" if jax.default_backend() == "gpu" else "cpu"
 
 
@@ -309,7 +312,9 @@ def tf32(a, b, image, kernel, *, precision=lax.Precision.DEFAULT):
 
     # The engine sets full precision; an explicit DEFAULT restores what a user gets.
     def rounded(program, *inputs):
-        """Return whether the value and both gradients have the error of 10 bits (TF32), not of 23."""
+        """Return whether the value and both gradients have the error of 10 bits (TF32), not of
+        23.
+        """
         out, vjp = jax.vjp(functools.partial(program, precision=precision), *inputs)
         wide = [x.astype(jnp.float64) for x in inputs]
         exact, exact_vjp = jax.vjp(functools.partial(program, precision=None), *wide)

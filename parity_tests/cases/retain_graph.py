@@ -52,7 +52,9 @@ def _second_in_jax(a, b):
     picture=True,
 )
 def second_backward(a, b):
-    """A second `backward()` raises because the saved values are freed; a `vjp` can be called twice."""
+    """A second `backward()` raises because the saved values are freed; a `vjp` can be called
+    twice.
+    """
     d, vjp = jax.vjp(lambda b: _forward(a, b), b)
     (first,) = vjp(jnp.ones_like(d))
     (second,) = vjp(jnp.ones_like(d))

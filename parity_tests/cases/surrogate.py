@@ -70,7 +70,9 @@ def twice(fun, x):
     expect={"first": [-2.0], "second": [2.0]},
 )
 def gradient_reversal_twice(x, *, reverse_gradient=jaxgrad.reverse_gradient):
-    """The second derivative of a reversed square is 2, but the usual `custom_vjp` in JAX gives -2."""
+    """The second derivative of a reversed square is 2, but the usual `custom_vjp` in JAX gives
+    -2.
+    """
     return twice(reverse_gradient, x)
 
 
@@ -82,7 +84,9 @@ def gradient_reversal_twice(x, *, reverse_gradient=jaxgrad.reverse_gradient):
     picture=True,
 )
 def straight_through(x, w, *, stop_gradient=lax.stop_gradient):
-    """A straight-through estimator rounds in the forward pass and is the identity in the backward."""
+    """A straight-through estimator rounds in the forward pass and is the identity in the
+    backward.
+    """
 
     def loss(x):
         rounded = x + stop_gradient(jnp.round(x) - x)
