@@ -1,1 +1,1 @@
-"""How a record of an operator is run on both sides and compared."""
+"""Runs the record of an operator in torch and in JAX, and compares the results."""

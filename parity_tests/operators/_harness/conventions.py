@@ -1,4 +1,4 @@
-"""The conventions table: where the natural JAX form of an operator has another gradient.
+"""The conventions table: where an obvious JAX expression for an operator has another gradient.
 
     python -m parity_tests --conventions [OPERATOR ...] [--markdown docs/operators.md] [--html FILE]
 
@@ -36,19 +36,19 @@ IS_NEWER = jax.__version_info__ >= (0, 11)
 PAGE = ROOT / "docs" / "operators.md"
 POINTER = "Gradient conventions: docs/operators.md."  # a line of each operator's docstring
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
-MANY = 20  # operators; for fewer the start of another process does not pay
-POINTS = 3  # that a line names
-CALL = 64  # letters of a call
-LIST = 36  # letters of an array; of a longer one these many elements
+MANY = 20  # operators; with fewer, starting another process costs more than it saves
+POINTS = 3  # shown in one line
+CALL = 64  # letters of a call in a line
+LIST = 36  # letters of an array; a longer one shows the next number of elements
 ELEMENTS = 3
 LINES = 4  # calls in a summary
-WIDTH = 96  # of one of them
+WIDTH = 96  # of a line in a summary
 
 
 def main(
     patterns: Sequence[str], markdown: str | None, page: str | None, processes: int | None = None
 ) -> int:
-    """Measure the table, write or print it; the exit status."""
+    """Measure the table, write or print it, and return the exit status."""
     known = load()
     chosen = [record for record in known.values() if _matches(record, patterns)]
     if not chosen:
@@ -59,8 +59,11 @@ def main(
     kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
     rows = merged(kept, outcomes.values())
     if markdown and IS_NEWER:
-        NEWER.write_text(as_table(moved(outcomes)), encoding="utf-8")
-        print(f"{NEWER.name} is written; the page is of the oldest JAX", file=sys.stderr)
+        NEWER.write_text(as_table(rows_that_differ(outcomes)), encoding="utf-8")
+        print(
+            f"{NEWER.name} is written; the page shows the rows for the oldest supported JAX",
+            file=sys.stderr,
+        )
         markdown = None
     if markdown:
         TABLE.write_text(as_table(rows), encoding="utf-8")
@@ -95,13 +98,13 @@ def _matches(record: Operator, patterns: Sequence[str]) -> bool:
 
 
 def merged(kept: Iterable[ConventionRow], outcomes: Iterable[Outcome]) -> list[ConventionRow]:
-    """The rows of every operator by its name, each operator's in the order of its record."""
+    """Return all rows sorted by operator, with each operator's rows in the order of its record."""
     found = (row for outcome in outcomes for row in outcome.rows)
     return sorted((*kept, *found), key=lambda row: row.operator)
 
 
 def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
-    """The table as it is written down."""
+    """Return the rows of a table's file."""
     if not path.exists():
         return []
     return [
@@ -110,15 +113,18 @@ def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
 
 
 def pinned() -> list[ConventionRow]:
-    """The rows that hold for the JAX that is installed; the page has those of the oldest."""
+    """Return the rows for the installed JAX; the page shows those for the oldest supported JAX."""
     newer = read(NEWER) if IS_NEWER else []
     changed = {row.operator for row in newer}
     same = [row for row in read() if row.operator not in changed]
     return [*same, *(row for row in newer if row.form)]
 
 
-def moved(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
-    """The rows of operators for which this JAX has others; without a form: it has none."""
+def rows_that_differ(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
+    """Return the rows of the operators whose rows differ in this JAX.
+
+    A row with an empty form stands for an operator without rows.
+    """
     base = dict(_operators(read()))
     found = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
     for name, outcome in outcomes.items():
@@ -141,12 +147,12 @@ def summary(function: object) -> str:
 def section(rows: Sequence[ConventionRow]) -> str:
     """Summarize an operator's rows in a few lines."""
     together = united(rows)
-    chosen = spread(telling(together, 1), LINES)
+    chosen = spread(representative(together, 1), LINES)
     lines = []
     for form, of in _forms(chosen):
         lines.append(f"Measured against `{form}`:")
         for row in of:
-            by = f"by `{row.by}` at" if row.by not in ("", "input") else "at"
+            by = f"with respect to `{row.by}` at" if row.by not in ("", "input") else "at"
             torch, jax = window(row)
             sides = f"torch {torch}, JAX {jax}" if torch else f"JAX {jax}"
             line = f"    {by} {'; '.join(_points(row))}: {sides}"
@@ -160,19 +166,20 @@ def section(rows: Sequence[ConventionRow]) -> str:
 
 TITLE = "# Operators"
 INTRO = """\
-Where what one would write in JAX, the natural form, has another gradient than torch's operator.
-Each line is a call, its arrays as numbers or lists. The cotangent is ones, or 1, 2, 3, ... where
-elements depend on each other. Everything is measured by the suite, which fails when either library
-moves."""
+Places where the obvious JAX expression has a different gradient from torch's operator.
+Each line shows a call, with arrays as numbers or lists. The cotangent is ones, or 1, 2, 3, ... for
+operators whose outputs depend on several elements. The test suite measures every row, and fails
+when torch or JAX changes."""
 
 
 def as_markdown(rows: Sequence[ConventionRow]) -> str:
-    """The page: an index, and what tells of each operator."""
-    names = [name for name, _ in _operators(rows)]
+    """Return the page: an index by rooms, and the most informative rows of each operator."""
+    names = {name for name, _ in _operators(rows)}
     parts = [TITLE, INTRO]
-    for letter, of in itertools.groupby(names, lambda name: name[0]):
-        links = " · ".join(f"[{name}](#{name.replace('.', '').lower()})" for name in of)
-        parts.append(f"**{letter}** {links}")
+    for room, records in itertools.groupby(load().values(), lambda record: record.room):
+        listed = sorted(names & {record.name for record in records})
+        links = " · ".join(f"[{name}](#{name.replace('.', '').lower()})" for name in listed)
+        parts += [f"**{room}** {links}"] if links else []
     for name, of in _operators(rows):
         parts += [f"## {name}", *_section(of)]
     command = COMMAND.format("").replace("  ", " ")
@@ -185,8 +192,8 @@ def as_markdown(rows: Sequence[ConventionRow]) -> str:
 
 def _section(rows: Sequence[ConventionRow]) -> Iterator[str]:
     together = united(rows)
-    chosen = telling(together, 2)
-    remedy = f"`jaxgrad.functional.{rows[0].operator}` in"
+    chosen = representative(together, 2)
+    remedy = f"Use `jaxgrad.functional.{rows[0].operator}` in"
     for form, of in _forms(chosen):
         yield f"{remedy} place of {code(form)}:"
         remedy = "In"
@@ -194,9 +201,9 @@ def _section(rows: Sequence[ConventionRow]) -> Iterator[str]:
             (", ".join(map(code, _points(row))), _quoted(row.by), *map(_quoted, window(row)))
             for row in of
         )
-        yield markdown_table(("at", "gradient by", "torch", "JAX"), lines)
+        yield markdown_table(("at", "with respect to", "torch", "JAX"), lines)
     if more := len(together) - len(chosen):
-        yield f"And {more} more of these kinds."
+        yield f"{more} more rows show differences of the same kinds."
 
 
 def _quoted(text: str) -> str:
@@ -212,18 +219,18 @@ def _forms(rows: Iterable[ConventionRow]) -> Iterator[tuple[str, list[Convention
 
 
 def united(rows: Iterable[ConventionRow]) -> list[ConventionRow]:
-    """Rows of the same form, argument and gradients as one of all their points."""
+    """Join rows with the same form, argument and gradients into one row with all their points."""
     found: dict[ConventionRow, list[str]] = collections.defaultdict(list)
     for row in rows:
         found[row._replace(at="")] += row.points
     return [row._replace(at="; ".join(dict.fromkeys(at))) for row, at in found.items()]
 
 
-def telling(rows: Sequence[ConventionRow], each: int) -> list[ConventionRow]:
-    """The rows that differ each in a way of its own, those with numbers and short calls first.
+def representative(rows: Sequence[ConventionRow], each: int) -> list[ConventionRow]:
+    """Select rows so that each kind of difference occurs, numbers and short calls first.
 
-    Of numbers `each` are kept where the way is the same. Of arrays one, also if another argument's
-    gradient differs so: it is named beside the first.
+    For each kind of difference, up to `each` rows with numbers are kept, and one row with arrays.
+    Further arguments whose gradients differ in the same way are named in that row.
     """
     forms = list(dict.fromkeys(row.form for row in rows))
     arguments = list(dict.fromkeys(row.by for row in rows))
@@ -246,14 +253,14 @@ def telling(rows: Sequence[ConventionRow], each: int) -> list[ConventionRow]:
 
 
 def spread(rows: Sequence[ConventionRow], most: int) -> list[ConventionRow]:
-    """So many of them, the first ones of each form."""
+    """Return at most `most` rows, taking the first rows of each form in turn."""
     ranked = [(rank, row) for _, of in _forms(rows) for rank, row in enumerate(of)]
     first = {row for _, row in sorted(ranked, key=lambda pair: pair[0])[:most]}
     return [row for row in rows if row in first]
 
 
 def kinds(row: ConventionRow) -> frozenset[tuple[str, str]]:
-    """In which ways the gradients differ: a number where the other is NaN, zero, infinite."""
+    """Return how the gradients differ: pairs of NaN, zero, infinity, or a number."""
     pairs = zip(_elements(row.torch), _elements(row.jax), strict=False)
     return frozenset((_kind(torch), _kind(jax)) for torch, jax in pairs if torch != jax)
 
@@ -271,7 +278,7 @@ def _elements(text: str) -> list[str]:
 
 
 def window(row: ConventionRow) -> tuple[str, str]:
-    """Both gradients; of long ones where they begin to differ."""
+    """Return both gradients; long ones are cut to the elements where they begin to differ."""
     if max(len(row.torch), len(row.jax)) <= LIST or not row.torch:
         return row.torch, row.jax
     sides = [_elements(text) for text in (row.torch, row.jax)]
@@ -283,7 +290,7 @@ def window(row: ConventionRow) -> tuple[str, str]:
 
 
 def _points(row: ConventionRow) -> list[str]:
-    """Some of a row's points, each in a few letters."""
+    """Return the first points of a row, shortened to fit into a line."""
     chosen: list[str] = []
     for point in row.points[:POINTS]:
         if chosen and len("; ".join([*chosen, point])) > CALL:
@@ -293,7 +300,7 @@ def _points(row: ConventionRow) -> list[str]:
 
 
 def shortened(call: str) -> str:
-    """A call that fits in a line: its arrays end in `…`, or the longest are `[…]`."""
+    """Shorten a call to fit into a line: arrays end in `…`, or the longest become `[…]`."""
     for keep in (8, 4, 2):
         if len(call) <= CALL:
             return call
@@ -304,7 +311,7 @@ def shortened(call: str) -> str:
 
 
 def _arrays(call: str) -> Iterator[str]:
-    """The outermost lists."""
+    """Yield the outermost lists in the text of a call."""
     depth = start = 0
     for place, letter in enumerate(call):
         start = place if letter == "[" and not depth else start

@@ -1,4 +1,4 @@
-"""The conventions table as one offline page: every row, and a field that finds an operator."""
+"""The conventions table as one offline HTML page: every row, and a search field."""
 
 import html
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from parity_tests.operators._harness.rows import ConventionRow
 
 
-HEAD = ("operator", "natural JAX form", "at", "gradient by", "torch", "JAX")
+HEAD = ("operator", "JAX expression", "at", "with respect to", "torch", "JAX")
 PAGE = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>jaxgrad: operators</title>
 <style>
@@ -22,9 +22,9 @@ tr.more td {{ border-top-color: #8882 }}
 tr.more td:first-child, tr.like td:nth-child(2) {{ color: transparent }}
 thead th {{ position: sticky; top: 0; background: Canvas; border: 0 }}
 </style>
-<h1>torch's gradient and that of the natural JAX form</h1>
-<p>The remedy is <code>jaxgrad.functional</code> and the operator's name.</p>
-<p><input id="find" type="search" placeholder="operator or JAX form" autofocus>
+<h1>torch's gradient and that of the obvious JAX expression</h1>
+<p>The operator of the same name in <code>jaxgrad.functional</code> has torch's gradient.</p>
+<p><input id="find" type="search" placeholder="operator or JAX expression" autofocus>
 <span id="count"></span></p>
 <table><thead><tr>{head}</tr></thead><tbody>
 {body}
@@ -55,7 +55,7 @@ show();
 
 
 def as_html(rows: Sequence[ConventionRow]) -> str:
-    """One offline page; `#clamp` in its address finds clamp."""
+    """Return one offline page; `#clamp` in its address searches for clamp."""
     body = "\n".join(
         "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row)) + "</tr>"
         for row in rows

@@ -1,4 +1,10 @@
-"""Strategies that the families share, and the fixed list of calls that a strategy stands for."""
+"""Strategies that records of several rooms share, and the fixed list of calls a strategy yields.
+
+A record is written as a Hypothesis strategy, because its combinators describe a call well. The
+suite must draw the same calls in every run, in every process and whatever else is imported, so the
+choices come from `SeededProvider`, one generator seeded with the operator's name. Nothing is
+shrunk or stored: a failing call is part of the fixed list, and its repr is in the failure.
+"""
 
 import itertools
 import os
@@ -17,7 +23,7 @@ from parity_tests.operators import Operator, Sample, call
 
 
 def shapes(low: int = 0, high: int = 3, side: int = 4, least: int = 1) -> st.SearchStrategy[Any]:
-    """Shapes of `low` to `high` dims, each of `least` to `side` elements."""
+    """Draw shapes of `low` to `high` dimensions, each of `least` to `side` elements."""
     return st.lists(st.integers(least, side), min_size=low, max_size=high).map(tuple)
 
 
@@ -25,26 +31,26 @@ def shapes(low: int = 0, high: int = 3, side: int = 4, least: int = 1) -> st.Sea
 def floats(
     draw: Any, shape: Any = None, low: float = -3.0, high: float = 3.0, dims: int = 0
 ) -> np.ndarray:
-    """A float64 array, uniform in [low, high), of this shape or of a drawn one."""
+    """Draw a float64 array, uniform in [low, high), of the given shape or of a drawn one."""
     shape = draw(shapes(low=dims)) if shape is None else shape
     return np.asarray(_generator(draw).uniform(low, high, shape))
 
 
 @st.composite
 def integers(draw: Any, shape: Any, low: int, high: int) -> np.ndarray:
-    """An int64 array in [low, high): indices, labels."""
+    """Draw an int64 array in [low, high), such as indices or labels."""
     return np.asarray(_generator(draw).integers(low, high, shape))
 
 
 @st.composite
 def masks(draw: Any, shape: Any) -> np.ndarray:
-    """A boolean array."""
+    """Draw a boolean array."""
     return np.asarray(_generator(draw).random(shape) < 0.5)
 
 
 @st.composite
 def broadcast(draw: Any, count: int = 2) -> list[tuple[int, ...]]:
-    """Shapes that broadcast together, in every way that they may."""
+    """Draw shapes that broadcast together, with missing dimensions and dimensions of size 1."""
     full = draw(shapes())
     chosen = []
     for _ in range(count):
@@ -53,17 +59,17 @@ def broadcast(draw: Any, count: int = 2) -> list[tuple[int, ...]]:
     return chosen
 
 
-WIDENED = st.sampled_from([{}, {}, {"dtype": "float64"}])  # the dtype that the result has
+WIDENED = st.sampled_from([{}, {}, {"dtype": "float64"}])  # the dtype of the result
 
 
 def dims(ndim: int) -> st.SearchStrategy[int]:
-    """One dim of an array, from either end; 0 and -1 of a 0-d array."""
+    """Draw a dimension of an array, counted from either end; 0 or -1 for a 0-d array."""
     return st.integers(-max(ndim, 1), max(ndim, 1) - 1)
 
 
 @st.composite
 def dim_sets(draw: Any, ndim: int) -> Any:
-    """None, one dim, or several different ones from either end."""
+    """Draw None, one dimension, or several distinct ones, counted from either end."""
     if not ndim:
         return draw(st.sampled_from([None, -1]))
     several = st.lists(st.integers(0, ndim - 1), min_size=1, max_size=ndim, unique=True)
@@ -91,11 +97,11 @@ def _generator(draw: Any) -> np.random.Generator:
     return np.random.default_rng(draw(st.integers(0, 2**16)))
 
 
-class Plain(PrimitiveProvider):
-    """Choices from one seeded generator.
+class SeededProvider(PrimitiveProvider):
+    """Make Hypothesis' choices with one seeded generator.
 
-    Hypothesis' own provider prefers the constants of the modules that happen to be imported, so
-    that what it draws changes with the tests that ran before.
+    Hypothesis' default provider prefers constants that occur in the imported modules, so its
+    choices depend on the tests that ran before.
     """
 
     seed = 0
@@ -103,7 +109,7 @@ class Plain(PrimitiveProvider):
 
     def __init__(self, conjecturedata: Any, /) -> None:
         super().__init__(conjecturedata)
-        self._random = random.Random(Plain.seed)
+        self._random = random.Random(SeededProvider.seed)
 
     def draw_boolean(self, p: float = 0.5) -> bool:
         return self._random.random() < p
@@ -120,32 +126,37 @@ class Plain(PrimitiveProvider):
         return self._random.uniform(max(min_value, -1e3), min(max_value, 1e3))
 
     def draw_string(self, *_: Any, **__: Any) -> str:
-        raise NotImplementedError("no operator takes text: use st.sampled_from for its options")
+        raise NotImplementedError(
+            "draw text with st.sampled_from: a seeded strategy has no free text"
+        )
 
     def draw_bytes(self, *_: Any, **__: Any) -> bytes:
-        raise NotImplementedError("no operator takes bytes")
+        raise NotImplementedError("no operator accepts bytes")
 
 
-AVAILABLE_PROVIDERS["plain"] = f"{__name__}.Plain"
+AVAILABLE_PROVIDERS["seeded"] = f"{__name__}.SeededProvider"
 
 
 def fuzz_seed() -> str:
-    """OPERATOR_SEED of the environment; nothing in a usual run."""
+    """Return `OPERATOR_SEED` of the environment, which is empty except when fuzzing."""
     return os.environ.get("OPERATOR_SEED", "")
 
 
 def drawn(record: Operator) -> list[Sample]:
-    """The calls that a record's strategy gives: the same ones in every run.
+    """Draw the calls of a record's strategy, which are the same in every run.
 
-    A fuzz seed draws others, of every kind that comes.
+    A fuzz seed draws other calls, and does not limit the number of programs.
+
+    Raises:
+        ValueError: `max_programs` is so small that the strategy yields too few distinct calls.
     """
-    found: list[Sample] = []
-    kinds: set[str] = set()
+    samples: list[Sample] = []
+    programs: set[str] = set()
     most = record.num_samples if fuzz_seed() or record.max_programs is None else record.max_programs
-    Plain.seed = zlib.crc32(f"{record.name} {fuzz_seed()}".encode())
+    SeededProvider.seed = zlib.crc32(f"{record.name} {fuzz_seed()}".encode())
 
     @settings(
-        backend="plain",
+        backend="seeded",
         max_examples=record.num_samples,
         database=None,
         deadline=None,
@@ -154,22 +165,22 @@ def drawn(record: Operator) -> list[Sample]:
     )
     @given(st.composite(record.strategy)())
     def collect(sample: Sample) -> None:
-        kind = _kind(sample)
-        assume(kind in kinds or len(kinds) < most)
-        kinds.add(kind)
-        found.append(sample)
+        program = _program(sample)
+        assume(program in programs or len(programs) < most)
+        programs.add(program)
+        samples.append(sample)
 
     collect()
-    if len(found) < record.num_samples and most < record.num_samples:
+    if len(samples) < record.num_samples and most < record.num_samples:
         raise ValueError(
-            f"{record.name}: `max_programs={most}` admits only {len(found)} distinct calls; "
+            f"{record.name}: `max_programs={most}` admits only {len(samples)} distinct calls; "
             "increase `max_programs`"
         )
-    return found
+    return samples
 
 
-def _kind(sample: Sample) -> str:
-    """What two calls share that are the same program: shapes, dtypes and options."""
+def _program(sample: Sample) -> str:
+    """Return the shapes, dtypes and options of a call, which determine its compiled program."""
     leaves, treedef = jax.tree.flatten((sample.args, sample.kwargs))
     shown = [(x.shape, x.dtype) if isinstance(x, np.ndarray) else x for x in leaves]
     return f"{shown} {treedef}"

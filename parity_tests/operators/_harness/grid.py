@@ -1,4 +1,4 @@
-"""Run one operator's record on both sides and say where they disagree."""
+"""Run one operator's record in torch and in JAX, and describe each disagreement."""
 
 import dataclasses
 import warnings
@@ -25,12 +25,12 @@ from parity_tests.operators._harness.jobs import Job, job, jobs
 from parity_tests.operators._harness.rows import FLOOR, ConventionRow, measured, raising
 
 
-MOVED = 8  # runs of torch with the inputs moved by one ULP
+PERTURBED_RUNS = 8  # of torch, with the inputs perturbed by one ULP
 GRAIN = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 
 
 class Outcome(NamedTuple):
-    """What a record's run found: problems in words, rows of the table, how much was compared."""
+    """The result of a record's run: problems, rows of the table, and the amount compared."""
 
     problems: list[str]
     rows: list[ConventionRow]
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 def check(record: Operator) -> Outcome:
     """Compare an operator with torch on every job of its record."""
     with warnings.catch_warnings():
-        # A drawn call may be one that torch or its twin advises against; both must still agree.
+        # torch or JAX may warn about a drawn call, but must still agree on it.
         warnings.simplefilter("ignore")
         return _check(record)
 
@@ -49,74 +49,78 @@ def check(record: Operator) -> Outcome:
 def _check(record: Operator) -> Outcome:
     import torch
 
-    ours, theirs = jax_side(record), torch_side(record)
+    jax_fun, torch_fun = jax_side(record), torch_side(record)
     with torch.random.fork_rng():
-        todo, truths, refused = _truths(record, theirs)
-    raises = [*record.raises, *refused]
-    points = [i for i, j in enumerate(todo) if j.label.startswith("point")]
-    natural = [(form, i) for form in record.jax_idioms for i in points]
-    plain = [dataclasses.replace(todo[i], second_order=False, options=()) for _, i in natural]
-    seen = jax_program.run(
-        [*(ours for _ in todo), *(record.jax_idioms[form] for form, _ in natural)],
-        [*todo, *plain],
-        [*(t.cotangents for t in truths), *(truths[i].cotangents for _, i in natural)],
-        [*(t.directions for t in truths), *([] for _ in natural)],
+        chosen, truths, rejected = _truths(record, torch_fun)
+    raises = [*record.raises, *rejected]
+    points = [i for i, j in enumerate(chosen) if j.label.startswith("point")]
+    idioms = [(form, i) for form in record.jax_idioms for i in points]
+    idiom_jobs = [dataclasses.replace(chosen[i], second_order=False, options=()) for _, i in idioms]
+    results = jax_program.run(
+        [*(jax_fun for _ in chosen), *(record.jax_idioms[form] for form, _ in idioms)],
+        [*chosen, *idiom_jobs],
+        [*(t.cotangents for t in truths), *(truths[i].cotangents for _, i in idioms)],
+        [*(t.directions for t in truths), *([] for _ in idioms)],
         name=record.name if record.jit else None,
     )
     problems, leaves, contradicts = [], 0, False
-    for j, truth, found in zip(todo, truths, seen[: len(todo)], strict=True):
-        if isinstance(found, jax_program.Raised):
-            problems.append(f"{j.label}: JAX raises {found.type}: {found.text}")
+    for j, truth, outputs in zip(chosen, truths, results[: len(chosen)], strict=True):
+        if isinstance(outputs, jax_program.Raised):
+            problems.append(f"{j.label}: JAX raises {outputs.type}: {outputs.text}")
             continue
         pins = next((d for d in record.differences if j.label == f"pinned {d.sample}"), None)
         if record.forward_mode and not isinstance(truth.observed.get("tangent"), type(None)):
-            both = zip(truth.observed.pop("tangent"), found["tangent"], strict=True)
+            both = zip(truth.observed.pop("tangent"), outputs["tangent"], strict=True)
             contradicts |= any(t is not None and not np.all(_close(t, x)) for t, x in both)
-        texts, count = _disagreements(record, theirs, j, truth, found, pins)
+        texts, count = _disagreements(record, torch_fun, j, truth, outputs, pins)
         problems += [f"{j.label}: {text}" for text in texts]
         leaves += count
     if record.forward_mode and not contradicts and not fuzz_seed():
-        problems.append(f"forward_mode={record.forward_mode!r} is no longer so: torch's agrees")
+        problems.append("`forward_mode=` is stale: torch's forward mode agrees with its gradient")
     for raised in raises:
-        problems += _raises(ours, theirs, raised)
+        problems += _raises(jax_fun, torch_fun, raised)
     rows = [
         row
-        for (form, i), found in zip(natural, seen[len(todo) :], strict=True)
-        for row in _rows(record, form, todo[i], truths[i].observed, found)
+        for (form, i), outputs in zip(idioms, results[len(chosen) :], strict=True)
+        for row in _rows(record, form, chosen[i], truths[i].observed, outputs)
     ]
-    return Outcome(problems, rows, len(todo) + len(raises), leaves)
+    return Outcome(problems, rows, len(chosen) + len(raises), leaves)
 
 
 def _truths(
-    record: Operator, theirs: Callable[..., Any]
+    record: Operator, torch_fun: Callable[..., Any]
 ) -> tuple[list[Job], list[torch_program.Truth], list[RaisesFor]]:
-    """Jobs and what torch has for them; and those in another dtype that it refuses: so must we."""
-    todo, truths, refused = [], [], []
+    """Return the jobs, torch's results, and the calls that torch rejects in a further dtype.
+
+    JAX must raise for the last ones.
+    """
+    chosen, truths, rejected = [], [], []
     for j in jobs(record):
         try:
-            truths.append(torch_program.observe(theirs, j, ones=record.elementwise))
-            todo.append(j)
+            truths.append(torch_program.observe(torch_fun, j, ones=record.elementwise))
+            chosen.append(j)
         except Exception:
             if j.dtype in ("", record.dtypes[0]):
-                raise  # the record's own dtype
-            refused.append(RaisesFor(Sample(*j.rebuild(j.arrays)), Exception))
-    return todo, truths, refused
+                raise  # the record claims that torch accepts its first dtype
+            rejected.append(RaisesFor(Sample(*j.rebuild(j.arrays)), Exception))
+    return chosen, truths, rejected
 
 
 def _disagreements(
     record: Operator,
-    theirs: Callable[..., Any],
+    torch_fun: Callable[..., Any],
     job: Job,
     truth: Any,
-    found: dict[str, Any],
+    outputs: dict[str, Any],
     pins: PinnedDifference | None,
 ) -> tuple[list[str], int]:
-    """Every leaf that is neither the same nor pinned, in words; and how many were compared."""
-    left, right = _paired(truth.observed, found)
+    """Describe each leaf that neither agrees nor is pinned, and count the compared leaves."""
+    left, right = _paired(truth.observed, outputs)
     if job.infinite_cotangents:
         return _kept_finite(left, right)
     for path in [path for path in left if job.point and path.startswith("transpose")]:
-        # torch masks the product, so by the cotangent it has 0 * inf where ours has the 0.
+        # torch masks the product, so its derivative with respect to the cotangent has 0 * inf
+        # where JAX has 0.
         broken = np.isnan(left[path]) if path in right else False
         right[path] = np.where(broken, left[path], right.get(path))
     texts = []
@@ -139,27 +143,29 @@ def _disagreements(
     result = compare(left, right, tolerance=tolerance, zeros=True)
     failed = [leaf for leaf in result.leaves if leaf.verdict == "fail"]
     if failed and not (job.point and job.second_order):
-        # What cancels is known no better than torch's own rounding lets it be.
-        judged = compare(left, right, zeros=True, **_judges(theirs, job, left))
+        # After cancellation a value is only as accurate as torch's own rounding allows.
+        judged = compare(left, right, zeros=True, **_judges(torch_fun, job, left))
         plain = {leaf.path for leaf in failed}
         failed = [x for x in judged.leaves if x.verdict == "fail" and x.path in plain]
     return texts + [f"{leaf.path}: {leaf.text}" for leaf in failed], len(left)
 
 
 def _kept_finite(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[list[str], int]:
-    """Where torch's gradient is finite although a cotangent is not, ours must be."""
+    """Describe where JAX's gradient is infinite or NaN, and torch's is finite."""
     texts = []
     paths = [path for path in torch if path.startswith("gradient") and path in jax]
     for path in paths:
         lost = np.isfinite(torch[path]) & ~np.isfinite(jax[path])
         if np.any(lost):
             at = np.argwhere(lost)[0].tolist()
-            texts.append(f"{path}: at {at} torch has {torch[path][lost][0]} and JAX none")
+            texts.append(
+                f"{path}: at {at} torch has {torch[path][lost][0]} and JAX {jax[path][lost][0]}"
+            )
     return texts, len(paths)
 
 
 def _paired(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Both observations by path. Where torch has none, JAX's zeros say the same: both go."""
+    """Flatten both observations to paths, dropping pairs where torch has None and JAX zeros."""
     left, right = flatten(torch), flatten(jax)
     for path in [path for path in left if left[path] is None]:
         if path not in right or right[path] is None or not np.any(right[path]):
@@ -170,12 +176,12 @@ def _paired(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[dict[str, Any],
     return left, right
 
 
-def _judges(theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -> dict[str, Any]:
-    """torch in float64 on the rounded inputs, and on inputs moved by one ULP in the job's dtype.
+def _judges(torch_fun: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -> dict[str, Any]:
+    """Return torch's results in float64, and reruns that show how rounding changes them.
 
-    So are cotangents and directions. Of a float64 job there is nothing above: its rounding is also
-    seen from torch in float32, in float64's grain. 1 - y near y = 1 has an error that no move of
-    the input shows.
+    The reruns perturb inputs, cotangents and directions by one ULP of the job's dtype. A float64
+    job has no wider dtype, so its rounding is also estimated from torch in float32, scaled down:
+    1 - y near y = 1 has an error that no perturbation of the input shows.
     """
 
     rng = np.random.default_rng(0)
@@ -187,15 +193,15 @@ def _judges(theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -> d
         return np.asarray(np.nextafter(x, (np.inf * step).astype(x.dtype)))
 
     def run(arrays: list[np.ndarray], **options: Any) -> dict[str, Any]:
-        moved = dataclasses.replace(low, arrays=arrays, dtype=options.pop("dtype", low.dtype))
-        seen = flatten(torch_program.observe(theirs, moved, **options).observed)
-        return {path: seen[path] for path in paths if seen.get(path) is not None}
+        perturbed = dataclasses.replace(low, arrays=arrays, dtype=options.pop("dtype", low.dtype))
+        results = flatten(torch_program.observe(torch_fun, perturbed, **options).observed)
+        return {path: results[path] for path in paths if results.get(path) is not None}
 
     oracle = run(interop.cast(low.arrays, np.float64))
-    reruns = [run([nudge(x) for x in low.arrays], move=nudge) for _ in range(MOVED)]
+    reruns = [run([nudge(x) for x in low.arrays], perturb=nudge) for _ in range(PERTURBED_RUNS)]
     if low.second_order:
         single = interop.cast(low.arrays, np.float32)
-        for _ in range(MOVED):
+        for _ in range(PERTURBED_RUNS):
             single = [nudge(x) for x in single]
             exact = run(interop.cast(single, np.float64), dtype="float32")
             rounded = run(single, dtype="float32")
@@ -205,17 +211,17 @@ def _judges(theirs: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -> d
 
 
 def _elements(path: str, torch: Any, jax: Any) -> list[str]:
-    """Each element by itself: relative, above the floor; subnormals are zero, as XLA has them."""
+    """Compare each element by its relative error above `FLOOR`."""
     if not is_array(torch) or not is_array(jax):
         return [f"{path}: torch has {torch}, JAX has {jax}"]
     if torch.shape != jax.shape or torch.dtype != jax.dtype:
         text = f"{torch.dtype}{list(torch.shape)}, JAX {jax.dtype}{list(jax.shape)}"
         return [f"{path}: torch has {text}"]
-    apart = ~_close(torch, jax)
+    differs = ~_close(torch, jax)
     return [
-        f"{path}: at {np.argwhere(apart)[:, 0].tolist() if apart.ndim else 0} "
-        f"torch has {torch[apart].tolist()}, JAX has {jax[apart].tolist()}"
-        for _ in range(int(np.any(apart)))
+        f"{path}: at {np.argwhere(differs)[:, 0].tolist() if differs.ndim else 0} "
+        f"torch has {torch[differs].tolist()}, JAX has {jax[differs].tolist()}"
+        for _ in range(int(np.any(differs)))
     ]
 
 
@@ -228,7 +234,7 @@ def _close(torch: np.ndarray, jax: np.ndarray) -> np.ndarray:
 
 
 def _same(pin: np.ndarray, value: np.ndarray) -> bool:
-    """Whether a value is what was pinned: to ten digits, element by element."""
+    """Whether a value equals its pin, element by element to ten digits."""
     if pin.shape not in ((), value.shape):
         return False
     scale = np.abs(wide(np.asarray(pin)))
@@ -236,18 +242,20 @@ def _same(pin: np.ndarray, value: np.ndarray) -> bool:
     return bool(np.all(distance(np.broadcast_to(pin, value.shape), value) <= bound))
 
 
-def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: RaisesFor) -> list[str]:
-    """Both sides, eagerly: what does not raise what the record says, in words."""
+def _raises(
+    jax_fun: Callable[..., Any], torch_fun: Callable[..., Any], raised: RaisesFor
+) -> list[str]:
+    """Describe each framework that does not raise as recorded, when run eagerly."""
     import jax
     import jax.numpy as jnp
 
     def forward_torch(j: Job) -> Any:
         args, kwargs = j.rebuild(interop.to_torch(j.arrays))
-        return theirs(*args, **kwargs)
+        return torch_fun(*args, **kwargs)
 
     def forward_jax(arrays: list[Any]) -> Any:
         args, kwargs = at.rebuild(arrays)
-        return ours(*args, **kwargs)
+        return jax_fun(*args, **kwargs)
 
     def backward_jax(arrays: list[Any]) -> Any:
         def total(inputs: list[Any]) -> Any:
@@ -264,7 +272,7 @@ def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: Raises
     sides = {
         "torch": (
             raised.torch or raised.words,
-            (lambda: torch_program.observe(theirs, dataclasses.replace(at, second_order=False)))
+            (lambda: torch_program.observe(torch_fun, dataclasses.replace(at, second_order=False)))
             if back
             else (lambda: forward_torch(at)),
         ),
@@ -290,17 +298,17 @@ def _raises(ours: Callable[..., Any], theirs: Callable[..., Any], raised: Raises
 
 
 def _rows(
-    record: Operator, form: str, job: Job, torch: dict[str, Any], found: Any
+    record: Operator, form: str, job: Job, torch: dict[str, Any], outputs: Any
 ) -> list[ConventionRow]:
-    """Where a natural form's gradient is not torch's, by each differentiated argument."""
-    if isinstance(found, jax_program.Raised):
-        return [raising(record, form, job, found.type)]
+    """Return the rows for the arguments where a JAX expression's gradient differs from torch's."""
+    if isinstance(outputs, jax_program.Raised):
+        return [raising(record, form, job, outputs.type)]
     rows = []
-    for name, theirs in torch["gradient"].items():
-        natural = found["gradient"].get(name)
-        if theirs is None or natural is None or theirs.shape != natural.shape:
+    for name, expected in torch["gradient"].items():
+        actual = outputs["gradient"].get(name)
+        if expected is None or actual is None or expected.shape != actual.shape:
             continue
-        apart = ~_close(theirs, natural)
-        if np.any(apart):
-            rows += measured(record, form, job, name, (theirs, natural), apart)
+        differs = ~_close(expected, actual)
+        if np.any(differs):
+            rows += measured(record, form, job, name, (expected, actual), differs)
     return rows

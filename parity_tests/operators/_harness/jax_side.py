@@ -1,4 +1,4 @@
-"""JAX's side of the jobs of one operator, in one compiled program."""
+"""Run the jobs of one operator in JAX, as one compiled program."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -14,18 +14,18 @@ from parity_tests.operators._harness import store as _store
 from parity_tests.operators._harness.jobs import Job
 
 
-# Thousands of small programs that run once: compiling them well costs more than running them.
+# Thousands of small programs run once each, so optimizing them costs more than running them.
 QUICK = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
-if jax.__version_info__ < (0, 11):  # since then there is no other way
+if jax.__version_info__ < (0, 11):  # JAX 0.11 removed the alternative
     QUICK["xla_cpu_use_fusion_emitters"] = False
 
 
 class Raised(NamedTuple):
-    """An exception that came instead of an observation."""
+    """An exception that was raised instead of an observation."""
 
     type: str
     text: str
@@ -39,13 +39,16 @@ def run(
     *,
     name: str | None,
 ) -> list[Any]:
-    """Observe each function on its job; `Raised` stands in the place of what it prevented.
+    """Observe each function on its job, with `Raised` in place of a failed observation.
 
-    Jobs that differ in numbers alone are one program in a loop.
+    Jobs that differ only in the values of their arrays share one program, which loops over them.
 
     Args:
-      funs, jobs, cotangents, directions: One of each for each observation.
-      name: Of the file in which the compiled program is kept; None runs op by op.
+        funs: The function of each observation.
+        jobs: The job of each observation.
+        cotangents: The cotangents of each observation.
+        directions: The tangent directions of each observation.
+        name: Name of the file that stores the compiled program; None runs op by op.
     """
     compiled = name is not None
     inputs = [(j.arrays, c, d) for j, c, d in zip(jobs, cotangents, directions, strict=True)]
@@ -55,18 +58,18 @@ def run(
     errors: dict[int, Raised] = {}
 
     def observations(batches: list[Any]) -> list[Any]:
-        found = []
+        observed = []
         for members, batch in zip(groups.values(), batches, strict=True):
-            # What one of them needs the others have too, and nobody looks at it.
+            # If one member needs second derivatives, the group computes them.
             job = jobs[max(members, key=lambda i: jobs[i].second_order)]
             observe = functools.partial(_observe, funs[members[0]], job)
             try:
-                found.append(observe(batch) if len(members) == 1 else lax.map(observe, batch))
+                observed.append(observe(batch) if len(members) == 1 else lax.map(observe, batch))
             except Exception as error:
                 raised = Raised(type(error).__name__, str(error))
                 errors.update(dict.fromkeys(members, raised))
-                found.append(None)
-        return found
+                observed.append(None)
+        return observed
 
     batches = [
         inputs[members[0]]
@@ -74,21 +77,21 @@ def run(
         else jax.tree.map(lambda *x: np.stack(x), *(inputs[i] for i in members))
         for members in groups.values()
     ]
-    given = to_jax(batches)
+    batched = to_jax(batches)
     program: Any = observations
     if name is not None:
-        key = _store.key(funs, [job.label for job in jobs], given)
-        program = _store.compiled(observations, given, QUICK, key, _store.file(name), errors)
-    seen: dict[int, Any] = {}
-    for members, batch in zip(groups.values(), to_numpy(program(given)), strict=True):
+        key = _store.key(funs, [job.label for job in jobs], batched)
+        program = _store.compiled(observations, batched, QUICK, key, _store.file(name), errors)
+    observations_by_job: dict[int, Any] = {}
+    for members, batch in zip(groups.values(), to_numpy(program(batched)), strict=True):
         for k, i in enumerate(members):
             one = batch if len(members) == 1 else jax.tree.map(lambda x, k=k: x[k], batch)
-            seen[i] = errors.get(i, one)
-    return [seen[i] for i in range(len(jobs))]
+            observations_by_job[i] = errors.get(i, one)
+    return [observations_by_job[i] for i in range(len(jobs))]
 
 
 def _signature(fun: Callable[..., Any], job: Job, inputs: Any) -> Any:
-    """What two jobs share that are the same program."""
+    """Return what determines the program of a job: its function, options, shapes and dtypes."""
     leaves, treedef = job.static
     shapes = [(x.shape, str(x.dtype)) for x in jax.tree.leaves(inputs)]
     return fun, job.options, repr(leaves), treedef, repr(shapes)
@@ -109,7 +112,7 @@ def _observe(fun: Callable[..., Any], job: Job, inputs: Any) -> dict[str, Any]:
     def backward(inputs: list[Any], cotangents: list[Any]) -> tuple[list[Any], Any]:
         live, push, outs = jax.linearize(forward, inputs, has_aux=True)
         if [(y.shape, y.dtype) for y in live] != [(c.shape, c.dtype) for c in cotangents]:
-            return [], (outs, None)  # the comparison of the forward says what is wrong
+            return [], (outs, None)  # comparing the outputs reports the problem
         pull = jax.linear_transpose(push, inputs)
         return _conjugate(pull(_conjugate(cotangents))[0]), (outs, push)
 
@@ -137,5 +140,5 @@ def _named(names: list[str], values: list[Any]) -> dict[str, Any]:
 
 
 def _conjugate(tree: Any) -> Any:
-    """torch's gradient by a complex number is the conjugate of JAX's, and so are cotangents."""
+    """Conjugate complex leaves, because torch's complex gradients are conjugates of JAX's."""
     return jax.tree.map(lambda x: jnp.conj(x) if jnp.iscomplexobj(x) else x, tree)

@@ -1,4 +1,4 @@
-"""What a call becomes on both sides: arrays apart from options, cotangents, dtypes."""
+"""Jobs: a call in one dtype, with its arrays separated from its options, and its cotangents."""
 
 import dataclasses
 import zlib
@@ -18,27 +18,30 @@ WIDE = ("float64", "complex128")
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """One call in one dtype. `full`: with second derivatives and forward mode.
-
-    `infinite`: every second cotangent is. A chain may bring it, and what torch masks stays 0.
-    """
+    """One call in one dtype."""
 
     label: str
     arrays: list[np.ndarray]
     names: list[str]
-    static: Any  # the call with holes where its arrays were
+    static: Any
+    """The call, with a placeholder for each array."""
     second_order: bool
+    """Whether second derivatives and forward mode are compared too."""
     dtype: str
     point: bool = False
     options: tuple[tuple[str, Any], ...] = ()
     infinite_cotangents: bool = False
+    """Whether every second cotangent is infinite, as an earlier layer may make it.
+
+    Gradients that torch masks then stay 0, and JAX's must too.
+    """
 
     @property
     def differentiable(self) -> list[int]:
         return [i for i, x in enumerate(self.arrays) if is_inexact_dtype(x.dtype)]
 
     def rebuild(self, arrays: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The call's arguments with these arrays."""
+        """Return the call's arguments with other arrays."""
         rest = iter(arrays)
         leaves, treedef = self.static
         filled = [next(rest) if leaf is _HOLE else leaf for leaf in leaves]
@@ -49,28 +52,31 @@ _HOLE = object()
 
 
 def jobs(record: Operator) -> list[Job]:
-    """Every job of a record: drawn calls and points in its first dtype, a few in the others."""
+    """Return every job of a record.
+
+    Drawn calls run in the first dtype, and the largest of them in the other dtypes too.
+    """
     first, *others = record.dtypes
     calls = drawn(record)
     option = (("torch_gradient", True),) if record.torch_gradient else ()
-    found = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
+    result = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
     if first == "float64" and record.invariant is None:
         masked = job(f"infinite {calls[0]}", calls[0], first, options=option)
-        found.append(dataclasses.replace(masked, second_order=False, infinite_cotangents=True))
-    found += [job(f"point {s}", s, None, point=True, options=option) for s in record.points]
+        result.append(dataclasses.replace(masked, second_order=False, infinite_cotangents=True))
+    result += [job(f"point {s}", s, None, point=True, options=option) for s in record.points]
     for pinned in record.differences:
         at = job(f"pinned {pinned.sample}", pinned.sample, None, point=True)
-        found.append(dataclasses.replace(at, second_order=pinned.second_order))
+        result.append(dataclasses.replace(at, second_order=pinned.second_order))
     largest = sorted(calls, key=lambda s: -sum(x.size for x in _arrays(s)))
     some = largest[: 2 if fuzz_seed() else 1]
-    found += [job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in some]
-    return found
+    result += [job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in some]
+    return result
 
 
 def job(
     label: str, sample: Sample, dtype: str | None, *, point: bool = False, options: Any = ()
 ) -> Job:
-    """The call in a dtype; None: as it is."""
+    """Return the job of a call in a dtype; None keeps the dtypes of its arrays."""
     paths, treedef = jax.tree.flatten_with_path(
         (sample.args, sample.kwargs), is_leaf=lambda x: x is None
     )
@@ -87,7 +93,7 @@ def job(
 
 
 def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
-    """Floating leaves in this dtype; in a complex one with an imaginary part of their own."""
+    """Cast a floating array to a dtype; a complex dtype adds an imaginary part."""
     if dtype is None or not is_inexact_dtype(x.dtype):
         return x
     if dtype.startswith("complex"):
@@ -100,14 +106,14 @@ def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
 
 
 def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> list[np.ndarray]:
-    """Cotangents of outputs, tangents of inputs: random ones, derived from the job's label.
+    """Return cotangents of outputs, or tangents of inputs, drawn with the job's label as the seed.
 
-    At a point they are ones or 1, 2, 3, ..., so that a table and a pin can be read.
+    At a point they are ones or 1, 2, 3, ..., so that tables and pinned values are readable.
     """
     if job.point:
         return [_counted(x, ones) for x in like]
     rng = np.random.default_rng(zlib.crc32(f"{what} {job.label}".encode()))
-    # Rounded to the job's dtype, so that a run of it in a wider one has the same.
+    # They are rounded to the job's dtype, so that a run in a wider dtype uses the same values.
     grain = {"complex128": "float64", "complex64": "float32"}.get(job.dtype, job.dtype)
     drawn = [as_dtype(_normal(rng, x), grain or None).astype(x.dtype) for x in like]
     if job.infinite_cotangents and what == "cotangent":

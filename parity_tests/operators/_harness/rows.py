@@ -1,4 +1,4 @@
-"""A row of the conventions table: at a call, torch's gradient and that of a natural JAX form."""
+"""A row of the conventions table: a call, torch's gradient, and that of a JAX expression."""
 
 import dataclasses
 import inspect
@@ -11,17 +11,17 @@ from parity_tests.operators import Operator, jax_side
 from parity_tests.operators._harness.jobs import Job
 
 
-FLOOR = 1e-14  # sums of order one round there, and a point may be their difference
-WHOLE = 16  # elements of an array that is written down
-DIGITS = (4, 7, 10, 13, 17)  # as many as it takes to tell two gradients apart
+FLOOR = 1e-14  # differences of numbers of order one are rounded this far
+WHOLE = 16  # elements of an array that is written out
+DIGITS = (4, 7, 10, 13, 17)  # the first count that distinguishes two gradients is used
 
 
 class ConventionRow(NamedTuple):
-    """Calls at which the natural JAX form has this gradient, and torch that one."""
+    """Calls at which a JAX expression has one gradient and torch another."""
 
     operator: str
     form: str
-    by: str  # the argument, as our function calls it
+    by: str  # the argument's name in `jaxgrad.functional`
     at: str  # one call, or several points with the same gradients: `(1, -1, 1); (-1, -1, 1)`
     torch: str
     jax: str
@@ -32,23 +32,28 @@ class ConventionRow(NamedTuple):
 
 
 def raising(record: Operator, form: str, job: Job, error: str) -> ConventionRow:
-    """A call that the natural form has no gradient for."""
+    """Return the row of a call at which the JAX expression raises."""
     at = _call(job, [_array(x) for x in job.arrays])
     return ConventionRow(record.name, form, "", at, "", f"raises {error}")
 
 
 def measured(
-    record: Operator, form: str, job: Job, name: str, sides: Sequence[np.ndarray], apart: np.ndarray
+    record: Operator,
+    form: str,
+    job: Job,
+    name: str,
+    pair: Sequence[np.ndarray],
+    differs: np.ndarray,
 ) -> list[ConventionRow]:
-    """The gradients by one argument: whole, or at each element where they are apart."""
+    """Return the rows of one argument: for whole arrays, or for each element that differs."""
     by = _parameter(record, name)
     if not record.elementwise:
         at = _call(job, [_array(x) for x in job.arrays])
-        return [ConventionRow(record.name, form, by, at, *_texts(*sides))]
+        return [ConventionRow(record.name, form, by, at, *_texts(*pair))]
     points: dict[tuple[str, str], list[str]] = {}
-    for place in map(tuple, np.argwhere(apart)):
-        here = [x[place] if x.shape == apart.shape else x for x in job.arrays]
-        gradients = _texts(*(side[place] for side in sides))
+    for place in map(tuple, np.argwhere(differs)):
+        here = [x[place] if x.shape == differs.shape else x for x in job.arrays]
+        gradients = _texts(*(side[place] for side in pair))
         points.setdefault(gradients, []).append(_call(job, [_array(x) for x in here]))
     return [
         ConventionRow(record.name, form, by, "; ".join(dict.fromkeys(at)), *gradients)
@@ -57,17 +62,17 @@ def measured(
 
 
 def _parameter(record: Operator, name: str) -> str:
-    """The argument's name; of a list of arrays, `tensors[1]`."""
+    """Return the argument's name; an element of a list of arrays is `tensors[1]`."""
     first, *within = name.split(".")
     if first.isdigit():
-        ours = jax_side(dataclasses.replace(record, invariant=None))
-        names = list(inspect.signature(ours).parameters)
+        function = jax_side(dataclasses.replace(record, invariant=None))
+        names = list(inspect.signature(function).parameters)
         first = names[min(int(first), len(names) - 1)]
     return first + "".join(f"[{place}]" for place in within)
 
 
 class _Word(str):
-    """Text that stands in a call as it is."""
+    """Text whose repr has no quotes, so that it is inserted into a call unchanged."""
 
     __slots__ = ()
     __repr__ = str.__str__
@@ -95,12 +100,12 @@ def _list(x: Any, digits: int) -> str:
 
 
 def _texts(torch: Any, jax: Any) -> tuple[str, str]:
-    """Both gradients in as many digits as tell them apart; arrays as flat lists."""
+    """Format both gradients with as many digits as distinguish them, arrays as flat lists."""
     pairs = [(_value(torch, digits), _value(jax, digits)) for digits in DIGITS]
     return next((pair for pair in pairs if pair[0] != pair[1]), pairs[-1])
 
 
 def _value(x: Any, digits: int) -> str:
     x = np.asarray(x)
-    x = np.where(np.abs(x) <= FLOOR, 0, x)  # also of -0, whose sign depends on the compiler
+    x = np.where(np.abs(x) <= FLOOR, 0, x)  # even -0, whose sign depends on the compiler
     return _list(x.ravel().tolist() if x.ndim else x.item(), digits)

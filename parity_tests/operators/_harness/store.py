@@ -1,7 +1,7 @@
-"""The grid's programs as they were compiled: what did not change is neither traced nor compiled.
+"""Stores compiled programs on disk, so that an unchanged operator is neither traced nor compiled.
 
-A file an operator, in the cache folder. It holds for one state of the sources, of the versions and
-of the machine; where the program is the same after an edit, only tracing is done again.
+Each operator has one file in the cache folder, which is valid for one state of the sources, the
+versions and the machine. If an edit leaves the program unchanged, only tracing is repeated.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ Program = Callable[[Any], Any]
 
 
 class Stored(NamedTuple):
-    """What a file holds."""
+    """The content of a file."""
 
-    key: str  # of what the program is made from
-    text: str  # of the program itself, in StableHLO
+    key: str  # a digest of everything that the program depends on
+    text: str  # a digest of the program itself, in StableHLO
     executable: bytes
     raised: dict[int, Any]
 
@@ -41,25 +41,27 @@ def compiled(
     program: Program, inputs: Any, options: dict[str, Any], key: str, path: pathlib.Path,
     raised: dict[int, Any],
 ) -> Program:  # fmt: skip
-    """The program compiled for these inputs, from the file if it is there.
+    """Return the program compiled for the inputs, from the file if that is valid.
 
     Args:
-      program: Is traced only if it has to be.
-      inputs: Its argument.
-      options: The compiler's.
-      key: From `key`.
-      path: The file.
-      raised: Is filled by tracing, and kept with the program.
+        program: The function to compile; it is traced only if the file is not valid.
+        inputs: The argument of the program.
+        options: The compiler's options.
+        key: The result of `key`.
+        path: The file.
+        raised: Exceptions by job, which tracing fills and the file stores.
     """
-    keeps = VARIABLE not in os.environ  # a mutant changes no file
+    keeps = VARIABLE not in os.environ  # a mutant's change is not visible in the files
     old = _read(path) if keeps else None
     if old and old.key == key:
-        with contextlib.suppress(Exception):  # of another version, or broken: made again
+        with contextlib.suppress(
+            Exception
+        ):  # a broken file, or one of another version, is written again
             run = _loaded(old.executable)
             raised.update(old.raised)
             return run
     lowered = jax.jit(program, compiler_options=options).lower(inputs)
-    # The same program of another compiler, or of another machine, is another executable.
+    # The same program has another executable on another machine or with another compiler.
     text = _digest(_machine(), options, lowered.as_text())
     if old and old.text == text:
         executable, run = old.executable, _loaded(old.executable)
@@ -73,14 +75,14 @@ def compiled(
 
 
 def file(name: str) -> pathlib.Path:
-    """Where an operator's program lies."""
+    """Return the path of the file that stores an operator's program."""
     cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
     return pathlib.Path(f"{cache}-operators", f"{name}.bin")
 
 
 def key(funs: Sequence[Callable[..., Any]], labels: Sequence[str], inputs: Any) -> str:
-    """Everything that a program is made from: another key, another program."""
-    # A test may swap a function. A ufunc has no name of this kind.
+    """Return a digest of everything that a program depends on."""
+    # Names are included because a test may replace a function. A ufunc has no `__qualname__`.
     names = [(fun.__module__, getattr(fun, "__qualname__", repr(fun))) for fun in funs]
     shapes = [f"{x.dtype}{x.shape}" for x in jax.tree.leaves(inputs)]
     return _digest(_sources(), _machine(), names, labels, shapes)
@@ -97,7 +99,7 @@ def _sources() -> str:
 
 
 def _machine() -> tuple[Any, ...]:
-    """The versions and the machine."""
+    """Return the versions, the machine and XLA's flags."""
     versions = [importlib.metadata.version(name) for name in ("jax", "jaxlib", "numpy")]
     return versions, platform.node(), os.environ.get("XLA_FLAGS")
 
@@ -108,7 +110,7 @@ def _digest(*parts: Any) -> str:
 
 @functools.cache
 def _with_lapack() -> None:
-    """Lowering a call of LAPACK is what loads it; a stored program that calls it would crash."""
+    """Load LAPACK by lowering a call; otherwise a stored program that calls it would crash."""
     jax.jit(jnp.linalg.inv).lower(np.eye(2))
 
 
@@ -121,12 +123,12 @@ def _loaded(executable: bytes) -> Any:
 def _read(path: pathlib.Path) -> Stored | None:
     try:
         return Stored(*pickle.loads(path.read_bytes()))
-    except Exception:  # not there, of another version, or broken
+    except Exception:  # missing, broken, or of another version
         return None
 
 
 def _write(path: pathlib.Path, stored: Stored) -> None:
-    """Whole or not at all, beside other workers."""
+    """Write the file atomically, so that other workers never read a part of it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(f".{os.getpid()}")
     part.write_bytes(pickle.dumps(tuple(stored)))
@@ -135,7 +137,7 @@ def _write(path: pathlib.Path, stored: Stored) -> None:
 
 @contextlib.contextmanager
 def _no_other_cache() -> Iterator[None]:
-    """JAX's own cache is not written: what it gives back cannot be serialized again."""
+    """Disable JAX's own cache, whose executables cannot be serialized again."""
     name = "jax_persistent_cache_min_compile_time_secs"
     before = getattr(jax.config, name)
     jax.config.update(name, float("inf"))

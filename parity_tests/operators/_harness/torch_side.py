@@ -1,4 +1,4 @@
-"""torch's side of a job: value, gradient, second derivative, forward mode."""
+"""Run a job in torch: values, gradients, second derivatives and forward mode."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from parity_tests.operators._harness.jobs import Job, directions
 
 
 class Truth(NamedTuple):
-    """What torch has, and the cotangents and directions that led to it."""
+    """torch's results, with the cotangents and the directions that produced them."""
 
     observed: dict[str, Any]
     cotangents: list[np.ndarray]
@@ -25,11 +25,11 @@ def observe(
     job: Job,
     *,
     ones: bool = False,
-    move: Callable[[np.ndarray], np.ndarray] = lambda x: x,
+    perturb: Callable[[np.ndarray], np.ndarray] = lambda x: x,
 ) -> Truth:
-    """Run torch on copies of a job's arrays; with second derivatives and forward mode if `full`.
+    """Run torch on copies of a job's arrays.
 
-    Cotangents and directions are moved by `move`.
+    `perturb` changes the cotangents and the directions before they are used.
     """
     wanted = job.differentiable
     arrays = to_torch(job.arrays)
@@ -39,14 +39,14 @@ def observe(
     outs = flat(fun(*args, **kwargs))
     observed: dict[str, Any] = {"forward": to_numpy(outs)}
     smooth = [out for out in outs if out.is_floating_point() or out.is_complex()]
-    given = [move(c) for c in directions(job, "cotangent", to_numpy(smooth), ones=ones)]
+    cotangents = [perturb(c) for c in directions(job, "cotangent", to_numpy(smooth), ones=ones)]
     inputs_are = [job.arrays[i] for i in wanted]
-    along = [move(v) for v in directions(job, "tangent", inputs_are, ones=ones)]
+    along = [perturb(v) for v in directions(job, "tangent", inputs_are, ones=ones)]
     live = [out.requires_grad for out in smooth]
-    back = [c.requires_grad_(job.second_order) for c in to_torch(given)]
+    back = [c.requires_grad_(job.second_order) for c in to_torch(cotangents)]
     if not any(live) or not inputs:
         observed["gradient"] = dict.fromkeys(names)
-        return Truth(observed, given, along)
+        return Truth(observed, cotangents, along)
     gradients = torch.autograd.grad(
         [out for out, yes in zip(smooth, live, strict=True) if yes],
         inputs,
@@ -56,7 +56,7 @@ def observe(
     )
     observed["gradient"] = dict(zip(names, to_numpy(list(gradients)), strict=True))
     if not job.second_order:
-        return Truth(observed, given, along)
+        return Truth(observed, cotangents, along)
     second = _second(gradients, [*inputs, *back], along)
     if second is not None:
         observed["second"] = dict(zip(names, second[: len(names)], strict=True))
@@ -64,11 +64,11 @@ def observe(
     tangent = _tangent(fun, job, along)
     if tangent is not None:
         observed["tangent"] = tangent
-    return Truth(observed, given, along)
+    return Truth(observed, cotangents, along)
 
 
 def _second(gradients: Any, by: list[torch.Tensor], along: list[np.ndarray]) -> list[Any] | None:
-    """The derivative of <gradient, direction>; None where torch has none."""
+    """Return the derivative of <gradient, direction>, or None if torch does not implement it."""
     pairs = [
         (g, v)
         for g, v in zip(gradients, to_torch(along), strict=True)
@@ -77,18 +77,18 @@ def _second(gradients: Any, by: list[torch.Tensor], along: list[np.ndarray]) -> 
     if not pairs:
         return None
     try:
-        found = torch.autograd.grad(
+        second = torch.autograd.grad(
             [g for g, _ in pairs], by, [v for _, v in pairs], allow_unused=True
         )
     except (NotImplementedError, RuntimeError) as error:
         if "not implemented" in str(error) or "is not differentiable" in str(error):
             return None
         raise
-    return to_numpy(list(found))
+    return to_numpy(list(second))
 
 
 def _tangent(fun: Callable[..., Any], job: Job, along: list[np.ndarray]) -> list[Any] | None:
-    """Forward mode's tangents; None where torch has no forward mode."""
+    """Return the tangents of forward mode, or None if torch does not implement it."""
     arrays = to_torch(job.arrays)
     with forward_ad.dual_level():
         for i, v in zip(job.differentiable, to_torch(along), strict=True):
@@ -106,7 +106,7 @@ def _tangent(fun: Callable[..., Any], job: Job, along: list[np.ndarray]) -> list
 
 
 def to_numpy(tensors: Any) -> list[Any]:
-    """Copies; a zero tensor of torch's, which has no storage, becomes zeros."""
+    """Copy tensors to numpy; torch's zero tensors, which have no storage, become zeros."""
     return [
         torch.zeros(x.shape, dtype=x.dtype).numpy()
         if x is not None and x._is_zerotensor()
@@ -116,7 +116,7 @@ def to_numpy(tensors: Any) -> list[Any]:
 
 
 def flat(out: Any) -> list[Any]:
-    """The tensors of a result, in order."""
+    """Return the tensors of a result in order."""
     if isinstance(out, torch.Tensor):
         return [out]
     return [leaf for item in out if item is not None for leaf in flat(item)]

@@ -29,7 +29,8 @@ def _row(at="0", torch="0", jax="1", *, by="input", form="jnp.f(x)", name="f"):
     return ConventionRow(name, form, by, at, torch, jax)
 
 
-def test_the_page_is_made_of_the_table():
+def test_the_page_is_written_from_the_table():
+    """docs/operators.md is what the table's rows render to."""
     assert conventions.as_markdown(ROWS) == PAGE
 
 
@@ -72,6 +73,7 @@ def test_a_function_with_two_rows_of_names_has_both_summaries():
 
 
 def test_a_function_without_rows_has_no_summary():
+    """The docs build adds nothing to a function that the table does not list."""
     assert conventions.summary(functional.add) == ""
 
 
@@ -89,21 +91,22 @@ def test_help_names_the_page_and_the_docs_show_the_rows():
 
 
 def test_every_operator_is_found_on_the_page():
-    """A link at the top and a section of its own, in the order of the alphabet."""
+    """Each operator has a link at the top, under its room, and a section in alphabetical order."""
     sections = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     links = dict(re.findall(r"\[([\w.]+)\]\(#([\w-]+)\)", PAGE))
 
-    assert sections == sorted(OF) == list(links)
+    assert sections == sorted(OF) == sorted(links)
     assert all(anchor == name.replace(".", "") for name, anchor in links.items())
 
 
 def test_the_html_page_has_every_row():
+    """The HTML page has one table row for each row of the table, with its text escaped."""
     assert as_html(ROWS).count("<tr><td>") == len(ROWS)
     assert "&lt;" in as_html([_row("[x < 1]")])
 
 
-def test_the_table_is_of_operators_that_there_are():
-    """Each of them with its natural forms."""
+def test_the_table_lists_only_recorded_operators_and_expressions():
+    """Each row of the table has an operator with a record, and an expression of that record."""
     known = load()
 
     assert OF.keys() <= known.keys()
@@ -111,41 +114,44 @@ def test_the_table_is_of_operators_that_there_are():
 
 
 def test_measuring_one_operator_leaves_the_others():
-    """The new rows are in the place of the old ones."""
+    """Measuring one operator replaces its rows in the table and keeps all others."""
     kept, new = [_row(name="a"), _row(name="c")], [_row(name="b"), _row("1", name="b")]
 
     assert conventions.merged(kept, [Outcome([], new, 0, 0)]) == [kept[0], *new, kept[1]]
 
 
-def test_rows_of_the_same_gradients_are_one():
+def test_rows_with_the_same_gradients_are_joined():
+    """Rows with equal gradients become one row that lists the points of all of them."""
     rows = [_row("0; -0"), _row("1", jax="2"), _row("0; 5")]
 
     assert conventions.united(rows) == [_row("0; -0; 5"), _row("1", jax="2")]
 
 
-def test_of_the_rows_that_differ_alike_one_tells():
-    """Numbers before NaN, then the shorter call; a zero is another kind than a number."""
+def test_one_row_represents_each_kind_of_difference():
+    """Rows with numbers come before rows with NaN, and short calls first; zero is its own kind."""
     nan, long, short, zero = (
         _row("(nan, 2)", "3", "1"), _row("(1, 2, 3)", "3", "2"), _row("(1, 2)", "3", "1"),
         _row("(17, 17)", "3", "0"),
     )  # fmt: skip
 
-    assert conventions.telling([nan, long, zero, short], 1) == [short, zero]
-    assert conventions.telling([nan, long, zero, short], 2) == [short, long, zero]
+    assert conventions.representative([nan, long, zero, short], 1) == [short, zero]
+    assert conventions.representative([nan, long, zero, short], 2) == [short, long, zero]
 
 
-def test_another_argument_whose_gradient_differs_alike_is_named():
-    """Of arrays; numbers by each argument are shown."""
+def test_arguments_whose_gradients_differ_alike_share_a_row():
+    """An array row names further arguments that differ alike; rows of numbers stay separate."""
     x, y = _row(torch="[0, 1]", jax="[nan, 1]"), _row(torch="[0, 3]", jax="[nan, 3]", by="other")
 
     z = y._replace(by="third", torch="[0, 4]", jax="[nan, 4]")
 
-    assert conventions.telling([x, y, z], 2) == [x._replace(by="input, likewise other, third")]
-    assert len(conventions.telling([_row(), _row(by="other")], 1)) == 2
+    assert conventions.representative([x, y, z], 2) == [
+        x._replace(by="input, likewise other, third")
+    ]
+    assert len(conventions.representative([_row(), _row(by="other")], 1)) == 2
 
 
-def test_each_form_has_its_line():
-    """Before a second one of another form."""
+def test_each_expression_has_a_line():
+    """Each JAX expression gets one line before any expression gets a second."""
     rows = [_row(), _row("1"), _row("2"), _row(form="other")]
 
     assert conventions.spread(rows, 2) == [rows[0], rows[3]]
@@ -153,6 +159,7 @@ def test_each_form_has_its_line():
 
 
 def test_a_long_array_is_shown_where_it_differs():
+    """A long array is cut to the elements from the first that differs."""
     before, after = [f"{x}.25" for x in range(9)], [f"{x}.75" for x in range(9)]
     torch = f"[{', '.join([*before, '1', *after])}]"
     jax = f"[{', '.join([*before, 'nan', *after])}]"
@@ -165,6 +172,7 @@ def test_a_long_array_is_shown_where_it_differs():
 
 
 def test_a_long_call_is_cut_in_its_arrays():
+    """A call that does not fit into a line keeps its options and shortens its arrays."""
     text = conventions.shortened(f"([{', '.join('0.125' for _ in range(16))}], dim=0)")
 
     assert text == "([0.125, 0.125, 0.125, 0.125, …], dim=0)"
@@ -178,7 +186,7 @@ def test_a_long_call_is_cut_in_its_arrays():
 
 @pytest.fixture
 def record():
-    """A record that is in no grid."""
+    """Return a function that builds a record without registering it."""
     from parity_tests import operators
 
     operators.load()
@@ -194,18 +202,18 @@ def record():
 
 
 def test_a_row_names_the_argument_and_the_point(record):
-    """Each element where the gradients are apart, with the other array's there."""
-    made = record(elementwise=True)
+    """A row of an elementwise operator lists all arguments of each element that differs."""
+    elementwise_record = record(elementwise=True)
     at = job("point", call([1.0, 2.0, -0.0], [1.0, 3.0, 0.0]), None, point=True)
     sides = np.array([0.5, 1.0, 0.5]), np.array([1.0, 1.0, 1.0])
 
-    (row,) = measured(made, "jnp.f(x, y)", at, "1", sides, sides[0] != sides[1])
+    (row,) = measured(elementwise_record, "jnp.f(x, y)", at, "1", sides, sides[0] != sides[1])
 
     assert row == ConventionRow("maximum", "jnp.f(x, y)", "other", "(1, 1); (-0, 0)", "0.5", "1")
 
 
-def test_a_difference_is_seen_in_its_digits(record):
-    """As many digits as tell the two apart, of whole arrays too."""
+def test_a_row_has_enough_digits_to_show_its_difference(record):
+    """Gradients are written with as many digits as distinguish them."""
     at = job("point", call([1.0], [2.0]), None, point=True)
     sides = np.array([1.0]), np.array([1.00002])
 
@@ -214,8 +222,8 @@ def test_a_difference_is_seen_in_its_digits(record):
     assert (row.at, row.torch, row.jax) == ("([1], [2])", "[1]", "[1.00002]")
 
 
-def test_what_a_newer_jax_changed(monkeypatch):
-    """Its table has the operators whose rows are others, and those that have none any more."""
+def test_the_table_of_a_newer_jax_holds_only_changes(monkeypatch):
+    """The second table has the operators whose rows changed, and those that lost all rows."""
     known = ROWS[0]._replace(operator="abs"), ROWS[0]._replace(operator="exp")
     tables = {conventions.TABLE: list(known), conventions.NEWER: [known[0]._replace(jax="9")]}
     monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
@@ -223,7 +231,7 @@ def test_what_a_newer_jax_changed(monkeypatch):
     same, gone = Outcome([], [known[0]], 0, 0), Outcome([], [], 0, 0)
     assert conventions.pinned() == [known[1], known[0]._replace(jax="9")]
 
-    tables[conventions.NEWER] = conventions.moved({"abs": same, "exp": gone})
+    tables[conventions.NEWER] = conventions.rows_that_differ({"abs": same, "exp": gone})
 
     assert [row.operator for row in tables[conventions.NEWER]] == ["exp"]
     assert conventions.pinned() == [known[0]]

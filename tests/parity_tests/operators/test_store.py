@@ -1,4 +1,4 @@
-"""The file of a compiled program: read while nothing changed, and never for another program."""
+"""A stored program is loaded while nothing changed, and never in place of another program."""
 
 import pickle
 
@@ -22,15 +22,15 @@ def path(tmp_path):
 
 
 def run(fun, path, key="a state of the sources"):
-    """What the program gives, whether it was traced, and the file."""
+    """Return the program's output, whether it was traced, and the file's content."""
     traced = []
 
     def program(x):
         traced.append(x)
         return fun(x)
 
-    found = _store.compiled(program, X, {}, key, path, {})(X)
-    return found.tolist(), bool(traced), path.read_bytes() if path.exists() else b""
+    output = _store.compiled(program, X, {}, key, path, {})(X)
+    return output.tolist(), bool(traced), path.read_bytes() if path.exists() else b""
 
 
 def double(x):
@@ -38,17 +38,17 @@ def double(x):
 
 
 def test_nothing_changed(path):
-    """The second time the program is neither traced nor compiled."""
+    """On the second run, an unchanged program is neither traced nor compiled."""
     assert run(double, path)[:2] == ([0.0, 2.0, 4.0], True)
     assert run(double, path)[:2] == ([0.0, 2.0, 4.0], False)
 
 
 def test_another_state_of_the_same_program(path):
-    """It is traced, found to be the same, and not compiled again."""
+    """After an edit of the sources, an unchanged program is traced but not compiled again."""
     *_, first = run(double, path)
-    found, traced, second = run(double, path, key="another")
+    output, traced, second = run(double, path, key="another")
 
-    assert (found, traced) == ([0.0, 2.0, 4.0], True)
+    assert (output, traced) == ([0.0, 2.0, 4.0], True)
     assert first != second
     left, right = (pickle.loads(content) for content in (first, second))
     assert (left[0], right[0]) == ("a state of the sources", "another")
@@ -57,7 +57,7 @@ def test_another_state_of_the_same_program(path):
 
 
 def test_another_machine(path, monkeypatch):
-    """Or another version: the same program is compiled there, not loaded from here."""
+    """On another machine or version, the same program is compiled instead of loaded."""
     *_, first = run(double, path)
     monkeypatch.setattr(_store, "_machine", lambda: "another")
     *_, second = run(double, path, key="another")
@@ -67,6 +67,7 @@ def test_another_machine(path, monkeypatch):
 
 
 def test_another_program(path):
+    """A different program replaces the stored one."""
     run(double, path)
 
     assert run(jnp.square, path, key="another")[:2] == ([0.0, 1.0, 4.0], True)
@@ -74,7 +75,7 @@ def test_another_program(path):
 
 @pytest.mark.parametrize("broken", [b"", b"no pickle", b"half"])
 def test_a_broken_file(path, broken):
-    """It is made again, and then holds."""
+    """A broken file is written again, and the next run loads it."""
     *_, whole = run(double, path)
     path.write_bytes(whole[: len(whole) // 2] if broken == b"half" else broken)
 
@@ -83,15 +84,15 @@ def test_a_broken_file(path, broken):
 
 
 def test_a_mutant_reads_and_writes_nothing(path, monkeypatch):
-    """Its change is in memory: the files of the sources are as before."""
+    """A mutant neither reads nor writes the file, because its change is only in memory."""
     *_, before = run(double, path)
     monkeypatch.setenv(VARIABLE, "some/file.py:1")
 
     assert run(jnp.square, path) == ([0.0, 1.0, 4.0], True, before)
 
 
-def test_what_tracing_raised_is_kept(path):
-    """A program that is not traced again says the same of what could not be traced."""
+def test_exceptions_of_tracing_are_stored(path):
+    """A loaded program reports the exceptions that tracing raised when it was stored."""
     raised = {}
 
     def program(x):
@@ -106,12 +107,12 @@ def test_what_tracing_raised_is_kept(path):
 
 
 def test_the_key():
-    """Other functions, other calls, or other shapes are another key."""
+    """The key depends on the functions, the calls, the shapes and the dtypes."""
     keys = {
-        _store.key(funs, labels, given)
+        _store.key(funs, labels, inputs)
         for funs in ([jnp.abs], [jax.nn.relu])
         for labels in (["drawn 0"], ["drawn 0", "point"])
-        for given in (np.ones(2), np.ones(3), np.ones(2, np.float32))
+        for inputs in (np.ones(2), np.ones(3), np.ones(2, np.float32))
     }
 
     assert len(keys) == 12
@@ -119,9 +120,9 @@ def test_the_key():
 
 
 def test_an_operator_twice(monkeypatch, tmp_path):
-    """The same outcome from the file as before it was there; also of a program with LAPACK."""
+    """A run from the stored program gives the same outcome as a fresh one, even with LAPACK."""
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "jax"))
-    made = load()["linalg.qr"]
+    record = load()["linalg.qr"]
 
-    assert check(made) == check(made)
+    assert check(record) == check(record)
     assert _store.file("linalg.qr").exists()
