@@ -117,7 +117,7 @@ def tensordot(draw):
             call("ij,jk->ik", M, np.ones((3, 2), "f4")),
             RuntimeError,
             torch="expected scalar type",
-            jax="operand 1 is of float32",
+            jax="operand 1 is float32",
         ),
     ],
     dtypes=ALL,

@@ -14,7 +14,9 @@ from parity_tests.operators._harness.draw import floats
 inf, nan = np.inf, np.nan
 ONE = np.ones((1, 1))
 THREE = np.array([[1.0], [0.5], [-1.0]])
-MISFIT = RaisesFor(call(np.ones((2, 3)), np.ones((2, 1)), ONE, ONE), RuntimeError, jax="do not fit")
+MISFIT = RaisesFor(
+    call(np.ones((2, 3)), np.ones((2, 1)), ONE, ONE), RuntimeError, jax="do not match"
+)
 
 
 def _drawn(draw, count, states=1):
