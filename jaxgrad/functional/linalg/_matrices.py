@@ -12,7 +12,7 @@ from jaxgrad.functional._core.arguments import array, is_floating, require
 
 
 def matrix(name: str, A: Any, *, integers: bool = False) -> Array:
-    """Return `A` as an array after checking that it has two or more dims and a float dtype."""
+    """Return `A` as an array after checking its number of dims and its dtype."""
     A = array(A, "A")
     if A.ndim < 2:
         raise RuntimeError(

@@ -135,7 +135,7 @@ def lu_factor_ex(A: Array, *, pivot: bool = True, check_errors: bool = False) ->
         check_errors: Whether to raise if a pivot is 0 (not under `jit`).
 
     Raises:
-        RuntimeError: `A` has fewer than two dims, `pivot` is False, or `check_errors` finds a 0.
+        RuntimeError: `A` has fewer than 2 dims, `pivot` is False, or `check_errors` finds a 0 in U.
 
     Example:
         >>> import jax.numpy as jnp

@@ -105,7 +105,7 @@ def solve_triangular(
 def _triangular_derivative(
     t: Any, X: Any, system: Any, *, upper: bool, left: bool, unit: bool
 ) -> Array:
-    # As in torch, the two tangents are combined before one solve, so that NaN spreads as in torch.
+    # The two tangents are combined before one solve, so that NaN spreads as it does in torch.
     (dA, dB), (A, _) = t, system
     if not is_zero(dA):
         dA = jnp.triu(dA, int(unit)) if upper else jnp.tril(dA, -int(unit))

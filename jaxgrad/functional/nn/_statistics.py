@@ -20,7 +20,7 @@ def standardize(x: Array, dims: tuple[int, ...], eps: float) -> Array:
 def apply_affine(
     fun: Callable[..., Array], input: Array, weight: Array | None, bias: Array | None = None
 ) -> Array:
-    """Call `fun(input, weight, bias)` as torch's kernels do; None becomes a weight 1 or bias 0."""
+    """Call `fun(input, weight, bias)` as torch's kernels do, with default weight 1 and bias 0."""
     params = [x for x in (weight, bias) if x is not None]
 
     def with_defaults(x: Array, *rest: Array) -> Array:

@@ -86,8 +86,8 @@ def embedding_bag(
     require(
         jnp.all((index >= 0) & (index < rows)),
         RuntimeError(
-            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found another one; the "
-            f"table has the rows 0 to {rows - 1}"
+            f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but an index is out of "
+            f"range; the table has the rows 0 to {rows - 1}"
         ),
     )
     if max_norm is not None:
