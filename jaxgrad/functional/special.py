@@ -1,4 +1,4 @@
-"""`torch.special`, name by name."""
+"""The functions of `torch.special` under the same names."""
 
 from jaxgrad.functional.activation.sigmoid import sigmoid as _sigmoid
 from jaxgrad.functional.activation.softmax import log_softmax as _log_softmax

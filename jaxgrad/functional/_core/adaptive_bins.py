@@ -24,14 +24,14 @@ def bins(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bin_arguments(
-    name: str, places: int, input: Array, output_size: OutputSize
+    name: str, spatial: int, input: Array, output_size: OutputSize
 ) -> tuple[Array, bool, tuple[int, ...]]:
     """Return the batched input, whether it had a batch, and the number of bins of each dim."""
-    x, had_batch = batched(input, places, name)
+    x, had_batch = batched(input, spatial, name)
     counts = (output_size,) if isinstance(output_size, int) else tuple(output_size)
-    counts = counts * places if len(counts) == 1 else counts
+    counts = counts * spatial if len(counts) == 1 else counts
     kept = [n if c is None else c for c, n in zip(counts, x.shape[2:], strict=False)]
-    wanted = sizes(kept if len(counts) == places else [0] * len(counts), places, "output_size")
+    wanted = sizes(kept if len(counts) == spatial else [0] * len(counts), spatial, "output_size")
     if min(wanted) < 0:
         raise RuntimeError(
             f"{name}: elements of output_size must be greater than or equal to 0 but received "
@@ -45,10 +45,10 @@ def bin_arguments(
     return x, had_batch, wanted
 
 
-def adaptive_average(places: int, input: Array, output_size: OutputSize) -> Array:
-    """Average the input over adaptive bins of its last `places` dims."""
-    name = f"adaptive_avg_pool{places}d"
-    x, had_batch, wanted = bin_arguments(name, places, require_floating(input, name), output_size)
+def adaptive_average(spatial: int, input: Array, output_size: OutputSize) -> Array:
+    """Average the input over adaptive bins of its last `spatial` dims."""
+    name = f"adaptive_avg_pool{spatial}d"
+    x, had_batch, wanted = bin_arguments(name, spatial, require_floating(input, name), output_size)
 
     def averaged(x: Array) -> Array:
         for axis, count in enumerate(wanted, start=2):

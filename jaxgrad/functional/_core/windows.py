@@ -11,18 +11,18 @@ from jaxgrad._core.typing import Array
 
 def window_arguments(
     name: str,
-    places: int,
+    spatial: int,
     kernel_size: Sizes,
     stride: Sizes | None,
     padding: Sizes,
     dilation: Sizes = 1,
 ) -> tuple[tuple[int, ...], ...]:
     """Return a pool's kernel size, stride, padding and dilation for each spatial dim."""
-    kernel = at_least(1, "kernel_size", name, sizes(kernel_size, places, "kernel_size"))
-    steps = kernel if stride is None or stride == [] else sizes(stride, places, "stride")
+    kernel = at_least(1, "kernel_size", name, sizes(kernel_size, spatial, "kernel_size"))
+    steps = kernel if stride is None or stride == [] else sizes(stride, spatial, "stride")
     steps = at_least(1, "stride", name, steps)
-    pads = at_least(0, "padding", name, sizes(padding, places, "padding"))
-    dilations = at_least(1, "dilation", name, sizes(dilation, places, "dilation"))
+    pads = at_least(0, "padding", name, sizes(padding, spatial, "padding"))
+    dilations = at_least(1, "dilation", name, sizes(dilation, spatial, "dilation"))
     for p, k, d in zip(pads, kernel, dilations, strict=True):
         if p > (d * (k - 1) + 1) // 2:
             raise RuntimeError(
@@ -57,20 +57,20 @@ def out_sizes(
 Sizes = int | Sequence[int]
 
 
-def sizes(value: Sizes, places: int, name: str) -> tuple[int, ...]:
-    """Expand an argument to one number for each of `places` spatial dims.
+def sizes(value: Sizes, spatial: int, name: str) -> tuple[int, ...]:
+    """Expand an argument to one number for each of the `spatial` dims.
 
     Raises:
-        RuntimeError: The argument has neither one nor `places` numbers.
+        RuntimeError: The argument has neither one nor `spatial` numbers.
     """
     if isinstance(value, int):
-        return (value,) * places
+        return (value,) * spatial
     numbers = tuple(value)
     if len(numbers) == 1:
-        return numbers * places
-    if len(numbers) != places:
+        return numbers * spatial
+    if len(numbers) != spatial:
         raise RuntimeError(
-            f"expected {name} to be a single integer value or a list of {places} values to match "
+            f"expected {name} to be a single integer value or a list of {spatial} values to match "
             f"the dimensions, but got {name}={list(numbers)}"
         )
     return numbers
@@ -88,15 +88,15 @@ def at_least(least: int, name: str, fun: str, numbers: tuple[int, ...]) -> tuple
     return numbers
 
 
-def batched(input: jax.Array, places: int, fun: str) -> tuple[jax.Array, bool]:
+def batched(input: jax.Array, spatial: int, fun: str) -> tuple[jax.Array, bool]:
     """Return the input as `(N, C, ...)`, and whether it already had the batch dim.
 
     Raises:
-        RuntimeError: The input is neither `(N, C, ...)` nor `(C, ...)` with `places` spatial dims.
+        RuntimeError: The input is neither `(N, C, ...)` nor `(C, ...)` with `spatial` other dims.
     """
-    if input.ndim not in (places + 1, places + 2):
+    if input.ndim not in (spatial + 1, spatial + 2):
         raise RuntimeError(
-            f"{fun}: Expected {places + 1}D or {places + 2}D (batch mode) tensor for input, but "
+            f"{fun}: Expected {spatial + 1}D or {spatial + 2}D (batch mode) tensor for input, but "
             f"got: {list(input.shape)}"
         )
-    return (input, True) if input.ndim == places + 2 else (input[None], False)
+    return (input, True) if input.ndim == spatial + 2 else (input[None], False)

@@ -139,16 +139,16 @@ def feature_alpha_dropout(
 
 
 def _channels_dropped(
-    name: str, input: jax.Array, p: float, training: bool, key: jax.Array | None, places: int
+    name: str, input: jax.Array, p: float, training: bool, key: jax.Array | None, spatial: int
 ) -> jax.Array:
     if not 0 <= p <= 1:
         _reject_probability(p)
-    if places == 1 and input.ndim not in (2, 3):
+    if spatial == 1 and input.ndim not in (2, 3):
         raise RuntimeError(
             f"{name}: Expected 2D or 3D input, but received a {input.ndim}D input; reshape it to "
             "(N, C, L)"
         )
-    unbatched = places != 2 and input.ndim == places + 1
+    unbatched = spatial != 2 and input.ndim == spatial + 1
     wide = input[None] if unbatched else input
     shape = _feature_shape(wide, p, training)
     out = _dropped(name, wide, p, training, key, shape)

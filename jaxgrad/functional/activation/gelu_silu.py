@@ -159,16 +159,18 @@ def glu(input: jax.Array, dim: int = -1) -> jax.Array:
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim} is size {input.shape[axis]}"
         )
-    return in_opmath(lambda x: _gated(*jnp.split(x, 2, axis)), input)
+    return in_opmath(lambda x: _gate(*jnp.split(x, 2, axis)), input)
 
 
-@derivative(lambda t, _, __, gate: t * sigmoid(gate), lambda t, _, x, gate: t * (x * _bell(gate)))
-def _gated(value: jax.Array, gate: jax.Array) -> jax.Array:
+@derivative(
+    lambda t, _, __, gate: t * sigmoid(gate), lambda t, _, x, gate: t * (x * _sigmoid_slope(gate))
+)
+def _gate(value: jax.Array, gate: jax.Array) -> jax.Array:
     return value * sigmoid(gate)
 
 
 # A function of its own, because the two terms of its derivative could be inf and -inf.
 @derivative(lambda t, y, x: t * (y * (1 - 2 * sigmoid(x))))
-def _bell(x: jax.Array) -> jax.Array:
+def _sigmoid_slope(x: jax.Array) -> jax.Array:
     y = sigmoid(x)
     return y * (1 - y)

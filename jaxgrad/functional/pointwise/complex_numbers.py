@@ -190,7 +190,7 @@ def complex(real: Array, imag: Array) -> Array:
 
     Torch: `torch.complex`.
     """
-    x, y = _two_floats("complex", real=real, imag=imag)
+    x, y = _real_float_pair("complex", real=real, imag=imag)
     return jax.lax.complex(x, y)
 
 
@@ -214,21 +214,21 @@ def polar(abs: Array, angle: Array, *, torch_gradient: bool = False) -> Array:
 
     Torch: `torch.polar`.
     """
-    x, y = _two_floats("polar", abs=abs, angle=angle)
+    x, y = _real_float_pair("polar", abs=abs, angle=angle)
     return _polar(x, y, signed=torch_gradient)
 
 
-def _direction(t: Any, out: Any, _: Any, angle: Any, signed: bool) -> Any:
+def _polar_derivative(t: Any, out: Any, _: Any, angle: Any, signed: bool) -> Any:
     return t * (_sgn(out) if signed else jax.lax.complex(jnp.cos(angle), jnp.sin(angle)))
 
 
-@derivative(_direction, lambda t, out, *_, **__: t * (1j * out))
+@derivative(_polar_derivative, lambda t, out, *_, **__: t * (1j * out))
 def _polar(size: Array, angle: Array, *, signed: bool) -> Array:
     del signed
     return jax.lax.complex(size * jnp.cos(angle), size * jnp.sin(angle))
 
 
-def _two_floats(name: str, **args: Any) -> list[Array]:
+def _real_float_pair(name: str, **args: Any) -> list[Array]:
     x, y = (array(z, key) for key, z in args.items())
     require_same_dtype(name, **args)
     if x.dtype not in (jnp.float32, jnp.float64, jnp.float16):

@@ -124,11 +124,11 @@ def _power_of_two(y: jax.Array) -> jax.Array:
     return jnp.exp2(y)
 
 
-def _factor(t: Any, _: Any, __: Any, y: Any, integer: bool = False) -> Any:
+def _ldexp_derivative(t: Any, _: Any, __: Any, y: Any, integer: bool = False) -> Any:
     return t * jnp.where(integer & (y < 0), 0, _power_of_two(y))
 
 
-@derivative(_factor, lambda t, _, x, y, **__: t * (x * _power_of_two(y) * math.log(2)))
+@derivative(_ldexp_derivative, lambda t, _, x, y, **__: t * (x * _power_of_two(y) * math.log(2)))
 def _ldexp(x: jax.Array, y: jax.Array, *, integer: bool = False) -> jax.Array:
     del integer
     return x * jnp.exp2(y)
@@ -155,10 +155,10 @@ def frexp(input: jax.Array) -> Frexp:
     return Frexp(*in_opmath(_frexp, input))
 
 
-def _mantissa(t: Any, out: Any, *_: Any) -> Any:
+def _frexp_derivative(t: Any, out: Any, *_: Any) -> Any:
     return t / jnp.exp2(out[1].astype(t.dtype)), None
 
 
-@derivative(_mantissa)
+@derivative(_frexp_derivative)
 def _frexp(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.frexp(x)

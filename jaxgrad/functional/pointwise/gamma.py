@@ -85,11 +85,11 @@ def polygamma(n: int, input: Array) -> Array:
     return in_opmath(lambda x: _polygamma(x, n=n), array(input))
 
 
-def _next_order(t: Any, _: Any, x: Any, n: int) -> Any:
+def _polygamma_derivative(t: Any, _: Any, x: Any, n: int) -> Any:
     return t * _polygamma(x, n=n + 1)
 
 
-@derivative(_next_order)
+@derivative(_polygamma_derivative)
 def _polygamma(x: Array, *, n: int) -> Array:
     if n == 0:
         return _digamma(x)
@@ -132,11 +132,11 @@ def zeta(input: ArrayLike, other: ArrayLike) -> Array:
     return in_opmath(_zeta, input, other)
 
 
-def _by_other(t: Any, _: Any, s: Any, q: Any) -> Any:
+def _zeta_derivative(t: Any, _: Any, s: Any, q: Any) -> Any:
     return t * (-s * _zeta(s + 1, q))
 
 
-@derivative(not_differentiable("special_zeta: self"), _by_other)
+@derivative(not_differentiable("special_zeta: self"), _zeta_derivative)
 def _zeta(s: Array, q: Array) -> Array:
     s, q = jnp.broadcast_arrays(s, q)
     integer = jnp.floor(q) == q
@@ -206,11 +206,11 @@ def igamma(input: Array, other: Array) -> Array:
     return in_opmath(_igamma, array(input), array(other, "other"))
 
 
-def _density(x: Any, y: Any) -> Any:
+def _gamma_density(x: Any, y: Any) -> Any:
     return jnp.exp((x - 1) * jnp.log(y) - y - _lgamma(x))
 
 
-@derivative(not_differentiable("igamma: input"), lambda t, _, x, y: t * _density(x, y))
+@derivative(not_differentiable("igamma: input"), lambda t, _, x, y: t * _gamma_density(x, y))
 def _igamma(x: Array, y: Array) -> Array:
     return jnp.where((x == 0) & (y > 0), 1, jax.lax.igamma(*jnp.broadcast_arrays(x, y)))
 
@@ -236,6 +236,6 @@ def igammac(input: Array, other: Array) -> Array:
     return in_opmath(_igammac, array(input), array(other, "other"))
 
 
-@derivative(not_differentiable("igammac: input"), lambda t, _, x, y: t * -_density(x, y))
+@derivative(not_differentiable("igammac: input"), lambda t, _, x, y: t * -_gamma_density(x, y))
 def _igammac(x: Array, y: Array) -> Array:
     return jnp.where((x == 0) & (y > 0), 0, jax.lax.igammac(*jnp.broadcast_arrays(x, y)))

@@ -25,7 +25,7 @@ def lerp(input: jax.Array, end: jax.Array, weight: ArrayLike) -> jax.Array:
     require_same_dtype("lerp", input=input, end=end, weight=weight if jnp.ndim(weight) else None)
     if isinstance(weight, int | float):
         reject("lerp", "bool integer", input, end)
-        return in_opmath(_lerp_by, input, end, weight=weight)
+        return in_opmath(_lerp_number, input, end, weight=weight)
     reject("lerp", "bool integer", input, end, weight)
     return in_opmath(lerp_kernel, input, end, weight)
 
@@ -46,7 +46,7 @@ def lerp_kernel(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
     lambda t, *_, weight: t * (1 - weight),
     lambda t, *_, weight: t * weight,
 )
-def _lerp_by(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
+def _lerp_number(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
     return lerp_kernel(x, end, jnp.asarray(weight, x.dtype))
 
 

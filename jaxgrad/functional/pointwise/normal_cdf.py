@@ -137,13 +137,13 @@ def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
     return in_opmath(_xlog1py, input, other)
 
 
-def _xlog1py_by_input(t: Any, _: Any, x: Any, y: Any) -> Any:
+def _xlog1py_input_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
     masked = (x == 0) & (y <= -1)
     each = jnp.broadcast_to(y, masked.shape)  # one slope per element, as in `xlogy`
     return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log1p(each))
 
 
-@derivative(_xlog1py_by_input, lambda t, _, x, y: t * (x / (y + 1)))
+@derivative(_xlog1py_input_derivative, lambda t, _, x, y: t * (x / (y + 1)))
 def _xlog1py(x: Array, y: Array) -> Array:
     product = x * jnp.log1p(y)
     return jnp.where(jnp.isnan(y), jnp.nan, jnp.where(x == 0, 0, product))

@@ -70,16 +70,16 @@ def _power(x: jax.Array, *, exponent: float) -> jax.Array:
     return jnp.power(x, jnp.asarray(exponent, x.dtype))
 
 
-def _by_exponent(t: Any, out: Any, x: Any, y: Any) -> Any:
+def _exponent_derivative(t: Any, out: Any, x: Any, y: Any) -> Any:
     # The tangent is not masked, because torch's second derivative is NaN there.
     return t * jnp.where((x == 0) & (y >= 0), 0, out * jnp.log(x))
 
 
-def _by_base(t: Any, _: Any, x: Any, y: Any) -> Any:
+def _base_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
     # The tangent is masked too: at exponent 0 it may be NaN in a second derivative.
     return jnp.where(y == 0, 0, t) * jnp.where(y == 0, 0, y * _pow(x, y - 1))
 
 
-@derivative(_by_base, _by_exponent)
+@derivative(_base_derivative, _exponent_derivative)
 def _pow(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.power(x, y)

@@ -141,10 +141,10 @@ def floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
     mod = jnp.fmod(x, y)
     down = (mod != 0) & ((y < 0) != (mod < 0))
     quotient = (x - mod) / y - jnp.where(down, 1, 0)
-    whole = jnp.floor(quotient)
-    whole = jnp.where(quotient - whole > 0.5, whole + 1, whole)
-    whole = jnp.where(quotient == 0, jnp.copysign(0, x / y), whole)
-    return jnp.where(y == 0, x / y, whole)
+    result = jnp.floor(quotient)
+    result = jnp.where(quotient - result > 0.5, result + 1, result)
+    result = jnp.where(quotient == 0, jnp.copysign(0, x / y), result)
+    return jnp.where(y == 0, x / y, result)
 
 
 @derivative(lambda t, *_: t, lambda t, _, x, y: t * -jax.lax.stop_gradient(floor_quotient(x, y)))

@@ -86,13 +86,13 @@ def xlogy(input: ArrayLike, other: ArrayLike) -> jax.Array:
     return in_opmath(xlogy_kernel, input, other)
 
 
-def _xlogy_by_x(t: Any, _: Any, x: Any, y: Any) -> Any:
+def _xlogy_input_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
     masked = (x == 0) & (y <= 0)
     each = jnp.broadcast_to(y, masked.shape)  # one per element: inf and -inf sum to NaN
     return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log(each))
 
 
-@derivative(_xlogy_by_x, lambda t, _, x, y: t * (x / y))
+@derivative(_xlogy_input_derivative, lambda t, _, x, y: t * (x / y))
 def xlogy_kernel(x: jax.Array, y: jax.Array) -> jax.Array:
     product = x * jnp.log(y)
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, product)

@@ -50,7 +50,7 @@ def cov(
 
     Torch: `torch.cov`.
     """
-    input = _two_dims("cov", input)
+    input = _require_matrix("cov", input)
     named = {"fweights": fweights, "aweights": aweights}
     for name, w in named.items():
         _check_weights(name, w, input.shape[-1] if input.ndim else 1)
@@ -95,7 +95,7 @@ def corrcoef(input: Array) -> Array:
 
     Torch: `torch.corrcoef`.
     """
-    return in_opmath(_correlation, _two_dims("corrcoef", input))
+    return in_opmath(_correlation, _require_matrix("corrcoef", input))
 
 
 def _correlation(x: Array) -> Array:
@@ -107,7 +107,7 @@ def _correlation(x: Array) -> Array:
     return c if jnp.iscomplexobj(c) else clamp(c, -1, 1)
 
 
-def _two_dims(name: str, input: Any) -> Array:
+def _require_matrix(name: str, input: Any) -> Array:
     input = array(input)
     if input.ndim > 2:
         raise RuntimeError(
@@ -218,11 +218,11 @@ def _slope(x: Array, spacing: Any, order: int) -> Array:
     if order == 1:
         first, last = (x[..., 1] - x[..., 0]) / ends[0], (x[..., -1] - x[..., -2]) / ends[1]
     else:
-        first = _end(x[..., 0], x[..., 1], x[..., 2], h[0], h[1])
-        last = -_end(x[..., -1], x[..., -2], x[..., -3], h[-1], h[-2])
+        first = _end_slope(x[..., 0], x[..., 1], x[..., 2], h[0], h[1])
+        last = -_end_slope(x[..., -1], x[..., -2], x[..., -3], h[-1], h[-2])
     return jnp.concatenate([first[..., None], inside, last[..., None]], -1)
 
 
-def _end(a: Array, b: Array, c: Array, h: Array, k: Array) -> Array:
+def _end_slope(a: Array, b: Array, c: Array, h: Array, k: Array) -> Array:
     """Return the slope at `a` of the parabola through `a`, `b` and `c`, at distances h and k."""
     return a * (-(2 * h + k) / (h * (h + k))) + b * ((h + k) / (h * k)) + c * (-h / (k * (h + k)))

@@ -183,15 +183,15 @@ def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
     """Follow torch's kernel: gradient 0 at distance 0, and the full gradient for tied elements."""
     if p == 0:
         return None
-    whole = distance[..., None]
+    norm = distance[..., None]
     if p == 1:
         factor = jnp.where(jnp.isnan(d), d, sgn_kernel(d))
     elif math.isinf(p):
-        below = jax.lax.stop_gradient(whole - jnp.abs(d))  # NaN for an infinite maximum
+        below = jax.lax.stop_gradient(norm - jnp.abs(d))  # NaN for an infinite maximum
         factor = sgn_kernel(d) * (1 - jnp.minimum(jnp.ceil(below), 1))
     else:
-        zero = (whole == 0) | ((d == 0) & (p < 1))
-        safe = jnp.where(zero, 1, whole)
+        zero = (norm == 0) | ((d == 0) & (p < 1))
+        safe = jnp.where(zero, 1, norm)
         power = d if p == 2 else sgn_kernel(d) * jnp.power(jnp.abs(jnp.where(zero, 1, d)), p - 1)
         factor = jnp.where(zero, 0, power / (safe if p == 2 else jnp.power(safe, p - 1)))
         t = jnp.where(zero, 0, t)

@@ -117,8 +117,8 @@ def _interpolated(x: jax.Array, q: jax.Array, how: str, *, skip_nan: bool) -> ja
         rank = q * (jnp.sum(~nan, -1, keepdims=True) - 1).astype(x.dtype)
         rank = jnp.where(rank < 0, 0, rank)  # all NaN: take the first, without a gradient
     else:
-        whole = jnp.any(nan, -1, keepdims=True)
-        rank = jnp.where(whole, x.shape[-1] - 1, q * (x.shape[-1] - 1))
+        has_nan = jnp.any(nan, -1, keepdims=True)
+        rank = jnp.where(has_nan, x.shape[-1] - 1, q * (x.shape[-1] - 1))
     fixed = jax.lax.stop_gradient(rank)
     if how == "lower":
         rank = jnp.floor(fixed)

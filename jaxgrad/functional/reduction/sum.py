@@ -92,11 +92,11 @@ def nansum(
 
     Torch: `torch.nansum`.
     """
-    input = _real("nansum", array(input), dtype)
+    input = _cast_real("nansum", array(input), dtype)
     return sum(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-def _real(name: str, input: jax.Array, dtype: DTypeLike | None) -> jax.Array:
+def _cast_real(name: str, input: jax.Array, dtype: DTypeLike | None) -> jax.Array:
     """Cast to `dtype`, and reject complex inputs and casts from floats to complex numbers."""
     reject(name, "complex", input)
     wide = widened(input, dtype)
@@ -122,7 +122,9 @@ def nanmean(
     Gradient conventions: docs/operators.md.
     Torch: `torch.nanmean`.
     """
-    input = _require_inexact("nanmean", _real("nanmean", _require_inexact("nanmean", input), dtype))
+    input = _require_inexact(
+        "nanmean", _cast_real("nanmean", _require_inexact("nanmean", input), dtype)
+    )
     axes = canonical_dims(dim, input.ndim)
 
     def average(x: jax.Array) -> jax.Array:
@@ -162,10 +164,10 @@ def prod(
         return input
     if input.dtype == jnp.bool_:  # only possible with dtype=bool
         return jnp.all(input, axes, keepdims=keepdim)
-    return exact(lambda x: _squeezed(_prod(x, axes=axes), axes, keepdim), input)
+    return exact(lambda x: _squeeze(_prod(x, axes=axes), axes, keepdim), input)
 
 
-def _squeezed(y: jax.Array, axes: Any, keepdim: bool) -> jax.Array:
+def _squeeze(y: jax.Array, axes: Any, keepdim: bool) -> jax.Array:
     return y if keepdim else jnp.squeeze(y, axes)
 
 

@@ -150,7 +150,7 @@ def _moments(
     axes = canonical_dims(dim, input.ndim)
     count = math.prod(input.shape[a] for a in axes)
     free = count - (1 if correction is None else correction)
-    options = {"axes": axes, "free": free, "whole": dim is None or not input.ndim}
+    options = {"axes": axes, "free": free, "over_all": dim is None or not input.ndim}
 
     def moments(x: jax.Array) -> tuple[jax.Array, jax.Array]:
         spread = (_std if root else _var)(x, **options)
@@ -164,7 +164,7 @@ def _centred(x: jax.Array, axes: Any) -> jax.Array:
     return x - jnp.mean(x, axes, keepdims=True)
 
 
-def _end(x: jax.Array, axes: Any, which: slice) -> jax.Array:
+def _first_or_last(x: jax.Array, axes: Any, which: slice) -> jax.Array:
     return x[tuple(which if a in axes else slice(None) for a in range(x.ndim))]
 
 
@@ -174,7 +174,7 @@ _FIRST, _LAST = slice(1), slice(-1, None)
 def _nan_after_infinity(x: jax.Array, axes: Any) -> jax.Array:
     """Return NaN if a value follows an infinity: torch's running mean then computes inf - inf."""
     infinite = jnp.isinf(jax.lax.stop_gradient(x))
-    follows = jnp.sum(infinite, axes, keepdims=True) > _end(infinite, axes, _LAST)
+    follows = jnp.sum(infinite, axes, keepdims=True) > _first_or_last(infinite, axes, _LAST)
     return jnp.where(follows, jnp.nan, 0).astype(x.dtype)
 
 
@@ -183,19 +183,19 @@ def _real_product_sum(t: jax.Array, factor: jax.Array, axes: Any) -> jax.Array:
     return jnp.sum(product, axes, keepdims=True)
 
 
-def _var_derivative(t: Any, _: Any, x: Any, axes: Any, free: float, whole: bool) -> Any:
+def _var_derivative(t: Any, _: Any, x: Any, axes: Any, free: float, over_all: bool) -> Any:
     centred = _centred(x, axes)
-    if free > 0 or (free < 0 and not whole):
+    if free > 0 or (free < 0 and not over_all):
         return _real_product_sum(t, (2 / free) * centred, axes)
     undefined = jnp.where(centred == 0, jnp.nan, jnp.inf).astype(x.dtype)
-    return _real_product_sum(t, undefined if whole else centred * jnp.inf, axes)
+    return _real_product_sum(t, undefined if over_all else centred * jnp.inf, axes)
 
 
 @derivative(_var_derivative)
-def _var(x: jax.Array, *, axes: Any, free: float, whole: bool) -> jax.Array:
-    del whole
+def _var(x: jax.Array, *, axes: Any, free: float, over_all: bool) -> jax.Array:
+    del over_all
     # Subtract the first value so that equal values give exactly 0, as torch's running mean does.
-    centred = _centred(x - jax.lax.stop_gradient(_end(x, axes, _FIRST)), axes)
+    centred = _centred(x - jax.lax.stop_gradient(_first_or_last(x, axes, _FIRST)), axes)
     total = jnp.sum(jnp.real(centred * jnp.conj(centred)), axes, keepdims=True)
     return total / builtins.max(0, free)
 
