@@ -350,7 +350,7 @@ def _kaiming(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> fl
 
 
 def _scaled(std: Callable[[Sequence[int]], float], *, bounded: bool) -> Initializer:
-    """Return an initialiser with this standard deviation: uniform if bounded, else normal."""
+    """Return a uniform (if `bounded`) or normal initialiser of this standard deviation."""
 
     def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         if 0 in shape:

@@ -185,7 +185,7 @@ class _BatchNorm(_Running):
             factor,
             self.eps,
         )
-        if updates:  # only after everything that may raise
+        if updates:  # after all checks, so that a failed call changes nothing
             self.num_batches_tracked[...] = count
             self.running_mean[...], self.running_var[...] = result[1:]
         return result.output
@@ -296,7 +296,7 @@ class _InstanceNorm(_Running):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation: of each channel of each example of `(N, C, L)` or `(C, L)`.
+    """Instance normalisation of `(N, C, L)` or `(C, L)`: each channel of each example by itself.
 
     Args:
         num_features: Number of channels C.

@@ -22,7 +22,7 @@ def fft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = No
         input: Signal, of any shape with at least one dim.
         n: Length to which the signal is cut or zero-padded; None means no change.
         dim: Dim to transform.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: `n` is not positive, or `norm` is unknown.
@@ -45,7 +45,7 @@ def ifft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = N
         input: Signal, of any shape with at least one dim.
         n: Length to which the signal is cut or zero-padded; None means no change.
         dim: Dim to transform.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: `n` is not positive, or `norm` is unknown.
@@ -73,7 +73,7 @@ def fft2(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
@@ -102,7 +102,7 @@ def ifft2(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
@@ -131,7 +131,7 @@ def fftn(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
@@ -160,7 +160,7 @@ def ifftn(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.

@@ -17,7 +17,7 @@ def rfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = N
         input: Signal, of any shape with at least one dim.
         n: Length to which the signal is cut or zero-padded; None means no change.
         dim: Dim to transform.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: `n` is not positive, the input is complex, or `norm` is unknown.
@@ -40,7 +40,7 @@ def irfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = 
         input: Signal, of any shape with at least one dim.
         n: Length to which the signal is cut or zero-padded; None means no change.
         dim: Dim to transform.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: `n` is not positive, or `norm` is unknown.
@@ -68,7 +68,7 @@ def rfft2(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
@@ -97,7 +97,7 @@ def irfft2(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
@@ -126,7 +126,7 @@ def rfftn(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
@@ -155,7 +155,7 @@ def irfftn(
         input: Signal, of any shape with these dims.
         s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
         dim: Dims to transform; None means all.
-        norm: Which transform divides: `"backward"` (or None), `"forward"`, or `"ortho"` for both.
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.

@@ -170,7 +170,7 @@ def _with_probabilities(
         )
     if ignore_index >= 0:
         raise RuntimeError(
-            f"ignore_index is not supported for floating point target, but it is {ignore_index}"
+            f"ignore_index is not supported for floating point target, but got {ignore_index}"
         )
 
     def loss(x: Array, p: Array, *w: Array) -> Array:

@@ -31,7 +31,7 @@ def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
     Torch: `torch.nn.functional.adaptive_avg_pool1d`.
 
     Differs from jax in:
-        1. Neighbouring bins overlap where n does not divide L (`jax.image.resize`: weights).
+        1. Neighbouring bins overlap where n does not divide L (`jax.image.resize` interpolates).
     """
     return adaptive_average(1, input, output_size)
 

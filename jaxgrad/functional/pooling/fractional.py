@@ -103,7 +103,7 @@ def _fractional_max_pool(
         output_size = [int(n * r) for n, r in zip(spatial, output_ratio, strict=True)]
     outs = sizes(output_size, places, "output_size")
     for n, k, out in zip(spatial, kernel, outs, strict=True):
-        if out + k - 1 > n - (places == 3):  # torch allows one less in 3D
+        if out + k - 1 > n - (places == 3):  # in 3D torch allows one element less
             raise RuntimeError(
                 f"{name}(): pool size {k} too large relative to input size {n} for {out} windows"
             )
@@ -117,7 +117,7 @@ def _fractional_max_pool(
             f"{name}: expected _random_samples of shape {[*x.shape[:2], places]}, but got "
             f"{list(samples.shape)}"
         )
-    order = (1, 0) if places == 2 else (0, 1, 2)  # in 2D torch reverses the samples
+    order = (1, 0) if places == 2 else (0, 1, 2)  # in 2D torch orders the samples (W, H)
     at = jnp.zeros((*x.shape[:2], *(1,) * 2 * places), int)
     for i, (n, k, out) in enumerate(zip(spatial, kernel, outs, strict=True)):
         member = _window_starts(samples[..., order[i]], n, k, out)[..., None] + np.arange(k)

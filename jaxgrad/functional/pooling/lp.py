@@ -112,7 +112,7 @@ def _lp_pool(
 def _root_tangent(t: Array, _: Array, y: Array, *, count: int, p: float) -> Array:
     if p == 1:  # torch multiplies by sign(y), which is 0 at NaN
         return jnp.where((y == 0) | jnp.isnan(y), 0, t) * count
-    safe = jnp.where(y == 0, 1, y)  # makes the second derivative at 0 be 0
+    safe = jnp.where(y == 0, 1, y)  # sets the second derivative at 0 to 0
     return jnp.where(y == 0, 0, t) * jnp.where(
         y == 0, 0, jnp.power(count * safe, 1 / p - 1) * (count / p)
     )

@@ -57,7 +57,7 @@ def test_deterministic_initialisers_return_torchs_values():
 
 
 def test_orthogonal_and_sparse_initialisers_have_their_defining_properties():
-    """`orthogonal` returns orthonormal rows or columns, `sparse` the asked share of zeros."""
+    """`orthogonal` returns orthonormal rows or columns, `sparse` the requested share of zeros."""
     for shape in ((3, 5), (5, 3), (2, 2, 3)):
         q = np.asarray(layers.init.orthogonal(2.0)(jax.random.key(0), shape, jnp.float64))
         q = q.reshape(shape[0], -1)
