@@ -1,1 +1,1 @@
-"""What several themes share; nothing here is public."""
+"""Internals that several public modules share; nothing here is public."""

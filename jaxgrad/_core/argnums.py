@@ -1,4 +1,4 @@
-"""The two ends of a gradient: which arguments are differentiated, and the loss as one number."""
+"""Select the arguments to differentiate, and check that the loss is a single number."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxgrad._core import tree as _tree
 
 
 def chosen(fun: Callable[..., Any], args: Sequence[Any], argnums: Any) -> Any:
-    """The arguments to differentiate: one, or a tuple."""
+    """Return the arguments to differentiate: a single one if `argnums` is an int, else a tuple."""
     wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for i in wanted:
         if not -len(args) <= i < len(args):
@@ -23,7 +23,7 @@ def chosen(fun: Callable[..., Any], args: Sequence[Any], argnums: Any) -> Any:
 
 
 def replaced(args: Sequence[Any], argnums: Any, chosen: Any) -> list[Any]:
-    """The arguments with the chosen ones exchanged."""
+    """Return a copy of `args` in which the differentiated arguments are replaced."""
     args = list(args)
     if isinstance(argnums, int):
         args[argnums] = chosen
@@ -34,14 +34,14 @@ def replaced(args: Sequence[Any], argnums: Any, chosen: Any) -> list[Any]:
 
 
 def pair(fun: Callable[..., Any], out: Any) -> tuple[Any, Any]:
-    """The loss and what `has_aux` promises beside it."""
+    """Return the loss and the auxiliary output of a function with `has_aux=True`."""
     if isinstance(out, tuple) and len(out) == 2:
         return out
     raise TypeError(f"has_aux=True: {name(fun)} must return (loss, aux), got {type(out).__name__}")
 
 
 def scalar(fun: Callable[..., Any], value: Any) -> Any:
-    """The one element of a loss, or an error that says what to do."""
+    """Return the single element of a loss, or raise an error that names the remedy."""
     if not _tree.is_array(value):
         raise TypeError(
             f"{name(fun)} must return the loss, one floating point number, "
@@ -65,5 +65,5 @@ def scalar(fun: Callable[..., Any], value: Any) -> Any:
 
 
 def name(fun: Callable[..., Any]) -> str:
-    """What to call the user's function in an error."""
+    """Return the name of the user's function for an error message."""
     return getattr(fun, "__name__", None) or type(fun).__name__

@@ -1,4 +1,4 @@
-"""Every question about the JAX version is answered here, by public names only."""
+"""Differences between JAX versions, resolved with public names only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jax.extend import source_info_util
 from jax.interpreters import ad, batching, mlir
 
 
-# What a function raises when it needs a number where tracing has only a shape: `if x > 0:`.
+# The errors of a function that needs concrete values while it is traced, as `if x > 0:` does.
 NEEDS_NUMBERS = (
     jax.errors.ConcretizationTypeError,
     jax.errors.NonConcreteBooleanIndexError,
@@ -25,19 +25,19 @@ NEEDS_NUMBERS = (
 
 _STRUCT = inspect.signature(jax.ShapeDtypeStruct).parameters
 
-# Renamed over the years; both spellings are known.
+# Names of the same primitive in different versions of JAX.
 JIT = ("jit", "pjit")
 REMAT = ("remat", "remat2", "checkpoint")
 
 
 def open_jaxpr(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
-    """The bare jaxpr and its constants, of a closed or an already open one."""
+    """Return the open jaxpr and the constants of a closed or open jaxpr."""
     return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
 
 
 @contextlib.contextmanager
 def equation_context(eqn: jex_core.JaxprEqn) -> Iterator[None]:
-    """Name stack, source line and numeric settings that were in force when `eqn` was traced."""
+    """Restore the name stack, source line and settings under which `eqn` was traced."""
     stack = source_info_util.current_name_stack() + eqn.source_info.name_stack
     with (
         source_info_util.user_context(eqn.source_info.traceback, name_stack=stack),
@@ -55,7 +55,7 @@ def bind(eqn: jex_core.JaxprEqn, args: Sequence[Any], **params: Any) -> list[Any
 
 
 def scan_counts(eqn: jex_core.JaxprEqn) -> tuple[int, int]:
-    """How many of a scan's inputs are constants, and how many are carried."""
+    """Return how many inputs of a scan are constants, and how many are carried."""
     if "num_carry" in eqn.params:
         return eqn.params["num_consts"], eqn.params["num_carry"]
     consts, carry, _ = eqn.params["ft_in"].unpack()  # since 0.11
@@ -63,7 +63,7 @@ def scan_counts(eqn: jex_core.JaxprEqn) -> tuple[int, int]:
 
 
 def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable[..., Any]:
-    """`body` sharded as the `shard_map` equation `eqn` is."""
+    """Wrap `body` in a `shard_map` with the parameters of the equation `eqn`."""
     params = eqn.params
     names: Any = params.get("newly_manual_axes", params.get("manual_axes"))
     options = {k: params[k] for k in ("mesh", "in_specs", "out_specs", "check_vma")}
@@ -71,26 +71,26 @@ def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable
 
 
 def abstract(aval: Any) -> jax.ShapeDtypeStruct:
-    """What to trace with in place of such a value, with how it lies on the devices of a mesh."""
-    laid: dict[str, Any] = {}
+    """Return a placeholder to trace with: an abstract value's shape, dtype and sharding."""
+    options: dict[str, Any] = {}
     for name in ("manual_axis_type", "vma"):  # renamed in 0.10
         if (axes := getattr(aval, name, None)) is not None and name in _STRUCT:
-            laid[name] = axes
+            options[name] = axes
     sharding = getattr(aval, "sharding", None)
     if sharding is not None and not sharding.mesh.empty:
-        laid["sharding"] = sharding
-    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **laid)
+        options["sharding"] = sharding
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, **options)
 
 
 def varying_axes(aval: Any) -> frozenset[str]:
-    """The manual mesh axes along which devices may have different values, where JAX tracks them."""
+    """Return the manual mesh axes along which a value varies, as far as JAX tracks them."""
     aval = getattr(aval, "aval", aval)
-    kind = getattr(aval, "manual_axis_type", None)
-    return getattr(aval, "vma", frozenset()) if kind is None else kind.varying  # before 0.10
+    axes = getattr(aval, "manual_axis_type", None)
+    return getattr(aval, "vma", frozenset()) if axes is None else axes.varying  # before 0.10
 
 
 def vary(x: Any, axes: frozenset[str]) -> Any:
-    """`x` as one that may have different values along these axes."""
+    """Mark `x` as varying along these mesh axes."""
     axes = axes - varying_axes(jax.typeof(x))
     if not axes:
         return x
@@ -100,21 +100,21 @@ def vary(x: Any, axes: frozenset[str]) -> Any:
 
 
 def is_traced(x: Any) -> bool:
-    """Whether a value is a tracer: it has a shape, and no numbers yet."""
+    """Tell whether a value is a tracer, which has a shape but no concrete numbers."""
     return isinstance(x, jax.core.Tracer)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def memory(aval: Any) -> str:
-    """Where an abstract value is said to be kept: "device" or "host"."""
+    """Return the memory space of an abstract value: "device" or "host"."""
     return "host" if "host" in str(getattr(aval, "memory_space", "")).lower() else "device"
 
 
 def identity_primitive(name: str) -> jex_core.Primitive:
-    """A primitive that is the identity everywhere, and that a jaxpr shows.
+    """Create an identity primitive that tags a value in a jaxpr.
 
-    Its tangent passes by it: tagging a value moves no bit of any gradient. Under `vmap` the mapped
-    axis goes to the front, so that what a tag marks is stacked along axis 0. No remat policy knows
-    it, so none is disturbed (`checkpoint_name` would be caught by `save_any_names_but_these`).
+    Its tangent bypasses it, so that a tag changes no bit of any gradient. `vmap` moves the mapped
+    axis to the front, so that tagged values are stacked along axis 0. No remat policy reacts to it,
+    unlike `checkpoint_name`, which `save_any_names_but_these` would match.
     """
     primitive = jex_core.Primitive(name)
     primitive.def_impl(lambda x, **_: x)
@@ -134,7 +134,7 @@ def identity_primitive(name: str) -> jex_core.Primitive:
 
 
 def enable_x64(on: bool = True) -> Any:
-    """A context in which float64 is float64, or is not, also inside `jit`."""
+    """Return a context manager that switches 64-bit types on or off, including inside `jit`."""
     if hasattr(jax, "enable_x64"):
         return jax.enable_x64(on)
     return getattr(jax, "experimental").enable_x64(on)  # noqa: B009  # before 0.8

@@ -1,4 +1,4 @@
-"""Where an equation comes from: the user's lines, and JAX's and this package's own frames."""
+"""Find the source line of an equation, telling user code from JAX and from this package."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from jax.extend import source_info_util
 from jaxgrad._core.compat import JIT, open_jaxpr
 
 
-# Source lines are the user's, not those of this package.
+# JAX then reports the user's source lines, not those of this package.
 _OWN = str(pathlib.Path(__file__).parents[1])
 source_info_util.register_exclusion(_OWN)
 
 
 def source_line(eqn: jex_core.JaxprEqn) -> str:
-    """`file:line (function)` of the user's line that made `eqn`."""
+    """Return `file:line (function)` of the user code that created `eqn`."""
     return source_info_util.summarize(eqn.source_info)
 
 
 def is_written(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether a program asks for this conversion (`astype`); else JAX promoted by itself."""
+    """Tell whether user code asked for a conversion (`astype`), as opposed to type promotion."""
     traceback = eqn.source_info.traceback
     names = {frame.function_name for frame in traceback.frames} if traceback is not None else set()
     return bool(names & {"astype", "asarray", "convert_element_type"})
 
 
 def short_line(eqn: jex_core.JaxprEqn) -> str:
-    """`source_line` without folders, column and function."""
+    """Return `source_line` without folder, column and function."""
     path, _, rest = source_line(eqn).partition(" (")[0].rpartition("/")[2].partition(":")
     return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
 
 
 _JAX = str(pathlib.Path(jax.__file__).parent)
-_PROVING = str(pathlib.Path(_OWN, "parity"))  # it runs programs, and is none
+_PROVING = str(pathlib.Path(_OWN, "parity"))  # it runs the user's programs and adds no operations
 _STDLIB = str(pathlib.Path(pathlib.__file__).parent)
 _FRAMEWORKS = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "chex", "jaxtyping", "numpy")
 
@@ -46,13 +46,11 @@ def _is_framework(path: str) -> bool:
 
 
 def user_line(eqn: jex_core.JaxprEqn, *, inlined: bool = False) -> str:
-    """`file:line` of the innermost frame outside of the frameworks that made `eqn`, or "".
+    """Return `file:line` of the innermost frame of `eqn` outside the frameworks, or "".
 
-    A model may be an installed package itself; what it calls of JAX's libraries is not its line.
-
-    What a jitted function of JAX's own (`jnp.where`) holds was traced once, wherever it was first
-    called: its frames end at that `jit`, and the line is that of the equation around it. Not so
-    where it was `inlined` (`jnp.abs`): then the frames are those of this call.
+    The body of a jitted JAX function (`jnp.where`) is traced only once, at its first call, so its
+    frames are those of that call: the caller should then use the line of the enclosing equation.
+    If the function is `inlined` (`jnp.abs`), the frames are those of the current call.
     """
     for path, line, _ in _frames(eqn):
         if path.endswith("/pjit.py") and eqn.primitive.name not in JIT and not inlined:
@@ -63,22 +61,22 @@ def user_line(eqn: jex_core.JaxprEqn, *, inlined: bool = False) -> str:
 
 
 def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
-    """Every `file:line` of the user's on the way to `eqn`, as remembered, the innermost first."""
+    """Return `file:line` of every user frame recorded for `eqn`, innermost first."""
     frames = _frames(eqn)
     return [f"{pathlib.Path(path).name}:{line}" for path, line, _ in frames if _is_users(path)]
 
 
 def own_name(eqn: jex_core.JaxprEqn) -> str:
-    """The name of JAX's own function that a `jit` or a custom rule holds (`clip`), or ""."""
+    """Return the name of the JAX function inside a `jit` or custom rule, such as `clip`, or ""."""
     inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
-    made = getattr(inner, "debug_info", None)
-    if made is None or not (made.func_filename or "").startswith(_JAX):
+    info = getattr(inner, "debug_info", None)
+    if info is None or not (info.func_filename or "").startswith(_JAX):
         return ""
-    return made.func_name
+    return info.func_name
 
 
 def is_own(eqn: jex_core.JaxprEqn) -> bool:
-    """Whether a function of this package made `eqn` (not one that only called the user's)."""
+    """Tell whether this package created `eqn`, rather than user code that this package called."""
     for path, _, _ in _frames(eqn):
         if path.startswith(_OWN):
             return not path.startswith(_PROVING)
@@ -88,7 +86,7 @@ def is_own(eqn: jex_core.JaxprEqn) -> bool:
 
 
 def callers(eqn: jex_core.JaxprEqn) -> set[str]:
-    """The functions between an equation and the user's line."""
+    """Return the names of the functions between an equation and the user's line."""
     names: set[str] = set()
     for path, _, name in _frames(eqn):
         if _is_users(path):

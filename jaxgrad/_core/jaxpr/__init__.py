@@ -1,18 +1,17 @@
-"""The one place that walks or evaluates jaxprs.
+"""Tracing, analysis and evaluation of jaxprs: the only place that walks them.
 
-| file          | one idea                                                                      |
-|---------------|-------------------------------------------------------------------------------|
-| `bodies.py`   | the jaxprs inside an equation, and how they are wired to its inputs and outputs |
-| `tracing.py`  | a function becomes a jaxpr; every equation inside it has a path               |
-| `liveness.py` | which inputs can a derivative of the outputs reach? to a fixpoint in loops    |
-| `evaluate.py` | run a jaxpr again with a rule for each equation: its structure stays          |
-| `taps.py`     | read values out, or give them a slot whose gradient is their cotangent        |
-| `tags.py`     | names on values: where a program asks for the gradient of an intermediate     |
-| `residuals.py`| what the backward pass keeps of the forward pass                              |
+| file           | one idea                                                                        |
+|----------------|---------------------------------------------------------------------------------|
+| `bodies.py`    | the jaxprs inside an equation, and how their inputs and outputs are wired       |
+| `tracing.py`   | trace a function into a jaxpr, and identify each equation by a path             |
+| `liveness.py`  | which inputs can a derivative of the outputs reach?                             |
+| `evaluate.py`  | evaluate a jaxpr with a rule in place of each equation, keeping its structure   |
+| `taps.py`      | read intermediate values, or compute their cotangents                           |
+| `tags.py`      | the intermediate values that a program tags by name to ask for their gradients  |
+| `residuals.py` | the residuals that the forward pass saves, and the operations that compute them |
 
-A *path* is a tuple of numbers: the equation, then which of its jaxprs, then the equation in there,
-and so on: `(3, 0, 2)` is equation 2 in the first jaxpr of equation 3. Clients: `backward`,
-`precision`, `checkpointing`, `graph` and the port prover.
+A *path* is a tuple of numbers: the index of an equation, the index of one of its jaxprs, the index
+of an equation in that jaxpr, and so on: `(3, 0, 2)` is equation 2 in the first jaxpr of equation 3.
 """
 
 from jaxgrad._core.jaxpr.bodies import Body as Body

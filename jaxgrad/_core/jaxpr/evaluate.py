@@ -18,7 +18,7 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr.bodies import bodies
-from jaxgrad._core.jaxpr.tracing import Path, abstract, trace
+from jaxgrad._core.jaxpr.tracing import Path, abstract, bind_inexact, trace
 from jaxgrad._core.tree import is_inexact, merge, partition
 
 
@@ -193,19 +193,21 @@ class _Evaluator(NamedTuple):
         calls = [functools.partial(branch, k) for k in numbers]
         return lax.switch(args[0], calls, operands, slots)
 
-    def custom_jvp(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
-        inexact = [is_inexact(v) for v in eqn.invars]
+    def function(self, eqn: jex_core.JaxprEqn, path: Path, inexact: list[bool]) -> Any:
+        """Return the function that a custom rule differentiates, with its equations replaced."""
 
-        def original_jvp(primals: Any, tangents: Any, fixed: Any) -> Any:
-            def original(*primals: Any) -> list[Any]:
-                return compat.bind(eqn, merge(inexact, primals, fixed))
-
-            return jax.jvp(original, tuple(primals), tuple(tangents))[1]
-
-        @jax.custom_jvp
         def fun(primals: list[Any], fixed: list[Any]) -> list[Any]:
             ins = merge(inexact, primals, fixed)
             return self.run(bodies(eqn)[0].jaxpr, ins, (*path, 0), {})[0]
+
+        return fun
+
+    def custom_jvp(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
+        inexact = [is_inexact(v) for v in eqn.invars]
+        fun = jax.custom_jvp(self.function(eqn, path, inexact))
+
+        def original_jvp(primals: Any, tangents: Any, fixed: Any) -> Any:
+            return jax.jvp(bind_inexact(eqn, fixed), tuple(primals), tuple(tangents))[1]
 
         @fun.defjvp
         def _(ins: Any, directions: Any) -> Any:
@@ -220,17 +222,10 @@ class _Evaluator(NamedTuple):
 
     def custom_vjp(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any]) -> Any:
         inexact = [is_inexact(v) for v in eqn.invars]
+        fun = jax.custom_vjp(self.function(eqn, path, inexact))
 
         def original_vjp(primals: Any, fixed: Any) -> Any:
-            def original(*primals: Any) -> list[Any]:
-                return compat.bind(eqn, merge(inexact, primals, fixed))
-
-            return jax.vjp(original, *primals)
-
-        @jax.custom_vjp
-        def fun(primals: list[Any], fixed: list[Any]) -> list[Any]:
-            ins = merge(inexact, primals, fixed)
-            return self.run(bodies(eqn)[0].jaxpr, ins, (*path, 0), {})[0]
+            return jax.vjp(bind_inexact(eqn, fixed), *primals)
 
         def forward(primals: list[Any], fixed: list[Any]) -> Any:
             like = partition(inexact, map(abstract, eqn.invars))

@@ -16,7 +16,7 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr.bodies import Body, bodies
-from jaxgrad._core.jaxpr.tracing import abstract, trace
+from jaxgrad._core.jaxpr.tracing import abstract, bind_inexact, trace
 from jaxgrad._core.tree import is_inexact, merge, partition
 
 
@@ -48,11 +48,8 @@ def live_inputs(
 ) -> list[bool]:
     """Tell for each input of `jaxpr` whether a differentiable path leads to a live output.
 
-    Args:
-        jaxpr: An open or closed jaxpr.
-        live_out: The outputs from which paths are followed backward.
-        varied: The inputs at which a path may start; all of them by default.
-        depth: How many custom rules enclose this jaxpr.
+    A path may start at the inputs `varied` (by default at all of them). `depth` is the number of
+    custom rules around this jaxpr.
     """
     live = live_variables(jaxpr, live_out, varied, depth)
     return [v in live for v in compat.open_jaxpr(jaxpr)[0].invars]
@@ -178,10 +175,7 @@ def _through_custom_jvp(
     primals, fixed = partition(inexact, map(abstract, eqn.invars))
 
     def tangents_out(primals: Any, fixed: Any, tangents: Any) -> Any:
-        def fun(*primals: Any) -> list[Any]:
-            return compat.bind(eqn, merge(inexact, primals, fixed))
-
-        return jax.jvp(fun, tuple(primals), tuple(tangents))[1]
+        return jax.jvp(bind_inexact(eqn, fixed), tuple(primals), tuple(tangents))[1]
 
     jaxpr = trace(tangents_out, primals, fixed, primals).jaxpr
     starts = [False] * len(inexact) + partition(inexact, varied)[0]

@@ -1,4 +1,4 @@
-"""What the backward pass keeps of the forward pass, and which operation made it."""
+"""List the residuals that the forward pass saves for the backward pass, and their sources."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from jaxgrad._core.jaxpr.tracing import trace
 
 
 class Residual(NamedTuple):
-    """A value that is kept."""
+    """A value that the forward pass saves for the backward pass."""
 
     aval: Any
-    kind: str  # the primitive that made it
-    scope: str  # the named scopes around that, "encoder/layer_0"
+    kind: str  # the primitive that computed it
+    scope: str  # the named scopes around that primitive, such as "encoder/layer_0"
 
 
 class Source(NamedTuple):
-    """Who made a value; of a view of what is given, that."""
+    """The operation that computed a value; a view of an input has that input as its source."""
 
     key: Any
     kind: str
     scope: str
 
 
-# What is there before the function is called; what a saved-tensor hook made.
+# The kinds of values that exist before the call, and of results of saved-tensor hooks.
 GIVEN, PACK = "given", "pack"
 
-# The same numbers in another shape or order: made by what made them.
+# Primitives that only reshape or reorder: a result has the kind of its operand.
 _VIEWS = ("broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "name", "pvary")
 _VIEWS += ("reduce_precision", "reshape", "retained", "sharding_constraint", "squeeze")
 _VIEWS += ("attach", "stop_gradient", "transpose")
@@ -45,30 +45,30 @@ _PASSED = ("checkpoint", "rematted_computation")
 
 
 def residuals(fun: Callable[..., Any], *args: Any) -> list[Residual]:
-    """What `jax.vjp(fun, *args)` keeps, each value once; what is given is not among it."""
+    """Return the distinct values that `jax.vjp(fun, *args)` saves, except its inputs."""
     jaxpr, _ = compat.open_jaxpr(trace(lambda *args: jax.vjp(fun, *args)[1], *args).jaxpr)
-    kept: dict[Any, Residual] = {}
-    made = sources(jaxpr, [Source(v, GIVEN, "") for v in jaxpr.invars])
-    for atom, source in zip(jaxpr.outvars, made, strict=True):
+    saved: dict[Any, Residual] = {}
+    out_sources = sources(jaxpr, [Source(v, GIVEN, "") for v in jaxpr.invars])
+    for atom, source in zip(jaxpr.outvars, out_sources, strict=True):
         if source is not None and source.kind != GIVEN:
-            kept.setdefault(source.key, Residual(atom.aval, source.kind, source.scope))
-    return list(kept.values())
+            saved.setdefault(source.key, Residual(atom.aval, source.kind, source.scope))
+    return list(saved.values())
 
 
 def sources(
-    jaxpr: Any, given: Sequence[Source | None], path: Any = (), scope: str = ""
+    jaxpr: Any, in_sources: Sequence[Source | None], path: Any = (), scope: str = ""
 ) -> list[Source | None]:
-    """Who made each output of a jaxpr; nobody made a literal.
+    """Return the source of each output of a jaxpr; None for a literal.
 
     Args:
-      jaxpr: An open jaxpr. What it closes over is given.
-      given: Who made its inputs.
-      path: Of the equation that it is in, for keys that are met once.
-      scope: The same.
+        jaxpr: An open or closed jaxpr. Its constants count as given.
+        in_sources: The sources of its inputs.
+        path: The path of the enclosing equation, which makes keys unique.
+        scope: The named scopes of the enclosing equation.
     """
     jaxpr, _ = compat.open_jaxpr(jaxpr)
     known: dict[Any, Source | None] = {v: Source(v, GIVEN, "") for v in jaxpr.constvars}
-    known |= zip(jaxpr.invars, given, strict=True)
+    known |= zip(jaxpr.invars, in_sources, strict=True)
 
     def look(atoms: Iterable[Any]) -> list[Source | None]:
         return [known.get(v) if isinstance(v, jex_core.Var) else None for v in atoms]
@@ -82,54 +82,53 @@ def sources(
         elif name == "scan":
             outs = _scanned(eqn, ins, here, inside)
         elif name in ("cond", "shard_map"):
-            outs = _new(eqn, here, _named_within(eqn, ins, here, inside))
+            outs = _new(eqn, here, _kinds_within(eqn, ins, here, inside))
         elif name == "optimization_barrier":
             outs = ins
         elif name == "attach" and eqn.params["name"] == PACK:
             outs = _new(eqn, here, [(PACK, inside)] * len(eqn.outvars))
         elif _is_view(eqn):
-            outs = [_seen(ins[k], (here, k)) for k in range(len(eqn.outvars))]
+            outs = [_view_of(ins[k], (here, k)) for k in range(len(eqn.outvars))]
         else:
             outs = _new(eqn, here, [(name, inside)] * len(eqn.outvars))
         known |= zip(eqn.outvars, outs, strict=True)
     return look(jaxpr.outvars)
 
 
-def _seen(source: Source | None, key: Any) -> Source | None:
-    """A view of what is given is there too; another is a value of its own, made by the same."""
+def _view_of(source: Source | None, key: Any) -> Source | None:
+    """Return the source of a view; unlike a view of an input, it counts as a separate value."""
     return source if source is None or source.kind == GIVEN else source._replace(key=key)
 
 
-def _new(eqn: jex_core.JaxprEqn, path: Any, named: Sequence[tuple[str, str]]) -> list[Any]:
-    return [Source((path, k), *named[k]) for k in range(len(eqn.outvars))]
+def _new(eqn: jex_core.JaxprEqn, path: Any, kinds: Sequence[tuple[str, str]]) -> list[Any]:
+    return [Source((path, k), *kinds[k]) for k in range(len(eqn.outvars))]
 
 
-def _named_within(eqn: Any, ins: Sequence[Any], path: Any, scope: str) -> list[tuple[str, str]]:
-    """Kind and scope of the results of a branch; zeros that stand for the others say nothing."""
-    found: list[tuple[str, str]] = [(eqn.primitive.name, scope)] * len(eqn.outvars)
+def _kinds_within(eqn: Any, ins: Sequence[Any], path: Any, scope: str) -> list[tuple[str, str]]:
+    """Return the kind and scope of each branch result, except for a branch's placeholder zeros."""
+    kinds: list[tuple[str, str]] = [(eqn.primitive.name, scope)] * len(eqn.outvars)
     for n, body in enumerate(bodies(eqn)):
-        made = sources(body.jaxpr, body.feed(ins), (*path, n), scope)
-        for k, source in enumerate(made):
+        for k, source in enumerate(sources(body.jaxpr, body.feed(ins), (*path, n), scope)):
             if source is not None and source.kind not in (GIVEN, "broadcast_in_dim"):
-                found[k] = source[1:]
-    return found
+                kinds[k] = source[1:]
+    return kinds
 
 
 def _scanned(eqn: Any, ins: Sequence[Source | None], path: Any, scope: str) -> list[Source | None]:
-    """Results of a scan: what a step made, stacked; or an input that was only handed on."""
+    """Return the source of each scan result: the body's operation, or an input passed through."""
     (body,) = bodies(eqn)
     carry = body.carry
     marks = [Source((path, "in", k), GIVEN, scope) for k in range(len(body.inputs))]
-    made = sources(body.jaxpr, marks, path, scope)
-    place = {mark.key: k for k, mark in enumerate(marks)}
+    results = sources(body.jaxpr, marks, path, scope)
+    position = {mark.key: k for k, mark in enumerate(marks)}
     outs: list[Source | None] = []
-    for k, of_step in enumerate(made):
-        at = None if of_step is None else place.get(of_step.key)
+    for k, result in enumerate(results):
+        at = None if result is None else position.get(result.key)
         if at is not None and (at >= carry.stop or (k < len(carry) and at == carry[k])):
-            outs.append(ins[at])  # all slices of an input, or a carry that stays as it is
+            outs.append(ins[at])  # all slices of an input, or a carry that never changes
             continue
-        # A carry as a step finds it was made by the step before.
-        source = of_step if at is None or at not in carry else made[carry.index(at)]
+        # The carry at the start of an iteration was computed by the previous one.
+        source = result if at is None or at not in carry else results[carry.index(at)]
         known = source is not None and source.kind != GIVEN
         kind, within = source[1:] if source is not None and known else ("scan", scope)
         outs.append(Source((path, k), kind, within))
@@ -137,18 +136,18 @@ def _scanned(eqn: Any, ins: Sequence[Source | None], path: Any, scope: str) -> l
 
 
 def _is_view(eqn: Any) -> bool:
-    """Whether an operation changes no number and has as many as it was given."""
+    """Tell whether an operation returns the same numbers as its operand, possibly reordered."""
     if eqn.primitive.name not in _VIEWS:
         return False
     before, after = eqn.invars[0].aval, eqn.outvars[0].aval
-    if eqn.primitive.name == "reduce_precision":  # what a remat policy marks what it saves with
+    if eqn.primitive.name == "reduce_precision":  # the mark of a remat policy on a saved value
         info = jnp.finfo(before.dtype)
         return (info.nexp, info.nmant) == (eqn.params["exponent_bits"], eqn.params["mantissa_bits"])
     return before.dtype == after.dtype and math.prod(before.shape) == math.prod(after.shape)
 
 
 def _inside(scope: str, eqn: jex_core.JaxprEqn) -> str:
-    """The scopes around an equation: `jvp(a)/b` within `c` is `c/a/b`."""
+    """Return the named scopes around an equation: `jvp(a)/b` inside `c` is `c/a/b`."""
     stack, last = str(eqn.source_info.name_stack), None
     while stack != last:
         last = stack

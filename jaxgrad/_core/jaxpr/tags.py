@@ -1,4 +1,4 @@
-"""Names on values: where a program asks for the gradient of an intermediate."""
+"""Find the intermediate values that a program tags by name to ask for their gradients."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ retained_p = compat.identity_primitive("retain_grad")
 
 
 def tags(jaxpr: Any) -> dict[str, list[Place]]:
-    """Where each name is tagged: once, or once in each branch of one `cond`."""
-    found: dict[str, list[Place]] = {}
+    """Map each tag name to its places: one, or one in each branch of a single `cond`."""
+    places: dict[str, list[Place]] = {}
     branching: set[Any] = set()
     for place in walk(jaxpr):
         if place.eqn.primitive.name == "cond":
@@ -25,19 +25,19 @@ def tags(jaxpr: Any) -> dict[str, list[Place]]:
         if place.closed:
             raise ValueError(
                 f"retain_grad({name!r}) at {line} is inside {place.closed}, "
-                "where the derivative of a value is not taken: tag it outside"
+                "where no value has a gradient of its own: tag it outside"
             )
-        for other in found.setdefault(name, []):
+        for other in places.setdefault(name, []):
             if not _exclusive(other, place, branching):
                 raise ValueError(
                     f"retain_grad({name!r}) is used twice, at {source.source_line(other.eqn)} "
                     f"and at {line}: give each tag a name of its own"
                 )
-        found[name].append(place)
-    return found
+        places[name].append(place)
+    return places
 
 
 def _exclusive(a: Place, b: Place, branching: set[Any]) -> bool:
-    """Whether two tags are the same kind of value in different branches of one `cond`."""
+    """Tell whether two tags are in different branches of one `cond`, on values of the same type."""
     n = next(i for i, (x, y) in enumerate(zip(a.path, b.path, strict=False)) if x != y)
     return a.path[:n] in branching and slot_shape(a) == slot_shape(b)

@@ -1,4 +1,7 @@
-"""Read values out, or give them a slot whose gradient is their cotangent."""
+"""Read intermediate values out of a program, or compute their cotangents.
+
+The cotangent of a value is the gradient of its slot, an extra input that is zero.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from jaxgrad._core.jaxpr.tracing import Path, Place, abstract, walk
 
 @jax.custom_jvp
 def tap(x: jax.Array, slot: jax.Array) -> jax.Array:
-    """`x` itself; the gradient of `slot` is the total cotangent of the result."""
+    """Return `x`; the gradient with respect to `slot` is the total cotangent of the result."""
     del slot
     return x
 
@@ -25,7 +28,7 @@ def _(primals: Any, tangents: Any) -> Any:
 
 
 def slot_shape(place: Place, output: int = 0) -> jax.ShapeDtypeStruct:
-    """What a slot for this value looks like: one leading axis for each scan around it."""
+    """Return the shape and dtype of a value's slot; it has one leading axis per enclosing scan."""
     aval = abstract(place.eqn.outvars[output])
     return jax.ShapeDtypeStruct((*place.lengths, *aval.shape), aval.dtype)
 
@@ -33,9 +36,10 @@ def slot_shape(place: Place, output: int = 0) -> jax.ShapeDtypeStruct:
 def with_taps(
     jaxpr: Any, args: Sequence[Any], slots: Slots, reads: Collection[Path] = ()
 ) -> tuple[list[Any], dict[Path, Any]]:
-    """Run `jaxpr`, the first output of each equation in `slots` tapped; also what `reads` names.
+    """Run `jaxpr` with slots added to some values, and return the values at the paths `reads`.
 
-    An equation without a path of either kind in it runs as it is, its custom rules untouched.
+    Slots and reads apply to the first output of an equation. A higher-order equation that contains
+    neither runs unchanged, with its custom rules.
     """
     for place in walk(jaxpr):
         if place.closed and (place.path in slots or place.path in reads):
