@@ -26,12 +26,8 @@ def only_low(
 ) -> Flags:
     """Tell for each input of a jaxpr whether only products use it, as an operand or a bias.
 
-    Args:
-        jaxpr: The jaxpr.
-        program: The whole program that contains it.
-        operation_of: The operation of each equation, by the equation's first output.
-        elsewhere: The paths of the equations in other autocast regions.
-        path: The path of the jaxpr.
+    `operation_of` maps the first output of an equation to its operation, `elsewhere` holds the
+    paths of the equations in other autocast regions, and `path` is the path of the jaxpr.
     """
     jaxpr, _ = compat.open_jaxpr(jaxpr)
     uses: dict[Any, list[bool]] = {}

@@ -122,14 +122,6 @@ class _Region(NamedTuple):
     def name(self) -> str:
         return f"autocast_{'off' if self.low is None else self.low}_{self.device_type}"
 
-    @property
-    def primitives(self) -> set[str]:
-        return lists.FLOAT32_PRIMITIVES[self.device_type]
-
-    @property
-    def operations(self) -> set[str]:
-        return lists.FLOAT32_OPERATIONS[self.device_type]
-
 
 class _Rule:
     """The dtype rule for each equation of one program, with the state of one evaluation."""
@@ -157,7 +149,9 @@ class _Rule:
     def run(self, eqn: Any, path: Any, args: list[Any], region: _Region) -> list[Any]:
         """Run one equation in the dtype that torch's autocast would give it."""
         name, pairs = eqn.primitive.name, list(zip(args, eqn.invars, strict=True))
-        self._dtypes.update((v, jnp.result_type(x)) for x, v in pairs if _is_var(v))
+        self._dtypes.update(
+            (v, jnp.result_type(x)) for x, v in pairs if isinstance(v, jex_core.Var)
+        )
         dtypes = [jnp.result_type(x) for x, v in pairs if binding.is_float(v)]
         inert = region.low is None or name in lists.AS_TRACED
         if inert or not dtypes or not all(map(binding.is_eligible, dtypes)):
@@ -179,7 +173,7 @@ class _Rule:
                 args = [binding.to(x, low) if self.program.is_bias(v) else x for x, v in pairs]
             outs = binding.in_float32(eqn, args)
             return self.rounded(outs, eqn, operation, region) if operation.end is eqn else outs
-        if name in region.primitives or self.is_reciprocal(eqn, region):
+        if name in lists.FLOAT32_PRIMITIVES[region.device_type] or self.is_reciprocal(eqn, region):
             return binding.in_float32(eqn, args)
 
         dtype = self.widest(args, eqn.invars)
@@ -205,7 +199,7 @@ class _Rule:
 
     def rounded(self, outs: list[Any], eqn: Any, operation: Operation, region: _Region) -> Any:
         """Round the float32 result of an operation to the dtype that torch returns."""
-        if operation.name in region.operations:
+        if operation.name in lists.FLOAT32_OPERATIONS[region.device_type]:
             return outs
         if operation.name == "linear":
             return binding.each(eqn.outvars, outs, region.low)
@@ -223,8 +217,8 @@ class _Rule:
 
     def is_reciprocal(self, eqn: jex_core.JaxprEqn, region: _Region) -> bool:
         """Tell whether an equation is `1 / x` and torch's float32 list has `reciprocal`."""
-        listed = eqn.primitive.name == "div" and "reciprocal" in region.operations
-        return listed and self.program.rank(eqn.invars[0]) == 0
+        listed = "reciprocal" in lists.FLOAT32_OPERATIONS[region.device_type]
+        return listed and eqn.primitive.name == "div" and self.program.rank(eqn.invars[0]) == 0
 
     def widest(self, args: list[Any], atoms: list[Any]) -> Any:
         """Promote dtypes as torch does: arrays outrank 0-d arrays, which outrank numbers."""
@@ -244,7 +238,3 @@ def _region(eqn: jex_core.JaxprEqn) -> _Region | None:
         return None
     dtype, device_type = regions[-1]
     return _Region(None if dtype == "off" else jnp.dtype(dtype), device_type)
-
-
-def _is_var(atom: Any) -> bool:
-    return isinstance(atom, jex_core.Var)

@@ -29,12 +29,8 @@ class Body(NamedTuple):
 
     def split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Split the values that feed the body: constants, initial carry and scanned inputs."""
-        fed = self.feed(values)
-        return (
-            fed[: self.carry.start],
-            fed[self.carry.start : self.carry.stop],
-            fed[self.carry.stop :],
-        )
+        fed, a, b = self.feed(values), self.carry.start, self.carry.stop
+        return fed[:a], fed[a:b], fed[b:]
 
 
 def bodies(eqn: jex_core.JaxprEqn) -> list[Body]:

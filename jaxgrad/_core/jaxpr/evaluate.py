@@ -38,14 +38,6 @@ def plain(eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slot: Any) -> tup
     return compat.bind(eqn, args), None
 
 
-def unchanged(
-    eqn: jex_core.JaxprEqn, path: Path, outs: list[Any], slot: Any
-) -> tuple[list[Any], Any]:
-    """Return the outputs of an entered equation unchanged: the `after` that does nothing."""
-    del eqn, path, slot
-    return outs, None
-
-
 def evaluate(
     jaxpr: Any,
     args: Sequence[Any],
@@ -53,7 +45,7 @@ def evaluate(
     *,
     slots: Slots | None = None,
     enters: Enters = lambda _: True,
-    after: After = unchanged,
+    after: After | None = None,
     inline: bool = False,
 ) -> tuple[list[Any], dict[Path, Any]]:
     """Run `jaxpr` on `args` with `rule` in place of each equation.
@@ -78,7 +70,7 @@ def evaluate(
 class _Evaluator(NamedTuple):
     rule: EquationRule
     enters: Enters
-    after: After
+    after: After | None
     inline: bool
 
     def run(self, jaxpr: Any, args: Sequence[Any], path: Path, slots: Slots) -> Any:
@@ -91,8 +83,9 @@ class _Evaluator(NamedTuple):
             with compat.equation_context(eqn):
                 if bodies(eqn) and self.enters(here):
                     below = {p: s for p, s in slots.items() if p != here and p[: len(here)] == here}
-                    outs, inside = self.enter(eqn, here, ins, below)
-                    outs, read = self.after(eqn, here, outs, slots.get(here))
+                    (outs, inside), read = self.enter(eqn, here, ins, below), None
+                    if self.after is not None:
+                        outs, read = self.after(eqn, here, outs, slots.get(here))
                     reads |= inside
                 else:
                     outs, read = self.rule(eqn, here, ins, slots.get(here))

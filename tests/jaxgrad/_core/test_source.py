@@ -13,7 +13,7 @@ from tests.jaxgrad._core.jaxpr.programs import evaluated, sines_of
 
 
 def test_source_lines_and_names() -> None:
-    """An equation knows the user's line, and evaluation keeps it and the name stack."""
+    """Evaluating a jaxpr keeps the source line and the name stack of each equation."""
 
     def f(x: Any) -> Any:
         with jax.named_scope("layer"):

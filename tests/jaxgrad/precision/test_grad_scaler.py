@@ -1,4 +1,4 @@
-"""`jaxgrad.GradScaler` against torch.amp.GradScaler, step by step and bit by bit."""
+"""`jaxgrad.GradScaler` matches torch.amp.GradScaler bit for bit, step by step."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ LOSSES = {
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", LOSSES)
 def test_scale(name, mode):
-    """A half-precision scalar becomes float32, an array keeps its dtype and may overflow."""
+    """A scaled half-precision scalar is float32; an array keeps its dtype and may overflow."""
     loss = np.asarray(LOSSES[name])
     scaler = jaxgrad.GradScaler(init_scale=1000.0)
     scaled = MODES[mode](scaler.scale)(scaler.init(), to_jax(loss))
@@ -56,14 +56,14 @@ def test_scale(name, mode):
 
 
 def test_scale_of_a_bfloat16_scalar():
-    """Becomes float32 as well."""
+    """A scaled bfloat16 scalar is float32, as in torch."""
     scaler = jaxgrad.GradScaler(init_scale=1000.0)
     theirs = torch_scaler(init_scale=1000.0).scale(torch.tensor(2.3, dtype=torch.bfloat16))
     same_bits(theirs, scaler.scale(scaler.init(), jnp.asarray(2.3, "bfloat16")))
 
 
 def test_scale_of_a_tree():
-    """torch takes nested lists and tuples of outputs."""
+    """`scale` accepts nested lists and tuples of outputs, as in torch."""
     outs = [np.float32(1.5), (np.float32(2.5), np.array([1.0, 2.0]))]
     scaler = jaxgrad.GradScaler()
     ours = scaler.scale(scaler.init(), to_jax(jax.tree.map(np.asarray, outs)))
@@ -87,8 +87,8 @@ def torch_unscale(scale, *grads):
         params[-1].grad = grad
     scaler, optimizer = torch_scaler(init_scale=scale), torch.optim.SGD(params, lr=1.0)
     scaler.unscale_(optimizer)
-    (found,) = scaler._per_optimizer_states[id(optimizer)]["found_inf_per_device"].values()
-    return [p.grad for p in params], found
+    (found_inf,) = scaler._per_optimizer_states[id(optimizer)]["found_inf_per_device"].values()
+    return [p.grad for p in params], found_inf
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -96,7 +96,7 @@ def torch_unscale(scale, *grads):
 @pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16"))
 @pytest.mark.parametrize("name", GRADS)
 def test_unscale(name, dtype, scale, mode):
-    """The bits of torch: a product with the float32 of 1/scale; found_inf looks before it."""
+    """`unscale` gives torch's bits: it checks the scaled gradient and multiplies by 1/scale."""
     grad = np.asarray(jnp.asarray(GRADS[name], dtype))
     scaler = jaxgrad.GradScaler(init_scale=scale)
     ours = MODES[mode](scaler.unscale)(scaler.init(), [to_jax(grad)])
@@ -104,7 +104,7 @@ def test_unscale(name, dtype, scale, mode):
 
 
 def test_unscale_multiplies():
-    """For a thousand scales; a division would give other bits in more than half of the cases."""
+    """`unscale` gives torch's bits for 1000 scales; dividing would differ for more than half."""
     rng = np.random.default_rng(0)
     scales = np.exp(rng.uniform(-10, 20, 1000)).astype("float32")
     grad = rng.normal(size=1000).astype("float32")
@@ -118,7 +118,7 @@ def test_unscale_multiplies():
 
 
 def test_unscale_by_the_largest_scale():
-    """Where a scale that doubles for long ends: its reciprocal alone would be zero to XLA."""
+    """`unscale` works at a scale of 2**127, whose reciprocal XLA would flush to zero."""
     scaler = jaxgrad.GradScaler(init_scale=2.0**127)
     grads, found_inf = scaler.unscale(scaler.init(), {"w": jnp.float32([2.0**126, -3.0])})
 
@@ -127,18 +127,20 @@ def test_unscale_by_the_largest_scale():
 
 
 def test_unscale_several():
-    """One bad gradient spoils them all; None stays None; without gradients nothing is found."""
+    """One non-finite gradient sets `found_inf` for the tree; None stays None and sets nothing."""
     scaler = jaxgrad.GradScaler(init_scale=4.0)
     state = scaler.init()
-    grads, found = scaler.unscale(state, {"a": jnp.array([8.0]), "b": None, "c": jnp.array([INF])})
-    assert float(grads["a"][0]) == 2.0 and grads["b"] is None and found == 1.0
+    grads, found_inf = scaler.unscale(
+        state, {"a": jnp.array([8.0]), "b": None, "c": jnp.array([INF])}
+    )
+    assert float(grads["a"][0]) == 2.0 and grads["b"] is None and found_inf == 1.0
     assert scaler.unscale(state, {"b": None})[1] == 0.0
     mixed = [np.array([8.0, 1.0], "float32"), np.array([NAN, 3.0])]
     same_bits(torch_unscale(4.0, *map(to_torch, mixed)), scaler.unscale(state, to_jax(mixed)))
 
 
-def test_unscale_refuses_float16():
-    """torch's words, and what to do."""
+def test_unscale_rejects_float16():
+    """Unscaling a float16 gradient raises torch's message and names the remedy."""
     with pytest.raises(ValueError, match="Attempting to unscale FP16 gradients"):
         torch_unscale(1.0, torch.ones(2, dtype=torch.float16))
     scaler = jaxgrad.GradScaler()
@@ -148,22 +150,22 @@ def test_unscale_refuses_float16():
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("found", (0.0, 1.0, 2.0, NAN))
+@pytest.mark.parametrize("found_inf", (0.0, 1.0, 2.0, NAN))
 @pytest.mark.parametrize("tracker", (0, 1, 2, 5))
 @pytest.mark.parametrize("factors", ((2.0, 0.5), (1.1, 0.9)))
 @pytest.mark.parametrize("scale", (1.0, 1000.0, 1e-30, 2.0**127, 3e38, 0.0, INF, NAN))
-def test_update(scale, factors, tracker, found, mode):
-    """The scale and its tracker after one step, at every edge; computed in float64."""
+def test_update(scale, factors, tracker, found_inf, mode):
+    """One update gives torch's scale and growth tracker, even at extreme scales."""
     scale_, tracker_ = torch.tensor(scale), torch.tensor(tracker, dtype=torch.int32)
-    update_scale(scale_, tracker_, torch.tensor(found), *factors, 3)
+    update_scale(scale_, tracker_, torch.tensor(found_inf), *factors, 3)
     scaler = jaxgrad.GradScaler(1.0, *factors, growth_interval=3)
     state = scaler.init()._replace(scale=jnp.float32(scale), growth_tracker=jnp.int32(tracker))
-    ours = MODES[mode](scaler.update)(state, jnp.float32(found))
+    ours = MODES[mode](scaler.update)(state, jnp.float32(found_inf))
     same_bits((scale_, tracker_), tuple(ours))
 
 
 def test_update_with_x64_off():
-    """The scale has torch's bits there too, and every dtype is what it was."""
+    """With 64-bit types disabled, the scale has torch's bits and all dtypes are unchanged."""
     with jax.enable_x64(False):
         scaler = jaxgrad.GradScaler(growth_interval=1)
         state = jax.jit(scaler.update)(scaler.init(), jnp.float32(0.0))
@@ -174,7 +176,7 @@ def test_update_with_x64_off():
 
 
 def test_the_scale_reaches_zero():
-    """It is not held above one or at the smallest normal number."""
+    """Repeated backoff takes the scale to zero, as in torch: there is no lower bound."""
     scaler = jaxgrad.GradScaler(init_scale=1e-37)
     state = scaler.init()
     theirs = torch_scaler(init_scale=1e-37)._scale
@@ -249,14 +251,15 @@ def jax_run(clip, momentum, loop):
 @pytest.mark.parametrize("momentum", (0.0, 0.9))
 @pytest.mark.parametrize("clip", (False, True))
 def test_a_training_run(clip, momentum, loop):
-    """Skips, backs off, grows in torch's steps; a skipped step leaves the momentum alone too."""
-    for theirs, ours in zip(torch_run(clip, momentum), jax_run(clip, momentum, loop), strict=True):
-        np.testing.assert_allclose(ours[0], theirs[0].numpy(), rtol=1e-5)
-        assert (float(ours[1]), int(ours[2])) == theirs[1:]
+    """A training run skips, backs off and grows as in torch; a skip keeps the momentum."""
+    runs = torch_run(clip, momentum), jax_run(clip, momentum, loop)
+    for (w, *scale), (jax_w, jax_scale, jax_tracker) in zip(*runs, strict=True):
+        np.testing.assert_allclose(jax_w, w.numpy(), rtol=1e-5)
+        assert [float(jax_scale), int(jax_tracker)] == scale
 
 
 def test_two_optimizers():
-    """Each skips by its own gradients; one skip backs the scale off, once."""
+    """Two optimizers skip on their own gradients; one skip backs the shared scale off once."""
     params = [torch.nn.Parameter(torch.ones(2)) for _ in range(2)]
     optimizers = [torch.optim.SGD([p], lr=1.0) for p in params]
     scaler = torch_scaler(init_scale=8.0)
@@ -267,20 +270,20 @@ def test_two_optimizers():
     scaler.update()
 
     ours, tx = jaxgrad.GradScaler(init_scale=8.0), optax.sgd(1.0)
-    state, after, found = ours.init(), [], []
+    state, after, flags = ours.init(), [], []
     for value in (16.0, INF):
         w = jnp.ones(2)
         grads, found_inf = ours.unscale(state, jnp.full(2, value))
         after.append(ours.step(found_inf, tx, grads, tx.init(w), w)[0])
-        found.append(found_inf)
-    state = ours.update(state, found)
+        flags.append(found_inf)
+    state = ours.update(state, flags)
     for p, w in zip(params, after, strict=True):
         np.testing.assert_array_equal(p.detach().numpy(), w)
     assert float(state.scale) == scaler.get_scale() == 4.0
 
 
 class Recorder(NamedTuple):
-    """A transformation with a `step` of its own, as jaxgrad.optim's have."""
+    """A transformation with its own `step`, like those of jaxgrad.optim."""
 
     init: Any = lambda params: jnp.int32(0)
     update: Any = None  # must not be called
@@ -290,7 +293,7 @@ class Recorder(NamedTuple):
 
 
 def test_a_transformation_s_own_step_is_used():
-    """And skipped in the same way."""
+    """`GradScaler.step` calls the transformation's own `step`, and can skip it."""
     tx: Any = Recorder()
     scaler, w = jaxgrad.GradScaler(), {"w": jnp.array([1.0, 2.0])}
     grads = {"w": jnp.array([0.5, NAN])}
@@ -302,7 +305,7 @@ def test_a_transformation_s_own_step_is_used():
 
 
 def test_disabled():
-    """Everything passes; the step is taken whatever was found; the scale is 1."""
+    """A disabled scaler passes all values through, never skips a step, and has a scale of 1."""
     scaler, tx = (
         jaxgrad.GradScaler(growth_factor=0.5, backoff_factor=2.0, enabled=False),
         optax.sgd(1.0),
@@ -318,13 +321,13 @@ def test_disabled():
     assert w == 0.0 and scaler.update(state, found) is state
 
 
-def test_settings_that_are_refused():
-    """torch's words, and what was given."""
-    refused: list[tuple[dict[str, Any], str]] = [
+def test_invalid_settings_raise():
+    """Invalid factors raise torch's message, followed by the given value."""
+    invalid: list[tuple[dict[str, Any], str]] = [
         ({"growth_factor": 1.0}, "The growth factor must be > 1.0"),
         ({"backoff_factor": 1.0}, "The backoff factor must be < 1.0"),
     ]
-    for kwargs, words in refused:
+    for kwargs, words in invalid:
         with pytest.raises(AssertionError, match=words):
             torch_scaler(**kwargs)
         with pytest.raises(ValueError, match=words + ", got 1.0"):
@@ -332,23 +335,23 @@ def test_settings_that_are_refused():
 
 
 def test_vmap():
-    """A state and gradients for each row: mapped, each has its own scale."""
+    """Under vmap, every row has its own scale and skips on its own gradients."""
     scaler = jaxgrad.GradScaler(growth_interval=1)
     states = jax.tree.map(lambda x: jnp.stack([x, x]), scaler.init())
     grads = jnp.array([[1.0, 2.0], [INF, 2.0]])
-    _, found = jax.vmap(scaler.unscale)(states, grads)
-    np.testing.assert_array_equal(found, [0.0, 1.0])
-    states = jax.vmap(scaler.update)(states, found)
+    _, flags = jax.vmap(scaler.unscale)(states, grads)
+    np.testing.assert_array_equal(flags, [0.0, 1.0])
+    states = jax.vmap(scaler.update)(states, flags)
     np.testing.assert_array_equal(states.scale, [2.0**17, 2.0**15])
 
 
-# --- two thousand steps, and the state over and back ----------------------------------------------
+# --- long runs, and exchanging the state with torch -----------------------------------------------
 
 
 LONG = {
     "defaults": ({}, 0.01),
     "a growth every third step": ({"growth_interval": 3}, 0.1),
-    "factors that no float holds": (
+    "factors that are not exact floats": (
         {"growth_factor": 1.1, "backoff_factor": 0.9, "growth_interval": 2},
         0.3,
     ),
@@ -358,16 +361,16 @@ LONG = {
     ),
     "down to zero": ({"init_scale": 1.0, "growth_interval": 50, "backoff_factor": 0.1}, 0.5),
     "almost every step bad": ({"init_scale": 2.0**24, "growth_interval": 2}, 0.7),
-    "a backoff that grows nothing": ({"backoff_factor": 0.0, "growth_interval": 5}, 0.001),
+    "a backoff factor of zero": ({"backoff_factor": 0.0, "growth_interval": 5}, 0.001),
 }
 
 
 @pytest.mark.parametrize("x64", (True, False))
 @pytest.mark.parametrize("name", LONG)
 def test_two_thousand_random_steps(name, x64):
-    """Scale and growth tracker of two optimizers' gradients, some with NaN or infinity, bit by bit.
+    """Over 2000 random steps of two optimizers, scale and growth tracker have torch's bits.
 
-    Each optimizer has its own found_inf, and one update takes both.
+    Some gradients are NaN or infinite; one update takes the `found_inf` flags of both optimizers.
     """
     settings, often = LONG[name]
     rng = np.random.default_rng(list(LONG).index(name))
@@ -387,14 +390,14 @@ def test_two_thousand_random_steps(name, x64):
     scaler = jaxgrad.GradScaler(**settings)
 
     def step(state, pair):
-        found = [scaler.unscale(state, grad)[1] for grad in pair]
-        state = scaler.update(state, found)
+        flags = [scaler.unscale(state, grad)[1] for grad in pair]
+        state = scaler.update(state, flags)
         return state, state
 
     with jax.enable_x64(x64):
         _, states = jax.jit(lambda s, g: jax.lax.scan(step, s, g))(scaler.init(), grads)
     scales, trackers = zip(*expected, strict=True)
-    tiny = float(np.finfo("float32").tiny)  # what is smaller is zero to XLA
+    tiny = float(np.finfo("float32").tiny)  # XLA flushes smaller numbers to zero
     scales = [0.0 if scale < tiny else scale for scale in scales]
     np.testing.assert_array_equal(np.asarray(states.scale), np.array(scales, np.float32))
     np.testing.assert_array_equal(np.asarray(states.growth_tracker), trackers)
@@ -402,7 +405,7 @@ def test_two_thousand_random_steps(name, x64):
 
 
 def test_the_state_goes_to_torch_and_back():
-    """In the middle of a training, in both directions, it goes on as if nothing had been."""
+    """A training run continues unchanged after its state moves to torch or from torch."""
     bad = [False, False, True, False, False, False, False]
     theirs, ours = torch_scaler(**SETTINGS), jaxgrad.GradScaler(**SETTINGS)
     state = ours.init()
@@ -426,7 +429,7 @@ def test_the_state_goes_to_torch_and_back():
 
 
 def test_the_state_of_a_disabled_scaler():
-    """Is empty, and cannot be loaded; a disabled scaler loads nothing."""
+    """A disabled scaler has an empty state dict, which cannot be loaded, and loads nothing."""
     off, on = jaxgrad.GradScaler(enabled=False), jaxgrad.GradScaler()
     assert off.state_dict(off.init()) == torch.amp.GradScaler("cpu", enabled=False).state_dict()
     for load in (torch_scaler().load_state_dict, on.load_state_dict):

@@ -20,13 +20,13 @@ def loss(f: Any) -> Any:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_evaluation_changes_no_bit(name: str) -> None:
-    """Entering everything and changing nothing gives the bits of the program itself."""
+    """Entering every equation with a rule that does nothing returns the program's own bits."""
     assert bits(evaluated(PROGRAMS[name])(jnp.array(X))) == bits(PROGRAMS[name](jnp.array(X)))
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
 def test_evaluation_keeps_derivatives(name: str) -> None:
-    """First and second derivatives are those of the program, custom rules included."""
+    """An evaluated program keeps its first and second derivatives, including custom rules."""
     x, f = jnp.array(X), PROGRAMS[name]
     once = [jax.grad(loss(g)) for g in (f, evaluated(f))]
     assert bits(once[0](x)) == bits(once[1](x))
@@ -36,7 +36,7 @@ def test_evaluation_keeps_derivatives(name: str) -> None:
 
 @pytest.mark.parametrize("name", [n for n in PROGRAMS if n != "shard_map"])
 def test_evaluation_keeps_structure(name: str) -> None:
-    """scan stays scan, remat stays remat with its policy, jit stays jit with its name."""
+    """Evaluation keeps every scan, every remat with its policy and every jit with its name."""
     x = jnp.array(X)
 
     def shape(f: Any) -> list[Any]:
@@ -53,7 +53,7 @@ def test_evaluation_keeps_structure(name: str) -> None:
 
 
 def in_float64(eqn: Any, path: Any, args: list[Any], slot: Any) -> Any:
-    """A rule as the port prover's: each equation in float64, whatever it was traced in."""
+    """Run an equation in float64, whatever its traced dtype, as the port prover does."""
     del path, slot
     wide = lambda x: jnp.asarray(x, jnp.float64) if jnp.result_type(x) == jnp.float32 else x  # noqa: E731 # a cast
     names = ("new_dtype", "preferred_element_type", "dtype")
@@ -66,7 +66,7 @@ WIDE = [n for n in DIFFERENTIABLE if n not in ("random", "solve", "scatter", "co
 
 @pytest.mark.parametrize("name", WIDE)
 def test_a_rule_can_change_every_dtype(name: str) -> None:
-    """A float32 program evaluated in float64: loops, branches, remat, custom rules, gradients."""
+    """A rule can evaluate a float32 program, and its gradient, entirely in float64."""
     f, x = PROGRAMS[name], jnp.array(X)
 
     def wide(x: Any) -> Any:
@@ -75,6 +75,6 @@ def test_a_rule_can_change_every_dtype(name: str) -> None:
         return jax.tree.unflatten(traced.out_tree, outs)
 
     assert {leaf.dtype for leaf in jax.tree.leaves(wide(x))} == {np.dtype("float64")}
-    for ours, exact in zip(jax.tree.leaves(wide(x)), jax.tree.leaves(f(x)), strict=True):
-        np.testing.assert_allclose(ours, exact, rtol=1e-13, atol=1e-13)
+    for actual, exact in zip(jax.tree.leaves(wide(x)), jax.tree.leaves(f(x)), strict=True):
+        np.testing.assert_allclose(actual, exact, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(jax.grad(loss(wide))(x), jax.grad(loss(f))(x), rtol=1e-12)

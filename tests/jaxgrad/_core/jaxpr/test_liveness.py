@@ -1,4 +1,4 @@
-"""Which inputs a derivative of the outputs can reach."""
+"""`live_inputs` finds the inputs that a derivative of the outputs can reach."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxgrad._core import jaxpr as _jaxpr
 
 
 def test_refs_are_followed() -> None:
-    """A value written into a mutable array and read back is still a path."""
+    """A value that is written into a mutable array and read back still depends on its inputs."""
 
     def f(x: Any, y: Any) -> Any:
         ref = jax.new_ref(jnp.zeros_like(x))

@@ -63,12 +63,12 @@ SAVED = {
 
 @pytest.mark.parametrize(("f", "kept"), SAVED.values(), ids=SAVED)
 def test_saved_bytes(f: Any, kept: int) -> None:
-    """Arguments and constants do not count, a value counts once, remat keeps nothing."""
+    """Arguments and constants are not counted, each value counts once, and remat saves nothing."""
     assert saved_bytes(f, A) == kept
 
 
 def test_saved_bytes_of_trees_under_jit() -> None:
-    """Only shapes matter, so it is a number under jit too."""
+    """`saved_bytes` needs only shapes, so it returns a number even under jit."""
     f = lambda p, x: jnp.sin(x @ p["w"])  # noqa: E731 # a formula
     assert saved_bytes(f, {"w": A}, A) == 512
     assert (

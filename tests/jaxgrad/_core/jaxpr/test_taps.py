@@ -34,7 +34,7 @@ AROUND = {
 
 @pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
 def test_reads_and_cotangents(around: Any) -> None:
-    """Any value can be read, and has its cotangent, stacked through loops; no bit changes."""
+    """A tapped value and its cotangent can be read, stacked over loops, without changing a bit."""
     x = jnp.array(X)
     program = lambda x: jnp.exp(around(lambda x: jnp.sin(x) * 3)(x)).sum()  # noqa: E731 # a program
     jaxpr = _jaxpr.trace(program, x).jaxpr
@@ -61,8 +61,8 @@ def test_branch_not_taken_reads_zeros() -> None:
     assert not np.any(reads[place.path])
 
 
-def test_nothing_inside_a_while_or_a_rule() -> None:
-    """A tap where there is no derivative to take is an error."""
+def test_no_tap_inside_a_while_or_a_custom_rule() -> None:
+    """A tap inside a while loop or a custom rule raises, because no gradient reaches it."""
     for f in (
         tripled_jvp,
         lambda x: lax.while_loop(lambda c: c.sum() < 9, lambda c: jnp.sin(c) + 9, x),

@@ -13,7 +13,7 @@ from tests.jaxgrad._core.jaxpr.programs import X
 
 
 def test_paths_and_places() -> None:
-    """A path names an equation; a place knows the scans and higher-order equations around it."""
+    """Paths are unique, and a place lists the scans and higher-order primitives around it."""
 
     def f(x: Any) -> Any:
         return lax.map(lambda row: lax.map(jax.jit(jnp.sin), row), x)
