@@ -17,7 +17,7 @@ from parity_tests.operators.linalg._shared import (
 
 
 inf, nan = np.inf, np.nan
-COFACTORS = [[4.0, 4.0, -4.0], [-2.0, -2.0, 2.0], [0.0, 0.0, 0.0]]
+COFACTORS = [[8.0, 4.0, -4.0], [-4.0, -2.0, 2.0], [0.0, 0.0, 0.0]]
 
 
 operator(
