@@ -8,8 +8,8 @@ from parity_tests.operators import call
 inf, nan = np.inf, np.nan
 SPECIAL = [0.0, -0.0, inf, -inf, 1e-300, -1e-300, 1e-8, -1e-8, 1e155, -1e155]
 SMOOTH = [0.0, -0.0, inf, -inf, 1e-300, -1e-8, 1.0, -1.0, 3.0, -3.0, 10.0, -10.0, 30.0, -30.0]
-# torch's vectorised loop and its tail, which is all there is of a few elements, differ at NaN.
+# torch's vectorised loop and its scalar tail differ at NaN; small arrays use only the tail.
 MANY = np.full(32, np.nan)
-LOOP = "torch's vectorised loop has another branch at NaN than its tail, as which ours is"
-NAN = call([nan])  # alone: what torch has at NaN may depend on the place in an array
+LOOP = "torch's vectorised loop takes another branch at NaN than its scalar tail, which JAX matches"
+NAN = call([nan])  # alone, because torch's value at NaN may depend on the position in an array
 EMPTY = np.zeros((0, 3))

@@ -19,10 +19,10 @@ ONES = np.ones((2, 3))
 
 
 def _with_noise(name, places=0):
-    """torch's function, whose kernel's noise is what `jax.random` draws from the key."""
+    """Return torch's function with the noise that `jax.random` draws from the key."""
     function = getattr(torch.nn.functional, name)
 
-    def given(input, p=0.5, training=True, *, key=None):
+    def with_key(input, p=0.5, training=True, *, key=None):
         if key is None or not training or p in (0, 1):
             return function(input, p, training)
         whole = "dropout" in name and name in ("dropout", "alpha_dropout")
@@ -37,7 +37,7 @@ def _with_noise(name, places=0):
         a = 1 / np.sqrt((alpha**2 * p + 1) * (1 - p))
         return input * (noise * a) + ((noise - 1) * alpha * a + alpha * a * p)
 
-    return given
+    return with_key
 
 
 def _drawn(draw, low, high):

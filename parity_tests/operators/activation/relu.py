@@ -88,8 +88,8 @@ def leaky_relu(draw):
                 "tangent/0": ([[1], [2], [3], [0]], [[0.25], [0.5], [3], [0]]),
                 "transpose/0": ([[1], [2], [3], [0]], [[0.25], [0.5], [3], [0]]),
             },
-            "at 0 torch's forward mode has slope 1, its own gradient the weight; ours has the "
-            "gradient's in both",
+            "at 0 torch's forward mode has slope 1 and its gradient the weight; JAX uses the "
+            "weight in both",
         )
     ],
     jax_idioms={"jnp.where(x >= 0, x, w * x)": lambda x, w: jnp.where(x >= 0, x, w * x)},

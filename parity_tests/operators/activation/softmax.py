@@ -51,13 +51,13 @@ def log_softmax(draw):
 
 
 def _gumbel_softmax(logits, tau=1, hard=False, dim=-1, *, noise):
-    """torch's own, with this noise in the place of its random one."""
-    exponential = mock.Mock(log=lambda: -noise)  # whose gradient is that of the noise at infinity
+    """Run torch's function with the given noise instead of its random noise."""
+    exponential = mock.Mock(log=lambda: -noise)  # torch takes the log of this object
     with mock.patch.object(torch.Tensor, "exponential_", return_value=exponential):
         return torch.nn.functional.gumbel_softmax(logits, tau, hard, dim=dim)
 
 
-SURE = "where one class has nearly all, a tangent is what is left of 1: good to 1e-16 of that 1"
+SURE = "where one class has almost all the probability, tangents are differences of numbers near 1"
 
 
 @operator(

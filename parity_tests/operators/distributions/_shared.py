@@ -18,22 +18,24 @@ WIDE = ("float64", "float32")
 ANY = (-2.0, 2.0)
 POSITIVE = (0.3, 3.0)
 UNIT = (0.1, 0.9)
-Range = tuple[float, float] | int
+RangeOrCount = tuple[float, float] | int
 GAMMAS = {
     "float32": Tolerance(
-        1e-4, "XLA's lgamma and digamma in float32 are some 1e-6 off, and these sums cancel"
+        1e-4, "XLA's float32 lgamma and digamma have errors of about 1e-6, and these sums cancel"
     )
 }
-QUOTIENT = "torch's forward mode of a quotient is (dx - out dy) / y, its gradient -x / y / y"
+QUOTIENT = "torch's forward mode of a quotient is (dx - out dy) / y, but its gradient is -x / y / y"
 
 
 def values_and_parameters(
-    ranges: Sequence[Range], *, same: bool = False, logits: bool = False
+    ranges: Sequence[RangeOrCount], *, same: bool = False, logits: bool = False
 ) -> Callable[..., Sample]:
-    """A value and parameters in these ranges, which broadcast; an int is a bound of counts.
+    """Return a strategy that draws a value and parameters, of shapes that broadcast.
 
-    `same`: of one shape, because torch writes into some of its divergences, without broadcasting.
-    `logits`: the last one, a probability, may be given by its logits.
+    Args:
+        ranges: The range of each argument; an int is an upper bound of counts.
+        same: Whether all arguments have one shape. Some of torch's divergences do not broadcast.
+        logits: Whether the last argument, a probability, may be passed as logits instead.
     """
 
     def strategy(draw):
@@ -52,15 +54,20 @@ def values_and_parameters(
     return strategy
 
 
-def log_prob(made: Any) -> Callable[..., Any]:
-    return lambda value, *args, **kwargs: made(*args, **kwargs, validate_args=False).log_prob(value)
+def log_prob(distribution: Any) -> Callable[..., Any]:
+    """Return a distribution's log-probability as a function of the value and the parameters."""
+
+    def fun(value: Any, *args: Any, **kwargs: Any) -> Any:
+        return distribution(*args, **kwargs, validate_args=False).log_prob(value)
+
+    return fun
 
 
 ZERO = [[0.0, 0.5, 0.5], [0.2, 0.3, 0.5]]
 
 
 def probs_or_logits(draw):
-    """The word probs or logits, and one of both for 2 or 3 classes."""
+    """Draw `probs` or `logits` of 2 or 3 classes, as a keyword argument."""
     shape = (*draw(broadcast(1))[0], draw(st.integers(2, 3)))
     word = draw(st.sampled_from(["probs", "logits"]))
     return {word: draw(floats(shape, *(UNIT if word == "probs" else ANY)))}

@@ -87,8 +87,8 @@ def categorical(draw):
 
 
 def _multinomial(value, probs=None, logits=None):
-    made = td.Multinomial(1, probs, logits, validate_args=False)
-    return made.log_prob(value)
+    distribution = td.Multinomial(1, probs, logits, validate_args=False)
+    return distribution.log_prob(value)
 
 
 @operator(

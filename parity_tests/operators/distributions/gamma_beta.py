@@ -54,7 +54,7 @@ operator(
                 "tangent/0": (-inf, nan),
                 "transpose/0": (-inf, nan),
             },
-            "XLA drops the 0 with which a sum begins: it stays -0, whose digamma is not that of 0",
+            "XLA drops the 0 that a sum starts with, so the sum stays -0, whose digamma differs",
         )
     ],
     tolerance=GAMMAS,

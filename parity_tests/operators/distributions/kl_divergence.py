@@ -25,10 +25,10 @@ from parity_tests.operators.distributions._shared import (
 inf, nan = np.inf, np.nan
 
 
-def _divergence(made: Any) -> Callable[..., Any]:
+def _divergence(distribution: Any) -> Callable[..., Any]:
     def of(*args: Any) -> Any:
         half = len(args) // 2
-        p, q = (made(*part, validate_args=False) for part in (args[:half], args[half:]))
+        p, q = (distribution(*part, validate_args=False) for part in (args[:half], args[half:]))
         return td.kl_divergence(p, q)
 
     return of

@@ -42,10 +42,11 @@ def low_rank_multivariate_normal(draw):
                     [[-10 / 59, 30.5 / 59], [1 / 59, -6 / 59]],
                 )
             },
-            "of an infinite matrix torch's solve in the gradient of the determinant has more NaN",
+            "for an infinite matrix, the solve in torch's gradient of the determinant gives more "
+            "NaN",
         )
     ],
-    forward_mode="torch's forward mode of cholesky takes the tangent as it is",
+    forward_mode="torch's forward mode of cholesky does not symmetrize the tangent",
     dtypes=WIDE,
     tolerance=GAMMAS,
 )
@@ -59,8 +60,8 @@ def wishart(draw):
 
 
 def _lkj(value, concentration=1.0):
-    made = td.LKJCholesky(value.shape[-1], concentration, validate_args=False)
-    return made.log_prob(value)
+    distribution = td.LKJCholesky(value.shape[-1], concentration, validate_args=False)
+    return distribution.log_prob(value)
 
 
 @operator(

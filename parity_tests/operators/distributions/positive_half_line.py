@@ -19,7 +19,7 @@ inf, nan = np.inf, np.nan
 
 
 class _GeneralizedPareto(td.GeneralizedPareto):
-    """torch compares the concentration with a number of the default dtype, which must be its."""
+    """The distribution, whose log_prob needs the concentration's dtype as the default dtype."""
 
     def log_prob(self, value):
         usual = torch.get_default_dtype()

@@ -118,7 +118,7 @@ operator(
     "distributions.multivariate_normal_log_prob",
     max_programs=3,
     torch=log_prob(td.MultivariateNormal),
-    forward_mode="torch's forward mode of cholesky takes the tangent as it is",
+    forward_mode="torch's forward mode of cholesky does not symmetrize the tangent",
     dtypes=WIDE,
 )
 def multivariate_normal(draw):

@@ -25,7 +25,7 @@ MANY_DIMS_ERRORS = [
     NO_NORM,
     RaisesFor(call(X, (2, 2, 2), (0, 1)), RuntimeError, "must have the same length"),
 ]
-# Inputs with one infinite element, transformed from or into six elements: input, torch's, JAX's.
+# Input with one infinite element, torch's transform and JAX's, for transforms of length six.
 FFT_OF_SIX = [
     inf,
     complex(inf, -inf),
@@ -76,7 +76,7 @@ def along_one_dim(draw, least=1):
 
 
 def along_two_dims(draw, every=False):
-    """Draw a pair of dimensions, all of them, the last ones that `s` names, or one as a number."""
+    """Draw a transform of two dimensions, of the last ones, or of one given as a number."""
     x = draw(floats(draw(shapes(low=2, high=3, least=2))))
     pair = tuple(draw(st.permutations(range(x.ndim)))[:2])
     sizes, norm = draw(st.sampled_from([(2, 3), (-1, 4), (3, -1), [4, 2], None])), draw(NORMS)

@@ -31,7 +31,7 @@ def _options(draw):
         PinnedDifference(
             call([1.0, 2.0], 2, 2, window=np.array([inf, 1.0]), center=False, return_complex=True),
             {"transpose/0": ([[inf], [inf]], [[complex(inf, nan)], [complex(inf, nan)]])},
-            "JAX's gradient of rfft multiplies by a mask of complex numbers, and its gradient too",
+            "JAX's gradient of rfft multiplies by a complex mask, and inf times its 0 is NaN",
         )
     ],
     raises=[
@@ -106,7 +106,7 @@ def stft(draw):
     else:
         options["center"] = False
         aligned = draw(st.sampled_from([None, True, False]))
-        even = (n_fft - options["win_length"]) % 2 == 0  # else the last frame may not fit
+        even = (n_fft - options["win_length"]) % 2 == 0  # otherwise the last frame may not fit
         options["align_to_window"] = aligned if even or not aligned else None
     return call(draw(floats(draw(st.sampled_from([(LENGTH,), (2, LENGTH)])))), n_fft, **options)
 
@@ -137,7 +137,7 @@ def _real_window(input, *args, window=None, **kwargs):
         PinnedDifference(
             call(np.array([[0j], [inf], [0.0], [0.0]]), 6, 1, center=False),
             {"forward/0": ([inf, inf, -inf, -inf, -inf, inf], [inf, inf, -inf, -inf, -inf, nan])},
-            "as of irfft: the order of the factors of six",
+            "as in irfft, the order of the factors of six decides where inf meets a 0",
         )
     ],
     dtypes=("complex128", "complex64"),
@@ -182,7 +182,7 @@ def istft(draw):
     if not options["center"]:
         options["win_length"] = n_fft
     width = (options["win_length"],)
-    # A float would become complex here, and is so only where the result may be.
+    # A floating window may become complex only if the result may be complex.
     if options.get("return_complex"):
         options["window"] = draw(floats(width, 0.5, 1.5))
     else:

@@ -10,12 +10,14 @@ X = np.arange(6.0).reshape(2, 3)
 TWICE = np.array([1, 1, 3])
 FOUR = np.zeros(4)
 SRC = np.array([5.0, 6.0, 7.0])
-LAST_ONLY = "torch's keeps the last tangent of an index, its gradient goes to all"
+LAST_ONLY = (
+    "torch's forward mode keeps an index's last tangent, but its gradient reaches all of them"
+)
 BOUNDS = "out of bounds"
 
 
 def with_indices(draw, *, distinct=False):
-    """An input, a dim, and indices along it that fit in the other dims."""
+    """Draw an input, a dimension, and indices along it that fit in the other dimensions."""
     shape = draw(shapes(low=1))
     dim = draw(dims(len(shape)))
     size = [draw(st.integers(1, n)) for n in shape]

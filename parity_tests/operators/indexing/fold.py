@@ -22,8 +22,8 @@ IMAGE = np.ones((1, 2, 4, 4))
 def unfold(draw):
     shape = (*draw(st.sampled_from([(), (2,)])), draw(st.integers(1, 2)), 4, 3)
     options = {"dilation": (1, 2), "padding": (0, 1), "stride": (1, 2)}
-    given = {name: one_or_each(draw, 2, *bounds) for name, bounds in options.items()}
-    return call(draw(floats(shape)), one_or_each(draw, 2, 1, 2), **given)
+    drawn_options = {name: one_or_each(draw, 2, *bounds) for name, bounds in options.items()}
+    return call(draw(floats(shape)), one_or_each(draw, 2, 1, 2), **drawn_options)
 
 
 BLOCKS = np.ones((1, 8, 9))

@@ -98,7 +98,9 @@ def put(draw):
     jax_idioms={
         "x.at[i].set(y)": lambda x, i, y, add=False: x.at[i].add(y) if add else x.at[i].set(y)
     },
-    forward_mode="torch's keeps the last tangent of an index, its gradient goes to all",
+    forward_mode=(
+        "torch's forward mode keeps an index's last tangent, but its gradient reaches all of them"
+    ),
     source="P068",
 )
 def index_put(draw):

@@ -11,18 +11,18 @@ from parity_tests.operators.indexing._shared import LINE, SINGLE, SLOTS, X
 
 nan = np.nan
 REDUCES = ["sum", "prod", "mean", "amax", "amin"]
-SHARED = "torch counts the input's element among equal extremes where it is not reduced"
+SHARED = "torch counts the input's element among equal extremes even if include_self is False"
 
 
 def _at(x, _, i, y, how, include_self=True):
-    """What a person writes with `.at`: a neutral element first, where the input is left out."""
+    """Reduce with `.at`, after writing neutral elements if the input is excluded."""
     ways = {"sum": "add", "mean": "add", "prod": "multiply", "amax": "max", "amin": "min"}
     start = {"prod": 1.0, "amax": -np.inf, "amin": np.inf}.get(how, 0.0)
     cells = x if include_self else x.at[i].set(start)
-    found = getattr(cells.at[i], ways[how])(y)
+    reduced = getattr(cells.at[i], ways[how])(y)
     if how != "mean":
-        return found
-    return found / np.maximum(np.bincount(AT, minlength=x.size) + include_self, 1)
+        return reduced
+    return reduced / np.maximum(np.bincount(AT, minlength=x.size) + include_self, 1)
 
 
 CELLS = [1.0, 5.0, 7.0, 0.0, 2.0, 3.0]

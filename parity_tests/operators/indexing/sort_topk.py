@@ -13,7 +13,7 @@ EMPTY = np.zeros((0, 2))
 TIES = [[2.0, 1.0, 2.0, 1.0, 2.0], [0.0, -0.0, 0.0, -1.0, inf], [3.0, 3.0, 3.0, 3.0, 3.0]]
 WITH_NAN = [[1.0, nan, 2.0, 3.0], [nan, inf, nan, -inf], [nan, nan, nan, nan]]
 EVEN = [[4.0, 1.0, 3.0, 2.0], [1.0, 2.0, 2.0, 3.0]]
-UNSTABLE = "torch's sort of more than 16 elements is not stable unless it is asked to be"
+UNSTABLE = "torch's sort of more than 16 elements is stable only with stable=True"
 
 
 def along(draw):
@@ -76,7 +76,7 @@ def msort(draw):
                 "forward/1": (np.array([2, 3]), np.array([0, 2])),
                 "gradient/0": ([0.0, 0.0, 1.0, 2.0, 0.0], [1.0, 0.0, 2.0, 0.0, 0.0]),
             },
-            "torch leaves ties open: they are as its partial sort left them; ours keep their order",
+            "torch's partial sort returns ties in any order; JAX's keep their order in the input",
         )
     ],
     points=[call(EVEN[:1], 2), call(EVEN[:1], 0), call(np.array(1.0), 1), call([1.0, nan, 2.0], 2)],

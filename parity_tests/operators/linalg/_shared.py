@@ -16,7 +16,9 @@ COMPLEX = (*WIDE, "complex128")
 BATCHES = st.sampled_from([(), (), (2,), (1, 2)])
 R = np.ones((2, 3))
 V = np.ones(3)
-UNSYMMETRIC = "torch's forward mode takes the tangent as it is, its gradient as if symmetric"
+UNSYMMETRIC = (
+    "torch's forward mode does not symmetrize the tangent, but its gradient is symmetrized"
+)
 
 
 def symmetric(draw):
@@ -25,17 +27,18 @@ def symmetric(draw):
     return x + x.swapaxes(-1, -2) + np.diag(4.0 + 2 * np.arange(n))
 
 
-DEPENDENT = [[1.0, 1.0, 2.0], [0.0, 0.0, 3.0]]  # without a rounding: the same in every LAPACK
-DIVIDED = "of columns that depend on each other torch's is a number, its gradient NaN"
+# Needs no rounding, so every LAPACK gives the same result.
+DEPENDENT = [[1.0, 1.0, 2.0], [0.0, 0.0, 3.0]]
+DIVIDED = "for linearly dependent columns torch's forward mode is finite, but its gradient is NaN"
 ZEROS = PinnedDifference(
     call([[0.0, 0.0]]),
     {"tangent/2": ([[nan, nan]], [[nan, inf]])},
-    "of singular values 0 torch's forward mode contradicts its gradient, whose inf is ours",
+    "for singular values 0 torch's forward mode is NaN; JAX has the inf of torch's gradient",
 )
 
 
 def distinct_singular_values(draw):
-    """Singular values that are far from each other."""
+    """Draw a matrix whose singular values are well separated."""
     x = wide_or_tall(draw)
     u, s, vh = np.linalg.svd(x, full_matrices=False)
     return (u * (s + 2 * np.arange(s.size)[::-1])) @ vh
@@ -45,7 +48,9 @@ EYE = np.eye(2)
 # Its factors and those of its transpose are exact, whichever the LAPACK of a machine computes.
 SINGULAR = np.array([[1.0, 2.0, 4.0], [2.0, 4.0, 8.0], [1.0, 0.0, 2.0]])
 INFINITE = [[inf, 1.0], [inf, 2.0]]
-LAPACKS = "below an infinite pivot JAX's LAPACK (OpenBLAS) has 0, torch's (MKL) inf / inf, NaN"
+LAPACKS = (
+    "below an infinite pivot JAX's LAPACK (OpenBLAS) has 0, but torch's (MKL) has inf / inf, NaN"
+)
 SOLVED_BY_INFINITE = PinnedDifference(
     call(INFINITE, [[1.0], [2.0]]),
     {
@@ -68,7 +73,7 @@ NOT_MATRIX = RaisesFor(call(V), RuntimeError, "at least 2 dim")
 
 
 def regular(draw: Any, n: int, batch: tuple[int, ...] = ()) -> np.ndarray:
-    """Square matrices that are far from singular."""
+    """Draw square matrices that are far from singular."""
     return draw(floats((*batch, n, n), -1, 1)) + 2.5 * np.eye(n)
 
 
@@ -99,7 +104,7 @@ SMALL = st.integers(1, 3)
 
 
 def shaped(*letters: str) -> Callable[..., Sample]:
-    """Arrays of these dims, each letter a size."""
+    """Return a strategy that draws one array for each word, whose letters name its sizes."""
 
     def strategy(draw):
         sizes = {c: draw(SMALL) for c in "bijk"}

@@ -14,11 +14,11 @@ inf, nan = np.inf, np.nan
 
 def _added(*letters: str) -> Callable[..., Sample]:
     def strategy(draw):
-        made = shaped(*letters)(draw)
-        x = made.args[0]
+        sample = shaped(*letters)(draw)
+        x = sample.args[0]
         x = draw(st.sampled_from([x, x[..., :1], x[(0,) * (x.ndim - 1)]]))
         beta, alpha = (draw(st.sampled_from([1, 0, 0.5, -2.0])) for _ in range(2))
-        return call(x, *made.args[1:], beta=beta, alpha=alpha)
+        return call(x, *sample.args[1:], beta=beta, alpha=alpha)
 
     return strategy
 

@@ -11,7 +11,7 @@ from parity_tests.operators.linalg._shared import BATCHES, UNSYMMETRIC, WIDE, R,
 
 
 inf, nan = np.inf, np.nan
-FILLED = "torch's gradient fills the triangle that is not read"
+FILLED = "torch's gradient is not 0 in the triangle that the function ignores"
 
 
 @operator(
@@ -39,7 +39,7 @@ def _triangle(draw):
 @operator(
     "cholesky_inverse",
     torch_gradient=True,
-    forward_mode="torch's forward mode does not fill the triangle that its gradient fills",
+    forward_mode="torch's forward mode ignores a triangle in which its gradient is not 0",
     differences=[
         PinnedDifference(
             call([[2.0, 0.0], [1.0, 3.0]]),
@@ -57,7 +57,8 @@ def _triangle(draw):
                 "forward/0": ([[nan, nan], [nan, 0.0]], nan),
                 "gradient/0": (nan, [[nan, 0.0], [nan, nan]]),
             },
-            "LAPACK multiplies triangles, and what is solved by them here meets 0 * NaN",
+            "LAPACK multiplies triangles; JAX solves triangular systems instead, which gives 0 * "
+            "NaN",
         ),
     ],
     raises=[RaisesFor(call(R), RuntimeError, "batches of square matrices")],
@@ -76,7 +77,7 @@ def cholesky_inverse(draw):
         call([[1.0], [2.0]], [[0.0, 0.0], [1.0, 3.0]]),
         call([[1.0], [2.0]], [[1.0, 0.0], [inf, 3.0]]),
     ],
-    forward_mode="torch's is wrong where one right-hand side is of several matrices",
+    forward_mode="torch's forward mode is wrong if several matrices share one right-hand side",
     differences=[
         PinnedDifference(
             call([[1.0], [0.0]], [[2.0, 0.0], [1.0, 3.0]]),

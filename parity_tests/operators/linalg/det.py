@@ -28,24 +28,25 @@ operator(
         PinnedDifference(
             call(SINGULAR),
             {"gradient/0": (0.0, COFACTORS)},
-            "torch's gradient of a singular matrix is 0, and is that of cofactors if one asks for "
-            "a graph of it",
+            "torch's gradient of a singular matrix is 0, unless `create_graph=True` makes it use "
+            "cofactors",
         ),
         PinnedDifference(
             call(np.zeros((2, 2))),
             {"second/0": (nan, [[4.0, -3.0], [-2.0, 1.0]])},
-            "torch's second derivative of a singular matrix is by singular values, NaN where some "
-            "are equal; it is linear in the entries",
+            "torch computes the second derivative of a singular matrix from its SVD, which gives "
+            "NaN for equal singular values; the exact one is linear in the entries",
         ),
         PinnedDifference(
             call(np.diag([1.0, 2.0, 3.0, 0.0])),
             {"gradient/0": (0.0, np.diag([0.0, 0.0, 0.0, 6.0]))},
-            "the same of four rows, where the second derivative is torch's too",
+            "as above, for a matrix of four rows",
         ),
         PinnedDifference(
             call([[inf, 1.0], [2.0, 3.0]]),
             {"gradient/0": ([[nan, nan], [nan, inf]], [[3.0, -2.0], [-1.0, inf]])},
-            "torch divides by the matrix; ours are cofactors, most of which do not touch infinity",
+            "torch divides by the matrix; JAX computes cofactors, most of which contain no "
+            "infinity",
         ),
         *(
             PinnedDifference(

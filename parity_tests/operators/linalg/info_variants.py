@@ -75,7 +75,7 @@ def solve_ex(draw):
 @operator(
     "linalg.cholesky_ex",
     dtypes=WIDE,
-    forward_mode="torch's forward mode of cholesky takes the tangent as it is",
+    forward_mode="torch's forward mode of cholesky does not symmetrize the tangent",
     differences=[
         PinnedDifference(
             call([[1.0, 2.0], [2.0, 1.0]]),
@@ -83,7 +83,8 @@ def solve_ex(draw):
                 "forward/0": ([[1.0, 0.0], [2.0, -3.0]], [[nan, 0.0], [nan, nan]]),
                 "gradient/0": ([[-31 / 6, 17 / 6], [17 / 6, -2 / 3]], nan),
             },
-            "of what is not positive-definite torch's L is what LAPACK has written until then",
+            "for a matrix that is not positive-definite torch's L holds what LAPACK wrote before "
+            "failing",
         )
     ],
     raises=[

@@ -24,7 +24,7 @@ inf, nan = np.inf, np.nan
 
 
 def _not_read(x: float) -> list[list[float]]:
-    """An element in the upper triangle, which is not read."""
+    """Return an identity matrix with `x` in the upper triangle, which the function ignores."""
     return [[1.0, 0.0, 0.0], [0.0, 1.0, x], [0.0, 0.0, 1.0]]
 
 
@@ -50,7 +50,7 @@ operator(
 
 
 def _cond(x, p=None):
-    """torch's; of other norms than 2 without its write into the inverse, which stops a second."""
+    """Compute `cond` without torch's in-place write, which prevents second derivatives."""
     if p in (None, 2, -2):
         return torch.linalg.cond(x, p)
     return torch.linalg.matrix_norm(x, p) * torch.linalg.matrix_norm(torch.linalg.inv(x), p)
@@ -76,8 +76,8 @@ operator("linalg.cond", torch=_cond, raises=[NOT_MATRIX], dtypes=COMPLEX)(
         PinnedDifference(
             call([[nan]], hermitian=True),
             {"forward/0": (0.0, nan)},
-            "torch leaves out an eigenvalue that is not above the bound, as NaN; of other "
-            "matrices its eigenvectors are NaN, and so is the inverse",
+            "torch drops eigenvalues that are not above the bound, such as NaN; for larger "
+            "matrices the eigenvectors are NaN, and so is the inverse",
         ),
         PinnedDifference(
             call(np.diag([1.0, inf, 1.0])),
@@ -85,14 +85,14 @@ operator("linalg.cond", torch=_cond, raises=[NOT_MATRIX], dtypes=COMPLEX)(
                 "forward/0": (0.0, nan),
                 "gradient/0": ([[0.0, nan, 0.0], [nan, nan, nan], [0.0, nan, 0.0]], nan),
             },
-            "LAPACK may iterate without end on three rows with an infinity: ours is not asked",
+            "LAPACK may not terminate for three rows with an infinity, so JAX does not call it",
         ),
     ],
     raises=[RaisesFor(call(V), RuntimeError, "linalg.pinv")],
     dtypes=WIDE,
 )
 def pinv(draw):
-    """The bounds of what is 0 do not touch these singular values, or leave one out."""
+    """Draw bounds that are far below the singular values, or none."""
     more = draw(st.sampled_from([{}, {"rtol": 1e-3}, {"atol": 1e-3}, {"rcond": 1e-3}]))
     if draw(st.booleans()):
         return call(wide_or_tall(draw), **more)

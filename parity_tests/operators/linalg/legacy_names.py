@@ -44,7 +44,9 @@ def lu_unpack(draw):
 @operator(
     "triangular_solve",
     dtypes=WIDE,
-    forward_mode="torch's takes the tangent of the whole matrix, of which it reads a triangle",
+    forward_mode=(
+        "torch's forward mode uses the whole tangent, although the function reads one triangle"
+    ),
 )
 def triangular_solve(draw):
     x = diagonally_dominant(draw)
@@ -119,7 +121,7 @@ def svd(draw):
         PinnedDifference(
             call([[1.0, inf]], False),
             {"forward/0": ([[1.0, nan]], [[1.0, inf]]), "gradient/0": (nan, [[nan, inf]])},
-            "torch's LAPACK multiplies by 0 where there is nothing to reflect, and JAX's does not",
+            "torch's LAPACK multiplies by 0 where there is nothing to reflect, but JAX's does not",
         )
     ],
     forward_mode=DIVIDED,

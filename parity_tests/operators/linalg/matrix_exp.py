@@ -16,7 +16,7 @@ inf, nan = np.inf, np.nan
 operator(
     "linalg.matrix_power",
     raises=[RaisesFor(call(R, 2), RuntimeError, "batches of square matrices")],
-    dtypes=COMPLEX,  # a negative power is an inverse, which torch does not have of halves
+    dtypes=COMPLEX,  # torch has no half-precision inverse for negative powers
 )(square_matrix(0, 1, 2, 3, -1, -2))
 
 
@@ -28,14 +28,16 @@ operator(
         PinnedDifference(
             call(-1e6 * EYE),
             {"forward/0": (0.0, nan), "gradient/0": (0.0, nan)},
-            "jax.scipy squares at most 16 times, which is enough up to a norm of 350000",
+            "jax.scipy squares at most 16 times, which suffices up to a norm of 350000",
         )
     ],
     raises=[
         NOT_SQUARE,
         RaisesFor(call(np.ones((2, 2), int)), RuntimeError, "Expected a floating point"),
     ],
-    tolerance={"float32": Tolerance(4e-6, "the approximants are of other degrees: 28 ULP")},
+    tolerance={
+        "float32": Tolerance(4e-6, "the approximants have other degrees, which makes 28 ULP")
+    },
     dtypes=COMPLEX,
 )(square_matrix())
 
@@ -47,7 +49,7 @@ operator(
         PinnedDifference(
             call([inf, 2.0], N=2),
             {"tangent/0": ([[0.0, nan], [0.0, 2.0]], [[0.0, 1.0], [0.0, 2.0]])},
-            "torch's forward mode divides by the infinity, its gradient does not",
+            "torch's forward mode divides by the infinity, but its gradient does not",
         )
     ],
     raises=[RaisesFor(call(V, N=1), RuntimeError, "N must be greater than 1")],

@@ -25,7 +25,7 @@ inf, nan = np.inf, np.nan
 REFLECTED_INFINITY = PinnedDifference(
     call([[1.0, inf]]),
     {"forward/1": ([[1.0, nan]], [[1.0, inf]]), "gradient/0": (nan, [[nan, inf]])},
-    "torch's LAPACK multiplies by 0 where there is nothing to reflect, and JAX's does not",
+    "torch's LAPACK multiplies by 0 where there is nothing to reflect, but JAX's does not",
 )
 
 
@@ -81,7 +81,7 @@ def svd(draw):
                 "tangent/0": (1.0, -1.0),
                 "transpose/0": (1.0, -1.0),
             },
-            "of an infinite matrix JAX's LAPACK has singular vectors of another sign",
+            "for an infinite matrix JAX's LAPACK returns singular vectors of the opposite sign",
         )
     ],
     dtypes=COMPLEX,
@@ -98,7 +98,8 @@ def svdvals(draw):
         PinnedDifference(
             call([[1.0]], [1.0]),
             {"gradient/1": (nan, -1.0)},
-            "torch's gradient divides by 1 - tau |v|^2, which is 0 here; the function is linear",
+            "torch's gradient divides by 1 - tau |v|^2, which is 0 here, although tau enters "
+            "linearly",
         )
     ],
     raises=[

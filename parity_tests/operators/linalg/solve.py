@@ -72,7 +72,8 @@ def solve_triangular(draw):
         PinnedDifference(
             call([[inf]], [[1.0]]),
             {"forward/0": (nan, 0.0), "forward/2": (1, 0)},
-            "torch's LAPACK divides the matrix by its largest number and counts the NaN as a rank",
+            "torch's LAPACK divides the matrix by its largest element and counts the NaN in the "
+            "rank",
         )
     ],
     raises=[RaisesFor(call(R, np.ones((3, 1))), RuntimeError, "should match other.size(-2)")],

@@ -20,7 +20,10 @@ THREE = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0], [0.0, 1.0, 0.0]]
 
 
 def with_weights_in_input_dtype(fun):
-    """torch's function with integer weights in the input's dtype: it has no gradient by them."""
+    """Return torch's function with integer weights cast to the input's dtype.
+
+    The weights are integers because torch has no gradient with respect to them.
+    """
 
     def called(input, target, *args, weight=None, **kwargs):
         if weight is not None and not weight.is_floating_point():
@@ -42,7 +45,7 @@ SCALE = RaisesFor(call(np.ones(2), np.ones(2), reduction="x"), ValueError, "x is
 
 
 def signs(draw, shape):
-    """1 and -1, as integers: torch has no gradient by them."""
+    """Draw labels 1 and -1, as integers because torch does not differentiate them."""
     return np.where(draw(masks(shape)), 1, -1)
 
 

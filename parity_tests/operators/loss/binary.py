@@ -18,7 +18,7 @@ LOGIT = -np.log(1e-11)
 
 
 def _weighed(fun):
-    """torch's function, with integer weights in the input's dtype."""
+    """Return torch's function with integer weights cast to the input's dtype."""
 
     def called(input, *args, **kwargs):
         def cast(x):
@@ -31,7 +31,7 @@ def _weighed(fun):
 
 
 def _weights(draw, shape, *names):
-    """Integer weights: torch has no gradient by them."""
+    """Draw some of the weights, as integers because torch does not differentiate them."""
     return {
         name: draw(st.integers(1, 3).map(lambda n: np.full(shape[-1:], n)))
         for name in names
@@ -64,12 +64,13 @@ def _weights(draw, shape, *names):
         PinnedDifference(
             call([-0.0], [0.5]),
             {"second/0": (-np.inf, np.inf)},
-            "1 / (x (1 - x)) at -0: torch's tail forgets the sign, its vectorised loop does not",
+            "for 1 / (x (1 - x)) at -0, torch's scalar tail drops the sign; its vectorised loop "
+            "keeps it",
         ),
         PinnedDifference(
             call([1e-11], [0.0]),
             {"transpose/0": (LOGIT + 10 / 11, LOGIT + 1)},
-            "torch's double backward adds 1e-12 to x in the slope, its gradient does not",
+            "torch's double backward adds 1e-12 to x in the slope, but its gradient does not",
         ),
     ],
     jax_idioms={

@@ -23,7 +23,7 @@ inf, nan = np.inf, np.nan
 
 
 def labelled(draw, ignored=True):
-    """Scores, labels (some of them ignored) and maybe weights."""
+    """Draw scores, labels (some of them ignored), and possibly weights."""
     batch, classes = draw(shapes(0, 3)), draw(st.integers(1, 4))
     shape = (*batch[:1], classes, *batch[1:])
     target = draw(integers(batch, 0, classes))
@@ -103,7 +103,7 @@ def _optax(x, y, *_, reduction="mean", **__):
         RaisesFor(call(ROW, ROW, ignore_index=1), RuntimeError, "ignore_index is"),
     ],
     jax_idioms={"jnp.mean(optax.losses.softmax_cross_entropy...)": _optax},
-    tolerance={"float32": Tolerance(1e-6, "a mean of 50 numbers, which XLA adds in another order")},
+    tolerance={"float32": Tolerance(1e-6, "XLA adds the 50 numbers of a mean in another order")},
     source="P086 P087 P088 P089 P090 P091",
 )
 def cross_entropy(draw):

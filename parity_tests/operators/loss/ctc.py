@@ -54,7 +54,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
                     np.array([[[-1 / 3, -2 / 3]], [[-1 / 3, -2 / 3]]]),
                 )
             },
-            "torch's is the gradient by logits in front of a log_softmax",
+            "torch returns the gradient with respect to the logits of a log_softmax",
         ),
         PinnedDifference(
             call(IMPOSSIBLE, np.array([[1]]), np.array([2]), np.array([1]), **NONE),
@@ -64,7 +64,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
                     [[[0.0, -1.0]], [[-0.37754066879814546, -0.6224593312018546]]],
                 )
             },
-            "torch takes -inf from -inf by a label without probability; and as above",
+            "torch subtracts -inf from -inf at a label of probability 0; and as above",
         ),
         PinnedDifference(
             call(-IMPOSSIBLE[:1], np.array([[1]]), np.array([1]), np.array([0]), **NONE),
@@ -72,7 +72,7 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
                 "forward/0": (-np.inf, np.nan),
                 "gradient/0": ([[[np.nan, 1.0]]], np.nan),
             },
-            "inf is no log-probability: ours takes inf from inf",
+            "inf is not a log-probability, and JAX computes inf - inf",
         ),
     ],
     jax_idioms={"jnp.mean(optax.ctc_loss(...))": _optax},
@@ -80,11 +80,11 @@ def _optax(log_probs, targets, input_lengths, target_lengths, **_):
 )
 def ctc_loss(draw):
     steps, classes, longest, batch = 4, 3, 2, 2
-    # Few kinds of calls: each is a long program to compile.
+    # Each kind of call takes long to compile, so there are only four.
     kind, reduction, zero, blank = draw(
         st.sampled_from(
             [
-                ("rows", "mean", False, 0),  # as the point is
+                ("rows", "mean", False, 0),  # like the point
                 ("flat", "sum", True, 0),
                 ("unnormalised", "none", False, classes - 1),
                 ("alone", "mean", True, 0),

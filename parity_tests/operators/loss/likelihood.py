@@ -67,7 +67,7 @@ def kl_div(draw):
             reduction,
         )
     },
-    forward_mode="torch's forward mode differentiates the clamp, its gradient does not",
+    forward_mode="torch's forward mode differentiates the clamp, but its gradient does not",
     source="P100",
 )
 def gaussian_nll_loss(draw):

@@ -35,7 +35,7 @@ from parity_tests.operators.loss._shared import (
     ],
 )
 def linear_cross_entropy(draw):
-    """Labels and probabilities, places, a bias, ignored labels, smoothing and weights."""
+    """Draw labels or probabilities, spatial sizes, and some of the options."""
     classes, features, places = 3, draw(st.integers(1, 3)), draw(st.sampled_from([(), (2,)]))
     batch = draw(st.sampled_from([(), (2,)])) if not places else (2,)
     options = {"reduction": draw(REDUCTIONS)}

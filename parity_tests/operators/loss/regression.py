@@ -16,7 +16,7 @@ LEFT, RIGHT = (x[NUMBERS] for x in PAIRS)
 
 
 def weighed(draw, x):
-    """A weight for each element, or none."""
+    """Draw a weight for each element, or no weights."""
     if not draw(st.booleans()):
         return {}
     return {"weight": draw(floats(x.shape, 0.2, 2))}
@@ -66,7 +66,8 @@ def l1_loss(draw):
         PinnedDifference(
             call([0.0, -1.0], [1.0, 1.0], weight=np.array([-1.0, 1.0])),
             {"tangent/0": (-inf, nan)},
-            "torch's forward mode of a quotient is (dx - out dy) / y, its gradient -x / y / y",
+            "torch's forward mode of a quotient is (dx - out dy) / y, but its gradient is -x / y "
+            "/ y",
         )
     ],
     raises=[SCALE],

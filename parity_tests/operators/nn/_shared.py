@@ -18,13 +18,13 @@ ONES = np.ones((2, 4, 3))
 
 
 def weight_and_bias(draw, shape):
-    """Weight and bias; torch's second derivative crashes where there is a bias alone."""
+    """Draw a weight and a bias, or a weight, or neither; torch crashes for a bias alone."""
     count = draw(st.integers(0, 2))
     return [draw(floats(shape)) if i < count else None for i in range(2)]
 
 
 def flax_layer_norm(x, shape, weight=None, bias=None, eps=1e-6):
-    """What `flax.linen.LayerNorm()` does: eps 1e-6, E[x^2] - E[x]^2."""
+    """Normalize as `flax.linen.LayerNorm()` does: eps 1e-6, variance E[x^2] - E[x]^2."""
     mean = jnp.mean(x, -1, keepdims=True)
     var = jnp.maximum(0.0, jnp.mean(x * x, -1, keepdims=True) - mean**2)
     y = (x - mean) * jax.lax.rsqrt(var + eps)
@@ -32,6 +32,6 @@ def flax_layer_norm(x, shape, weight=None, bias=None, eps=1e-6):
 
 
 FOLDED = (
-    "torch's kernel folds mean, variance and weight into a factor and a shift, inf - inf; ours "
-    "centres first, as torch's layer_norm does"
+    "torch's kernel folds mean, variance and weight into a scale and a shift, which gives "
+    "inf - inf; JAX centres first, as torch's layer_norm does"
 )

@@ -58,8 +58,8 @@ def _jax_idiom(q, k, v, attn_mask=None, is_causal=False):
         PinnedDifference(
             call([[[[nan]]]], [[[[1.0]]]], [[[[2.0]]]]),
             {"forward/0": (0.0, nan)},
-            "torch's fused kernel has 0 for scores of NaN with fewer than 8 keys (float64), NaN "
-            "with 8, with a mask and in its math backend",
+            "for scores of NaN torch's fused kernel returns 0 with fewer than 8 keys (float64), "
+            "but NaN with 8 keys, with a mask and in its math backend",
         )
     ],
     jax_idioms={
@@ -75,7 +75,7 @@ def scaled_dot_product_attention(draw):
     batch = draw(st.sampled_from([(), (2,)]))
     shape = (*batch, groups, short)
     kind = draw(st.integers(0, 3))
-    made = {
+    masks_by_kind = {
         0: None,
         1: draw(masks((long, short))),
         2: draw(floats((*batch, 1, long, short))),
@@ -85,7 +85,7 @@ def scaled_dot_product_attention(draw):
         draw(floats((*batch, heads, long, width))),
         draw(floats((*shape, width))),
         draw(floats((*shape, width + draw(st.integers(0, 1))))),
-        made[kind],
+        masks_by_kind[kind],
         is_causal=kind == 3,
         scale=draw(st.sampled_from([None, 0.3])),
         enable_gqa=heads != groups,

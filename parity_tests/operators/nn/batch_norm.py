@@ -15,7 +15,7 @@ inf, nan = np.inf, np.nan
 
 
 def _torch_batch_norm(input, running_mean, running_var, *args, **kwargs):
-    """torch's, with the running statistics that it writes in place as results."""
+    """Return torch's output and the running statistics, which torch updates in place."""
     running: Any = [None if x is None else x.detach().clone() for x in (running_mean, running_var)]
     output = torch.nn.functional.batch_norm(input, *running, *args, **kwargs)
     return (output, *(x for x in running if x is not None))

@@ -73,7 +73,7 @@ def conv1d(draw):
     "conv2d",
     points=[
         call(np.ones((1, 1, 2, 2)), [[[[inf]]]], padding=1),
-        # What is not finite stays in its group.
+        # NaN and inf must stay in their group.
         call([[[[1.0, nan, 2.0]], [[1.0, 2.0, 3.0]]]], [[[[1.0, inf]]], [[[3.0, 4.0]]]], groups=2),
     ],
     dtypes=KINDS,

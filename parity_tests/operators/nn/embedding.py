@@ -10,12 +10,12 @@ from parity_tests.operators.nn._shared import TABLE
 
 
 TWICE = np.array([0, 0, 2])
-AGAIN = [[1, 2], [1, 2], [5, 6]]  # 1, 2, 3, ... looked up
+AGAIN = [[1, 2], [1, 2], [5, 6]]  # rows looked up in a table of 1, 2, 3, ...
 ONCE = [[0.5, 1], [0.5, 1], [5, 6]]
 
 
 def _torch_embedding(input, weight, padding_idx=None, max_norm=None, *args, **kwargs):
-    """torch's; with max_norm on a copy, because it writes the scaled rows into the table."""
+    """Run torch's function; `max_norm` gets a copy of the table, whose rows torch overwrites."""
     if max_norm is not None:
         weight = weight.clone()
     return torch.nn.functional.embedding(input, weight, padding_idx, max_norm, *args, **kwargs)
@@ -34,7 +34,8 @@ def _torch_embedding(input, weight, padding_idx=None, max_norm=None, *args, **kw
         PinnedDifference(
             call(TWICE, TABLE, scale_grad_by_freq=True),
             {"transpose/0": (AGAIN, ONCE)},
-            "torch's second derivative forgets scale_grad_by_freq; ours is that of its gradient",
+            "torch's second derivative ignores scale_grad_by_freq; JAX differentiates torch's "
+            "gradient",
         )
     ],
     raises=[
@@ -44,7 +45,7 @@ def _torch_embedding(input, weight, padding_idx=None, max_norm=None, *args, **kw
         RaisesFor(call(TWICE, TABLE[0]), RuntimeError, "2-D"),
         RaisesFor(call([1.0], TABLE), RuntimeError, "scalar types"),
     ],
-    forward_mode="torch's forgets padding_idx",
+    forward_mode="torch's forward mode ignores padding_idx",
     jax_idioms={"w[i]": lambda i, w, *_, **__: w[i]},
     source="P071 P102 P103 P104",
 )

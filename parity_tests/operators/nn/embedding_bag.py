@@ -50,8 +50,8 @@ BAGS = np.array([0, 1, 2])
                 scale_grad_by_freq=True,
             ),
             {"gradient/1": ([[1.5], [2.0], [2 / 3]], [[1.5], [4 / 3], [2.0]])},
-            "torch divides by the count of another row: it looks the count up by the place among "
-            "the different indices, not by the index",
+            "torch divides by the count of another row: it looks up the count by the index's "
+            "position among the distinct indices, not by the index itself",
         )
     ],
     raises=[

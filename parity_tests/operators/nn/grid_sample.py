@@ -17,7 +17,7 @@ PLACES = np.array([[[[0.5, -0.5], [1.0, -1.0], [0.0, 0.0], [-1.0, 0.25], [1.5, 0
 
 
 def _jax_idiom(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
-    """`map_coordinates` at the places in elements; its borders by their nearest names."""
+    """Sample with `map_coordinates`, in units of elements and with the closest border modes."""
     size = jnp.array(x.shape[:1:-1])
     at = (grid + 1) / 2 * (size - 1) if align_corners else ((grid + 1) * size - 1) / 2
     border = {"zeros": "constant", "border": "nearest", "reflection": "reflect"}[padding_mode]
@@ -56,13 +56,13 @@ def _jax_idiom(x, grid, mode="bilinear", padding_mode="zeros", align_corners=Fal
         PinnedDifference(
             call(COLUMN, [[[[0.5, 0.1], [nan, 0.1]]]], "bicubic", "zeros", False),
             {"second/0": (np.where([1, 0, 1], nan, COLUMNS), COLUMNS)},
-            "torch's double backward gives the elements at the border 0 times the weight of a "
-            "place outside",
+            "torch's double backward adds 0 times the weight of an outside location to border "
+            "elements",
         ),
         PinnedDifference(
             call([[[[inf, 1.0], [3.0, 4.0]]]], [[[[-1.25, 0.25]]]], "bilinear", "zeros", False),
             {"second/1": (nan, -inf)},
-            "torch's double backward takes 0 times the first element for what is outside",
+            "torch's double backward reads the first element, times 0, for locations outside",
         ),
     ],
     dtypes=("float64", "float32"),

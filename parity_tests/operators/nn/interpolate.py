@@ -24,7 +24,7 @@ def _jax_idiom(x, size=None, mode="nearest", scale_factor=None, **_):
 
 
 def _interpolate(x, *args, antialias=False, **options):
-    """torch's, which has no antialiasing in half precision: in float32."""
+    """Run torch's function, in float32 if it has no half-precision antialiasing."""
     y = x.float() if antialias and x.itemsize == 2 else x
     return torch.nn.functional.interpolate(y, *args, antialias=antialias, **options).to(x.dtype)
 
@@ -47,13 +47,14 @@ def _interpolation(draw, *, modes):
         factors = [f for f in (0.4, 0.5, 0.6, 1.0, 1.3, 1.7, 2, 2.3) if f >= least]
         each = st.tuples(*[st.sampled_from(factors)] * places)
         chosen = draw(st.one_of(st.sampled_from(factors), each))
-        given = chosen if isinstance(chosen, tuple) else (chosen,) * places
-        out = tuple(int(n * f) for n, f in zip(shape[2:], given, strict=True))
+        factor_by_dim = chosen if isinstance(chosen, tuple) else (chosen,) * places
+        out = tuple(int(n * f) for n, f in zip(shape[2:], factor_by_dim, strict=True))
         stays = [
-            o in (n, 2 * n) and o != n * f for n, o, f in zip(shape[2:], out, given, strict=True)
+            o in (n, 2 * n) and o != n * f
+            for n, o, f in zip(shape[2:], out, factor_by_dim, strict=True)
         ]
         if any(stays) and (mode == "bicubic" or (mode == "nearest" and places != 2)):
-            options["size"] = out  # by the factor it is a deviation
+            options["size"] = out  # with the scale factor, torch and JAX differ
         else:
             options["scale_factor"] = chosen
             options["recompute_scale_factor"] = draw(st.sampled_from([None, True, False]))
@@ -86,12 +87,12 @@ def _interpolation(draw, *, modes):
         PinnedDifference(
             call(LINE, scale_factor=1.1),
             {"gradient/0": ([[[1, 2, 3, 4, 5]]], [[[3, 3, 4, 5, 0]]])},
-            "torch's value follows the factor, its gradient copies: ours is the value's",
+            "torch's value uses the scale factor, but its gradient copies; JAX's is the value's",
         ),
         PinnedDifference(
             call(GRID, (2, 1), mode="bilinear", antialias=True),
             {"forward/0": ([[[[61 / 14], [61 / 14]]]], [[[[61 / 14], [149 / 14]]]])},
-            "torch repeats the first row where the output is one column; its gradient does not",
+            "torch repeats the first row if the output has one column; its gradient does not",
         ),
     ],
     raises=[
@@ -125,7 +126,9 @@ def interpolate(draw):
         (wide,) = [options[key] for key in ("size", "scale_factor") if key in options]
         wide = wide[-1] if isinstance(wide, tuple) else wide
         columns = wide if "size" in options else int(input.shape[-1] * wide)
-        options["antialias"] = draw(st.booleans()) and columns > 1  # one is a deviation
+        options["antialias"] = (
+            draw(st.booleans()) and columns > 1
+        )  # with one column, torch and JAX differ
     return call(input, mode=mode, **options)
 
 

@@ -44,7 +44,8 @@ FAR = 3.0 + np.arange(8.0).reshape(2, 4) / 8
         PinnedDifference(
             call([1.0, 2.0, -9.0], (3,), [inf, 1.0, 1.0]),
             {"gradient/0": ([nan, -inf, nan], nan)},
-            "torch's gradient takes the mean from sums that are infinite, ours from each element",
+            "torch's gradient subtracts means of infinite sums; JAX subtracts them element by "
+            "element",
         )
     ],
     jax_idioms={"flax.linen.LayerNorm()(x)": flax_layer_norm},
@@ -140,7 +141,10 @@ def group_norm(draw):
 
 @operator(
     "local_response_norm",
-    dtypes=("float64", "float32"),  # torch's kernels for four dims and more have no halves
+    dtypes=(
+        "float64",
+        "float32",
+    ),  # torch's kernels for four and more dimensions lack half precision
     points=[call([[[0.0, inf], [1.0, nan]]], 2), call([[[0.0, 2.0], [1.0, -1.0]]], 3, k=0.5)],
     raises=[RaisesFor(call(np.ones((2, 3)), 2), ValueError, "3D or higher")],
 )

@@ -11,7 +11,7 @@ nan = np.nan
 
 
 def small(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
-    """Numbers at which no softmax saturates: a second derivative would cancel."""
+    """Draw numbers at which no softmax saturates, so that second derivatives do not cancel."""
     return floats(shape, -1.0, 1.0)
 
 
@@ -63,7 +63,7 @@ MASKED = np.array([[False, True], [True, True]])
                 need_weights=False,
             ),
             {"forward/0": (1.0, nan), "gradient/11": (0.0, nan)},
-            "torch's fused kernel has 0 for scores of NaN, see scaled_dot_product_attention",
+            "torch's fused kernel returns 0 for scores of NaN, see scaled_dot_product_attention",
         )
     ],
 )
@@ -84,7 +84,7 @@ def multi_head_attention_forward(draw):
         mask = draw(masks((longest, keys)))
         options["attn_mask"] = np.triu(np.ones_like(mask), 1) if kind == "causal" else mask
         options["is_causal"] = kind == "causal"
-        extra = extra and kind != "causal"  # torch's own causal mask leaves an appended key out
+        extra = extra and kind != "causal"  # torch's own causal mask excludes an appended key
     elif kind != "none":
         front = (batch * heads,) if kind == "heads" else ()
         options["attn_mask"] = draw(small((*front, longest, keys)))

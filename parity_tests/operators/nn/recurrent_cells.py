@@ -53,7 +53,7 @@ def rnn_tanh_cell(draw):
         PinnedDifference(
             call(ONE, ONE, [[inf]], ONE),
             {"second/0": (nan, ONE)},
-            "torch's second derivative of relu is a zero, which it multiplies by the weight",
+            "torch multiplies the second derivative of relu, a zero, by the infinite weight",
         )
     ],
     jax_idioms={
@@ -68,7 +68,7 @@ def rnn_relu_cell(draw):
 
 
 def _one_bias(x, h, w, u, b, _):
-    """`flax.nnx.GRUCell`: nothing is added to the state's part of the new gate."""
+    """Compute `flax.nnx.GRUCell`, whose new gate has no bias in the state's term."""
     (r, z, n), (hr, hz, hn) = jnp.split(x @ w.T + b, 3, -1), jnp.split(h @ u.T, 3, -1)
     z = jax.nn.sigmoid(z + hz)
     return (1 - z) * jnp.tanh(n + jax.nn.sigmoid(r + hr) * hn) + z * h

@@ -31,7 +31,7 @@ def _transposed(draw, places):
 
 
 def _jax_transpose(x, w, *_, stride=1, **__):
-    """The kernel as it is: neither flipped nor with its channels swapped."""
+    """Convolve without flipping the kernel or swapping its channels."""
     numbers = ("NCH", "IOH", "NCH")
     return jax.lax.conv_transpose(x, w, (stride,), "VALID", dimension_numbers=numbers)
 

@@ -85,7 +85,7 @@ def mul(draw):
             jax="rounding_mode 'floor' is not implemented for bool",
         ),
     ],
-    forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf elsewhere",
+    forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf at other inputs",
     jax_idioms={"x / y": lambda x, y, **_: jnp.true_divide(x, y)},
 )
 def div(draw):
@@ -97,7 +97,7 @@ def div(draw):
     "true_divide",
     elementwise=True,
     points=[call(*PAIRS), call(np.arange(3), 2)],
-    forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf elsewhere",
+    forward_mode="torch's forward mode is (dx - out dy) / y, which is NaN or inf at other inputs",
 )
 def true_divide(draw):
     return call(*two_or_number(draw, 0.3))
@@ -130,7 +130,7 @@ for name, idiom in (
         PinnedDifference(
             call([-0.5, 2.0]),
             {"transpose/0": (0.0, nan)},
-            "torch's gradient there is NaN whatever the cotangent is, ours NaN times it",
+            "torch's gradient is NaN for every cotangent, JAX's is NaN times the cotangent",
         )
     ],
     jax_idioms={

@@ -14,7 +14,7 @@ inf = np.inf
 
 
 def ties(draw):
-    """Two arrays of halves, so that some of them are equal."""
+    """Draw two arrays of multiples of 0.5, so that some elements are equal."""
     left, right = draw(broadcast())
     return call(*(np.asarray(np.round(draw(floats(shape)) * 2) / 2) for shape in (left, right)))
 
@@ -69,7 +69,7 @@ def clamp(draw):
     elementwise=True,
     points=[call(*PAIRS), call(EDGES, 0.5)],
     jax_idioms={"jnp.maximum(x, y)": jnp.maximum},
-    forward_mode="at NaN torch's tangent is 1, its gradient 0",
+    forward_mode="at NaN torch's tangent is 1, but its gradient is 0",
 )
 def clamp_min(draw):
     return ties(draw)
@@ -80,7 +80,7 @@ def clamp_min(draw):
     elementwise=True,
     points=[call(*PAIRS), call(EDGES, 0.5)],
     jax_idioms={"jnp.minimum(x, y)": jnp.minimum},
-    forward_mode="at NaN torch's tangent is 1, its gradient 0",
+    forward_mode="at NaN torch's tangent is 1, but its gradient is 0",
 )
 def clamp_max(draw):
     return ties(draw)
@@ -99,6 +99,6 @@ for name, idiom in (
         jax_idioms={f"jnp.{name}(x, y)": idiom},
         forward_mode=""
         if name == "fmin"
-        else "at ties or NaN torch's tangent is not its own gradient's",
+        else "at ties or NaN torch's forward mode contradicts its gradient",
         source="P020" if name[0] == "f" else "P038",
     )(ties)

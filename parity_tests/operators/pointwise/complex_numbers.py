@@ -45,7 +45,8 @@ operator(
         PinnedDifference(
             call(np.full(32, complex(np.inf, 0.0))),
             {"forward/0": (complex(np.nan, 0.0), complex(np.nan, np.nan))},
-            "torch's vectorised loop divides each part, its tail has NaN in both",
+            "torch's vectorised loop divides both parts separately; its scalar tail gives NaN in "
+            "both",
         )
     ],
     jax_idioms={"jnp.sign(z)": jnp.sign},
@@ -94,12 +95,14 @@ operator(
     elementwise=True,
     points=[call(SIZES, ANGLES)],
     torch_gradient=True,
-    forward_mode="torch's has the direction of the angle, its gradient the sign of the result",
+    forward_mode=(
+        "torch's forward mode uses the direction of the angle, its gradient the sign of the result"
+    ),
     differences=[
         PinnedDifference(
             call([-1.0, 0.0], [0.0, 0.0]),
             {"gradient/0": ([-1.0, 0.0], [1.0, 1.0])},
-            "torch's gradient has the sign of the result and not the direction of the angle",
+            "torch's gradient uses the sign of the result instead of the direction of the angle",
         )
     ],
     raises=[DTYPES, INTEGERS],

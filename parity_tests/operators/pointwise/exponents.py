@@ -58,7 +58,7 @@ def float_power(draw):
         PinnedDifference(
             call([3.0], np.array([-1])),
             {"gradient/0": (0.0, 0.5)},
-            "torch's formula has an integer power of 2, which is 0 for a negative exponent",
+            "torch's formula uses an integer power of 2, which is 0 for a negative exponent",
         )
     ],
 )

@@ -49,7 +49,7 @@ def fake_quantize_per_tensor_affine(draw):
 
 
 def _per_channel(input, scale, zero_point, axis, quant_min, quant_max):
-    """The scale has no gradient: it is drawn as integers, as that of no other is."""
+    """Run torch's function; the scale is drawn as integers because it has no gradient."""
     return torch.fake_quantize_per_channel_affine(
         input, scale.float(), zero_point.int(), axis, quant_min, quant_max
     )

@@ -21,7 +21,7 @@ operator(
     max_programs=3,
     points=[call([*POLES, -1.0]), NAN],
     jax_idioms={"jax.scipy.special.gammaln(x)": jss.gammaln},
-    tolerance={"float32": Tolerance(2e-6, "XLA's float32 series is right to 6 ULP")},
+    tolerance={"float32": Tolerance(2e-6, "XLA's float32 series is accurate to 6 ULP")},
     source="P041",
 )(within(0.2, 6))
 
@@ -60,7 +60,10 @@ def mvlgamma(draw):
 
 
 def _whole(fun):
-    """torch's, with whole numbers first: its gradient would round their lgamma to float32."""
+    """Return torch's function with its first argument cast to the second's dtype.
+
+    With integers, torch's gradient would round lgamma to float32.
+    """
     return lambda x, y: fun(x if x.requires_grad else x.to(y.dtype), y)
 
 
@@ -73,7 +76,7 @@ for name, forward in (
         name,
         torch=_whole(getattr(torch, name)),
         max_programs=4,
-        tolerance={"float32": Tolerance(4e-6, "XLA's float32 series is right to 11 ULP")},
+        tolerance={"float32": Tolerance(4e-6, "XLA's float32 series is accurate to 11 ULP")},
         elementwise=True,
         points=[call(np.array([1, 2, 0, 3, 1]), [0.0, 1.0, 2.0, inf, -1.0])],
         raises=[

@@ -22,7 +22,7 @@ inf, nan = np.inf, np.nan
         PinnedDifference(
             call([1.0, 1.0], [3.0], [inf]),
             {"tangent/0": ([nan, -inf], nan)},
-            "torch's forward mode is lerp of the tangents, its gradient 1 - weight and weight",
+            "torch's forward mode is lerp of the tangents; its gradient uses 1 - weight and weight",
         )
     ],
 )

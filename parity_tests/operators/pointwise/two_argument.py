@@ -24,7 +24,7 @@ FINITE_PAIRS = pairs(FINITE, FINITE)
         PinnedDifference(
             call([0.0], [0.0]),
             {"tangent/0": (nan, 0.0)},
-            "torch masks the gradient at the origin, not its forward mode",
+            "torch masks its gradient at the origin, but not its forward mode",
         )
     ],
     jax_idioms={"jnp.arctan2(y, x)": jnp.arctan2},
@@ -80,7 +80,7 @@ def logaddexp(draw):
         PinnedDifference(
             call([1e-8]),
             {"gradient/0": (-2.1063981330815398e-08, -(math.pi**2) * 1e-8 / 3)},
-            "torch's formula cancels near 0",
+            "torch's formula suffers from cancellation near 0",
         ),
         PinnedDifference(
             call([0.0]),

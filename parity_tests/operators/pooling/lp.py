@@ -31,7 +31,7 @@ def _lp(draw, places):
         call([[[0.0, 0.0, 1.0, 2.0]]], 3, 2),
         call(ZEROS, inf, 2),
     ],
-    forward_mode="torch's is NaN for a window of zeros, where its gradient is 0",
+    forward_mode="torch's forward mode is NaN for a window of zeros, but its gradient is 0",
     jax_idioms={
         "(x**p).sum() ** (1 / p)": lambda x, p, k: (
             jnp.sum(x.reshape(*x.shape[:2], -1, k) ** p, -1) ** (1 / p) if np.isfinite(p) else x
@@ -46,7 +46,7 @@ def lp_pool1d(draw):
 @operator(
     "lp_pool2d",
     points=[call(np.zeros((1, 2, 2)), 2, 2)],
-    forward_mode="torch's is NaN for a window of zeros, where its gradient is 0",
+    forward_mode="torch's forward mode is NaN for a window of zeros, but its gradient is 0",
     source="P084",
 )
 def lp_pool2d(draw):
@@ -57,7 +57,7 @@ def lp_pool2d(draw):
     "lp_pool3d",
     dtypes=REAL,
     points=[call(np.zeros((1, 2, 2, 2)), 2, 2)],
-    forward_mode="torch's is NaN for a window of zeros, where its gradient is 0",
+    forward_mode="torch's forward mode is NaN for a window of zeros, but its gradient is 0",
     source="P084",
 )
 def lp_pool3d(draw):

@@ -9,13 +9,13 @@ from parity_tests.operators._harness.draw import floats
 
 
 def _unpool(draw, places):
-    """Different indices: what is written twice has a value by chance."""
+    """Draw distinct indices, because an element that is written twice has an unspecified value."""
     batch = draw(st.sampled_from([(), (2,)]))
     shape = (*batch, 2, *[2] * places)
     room = 4**places
     order = np.argsort(draw(floats((*shape[:-places], room))), -1)[..., : 2**places]
     x, order = draw(floats(shape)), order.reshape(shape)
-    if draw(st.booleans()):  # sides of (2 - 1) * 2 + 4 - 2 = 4 as well
+    if draw(st.booleans()):  # the output size is (2 - 1) * 2 + 4 - 2 = 4 here too
         return call(x, order, 4, 2, 1)
     options = {"output_size": (5, *[4] * (places - 1))} if draw(st.booleans()) else {}
     return call(x, order, 2, **options)
@@ -51,7 +51,9 @@ def _at_set(x, i, *_, **__):
             call(VALUES, np.array([[[1, 2]]]), 2, output_size=(6,)), ValueError, "between 2 and 6"
         ),
     ],
-    forward_mode="torch's keeps the last tangent of an index, its gradient goes to all",
+    forward_mode=(
+        "torch's forward mode keeps an index's last tangent, but its gradient reaches all of them"
+    ),
     jax_idioms={"zeros.at[i].set(x)": _at_set},
     source="P068",
 )

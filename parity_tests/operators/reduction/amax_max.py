@@ -58,6 +58,6 @@ for name, idiom in (("max", jnp.max), ("min", jnp.min)):
             RaisesFor(call(EMPTY, 0), IndexError, "to have non-zero"),
         ],
         jax_idioms={f"jnp.{name}(x, dim)": idiom},
-        forward_mode="of a NaN result torch's forward mode is NaN, its gradient is not",
+        forward_mode="for a NaN result torch's forward mode is NaN, but its gradient is not",
         source="P012 P013 P038",
     )(chosen)

@@ -43,7 +43,8 @@ def cov(draw):
         PinnedDifference(
             call(np.full((3, 5), 0.37)),
             {"forward/0": (np.nan, 1.0), "gradient/0": (np.nan, 0.0)},
-            "the mean of five 0.37 is exact in torch's order of summing, and 0 / 0, not in XLA's",
+            "the mean of five 0.37 is exact in torch's order of summation, which gives 0 / 0, but "
+            "not in XLA's",
         )
     ],
 )

@@ -31,7 +31,8 @@ def cumsum(draw):
         PinnedDifference(
             call([inf], 0),
             {"tangent/0": (nan, 1.0)},
-            "torch's forward mode divides by each factor, its gradient not by the only one",
+            "torch's forward mode divides by every factor; its gradient does not divide by a "
+            "single one",
         ),
         PinnedDifference(
             call([2.0, inf, 0.0], 0),
@@ -40,8 +41,8 @@ def cumsum(draw):
                 "second/0": ([inf, nan, inf], [nan, 20.0, nan]),
                 "tangent/0": ([1.0, inf, inf], [1.0, inf, nan]),
             },
-            "torch multiplies the other factors out, once for each order of derivative; ours is a "
-            "recurrence, and 0 times an infinity is elsewhere",
+            "torch multiplies the other factors for each order of derivative; JAX uses a "
+            "recurrence, in which 0 meets an infinity at other elements",
         ),
     ],
     jax_idioms={"jnp.cumprod(x, dim)": jnp.cumprod},

@@ -48,7 +48,7 @@ def pairwise_distance(draw):
             x, y, epsilon=1e-8, axis=dim
         ),
     },
-    forward_mode="torch's forward mode differentiates the clamp, its gradient does not",
+    forward_mode="torch's forward mode differentiates the clamp, but its gradient does not",
     source="P029",
 )
 def cosine_similarity(draw):
@@ -101,7 +101,7 @@ def pdist(draw):
                 "gradient/0": ([[nan, -1.0]], nan),
                 "gradient/1": ([[nan, 1.0]], nan),
             },
-            "torch leaves a NaN out of this maximum, but not out of pdist's",
+            "torch ignores a NaN in this maximum, but not in pdist's",
         )
     ],
     raises=[

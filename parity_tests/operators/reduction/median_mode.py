@@ -22,7 +22,8 @@ NOT_EMPTY = RaisesFor(call(EMPTY, 0), IndexError, "to have non-zero")
                 "forward/1": (3, 2),
                 "gradient/0": ([0.0, 0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0]),
             },
-            "torch leaves ties open: they are as its selection left them; ours keep their order",
+            "torch's selection returns any index of a tie; JAX's ties keep their order in the "
+            "input",
         )
     ],
     points=[call(EVEN[:1], 2), call([1.0, nan, 2.0], 3), call(np.array(1.0), 1)],
@@ -58,13 +59,14 @@ for name in ("median", "nanmedian"):
             PinnedDifference(
                 call([nan, nan]),
                 {"tangent/0": (nan, 1.5)},
-                "torch's forward mode counts what equals NaN; its gradient is 0.5 of each",
+                "torch's forward mode counts elements equal to NaN, of which there are none",
             )
         ]
         * (name == "nanmedian"),
         raises=[NOT_EMPTY],
         jax_idioms={f"jnp.{name}(x, dim)": getattr(jnp, name)},
-        forward_mode="of NaN torch's forward mode is NaN, its gradient not" * (name == "median"),
+        forward_mode="for NaN torch's forward mode is NaN, but its gradient is not"
+        * (name == "median"),
         source="P063 P064",
     )(middle)
 
@@ -79,7 +81,7 @@ for name in ("median", "nanmedian"):
                 "forward/1": (0, 2),
                 "gradient/0": ([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]),
             },
-            "torch sorts by <, so that a NaN stays and what is at its sides is not compared",
+            "torch sorts with <, so a NaN stays in place and its neighbours are not compared",
         )
     ],
     points=[call(TIES), call(EVEN, 0), call([2.0, 1.0, 1.0, 3.0, 2.0]), call(np.array(1.0))],

@@ -71,7 +71,7 @@ def linalg_norm(draw):
         PinnedDifference(
             call([[-inf, 1.0, 2.0, 3.0], [4.0, -inf, 1.0, -inf]], "nuc"),
             {"gradient/0": (nan, [[1.0, nan, nan, nan], [0.0, nan, nan, nan]])},
-            "of singular vectors that are NaN JAX's LAPACK leaves a first one that is not",
+            "JAX's LAPACK leaves the first singular vector finite where the others are NaN",
         )
     ],
     raises=[

@@ -10,7 +10,7 @@ from parity_tests.operators.reduction._shared import EVEN, TIES, WITH_NAN
 
 
 inf, nan = np.inf, np.nan
-UNSTABLE = "torch's sort of more than 16 elements is not stable unless it is asked to be"
+UNSTABLE = "torch's sort of more than 16 elements is stable only with stable=True"
 
 
 def at_quantiles(draw):

@@ -59,7 +59,7 @@ def nanmean(draw):
         PinnedDifference(
             call([0.0, inf]),
             {"second/0": ([2.0, nan], [2.0, 1.0])},
-            "torch's second derivative divides a running product by the infinity",
+            "torch's second derivative divides a cumulative product by the infinity",
         )
     ],
     jax_idioms={"jnp.prod(x, dim)": lambda x, dim=None: jnp.prod(x, dim)},
@@ -82,7 +82,7 @@ def prod(draw):
         PinnedDifference(
             call(EMPTY, 0),
             {"tangent/0": (nan, 0.0)},
-            "torch's forward mode of an empty sum is 0 / 0",
+            "torch's forward mode of an empty sum computes 0 / 0",
         )
     ],
     jax_idioms={"jax.scipy.special.logsumexp(x, dim)": jax.scipy.special.logsumexp},

@@ -14,7 +14,7 @@ inf = np.inf
 
 
 def spread(draw):
-    """Along the first dim, which is long enough for every correction; the last; several; all."""
+    """Draw dimensions that are long enough for every correction."""
     x = draw(floats(dims=1))
     x = np.concatenate([x, x * 0.7 + 0.1, x * 0.3 - 1])
     options = draw(
@@ -27,7 +27,7 @@ def spread(draw):
     return call(x, *older) if older else call(x, dim, keepdim=draw(st.booleans()), **options)
 
 
-IN_ORDER = {"float32": Tolerance(1e-6, "the sum of 70 numbers is rounded in another order")}
+IN_ORDER = {"float32": Tolerance(1e-6, "XLA adds the 70 numbers in another order")}
 CONSTANT = [[2.0, 2.0, 2.0], [1.0, 2.0, 4.0]]
 
 

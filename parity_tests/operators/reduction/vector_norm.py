@@ -97,7 +97,7 @@ def normalize(draw):
         PinnedDifference(
             call([[0.0, 2.0], [0.0, 2.0]], 3, 1, 4.0),
             {"second/0": ([[nan, 0.0], [nan, 0.0]], 0.0)},
-            "torch differentiates the norm of a zero slice that is not scaled, ours does not",
+            "torch differentiates the norm of a zero slice that is not scaled, but JAX does not",
         )
     ],
     raises=[

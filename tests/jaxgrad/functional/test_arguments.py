@@ -78,7 +78,7 @@ def test_the_result_type_is_that_of_torch(args):
         dtype = jnp.bfloat16 if code == "bf" else code
         return jnp.ones((2,) if shape else (), dtype)
 
-    ours = [array(a) for a in args]
-    theirs = [to_torch(np.asarray(x)) if isinstance(x, jax.Array) else x for x in ours]
+    jax_args = [array(a) for a in args]
+    torch_args = [to_torch(np.asarray(x)) if isinstance(x, jax.Array) else x for x in jax_args]
 
-    assert str(torch.result_type(*theirs)) == f"torch.{result_type(*ours)}"
+    assert str(torch.result_type(*torch_args)) == f"torch.{result_type(*jax_args)}"
