@@ -9,10 +9,11 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core import argnums as _loss
+from jaxgrad._core import argnums as _argnums
 from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core import tree as _tree
+from jaxgrad._core.typing import ArrayLike, PyTree
 
 
 Unused = Literal["none", "zeros", "error"]
@@ -25,7 +26,7 @@ def value_and_grad(
     *,
     unused: Unused = "none",
 ) -> Callable[..., Any]:
-    """Return a function that computes the value and gradient of `fun`, with torch's Nones.
+    """Return a function that computes the value and gradient of `fun`, with None as in torch.
 
     The gradient of a leaf is None if no differentiable path leads from it to the loss: it is
     unused, behind `stop_gradient`, converted to integers, only compared, or an integer itself. If
@@ -73,13 +74,13 @@ def value_and_grad(
 
     @functools.wraps(fun)
     def value_and_grad_fun(*args: Any, **kwargs: Any) -> Any:
-        chosen = _loss.chosen(fun, args, argnums)
+        chosen = _argnums.chosen(fun, args, argnums)
         leaves, tree = jax.tree.flatten(chosen)
 
         def run(leaves: Sequence[Any]) -> tuple[Any, tuple[Any, Any]]:
-            out = fun(*_loss.replaced(args, argnums, jax.tree.unflatten(tree, leaves)), **kwargs)
-            value, aux = _loss.pair(fun, out) if has_aux else (out, None)
-            return _loss.scalar(fun, value), (value, aux)
+            out = fun(*_argnums.replaced(args, argnums, jax.tree.unflatten(tree, leaves)), **kwargs)
+            value, aux = _argnums.pair(fun, out) if has_aux else (out, None)
+            return _argnums.scalar(fun, value), (value, aux)
 
         live = [True] * len(leaves)
         if unused != "zeros":
@@ -141,7 +142,7 @@ def grad(
     return grad_fun
 
 
-def depends_on(fun: Callable[..., Any], *args: Any) -> Any:
+def depends_on(fun: Callable[..., Any], *args: PyTree) -> PyTree:
     """Return, for each leaf, whether a differentiable path leads from it to an output of `fun`.
 
     Args:
@@ -169,7 +170,7 @@ def depends_on(fun: Callable[..., Any], *args: Any) -> Any:
     return jax.tree.unflatten(tree, _differentiable(outputs, leaves))
 
 
-def retain_grad(x: jax.Array, name: str) -> jax.Array:
+def retain_grad(x: ArrayLike, name: str) -> jax.Array:
     """Tag an intermediate value so that `value_and_retained_grads` returns its gradient.
 
     Args:
@@ -234,20 +235,20 @@ def value_and_retained_grads(
 
     @functools.wraps(fun)
     def value_and_retained_grads_fun(*args: Any, **kwargs: Any) -> Any:
-        chosen = _loss.chosen(fun, args, argnums)
+        chosen = _argnums.chosen(fun, args, argnums)
         leaves, tree = jax.tree.flatten(chosen)
         is_active = [_tree.is_differentiable(x) for x in leaves]
         active, constant = _tree.partition(is_active, leaves)
 
         def flat(active: Sequence[Any]) -> Any:
             inputs = jax.tree.unflatten(tree, _tree.merge(is_active, active, constant))
-            return fun(*_loss.replaced(args, argnums, inputs), **kwargs)
+            return fun(*_argnums.replaced(args, argnums, inputs), **kwargs)
 
         try:
             traced = _jaxpr.trace(flat, active)
         except compat.NEEDS_NUMBERS as error:
             raise TypeError(
-                f"value_and_retained_grads traces {_loss.name(fun)}, as jax.jit does, but it "
+                f"value_and_retained_grads traces {_argnums.name(fun)}, as jax.jit does, but it "
                 "branches on a traced value: use jnp.where or lax.cond for `if`"
             ) from error
         places = _jaxpr.tags(traced.jaxpr)
@@ -272,7 +273,7 @@ def value_and_retained_grads(
     return value_and_retained_grads_fun
 
 
-def accumulate(grads: Any, new: Any) -> Any:
+def accumulate(grads: PyTree, new: PyTree) -> PyTree:
     """Add two trees of gradients, where None means "no gradient yet".
 
     Args:
@@ -308,7 +309,7 @@ def accumulate(grads: Any, new: Any) -> Any:
 
 
 def _differentiable(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
-    """Extend `live_leaves` to leaves that are not floating point arrays."""
+    """Return whether each leaf has a path to the output of `fun`; non-float leaves have none."""
     is_active = [_tree.is_differentiable(x) for x in leaves]
     active, constant = _tree.partition(is_active, leaves)
     live = _jaxpr.live_leaves(lambda *xs: fun(_tree.merge(is_active, xs, constant)), active)
@@ -328,6 +329,6 @@ def _no_path(
     ]
     dead = [name for name, alive in zip(names, live, strict=True) if not alive]
     return (
-        f"the loss of {_loss.name(fun)} has no differentiable path to {', '.join(dead)}. "
+        f"the loss of {_argnums.name(fun)} has no differentiable path to {', '.join(dead)}. "
         'Use it, do not differentiate with respect to it, or pass unused="none"'
     )

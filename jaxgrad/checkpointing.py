@@ -62,7 +62,7 @@ class SavedBytes(int):
         return self.table
 
 
-def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
+def saved_bytes(fun: Callable[..., Any], *args: PyTree) -> SavedBytes:
     """Count the bytes that the forward pass of `fun` saves for its backward pass.
 
     Arguments, captured values and views of them (a transposed weight) need no extra memory and do
@@ -103,7 +103,9 @@ def saved_bytes(fun: Callable[..., Any], *args: Any) -> SavedBytes:
 
 
 def saved_tensors_hooks(
-    fun: Callable[..., PyTree], pack: Callable[[Any], PyTree], unpack: Callable[[PyTree], Any]
+    fun: Callable[..., PyTree],
+    pack: Callable[[jax.Array], PyTree],
+    unpack: Callable[[PyTree], jax.Array],
 ) -> Callable[..., PyTree]:
     """Save `pack(x)` instead of each value `x` that `fun` saves for its backward pass.
 

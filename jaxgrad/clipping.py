@@ -12,12 +12,12 @@ from jax.core import Tracer
 from jax.experimental import checkify
 
 from jaxgrad._core import compat
-from jaxgrad._core.typing import PyTree
+from jaxgrad._core.typing import ArrayLike, PyTree
 
 
 def clip_grad_norm(
     grads: PyTree,
-    max_norm: float | jax.Array,
+    max_norm: ArrayLike,
     norm_type: float | str = 2.0,
     *,
     error_if_nonfinite: bool = False,
@@ -82,7 +82,7 @@ def clip_grad_norm(
     return jax.tree.map(lambda g: _scaled(g, coefficient), grads), total_norm
 
 
-def clip_grad_value(grads: PyTree, clip_value: float | jax.Array) -> PyTree:
+def clip_grad_value(grads: PyTree, clip_value: ArrayLike) -> PyTree:
     """Clip every element of every gradient to `[-clip_value, clip_value]`.
 
     Args:

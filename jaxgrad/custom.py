@@ -12,10 +12,10 @@ import jax
 from jaxgrad._core import autograd_function as _function
 from jaxgrad._core.attach import attach, pass_operand_tangents
 from jaxgrad._core.tree import is_inexact, merge, partition, select
-from jaxgrad._core.typing import PyTree
+from jaxgrad._core.typing import ArrayLike, PyTree
 
 
-def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
+def reverse_gradient(x: PyTree, scale: ArrayLike = 1.0) -> PyTree:
     """Return `x` unchanged, and multiply its gradient by `-scale`.
 
     Args:
@@ -34,14 +34,14 @@ def reverse_gradient(x: PyTree, scale: float | jax.Array = 1.0) -> PyTree:
     backward returns `-ctx.scale * grad`.
     """
 
-    def rule(_: Any, scale: Any, moving: Any, __: Any) -> Any:
-        return [None if t is None else (-scale * t).astype(t.dtype) for t in moving]
+    def rule(_: Any, scale: Any, tangents: Any, __: Any) -> Any:
+        return [None if t is None else (-scale * t).astype(t.dtype) for t in tangents]
 
     leaves, structure = jax.tree.flatten(x)
     live = [is_inexact(leaf) for leaf in leaves]
-    moving, still = partition(live, leaves)
-    reversed_leaves = attach(moving, scale, rule, "reverse_gradient")
-    return structure.unflatten(merge(live, reversed_leaves, still))
+    active, constant = partition(live, leaves)
+    reversed_leaves = attach(active, scale, rule, "reverse_gradient")
+    return structure.unflatten(merge(live, reversed_leaves, constant))
 
 
 def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
@@ -81,10 +81,10 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
             )
         leaves, structure = jax.tree.flatten(out)
         live = [is_inexact(leaf) for leaf in leaves]
-        moving, still = partition(live, leaves)
+        active, constant = partition(live, leaves)
         sources = select(live, jax.tree.leaves(x))
-        passed = attach(moving, sources, pass_operand_tangents, "straight_through")
-        return structure.unflatten(merge(live, passed, still))
+        passed = attach(active, sources, pass_operand_tangents, "straight_through")
+        return structure.unflatten(merge(live, passed, constant))
 
     return through
 

@@ -17,6 +17,8 @@ from typing import Any
 
 import jax
 
+from jaxgrad._core.typing import PyTree
+
 
 KINDS = (
     "all-gather",
@@ -64,7 +66,7 @@ class Collective:
         return rounds.get(self.kind, 1.0) * share * self.bytes
 
 
-def collectives(fun: Callable[..., Any], *args: Any) -> list[Collective]:
+def collectives(fun: Callable[..., Any], *args: PyTree) -> list[Collective]:
     """Count the collectives of a compiled program and the bytes that they move.
 
     An operation in a loop counts once per iteration if the compiler knows the trip count, else

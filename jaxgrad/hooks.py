@@ -79,9 +79,9 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
             for new, old in zip(replacements, cotangents, strict=True)
         ]
 
-    moving, still = partition(live, leaves)
-    marked, _ = _enter(rule, moving, [])
-    return structure.unflatten(merge(live, marked, still))
+    active, constant = partition(live, leaves)
+    marked, _ = _enter(rule, active, [])
+    return structure.unflatten(merge(live, marked, constant))
 
 
 def backward_hook(
@@ -126,16 +126,17 @@ def backward_hook(
     def hooked(*args: Any, **kwargs: Any) -> PyTree:
         leaves, structure = jax.tree.flatten(args)
         live = [is_inexact(leaf) for leaf in leaves]
-        values, still = partition(live, leaves)
+        values, constant = partition(live, leaves)
 
         def inner(*values: Any) -> PyTree:
-            return fun(*structure.unflatten(merge(live, values, still)), **kwargs)
+            return fun(*structure.unflatten(merge(live, values, constant)), **kwargs)
 
         types, out_structure = jax.tree.flatten(_result_types(inner, values))
         out_live = [jnp.issubdtype(t.dtype, jnp.inexact) for t in types]
 
         def rule(cotangents: Sequence[Any], sent: Sequence[Any]) -> Sequence[Any]:
-            grad_inputs = structure.unflatten(merge(live, cotangents, map(_no_gradient, still)))
+            zeros = [jnp.zeros_like(x) if hasattr(x, "dtype") else None for x in constant]
+            grad_inputs = structure.unflatten(merge(live, cotangents, zeros))
             grad_outputs = out_structure.unflatten(merge(out_live, sent))
             if type(grad_outputs) is not tuple:
                 grad_outputs = (grad_outputs,)
@@ -173,8 +174,8 @@ def _enter(rule: HookRule, values: list[Any], avals: list[Any]) -> tuple[list[An
     size, types = len(values), [*(jax.typeof(x).update(weak_type=False) for x in values), *avals]
     transpose, consts, _ = hoist(rule, types[:size], types[size:])
 
-    def enter_rule(outs: Any, consts: Any, moving: Sequence[Any], __: Any) -> Sequence[Any]:
-        live = [t is not None for t in moving[:size]]
+    def enter_rule(outs: Any, consts: Any, tangents: Sequence[Any], __: Any) -> Sequence[Any]:
+        live = [t is not None for t in tangents[:size]]
         through = [*live, *[True] * len(avals)]
 
         def back(consts: Sequence[Any], arrived: Sequence[Any]) -> Sequence[Any]:
@@ -189,8 +190,8 @@ def _enter(rule: HookRule, values: list[Any], avals: list[Any]) -> tuple[list[An
         def forth(_: Any, tangents: Sequence[Any]) -> Sequence[Any]:
             return [*tangents, *[None] * len(avals)]
 
-        tangents, types_out = select(live, moving[:size]), select(through, map(jax.typeof, outs))
-        return merge(through, linear(forth, back, consts, tangents, types_out))
+        active, out_types = select(live, tangents[:size]), select(through, map(jax.typeof, outs))
+        return merge(through, linear(forth, back, consts, active, out_types))
 
     slots = [ad.zeros_like_aval(aval) for aval in avals]
     out = attach([*values, *slots], consts, enter_rule, "hook")
@@ -200,9 +201,9 @@ def _enter(rule: HookRule, values: list[Any], avals: list[Any]) -> tuple[list[An
 def _leave(out: Any, slot: Any) -> Any:
     """Return `out`, with its cotangent also sent to the slot."""
 
-    def rule(_: Any, __: Any, moving: Sequence[Any], sent: Any) -> Sequence[Any]:
-        (moving,) = moving
-        return [moving if moving is None or sent is None else moving + sent]
+    def rule(_: Any, __: Any, tangents: Sequence[Any], sent: Any) -> Sequence[Any]:
+        (tangent,) = tangents
+        return [tangent if tangent is None or sent is None else tangent + sent]
 
     return attach([out], slot, rule, "hook")[0]
 
@@ -227,7 +228,7 @@ def _leaves(answer: PyTree, structure: Any, name: str) -> list[Any]:
 
 
 def _checked(new: Any, old: Any, name: str) -> Any:
-    """Return a replacement that has the shape and dtype of the cotangent, as torch requires."""
+    """Return the replacement if it has the cotangent's shape and dtype, as torch requires."""
     if not hasattr(new, "dtype"):
         raise TypeError(f"hook {name!r} should return None or an array, but returned {new!r}")
     was, got = jax.typeof(old).str_short(), jax.typeof(new).str_short()
@@ -242,10 +243,6 @@ def _checked(new: Any, old: Any, name: str) -> Any:
             f"the replacement {got}; return None or an array of the same dtype"
         )
     return new
-
-
-def _no_gradient(leaf: Any) -> Any:
-    return jnp.zeros_like(leaf) if hasattr(leaf, "dtype") else None
 
 
 def _count(answer: Any) -> str:

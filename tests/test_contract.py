@@ -140,8 +140,9 @@ def _after_import(module: str) -> str:
 
 
 def test_import_jaxgrad_needs_jax_and_optax_only():
-    """`import jaxgrad` brings in neither torch nor flax."""
+    """Neither `import jaxgrad` nor the use of its namespaces imports torch, flax or rich."""
     assert _after_import("jaxgrad").strip() == "[]"
+    assert _after_import(", ".join(f"jaxgrad.{name}" for name in jaxgrad._LAZY)).strip() == "[]"
 
 
 def test_that_the_import_test_can_fail():

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core.tree import is_array, merge, partition
+from jaxgrad._core.typing import PyTree
 from jaxgrad.graph._forward import Forward, Place
 from jaxgrad.graph._model import ABSENT, REACHED, Graph, Leaf
 from jaxgrad.graph._vjp import backward
@@ -18,11 +19,11 @@ from jaxgrad.graph._vjp import backward
 
 def backward_graph(
     fun: Callable[..., Any],
-    *args: Any,
+    *args: PyTree,
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     unused: str = "none",
-    constants: Sequence[tuple[str, Any]] = (),
+    constants: Sequence[tuple[str, jax.Array]] = (),
 ) -> Graph:
     """Return the graph of a function's backward pass: its operations, edges and gradients.
 
@@ -64,9 +65,9 @@ def backward_graph(
     if unused not in ("none", "zeros"):
         raise ValueError(f'unused must be "none" (torch) or "zeros" (jax.grad), got {unused!r}')
     flat = _flatten(fun, args, argnums, has_aux)
-    jaxpr = _jaxpr.trace(flat.fun, flat.moved, flat.fixed).jaxpr
-    forward = Forward(jaxpr, flat.names, len(flat.moved), dict(constants))
-    vjp = backward(jaxpr, flat.moved, flat.fixed, flat.names, forward.ops)
+    jaxpr = _jaxpr.trace(flat.fun, flat.active, flat.fixed).jaxpr
+    forward = Forward(jaxpr, flat.names, len(flat.active), dict(constants))
+    vjp = backward(jaxpr, flat.active, flat.fixed, flat.names, forward.ops)
     behind = _behind_cuts(jaxpr, flat, forward)
 
     ops = []
@@ -78,7 +79,7 @@ def backward_graph(
         ops.append(op._replace(state=state, drawn=bool(steps), steps=steps, saved=saved))
     leaves = _leaves(flat, unused)
     slots = {leaf.name for leaf in leaves}
-    others = [*flat.names[len(flat.moved) :], *(name for name, _ in constants)]
+    others = [*flat.names[len(flat.active) :], *(name for name, _ in constants)]
     leaves += [Leaf(name, slot=False) for name in dict.fromkeys(others) if name not in slots]
     return Graph("JAX", jax.__version__, tuple(ops), tuple(leaves))
 
@@ -88,7 +89,7 @@ def _behind_cuts(jaxpr: Any, flat: _Flat, forward: Forward) -> dict[Place, list[
     if not forward.cut:
         return {}
     try:
-        return backward(jaxpr, flat.moved, flat.fixed, flat.names, forward.ops, cuts=False).steps
+        return backward(jaxpr, flat.active, flat.fixed, flat.names, forward.ops, cuts=False).steps
     except Exception:  # code behind a cut may have no derivative; then it has no outline
         return {}
 
@@ -97,9 +98,9 @@ class _Flat(NamedTuple):
     """A function of two lists of arrays: the differentiated ones and the rest."""
 
     fun: Callable[[Sequence[Any], Sequence[Any]], Any]
-    moved: list[Any]
+    active: list[Any]
     fixed: list[Any]
-    names: list[str]  # of `moved`, then of `fixed`
+    names: list[str]  # of `active`, then of `fixed`
 
 
 def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) -> _Flat:
@@ -108,13 +109,13 @@ def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) ->
     leaves, structure = jax.tree_util.tree_flatten_with_path(args)
     arrays = [_dtype(x) is not None for _, x in leaves]
     inputs, static = partition(arrays, leaves)
-    moves = [path[0].idx in chosen and jnp.issubdtype(_dtype(x), jnp.inexact) for path, x in inputs]
-    moved, fixed = partition(moves, [x for _, x in inputs])
-    names, others = (_names(fun, part) for part in partition(moves, [path for path, _ in inputs]))
+    live = [path[0].idx in chosen and jnp.issubdtype(_dtype(x), jnp.inexact) for path, x in inputs]
+    active, fixed = partition(live, [x for _, x in inputs])
+    names, others = (_names(fun, part) for part in partition(live, [path for path, _ in inputs]))
     names += [f"{name} (constant)" if name in names else name for name in others]
 
-    def flat(moved: Sequence[Any], fixed: Sequence[Any]) -> Any:
-        values = merge(arrays, merge(moves, moved, fixed), [x for _, x in static])
+    def flat(active: Sequence[Any], fixed: Sequence[Any]) -> Any:
+        values = merge(arrays, merge(live, active, fixed), [x for _, x in static])
         out = fun(*jax.tree.unflatten(structure, values))
         loss = out[0] if has_aux else out
         if not is_array(loss) or not jnp.issubdtype(jnp.result_type(loss), jnp.inexact):
@@ -127,7 +128,7 @@ def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) ->
             )
         return loss
 
-    return _Flat(flat, moved, fixed, names)
+    return _Flat(flat, active, fixed, names)
 
 
 def _dtype(x: Any) -> Any:
@@ -159,18 +160,18 @@ def _names(fun: Callable[..., Any], paths: Sequence[Any]) -> list[str]:
 
 def _leaves(flat: _Flat, unused: str) -> list[Leaf]:
     """Return a `Leaf` with the gradient's norm for each differentiated array."""
-    names = flat.names[: len(flat.moved)]
-    if any(isinstance(x, jax.ShapeDtypeStruct) for x in (*flat.moved, *flat.fixed)):
+    names = flat.names[: len(flat.active)]
+    if any(isinstance(x, jax.ShapeDtypeStruct) for x in (*flat.active, *flat.fixed)):
         return [Leaf(name, known=False) for name in names]
 
-    def fun(*moved: Any) -> Any:
-        return flat.fun(moved, flat.fixed)
+    def fun(*active: Any) -> Any:
+        return flat.fun(active, flat.fixed)
 
     @jax.jit
-    def norms(moved: list[Any]) -> list[jax.Array]:
-        loss, pull = jax.vjp(fun, *moved)
+    def norms(active: list[Any]) -> list[jax.Array]:
+        loss, pull = jax.vjp(fun, *active)
         return [jnp.linalg.norm(jnp.ravel(grad)) for grad in pull(jnp.ones_like(loss))]
 
-    live = [alive or unused == "zeros" for alive in _jaxpr.live_leaves(fun, flat.moved)]
-    leaves = zip(names, norms(flat.moved), live, strict=True)
+    live = [alive or unused == "zeros" for alive in _jaxpr.live_leaves(fun, flat.active)]
+    leaves = zip(names, norms(flat.active), live, strict=True)
     return [Leaf(name, float(norm) if has else None) for name, norm, has in leaves]

@@ -142,7 +142,7 @@ def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
 def _badges(
     indexed: Sequence[Indexed], lane_of: Mapping[ModulePath, int], depth: int, max_badges: int
 ) -> dict[Key, ParamBadge]:
-    """Make a badge for each parameter, or for each group of a lane with alike gradients."""
+    """Make a badge for each parameter, or for those of a lane with one kind of gradient."""
     by_lane: dict[int, list[str]] = {}
     for name in indexed[0].assigned.leaves:
         by_lane.setdefault(_lane_of_leaf(name, indexed, lane_of), []).append(name)
@@ -179,7 +179,7 @@ def _lane_of_leaf(name: str, indexed: Sequence[Indexed], lane_of: Mapping[Module
 def _edges(
     indexed: Sequence[Indexed], end_of: Mapping[Any, Key], views: Sequence[View]
 ) -> list[BoxEdge]:
-    """Return the edges that any setting uses or cuts, and outlines between unreached boxes."""
+    """Return the edges that any setting uses or cuts, and the others of unreached boxes."""
     used = [edge for view in views for edge in (*view.flows, *view.cuts)]
     known = {end for view in views for edge in view.flows for end in edge}
     outlines = [

@@ -22,14 +22,14 @@ _WRAPPED = re.compile(r"^\w+\((.*)\)$")  # jvp(name), vmap(name)
 class Forward:
     """The operations of a jaxpr that depend on a leaf, keyed by place, with jit inlined."""
 
-    def __init__(self, jaxpr: Any, names: Sequence[str], moved: int, constants: Mapping[str, Any]):
+    def __init__(self, jaxpr: Any, names: Sequence[str], slots: int, constants: Mapping[str, Any]):
         self.ops: dict[Place, Op] = {}
         self.cut = False
         self._order: list[Place] = []
         known = {id(array): name for name, array in constants.items()}
         bare, consts = compat.open_jaxpr(jaxpr)
         origins = {
-            v: [Edge(name, flows=i < moved)]
+            v: [Edge(name, flows=i < slots)]
             for i, (v, name) in enumerate(zip(bare.invars, names, strict=True))
         }
         for v, const in zip(bare.constvars, consts, strict=True):

@@ -55,7 +55,7 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
     leads_on = _leads_on(ops, own)
     paths: list[ModulePath] = []
     order: dict[ModulePath, int] = {}
-    data: list[bool] = []  # computed from no parameter: its consumer's module
+    data: list[bool] = []  # uses no parameter, so it gets its consumer's module
     for i, op in enumerate(ops):
         before = [e.to for e in op.edges if isinstance(e.to, int) and not relayouts[e.to]]
         around = [paths[j] for j in before if not data[j]]
@@ -65,7 +65,7 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
         if path is None:
             path = latest if leads_on[i] and latest else LOSS
         elif latest and set(around) == {latest} and latest[: len(path)] == path and not read[i]:
-            path = latest  # between two submodules: the first one's
+            path = latest  # it connects two submodules: part of the first
         elif latest and not relayouts[i] and path != LOSS:
             path = _again(path, latest, order)
         order.setdefault(path, len(order) if path != LOSS else 1_000_000)
@@ -97,7 +97,7 @@ def _same_leaf(ops: Sequence[Op], i: int, read: Sequence[Sequence[str]]) -> bool
 
 
 def _without_containers(scopes: Sequence[ModulePath], firsts: Collection[str]) -> list[ModulePath]:
-    """Strip scopes that parameter names lack: flax.linen adds the model's own."""
+    """Strip leading scopes that parameter names lack, such as flax.linen's for the model."""
     outer = {s[:1] for s in scopes if len(s) > 1 and s[0] not in firsts and s[1] in firsts}
 
     def strip(scope: ModulePath) -> ModulePath:
@@ -132,7 +132,7 @@ def _leads_on(ops: Sequence[Op], own: Sequence[ModulePath | None]) -> list[bool]
 
 
 def _again(path: ModulePath, latest: ModulePath, order: dict[ModulePath, int]) -> ModulePath:
-    """Number a module that runs again after others: a lane cannot be at two points in time."""
+    """Return a numbered path for a module that runs again after others: a lane of its own."""
     visit, name = 1, path
     while name in order and order[name] < order[latest] and not _within(latest, name):
         visit += 1

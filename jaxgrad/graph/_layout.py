@@ -136,7 +136,7 @@ def _columns(diagram: Diagram) -> dict[Any, int]:
 
 
 def _rows(diagram: Diagram, columns: Mapping[Any, int]) -> dict[Any, int]:
-    """Return each box's row: 0 if it is free; relayouts start at row 1."""
+    """Return each box's row: the first free one from 0 on, or from 1 on for relayouts."""
     taken: set[tuple[int, int, int]] = set()
     rows: dict[Any, int] = {}
     for key, box in sorted(diagram.boxes.items(), key=lambda item: item[1].is_relayout):

@@ -34,7 +34,7 @@ class Panel(NamedTuple):
 
     @property
     def width(self) -> float:
-        return max(self.layout.width, 330.0)  # room for its title
+        return max(self.layout.width, 330.0)  # wide enough for its title
 
 
 class Panels(NamedTuple):

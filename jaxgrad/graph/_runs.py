@@ -15,7 +15,7 @@ Run = list[ModulePath]  # the modules of one lane
 
 
 def assign_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[Assigned]:
-    """Assign modules in one framework's graphs; JAX gets torch's extra parameters as no slots."""
+    """Assign modules in one framework's graphs, with torch's parameters if JAX lacks some."""
     names, other_names = (
         tuple(distinct(leaf.name for g in side for leaf in g.leaves if leaf.slot))
         for side in (graphs, others)

@@ -13,7 +13,7 @@ from jaxgrad.graph._model import ABSENT, RECORDED, Graph, renderers
 from jaxgrad.graph._panels import SIDE_GAP, Panel, Panels, fit
 from jaxgrad.graph._sheet import Sheet, number
 from jaxgrad.graph._style import HUES, style
-from jaxgrad.graph._view import ERROR_H, draw
+from jaxgrad.graph._view import ERROR_H, Drawing
 from jaxgrad.graph._words import describe
 
 
@@ -190,7 +190,8 @@ class _Picture:
             if name in panel.views:
                 code = row.code[0 if panel.framework == "torch" else 1]
                 self.sheet.text(x, y + 12, code, "t m c")
-                draw(self.sheet, panel, panel.views[name], self.hues, x, y + above)
+                view = panel.views[name]
+                Drawing(self.sheet, panel, view, self.hues, x, y + above).draw()
             height = above + panel.layout.height + (ERROR_H if failed else 0) + 14
             bottom = max(bottom, y + height)
             if self.stacked:

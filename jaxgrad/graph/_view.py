@@ -21,20 +21,11 @@ _BADGE = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("f
 _LISTED = 12  # operations in a box's tooltip
 
 
-def draw(sheet: Sheet, panel: Panel, view: View, hues: Mapping[str, int], x: float, y: float):
-    """Draw a setting with the top left corner of its headers at (x, y)."""
-    _Drawing(sheet, panel, view, hues, x, y).draw()
+class Drawing:
+    """One setting, drawn with the top left corner of its headers at (x, y)."""
 
-
-class _Drawing:
     def __init__(
-        self,
-        sheet: Sheet,
-        panel: Panel,
-        view: View,
-        hues: Mapping[str, int],
-        x: float,
-        y: float,
+        self, sheet: Sheet, panel: Panel, view: View, hues: Mapping[str, int], x: float, y: float
     ):
         self.sheet, self.view, self.diagram, self.hues = sheet, view, panel.diagram, hues
         self.x, self.y, self.width, self.height = x, y, panel.width, panel.layout.height

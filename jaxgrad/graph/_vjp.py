@@ -33,7 +33,7 @@ class Backward(NamedTuple):
 
 def backward(
     jaxpr: Any,
-    moved: Sequence[Any],
+    active: Sequence[Any],
     fixed: Sequence[Any],
     names: Sequence[str],
     ops: Mapping[Place, Op],
@@ -44,7 +44,7 @@ def backward(
 
     Args:
         jaxpr: The program.
-        moved: Its first inputs, which are differentiated; concrete or abstract arrays.
+        active: Its first inputs, which are differentiated; concrete or abstract arrays.
         fixed: Its other inputs.
         names: The names of all inputs.
         ops: The program's operations.
@@ -52,10 +52,10 @@ def backward(
     """
     run = _tagged(jaxpr, cuts)
 
-    def forward(moved: Sequence[Any], fixed: Sequence[Any]) -> Any:
-        return jax.vjp(lambda *moved: run(*moved, *fixed), *moved)
+    def forward(active: Sequence[Any], fixed: Sequence[Any]) -> Any:
+        return jax.vjp(lambda *active: run(*active, *fixed), *active)
 
-    traced = _jaxpr.trace(forward, moved, fixed)
+    traced = _jaxpr.trace(forward, active, fixed)
     kept = traced.jaxpr.out_avals
 
     def pull(kept: list[Any], cotangents: list[Any]) -> Any:

@@ -71,7 +71,7 @@ def test_a_norm_that_is_the_maximum_is_clipped():
         assert (np.abs(clipped[0]) < np.abs(grads[0])).all() and norm.dtype == dtype
 
 
-def test_the_factor_has_torch_s_bits():
+def test_the_factor_has_torchs_bits():
     """The clipping factor is bit-identical to torch's, which rounds `max_norm / x` twice."""
     rng = np.random.default_rng(1)
     for value, maximum in np.exp(rng.uniform(-8, 8, size=(1000, 2))).astype("float32"):
@@ -119,7 +119,7 @@ ODD = {
 @pytest.mark.parametrize("max_norm", (1.0, 0.0, -1.0, INF, NAN))
 @pytest.mark.parametrize("norm_type", (2.0, 1.0, 0.0, 3.0, INF, -INF))
 @pytest.mark.parametrize("name", ODD)
-def test_odd_values(name, norm_type, max_norm):
+def test_special_values(name, norm_type, max_norm):
     """Gradients and maxima that are NaN, infinite, zero or negative give torch's results."""
     grads = [np.array(g, "float32") for g in ODD[name]]
     same(
@@ -161,7 +161,7 @@ def test_empty_gradients():
             jaxgrad.clip_grad_norm(to_jax(grads), 1.0, p)
 
 
-def test_jax_s_own_none():
+def test_float0_gradients_are_unchanged():
     """A float0 leaf, JAX's gradient of an integer, is returned unchanged."""
     grads = jax.grad(lambda x, k: x * k, (0, 1), allow_int=True)(3.0, 2)
     clipped, norm = jaxgrad.clip_grad_norm(grads, 1.0)

@@ -40,7 +40,7 @@ def net_and_rows():
 
 
 @pytest.mark.parametrize("count", (2, 8))
-def test_shard_map_and_shardings_are_one(count):
+def test_shard_map_and_shardings_agree(count):
     """`shard_map` and `jit` with shardings give the gradient of one device with the whole batch."""
     net, x, y = net_and_rows()
     mesh = twins.mesh_of(count)
@@ -55,7 +55,7 @@ def test_shard_map_and_shardings_are_one(count):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), grads, alone)
 
 
-def test_a_sharded_function_has_its_missing_gradients():
+def test_unused_parameters_of_sharded_functions_get_none():
     """`jaxgrad.grad` of or inside `shard_map` gives None for an unused parameter."""
     net, x, y = net_and_rows()
     net["spare"] = np.ones(3)
@@ -261,7 +261,7 @@ def test_the_page_is_what_was_compiled():
     assert len(rows) > 15 and not set(rows) - set(done.stdout.splitlines()), remedy
 
 
-def test_a_law_is_a_line():
+def test_three_points_on_a_line():
     """`_line` returns the line through three points, or None if they are not on one."""
     assert scaling._line([2, 4, 8]) == (0.0, 1.0)
     assert scaling._line([5, 5, 5]) == (5.0, 0.0)

@@ -104,7 +104,7 @@ def test_the_hook_of_an_unused_value_is_not_called():
     same(x.grad, jax.jit(jax.grad(jax.jit(loss)))(to_jax(V)))
 
 
-def test_closed_over_values_are_differentiated():
+def test_captured_values_are_differentiated():
     """A hook may capture any value, and a second derivative reaches the captured value."""
 
     def torch_side():
