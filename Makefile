@@ -41,7 +41,7 @@ bits: $(STAMP) ## compare the bits of `exact=True` with this machine's torch: be
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md
 
 fuzz: $(STAMP) ## fuzz 300 optimizer configurations (N=... for more); the expensive optimizers get N/10 each
-	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/optim/test_optim.py tests/jaxgrad/optim/test_optim_matrix.py -k drawn $(ARGS)
+	@OMP_NUM_THREADS=1 OPTIM_FUZZ=$(or $(N),300) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/optim -k drawn $(ARGS)
 
 operator: $(STAMP) ## run one operator's record and update the tables of its gradients: NAME=linalg.lu
 	@test -n "$(NAME)" || { echo "name an operator, as in make operator NAME=linalg.lu" >&2; exit 1; }

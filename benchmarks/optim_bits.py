@@ -1,9 +1,9 @@
-"""How many bits `exact=True` shares with the torch that is installed here, and why not all.
+"""Which bits `exact=True` shares with the installed torch, and why not all of them.
 
     python -m benchmarks.optim_bits [--markdown F] [NAME ...]
 
-Against torch with an IEEE square root every bit is shared (`tests/jaxgrad/optim/test_optim.py`);
-against the stock one its vectorised square root, an ULP off now and then, is what stays.
+With a correctly rounded square root in torch all bits agree (`tests/jaxgrad/optim`). Stock torch's
+vectorised square root is sometimes off by one ULP, which explains the remaining differences.
 """
 
 from __future__ import annotations
@@ -18,20 +18,19 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 
-from jaxgrad import optim
 from jaxgrad.parity.ulp import scale_of, spacing
-from parity_tests.audits import optimizer_runs as optimizers
-from parity_tests.audits.optimizer_runs import CONFIGURATIONS, SHAPES
+from parity_tests.audits import optimizer_runs as runs
+from parity_tests.audits.optimizers import ELEMENTWISE
 from parity_tests.runner.settings import configure
 
 
 STEPS = (1, 10, 100)
-HALF = len(SHAPES)
-KINDS = {"float32": slice(0, HALF), "float64": slice(HALF, None)}
+HALF = len(runs.SHAPES)
+DTYPES = {"float32": slice(0, HALF), "float64": slice(HALF, None)}
 
 
 def in_jax(tx: Any, params: Any, grads: Any) -> dict[int, list[np.ndarray]]:
-    """The parameters after some of the steps, by one compiled scan."""
+    """Return the parameters after 1, 10 and 100 steps of one compiled scan."""
 
     def body(carry: Any, grad: Any) -> Any:
         carry = tx.step(grad, carry[1], carry[0])
@@ -45,11 +44,11 @@ def in_jax(tx: Any, params: Any, grads: Any) -> dict[int, list[np.ndarray]]:
 
 def in_torch(name: str, options: Any, params: Any, grads: Any) -> dict[int, list[np.ndarray]]:
     options = {**options, "foreach": False}
-    return {step: optimizers.run_torch(name, options, params, grads[:step])[0] for step in STEPS}
+    return {step: runs.run_torch(name, options, params, grads[:step])[0] for step in STEPS}
 
 
 def shared(ours: list[np.ndarray], theirs: list[np.ndarray]) -> tuple[float, float]:
-    """The share of numbers with the same bits, and the largest distance in ULP at leaf scale."""
+    """Return the share of bit-identical numbers and the largest difference in ULP at leaf scale."""
     same = sum(int(np.sum(a == b)) for a, b in zip(ours, theirs, strict=True))
     count = sum(b.size for b in theirs)
     off = [
@@ -61,23 +60,23 @@ def shared(ours: list[np.ndarray], theirs: list[np.ndarray]) -> tuple[float, flo
 
 
 def row(name: str, options: dict[str, Any]) -> str:
-    """One configuration, in both dtypes."""
+    """Compare one configuration in both dtypes and format it as a table row."""
     options = {"lr": 0.03, **options}
-    params, grads = optimizers.problem(0, max(STEPS))
-    ours = in_jax(getattr(optim, name)(**options, exact=True), params, grads)
+    params, grads = runs.problem(0, max(STEPS))
+    ours = in_jax(ELEMENTWISE[name].make(**options, exact=True), params, grads)
     stock = in_torch(name, options, params, grads)
-    with optimizers.ieee_sqrt():
+    with runs.ieee_sqrt():
         ieee = in_torch(name, options, params, grads)
     cells = []
-    for part in KINDS.values():
+    for part in DTYPES.values():
         for step in STEPS:
             share, ulp = shared(ours[step][part], stock[step][part])
             cells.append("all" if share == 1 else f"{share:.1%}, {ulp:.2g} ULP")
-    left = any(shared(ours[s], stock[s])[0] < 1 for s in STEPS)
+    differs = any(shared(ours[s], stock[s])[0] < 1 for s in STEPS)
     other = any(shared(ours[s], ieee[s])[0] < 1 for s in STEPS)
-    cause = "not only the square root" if other else "torch's square root" if left else ""
-    told = ", ".join(f"{k}={v}" for k, v in options.items())
-    return f"| {name} | {told} | {' | '.join(cells)} | {cause} |"
+    cause = "not only the square root" if other else "torch's square root" if differs else ""
+    shown = ", ".join(f"{k}={v}" for k, v in options.items())
+    return f"| {name} | {shown} | {' | '.join(cells)} | {cause} |"
 
 
 def main() -> None:
@@ -86,18 +85,18 @@ def main() -> None:
     parser.add_argument("--markdown", type=pathlib.Path)
     args = parser.parse_args()
     configure()
-    heads = [f"{kind}, {step}" for kind in KINDS for step in STEPS]
+    heads = [f"{dtype}, {step}" for dtype in DTYPES for step in STEPS]
     lines = [
         f"torch {torch.__version__} with {torch.backends.cpu.get_cpu_capability()} on "
-        f"{platform.machine()}, jax {jax.__version__}; numbers with the same bits after 1, 10 and "
-        "100 steps, else their share and the largest distance in ULP at leaf scale",
+        f"{platform.machine()}, jax {jax.__version__}. `all`: after that many steps every number "
+        "has torch's bits; else the share that has, and the largest difference in ULP of the leaf",
         "",
         f"| optimizer | options | {' | '.join(heads)} | cause |",
         "|---" * (3 + len(heads)) + "|",
     ]
     print("\n".join(lines))
-    for name, listed in CONFIGURATIONS.items():
-        for options in listed if not args.names or name in args.names else ():
+    for name, record in ELEMENTWISE.items():
+        for options in record.configurations if not args.names or name in args.names else ():
             lines.append(row(name, options))
             print(lines[-1], flush=True)
     if args.markdown:

@@ -1,12 +1,13 @@
-"""A step of each optimizer over 25 million parameters: ours, optax's own and torch's.
+"""The cost of one optimizer step over 25 million parameters in jaxgrad, optax and torch.
 
-Flops and bytes are what XLA counts. All work in place, as in training: torch does by itself, in JAX
-parameters and state are donated.
+Flops and bytes are counted by XLA. All three update in place, as in training: torch does so by
+itself, and in JAX the parameters and the state are donated.
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -16,75 +17,67 @@ import numpy as np
 import optax
 import torch
 
-import jaxgrad
 from benchmarks.interleaved import counted, over, rounds
+from parity_tests.audits.optimizers import ELEMENTWISE
 
 
 TITLE = "A step of each optimizer"
 HEADS = ("flops", "bytes", "time", "torch foreach", "torch fused")
 LEAVES = 60
 SIZE = 25_000_000
+LR = 0.01
 
 
 class Row(NamedTuple):
-    """An optimizer of ours, the one of optax that is nearest in kind, and torch's."""
+    """One optimizer in three frameworks, each step doing the same work."""
 
-    ours: Any
+    jaxgrad: Any
     optax: Any
-    torch: Any
+    torch: Any  # a factory that takes the parameters
+    has_fused: bool
 
 
-OPTIM = torch.optim
-ROWS = {
-    "sgd": Row(jaxgrad.optim.sgd(0.1), optax.sgd(0.1), functools.partial(OPTIM.SGD, lr=0.1)),
-    "sgd, momentum": Row(
-        jaxgrad.optim.sgd(0.1, momentum=0.9),
-        optax.sgd(0.1, momentum=0.9),
-        functools.partial(OPTIM.SGD, lr=0.1, momentum=0.9),
-    ),
-    "adam": Row(jaxgrad.optim.adam(), optax.adam(1e-3), OPTIM.Adam),
-    "adamw": Row(jaxgrad.optim.adamw(), optax.adamw(1e-3, weight_decay=1e-2), OPTIM.AdamW),
-    "adam, amsgrad": Row(
-        jaxgrad.optim.adam(amsgrad=True),
-        optax.amsgrad(1e-3),
-        functools.partial(OPTIM.Adam, amsgrad=True),
-    ),
-    "adamax": Row(jaxgrad.optim.adamax(), optax.adamax(2e-3), OPTIM.Adamax),
-    "nadam": Row(jaxgrad.optim.nadam(), optax.nadam(2e-3), OPTIM.NAdam),
-    "radam": Row(jaxgrad.optim.radam(), optax.radam(1e-3), OPTIM.RAdam),
-    "rmsprop": Row(jaxgrad.optim.rmsprop(), optax.rmsprop(1e-2), OPTIM.RMSprop),
-    "adagrad": Row(jaxgrad.optim.adagrad(), optax.adagrad(1e-2), OPTIM.Adagrad),
-    "adadelta": Row(jaxgrad.optim.adadelta(), optax.adadelta(1.0), OPTIM.Adadelta),
-    "rprop": Row(jaxgrad.optim.rprop(), optax.rprop(1e-2), OPTIM.Rprop),
-}
-FUSED = ("sgd", "sgd, momentum", "adam", "adamw", "adam, amsgrad", "adagrad")
+def _rows() -> dict[str, Row]:
+    rows = {}
+    for record in ELEMENTWISE.values():
+        has_fused = "fused" in inspect.signature(record.torch).parameters
+        for other in record.counterparts:
+            if other.same_work:
+                options = {"lr": LR, **other.options}
+                torch_factory = functools.partial(record.torch, **options)
+                row = Row(record.make(**options), other.make(LR), torch_factory, has_fused)
+                rows[other.same_work] = row
+    return rows
+
+
+ROWS = _rows()
 
 
 def parameters() -> list[np.ndarray]:
-    """25 million numbers in 60 leaves of sizes that differ as in a network."""
+    """Return 25 million numbers in 60 leaves, whose sizes vary as in a network."""
     rng = np.random.default_rng(0)
     shares = rng.dirichlet(np.full(LEAVES, 0.5))
     sizes = np.maximum((shares * SIZE).astype(int) // 64 * 64, 64)
     return [rng.standard_normal((n // 64, 64), np.float32) for n in sizes]
 
 
-def our_step(tx: Any, params: Any, state: Any, grads: Any) -> Any:
+def jaxgrad_step(tx: Any, params: Any, state: Any, grads: Any) -> Any:
     return tx.step(grads, state, params)
 
 
 def optax_step(tx: Any, params: Any, state: Any, grads: Any) -> Any:
-    """The step that a user of optax writes."""
+    """Take the step as a user of optax writes it."""
     updates, state = tx.update(grads, state, params)
     return optax.apply_updates(params, updates), state
 
 
 class Donated:
-    """A compiled step, ready to run: it is given what it returned."""
+    """A compiled step that is called with the parameters and state it returned last."""
 
-    def __init__(self, step: Callable[..., Any], tx: Any, given: list[np.ndarray]):
-        params, self.grads = ([jnp.array(x) for x in given] for _ in range(2))
+    def __init__(self, step: Callable[..., Any], tx: Any, arrays: list[np.ndarray]):
+        params, self.grads = ([jnp.array(x) for x in arrays] for _ in range(2))
         self.now = params, tx.init(params)
-        # Buffers are paired with results of their shape in order: parameters first.
+        # XLA pairs donated buffers with results of their shape in order: parameters first.
         jitted = jax.jit(functools.partial(step, tx), donate_argnums=(0, 1))
         self.compiled = jitted.lower(*self.now, self.grads).compile()
 
@@ -93,10 +86,10 @@ class Donated:
         return self.now
 
 
-def torch_run(factory: Any, given: list[np.ndarray], **options: Any) -> Any:
-    """A step of torch, ready to run."""
-    params = [torch.nn.Parameter(torch.tensor(x)) for x in given]
-    for p, x in zip(params, given, strict=True):
+def torch_run(factory: Any, arrays: list[np.ndarray], **options: Any) -> Any:
+    """Return the bound `step` of a torch optimizer whose parameters have gradients."""
+    params = [torch.nn.Parameter(torch.tensor(x)) for x in arrays]
+    for p, x in zip(params, arrays, strict=True):
         p.grad = torch.tensor(x)
     return factory(params, **options).step
 
@@ -106,37 +99,36 @@ def cells() -> list[str]:
 
 
 def measure(tick: Callable[[str], None], pairs: int = 15) -> dict[str, Any]:
-    """A row an optimizer: ours / theirs."""
-    given = parameters()
-    found = {}
+    """Measure every row; each number is jaxgrad's divided by the other framework's."""
+    arrays = parameters()
+    numbers = {}
     for name in ROWS:
         tick(name)
-        found[name] = row(name, given, pairs)
+        numbers[name] = measure_row(ROWS[name], arrays, pairs)
         jax.clear_caches()
-    return found
+    return numbers
 
 
-def row(name: str, given: list[np.ndarray], pairs: int) -> dict[str, float]:
-    """Counts of XLA, then times in rounds."""
-    made = ROWS[name]
-    sides = {"ours": (our_step, made.ours), "time": (optax_step, made.optax)}
-    runs: dict[str, Any] = {side: Donated(step, tx, given) for side, (step, tx) in sides.items()}
+def measure_row(row: Row, arrays: list[np.ndarray], pairs: int) -> dict[str, float]:
+    """Count flops and bytes with XLA, then time the steps in interleaved rounds."""
+    steps = {"jaxgrad": (jaxgrad_step, row.jaxgrad), "time": (optax_step, row.optax)}
+    runs: dict[str, Any] = {name: Donated(step, tx, arrays) for name, (step, tx) in steps.items()}
     left, right = (counted(run.compiled) for run in runs.values())
-    found = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
-    found["time"] = over(rounds(runs, at_least=pairs, at_most=pairs), "ours", "time")
-    del runs["time"]  # torch's threads spin after its step, and slow what comes next
-    runs["torch foreach"] = torch_run(made.torch, given, foreach=True)
-    if name in FUSED:
-        runs["torch fused"] = torch_run(made.torch, given, fused=True)
+    numbers = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
+    numbers["time"] = over(rounds(runs, at_least=pairs, at_most=pairs), "jaxgrad", "time")
+    del runs["time"]  # torch's threads keep spinning after a step and slow down whatever is next
+    runs["torch foreach"] = torch_run(row.torch, arrays, foreach=True)
+    if row.has_fused:
+        runs["torch fused"] = torch_run(row.torch, arrays, fused=True)
     times = rounds(runs, at_least=pairs // 3, at_most=pairs // 3)
-    return found | {other: over(times, "ours", other) for other in runs if other != "ours"}
+    return numbers | {name: over(times, "jaxgrad", name) for name in runs if name != "jaxgrad"}
 
 
-def markdown(found: dict[str, Any]) -> Iterator[str]:
-    yield f"{SIZE:,} float32 parameters in {LEAVES} leaves; ours over the other."
+def markdown(numbers: dict[str, Any]) -> Iterator[str]:
+    yield f"{SIZE:,} float32 parameters in {LEAVES} leaves; jaxgrad divided by the other."
     yield ""
     yield "| optimizer | flops, optax | bytes, optax | time, optax | torch foreach | torch fused |"
     yield "|---|---|---|---|---|---|"
-    for name, values in found.items():
+    for name, values in numbers.items():
         cells = [f"{values[head]:.2f}" if head in values else "" for head in HEADS]
         yield f"| {name} | {' | '.join(cells)} |"

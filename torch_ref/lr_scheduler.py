@@ -1,4 +1,4 @@
-"""Learning rate schedules: each trains a parameter for sixty steps, and reports every rate."""
+"""Learning rate schedulers: each trains a parameter for sixty steps and records every rate."""
 
 import torch
 from torch import nn, optim
@@ -18,8 +18,8 @@ def _train(w, target, scheduler_of, *, momentum=False):
         (0.5 * (w - target).square().sum()).backward()
         optimizer.step()
         scheduler.step()
-    seen = {"lr": torch.tensor(rates, dtype=w.dtype), "w": w.detach()}
-    return seen | {"momentum": torch.tensor(momenta, dtype=w.dtype)} if momentum else seen
+    record = {"lr": torch.tensor(rates, dtype=w.dtype), "w": w.detach()}
+    return record | {"momentum": torch.tensor(momenta, dtype=w.dtype)} if momentum else record
 
 
 def lambda_lr(w, target):

@@ -1,4 +1,4 @@
-"""Who moves a parameter, and by how much: parameter groups, and gradients changed by hand."""
+"""Parameter groups, hand-written updates, changed gradients, and the larger optimizers."""
 
 import torch
 from torch import nn, optim
@@ -36,7 +36,7 @@ def by_hand(net, x, y):
         loss.backward()
         with torch.no_grad():
             for p in manual.parameters():
-                p.sub_(0.1 * p.grad)  # pyright: ignore[reportOperatorIssue]  # has one
+                p.sub_(0.1 * p.grad)  # pyright: ignore[reportOperatorIssue]  # p.grad is set
         manual.zero_grad()
 
         optimizer.zero_grad()
@@ -57,7 +57,7 @@ def every_other_step(net, x, y):
     def train(silence):
         model = Net(net)
         optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
-        seen, path, moved = [], [], []
+        gradients, path, moved = [], [], []
         for step in range(4):
             before = model.l1.weight.clone()
             optimizer.zero_grad()
@@ -65,10 +65,10 @@ def every_other_step(net, x, y):
             if step % 2:
                 silence(model.l1)
             optimizer.step()
-            seen.append(grads(model))
+            gradients.append(grads(model))
             path.append(params(model))
             moved.append((model.l1.weight != before).any())
-        return {"grads": seen, "params": path, "l1_moved": moved}
+        return {"grads": gradients, "params": path, "l1_moved": moved}
 
     def zero(layer: nn.Module):
         layer.zero_grad(set_to_none=False)
@@ -102,7 +102,7 @@ def scale_under_condition(net, x, y):
 
 
 def _trained(net, x, y, optimizer, **options):
-    """The parameters after each of eight steps of one optimizer."""
+    """Return the parameters after each of eight steps of one optimizer."""
     net = Net(net)
     chosen = getattr(optim, optimizer)(net.parameters(), **options)
     path = []

@@ -1,4 +1,4 @@
-"""torch's optimizers, one by one: eight or ten steps on the small network."""
+"""Train a small network for eight or ten steps with each of torch's optimizers."""
 
 import contextlib
 
@@ -25,7 +25,7 @@ def _train(net, x, y, make, steps=8):
 
 @contextlib.contextmanager
 def _default_dtype(dtype):
-    """torch's own default: NAdam and ASGD keep scalars of their state in it."""
+    """Set torch's default dtype, in which NAdam and ASGD store the scalars of their state."""
     previous = torch.get_default_dtype()
     torch.set_default_dtype(dtype)
     try:
@@ -35,7 +35,7 @@ def _default_dtype(dtype):
 
 
 def _stack(path):
-    """The values of every parameter over the steps."""
+    """Stack the values of every parameter over the steps."""
     return {
         layer: {name: torch.stack([step[layer][name] for step in path]) for name in leaves}
         for layer, leaves in path[0].items()

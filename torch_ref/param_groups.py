@@ -1,4 +1,4 @@
-"""Which parameters an optimizer moves: None gradients, groups, frozen layers, saved states."""
+"""The parameters that an optimizer moves: None gradients, groups, frozen layers, saved states."""
 
 import torch
 from torch import nn, optim

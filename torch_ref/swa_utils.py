@@ -1,4 +1,4 @@
-"""Averages of the weights over a training."""
+"""Averages of a model's weights over a training run."""
 
 from torch import nn, optim
 from torch.optim import swa_utils
@@ -14,7 +14,7 @@ class _Net(nn.Module):
 
 
 def _train(w, running, x, **kwargs):
-    """Five steps; the buffer follows the data, as a batch norm's does."""
+    """Train for five steps; the buffer is a running mean of the data, as in a batch norm."""
     net = _Net(w, running)
     averaged = swa_utils.AveragedModel(net, **kwargs)
     optimizer = optim.SGD(net.parameters(), lr=0.5)

@@ -14,7 +14,7 @@ from jaxgrad._core.typing import Array, ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Scheduled, counter, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
-from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients, transformation
+from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 
 
 class AdafactorState(NamedTuple):
@@ -167,16 +167,13 @@ def adafactor(
     checks.learning_rate(lr, "Learning rate should be >= 0 but is: {}")
     eps1, eps2 = eps
     text = "{} should be >= 0 but is: {{}}"
-    checks.check(
-        "beta2_decay", beta2_decay, lambda x: x <= 0.0, "at most 0.0",
-        "beta2_decay should be <= 0 but is: {}",
-    )  # fmt: skip
+    negative = "beta2_decay should be <= 0 but is: {}"
+    checks.check("beta2_decay", beta2_decay, lambda x: x <= 0.0, "at most 0.0", negative)
     if eps1 is not None:
         checks.not_negative("epsilon1", eps1, text.format("epsilon1"))
     checks.not_negative("epsilon2", eps2, text.format("epsilon2"))
-    checks.check(
-        "d", d, lambda x: x >= 1.0, "at least 1.0", "Clipping threshold d should be >= 1 but is: {}"
-    )
+    threshold = "Clipping threshold d should be >= 1 but is: {}"
+    checks.check("d", d, lambda x: x >= 1.0, "at least 1.0", threshold)
     checks.not_negative("weight_decay", weight_decay, text.format("weight_decay"))
     del foreach, exact
     hyperparameters = dict(
@@ -200,5 +197,5 @@ def adafactor(
         method = tx.update if return_update else tx.step
         return method(grads, state, params, live=live, **extra)
 
-    tx = transformation(with_epsilon(0.0).init, apply)
+    tx = from_apply(with_epsilon(0.0).init, apply)
     return tx.rebuilt_by(adafactor, lr, beta2_decay, eps, d, weight_decay, maximize=maximize)

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import counter, elementwise, filled
+from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, filled
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class AdagradState(NamedTuple):
@@ -57,7 +56,7 @@ def adagrad(
         exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-        A `Transformation`; its state has torch's `step` and `sum`, trees like the parameters.
+        A `Transformation` whose state has torch's `step` and `sum`.
 
     Raises:
         ValueError: A hyperparameter is out of range.

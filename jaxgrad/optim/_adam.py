@@ -8,9 +8,8 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
+from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import as_tensor, is_zero
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class AdamState(NamedTuple):
@@ -77,8 +76,8 @@ def adam(
         exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-        A `Transformation`; its state has torch's `step`, `exp_avg`, `exp_avg_sq` and, with
-        `amsgrad`, `max_exp_avg_sq`, trees like the parameters.
+        A `Transformation` whose state has torch's `step`, `exp_avg`, `exp_avg_sq` and, with
+        `amsgrad`, `max_exp_avg_sq`.
 
     Raises:
         ValueError: A hyperparameter is out of range.
@@ -105,9 +104,8 @@ def adam(
     checks.not_negative("weight_decay", weight_decay)
     checks.implementation(foreach, fused, differentiable)
     del capturable
-    beta1, beta2 = betas
     hyperparameters = dict(
-        lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay,
+        lr=lr, beta1=betas[0], beta2=betas[1], eps=eps, weight_decay=weight_decay,
         decoupled_weight_decay=decoupled_weight_decay,
     )  # fmt: skip
     initial = AdamState(counter, zeros, zeros, zeros if amsgrad else None)

@@ -8,9 +8,8 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
+from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class AdamaxState(NamedTuple):
@@ -59,8 +58,7 @@ def adamax(
         exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-        A `Transformation`; its state has torch's `step`, `exp_avg` and `exp_inf`, trees like the
-        parameters.
+        A `Transformation` whose state has torch's `step`, `exp_avg` and `exp_inf`.
 
     Raises:
         ValueError: A hyperparameter is out of range.

@@ -8,9 +8,8 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import counter, elementwise, one, zeros
+from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, one, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class ASGDState(NamedTuple):
@@ -69,8 +68,8 @@ def asgd(
         exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-        A `Transformation`; its state has torch's `step`, `eta`, `mu` and the average `ax`, trees
-        like the parameters. `step`, `eta` and `mu` are float32, as under torch's default dtype. To
+        A `Transformation` whose state has torch's `step`, `eta`, `mu` and the average `ax`. `step`,
+        `eta` and `mu` are float32, as under torch's default dtype. To
         match a default dtype of float64, cast them in the initial state; the rule keeps them so.
 
     Raises:

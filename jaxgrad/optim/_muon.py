@@ -12,9 +12,8 @@ import numpy as np
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import elementwise
+from jaxgrad.optim._core.elementwise import Transformation, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class MuonState(NamedTuple):
@@ -115,8 +114,7 @@ def muon(
         A `Transformation`; its state has torch's `momentum_buffer`, a tree like the parameters.
 
     Raises:
-        ValueError: A hyperparameter is out of range, or `init` is given a parameter that is not
-            a matrix.
+        ValueError: A hyperparameter is out of range, or a parameter is not a matrix.
         RuntimeError: A parameter is complex.
 
     Example:

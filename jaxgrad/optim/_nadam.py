@@ -12,10 +12,9 @@ from jax import lax
 from jaxgrad._core import compat
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import counter, elementwise, one, zeros
+from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, one, zeros
 from jaxgrad.optim._core.fusion_barrier import as_bits
 from jaxgrad.optim._core.scalars import Scalar, is_zero
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class NAdamState(NamedTuple):
@@ -128,9 +127,8 @@ def nadam(
     checks.not_negative("weight_decay", weight_decay)
     checks.not_negative("momentum_decay", momentum_decay)
     del foreach, capturable, differentiable
-    beta1, beta2 = betas
     hyperparameters = dict(
-        lr=lr, beta1=beta1, beta2=beta2, eps=eps, weight_decay=weight_decay,
+        lr=lr, beta1=betas[0], beta2=betas[1], eps=eps, weight_decay=weight_decay,
         momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
     )  # fmt: skip
     initial = NAdamState(counter, one, zeros, zeros)

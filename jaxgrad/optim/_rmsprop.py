@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import counter, elementwise, zeros
+from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class RMSpropState(NamedTuple):
@@ -69,8 +68,8 @@ def rmsprop(
         exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-        A `Transformation`; its state has torch's `step`, `square_avg`, with `momentum` the
-        `momentum_buffer` and with `centered` the `grad_avg`, trees like the parameters.
+        A `Transformation` whose state has torch's `step`, `square_avg`, with `momentum` the
+        `momentum_buffer` and with `centered` the `grad_avg`.
 
     Raises:
         ValueError: A hyperparameter is out of range.

@@ -10,9 +10,8 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import counter, elementwise, filled, zeros
+from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, filled, zeros
 from jaxgrad.optim._core.scalars import is_number, rounded
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class RpropState(NamedTuple):
@@ -66,8 +65,7 @@ def rprop(
         exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-        A `Transformation`; its state has torch's `step`, `prev` and `step_size`, trees like the
-        parameters.
+        A `Transformation` whose state has torch's `step`, `prev` and `step_size`.
 
     Raises:
         ValueError: A hyperparameter is out of range.
@@ -88,14 +86,9 @@ def rprop(
     """
     checks.learning_rate(lr)
     etaminus, etaplus = etas
-    checks.check(
-        "etas", etaminus, lambda x: 0.0 < x < 1.0, "0.0 < etaminus < 1.0 < etaplus",
-        f"Invalid eta values: {etaminus}, {etaplus}",
-    )  # fmt: skip
-    checks.check(
-        "etas", etaplus, lambda x: x > 1.0, "0.0 < etaminus < 1.0 < etaplus",
-        f"Invalid eta values: {etaminus}, {etaplus}",
-    )  # fmt: skip
+    bound, text = "0.0 < etaminus < 1.0 < etaplus", f"Invalid eta values: {etaminus}, {etaplus}"
+    checks.check("etas", etaminus, lambda x: 0.0 < x < 1.0, bound, text)
+    checks.check("etas", etaplus, lambda x: x > 1.0, bound, text)
     del capturable, foreach, differentiable
     step_size_min, step_size_max = step_sizes
     hyperparameters = dict(

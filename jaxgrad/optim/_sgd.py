@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.elementwise import elementwise, zeros
+from jaxgrad.optim._core.elementwise import Transformation, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
-from jaxgrad.optim._core.transformation import Transformation
 
 
 class SGDState(NamedTuple):
@@ -20,11 +19,6 @@ class SGDState(NamedTuple):
     started: PyTree  # a bool: whether a step was taken, which is when torch creates the buffer
     momentum_buffer: PyTree
     count: Any = None
-
-
-def _not_started(param: Any) -> jax.Array:
-    del param
-    return jnp.zeros((), bool)
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any, SGDState]:
@@ -71,8 +65,7 @@ def sgd(
         A `Transformation`; its state has torch's `momentum_buffer`, a tree like the parameters.
 
     Raises:
-        ValueError: A hyperparameter is out of range, or `nesterov` is used without momentum or with
-            dampening.
+        ValueError: A hyperparameter is out of range, or `nesterov` lacks momentum or has dampening.
         RuntimeError: `fused` is combined with `foreach` or `differentiable`.
 
     Example:
@@ -97,5 +90,6 @@ def sgd(
     hyperparameters = dict(
         lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov
     )
-    initial = SGDState(None, None) if is_zero(momentum) else SGDState(_not_started, zeros)
+    not_started = functools.partial(jnp.zeros_like, shape=(), dtype=bool)
+    initial = SGDState(None, None) if is_zero(momentum) else SGDState(not_started, zeros)
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)

@@ -13,7 +13,7 @@ from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._adam import AdamState
 from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import elementwise, zeros
-from jaxgrad.optim._core.transformation import Transformation, gradients, transformation
+from jaxgrad.optim._core.transformation import Transformation, from_apply, gradients
 
 
 def _counter(param: Any) -> jax.Array:
@@ -69,8 +69,8 @@ def sparse_adam(
         exact: Reproduce torch's bits instead of using XLA's fastest order of operations.
 
     Returns:
-        A `Transformation`; its state has torch's `step` (one count for all rows), `exp_avg` and
-        `exp_avg_sq`, trees like the parameters.
+        A `Transformation` whose state has torch's `step` (one count for all rows), `exp_avg` and
+        `exp_avg_sq`.
 
     Raises:
         ValueError: A hyperparameter is out of range, a parameter is complex, or the shape of `rows`
@@ -96,8 +96,7 @@ def sparse_adam(
     checks.learning_rate(lr, "Invalid learning rate: {}", positive=True)
     checks.check("epsilon", eps, lambda x: x > 0.0, "greater than 0.0", "Invalid epsilon value: {}")
     checks.betas(betas)
-    beta1, beta2 = betas
-    hyperparameters = dict(lr=lr, beta1=beta1, beta2=beta2, eps=eps)
+    hyperparameters = dict(lr=lr, beta1=betas[0], beta2=betas[1], eps=eps)
     initial = AdamState(_counter, zeros, zeros, None)
     dense = elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)
 
@@ -122,7 +121,7 @@ def sparse_adam(
         new = method(grads, state, params, live=live, **extra)
         return keep(grads, rows, (unchanged, state), new)
 
-    tx = transformation(dense.init, apply)
+    tx = from_apply(dense.init, apply)
     return tx.rebuilt_by(sparse_adam, lr, betas, eps, maximize, exact=exact)
 
 

@@ -14,12 +14,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import adam, adamw
 from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.counterparts import dotted
-from jaxgrad.optim._core.transformation import (
-    Transformation,
-    broadcast,
-    gradients,
-    transformation,
-)
+from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 from jaxgrad.optim._lbfgs.lbfgs import lbfgs
 
 
@@ -130,7 +125,7 @@ def param_groups(
             out = [new if group == label else old for group, new, old in pairs]
         return treedef.unflatten(out), GroupsState(states)
 
-    return transformation(init, apply).rebuilt_by(rebuild)
+    return from_apply(init, apply).rebuilt_by(rebuild)
 
 
 def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> GroupsState:

@@ -25,7 +25,7 @@ class AveragedModelState(NamedTuple):
 
 
 class AveragedModel:
-    """What `averaged_model` returns: `init` and `update`."""
+    """The result of `averaged_model`, with `init` and `update`."""
 
     def __init__(
         self, avg_fn: AvgFn | None, multi_avg_fn: MultiAvgFn | None, use_buffers: bool
@@ -129,7 +129,10 @@ def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
     Raises:
         ValueError: `decay` is not between 0 and 1.
     """
-    _check_decay(decay)
+    if decay < 0.0 or decay > 1.0:
+        raise ValueError(
+            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
+        )
 
     def ema_update(averaged: jax.Array, current: jax.Array, n: jax.Array) -> jax.Array:
         del n
@@ -164,7 +167,6 @@ def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
     Raises:
         ValueError: `decay` is not between 0 and 1.
     """
-    _check_decay(decay)
     single = get_ema_avg_fn(decay)
 
     def ema_update(averaged: Any, current: Any, n: jax.Array) -> list[jax.Array]:
@@ -209,13 +211,6 @@ def update_bn(loader: Iterable[Any], statistics: Callable[[Any], PyTree]) -> PyT
     if running is None:
         raise ValueError("update_bn needs at least one batch, got an empty loader")
     return running
-
-
-def _check_decay(decay: float) -> None:
-    if decay < 0.0 or decay > 1.0:
-        raise ValueError(
-            f"Invalid decay value {decay} provided. Please provide a value in [0,1] range."
-        )
 
 
 def _wide(x: jax.Array, fun: Callable[[jax.Array], jax.Array]) -> jax.Array:

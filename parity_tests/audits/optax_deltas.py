@@ -1,17 +1,18 @@
-"""Where the obvious optax choice leaves torch, and how far: measured, and pinned.
+"""Measure how far the obvious optax choice differs from torch, against recorded differences.
 
 python -m parity_tests.audits.optax_deltas                                       every row
 python -m parity_tests.audits.optax_deltas radam --markdown benchmarks/OPTIM_DELTAS.md
 """
 
 import argparse
+import dataclasses
 import functools
 import math
 import pathlib
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -19,23 +20,34 @@ import numpy as np
 import optax
 import torch
 
-from parity_tests.audits import optimizer_runs as optimizers
+from parity_tests.audits import optimizer_runs as runs
+from parity_tests.audits.optimizers import OPTIMIZERS, Counterpart, Optimizer
 from parity_tests.runner.settings import configure
 
 
 STEPS, EPOCHS = 100, 300
-ROUNDING = 1e-11  # what is pinned as nothing
+ROUNDING = 1e-11  # a difference up to this is rounding
 SHAPES = [(7, 5), (33,), (), (12, 4), (3,), (2, 3, 4)]
 LR = 0.03
 
 
-class Delta(NamedTuple):
-    """One choice: torch's, optax's, how far apart they end, and why."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Delta:
+    """A torch expression, the obvious optax choice for it, and how far their results differ.
+
+    Args:
+        theme: The section of the table.
+        torch: The torch expression, as shown.
+        optax: The optax expression, as shown.
+        difference: The recorded difference, measured with torch 2.13 and optax 0.2.8.
+        why: The reason for the difference.
+        measure: Runs both and returns the difference.
+    """
 
     theme: str
     torch: str
     optax: str
-    apart: float  # pinned: as measured with torch 2.13 and optax 0.2.8
+    difference: float
     why: str
     measure: Callable[[], float]
 
@@ -43,23 +55,27 @@ class Delta(NamedTuple):
     def name(self) -> str:
         return f"{self.torch} -> {self.optax}"
 
-    def agrees(self, found: float) -> bool:
-        """Within 1 % of what is pinned; float32 rounding within ten times; nothing is nothing."""
-        if self.apart <= ROUNDING:
-            return found <= ROUNDING
-        factor = 10 if self.apart < 1e-5 else 1.01
-        return self.apart / factor <= found <= self.apart * factor
+    def agrees(self, measured: float) -> bool:
+        """Whether a measurement is within 1 % of the recorded difference.
+
+        Differences that are float32 rounding may vary by a factor of ten, and one that is recorded
+        as float64 rounding must stay below `ROUNDING`.
+        """
+        if self.difference <= ROUNDING:
+            return measured <= ROUNDING
+        factor = 10 if self.difference < 1e-5 else 1.01
+        return self.difference / factor <= measured <= self.difference * factor
 
 
 # --- measures -------------------------------------------------------------------------------------
 
 
 def problem(shapes: Sequence[tuple[int, ...]] = tuple(SHAPES)) -> Any:
-    return optimizers.problem(0, STEPS, ["float64"] * len(shapes), shapes)
+    return runs.problem(0, STEPS, ["float64"] * len(shapes), shapes)
 
 
 def trained(tx: Any, params: Any, grads: Any) -> list[np.ndarray]:
-    """The parameters after all steps of an optax transformation."""
+    """Return the parameters after all steps of an optax transformation."""
 
     def body(carry: Any, grads: Any) -> Any:
         params, state = carry
@@ -75,30 +91,37 @@ def trained(tx: Any, params: Any, grads: Any) -> list[np.ndarray]:
 
 
 def optimizer(
-    cls: Any, options: dict[str, Any], tx: Any, shapes: Any = tuple(SHAPES), live: Any = None
+    cls: Any,
+    options: Mapping[str, Any],
+    make: Callable[[float], Any],
+    shapes: Sequence[tuple[int, ...]] | None = None,
+    has_gradient: Callable[[int, int], bool] = lambda step, leaf: True,
 ) -> float:
-    """Of the displacement after 100 steps; a gradient that is not live is None in torch, else 0."""
-    params, grads = problem(shapes)
+    """Return the difference after 100 steps, relative to the largest displacement.
+
+    A leaf without a gradient in a step has None in torch and zeros in optax.
+    """
+    params, grads = problem(shapes or SHAPES)
     leaves = [torch.tensor(p, requires_grad=True) for p in params]
-    theirs = cls(leaves, **options)
-    given = []
+    torch_optimizer = cls(leaves, lr=LR, **options)
+    optax_grads = []
     for i, step in enumerate(grads):
-        alive = [live is None or live(i, k) for k in range(len(step))]
-        for leaf, grad, on in zip(leaves, step, alive, strict=True):
+        present = [has_gradient(i, k) for k in range(len(step))]
+        for leaf, grad, on in zip(leaves, step, present, strict=True):
             leaf.grad = torch.tensor(grad) if on else None
-        theirs.step()
-        given.append([g * on for g, on in zip(step, alive, strict=True)])
+        torch_optimizer.step()
+        optax_grads.append([g * on for g, on in zip(step, present, strict=True)])
     expected = [leaf.detach().numpy() for leaf in leaves]
-    return optimizers.apart(trained(tx, params, given), expected, params)
+    return runs.relative_difference(trained(make(LR), params, optax_grads), expected, params)
 
 
 def sparse() -> float:
-    """A table of which two rows have a gradient in each step."""
+    """Compare SparseAdam and `optax.adam` on a table in which two rows per step have a gradient."""
     params, grads = problem([(12, 4)])
     rows = np.random.default_rng(0).integers(0, 12, (STEPS, 2))
     leaf = torch.tensor(params[0], requires_grad=True)
-    theirs = torch.optim.SparseAdam([leaf], lr=LR)
-    given = []
+    torch_optimizer = torch.optim.SparseAdam([leaf], lr=LR)
+    optax_grads = []
     for at, (grad,) in zip(rows, grads, strict=True):
         dense = np.zeros_like(grad)
         dense[at] = grad[at]
@@ -106,19 +129,20 @@ def sparse() -> float:
         leaf.grad = torch.sparse_coo_tensor(
             torch.tensor(once)[None], torch.tensor(dense[once]), leaf.shape, check_invariants=True
         )
-        theirs.step()
-        given.append([dense])
-    return optimizers.apart(trained(optax.adam(LR), params, given), [leaf.detach().numpy()], params)
+        torch_optimizer.step()
+        optax_grads.append([dense])
+    result = trained(optax.adam(LR), params, optax_grads)
+    return runs.relative_difference(result, [leaf.detach().numpy()], params)
 
 
-def lbfgs(options: dict[str, Any], tx: Any, steps: int) -> float:
-    """A quadratic; one iteration a step, as optax has it."""
+def lbfgs(options: dict[str, Any], make: Callable[[], Any], steps: int) -> float:
+    """Compare L-BFGS on a quadratic, with one iteration per step as in optax."""
     scale = np.exp(np.random.default_rng(0).standard_normal(8))
     leaf = torch.ones(8, dtype=torch.float64, requires_grad=True)
-    theirs = torch.optim.LBFGS([leaf], max_iter=1, **options)
+    torch_optimizer, tx = torch.optim.LBFGS([leaf], max_iter=1, **options), make()
 
     def closure() -> Any:
-        theirs.zero_grad()
+        torch_optimizer.zero_grad()
         value = (torch.tensor(scale) * leaf**2).sum()
         value.backward()
         return value
@@ -128,28 +152,29 @@ def lbfgs(options: dict[str, Any], tx: Any, steps: int) -> float:
 
     x, state = jnp.ones(8), tx.init(jnp.ones(8))
     for _ in range(steps):
-        theirs.step(closure)
+        torch_optimizer.step(closure)
         value, grad = jax.value_and_grad(fun)(x)
         updates, state = tx.update(grad, state, x, value=value, grad=grad, value_fn=fun)
         x = optax.apply_updates(x, updates)
-    return optimizers.apart([np.asarray(x)], [leaf.detach().numpy()], [np.ones(8)])
+    return runs.relative_difference([np.asarray(x)], [leaf.detach().numpy()], [np.ones(8)])
 
 
-def frozen(tx: Any, mask: Any) -> float:
-    """How far `requires_grad=False` and `optax.masked` are apart, of what the other ones move."""
+def frozen(mask: list[bool]) -> float:
+    """Compare `requires_grad=False` and `optax.masked`, relative to the active displacement."""
     params, grads = problem([(3,), (4,)])
     leaves = [torch.tensor(p, requires_grad=on) for p, on in zip(params, mask, strict=True)]
-    theirs = torch.optim.SGD([leaf for leaf in leaves if leaf.requires_grad], lr=LR)
+    torch_optimizer = torch.optim.SGD([leaf for leaf in leaves if leaf.requires_grad], lr=LR)
     for step in grads:
         for leaf, grad in zip(leaves, step, strict=True):
             leaf.grad = torch.tensor(grad) if leaf.requires_grad else None
-        theirs.step()
+        torch_optimizer.step()
     expected = [leaf.detach().numpy() for leaf in leaves]
-    return optimizers.apart(trained(optax.masked(tx, mask), params, grads), expected, params)
+    result = trained(optax.masked(optax.sgd(LR), mask), params, grads)
+    return runs.relative_difference(result, expected, params)
 
 
 def clipped(norm: float, max_norm: float, norm_type: float = 2.0) -> float:
-    """Gradients of that norm, clipped; the difference relative to the largest."""
+    """Clip gradients of norm `norm`; return the difference relative to the largest gradient."""
     grads = [np.linspace(-1, 1, 7), np.linspace(2, 3, 4)]
     total = np.linalg.norm([np.linalg.norm(g, norm_type) for g in grads], norm_type)
     grads = [g * (norm / total) for g in grads]
@@ -158,239 +183,227 @@ def clipped(norm: float, max_norm: float, norm_type: float = 2.0) -> float:
         leaf.grad = torch.tensor(grad)
     torch.nn.utils.clip_grad_norm_(leaves, max_norm, norm_type)
     expected = [leaf.grad.numpy() for leaf in leaves if leaf.grad is not None]
-    given = [jnp.asarray(g) for g in grads]
-    ours: Any = optax.clip_by_global_norm(max_norm).update(given, optax.EmptyState())[0]
-    return optimizers.apart([np.asarray(x) for x in ours], expected, [0 * g for g in grads])
+    clip = optax.clip_by_global_norm(max_norm)
+    result: Any = clip.update([jnp.asarray(g) for g in grads], optax.EmptyState())[0]
+    start = [0 * g for g in grads]
+    return runs.relative_difference([np.asarray(x) for x in result], expected, start)
 
 
-def schedule(make: Callable[[Any], Any], theirs: Any, epochs: int = EPOCHS) -> float:
-    """The largest difference over 300 steps, of a base rate of 1."""
+def schedule(make: Callable[[Any], Any], make_optax: Callable[[], Any]) -> float:
+    """Return the largest difference of the learning rates over 300 steps from a rate of 1."""
     sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    scheduler, compiled = make(sgd), jax.jit(theirs)  # as in a training step, which counts in int32
-    off = []
-    for step in range(epochs):
-        off.append(abs(sgd.param_groups[0]["lr"] - float(compiled(jnp.asarray(step, np.int32)))))
+    scheduler = make(sgd)
+    compiled = jax.jit(make_optax())  # a training step calls it under jit with an int32 count
+    differences = []
+    for step in range(EPOCHS):
+        rate = float(compiled(jnp.asarray(step, np.int32)))
+        differences.append(abs(sgd.param_groups[0]["lr"] - rate))
         sgd.step()
-        with warnings.catch_warnings(action="ignore"):  # of SequentialLR, about its own call
+        with warnings.catch_warnings(action="ignore"):  # SequentialLR warns about its own call
             scheduler.step()
-    return max(off)
+    return max(differences)
 
 
 def plateau() -> float:
-    """A loss that falls twice and then stays."""
+    """Return the largest difference of the rates for a loss that falls twice and then stalls."""
     sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
-    theirs = torch.optim.lr_scheduler.ReduceLROnPlateau(sgd, factor=0.5, patience=3)
-    ours: Any = optax.contrib.reduce_on_plateau(factor=0.5, patience=3)
-    state, off = ours.init(jnp.zeros(1)), []
+    scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(sgd, factor=0.5, patience=3)
+    tx: Any = optax.contrib.reduce_on_plateau(factor=0.5, patience=3)
+    state, differences = tx.init(jnp.zeros(1)), []
     for loss in [3.0, 2.0] + [1.0] * 12:
-        theirs.step(loss)
-        _, state = ours.update(jnp.zeros(1), state, value=loss)
-        off.append(abs(sgd.param_groups[0]["lr"] - float(state.scale)))
-    return max(off)
+        scheduler.step(loss)
+        _, state = tx.update(jnp.zeros(1), state, value=loss)
+        differences.append(abs(sgd.param_groups[0]["lr"] - float(state.scale)))
+    return max(differences)
 
 
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _rows() -> Iterator[Delta]:
-    chain, decayed, to = optax.chain, optax.add_decayed_weights, torch.optim
-
-    def row(
-        cls: Any, options: dict[str, Any], name: str, tx: Any, apart: float, why: str, **kwargs: Any
-    ) -> Delta:
-        shown = ", ".join(f"{k}={v}" for k, v in options.items())
-        measure = functools.partial(optimizer, cls, dict(lr=LR, **options), tx, **kwargs)
-        return Delta("optimizers", f"{cls.__name__}({shown})", name, apart, why, measure)
-
-    same = "the same numbers, up to rounding"
-    yield row(to.SGD, {}, "sgd", optax.sgd(LR), 0, same)
-    yield row(
-        to.SGD, dict(momentum=0.9, weight_decay=0.1), "chain(add_decayed_weights, sgd)",
-        chain(decayed(0.1), optax.sgd(LR, 0.9)), 0, same,
-    )  # fmt: skip
-    yield row(
-        to.SGD, dict(momentum=0.9, nesterov=True), "sgd(nesterov=True)",
-        optax.sgd(LR, 0.9, nesterov=True), 0, same,
-    )  # fmt: skip
-    yield row(
-        to.SGD, dict(momentum=0.9, dampening=0.3), "chain(scale(1 - dampening), sgd)",
-        chain(optax.scale(0.7), optax.sgd(LR, 0.9)), 0.0313,
-        "torch's first buffer is the raw gradient: it dampens from the second step on",
-    )  # fmt: skip
-    yield row(
-        to.SGD, dict(maximize=True), "sgd", optax.sgd(LR), 2,
-        "optax has no maximize: negate the gradient, before the decay is added",
-    )  # fmt: skip
-    yield row(to.Adam, {}, "adam", optax.adam(LR), 0, same)
-    yield row(
-        to.Adam, dict(weight_decay=0.1), "adamw(weight_decay)", optax.adamw(LR, weight_decay=0.1),
-        1.194, "torch's Adam adds the decay to the gradient; AdamW decays the parameters",
-    )  # fmt: skip
-    yield row(
-        to.Adam, dict(weight_decay=0.1), "chain(add_decayed_weights, adam)",
-        chain(decayed(0.1), optax.adam(LR)), 0, same,
-    )  # fmt: skip
-    yield row(
-        to.Adam, dict(amsgrad=True), "amsgrad", optax.amsgrad(LR), 0.4265,
-        "torch keeps the largest raw second moment, optax the largest corrected one",
-    )  # fmt: skip
-    yield row(
-        to.AdamW, {}, "adamw", optax.adamw(LR), 0.0611,
-        "the defaults: torch decays by 1e-2, optax by 1e-4",
-    )  # fmt: skip
-    yield row(
-        to.AdamW, dict(weight_decay=0.1), "adamw(weight_decay)", optax.adamw(LR, weight_decay=0.1),
-        0, same,
-    )  # fmt: skip
-    yield row(to.Adamax, {}, "adamax", optax.adamax(LR), 0, same)
-    yield row(to.Adadelta, {}, "adadelta", optax.adadelta(LR), 0, same)
-    yield row(
-        to.NAdam, {}, "nadam", optax.nadam(LR), 0.1269,
-        "torch has a schedule of the momentum, and its product in the correction",
-    )  # fmt: skip
-    yield row(
-        to.RAdam, {}, "radam", optax.radam(LR), 7.3e-07,
-        "torch adds eps before the second moment is corrected",
-    )  # fmt: skip
-    yield row(
-        to.RMSprop, {}, "rmsprop", optax.rmsprop(LR), 0.5515,
-        "the defaults: decay 0.99 against 0.9, eps outside of the root against inside",
-    )  # fmt: skip
-    yield row(
-        to.RMSprop, {}, "rmsprop(decay=0.99)", optax.rmsprop(LR, 0.99), 0.1479,
-        "eps is outside of the root in torch, inside in optax",
-    )  # fmt: skip
-    yield row(
-        to.RMSprop, dict(centered=True), "rmsprop(decay=0.99, eps_in_sqrt=False, centered=True)",
-        optax.rmsprop(LR, 0.99, eps_in_sqrt=False, centered=True), 0, same,
-    )  # fmt: skip
-    yield row(
-        to.Adagrad, {}, "adagrad", optax.adagrad(LR), 0.8826,
-        "optax starts with 0.1 in the accumulator, torch with 0; eps inside of the root",
-    )  # fmt: skip
-    yield row(
-        to.Adagrad, dict(lr_decay=0.1), "adagrad(initial_accumulator_value=0)",
-        optax.adagrad(LR, 0.0, 1e-10), 1.123, "optax has no lr_decay",
-    )  # fmt: skip
-    yield row(
-        to.Rprop, {}, "rprop", optax.rprop(LR), 0.2704,
-        "optax's update is that of the step before",
-    )  # fmt: skip
-    yield row(
-        to.ASGD, dict(lambd=0.1), "sgd", optax.sgd(LR), 0.2566,
-        "optax has none: torch's rate falls, it decays, and it averages",
-    )  # fmt: skip
-    yield row(
-        to.Adafactor, {}, "adafactor", optax.adafactor(LR), 0.08357,
-        "another relative step, decay exponent and clipping; optax factors large matrices only",
-    )  # fmt: skip
-    yield row(
-        to.Muon, {}, "contrib.muon(weight_decay=0.1)", optax.contrib.muon(LR, weight_decay=0.1),
-        0.3806, "torch iterates in bfloat16, rows are outputs, another momentum",
-        shapes=[(7, 5), (12, 4), (4, 12)],
-    )  # fmt: skip
-    yield Delta(
-        "optimizers", "SparseAdam()", "adam, zeros in the other rows", 0.8547,
-        "torch leaves alone a row without a gradient; stale moments move it in optax", sparse,
-    )  # fmt: skip
-    yield Delta(
-        "optimizers", "LBFGS(max_iter=1)", "lbfgs(linesearch=None)", 0.006039,
-        "the first step is scaled by the 1-norm of the gradient in torch, by the 2-norm in optax",
-        functools.partial(lbfgs, dict(lr=0.1), optax.lbfgs(0.1, linesearch=None), 20),
-    )  # fmt: skip
-    yield Delta(
-        "optimizers", 'LBFGS(max_iter=1, line_search_fn="strong_wolfe")', "lbfgs", 0.03526,
-        "another line search, from another first step",
-        functools.partial(lbfgs, dict(line_search_fn="strong_wolfe"), optax.lbfgs(), 3),
-    )  # fmt: skip
-
-    def sometimes(step: int, leaf: int) -> bool:
-        return (step + leaf) % 3 > 0
-
-    zeros = ", None written as zeros"
-    yield row(
-        to.SGD, dict(momentum=0.9, weight_decay=0.1), "chain(add_decayed_weights, sgd)" + zeros,
-        chain(decayed(0.1), optax.sgd(LR, 0.9)), 0.2429,
-        "a None gradient leaves parameter and momentum alone; a zero decays and drifts",
-        live=sometimes,
-    )._replace(theme="None")  # fmt: skip
-    yield row(
-        to.AdamW, dict(weight_decay=0.1), "adamw(weight_decay)" + zeros,
-        optax.adamw(LR, weight_decay=0.1), 0.2778,
-        "as above; and torch counts the steps of each parameter by itself", live=sometimes,
-    )._replace(theme="None")  # fmt: skip
-    yield Delta(
-        "None", "requires_grad_(False)", "masked(sgd, mask)", 0.3768,
-        "`optax.masked` hands the raw gradient of what it masks out on: it is added",
-        functools.partial(frozen, optax.sgd(LR), [True, False]),
-    )  # fmt: skip
-
-    clip, by_norm = "clip_grad_norm_", "clip_by_global_norm"
-    yield Delta(
-        "clipping", f"{clip}(1), norm 31", f"{by_norm}(1)", 3.2e-08,
-        "torch divides by the norm plus 1e-6", functools.partial(clipped, 31.0, 1.0),
-    )  # fmt: skip
-    yield Delta(
-        "clipping", f"{clip}(1e-6), norm 1e-6", f"{by_norm}(1e-6)", 1,
-        "which halves a gradient of that norm", functools.partial(clipped, 1e-6, 1e-6),
-    )  # fmt: skip
-    yield Delta(
-        "clipping", f"{clip}(1, norm_type=inf), norm 31", f"{by_norm}(1)", 0.4397,
-        "optax has the 2-norm only", functools.partial(clipped, 31.0, 1.0, math.inf),
-    )  # fmt: skip
-
-    def rates(name: str, options: Any, shown: str, theirs: Any, apart: float, why: str) -> Delta:
-        make = functools.partial(getattr(to.lr_scheduler, name), **options)
-        text = ", ".join(f"{k}={v}" for k, v in options.items())
-        measure = functools.partial(schedule, make, theirs)
-        return Delta("schedules", f"{name}({text})", shown, apart, why, measure)
-
-    yield rates(
-        "ExponentialLR", dict(gamma=0.99), "exponential_decay",
-        optax.exponential_decay(1.0, 1, 0.99), 3.7e-07, "optax computes in float32",
-    )  # fmt: skip
-    yield rates(
-        "StepLR", dict(step_size=41, gamma=0.1), "exponential_decay(staircase=True)",
-        optax.exponential_decay(1.0, 41, 0.1, staircase=True), 0.9,
-        "the floor of a product with 1/41, as XLA divides: a step late at some multiples",
-    )  # fmt: skip
-    yield rates(
-        "CosineAnnealingLR", dict(T_max=100), "cosine_decay_schedule(decay_steps=100)",
-        optax.cosine_decay_schedule(1.0, 100), 1, "torch goes up again past T_max",
-    )  # fmt: skip
-    yield rates(
-        "OneCycleLR", dict(max_lr=1.0, total_steps=301), "cosine_onecycle_schedule",
-        optax.cosine_onecycle_schedule(301, 1.0), 0.00682,
-        "the boundaries: torch peaks at pct_start * total_steps - 1",
-    )  # fmt: skip
-    yield rates(
-        "LinearLR", dict(start_factor=0.25, total_iters=50), "linear_schedule(0.25, 1, 50)",
-        optax.linear_schedule(0.25, 1.0, 50), 4.8e-08, "optax computes in float32",
-    )  # fmt: skip
-    yield Delta(
-        "schedules", "ReduceLROnPlateau(patience=3)", "contrib.reduce_on_plateau(patience=3)",
-        0.5, "optax reduces a step early", plateau,
-    )  # fmt: skip
+def _alternating(step: int, leaf: int) -> bool:
+    return (step + leaf) % 3 > 0
 
 
-DELTAS = tuple(_rows())
+def _of(record: Optimizer, other: Counterpart) -> Delta:
+    """Return the row of an optimizer's counterpart."""
+    shown = ", ".join(f"{k}={v}" for k, v in other.options.items())
+    return Delta(
+        theme="optimizers",
+        torch=f"{record.torch.__name__}({shown})",
+        optax=other.optax,
+        difference=other.difference,
+        why=other.why,
+        measure=functools.partial(optimizer, record.torch, other.options, other.make, other.shapes),
+    )
 
 
-def table(found: Sequence[tuple[Delta, float]]) -> str:
-    """The rows as Markdown."""
+scheduler = torch.optim.lr_scheduler
+DELTAS = [
+    *(_of(record, other) for record in OPTIMIZERS.values() for other in record.counterparts),
+    Delta(
+        theme="optimizers",
+        torch="SparseAdam()",
+        optax="adam, zeros in the other rows",
+        difference=0.8547,
+        why="torch does not change a row without a gradient; in optax stale moments move it",
+        measure=sparse,
+    ),
+    Delta(
+        theme="optimizers",
+        torch="LBFGS(max_iter=1)",
+        optax="lbfgs(linesearch=None)",
+        difference=0.006039,
+        why="torch scales the first step by the 1-norm of the gradient, optax by the 2-norm",
+        measure=lambda: lbfgs(dict(lr=0.1), lambda: optax.lbfgs(0.1, linesearch=None), 20),
+    ),
+    Delta(
+        theme="optimizers",
+        torch='LBFGS(max_iter=1, line_search_fn="strong_wolfe")',
+        optax="lbfgs",
+        difference=0.03526,
+        why="the line searches and their first trial steps differ",
+        measure=lambda: lbfgs(dict(line_search_fn="strong_wolfe"), optax.lbfgs, 3),
+    ),
+    Delta(
+        theme="None",
+        torch="SGD(momentum=0.9, weight_decay=0.1)",
+        optax="chain(add_decayed_weights, sgd), None written as zeros",
+        difference=0.2429,
+        why="a None gradient changes neither parameter nor momentum; a zero gradient decays both",
+        measure=lambda: optimizer(
+            torch.optim.SGD,
+            dict(momentum=0.9, weight_decay=0.1),
+            lambda lr: optax.chain(optax.add_decayed_weights(0.1), optax.sgd(lr, 0.9)),
+            has_gradient=_alternating,
+        ),
+    ),
+    Delta(
+        theme="None",
+        torch="AdamW(weight_decay=0.1)",
+        optax="adamw(weight_decay), None written as zeros",
+        difference=0.2778,
+        why="as above, and torch counts the steps of each parameter separately",
+        measure=lambda: optimizer(
+            torch.optim.AdamW,
+            dict(weight_decay=0.1),
+            lambda lr: optax.adamw(lr, weight_decay=0.1),
+            has_gradient=_alternating,
+        ),
+    ),
+    Delta(
+        theme="None",
+        torch="requires_grad_(False)",
+        optax="masked(sgd, mask)",
+        difference=0.3768,
+        why="`optax.masked` passes masked-out gradients through, and they are added",
+        measure=lambda: frozen([True, False]),
+    ),
+    Delta(
+        theme="clipping",
+        torch="clip_grad_norm_(1), norm 31",
+        optax="clip_by_global_norm(1)",
+        difference=3.2e-08,
+        why="torch divides by the norm plus 1e-6",
+        measure=lambda: clipped(31.0, 1.0),
+    ),
+    Delta(
+        theme="clipping",
+        torch="clip_grad_norm_(1e-6), norm 1e-6",
+        optax="clip_by_global_norm(1e-6)",
+        difference=1.0,
+        why="the added 1e-6 halves a gradient of that norm",
+        measure=lambda: clipped(1e-6, 1e-6),
+    ),
+    Delta(
+        theme="clipping",
+        torch="clip_grad_norm_(1, norm_type=inf), norm 31",
+        optax="clip_by_global_norm(1)",
+        difference=0.4397,
+        why="optax supports only the 2-norm",
+        measure=lambda: clipped(31.0, 1.0, math.inf),
+    ),
+    Delta(
+        theme="schedules",
+        torch="ExponentialLR(gamma=0.99)",
+        optax="exponential_decay",
+        difference=3.7e-07,
+        why="optax computes in float32",
+        measure=lambda: schedule(
+            lambda sgd: scheduler.ExponentialLR(sgd, gamma=0.99),
+            lambda: optax.exponential_decay(1.0, 1, 0.99),
+        ),
+    ),
+    Delta(
+        theme="schedules",
+        torch="StepLR(step_size=41, gamma=0.1)",
+        optax="exponential_decay(staircase=True)",
+        difference=0.9,
+        why="XLA multiplies by 1/41, so the floor comes one step late at some multiples",
+        measure=lambda: schedule(
+            lambda sgd: scheduler.StepLR(sgd, step_size=41, gamma=0.1),
+            lambda: optax.exponential_decay(1.0, 41, 0.1, staircase=True),
+        ),
+    ),
+    Delta(
+        theme="schedules",
+        torch="CosineAnnealingLR(T_max=100)",
+        optax="cosine_decay_schedule(decay_steps=100)",
+        difference=1.0,
+        why="torch goes up again after T_max",
+        measure=lambda: schedule(
+            lambda sgd: scheduler.CosineAnnealingLR(sgd, T_max=100),
+            lambda: optax.cosine_decay_schedule(1.0, 100),
+        ),
+    ),
+    Delta(
+        theme="schedules",
+        torch="OneCycleLR(max_lr=1.0, total_steps=301)",
+        optax="cosine_onecycle_schedule",
+        difference=0.00682,
+        why="torch peaks one step earlier, at pct_start * total_steps - 1",
+        measure=lambda: schedule(
+            lambda sgd: scheduler.OneCycleLR(sgd, max_lr=1.0, total_steps=301),
+            lambda: optax.cosine_onecycle_schedule(301, 1.0),
+        ),
+    ),
+    Delta(
+        theme="schedules",
+        torch="LinearLR(start_factor=0.25, total_iters=50)",
+        optax="linear_schedule(0.25, 1, 50)",
+        difference=4.8e-08,
+        why="optax computes in float32",
+        measure=lambda: schedule(
+            lambda sgd: scheduler.LinearLR(sgd, start_factor=0.25, total_iters=50),
+            lambda: optax.linear_schedule(0.25, 1.0, 50),
+        ),
+    ),
+    Delta(
+        theme="schedules",
+        torch="ReduceLROnPlateau(patience=3)",
+        optax="contrib.reduce_on_plateau(patience=3)",
+        difference=0.5,
+        why="optax reduces the rate one step early",
+        measure=plateau,
+    ),
+]
+
+
+def table(measured: Sequence[tuple[Delta, float]]) -> str:
+    """Format rows and their measured differences as Markdown."""
     lines = [
         "# torch.optim and the obvious optax choice",
         "Generated by `python -m parity_tests.audits.optax_deltas --markdown`, with torch "
-        f"{torch.__version__} and optax {optax.__version__}, in float64. Apart: after {STEPS} "
-        "steps (L-BFGS: 20 and 3) on parameters of mixed shapes, the largest difference over the "
-        "largest displacement; of "
-        "clipping over the largest gradient, of schedules over the base rate.",
+        f"{torch.__version__} and optax {optax.__version__}, in float64. Difference: after {STEPS} "
+        "steps (L-BFGS: 20 and 3) on parameters of mixed shapes, the largest difference, relative "
+        "to the largest displacement; for clipping relative to the largest gradient, for schedules "
+        "to the base learning rate.",
     ]
-    for theme in dict.fromkeys(delta.theme for delta, _ in found):
-        head = [f"## {theme}\n\n| torch | optax | apart | why |", "|---|---|---|---|"]
+    for theme in dict.fromkeys(delta.theme for delta, _ in measured):
+        head = [f"## {theme}\n\n| torch | optax | difference | why |", "|---|---|---|---|"]
         body = [
-            f"| `{d.torch}` | `{d.optax}` | {_number(d.apart if d.agrees(x) else x)} | {d.why} |"
-            for d, x in found
+            f"| `{d.torch}` | `{d.optax}` | {_number(d.difference if d.agrees(x) else x)} | "
+            f"{d.why} |"
+            for d, x in measured
             if d.theme == theme
         ]
         lines.append("\n".join(head + body))
@@ -411,17 +424,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     configure()
     patterns = [p.lower() for p in options.patterns]
     chosen = [d for d in DELTAS if not patterns or any(p in d.name.lower() for p in patterns)]
-    found = []
+    measured = []
     for delta in chosen:
-        apart = delta.measure()
-        moved = "" if delta.agrees(apart) else f"  MOVED, was {delta.apart:.4g}"
-        print(f"{apart:.4g}  {delta.name}{moved}", flush=True)
-        found.append((delta, apart))
+        difference = delta.measure()
+        note = "" if delta.agrees(difference) else f"  CHANGED, was {delta.difference:.4g}"
+        print(f"{difference:.4g}  {delta.name}{note}", flush=True)
+        measured.append((delta, difference))
     if options.markdown:
-        options.markdown.write_text(table(found))
-    failed = sum(not delta.agrees(apart) for delta, apart in found)
-    print(f"{len(found) - failed} passed, {failed} failed")
-    return 1 if failed or not found else 0
+        options.markdown.write_text(table(measured))
+    failed = sum(not delta.agrees(difference) for delta, difference in measured)
+    print(f"{len(measured) - failed} passed, {failed} failed")
+    return 1 if failed or not measured else 0
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ STEPS = np.arange(60)
 
 
 def train(w, target, schedule, momentum=None):
-    """Sixty steps of gradient descent; `schedule` is asked in every one."""
+    """Run sixty steps of gradient descent with the schedule's learning rate."""
 
     def step(carry, i):
         w, buffer = carry
@@ -29,12 +29,12 @@ def train(w, target, schedule, momentum=None):
         return (w - lr * buffer, buffer), (lr, beta)
 
     (w, _), (rates, momenta) = lax.scan(step, (w, jnp.zeros_like(w)), jnp.asarray(STEPS))
-    seen = {"lr": rates, "w": w}
-    return seen | {"momentum": momenta} if momentum else seen
+    record = {"lr": rates, "w": w}
+    return record | {"momentum": momenta} if momentum else record
 
 
 class Constant:
-    """No schedule: what is left when the scheduler is taken out."""
+    """A constant learning rate, in place of a scheduler."""
 
     def __init__(self, lr, *args, **kwargs):
         self.lr = lr
@@ -64,12 +64,12 @@ def lambda_lr(w, target, *, schedule=lr_scheduler.lambda_lr):
     control=dict(schedule=Constant),
 )
 def multiplicative_lr(w, target, *, schedule=lr_scheduler.multiplicative_lr):
-    """MultiplicativeLR multiplies the last learning rate by a function of the epoch."""
+    """MultiplicativeLR multiplies the previous learning rate by a function of the epoch."""
     return train(w, target, schedule(0.1, lambda epoch: 0.95))
 
 
 def smooth(lr, step_size, gamma):
-    """`optax.exponential_decay` as one finds it: not a staircase."""
+    """Use `optax.exponential_decay` with its default of no staircase."""
     return optax.exponential_decay(lr, step_size, gamma)
 
 
@@ -80,12 +80,12 @@ def smooth(lr, step_size, gamma):
     control=dict(schedule=smooth),
 )
 def step_lr(w, target, *, schedule=lr_scheduler.step_lr):
-    """StepLR is a staircase; `optax.exponential_decay` is smooth unless told otherwise."""
+    """StepLR is a staircase; `optax.exponential_decay` is smooth by default."""
     return train(w, target, schedule(0.1, step_size=20, gamma=0.5))
 
 
 def once_each(lr, milestones, gamma):
-    """optax's boundaries are the keys of a dict: a repeated one counts once."""
+    """Use optax's boundaries, the keys of a dict, in which a repeated milestone counts once."""
     boundaries: Any = dict.fromkeys(milestones, gamma)
     return optax.piecewise_constant_schedule(lr, boundaries)
 
@@ -97,7 +97,7 @@ def once_each(lr, milestones, gamma):
     control=dict(schedule=once_each),
 )
 def multi_step_lr(w, target, *, schedule=lr_scheduler.multi_step_lr):
-    """MultiStepLR multiplies at each milestone, twice at one that is there twice."""
+    """MultiStepLR multiplies at each milestone, and twice at a repeated one."""
     return train(w, target, schedule(0.1, [10, 30, 30], gamma=0.5))
 
 
@@ -108,12 +108,12 @@ def multi_step_lr(w, target, *, schedule=lr_scheduler.multi_step_lr):
     control=dict(schedule=Constant),
 )
 def constant_lr(w, target, *, schedule=lr_scheduler.constant_lr):
-    """ConstantLR has a factor that is gone from epoch `total_iters` on."""
+    """ConstantLR multiplies the learning rate by a factor until epoch `total_iters`."""
     return train(w, target, schedule(0.1, factor=0.25, total_iters=20))
 
 
 def from_zero(lr, total_iters):
-    """A warm-up as one writes it in optax: the first step does nothing."""
+    """Use the usual warmup in optax, whose first learning rate is 0."""
     return optax.linear_schedule(0.0, lr, total_iters)
 
 
@@ -124,7 +124,7 @@ def from_zero(lr, total_iters):
     control=dict(schedule=from_zero),
 )
 def linear_lr(w, target, *, schedule=lr_scheduler.linear_lr):
-    """LinearLR warms up from a third of the learning rate, not from 0."""
+    """LinearLR by default warms up from a third of the learning rate, not from 0."""
     return train(w, target, schedule(0.1, total_iters=20))
 
 
@@ -135,7 +135,7 @@ def linear_lr(w, target, *, schedule=lr_scheduler.linear_lr):
     control=dict(schedule=Constant),
 )
 def exponential_lr(w, target, *, schedule=lr_scheduler.exponential_lr):
-    """ExponentialLR multiplies in every epoch."""
+    """ExponentialLR multiplies the learning rate by gamma in every epoch."""
     return train(w, target, schedule(0.1, gamma=0.95))
 
 
@@ -146,7 +146,7 @@ def exponential_lr(w, target, *, schedule=lr_scheduler.exponential_lr):
     control=dict(schedule=Constant),
 )
 def polynomial_lr(w, target, *, schedule=lr_scheduler.polynomial_lr):
-    """PolynomialLR comes to 0 and stays there."""
+    """PolynomialLR falls to 0 and stays there."""
     return train(w, target, schedule(0.1, total_iters=40, power=2.0))
 
 
@@ -174,7 +174,7 @@ def cosine_annealing_lr(w, target, *, schedule=lr_scheduler.cosine_annealing_lr)
 def cosine_annealing_warm_restarts(
     w, target, *, schedule=lr_scheduler.cosine_annealing_warm_restarts
 ):
-    """CosineAnnealingWarmRestarts starts again after 10, 20, 40, ... epochs."""
+    """CosineAnnealingWarmRestarts restarts after 10, then 20, then 40 epochs."""
     return train(w, target, schedule(0.1, T_0=10, T_mult=2))
 
 
@@ -193,7 +193,7 @@ class OptaxCycle(Constant):
     control=dict(schedule=OptaxCycle),
 )
 def one_cycle_lr(w, target, *, schedule=lr_scheduler.one_cycle_lr):
-    """OneCycleLR's phases end a step before optax's, and it cycles the momentum too."""
+    """OneCycleLR's phases end one step before optax's, and it also cycles the momentum."""
     cycle = schedule(0.1, max_lr=0.5, total_steps=60)
     return train(w, target, cycle, cycle.momentum)
 
@@ -205,7 +205,7 @@ def one_cycle_lr(w, target, *, schedule=lr_scheduler.one_cycle_lr):
     control=dict(schedule=Constant),
 )
 def cyclic_lr(w, target, *, schedule=lr_scheduler.cyclic_lr):
-    """CyclicLR goes up and down in lines; the momentum goes the other way."""
+    """CyclicLR rises and falls linearly while the momentum does the opposite."""
     cycle = schedule(0.1, 0.01, 0.2, step_size_up=10, mode="triangular2")
     return train(w, target, cycle, cycle.momentum)
 
@@ -221,14 +221,14 @@ def join(lr, schedules, milestones):
     control=dict(sequential=join),
 )
 def sequential_lr(w, target, *, sequential=lr_scheduler.sequential_lr):
-    """In SequentialLR a scheduler that only multiplies goes on from the last learning rate."""
+    """In SequentialLR a MultiplicativeLR continues from the previous learning rate."""
     warmup = lr_scheduler.linear_lr(0.1, total_iters=10)
     decay = lr_scheduler.multiplicative_lr(0.1, lambda epoch: 0.95)
     return train(w, target, sequential(0.1, [warmup, decay], [5]))
 
 
 def product(schedules):
-    """What one expects of a chain: each one's factor."""
+    """Multiply the factors of all schedules, as one might expect of a chain."""
     return lambda step: 0.1 * jnp.prod(jnp.stack([one(step) / 0.1 for one in schedules]))
 
 
@@ -239,7 +239,7 @@ def product(schedules):
     control=dict(chained=product),
 )
 def chained_scheduler(w, target, *, chained=lr_scheduler.chained_scheduler):
-    """In a chain a cosine scales the distance to its `eta_min`, so the factors do not multiply."""
+    """In a chain a cosine scales the distance to its `eta_min`, so factors do not multiply."""
     warmup = lr_scheduler.linear_lr(0.1, total_iters=10)
     cosine = lr_scheduler.cosine_annealing_lr(0.1, T_max=30, eta_min=0.05)
     return train(w, target, chained([warmup, cosine]))
@@ -252,7 +252,7 @@ def chained_scheduler(w, target, *, chained=lr_scheduler.chained_scheduler):
     control=dict(schedule=Constant),
 )
 def swalr(w, target, *, schedule=lr_scheduler.swalr):
-    """SWALR goes to its own learning rate and stays there."""
+    """SWALR anneals to its own learning rate and keeps it."""
     return train(w, target, schedule(0.1, swa_lr=0.02, anneal_epochs=20))
 
 

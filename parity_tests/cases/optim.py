@@ -1,4 +1,4 @@
-"""Who moves a parameter, and by how much: parameter groups, and gradients changed by hand."""
+"""Parameter groups, hand-written updates, changed gradients, and the larger optimizers."""
 
 from typing import Any
 
@@ -19,18 +19,18 @@ def loss_of(net, x, y):
 
 
 def sgd(lr, momentum=None, weight_decay=0.0):
-    """`torch.optim.SGD`: weight decay joins the gradient before momentum does."""
+    """Build `torch.optim.SGD` from optax: weight decay is added before the momentum."""
     return optax.chain(optax.add_decayed_weights(weight_decay), optax.sgd(lr, momentum))
 
 
 def step(tx, grads, state, params) -> tuple[Any, Any]:
-    """`optimizer.step()`: the new parameters and the new state."""
+    """Take `optimizer.step()` and return the new parameters and state."""
     updates, state = tx.update(grads, state, params)
     return optax.apply_updates(params, updates), state
 
 
 def first_group(transforms, labels):
-    """One setting for everything: what parameter groups are there to avoid."""
+    """Use the first group's transformation for all parameters."""
     del labels
     return transforms["l1"]
 
@@ -42,7 +42,7 @@ def first_group(transforms, labels):
     control=dict(partition=first_group),
 )
 def param_groups(net, x, y, *, partition=optax.partition):
-    """Each parameter group has a learning rate, momentum and weight decay of its own."""
+    """Each parameter group has its own learning rate, momentum and weight decay."""
     tx = partition(
         {"l1": sgd(0.01, momentum=0.5, weight_decay=0.1), "l2": sgd(0.1, momentum=0.9)},
         {"l1": "l1", "l2": "l2"},  # the group of each layer
@@ -63,7 +63,7 @@ def param_groups(net, x, y, *, partition=optax.partition):
     idiom=("p.sub_(lr * p.grad)  # under no_grad", "tree.map(lambda p, g: p - lr * g, ..)"),
 )
 def by_hand(net, x, y):
-    """Subtracting the gradient times the learning rate by hand is what plain SGD does."""
+    """Subtracting the gradient times the learning rate by hand equals a step of plain SGD."""
     manual = automatic = net
     tx = optax.sgd(0.1)
     state = tx.init(automatic)
@@ -92,27 +92,27 @@ def by_hand(net, x, y):
     control=dict(conditionally_mask=identity),
 )
 def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
-    """A gradient of zero still lets momentum and weight decay move the layer; None leaves it."""
+    """With a zero gradient momentum and weight decay still move a layer; with None nothing does."""
 
     def live(step):
         return step % 2 == 0
 
     def train(tx, net, silence):
         state = tx.init(net)
-        seen, path, moved = [], [], []
+        gradients, path, moved = [], [], []
         for i in range(4):
             grads = jaxgrad.grad(loss_of)(net, x, y)
             if not live(i):
                 grads = grads | {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
             before = net
             net, state = step(tx, grads, state, net)
-            seen.append(grads if live(i) else grads | {"l1": silence(grads["l1"])})
+            gradients.append(grads if live(i) else grads | {"l1": silence(grads["l1"])})
             path.append(net)
             moved.append((net["l1"]["weight"] != before["l1"]["weight"]).any())
-        return {"grads": seen, "params": path, "l1_moved": moved}
+        return {"grads": gradients, "params": path, "l1_moved": moved}
 
     every = sgd(0.1, momentum=0.9, weight_decay=0.1)
-    # Where torch sees None it leaves a parameter alone, and its momentum too.
+    # For a None gradient torch changes neither the parameter nor its momentum.
     masked = optax.partition(
         {"l1": conditionally_mask(every, live), "l2": every}, {"l1": "l1", "l2": "l2"}
     )
@@ -123,7 +123,7 @@ def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
 
 
 def small_and_large(rng):
-    """Batches whose gradient is far below, above, below and above 1."""
+    """Draw batches whose gradient norms are alternately far below and far above 1."""
     return np.array([0.01, 10, 0.01, 10])[:, None, None] * rng.standard_normal((4, 3, 10))
 
 
@@ -139,7 +139,7 @@ def never(condition, then, otherwise, x):
     control=dict(cond=never),
 )
 def scale_under_condition(net, x, y, *, cond=lax.cond):
-    """A layer's gradient is scaled where its size asks for it; the decision stays on the device."""
+    """A layer's gradient is scaled if its norm exceeds 1, decided on the device."""
     tx = optax.sgd(0.01, momentum=0.9)
 
     def train(carry, batch):
@@ -158,13 +158,13 @@ def scale_under_condition(net, x, y, *, cond=lax.cond):
     return {"losses": losses, "scaled": scaled, "params": net}
 
 
-# --- torch's optimizers, and the obvious optax choice in the place of each ------------------------
+# --- torch's larger optimizers, with the obvious optax choice as the control ----------------------
 
 TRAINING = dict(net=NET, x=normal(3, 10), y=normal(3, 1))
 
 
 def trained(tx, net, x, y):
-    """The parameters after each of eight steps of one optimizer."""
+    """Return the parameters after each of eight steps of one optimizer."""
     state = tx.init(net)
     path = []
     for _ in range(8):
@@ -180,7 +180,7 @@ def trained(tx, net, x, y):
     control=dict(adafactor=optax.adafactor),
 )
 def adafactor(net, x, y, *, adafactor=jaxgrad.optim.adafactor):
-    """Adafactor steps by a part of the parameter's own scale, of which `lr` is the largest."""
+    """Adafactor's steps are relative to the parameter's scale, by at most `lr`."""
     return trained(adafactor(0.1), net, x, y)
 
 
@@ -191,7 +191,7 @@ def adafactor(net, x, y, *, adafactor=jaxgrad.optim.adafactor):
     control=dict(muon=optax.contrib.muon),
 )
 def muon(weight, x, y, *, muon=jaxgrad.optim.muon):
-    """Muon makes its step orthogonal in bfloat16, and longer where there are more rows."""
+    """Muon orthogonalizes its step in bfloat16 and scales it up for tall matrices."""
     tx = muon(0.1)
     state = tx.init(weight)
     path = []
@@ -210,7 +210,7 @@ def muon(weight, x, y, *, muon=jaxgrad.optim.muon):
     modes=("eager",),
 )
 def muon_of_a_vector(bias, *, muon=jaxgrad.optim.muon):
-    """Muon is for matrices: a vector is an error, and not quietly somebody else's."""
+    """Muon rejects a vector; `optax.contrib.muon` silently updates it with AdamW."""
     tx = muon(1e-3)
     grad = jaxgrad.grad(lambda b: jnp.sum(b**2))(bias)
     refused = raised(lambda: tx.update(grad, tx.init(bias), bias))
@@ -218,7 +218,7 @@ def muon_of_a_vector(bias, *, muon=jaxgrad.optim.muon):
 
 
 def every_row(lr):
-    """Adam that does not know which rows were looked up."""
+    """Build Adam that ignores which rows were looked up."""
     return optax.with_extra_args_support(optax.adam(lr))
 
 
@@ -229,7 +229,7 @@ def every_row(lr):
     control=dict(sparse_adam=every_row),
 )
 def sparse_adam(table, y, *, sparse_adam=jaxgrad.optim.sparse_adam):
-    """Rows of an embedding that were not looked up stay where they are, with their moments."""
+    """SparseAdam does not change rows that were not looked up, nor their moments."""
     tx = sparse_adam(0.1)
     state = tx.init(table)
     path = []
@@ -242,7 +242,7 @@ def sparse_adam(table, y, *, sparse_adam=jaxgrad.optim.sparse_adam):
     return path
 
 
-def lbfgs_of_optax(max_iter, line_search_fn):
+def optax_lbfgs(max_iter, line_search_fn):
     return optax.lbfgs()
 
 
@@ -250,10 +250,10 @@ def lbfgs_of_optax(max_iter, line_search_fn):
     source="P129",
     inputs=dict(x=normal(8, 4), y=normal(8), w=normal(4)),
     idiom=("LBFGS(..).step(closure)", "optim.lbfgs(..).update(.., value_fn=closure)"),
-    control=dict(lbfgs=lbfgs_of_optax),
+    control=dict(lbfgs=optax_lbfgs),
 )
 def lbfgs(x, y, w, *, lbfgs=jaxgrad.optim.lbfgs):
-    """A step of L-BFGS is several iterations, each with a line search of its own."""
+    """One step of L-BFGS runs several iterations, each with its own line search."""
 
     def closure(w):
         return mse(x @ w, y) + jnp.sum(w**2)

@@ -1,4 +1,4 @@
-"""torch's optimizers, one by one; the control is what one would take of optax in its place."""
+"""Each of torch's optimizers; the control is the obvious optax choice in its place."""
 
 import jax.numpy as jnp
 import optax
@@ -15,7 +15,7 @@ INPUTS = dict(net=NET, x=normal(6, 10), y=normal(6, 1))
 
 
 def train(net, x, y, tx, steps=8):
-    """What the losses are, and where the parameters go."""
+    """Return the losses and the parameters after every step."""
 
     def step(carry, _):
         net, state = carry
@@ -40,7 +40,7 @@ def without_dampening(lr, momentum, dampening):
     control=dict(sgd=without_dampening),
 )
 def sgd_dampening(net, x, y, *, sgd=optim.sgd):
-    """Dampening scales every gradient that joins the momentum, but the first one."""
+    """Dampening scales every gradient that enters the momentum except the first."""
     return train(net, x, y, sgd(0.1, momentum=0.9, dampening=0.5))
 
 
@@ -51,11 +51,11 @@ def sgd_dampening(net, x, y, *, sgd=optim.sgd):
     control=dict(adam=optax.adamw),
 )
 def adam_weight_decay(net, x, y, *, adam=optim.adam):
-    """Adam's weight decay joins the gradient before the moments; AdamW's does not."""
+    """Adam adds weight decay to the gradient before computing the moments; AdamW does not."""
     return train(net, x, y, adam(0.1, weight_decay=0.1))
 
 
-def corrected_first(lr, amsgrad):
+def maximum_after_correction(lr, amsgrad):
     del amsgrad
     return optax.amsgrad(lr)
 
@@ -64,10 +64,10 @@ def corrected_first(lr, amsgrad):
     source="P123",
     inputs=INPUTS,
     idiom=("Adam(p, lr, amsgrad=True)", "optim.adam(lr, amsgrad=True)"),
-    control=dict(adam=corrected_first),
+    control=dict(adam=maximum_after_correction),
 )
 def adam_amsgrad(net, x, y, *, adam=optim.adam):
-    """AMSGrad keeps the largest second moment, and corrects the bias only then; optax first."""
+    """AMSGrad takes the maximum of second moments before bias correction; optax takes it after."""
     return train(net, x, y, adam(0.1, amsgrad=True))
 
 
@@ -78,7 +78,7 @@ def adam_amsgrad(net, x, y, *, adam=optim.adam):
     control=dict(adamw=optax.adamw),
 )
 def adamw(net, x, y, *, adamw=optim.adamw):
-    """AdamW decays by 0.01 where nothing is said; `optax.adamw` by 0.0001."""
+    """AdamW's default weight decay is 0.01; that of `optax.adamw` is 0.0001."""
     return train(net, x, y, adamw(0.1))
 
 
@@ -89,7 +89,7 @@ def adamw(net, x, y, *, adamw=optim.adamw):
     control=dict(adamax=optax.adamaxw),
 )
 def adamax(net, x, y, *, adamax=optim.adamax):
-    """Adamax's weight decay joins the gradient too; the one that optax has does not."""
+    """Adamax adds weight decay to the gradient; `optax.adamaxw` decays the parameters."""
     return train(net, x, y, adamax(0.1, weight_decay=0.1))
 
 
@@ -100,7 +100,7 @@ def adamax(net, x, y, *, adamax=optim.adamax):
     control=dict(nadam=optax.nadam),
 )
 def nadam(net, x, y, *, nadam=optim.nadam):
-    """NAdam's momentum starts at half of beta1 and grows slowly; optax has all of it at once."""
+    """NAdam's momentum grows slowly from half of beta1; optax uses beta1 from the start."""
     return train(net, x, y, nadam(0.1))
 
 
@@ -111,7 +111,7 @@ def nadam(net, x, y, *, nadam=optim.nadam):
     control=dict(radam=optax.radam),
 )
 def radam(net, x, y, *, radam=optim.radam):
-    """RAdam adds eps before it corrects the bias of the second moment; optax does so after."""
+    """RAdam adds eps before the second moment's bias correction; optax adds it after."""
     return train(net, x, y, radam(0.1, eps=0.01), steps=10)
 
 
@@ -122,7 +122,7 @@ def radam(net, x, y, *, radam=optim.radam):
     control=dict(rmsprop=optax.rmsprop),
 )
 def rmsprop(net, x, y, *, rmsprop=optim.rmsprop):
-    """RMSprop's alpha is 0.99 where nothing is said; the decay of `optax.rmsprop` is 0.9."""
+    """RMSprop's default decay rate is 0.99; that of `optax.rmsprop` is 0.9."""
     return train(net, x, y, rmsprop(0.01))
 
 
@@ -137,7 +137,7 @@ def eps_in_sqrt(lr, alpha, eps):
     control=dict(rmsprop=eps_in_sqrt),
 )
 def rmsprop_eps(net, x, y, *, rmsprop=optim.rmsprop):
-    """RMSprop adds eps to the square root; `optax.rmsprop` adds it under the root."""
+    """RMSprop adds eps outside the square root; `optax.rmsprop` adds it inside."""
     return train(net, x, y, rmsprop(0.01, alpha=0.9, eps=0.01))
 
 
@@ -148,11 +148,11 @@ def rmsprop_eps(net, x, y, *, rmsprop=optim.rmsprop):
     control=dict(adagrad=optax.adagrad),
 )
 def adagrad(net, x, y, *, adagrad=optim.adagrad):
-    """Adagrad's sum of squares starts at 0, so that the first step is the learning rate."""
+    """Adagrad's sum of squares starts at 0, so the size of the first step is the learning rate."""
     return train(net, x, y, adagrad(0.1))
 
 
-def descends(lr, maximize):
+def descent(lr, maximize):
     del maximize  # optax has no such argument
     return optax.adadelta(lr)
 
@@ -161,10 +161,10 @@ def descends(lr, maximize):
     source="P128",
     inputs=INPUTS,
     idiom=("Adadelta(p, lr=1., maximize=True)", "optim.adadelta(1., maximize=True)"),
-    control=dict(adadelta=descends),
+    control=dict(adadelta=descent),
 )
 def adadelta(net, x, y, *, adadelta=optim.adadelta):
-    """Every optimizer of torch climbs with `maximize`; Adadelta too, whose steps begin small."""
+    """With `maximize` an optimizer ascends, which optax does not support."""
     return train(net, x, y, adadelta(1.0, maximize=True))
 
 
@@ -175,11 +175,11 @@ def adadelta(net, x, y, *, adadelta=optim.adadelta):
     control=dict(rprop=optax.rprop),
 )
 def rprop(net, x, y, *, rprop=optim.rprop):
-    """Rprop's first step is the learning rate along the sign; in optax it does not move."""
+    """Rprop's first step has the size of the learning rate; optax's first step is zero."""
     return train(net, x, y, rprop(0.01))
 
 
-def never_slower(lr, lambd, t0):
+def constant_rate(lr, lambd, t0):
     del lambd, t0
     return optax.sgd(lr)
 
@@ -188,8 +188,8 @@ def never_slower(lr, lambd, t0):
     source="P128",
     inputs=INPUTS,
     idiom=("ASGD(p, lr, lambd=.1, t0=2)", "optim.asgd(lr, lambd=.1, t0=2)"),
-    control=dict(asgd=never_slower),
+    control=dict(asgd=constant_rate),
 )
 def asgd(net, x, y, *, asgd=optim.asgd):
-    """ASGD decays the parameters by `lambd` and takes smaller steps as time goes on."""
+    """ASGD decays the parameters by `lambd` and lowers its learning rate over time."""
     return train(net, x, y, asgd(0.1, lambd=0.1, t0=2))

@@ -1,4 +1,4 @@
-"""Which parameters an optimizer moves: None gradients, groups, frozen layers, saved states."""
+"""The parameters that an optimizer moves: None gradients, groups, frozen layers, saved states."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ from parity_tests.cases._net import linear as apply
 from parity_tests.inputs import linear, normal, uniform
 
 
-SHAPES = ((5, 10), (5,), (1, 5), (1,))  # of the network's parameters, in torch's order
+SHAPES = ((5, 10), (5,), (1, 5), (1,))  # shapes of the network's parameters, in torch's order
 
 
 def loss_of(net, x, y):
@@ -23,7 +23,7 @@ def loss_of(net, x, y):
 
 
 def descend(tx, net, x, y, steps):
-    """Where the parameters go."""
+    """Return the parameters after every step."""
     state, path = tx.init(net), []
     for _ in range(steps):
         updates, state = tx.update(jaxgrad.grad(loss_of)(net, x, y), state, net)
@@ -33,7 +33,7 @@ def descend(tx, net, x, y, steps):
 
 
 def nothing(grad):
-    """None, where a gradient was."""
+    """Replace a gradient by None."""
     del grad
 
 
@@ -44,7 +44,7 @@ def nothing(grad):
     control=dict(absent=jnp.zeros_like),
 )
 def none_gradient(net, x, y, *, absent=nothing):
-    """Without a gradient a parameter stays: no weight decay, no momentum, no step counted."""
+    """A parameter without a gradient does not move: no weight decay, no momentum, no step count."""
     tx = optim.adamw(0.1, weight_decay=0.1)
     state = tx.init(net)
     path, moments, counts = [], [], []
@@ -60,7 +60,7 @@ def none_gradient(net, x, y, *, absent=nothing):
 
 
 def one_head(head):
-    """The trunk always moves, and of the heads the one that is at work."""
+    """Mark the trunk and the active head as trainable."""
     return {"trunk": True, "a": head == 0, "b": head == 1}
 
 
@@ -77,10 +77,10 @@ def both_heads(head):
         y=normal(3, 1),
     ),
     idiom=("net[head](..)  # the other's .grad is None", "tx.step(.., live=one_head(head))"),
-    control=dict(turn=both_heads),
+    control=dict(trainable=both_heads),
 )
-def live(net, x, y, *, turn=one_head):
-    """Of two heads that take turns, the one that is not at work stays where it is."""
+def live(net, x, y, *, trainable=one_head):
+    """While two heads alternate, the inactive one does not move."""
     tx = optim.adam(0.1)
 
     def loss(net, head):
@@ -91,7 +91,7 @@ def live(net, x, y, *, turn=one_head):
     def train(carry, head):
         net, state = carry
         grads = jaxgrad.grad(loss)(net, head)
-        net, state = tx.step(grads, state, net, live=turn(head))
+        net, state = tx.step(grads, state, net, live=trainable(head))
         return (net, state), net
 
     heads = jnp.array([0, 1, 1, 0, 1, 0])
@@ -100,7 +100,7 @@ def live(net, x, y, *, turn=one_head):
 
 
 def one_for_all(factory, groups, labels, **defaults):
-    """One setting for everything: what parameter groups are there to avoid."""
+    """Use the options of the weights for all parameters."""
     del labels
     return factory(**(defaults | groups["weight"]))
 
@@ -112,7 +112,7 @@ def one_for_all(factory, groups, labels, **defaults):
     control=dict(param_groups=one_for_all),
 )
 def group_schedules(net, x, y, *, param_groups=optim.param_groups):
-    """Biases are not decayed, and their learning rate has a schedule of its own."""
+    """Biases are not decayed, and their learning rate follows its own schedule."""
     tx = param_groups(
         optim.adamw,
         {
@@ -140,7 +140,7 @@ def start_again(tx, params, state):
     control=dict(add_param_group=start_again),
 )
 def add_param_group(net, x, y, *, add_param_group=optim.add_param_group):
-    """A group that joins during training starts anew; the others keep their momentum."""
+    """A group added during training starts with fresh state; the others keep their momentum."""
     groups = [{"lr": 0.1}]
     tx = optim.param_groups(optim.sgd, groups, {"l1": "frozen", "l2": 0}, momentum=0.9)
     state = tx.init(net)
@@ -156,7 +156,7 @@ def add_param_group(net, x, y, *, add_param_group=optim.add_param_group):
 
 
 def masked(factory, groups, labels, **defaults):
-    """`optax.masked` leaves the raw gradient where the mask is False, and it is added."""
+    """Freeze with `optax.masked`, which passes the raw gradient through where the mask is False."""
     mask = jax.tree.map(lambda label: label != "frozen", labels)
     return optax.masked(factory(**(defaults | groups[0])), mask)
 
@@ -168,7 +168,7 @@ def masked(factory, groups, labels, **defaults):
     control=dict(param_groups=masked),
 )
 def frozen(net, x, y, *, param_groups=optim.param_groups):
-    """A frozen layer stays where it is; with `optax.masked` it would climb its gradient."""
+    """A frozen layer does not move; with `optax.masked` it would ascend its gradient."""
     labels = {"l1": "frozen", "l2": 0}
     tx = param_groups(optim.adamw, [{"lr": 0.1}], labels, weight_decay=0.1)
     return {"params": descend(tx, net, x, y, 3)}
@@ -190,10 +190,10 @@ def forget(tx, params, state_dict):
     ),
     idiom=("optimizer.load_state_dict(saved)", "optim.state_from_torch(tx, params, saved)"),
     control=dict(state_from_torch=forget),
-    modes=("eager",),  # a checkpoint is read outside of jit
+    modes=("eager",),  # a checkpoint is read outside jit
 )
 def resume(net, x, y, exp_avg, exp_avg_sq, *, state_from_torch=optim.state_from_torch):
-    """Training goes on from the `state_dict` of a torch optimizer, step counts included."""
+    """Training continues from a torch optimizer's `state_dict`, including its step counts."""
     tx = optim.adam(0.1)
     steps = np.array([7, 7, 3, 3], np.float32)  # l2 had no gradient four times
     state = {

@@ -1,4 +1,4 @@
-"""Averages of the weights over a training."""
+"""Averages of a model's weights over a training run."""
 
 import jax.numpy as jnp
 import optax
@@ -13,7 +13,7 @@ INPUTS = dict(w=normal(3), running=normal(3), x=normal(5, 4, 3))
 
 
 def train(w, running, x, averaged):
-    """Five steps; the buffer follows the data, as a batch norm's does."""
+    """Train for five steps; the buffer is a running mean of the data, as in a batch norm."""
     state = averaged.init({"w": w}, {"running": running})
     path = []
     for batch in x:
@@ -26,7 +26,7 @@ def train(w, running, x, averaged):
 
 
 class Last(swa_utils.AveragedModel):
-    """No average: the last model."""
+    """Return the last model instead of an average."""
 
     def __init__(self, **kwargs):
         super().__init__(lambda averaged, current, n: current, None, False)
@@ -39,7 +39,7 @@ class Last(swa_utils.AveragedModel):
     control=dict(averaged=Last),
 )
 def averaged_model(w, running, x, *, averaged=swa_utils.averaged_model):
-    """AveragedModel holds the mean of the parameters after each step, and the last buffers."""
+    """AveragedModel stores the mean of the parameters after each step, and the last buffers."""
     return train(w, running, x, averaged())
 
 
@@ -59,7 +59,7 @@ def averaged_model_buffers(w, running, x, *, averaged=swa_utils.averaged_model):
 
 
 class OptaxEma(swa_utils.AveragedModel):
-    """`optax.ema`, which starts at zero and corrects the bias of that."""
+    """`optax.ema`, which starts at zero and corrects the resulting bias."""
 
     def __init__(self, avg_fn):
         super().__init__(None, None, False)
@@ -81,5 +81,5 @@ class OptaxEma(swa_utils.AveragedModel):
     control=dict(averaged=OptaxEma),
 )
 def ema(w, running, x, *, averaged=swa_utils.averaged_model):
-    """A moving average starts at the first model that it sees; `optax.ema` starts at zero."""
+    """A moving average starts from the first model; `optax.ema` starts from zero."""
     return train(w, running, x, averaged(avg_fn=swa_utils.get_ema_avg_fn(0.7)))

@@ -25,11 +25,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class PendingUpdate:
-    """A parameter and the sum of the changes to it so far, which is optax's update.
-
-    A rule treats it as the parameter. Keeping the two apart avoids the rounding of
-    `(param + change) - param`.
-    """
+    """A parameter and the sum of its changes, which is optax's update; rules treat both as one."""
 
     def __init__(self, start: jax.Array, change: Any = 0.0, limit: Any = None) -> None:
         self.start, self.change = start, change
@@ -45,8 +41,7 @@ class PendingUpdate:
     def toward(self, end: jax.Array, finite: bool) -> PendingUpdate:
         """Return the update that ends at `end`.
 
-        Unless `finite` is set, an infinite start is clamped first, because inf - inf is NaN.
-        Half precision is always clamped, since it overflows easily.
+        The start is clamped unless it is `finite`, as inf - inf is NaN; half precision always is.
         """
         half = self.limit < jnp.finfo(self.start.dtype).max
         clamped = half or not finite

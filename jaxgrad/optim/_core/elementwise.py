@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Mapping
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -14,27 +15,17 @@ import numpy as np
 from jaxgrad._core.typing import Array, PyTree
 from jaxgrad.optim._core.arithmetic import Fast, PendingUpdate
 from jaxgrad.optim._core.exact import Exact
-from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients, transformation
+from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 
 
 # The arithmetic on one leaf: (ops, hyperparameters, grad, param, state) -> (new param, new state).
 UpdateRule = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
 
 
-def counter(param: Any) -> Array:
-    """Return the first step count of a parameter, in the dtype torch uses."""
-    del param
-    return jnp.zeros((), np.float32)
-
-
-def one(param: Any) -> Array:
-    """Return the scalar 1, the initial value of a running product."""
-    del param
-    return jnp.ones((), np.float32)
-
-
-def zeros(param: Any) -> Array:
-    return jnp.zeros_like(param)
+# Initializers of a parameter's state: its step count in torch's dtype, a product of scalars, zeros.
+counter = functools.partial(jnp.zeros_like, shape=(), dtype=np.float32)
+one = functools.partial(jnp.ones_like, shape=(), dtype=np.float32)
+zeros = jnp.zeros_like
 
 
 def filled(value: Any, param: Any) -> Array:
@@ -45,23 +36,14 @@ def filled(value: Any, param: Any) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One call of `step` or `update`: everything that is the same for all leaves.
-
-    Args:
-        rule: The optimizer's update rule.
-        state_type: The optimizer's state, a named tuple.
-        settings: The hyperparameters, with the schedule's learning rate for this step.
-        maximize: Whether to negate the gradients first.
-        exact: Whether to reproduce torch's bits.
-        return_update: Whether to return optax's updates instead of the new parameters.
-    """
+    """One call of `step` or `update`: everything that is the same for all leaves."""
 
     rule: UpdateRule
-    state_type: Callable[..., Any]
-    settings: Mapping[str, Any]
-    maximize: bool
-    exact: bool
-    return_update: bool
+    state_type: Callable[..., Any]  # the optimizer's state, a named tuple
+    settings: Mapping[str, Any]  # the hyperparameters, with the schedule's rate for this step
+    maximize: bool  # negate the gradients first
+    exact: bool  # reproduce torch's bits
+    return_update: bool  # return optax's updates instead of the new parameters
 
     def leaf(self, grad: Any, param: Any, live: Any, *old: Any) -> tuple[Any, list[Any]]:
         """Return one leaf's new parameter (or its update) and its new state fields."""
@@ -105,9 +87,8 @@ def elementwise(
 
     Args:
         rule: The update of one leaf.
-        initial: The optimizer's state type; each field holds the initializer of that state, a
-            function of the parameter, or None where the options need no such state. The last field
-            is `count`.
+        initial: The optimizer's state type, whose fields hold functions that initialize the state
+            of a parameter, or None if the options need no such state. The last field is `count`.
         hyperparameters: Numbers or arrays that `rule` reads as attributes of its second argument;
             `lr` may be a schedule.
         maximize: Negate the gradients first.
@@ -142,7 +123,7 @@ def elementwise(
             return dict(hyperparameters)
         return {**hyperparameters, "lr": Scheduled(schedule(count))}
 
-    tx, options = transformation(init, apply), dict(maximize=maximize, exact=exact)
+    tx, options = from_apply(init, apply), dict(maximize=maximize, exact=exact)
     return tx.rebuilt_by(elementwise, rule, initial, hyperparameters, **options)
 
 

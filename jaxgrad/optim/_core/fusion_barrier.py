@@ -30,10 +30,9 @@ def _with_zeros_jvp(primals: Any, tangents: Any) -> Any:
 
 
 class FusionBarrier:
-    """An identity function that the compiler cannot simplify.
+    """An identity function that the compiler cannot simplify: a bitwise `or` with an unknown zero.
 
-    It is a bitwise `or` with a zero whose value the compiler does not know. `product` is a cheaper
-    barrier that only keeps a product from being fused with a later sum.
+    `product` is a cheaper barrier that only keeps a product from being fused with a later sum.
 
     Args:
         witness: An array whose values the compiler does not know, with the shape of the values

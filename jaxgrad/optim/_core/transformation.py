@@ -34,8 +34,8 @@ class Transformation(optax.GradientTransformationExtraArgs):
     `jax.jit(tx.step, donate_argnums=(1, 2))` it copies every leaf, which takes 3 to 7 times as
     long. The same holds for the transformations of optax.
 
-    A transformation can be pickled if its factory's arguments can: it is pickled as the call that
-    built it. A schedule that is a lambda or a closure cannot.
+    A transformation is copied and pickled as the call that built it. It can be pickled if that
+    call's arguments can, which excludes lambdas and the schedules of `lr_scheduler` (closures).
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxgrad
@@ -80,30 +80,17 @@ class Transformation(optax.GradientTransformationExtraArgs):
             else (operator.call, (call,))
         )
 
-    def __copy__(self) -> Transformation:
-        return self
-
-    def __deepcopy__(self, memo: Any) -> Transformation:
-        return self
+    __ne__ = object.__ne__  # tuple's would ignore `step`
 
     def _replace(self, **kwargs: Any) -> Transformation:  # pyright: ignore[reportIncompatibleMethodOverride]
         return dataclasses.replace(self, **kwargs)
 
 
-jax.tree_util.register_pytree_node(
-    Transformation,
-    lambda tx: ((tx.init, tx.update, tx.step), None),
-    lambda _, functions: Transformation(*functions),
-)
+def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transformation:
+    """Return the transformation whose `step` and `update` call `apply`.
 
-
-def transformation(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transformation:
-    """Return the transformation whose two methods differ only in the first argument of `apply`.
-
-    Args:
-        init: Returns the state for some parameters.
-        apply: Takes `return_update` (False for `step`, True for `update`), the gradients, state,
-            parameters and `live`, and the other keyword arguments of the call.
+    The first argument of `apply` is `return_update` (False for `step`, True for `update`), followed
+    by the gradients, the state, the parameters, `live` and any further keyword arguments.
     """
 
     def step(

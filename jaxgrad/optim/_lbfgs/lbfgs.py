@@ -12,7 +12,7 @@ from jax import lax
 
 from jaxgrad._core.typing import PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.transformation import Transformation, broadcast, gradients, transformation
+from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 from jaxgrad.optim._lbfgs.history import LBFGSState, direction, remember
 from jaxgrad.optim._lbfgs.wolfe import Point, strong_wolfe
 
@@ -194,7 +194,7 @@ def lbfgs(
         new = jax.tree.map(jnp.subtract, new, params) if return_update else new
         return new, state._replace(count=count)
 
-    tx = transformation(init, apply)
+    tx = from_apply(init, apply)
     options = max_iter, max_eval, tolerance_grad, tolerance_change, history_size, line_search_fn
     return tx.rebuilt_by(lbfgs, lr, *options)
 

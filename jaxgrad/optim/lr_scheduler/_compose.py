@@ -167,11 +167,7 @@ class _Chain:
         return x
 
     first = step
-    reset = _Sequence.reset
-
-    def undo(self) -> None:
-        for part in self.parts:
-            part.undo()
+    reset, undo = _Sequence.reset, _Sequence.undo
 
     def skip(self, steps: int) -> None:
         for part in self.parts:

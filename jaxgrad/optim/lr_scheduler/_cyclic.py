@@ -26,11 +26,8 @@ class CyclicSchedule(Schedule):
     def momentum(self, step: Any) -> jax.Array:
         """Return the momentum (SGD, RMSprop) or the first beta (Adam) of a step.
 
-        Args:
-            step: As for the schedule itself.
-
         Returns:
-            A float of shape (), or one per parameter group.
+            A float of shape (), or one per parameter group, for a `step` as the schedule takes it.
 
         Raises:
             ValueError: The schedule was created with `cycle_momentum=False`.

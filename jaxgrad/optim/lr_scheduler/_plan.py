@@ -25,28 +25,17 @@ Group = dict[str, Any]  # torch's param_group, through which schedulers share se
 
 @dataclasses.dataclass(frozen=True)
 class LrRecursion:
-    """How a torch scheduler maps the learning rate `x` to the next one.
+    """How a torch scheduler maps the learning rate `x` to the next one."""
 
-    Args:
-        step: Maps `(x, t)` to the learning rate after the call that reaches epoch t.
-        run: Maps `(x, s, t)` to the learning rate after the calls for epochs s + 1, ..., t.
-        first: The call in the constructor, at epoch 0.
-        reset: The call at its milestone in a SequentialLR, at epoch 0.
-        kind: "absolute" (ignores x), "scaling" (multiplies x) or "affine".
-        end: Epoch after which calls change nothing.
-        limit: Epoch after which torch raises `error`.
-        is_invertible: Whether SequentialLR can undo the first call.
-    """
-
-    step: Callable[[Lr, Epoch], Lr]
-    run: Callable[[Lr, Epoch, Epoch], Lr]
-    first: Callable[[Lr], Lr]
-    reset: Callable[[Lr], Lr]
-    kind: str
-    end: float = math.inf
-    limit: float = math.inf
+    step: Callable[[Lr, Epoch], Lr]  # (x, t): the call that reaches epoch t
+    run: Callable[[Lr, Epoch, Epoch], Lr]  # (x, s, t): the calls for epochs s + 1, ..., t
+    first: Callable[[Lr], Lr]  # the call in the constructor, at epoch 0
+    reset: Callable[[Lr], Lr]  # the call at a milestone of SequentialLR, at epoch 0
+    kind: str  # "absolute" (ignores x), "scaling" (multiplies x) or "affine"
+    end: float = math.inf  # the epoch after which calls change nothing
+    limit: float = math.inf  # the epoch after which torch raises `error`
     error: Callable[[int], Exception] = ValueError
-    is_invertible: bool = True
+    is_invertible: bool = True  # whether SequentialLR can undo the first call
 
 
 def absolute(value: Callable[[Epoch], Lr], **kwargs: Any) -> LrRecursion:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Literal, NamedTuple
 
 import jax
@@ -22,25 +23,19 @@ class ReduceLROnPlateauState(NamedTuple):
     reductions: jax.Array  # int32: lr is recomputed from it, since float32 would round
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class ReduceLROnPlateau:
-    """What `reduce_lr_on_plateau` returns: `init` and `update`."""
+    """The result of `reduce_lr_on_plateau`, with `init` and `update`."""
 
-    def __init__(
-        self,
-        lr: Any,
-        mode: str,
-        factor: float,
-        patience: int,
-        threshold: float,
-        threshold_mode: str,
-        cooldown: int,
-        min_lr: Any,
-        eps: float,
-    ) -> None:
-        self.lr, self.min_lr = as_float64(lr), as_float64(min_lr)
-        self.mode, self.threshold_mode = mode, threshold_mode
-        self.factor, self.threshold, self.eps = factor, threshold, eps
-        self.patience, self.cooldown = patience, cooldown
+    lr: Any  # float64, of shape () or (groups,)
+    mode: str
+    factor: float
+    patience: int
+    threshold: float
+    threshold_mode: str
+    cooldown: int
+    min_lr: Any  # as `lr`
+    eps: float
 
     def init(self) -> ReduceLROnPlateauState:
         """Return the state before the first metric."""
@@ -153,5 +148,5 @@ def reduce_lr_on_plateau(
     if groups.ndim and floors.ndim and len(groups) != len(floors):
         raise ValueError(f"expected {len(groups)} min_lrs, got {len(floors)}")
     return ReduceLROnPlateau(
-        lr, mode, factor, patience, threshold, threshold_mode, cooldown, min_lr, eps
+        groups, mode, factor, patience, threshold, threshold_mode, cooldown, floors, eps
     )

@@ -1,4 +1,4 @@
-"""`jaxgrad.optim.clip_grad_norm` and `clip_grad_value`, as links of an optax chain."""
+"""`jaxgrad.optim.clip_grad_norm` and `clip_grad_value` clip inside optax chains as torch does."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ RATES = {"slow": 0.01, "fast": 0.1}
 
 
 def loss(w: Any) -> Any:
-    return (w["a"] ** 4).sum() + (w["a"].sum() * w["b"]).sum() ** 2 + w["b"].sum()  # not of c
+    return (w["a"] ** 4).sum() + (w["a"].sum() * w["b"]).sum() ** 2 + w["b"].sum()  # c is unused
 
 
 def torch_train(clip: Any) -> dict[str, np.ndarray]:
-    """Ten steps of SGD with momentum over two parameter groups; `clip` sees the optimizer."""
+    """Train ten steps with SGD over two parameter groups, with `clip(optimizer)` in each."""
     w = {name: torch.nn.Parameter(torch.tensor(x)) for name, x in START.items()}
     groups = [
         {"params": [w[name] for name in w if GROUPS[name] == group], "lr": rate}
@@ -58,23 +58,23 @@ def jax_train(tx: optax.GradientTransformation) -> Any:
     return w
 
 
-def every(optimizer: Any) -> list[Any]:
+def all_params(optimizer: Any) -> list[Any]:
     return [p for group in optimizer.param_groups for p in group["params"]]
 
 
 @pytest.mark.parametrize("norm_type", (2.0, 1.0, 3.0, INF))
 def test_all_groups_together(norm_type):
-    """Before the partition: one norm over all parameters."""
-    expected = torch_train(lambda optimizer: clip_grad_norm_(every(optimizer), 0.7, norm_type))
+    """Before `optax.partition`, all parameters are clipped by their joint norm."""
+    expected = torch_train(lambda optimizer: clip_grad_norm_(all_params(optimizer), 0.7, norm_type))
     groups = optax.partition({k: optax.sgd(lr, 0.9) for k, lr in RATES.items()}, GROUPS)
-    found = jax_train(optax.chain(optim.clip_grad_norm(0.7, norm_type), groups))
+    result = jax_train(optax.chain(optim.clip_grad_norm(0.7, norm_type), groups))
     for name, x in expected.items():
-        np.testing.assert_allclose(found[name], x, rtol=1e-13)
+        np.testing.assert_allclose(result[name], x, rtol=1e-13)
 
 
 @pytest.mark.parametrize("norm_type", (2.0, 1.0, 3.0, INF))
 def test_each_group_by_its_own_norm(norm_type):
-    """Inside the partition: torch's loop over `optimizer.param_groups`, a maximum for each."""
+    """Inside `optax.partition`, each group is clipped by its own norm, as in a loop in torch."""
     maxima = {"slow": 0.7, "fast": 0.2}
 
     def clip(optimizer):
@@ -86,23 +86,23 @@ def test_each_group_by_its_own_norm(norm_type):
         k: optax.chain(optim.clip_grad_norm(maxima[k], norm_type), optax.sgd(lr, 0.9))
         for k, lr in RATES.items()
     }
-    found = jax_train(optax.partition(chains, GROUPS))
+    result = jax_train(optax.partition(chains, GROUPS))
     for name, x in expected.items():
-        np.testing.assert_allclose(found[name], x, rtol=1e-13)
+        np.testing.assert_allclose(result[name], x, rtol=1e-13)
 
 
 def test_by_value():
-    """Every element on its own."""
-    expected = torch_train(lambda optimizer: clip_grad_value_(every(optimizer), 0.3))
+    """`clip_grad_value` clips every element, as torch's `clip_grad_value_` does."""
+    expected = torch_train(lambda optimizer: clip_grad_value_(all_params(optimizer), 0.3))
     groups = optax.partition({k: optax.sgd(lr, 0.9) for k, lr in RATES.items()}, GROUPS)
-    found = jax_train(optax.chain(optim.clip_grad_value(0.3), groups))
+    result = jax_train(optax.chain(optim.clip_grad_value(0.3), groups))
     for name, x in expected.items():
-        np.testing.assert_allclose(found[name], x, rtol=1e-13)
+        np.testing.assert_allclose(result[name], x, rtol=1e-13)
 
 
 @pytest.mark.parametrize("make", (optim.clip_grad_norm, optim.clip_grad_value))
 def test_none_and_dtypes(make):
-    """A None stays None; each gradient keeps its dtype; a maximum may be traced or scheduled."""
+    """None stays None, gradients keep their dtypes, and the maximum may follow a schedule."""
     grads = {"w": jnp.array([3.0, -4.0], "bfloat16"), "b": None, "v": jnp.array([2.0], "float32")}
     tx = make(1.0)
     clipped, state = jax.jit(tx.update)(grads, tx.init(grads))

@@ -1,4 +1,4 @@
-"""`jaxgrad.optim.swa_utils` against torch.optim.swa_utils."""
+"""`jaxgrad.optim.swa_utils` matches `torch.optim.swa_utils`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         dict(multi_avg_fn=torch_swa.get_ema_multi_avg_fn(0.3)),
         dict(multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.3)),
     ),
-    "one's own": (
+    "custom": (
         dict(avg_fn=lambda averaged, current, n: averaged * 0.5 + current / (n + 2)),
         dict(avg_fn=lambda averaged, current, n: averaged * 0.5 + current / (n + 2)),
     ),
@@ -60,54 +60,54 @@ def trees(net: torch.nn.Module) -> tuple[Any, Any]:
 @pytest.mark.parametrize("dtype", ("float64", "float32", "bfloat16"))
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_averages(name, dtype, use_buffers, mode):
-    """Of parameters and buffers, an integer among them, after each of 12 updates."""
+    """Averages of parameters and buffers match torch's after each of 12 updates."""
     theirs_fn, ours_fn = FUNCTIONS[name]
-    counter = not (use_buffers and name in ("mean of all", "one's own"))
+    counter = not (use_buffers and name in ("mean of all", "custom"))
     rng = np.random.default_rng(0)
     net = Net(getattr(torch, dtype), counter)
     theirs = torch_swa.AveragedModel(net, use_buffers=use_buffers, **theirs_fn)
     ours = swa_utils.averaged_model(use_buffers=use_buffers, **ours_fn)
     state = ours.init(*to_jax(trees(net)))
-    seen, expected = [], []
+    models, expected = [], []
     for i in range(12):
         for x in (*net.parameters(), *net.buffers()):
             x.data = torch.as_tensor(rng.normal(size=x.shape) * 3 + 2 * i).to(x.dtype)
         theirs.update_parameters(net)
-        seen.append(to_jax(trees(net)))
+        models.append(to_jax(trees(net)))
         expected.append((int(theirs.n_averaged), *trees(theirs.module)))
 
     if mode == "eager":
-        found = []
-        for params, buffers in seen:
+        results = []
+        for params, buffers in models:
             state = ours.update(state, params, buffers)
-            found.append(state)
+            results.append(state)
     else:
-        stacked = jax.tree.map(lambda *x: jnp.stack(x), *seen)
+        stacked = jax.tree.map(lambda *x: jnp.stack(x), *models)
 
         def step(state, new):
             state = ours.update(state, *new)
             return state, state
 
         _, states = jax.lax.scan(step, state, stacked)
-        found = [jax.tree.map(lambda x, i=i: x[i], states) for i in range(12)]
-    for left, right in zip(expected, found, strict=True):
+        results = [jax.tree.map(lambda x, i=i: x[i], states) for i in range(12)]
+    for left, right in zip(expected, results, strict=True):
         assert left[0] == right.n_averaged
         for a, b in zip(jax.tree.leaves(left[1:]), jax.tree.leaves(tuple(right)[1:]), strict=True):
             assert (a.dtype, a.shape) == (b.dtype, b.shape)
             eps = float(jnp.finfo(a.dtype).eps) if a.dtype.kind in "fV" else 0.0
-            wide, found_wide = a.astype(np.float64), np.asarray(b, np.float64)
-            np.testing.assert_allclose(found_wide, wide, rtol=0, atol=4 * eps * np.abs(wide).max())
+            wide, result_wide = a.astype(np.float64), np.asarray(b, np.float64)
+            np.testing.assert_allclose(result_wide, wide, rtol=0, atol=4 * eps * np.abs(wide).max())
 
 
-def test_none_is_no_parameter():
-    """A None in the tree stays, and the first update copies."""
+def test_none_in_the_tree():
+    """None in the parameter tree stays None, and the first update copies the model."""
     ours = swa_utils.averaged_model()
     state = ours.update(ours.init({"w": jnp.zeros(2), "v": None}), {"w": jnp.ones(2), "v": None})
     assert state.module["v"] is None and (state.module["w"] == 1).all() and state.n_averaged == 1
 
 
-def test_integers_in_the_mean_of_all():
-    """torch refuses; the error says what to do."""
+def test_multi_avg_fn_rejects_integers():
+    """`get_swa_multi_avg_fn` rejects integers as torch does, and names an alternative."""
     net = Net(torch.float32, counter=True)
     theirs = torch_swa.AveragedModel(
         net, multi_avg_fn=torch_swa.get_swa_multi_avg_fn(), use_buffers=True
@@ -122,8 +122,8 @@ def test_integers_in_the_mean_of_all():
 
 @pytest.mark.parametrize("name", ("get_ema_avg_fn", "get_ema_multi_avg_fn"))
 @pytest.mark.parametrize("decay", (-0.1, 1.5))
-def test_a_decay_that_is_refused(name, decay):
-    """torch's words and the value."""
+def test_invalid_decay(name, decay):
+    """A decay outside [0, 1] raises torch's message with the value."""
     words = f"Invalid decay value {decay} provided. Please provide a value in"
     for module in (torch_swa, swa_utils):
         with pytest.raises(ValueError, match=words):
@@ -131,7 +131,7 @@ def test_a_decay_that_is_refused(name, decay):
 
 
 def test_two_functions():
-    """Only one may be given; both are named."""
+    """Passing both averaging functions raises torch's message and names both."""
     words = "Only one of avg_fn and multi_avg_fn should be provided"
     both: dict[str, Any] = dict(avg_fn=max, multi_avg_fn=min)
     with pytest.raises(AssertionError, match=words):
@@ -141,18 +141,18 @@ def test_two_functions():
 
 
 @pytest.mark.parametrize("decay, averaged, current", [(0.0, 1e8, 1.0), (1.0, 1.0, 1e8)])
-def test_an_average_of_one_alone(decay, averaged, current):
-    """Interpolated from the nearer end: the other one leaves no trace, however large it is."""
+def test_extreme_decays(decay, averaged, current):
+    """With a decay of 0 or 1 the unused value leaves no rounding error, however large it is."""
     theirs = torch.tensor([averaged])
     torch_swa.get_ema_multi_avg_fn(decay)([theirs], [torch.tensor([current])], 1)
     a, b = (jnp.full(1, x, "float32") for x in (averaged, current))
-    (found,) = swa_utils.get_ema_multi_avg_fn(decay)([a], [b], jnp.asarray(1))
+    (average,) = swa_utils.get_ema_multi_avg_fn(decay)([a], [b], jnp.asarray(1))
 
-    assert found == theirs.item() == 1
+    assert average == theirs.item() == 1
 
 
 def test_update_bn():
-    """Two batch norms in a row: each running statistic is the mean of the batches'."""
+    """With two batch norms, each running statistic is the mean over the batches."""
     torch.manual_seed(0)
     norms = [torch.nn.BatchNorm1d(3), torch.nn.BatchNorm1d(2)]
     middle = torch.nn.Linear(3, 2)
@@ -169,14 +169,14 @@ def test_update_bn():
         h = (x - x.mean(0)) / jnp.sqrt(x.var(0) + 1e-5)
         return [of(x), of(h @ weight.T + bias)]
 
-    found = swa_utils.update_bn([(x,) for x in loader], statistics)
-    for norm, stats in zip(norms, found, strict=True):
+    results = swa_utils.update_bn([(x,) for x in loader], statistics)
+    for norm, stats in zip(norms, results, strict=True):
         np.testing.assert_allclose(stats["mean"], to_numpy(norm.running_mean), rtol=1e-13)
         np.testing.assert_allclose(stats["var"], to_numpy(norm.running_var), rtol=1e-13)
     with pytest.raises(ValueError, match="at least one batch, got an empty loader"):
         swa_utils.update_bn([], statistics)
 
 
-def test_swalr_is_here_too():
-    """Where torch has it."""
+def test_swalr_is_exported():
+    """As in torch, `swa_utils` exports SWALR."""
     assert swa_utils.swalr is lr_scheduler.swalr

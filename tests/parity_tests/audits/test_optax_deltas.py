@@ -1,5 +1,6 @@
-"""The delta table: every row is measured again, and the page says what was measured."""
+"""Every row of the table of optax differences is measured again, and the page shows these rows."""
 
+import dataclasses
 import math
 import pathlib
 
@@ -12,26 +13,30 @@ PAGE = pathlib.Path(__file__).parents[3] / "benchmarks" / "OPTIM_DELTAS.md"
 
 
 @pytest.mark.parametrize("delta", deltas.DELTAS, ids=lambda delta: delta.name)
-def test_a_delta(delta):
-    """As far apart as when it was pinned: else torch or optax moved."""
-    found = delta.measure()
+def test_delta(delta):
+    """The difference is still the recorded one; otherwise torch or optax has changed."""
+    difference = delta.measure()
 
-    assert delta.agrees(found), f"{found:.4g} apart, pinned {delta.apart:.4g}: {delta.why}"
+    assert delta.agrees(difference), (
+        f"the difference is {difference:.4g}, recorded was {delta.difference:.4g}: {delta.why}"
+    )
 
 
 def test_a_row_can_fail():
-    """What moves by more than a hundredth is noticed, and what should be nothing is nothing."""
-    far, rounding, nothing = (deltas.DELTAS[0]._replace(apart=x) for x in (0.5, 3e-8, 0.0))
+    """A change by more than 1 % is noticed, and so is a difference where there should be none."""
+    large, rounding, zero = (
+        dataclasses.replace(deltas.DELTAS[0], difference=x) for x in (0.5, 3e-8, 0.0)
+    )
 
-    assert far.agrees(0.501) and not far.agrees(0.51) and not far.agrees(0.49)
+    assert large.agrees(0.501) and not large.agrees(0.51) and not large.agrees(0.49)
     assert rounding.agrees(1e-7) and not rounding.agrees(1e-6)
-    assert nothing.agrees(1e-15) and not any(d.agrees(math.nan) for d in (far, rounding, nothing))
-    assert not nothing.agrees(1e-10)
+    assert zero.agrees(1e-15) and not any(d.agrees(math.nan) for d in (large, rounding, zero))
+    assert not zero.agrees(1e-10)
 
 
 def test_the_page():
-    """Has every row with its number, in order; `make deltas` writes it."""
+    """The page has every row with its number, in order; `make deltas` writes it."""
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
-    pinned = deltas.table([(delta, delta.apart) for delta in deltas.DELTAS]).splitlines()
+    recorded = deltas.table([(delta, delta.difference) for delta in deltas.DELTAS]).splitlines()
 
-    assert rows == [line for line in pinned if line.startswith("| `")]
+    assert rows == [line for line in recorded if line.startswith("| `")]

@@ -1,0 +1,7 @@
+"""`jaxgrad.optim.adagrad` matches `torch.optim.Adagrad`."""
+
+from tests.jaxgrad.optim.shared import ElementwiseTests
+
+
+class TestAdagrad(ElementwiseTests):
+    name = "adagrad"

@@ -1,0 +1,7 @@
+"""`jaxgrad.optim.rmsprop` matches `torch.optim.RMSprop`."""
+
+from tests.jaxgrad.optim.shared import ElementwiseTests
+
+
+class TestRMSprop(ElementwiseTests):
+    name = "rmsprop"
