@@ -69,8 +69,8 @@ def asgd(
 
     Returns:
         A `Transformation` whose state has torch's `step`, `eta`, `mu` and the average `ax`. `step`,
-        `eta` and `mu` are float32, as under torch's default dtype. To
-        match a default dtype of float64, cast them in the initial state; the rule keeps them so.
+        `eta` and `mu` are float32, as under torch's default dtype. To match a default dtype of
+        float64, cast them in the initial state.
 
     Raises:
         ValueError: A hyperparameter is out of range.

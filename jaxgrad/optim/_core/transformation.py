@@ -87,10 +87,9 @@ class Transformation(optax.GradientTransformationExtraArgs):
 
 
 def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transformation:
-    """Return the transformation whose `step` and `update` call `apply`.
+    """Return a transformation that calls `apply(return_update, grads, state, params, live, ...)`.
 
-    The first argument of `apply` is `return_update` (False for `step`, True for `update`), followed
-    by the gradients, the state, the parameters, `live` and any further keyword arguments.
+    `return_update` is False for `step` and True for `update`; further keywords are passed on.
     """
 
     def step(
