@@ -70,7 +70,7 @@ def pytest_terminal_summary(
         terminalreporter.write_line(line, **{_COLOURS.get(made["verdict"], "red"): True})
     if page:
         from jaxgrad.parity import Report
-        from jaxgrad.parity.prove.page import render
+        from jaxgrad.parity.prove.report import render
 
         path = pathlib.Path(config.invocation_params.dir, page)
         text = render([Report.from_dict(made) for made in proofs])

@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 
 from jaxgrad.parity.prove.command import UsageError, load, run
-from jaxgrad.parity.prove.report import Report
+from jaxgrad.parity.prove.report import Report, render
 
 
 OK, FAILED, USAGE, INTERNAL, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -59,8 +59,6 @@ def _run(options: argparse.Namespace) -> int:
         document = {"proofs": [report.to_dict() for report in reports]}
         pathlib.Path(options.json).write_text(json.dumps(document, indent=1), encoding="utf-8")
     if options.html:
-        from jaxgrad.parity.prove.page import render
-
         pathlib.Path(options.html).write_text(render(reports), encoding="utf-8")
     verdicts = [report.verdict for report in reports]
     passed, undecided = verdicts.count("pass"), verdicts.count("inconclusive")

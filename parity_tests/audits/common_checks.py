@@ -16,11 +16,11 @@ import optax
 import torch
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.adapters import ProofError, normalise
+from jaxgrad.parity.prove.adapters import ProofError, as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.surfaces import structure
 from jaxgrad.parity.prove.torch_side import run as torch_run
-from jaxgrad.parity.prove.torch_side.live import Live, made_optimizer
+from jaxgrad.parity.prove.torch_side.live import Live, build_optimizer
+from jaxgrad.parity.prove.weights.resolve import weight_map
 
 
 Arrays = Mapping[str, np.ndarray]
@@ -36,13 +36,13 @@ def found(pair: Mapping[str, Any]) -> dict[str, bool]:
 
 
 def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
-    module = torch_run.twin(pair["module"], torch.float32)
+    module = torch_run.copy_in_dtype(pair["module"], torch.float32)
     before = {n: to_numpy(p) for n, p in module.named_parameters()}
     pick, loss = (pair.get(key, (None, None))[0] for key in ("outputs", "loss"))
     inputs = jax.tree.map(_single, pair["inputs"])
     run = torch_run.run(module, inputs, pick, loss, _ones, watch=False, dtype=torch.float32)
     if "optimizer" in pair:
-        made_optimizer(pair["optimizer"][0], module).step()
+        build_optimizer(pair["optimizer"][0], module).step()
     after = {n: to_numpy(p) for n, p in module.named_parameters()}
     return {
         "outputs": {k: x for k, x in run.outputs.items() if k != "loss"},
@@ -54,11 +54,11 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
 def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     pick, loss = (pair.get(key, (None, None))[0] for key in ("outputs", "loss"))
     side = Live(pair["module"], pair["inputs"], pick, loss, 0)
-    _, weights = structure.weight_map(side, pair["fn"], pair["params"], pair.get("weights"))
-    given = normalise(pair["fn"], pair["params"])
+    _, weights = weight_map(side, pair["fn"], pair["params"], pair.get("weights"))
+    given = as_function(pair["fn"], pair["params"])
     inputs = jax.tree.map(_single, pair["inputs"])
     (pick, loss) = (pair.get(key, (None, None))[1] for key in ("outputs", "loss"))
-    _, leaves, fill, _ = jax_program.flat(given.params)
+    _, leaves, fill = jax_program.flat(given.params)
     leaves = [_single(x) for x in leaves]
     moves = [np.issubdtype(x.dtype, np.inexact) for x in leaves]
 
@@ -102,8 +102,7 @@ def _single(x: Any) -> Any:
     return x.astype(np.float32) if np.issubdtype(x.dtype, np.inexact) else x
 
 
-def _ones(name: str, output: np.ndarray) -> np.ndarray:
-    del name
+def _ones(output: np.ndarray) -> np.ndarray:
     return np.ones_like(output)
 
 

@@ -76,7 +76,7 @@ def judge(name: str, bug: Bug, *, by_usual: bool = True) -> Row:
     seconds = time.perf_counter() - start
     first = report.first
     said = f"{first.surface}: {first.where}" if first else report.verdict
-    said = next((note for note in report.notes if "a fault of jaxgrad" in note), said)
+    said = next((note for note in report.notes if "a bug in jaxgrad" in note), said)
     return Row(
         twin=name,
         bug=bug.name,

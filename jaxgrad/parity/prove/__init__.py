@@ -1,9 +1,10 @@
-"""The proof of a port: two sides, aligned by value, judged on five surfaces.
+"""Prove that a JAX port has its torch module's gradients: align both by value, judge five surfaces.
 
-prover      the call; proving: everything that was run, each part once
-sides       torch's module or a dump of one, and the JAX program, both as functions of a draw
-weights     which element of which torch tensor stands where in params
-align       torch's values found among those of the JAX program, by their fingerprints
-surfaces    structure, forward, backward, gradients, updates: verdict, place and cause of each
-report      what is said of it;  page  as HTML;  pairs  files of pairs for the command
+prove       the entry point; request: its arguments; evidence: every run of both frameworks
+adapters    flax and equinox models as functions; checks: errors of the user's own code
+torch_side  runs the torch module, or reads a dump of it;  jax_side  traces and runs the port
+weights     maps each element of a torch tensor to an element of a JAX leaf
+align       finds torch's intermediate values among the port's, by fingerprint
+surfaces    structure, forward, backward, gradients, updates: a verdict, a place and a cause each
+judge       compares two arrays; report: the result; page: as HTML; command: files of pairs
 """

@@ -1,4 +1,4 @@
-"""The ways a person hands over a JAX model, each made a function of a tree of arrays."""
+"""Adapt functions and flax or equinox models to one form: a function of a tree of arrays."""
 
 from __future__ import annotations
 
@@ -16,51 +16,50 @@ import numpy as np
 
 
 class ProofError(Exception):
-    """Nothing can be proved: what is wrong, and what to do."""
+    """Nothing can be compared; the message says what is wrong and what to do."""
 
 
-class Given(NamedTuple):
-    """`fn(params, *inputs)`."""
+class JaxFunction(NamedTuple):
+    """A function `fn(params, *inputs)` and its params, a tree of arrays."""
 
     fn: Callable[..., Any]
     params: Any
 
 
-def normalise(fn: Any, params: Any) -> Given:
-    """A plain function and a tree, of whatever was given."""
+def as_function(fn: Any, params: Any) -> JaxFunction:
+    """Turn a function, or a flax nnx, linen or equinox module, into a function of a tree."""
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
-        return _single(*fn)
-    return _single(fn, params)
-
-
-def _single(fn: Any, params: Any) -> Given:
+        return as_function(*fn)
     if _is(fn, "flax.linen", "Module"):
-        return Given(fn.apply, params)
+        return JaxFunction(fn.apply, params)
     if _is(fn, "flax.nnx", "Module") and params is None:
-        return _nnx(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
+        return _from_nnx(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
     if _is(params, "flax.nnx", "Module"):
-        return _nnx(fn, params)
+        return _from_nnx(fn, params)
     if _is(fn, "equinox", "Module") and params is None:
-        return Given(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
+        return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
     if not callable(fn):
         raise ProofError(
-            f"fn is {type(fn).__name__}, which is not callable: give fn(params, *inputs), or a "
-            "flax nnx, linen or equinox module"
+            f"fn is {type(fn).__name__}, which is not callable: pass a function "
+            "fn(params, *inputs), or a flax nnx, linen or equinox module"
         )
     if _is(params, "flax.nnx", "State"):
-        return Given(lambda tree, *a, **k: fn(_restate(params, tree), *a, **k), _arrays(params))
-    return Given(fn, params)
+        return JaxFunction(
+            lambda tree, *args, **kwargs: fn(_as_state(params, tree), *args, **kwargs),
+            _arrays(params),
+        )
+    return JaxFunction(fn, params)
 
 
-def _nnx(fn: Callable[..., Any], module: Any) -> Given:
+def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
     from flax import nnx
 
     graph, state = nnx.split(module)
 
     def run(tree: Any, *args: Any, **kwargs: Any) -> Any:
-        return fn(nnx.merge(graph, _restate(state, tree)), *args, **kwargs)
+        return fn(nnx.merge(graph, _as_state(state, tree)), *args, **kwargs)
 
-    return Given(run, _arrays(state))
+    return JaxFunction(run, _arrays(state))
 
 
 def _arrays(state: Any) -> Any:
@@ -69,22 +68,22 @@ def _arrays(state: Any) -> Any:
     return nnx.to_pure_dict(state)
 
 
-def _restate(state: Any, tree: Any) -> Any:
+def _as_state(state: Any, tree: Any) -> Any:
     from flax import nnx
 
-    made = jax.tree.map(lambda x: x, state)
-    nnx.replace_by_pure_dict(made, tree)
-    return made
+    copy = jax.tree.map(lambda x: x, state)
+    nnx.replace_by_pure_dict(copy, tree)
+    return copy
 
 
 def _is(x: Any, module: str, name: str) -> bool:
-    """Whether `x` is of a class of a library, without importing the library."""
+    """Whether `x` is an instance of a library's class, without importing the library."""
     package = sys.modules.get(module)
     return package is not None and isinstance(x, getattr(package, name))
 
 
-def trains(trainable: Any, paths: list[str], params: Any) -> list[bool] | None:
-    """Which leaves train, as the user said it; None where they did not."""
+def trainable_mask(trainable: Any, paths: list[str]) -> list[bool] | None:
+    """Return which leaves `trainable=` selects, or None if it was not given."""
     if trainable is None:
         return None
     if callable(trainable):
@@ -94,22 +93,24 @@ def trains(trainable: Any, paths: list[str], params: Any) -> list[bool] | None:
     if isinstance(trainable, list | tuple | set) and all(isinstance(x, str) for x in trainable):
         unknown = [x for x in trainable if not any(fnmatch.fnmatch(p, x) for p in paths)]
         if unknown:
-            raise ProofError(f"trainable= names {unknown[0]!r}, which no leaf matches: {paths}")
+            raise ProofError(
+                f"trainable= contains {unknown[0]!r}, which matches no leaf; the leaves are {paths}"
+            )
         return [any(fnmatch.fnmatch(path, x) for x in trainable) for path in paths]
-    kept = [
-        (jax.tree_util.keystr(p, simple=True, separator="/"), x)
-        for p, x in jax.tree_util.tree_leaves_with_path(trainable)
-    ]
-    flags = dict(kept)
-    del params
+    flags = {
+        jax.tree_util.keystr(path, simple=True, separator="/"): flag
+        for path, flag in jax.tree_util.tree_leaves_with_path(trainable)
+    }
     missing = [path for path in paths if path not in flags]
     if missing:
-        raise ProofError(f"trainable= says nothing about {missing[0]!r}: give a bool a leaf")
+        raise ProofError(
+            f"trainable= has no entry for the leaf {missing[0]!r}: give a bool for every leaf"
+        )
     return [bool(flags[path]) for path in paths]
 
 
 def name_of(fn: Any) -> str:
-    """What to call the JAX side: a function's name and file, a module's class."""
+    """Name the JAX model in the report: a function's name and file, or a module's class."""
     inner = inspect.unwrap(fn) if callable(fn) else fn
     code = getattr(inner, "__code__", None)
     if code is not None:
@@ -119,17 +120,17 @@ def name_of(fn: Any) -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of what took part."""
-    found = {"python": sys.version.split()[0], "numpy": np.__version__, "jax": jax.__version__}
+    """Return the versions of Python and of the libraries that are imported."""
+    known = {"python": sys.version.split()[0], "numpy": np.__version__, "jax": jax.__version__}
     for name in ("torch", "flax", "equinox", "optax"):
         if name in sys.modules:
-            found[name] = importlib.metadata.version(name)
-    return found
+            known[name] = importlib.metadata.version(name)
+    return known
 
 
 @contextlib.contextmanager
-def scene() -> Iterator[None]:
-    """float64, on the CPU, whatever the user's own settings are."""
+def float64_on_cpu() -> Iterator[None]:
+    """Run JAX in float64 on the CPU, whatever the user's own settings are."""
     with (
         jax.enable_x64(True),
         jax.default_device(jax.local_devices(backend="cpu")[0]),

@@ -1,4 +1,4 @@
-"""Files of pairs: functions that give the arguments of `prove`, found by name and run."""
+"""Load and run pairs: functions in the user's files that return the arguments of `prove`."""
 
 from __future__ import annotations
 
@@ -13,110 +13,113 @@ from types import ModuleType
 from typing import Any
 
 from jaxgrad.parity.prove.prove import prove
-from jaxgrad.parity.prove.report import SURFACES, Report, Surface
+from jaxgrad.parity.prove.report import Report
 
 
 PREFIX = "pair"
-_TAKES = tuple(inspect.signature(prove).parameters)
+_ARGUMENTS = tuple(inspect.signature(prove).parameters)
 
 
 class UsageError(Exception):
-    """What was asked for is not there."""
+    """The command line names a file or a function that does not exist."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Pair:
-    """One function of a file, by its name."""
+    """A function that returns the arguments of `prove`, with its name for the report."""
 
     name: str
-    make: Callable[[], Any]
+    build: Callable[[], Any]
 
 
 def load(target: str) -> list[Pair]:
-    """The pairs that a target names.
+    """Return the pairs that a target names.
 
     Args:
-      target: `file.py::name`; or `file.py` for every function whose name starts with `pair`.
+        target: `file.py::name`, or `file.py` for all functions whose names start with `pair`.
 
     Raises:
-      UsageError: There is no such file, no such name, or no pair; it says what there is.
+        UsageError: The file, the name or any pair does not exist.
     """
     file, _, name = target.partition("::")
     path = pathlib.Path(file)
     if not path.is_file():
-        raise UsageError(f"there is no file {file!r}; give pair.py or pair.py::name")
-    found = {
+        raise UsageError(f"the file {file!r} does not exist; pass pair.py or pair.py::name")
+    functions = {
         key: value
         for key, value in vars(_imported(path)).items()
         if callable(value) and not inspect.isclass(value) and not key.startswith("_")
     }
-    pairs = [key for key in found if key.startswith(PREFIX)]
-    if name and name not in found:
-        raise UsageError(f"{file} has no function {name!r}; it has {_listed(pairs or list(found))}")
+    pairs = [key for key in functions if key.startswith(PREFIX)]
+    if name and name not in functions:
+        raise UsageError(
+            f"{file} has no function {name!r}; it has {_listed(pairs or list(functions))}"
+        )
     if not name and not pairs:
         raise UsageError(
             f"{file} has no function whose name starts with {PREFIX!r}; it has "
-            f"{_listed(list(found))}; name one: {file}::{next(iter(found), 'name')}"
+            f"{_listed(list(functions))}; select one with {file}::{next(iter(functions), 'name')}"
         )
-    return [Pair(f"{path.name}::{key}", found[key]) for key in ([name] if name else pairs)]
+    return [Pair(f"{path.name}::{key}", functions[key]) for key in ([name] if name else pairs)]
 
 
 def run(
     pair: Pair, seed: int | None = None, progress: Callable[[str], None] | None = None
 ) -> Report:
-    """Prove a pair; what its own function raises, or gives instead of arguments, is an error.
+    """Prove a pair, and report an exception or a wrong return value of its function as an error.
 
     Args:
-      pair: From `load`.
-      seed: Instead of the pair's own.
-      progress: Called with the name of each step as it begins.
+        pair: Pair to prove.
+        seed: Seed that replaces the pair's own.
+        progress: Function that is called with the name of each step as it begins.
     """
     try:
-        made = pair.make()
+        result = pair.build()
     except Exception as error:
         if _no_torch(error):
             raise
-        return _error(f"{pair.name}() raised {_said(error)}", pair.name)
-    if isinstance(made, tuple) and len(made) in (3, 4):
-        made = dict(zip(_TAKES, made, strict=False))
-    if isinstance(made, Mapping):
-        unknown = [key for key in made if key not in _TAKES]
-        missing = [key for key in ("module", "fn") if key not in made]
+        return Report.error(f"{pair.name}() raised {_described(error)}", pair.name)
+    if isinstance(result, tuple) and len(result) in (3, 4):
+        result = dict(zip(_ARGUMENTS, result, strict=False))
+    if isinstance(result, Mapping):
+        unknown = [key for key in result if key not in _ARGUMENTS]
+        missing = [key for key in ("module", "fn") if key not in result]
         if unknown or missing:
-            wrong = f"unknown {unknown}" if unknown else f"missing {missing}"
-            return _error(
-                f"{pair.name}() gave {wrong}; the arguments of prove are {', '.join(_TAKES)}",
+            wrong = f"has unknown keys {unknown}" if unknown else f"lacks the keys {missing}"
+            return Report.error(
+                f"the dict that {pair.name}() returned {wrong}; the arguments of prove are "
+                f"{', '.join(_ARGUMENTS)}",
                 pair.name,
             )
-        given: dict[str, Any] = {"progress": progress, **made}
+        arguments: dict[str, Any] = {"progress": progress, **result}
         if seed is not None:
-            given["seed"] = seed
-        made = prove(**given)
-    if not isinstance(made, Report):
-        return _error(
-            f"{pair.name}() gave {type(made).__name__}; give a dict of the arguments of prove, the "
-            "tuple (module, fn, params, inputs), or a Report",
+            arguments["seed"] = seed
+        result = prove(**arguments)
+    if not isinstance(result, Report):
+        return Report.error(
+            f"{pair.name}() returned {type(result).__name__}; return a dict of the arguments of "
+            "prove, the tuple (module, fn, params, inputs), or a Report",
             pair.name,
         )
-    return dataclasses.replace(made, name=f"{pair.name}  {made.name}".rstrip())
+    return dataclasses.replace(result, name=f"{pair.name}  {result.name}".rstrip())
 
 
 def _imported(path: pathlib.Path) -> ModuleType:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
-        sys.path.insert(0, folder)  # a pair imports the model that lies beside it
-    name = f"_pairs_{path.stem}"  # a file may be called as some module is
+        sys.path.insert(0, folder)  # a pair may import a model from the same folder
+    name = f"_pairs_{path.stem}"  # the file may have the name of an installed module
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise UsageError(f"{path} is no Python file")
+        raise UsageError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses look their module up
+    sys.modules[name] = module  # dataclasses look up their module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
         if _no_torch(error):
             raise
-        raise UsageError(f"{path} cannot be imported: it raised {_said(error)}") from error
+        raise UsageError(f"{path} cannot be imported: it raised {_described(error)}") from error
     return module
 
 
@@ -124,8 +127,8 @@ def _no_torch(error: BaseException) -> bool:
     return isinstance(error, ModuleNotFoundError) and error.name == "torch"
 
 
-def _said(error: BaseException) -> str:
-    """An exception of the user's code, with the innermost line of it."""
+def _described(error: BaseException) -> str:
+    """Describe an exception of the user's code, with the innermost line of that code."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "site-packages" not in f.filename and f.filename[0] != "<"]
     own = [f for f in own if pathlib.Path(f.filename).parent != pathlib.Path(__file__).parent]
@@ -135,8 +138,3 @@ def _said(error: BaseException) -> str:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names) if names else "no function"
-
-
-def _error(text: str, name: str) -> Report:
-    surfaces = {surface: Surface(surface, "not judged", "") for surface in SURFACES}
-    return Report("error", surfaces, text=text, name=name)

@@ -1,4 +1,4 @@
-"""Two arrays, and how far rounding alone could have driven them apart."""
+"""Compare two arrays, allowing for the difference that rounding alone can cause."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from jaxgrad.parity.ulp import distance, scale_of
 
 
-RTOL = 1e-12  # of the leaf's scale, in float64
-NOISE = 10.0  # times what the same numbers moved by 1 ULP make of it
-HOPELESS = 1e-4  # of the scale: where rounding does more, nothing can be said
-PLANT = 1e-9  # of the value: what a control moves, and the proof must find
-NOTHING = 1e-13  # of the tree's scale: a structural zero (a bias before a norm)
+RTOL = 1e-12  # relative to the leaf's scale, in float64
+ROUNDING_FACTOR = 10.0  # times the change that perturbing every number by 1 ULP causes
+MAX_ROUNDING = 1e-4  # relative to the scale: where rounding causes more, the verdict is open
+CONTROL_SIZE = 1e-9  # relative error that a negative control injects and that must be detected
+STRUCTURAL_ZERO = 1e-13  # relative to the tree's scale: the gradient of a bias before a norm
 
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
-    """One leaf on both sides."""
+    """The comparison of one leaf between torch and JAX."""
 
     name: str
     verdict: str  # pass | fail | inconclusive | zero
@@ -33,11 +33,11 @@ class Judged:
 
     @property
     def share(self) -> float:
-        """The difference as a share of the scale."""
+        """The difference relative to the scale."""
         return self.difference / self.scale if self.scale else self.difference
 
     def row(self) -> dict[str, Any]:
-        """For a table."""
+        """Return the comparison as a row of the report's table."""
         return {
             "name": self.name,
             "verdict": self.verdict,
@@ -61,13 +61,14 @@ def judge(
     """Compare two arrays of the same shape.
 
     Args:
-      name: Of the leaf.
-      torch: torch's value.
-      jax: JAX's.
-      reruns: torch's value with the inputs moved by an ULP, or how far that moves it: what
-        rounding does.
-      tree_scale: The largest magnitude of the leaves beside it; 0 if zeros mean something.
-      scale: What differences are measured against; the leaf's own magnitude if not given.
+        name: Name of the leaf.
+        torch: Value in torch.
+        jax: Value in JAX.
+        reruns: Values in torch with every number perturbed by an ULP, or the largest change that
+            the perturbation causes. They measure the effect of rounding.
+        tree_scale: Largest magnitude in the whole tree, against which a leaf counts as zero; 0
+            if zeros are ordinary values.
+        scale: Magnitude that differences are relative to; the leaf's own if not given.
     """
     torch, jax = np.asarray(torch), np.asarray(jax)
     if not np.issubdtype(torch.dtype, np.inexact):
@@ -79,36 +80,34 @@ def judge(
     own = scale_of(torch)
     if scale is None:
         scale = own
-    moves = [noise(torch, x) if isinstance(x, np.ndarray) else x for x in reruns]
-    moved = max(moves, default=0.0)
-    if (
-        tree_scale
-        and own <= max(NOTHING * tree_scale, 0.0)
-        and scale_of(jax) <= max(NOTHING * tree_scale, NOISE * moved)
-    ):
-        return Judged(name, "zero", 0.0, NOTHING * tree_scale, tree_scale)
-    allowed = max(RTOL * scale, NOISE * moved)
-    apart = distance(jax, torch)
-    difference = float(np.max(apart, initial=0.0))
-    flat = int(np.argmax(apart)) if apart.size else 0
-    at = tuple(int(i) for i in np.unravel_index(flat, apart.shape)) if apart.size else ()
-    values = (torch[at].item(), jax[at].item()) if apart.size else (None, None)
+    changes = [max_difference(torch, x) if isinstance(x, np.ndarray) else x for x in reruns]
+    rounding = ROUNDING_FACTOR * max(changes, default=0.0)
+    zero = STRUCTURAL_ZERO * tree_scale
+    if tree_scale and own <= zero and scale_of(jax) <= max(zero, rounding):
+        return Judged(name, "zero", 0.0, zero, tree_scale)
+    allowed = max(RTOL * scale, rounding)
+    off = distance(jax, torch)
+    difference = float(np.max(off, initial=0.0))
+    flat = int(np.argmax(off)) if off.size else 0
+    at = tuple(int(i) for i in np.unravel_index(flat, off.shape)) if off.size else ()
+    values = (torch[at].item(), jax[at].item()) if off.size else (None, None)
     verdict = "pass" if difference <= allowed else "fail"
-    if verdict == "pass" and scale and allowed > HOPELESS * scale:
+    if verdict == "pass" and scale and allowed > MAX_ROUNDING * scale:
         verdict = "inconclusive"
     return Judged(name, verdict, difference, allowed, scale, at, *values)
 
 
-def noise(torch: np.ndarray, again: np.ndarray) -> float:
-    """How far the second array is from the first, where both are finite."""
-    apart = distance(np.asarray(again), torch)
-    return float(np.max(apart, where=np.isfinite(apart), initial=0.0))
+def max_difference(x: np.ndarray, y: np.ndarray) -> float:
+    """Return the largest difference between two arrays where it is finite."""
+    off = distance(np.asarray(y), x)
+    return float(np.max(off, where=np.isfinite(off), initial=0.0))
 
 
-def rounded(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The array with every number moved by what float32 may have rounded away.
+def with_float32_noise(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Perturb every number by the amount that rounding to float32 may have lost.
 
-    Of the largest element: the sine of a rounded angle is as far off where it is small.
+    The amount is relative to the largest element, because the sine of a rounded angle has the
+    same absolute error where it is small.
     """
     size = float(np.max(np.abs(x), where=np.isfinite(x), initial=0.0))
     eps = float(np.finfo(np.float32).eps) * (size if size < 1e4 else np.abs(x))

@@ -1,56 +1,41 @@
-"""The page of a proof: one offline file that says what holds, and where the sides part."""
+"""The HTML page of reports: one offline file, and how it formats numbers."""
 
 from __future__ import annotations
 
 import math
 import pathlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-from jaxgrad.parity.prove.report import Report, Surface
 
 
 if TYPE_CHECKING:
     import jinja2
 
 SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!", "not judged": "–"}
+UNMATCHED = "torch modules without a matching JAX value (fused or inlined; not an error)"
 ROWS_SHOWN = 12
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 _STYLE = pathlib.Path(__file__).with_name("page.css")
 
 
-def render(reports: Sequence[Report]) -> str:
-    """One HTML page of these proofs; it fetches nothing and needs no script.
-
-    Args:
-      reports: What `prove` returned.
-
-    Returns:
-      The page.
-
-    Raises:
-      ModuleNotFoundError: jinja2 is not installed.
-
-    Example:
-      >>> from jaxgrad.parity import Report, Surface
-      >>> page = render([Report("pass", {"forward": Surface("forward", "pass", "")}, name="Net")])
-      >>> "<h1>jaxgrad proof" in page
-      True
-    """
+# `report` imports this module, so the type of a report is not named here.
+def fill(reports: Sequence[Any], headline: str, sentence: Callable[[Any], str]) -> str:
+    """Fill the page's template in."""
     return template(_TEMPLATE).render(
         reports=reports,
-        headline=headline(reports),
+        headline=headline,
         sentence=sentence,
         ordered=ordered,
         number=number,
         value=value,
         signs=SIGNS,
+        unmatched=UNMATCHED,
         shown=ROWS_SHOWN,
     )
 
 
 def template(path: pathlib.Path) -> jinja2.Template:
-    """A page to fill in; what is put into it stays text, whatever markup it holds."""
+    """Load a template that escapes every value that is put into it."""
     try:
         import jinja2
     except ModuleNotFoundError as error:
@@ -64,47 +49,20 @@ def template(path: pathlib.Path) -> jinja2.Template:
     return environment.from_string(path.read_text(encoding="utf-8"))
 
 
-def headline(reports: Sequence[Report]) -> str:
-    """The one sentence on top. What was not proved does not count as good."""
-    if not reports:
-        return "Nothing was proved."
-    if len(reports) == 1:
-        return sentence(reports[0])
-    held = sum(report.verdict == "pass" for report in reports)
-    if held == len(reports):
-        return f"All {held} ports have torch's gradients."
-    return f"{len(reports) - held} of {len(reports)} ports are not proved."
-
-
-def sentence(report: Report) -> str:
-    """A verdict in words."""
-    name = report.name or "the port"
-    if report.verdict == "pass":
-        return f"{name}: the gradients are torch's."
-    if report.verdict == "inconclusive":
-        return f"{name}: rounding alone moves too much to tell."
-    if report.verdict == "error":
-        return f"{name}: nothing was proved."
-    if report.first is None:
-        return f"{name}: the gradients are not torch's."
-    return f"{name}: the sides part on the {report.first.surface} surface, at {report.first.where}."
-
-
-def ordered(surface: Surface) -> list[Mapping[str, Any]]:
-    """The rows of a surface: wrong ones first, then those furthest apart."""
+def ordered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Sort the rows of a surface: failing rows first, then by decreasing difference."""
     return sorted(
-        surface.rows,
-        key=lambda row: (row.get("verdict") != "fail", -_finite(row.get("difference"))),
+        rows, key=lambda row: (row.get("verdict") != "fail", -_finite(row.get("difference")))
     )
 
 
 def number(x: Any) -> str:
-    """A number in a few characters; NaN and infinities are words."""
+    """Format a number with two significant digits; NaN and infinities become words."""
     return f"{x:.2g}" if isinstance(x, float) and math.isfinite(x) else value(x)
 
 
 def value(x: Any) -> str:
-    """A value in full, so that two that differ by 1e-12 look different."""
+    """Format a value with all digits, so that a difference of 1e-12 is visible."""
     if x is None:
         return ""
     if isinstance(x, float) and not math.isfinite(x):

@@ -1,8 +1,8 @@
-"""Prove that a JAX port has the gradients of its torch module, or name the first place it has not.
+"""The entry point `prove`: compare the gradients of a torch module with those of its JAX port.
 
     report = jaxgrad.parity.prove(torch_module, fn, params, inputs)
 
-Nothing in either model is edited: the values inside are recognised by what they are.
+Neither model is edited: intermediate values are matched by their numbers.
 """
 
 from __future__ import annotations
@@ -15,133 +15,136 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from jaxgrad.parity.prove import adapters as front
-from jaxgrad.parity.prove.adapters import ProofError, scene
-from jaxgrad.parity.prove.report import SURFACES, Report, Surface, worst
+from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove.evidence import Evidence, gather
+from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, overall_verdict
+from jaxgrad.parity.prove.request import Request
 
 
 if TYPE_CHECKING:
-    from jaxgrad.parity.prove.evidence import Proof
+    from torch import nn
 
 
 def prove(
-    module: Any,
-    fn: Any,
-    params: Any = None,
-    inputs: Any = None,
+    module: nn.Module | str | os.PathLike[str],
+    fn: Any,  # a function or a flax or equinox module
+    params: Any = None,  # any tree
+    inputs: Any = None,  # a tuple or mapping of trees
     *,
     weights: Callable[..., Any] | Mapping[str, Any] | None = None,
     outputs: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
-    loss: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
-    trainable: Any = None,
-    optimizer: tuple[Callable[..., Any], Any] | None = None,
+    loss: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
+    trainable: Any = None,  # a tree of bools, a function or paths
+    optimizer: tuple[Callable[..., Any] | None, Any] | None = None,
     steps: int = 0,
     has_state: bool = False,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Compare the gradients of a torch module with those of its JAX port, surface by surface.
+    """Compare the gradients of a torch module with those of its JAX port on five surfaces.
 
     Args:
-      module: A `torch.nn.Module`, in the mode (train or eval) that is meant; or the path of a
-        `dump` of one, where torch is not installed.
-      fn: `fn(params, *inputs) -> outputs`; or a flax nnx, linen or equinox module.
-      params: The port's parameters, any tree; for linen its variables; None for a module that
-        holds its own.
-      inputs: A tuple of numpy arrays, given to both sides; a mapping for named arguments. A dump
-        holds its own.
-      weights: `state_dict -> params`, or torch name -> path, (path, axes) or (path, function),
-        where the map cannot be seen from the values.
-      outputs: (torch_pick, jax_pick): what of the results is compared.
-      loss: (torch_loss, jax_loss) of the outputs (or of outputs and inputs), each a scalar;
-        without it every floating output gets a random cotangent.
-      trainable: Which JAX leaves train, where that is not what torch's flags say: a tree of
-        bool, a function of the path, or paths with wildcards.
-      optimizer: (torch_factory, optax transformation); the factory takes the parameters.
-      steps: How many steps of it to compare.
-      has_state: `fn` returns (outputs, new_state); the state is compared with torch's buffers.
-      seed: Of the cotangents and of the second draw.
-      progress: Called with the name of each step as it begins.
+        module: A `torch.nn.Module`, in the mode (train or eval) to compare; or the path of a
+            `dump` of one, where torch is not installed.
+        fn: A function `fn(params, *inputs) -> outputs`; or a flax nnx, linen or equinox module.
+        params: The port's params, any tree; for linen its variables; None for a module that
+            holds its own.
+        inputs: A tuple of numpy arrays, passed to both models; a mapping for named arguments. A
+            dump contains its own inputs.
+        weights: A converter `state_dict -> params`, or a dict from torch names to a path,
+            (path, axes) or (path, function). Needed only if the weights cannot be matched by value.
+        outputs: A pair (torch_pick, jax_pick) of functions that select the outputs to compare.
+        loss: A pair (torch_loss, jax_loss) of scalar functions of the outputs, or of outputs and
+            inputs; without it every floating output gets a random cotangent.
+        trainable: The JAX leaves that are trained, if this differs from torch's requires_grad: a
+            tree of bools, a function of the path, or paths with wildcards.
+        optimizer: A pair (torch_factory, optax transformation); the factory takes the parameters.
+        steps: Number of optimizer steps to compare.
+        has_state: Whether `fn` returns (outputs, new_state); the state is compared with torch's
+            buffers.
+        seed: Seed of the cotangents and of the second draw.
+        progress: Function that is called with the name of each step as it begins.
 
     Returns:
-      A `Report`. It never raises for a wrong or unusable port: the verdict says so.
+        A `Report`. `prove` does not raise for a wrong or unusable port: the verdict says so.
 
-    Torch: `torch.autograd.gradcheck` compares a module with itself; this compares two.
+    Torch: `torch.autograd.gradcheck` compares a module with its own numerical derivative; `prove`
+    compares it with another implementation.
 
     Example:
-      >>> import torch, numpy as np, jax.numpy as jnp
-      >>> from jaxgrad.parity import prove
-      >>> layer = torch.nn.Linear(3, 2)
-      >>> params = {k: v.detach().numpy() for k, v in layer.state_dict().items()}
-      >>> def port(params, x):
-      ...     return x @ params["weight"].T + params["bias"]
-      >>> prove(layer, port, params, (np.ones((4, 3)),)).verdict
-      'pass'
+        >>> import torch, numpy as np, jax.numpy as jnp
+        >>> from jaxgrad.parity import prove
+        >>> layer = torch.nn.Linear(3, 2)
+        >>> params = {k: v.detach().numpy() for k, v in layer.state_dict().items()}
+        >>> def port(params, x):
+        ...     return x @ params["weight"].T + params["bias"]
+        >>> prove(layer, port, params, (np.ones((4, 3)),)).verdict
+        'pass'
     """
+    request = Request(
+        module,
+        fn,
+        params,
+        inputs,
+        weights=weights,
+        outputs=outputs,
+        loss=loss,
+        trainable=trainable,
+        optimizer=optimizer,
+        steps=steps,
+        has_state=has_state,
+        seed=seed,
+    )
     clock = Clock(progress)
-    side = pathlib.Path(module).name if isinstance(module, str | os.PathLike) else None
-    name = f"{side or type(module).__name__} | {front.name_of(fn)}"
-    with scene():
+    dumped = pathlib.Path(module).name if isinstance(module, str | os.PathLike) else None
+    name = f"{dumped or type(module).__name__} | {adapters.name_of(fn)}"
+    with adapters.float64_on_cpu():
         try:
-            from jaxgrad.parity.prove.evidence import Proof
-
-            proof = Proof(
-                module,
-                fn,
-                params,
-                inputs,
-                weights,
-                outputs,
-                loss,
-                trainable,
-                has_state,
-                seed,
-                clock,
-            )
-            surfaces = _judged(proof, optimizer, steps)
-        except ProofError as error:
-            return _error(str(error), name, clock)
+            evidence = gather(request, clock)
+            judgements = _judge_surfaces(evidence, request)
+        except adapters.ProofError as error:
+            return Report.error(str(error), name, clock.seconds)
+    surfaces = {surface: judgements[surface].surface for surface in SURFACES}
     first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
     return Report(
-        verdict=worst(surfaces),
+        verdict=overall_verdict(surfaces),
         surfaces=surfaces,
         first=first,
         name=name,
-        notes=tuple(proof.notes),
-        not_visible=tuple(proof.not_visible),
+        notes=evidence.notes + tuple(n for j in judgements.values() for n in j.notes),
+        not_visible=tuple(evidence.not_visible),
         seconds=clock.seconds,
-        versions=front.versions() | dict(proof.side.versions),
+        versions=adapters.versions() | dict(evidence.torch_side.versions),
     )
 
 
-def _judged(proof: Proof, optimizer: Any, steps: int) -> dict[str, Surface]:
-    """The five answers; where the forward pass differs, nothing behind it is judged."""
-    from jaxgrad.parity.prove.surfaces import backward as backward_surface
-    from jaxgrad.parity.prove.surfaces import forward as forward_surface
-    from jaxgrad.parity.prove.surfaces import gradients as gradients_surface
-    from jaxgrad.parity.prove.surfaces import structure
-    from jaxgrad.parity.prove.surfaces import updates as updates_surface
+def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement]:
+    """Judge the five surfaces; if the forward pass differs, judge none of the later ones."""
+    from jaxgrad.parity.prove.surfaces import backward, forward, gradients, structure, updates
 
-    made = {"structure": structure.surface(proof), "forward": forward_surface.surface(proof)}
-    if made["forward"].verdict == "fail":
-        text = "the forward pass differs already"
-        made |= {name: Surface(name, "not judged", text) for name in SURFACES[2:]}
-        if optimizer is None and not proof.port.has_state:
-            made["updates"] = Surface("updates", "not judged", "no optimizer= was given")
-        return made
-    gradients = gradients_surface.surface(proof)
-    made["backward"] = backward_surface.surface(proof)
-    made["gradients"] = gradients
-    with proof.clock("updates"):
-        made["updates"] = updates_surface.surface(proof, optimizer, steps)
-    return made
+    judgements = {
+        "structure": structure.surface(evidence),
+        "forward": forward.surface(evidence),
+    }
+    if judgements["forward"].surface.verdict == "fail":
+        texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
+        if request.optimizer is None and not request.has_state:
+            texts["updates"] = updates.NO_OPTIMIZER
+        return judgements | {
+            name: Judgement(Surface(name, "not judged", text)) for name, text in texts.items()
+        }
+    judgements["gradients"] = gradients.surface(evidence)
+    judgements["backward"] = backward.surface(evidence)
+    with evidence.clock("updates"):
+        judgements["updates"] = updates.surface(evidence, request)
+    return judgements
 
 
 class Clock:
-    """Where the time goes.
+    """Measure the seconds that each step of a proof takes.
 
     Args:
-      progress: Called with the name of each step as it begins.
+        progress: Function that is called with the name of each step as it begins.
     """
 
     def __init__(self, progress: Callable[[str], None] | None = None) -> None:
@@ -161,11 +164,6 @@ class Clock:
 
 
 def _trim() -> None:
-    """Give freed memory back: glibc keeps blocks below 32 MiB, a quarter of a large proof's."""
+    """Return freed memory to the system: glibc keeps small blocks, a quarter of a large proof's."""
     with contextlib.suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL("libc.so.6").malloc_trim(0)
-
-
-def _error(text: str, name: str, clock: Clock) -> Report:
-    surfaces = {s: Surface(s, "not judged", "") for s in SURFACES}
-    return Report("error", surfaces, None, text, name, seconds=clock.seconds)

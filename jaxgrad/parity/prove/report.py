@@ -1,4 +1,4 @@
-"""What a proof found: a verdict, five surfaces, and the first place where the sides part."""
+"""The result of a proof: a verdict, five surfaces, and the first place where the values differ."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import dataclasses
 import json
 import math
 import pathlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from jaxgrad.parity.prove import page
 
 
 SURFACES = ("structure", "forward", "backward", "gradients", "updates")
@@ -18,7 +20,7 @@ _ORDER = ("error", "fail", "inconclusive", "pass")
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """A place where the two sides differ."""
+    """A place where torch and JAX differ."""
 
     surface: str
     torch: str  # the torch module or parameter
@@ -27,61 +29,74 @@ class Finding:
     index: tuple[int, ...] = ()  # of the worst element
     torch_value: Any = None
     jax_value: Any = None
-    originates: bool = True  # false: what it was made of differs already
-    cause: str = ""  # a guess, tried where it can be
-    op: str = ""  # which of the module's calls
+    originates: bool = True  # false if the inputs of this value differ already
+    cause: str = ""  # a guess, tried by rerunning torch where that is possible
+    op: str = ""  # the call within the module
 
     @property
     def where(self) -> str:
-        """The module or parameter, and the call in it."""
+        """The module or parameter, followed by the call within the module."""
         return f"{self.torch} ({self.op})" if self.op else self.torch
 
     def __str__(self) -> str:
-        how = "originates here" if self.originates else "inherited"
+        origin = "originates here" if self.originates else "inherited"
         lines = [
-            f"first divergence: {self.surface}, {how}",
+            f"first divergence: {self.surface}, {origin}",
             f"  torch: {self.where} | jax: {self.jax}",
             f"  {self.text}",
         ]
         if self.torch_value is not None or self.jax_value is not None:
-            where = list(self.index)
-            lines.append(f"  at {where} torch has {self.torch_value}, JAX has {self.jax_value}")
+            at = f"  at {list(self.index)}: " if self.index else "  "
+            lines.append(f"{at}torch gives {self.torch_value}, JAX gives {self.jax_value}")
         if self.cause:
-            lines.append(f"  likely: {self.cause}")
+            lines.append(f"  likely cause: {self.cause}")
         return "\n".join(lines)
 
 
 @dataclasses.dataclass(frozen=True)
 class Surface:
-    """One of the five questions and its answer."""
+    """The answer to one of the five questions of a proof."""
 
     name: str
     verdict: str  # pass | fail | inconclusive | error | not judged
     text: str
-    rows: tuple[Mapping[str, Any], ...] = ()  # what was compared, one a leaf
+    rows: tuple[Mapping[str, Any], ...] = ()  # one row for each leaf that was compared
     findings: tuple[Finding, ...] = ()
-    control: str = ""  # what was planted to show that it can fail, and that it was found
+    control: str = ""  # the error that was injected, and detected, to show that it can fail
+
+
+class Judgement(NamedTuple):
+    """A judged surface, and the notes that judging it adds to the report."""
+
+    surface: Surface
+    notes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The answer of `prove`: print it, `check()` it in a test, write it with `to_html`."""
+    """The result of `prove`: print it, `check()` it in a test, or write it with `to_html`."""
 
     verdict: str  # pass | fail | inconclusive | error
     surfaces: Mapping[str, Surface]
     first: Finding | None = None
-    text: str = ""  # of an error
+    text: str = ""  # the message of an error
     name: str = ""
     notes: tuple[str, ...] = ()
-    not_visible: tuple[str, ...] = ()
+    not_visible: tuple[str, ...] = ()  # torch modules without a matching JAX value
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    @classmethod
+    def error(cls, text: str, name: str, seconds: Mapping[str, float] | None = None) -> Report:
+        """Return the report of a proof that could not be run."""
+        surfaces = {surface: Surface(surface, "not judged", "") for surface in SURFACES}
+        return cls("error", surfaces, text=text, name=name, seconds=seconds or {})
+
     def check(self) -> Report:
-        """Itself if the proof holds.
+        """Return the report itself if the proof holds.
 
         Raises:
-          AssertionError: It does not; the text is the whole report.
+            AssertionError: The verdict is not "pass"; the message is the whole report.
         """
         __tracebackhide__ = True  # pytest shows the test's own line
         if self.verdict != "pass":
@@ -89,15 +104,15 @@ class Report:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, dicts, strings and numbers."""
+        """Return the report as plain lists, dicts, strings and numbers."""
         return _plain(dataclasses.asdict(self))
 
     @classmethod
-    def from_dict(cls, made: Mapping[str, Any]) -> Report:
-        """What `to_dict` gave, as a report again."""
+    def from_dict(cls, fields: Mapping[str, Any]) -> Report:
+        """Rebuild a report from the result of `to_dict`."""
 
-        def finding(found: Mapping[str, Any]) -> Finding:
-            return Finding(**{**found, "index": tuple(found["index"])})
+        def finding(fields: Mapping[str, Any]) -> Finding:
+            return Finding(**{**fields, "index": tuple(fields["index"])})
 
         surfaces = {
             name: Surface(
@@ -107,14 +122,14 @@ class Report:
                     "findings": tuple(finding(f) for f in surface["findings"]),
                 }
             )
-            for name, surface in made["surfaces"].items()
+            for name, surface in fields["surfaces"].items()
         }
-        first = made["first"] and finding(made["first"])
-        lists = {name: tuple(made[name]) for name in ("notes", "not_visible")}
-        return cls(**{**made, **lists, "surfaces": surfaces, "first": first})
+        first = fields["first"] and finding(fields["first"])
+        lists = {name: tuple(fields[name]) for name in ("notes", "not_visible")}
+        return cls(**{**fields, **lists, "surfaces": surfaces, "first": first})
 
     def to_json(self, path: str | pathlib.Path | None = None) -> str:
-        """The report as JSON; also written to `path` if one is given."""
+        """Return the report as JSON, and write it to `path` if one is given."""
         text = json.dumps(self.to_dict(), indent=1)
         if path is not None:
             pathlib.Path(path).write_text(text)
@@ -122,8 +137,6 @@ class Report:
 
     def to_html(self, path: str | pathlib.Path) -> None:
         """Write the report as one offline page."""
-        from jaxgrad.parity.prove.page import render
-
         pathlib.Path(path).write_text(render([self]), encoding="utf-8")
 
     def __str__(self) -> str:
@@ -133,27 +146,82 @@ class Report:
         for surface in self.surfaces.values():
             lines.append(f"  {surface.name:<10} {surface.verdict:<12} {surface.text}".rstrip())
             if surface.control:
-                lines.append(f"  {'':<10} {'':<12} can fail: {surface.control}")
+                lines.append(f"  {'':<10} {'':<12} negative control: {surface.control}")
         if self.first is not None:
             lines += ["", str(self.first)]
         if self.not_visible:
             shown = ", ".join(self.not_visible[:8])
             more = len(self.not_visible) - 8
-            lines += ["", f"not visible in the JAX program (merged or skipped, no fault): {shown}"]
+            lines += ["", f"{page.UNMATCHED}: {shown}"]
             if more > 0:
                 lines[-1] += f" and {more} more"
         lines += [f"note: {note}" for note in self.notes]
         if self.seconds:
             total = sum(self.seconds.values())
-            parts = ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items() if s >= 0.05)
-            lines.append(f"{total:.1f} s: {parts}")
+            steps = ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items() if s >= 0.05)
+            lines.append(f"{total:.1f} s: {steps}")
         return "\n".join(lines)
 
 
-def worst(surfaces: Mapping[str, Surface]) -> str:
-    """The verdict over all surfaces."""
-    found = [s.verdict for s in surfaces.values() if s.verdict in _ORDER]
-    return min(found, key=_ORDER.index, default="error")
+def overall_verdict(surfaces: Mapping[str, Surface]) -> str:
+    """Return the worst verdict of all surfaces that were judged."""
+    verdicts = [s.verdict for s in surfaces.values() if s.verdict in _ORDER]
+    return min(verdicts, key=_ORDER.index, default="error")
+
+
+def render(reports: Sequence[Report]) -> str:
+    """Render reports as one HTML page that needs no network and no script.
+
+    Args:
+        reports: Results of `prove`.
+
+    Returns:
+        The text of the page.
+
+    Raises:
+        ModuleNotFoundError: jinja2 is not installed.
+
+    Example:
+        >>> from jaxgrad.parity import Report, Surface
+        >>> html = render([Report("pass", {"forward": Surface("forward", "pass", "")}, name="Net")])
+        >>> "<h1>jaxgrad proof" in html
+        True
+    """
+    return page.fill(reports, headline(reports), sentence)
+
+
+def headline(reports: Sequence[Report]) -> str:
+    """Summarise reports in one sentence, in which an open verdict does not count as a pass."""
+    if not reports:
+        return "There are no proofs."
+    if len(reports) == 1:
+        return sentence(reports[0])
+    verdicts = [report.verdict for report in reports]
+    if set(verdicts) == {"pass"}:
+        return f"All {len(reports)} ports have torch's gradients."
+    counts = {
+        "differ from torch": verdicts.count("fail"),
+        "could not be compared": verdicts.count("error"),
+        "could not be decided": verdicts.count("inconclusive"),
+    }
+    first, *rest = (f"{count} {verb}" for verb, count in counts.items() if count)
+    number, verb = first.split(" ", 1)
+    return "; ".join([f"{number} of {len(reports)} ports {verb}", *rest]) + "."
+
+
+def sentence(report: Report) -> str:
+    """Describe the verdict of a report in one sentence."""
+    name = report.name or "the port"
+    if report.verdict == "pass":
+        return f"{name}: the gradients are torch's."
+    if report.verdict == "inconclusive":
+        return f"{name}: rounding alone causes too large a difference to decide."
+    if report.verdict == "error":
+        return f"{name}: the comparison could not be run."
+    if report.first is None:
+        return f"{name}: the gradients differ from torch's."
+    place = f"first on the {report.first.surface} surface, at {report.first.where}"
+    return f"{name}: the port differs from torch, {place}."
 
 
 def _plain(x: Any) -> Any:

@@ -1,1 +1,1 @@
-"""Finding each torch value among the values of a JAX program."""
+"""Find each intermediate value of a torch run among the values of a JAX program."""

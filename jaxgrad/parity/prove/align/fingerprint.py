@@ -1,7 +1,7 @@
-"""A few numbers that stand for an array whatever the order of its axes.
+"""Fingerprints: a few numbers that identify an array up to the order of its elements.
 
-Two arrays that hold the same numbers in another order have the same fingerprint: a transposed, a
-reshaped or a channels-last copy is recognised, and nothing large is kept.
+Transposed, reshaped and channels-last copies of an array have the same fingerprint, and comparing
+fingerprints avoids keeping large arrays.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from jaxgrad._core import compat
 
 
-_SOFT = (1e-6, 1e-3, 1.0, 1e3)  # x/(c+|x|): small and large elements count alike, a mask's -1e9 too
+_SOFT = (1e-6, 1e-3, 1.0, 1e3)  # c in x/(c+|x|), which weighs small and huge elements alike
 _COUNTS = 4  # elements, NaN, +inf, -inf
 SIZE = _COUNTS + 4 + 2 * len(_SOFT)
 
 
 def fingerprint(x: Any) -> Any:
-    """The numbers that stand for `x`, a float64 vector of length `SIZE`; traced if `x` is."""
+    """Return the fingerprint of `x`, a float64 vector of length `SIZE`, traced if `x` is traced."""
     np_ = jnp if compat.is_traced(x) else np
     x = np_.asarray(x)
     if np_.iscomplexobj(x):
@@ -39,12 +39,12 @@ def fingerprint(x: Any) -> Any:
     return np_.stack([np_.asarray(n, np.float64) for n in (*counts, *numbers)])
 
 
-def apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """How far fingerprints are apart, relative; infinite where the counts differ.
+def print_distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return the relative distance of fingerprints, which is infinite where the counts differ.
 
     Args:
-      left: One fingerprint, or several, (n, SIZE).
-      right: The same.
+        left: One fingerprint, or several of shape (n, SIZE).
+        right: Fingerprints that broadcast against `left`.
     """
     counts = np.any(left[..., :_COUNTS] != right[..., :_COUNTS], axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -54,12 +54,12 @@ def apart(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def magnitude(print_: np.ndarray) -> np.ndarray:
-    """The largest finite magnitude of what a fingerprint stands for."""
+    """Return the largest finite magnitude in the array that a fingerprint describes."""
     return np.max(np.abs(print_[..., _COUNTS : _COUNTS + 2]), axis=-1)
 
 
 def is_constant(print_: np.ndarray) -> np.ndarray:
-    """Whether every element is the same: it says nothing about where an array came from."""
+    """Whether all elements are equal, so that the values do not identify the array."""
     high, low = print_[..., _COUNTS], print_[..., _COUNTS + 1]
     return (high == low) | (print_[..., 0] <= 1)
 
@@ -68,18 +68,18 @@ def _scales(prints: np.ndarray) -> np.ndarray:
     scales = np.array(prints, np.float64)
     largest = magnitude(prints)[..., None]
     scales[..., _COUNTS : _COUNTS + 2] = largest
-    for first in range(_COUNTS + 2, SIZE, 2):  # a mean against the mean of magnitudes
+    for first in range(_COUNTS + 2, SIZE, 2):  # compare a mean with the mean of magnitudes
         scales[..., first + 1] = scales[..., first]
     return np.abs(scales)
 
 
-def times(print_: np.ndarray, number: np.ndarray) -> np.ndarray:
-    """The fingerprints of an array that is repeated so often: only the counts are others."""
-    found = np.broadcast_to(print_, (len(number), SIZE)).copy()
-    found[:, :_COUNTS] *= number
-    return found
+def repeated(print_: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """Return the fingerprints of an array repeated `times` times: only the counts change."""
+    prints = np.broadcast_to(print_, (len(times), SIZE)).copy()
+    prints[:, :_COUNTS] *= times
+    return prints
 
 
 def stack(prints: Sequence[Any]) -> np.ndarray:
-    """Several fingerprints as one (n, SIZE) array."""
+    """Stack fingerprints into one array of shape (n, SIZE)."""
     return np.stack([np.asarray(p) for p in prints]) if len(prints) else np.zeros((0, SIZE))

@@ -1,1 +1,1 @@
-"""The JAX port: its program, its data flow, its rounding."""
+"""The JAX port: its traced program, its data flow, and its casts lifted to float64."""

@@ -1,4 +1,4 @@
-"""What reads what inside a JAX program, through `jit`, `scan`, `cond`, remat and custom rules."""
+"""The data flow of a JAX program, through `jit`, `scan`, `cond`, remat and custom rules."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
 
 
 class Flow:
-    """A graph over values: `parents[key]` are the values it was made of.
+    """A graph of values, in which `parents[key]` are the operands of a value.
 
-    A leaf of params or inputs has the key `leaf_key(i)`; a loop's carry has two kinds of parents,
-    what goes in and what comes round.
+    A leaf of params or inputs has the key `leaf_key(i)`. A loop's carry has as parents both its
+    initial value and the value of the previous iteration.
     """
 
-    def __init__(self, made: JaxProgram):
-        self.made = made
+    def __init__(self, program: JaxProgram):
+        self.program = program
         self.parents: dict[Key, tuple[Key, ...]] = {}
         self.order: dict[Key, int] = {}
-        jaxpr, _ = compat.open_jaxpr(made.jaxpr)
-        leaves = [(leaf_key(i),) for i in range(len(made.leaves))]
-        self.outputs = self._walk(made.jaxpr, leaves[: len(jaxpr.invars)], ())
+        jaxpr, _ = compat.open_jaxpr(program.jaxpr)
+        leaves = [(leaf_key(i),) for i in range(len(program.leaves))]
+        self.outputs = self._walk(program.jaxpr, leaves[: len(jaxpr.invars)], ())
         self.children: dict[Key, list[Key]] = {}
         for key, parents in self.parents.items():
             for parent in parents:
                 self.children.setdefault(parent, []).append(key)
 
-    def _walk(self, jaxpr: Any, given: Sequence[tuple[Key, ...]], path: Path) -> list[Any]:
+    def _walk(self, jaxpr: Any, operands: Sequence[tuple[Key, ...]], path: Path) -> list[Any]:
         opened, _ = compat.open_jaxpr(jaxpr)
-        env: dict[Any, tuple[Key, ...]] = dict(zip(opened.invars, given, strict=True))
+        env: dict[Any, tuple[Key, ...]] = dict(zip(opened.invars, operands, strict=True))
 
         def of(atom: Any) -> tuple[Key, ...]:
             return () if isinstance(atom, jex_core.Literal) else env.get(atom, ())
@@ -41,11 +41,11 @@ class Flow:
         for i, eqn in enumerate(opened.eqns):
             here = (*path, i)
             ins = [of(v) for v in eqn.invars]
-            made = self._inside(eqn, ins, here)
+            outs = self._inside(eqn, ins, here)
             for k, v in enumerate(eqn.outvars):
                 key = (here, k)
                 self.order.setdefault(key, len(self.order))  # a loop's body is walked twice
-                self.parents[key] = _flat(ins) if made is None else tuple(dict.fromkeys(made[k]))
+                self.parents[key] = _flat(ins) if outs is None else tuple(dict.fromkeys(outs[k]))
                 env[v] = (key,)
         return [of(v) for v in opened.outvars]
 
@@ -68,45 +68,46 @@ class Flow:
         return outs
 
     def back(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
-        """What these were made of, through values that are not in `stop`; `stop` is left out."""
-        found: set[Key] = set()
+        """Return the ancestors of some values, without those in `stop` and beyond."""
+        visited: set[Key] = set()
         todo = [key for key in start if key not in stop]
         while todo:
             key = todo.pop()
-            if key not in found:
-                found.add(key)
+            if key not in visited:
+                visited.add(key)
                 todo += [p for p in self.parents.get(key, ()) if p not in stop]
-        return found
+        return visited
 
     def ahead(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
-        """What is made of these, up to and with the first values in `stop`."""
-        found: set[Key] = set()
+        """Return the descendants of some values, up to and including the first ones in `stop`."""
+        visited: set[Key] = set()
         todo = [child for key in start for child in self.children.get(key, ())]
         while todo:
             key = todo.pop()
-            if key not in found:
-                found.add(key)
+            if key not in visited:
+                visited.add(key)
                 if key not in stop:
                     todo += self.children.get(key, ())
-        return found
+        return visited
 
     def between(self, start: Iterable[Key], goal: set[Key], stop: set[Key], name: str) -> list[Key]:
-        """The equations called `name` on the ways from some values to others, in order."""
-        found = [
+        """Return the equations of primitive `name` on paths from `start` to `goal`, in order."""
+        keys = [
             key
             for key in self.ahead(start, stop)
-            if leaf_of(key) is None and self.made.equations[key[0]].primitive.name == name
+            if leaf_of(key) is None and self.program.equations[key[0]].primitive.name == name
         ]
-        found = [key for key in found if key in goal or self.ahead([key], stop) & goal]
-        return sorted(found, key=lambda key: self.order[key])
+        keys = [key for key in keys if key in goal or self.ahead([key], stop) & goal]
+        return sorted(keys, key=lambda key: self.order[key])
 
 
 def leaf_key(number: int) -> Key:
+    """Return the key of a leaf of params or inputs."""
     return (-1 - number,), 0
 
 
 def leaf_of(key: Key) -> int | None:
-    """Which leaf a key stands for, if any."""
+    """Return the number of the leaf that a key denotes, or None for an equation's output."""
     first = key[0][0]
     return -1 - first if first < 0 else None
 
@@ -115,39 +116,40 @@ def _flat(parts: Iterable[Iterable[Key]]) -> tuple[Key, ...]:
     return tuple(dict.fromkeys(key for part in parts for key in part))
 
 
-def place(made: JaxProgram, key: Key) -> str:
-    """`file:line (module path)` of the user's line that made a value, or the path of a leaf."""
+def place(program: JaxProgram, key: Key) -> str:
+    """Return `file:line (module path)` of the user's code for a value, or the path of a leaf."""
     leaf = leaf_of(key)
     if leaf is not None:
-        return [*made.param_paths, *made.input_paths][leaf]
-    eqn = made.equations[key[0]]
-    around = [made.equations[key[0][:n]] for n in range(1, len(key[0]), 2)]
+        return [*program.param_paths, *program.input_paths][leaf]
+    eqn = program.equations[key[0]]
+    around = [program.equations[key[0][:n]] for n in range(1, len(key[0]), 2)]
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
     lines = [
-        source.user_line(eqn) or _beside(made, key[0][: 2 * n + 1], stacks[n])
+        source.user_line(eqn) or _nearby_line(program, key[0][: 2 * n + 1], stacks[n])
         for n, eqn in enumerate((*around, eqn))
     ]
     line = next(filter(None, reversed(lines)), None) or source.short_line(eqn)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
 
 
-def _beside(made: JaxProgram, path: Path, stack: str) -> str:
-    """The line of an equation that a jitted function of JAX's own put inline.
+def _nearby_line(program: JaxProgram, path: Path, stack: str) -> str:
+    """The source line of an equation that was inlined from a jitted function of JAX's own.
 
-    It remembers where it was first traced, which may be another place: it is believed where an
-    equation near it was reached by the same calls; else the nearest line of its module is taken.
+    Such an equation records where the function was first traced, which may be elsewhere. The
+    record is used if a neighbouring equation has the same callers; otherwise the nearest line of
+    the same module is used.
     """
-    said = source.user_lines(made.equations[path])
+    recorded = source.user_lines(program.equations[path])
     nearest = ""
-    for away in range(1, 12):
-        for number in (path[-1] + away, path[-1] - away):
-            eqn = made.equations.get((*path[:-1], number))
+    for offset in range(1, 12):
+        for number in (path[-1] + offset, path[-1] - offset):
+            eqn = program.equations.get((*path[:-1], number))
             line = "" if eqn is None else source.user_line(eqn)
             if eqn is None or not line:
                 continue
-            if said and source.user_lines(eqn)[-len(said) + 1 :] == said[1:]:
-                return said[0]
+            if recorded and source.user_lines(eqn)[-len(recorded) + 1 :] == recorded[1:]:
+                return recorded[0]
             other = str(eqn.source_info.name_stack)
             if stack.startswith(other) and (other or not stack):
                 nearest = nearest or line

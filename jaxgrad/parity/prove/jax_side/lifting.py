@@ -1,4 +1,4 @@
-"""A JAX program in float64 throughout: where it casts to less, it does not."""
+"""Lift a JAX program to float64: casts to lower precision are ignored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOW = tuple(np.dtype(d) for d in (jnp.float32, jnp.float16, jnp.bfloat16))
 
 
 def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """`fun` of trees of arrays, lifted."""
+    """Return a version of `fun`, a function of trees of arrays, that computes in float64."""
 
     def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
         del path, slot
@@ -35,7 +35,7 @@ def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _traced(fun: Callable[..., Any], args: Any) -> Any:
-    """The jaxpr of `fun` and the shapes of what it gives; in float32 if it takes no float64."""
+    """Trace `fun`, in float32 if it rejects float64, and return its jaxpr and output shapes."""
     trace = jax.make_jaxpr(fun, return_shape=True)
     try:
         return trace(*args)
@@ -53,12 +53,12 @@ def _narrow(x: Any) -> jax.ShapeDtypeStruct:
 
 
 def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[Any]:
-    """Run one equation; what would round to less than float64 does not.
+    """Evaluate one equation in float64, even if it rounds to a lower precision.
 
     Args:
-      eqn: The equation.
-      ins: Its inputs, in float64 or as they were traced.
-      numbers: What the other side works with, see `rounded.meant`.
+        eqn: Equation to evaluate.
+        ins: Inputs, in float64 or in the dtypes that the equation was traced with.
+        numbers: Numbers that occur in torch, see `rounded.meant`.
     """
     floats = [x for x in ins if hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)]
     if not any(is_low(v) for v in (*eqn.invars, *eqn.outvars)):
@@ -76,23 +76,23 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
 
 
 def constants(jaxpr: Any, numbers: Collection[float] = ()) -> Any:
-    """The same jaxpr with the constants it holds in float64."""
+    """Return the jaxpr with its constants converted to float64."""
     opened, consts = compat.open_jaxpr(jaxpr)
     return jex_core.ClosedJaxpr(opened, [_wide(x, numbers) for x in consts])
 
 
 def is_low(atom: Any) -> bool:
-    """Whether a variable of a jaxpr is floating, and less than float64."""
+    """Whether a variable of a jaxpr has a floating dtype below float64."""
     return is_rounded(atom.aval)
 
 
 def is_rounded(x: Any) -> bool:
-    """Whether an array is floating, and less than float64."""
+    """Whether an array has a floating dtype below float64."""
     return getattr(x, "dtype", None) in _LOW
 
 
 def _wide(x: Any, numbers: Collection[float]) -> Any:
-    """A float64 copy of a lower value; a constant as the number that someone meant by it."""
+    """Convert a value to float64, a scalar constant to the number that it was rounded from."""
     if not is_rounded(x):
         return x
     if compat.is_traced(x):

@@ -1,11 +1,11 @@
-"""A port under proof: both sides as functions of one draw of weights and inputs."""
+"""The port as a function of one draw of weights and inputs, and how draws are made."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -16,8 +16,8 @@ from jaxgrad._core.jaxpr import abstract
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
-from jaxgrad.parity.prove.judge import rounded
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
+from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.weights.map import WeightMap
 
 
@@ -25,16 +25,14 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-# Compiling is most of the time, and the results are judged by float64 rules either way.
+# Compiling takes most of the time, and optimization is not needed for float64 results.
 FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-
-
-_KEPT = 2**28  # bytes; the fingerprints of more are made inside the loops, which compiles slowly
+_KEPT = 2**28  # bytes; beyond it, loops compute fingerprints themselves, which compiles slowly
 
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """Weights by torch's names (buffers too), and inputs."""
+    """Parameters and buffers by torch's names, and inputs."""
 
     state: Mapping[str, np.ndarray]
     inputs: Any
@@ -43,14 +41,17 @@ class Draw:
 
 @dataclasses.dataclass
 class Gradients:
+    """The outputs of the port, and the gradients and cotangents of one scalar of them."""
+
     outputs: list[np.ndarray]
-    leaves: list[np.ndarray | None]  # None where no derivative path leads
+    leaves: list[np.ndarray | None]  # None where no derivative path leads to a leaf
     cotangents: dict[Key, np.ndarray]
 
 
 @dataclasses.dataclass
 class Port:
-    module: Any  # torch's, a float64 copy; None where a dump stands for it
+    """The JAX program with the map of its weights."""
+
     program: JaxProgram
     weights: WeightMap
     has_loss: bool
@@ -58,88 +59,87 @@ class Port:
     seed: int
 
     def cotangent(self, output: np.ndarray) -> np.ndarray:
-        """What comes back into an output."""
+        """Return the cotangent of an output."""
         return cotangent(self.seed, sum(n != "loss" for n in self.program.out_paths), output)
 
     def leaves(self, draw: Draw) -> list[Any]:
-        """The JAX leaves of a draw: params, then inputs."""
+        """Return the JAX leaves of a draw: params, then inputs."""
         params = self.weights.to_jax(draw.state)
-        _, inputs, _, _ = jax_program.flat(draw.inputs)
-        return [*params, *inputs]
+        return [*params, *jax_program.flat(draw.inputs)[1]]
 
-    def watch(self, draw: Draw, scales: Any = None) -> tuple[list[np.ndarray], dict[Key, Any]]:
-        """The outputs, and the fingerprint of every value."""
-        outputs, found = self._watch(self.leaves(draw), scales or {})
-        prints = {key: self._print(key, x) for key, x in found.items()}
-        return [np.asarray(x) for x in outputs], prints
+    def watch(self, draw: Draw) -> Watched:
+        """Return the outputs and the fingerprint of every value."""
+        outputs, values = self._watch(self.leaves(draw))
+        prints = {key: self._print(key, x) for key, x in values.items()}
+        return Watched([np.asarray(x) for x in outputs], prints)
 
-    def outputs(self, draw: Draw, scales: Any) -> list[np.ndarray]:
-        """The outputs alone, with some values scaled."""
-        seen = jax_program.watched(self.program, self.leaves(draw), scales=scales)
-        return [np.asarray(x) for x in seen.outputs]
+    def outputs(self, draw: Draw, scales: Mapping[Key, Any]) -> list[np.ndarray]:
+        """Return the outputs with some values scaled."""
+        run = jax_program.run_watched(self.program, self.leaves(draw), scales=scales)
+        return [np.asarray(x) for x in run.outputs]
 
     def _print(self, key: Key, x: Any) -> np.ndarray:
-        """The fingerprint of a value, of one in a loop that of each turn."""
-        x, turns = np.asarray(x), self.program.lengths[key[0]]
-        if turns and not self._keeps:
+        """The fingerprint of a value, inside loops one for each iteration."""
+        x, lengths = np.asarray(x), self.program.lengths[key[0]]
+        if lengths and not self._keeps:
             return x
-        each = x.reshape(math.prod(turns), *x.shape[len(turns) :])
-        return np.stack([fingerprint(part) for part in each]).reshape(*turns, -1)
+        iterations = x.reshape(math.prod(lengths), *x.shape[len(lengths) :])
+        return np.stack([fingerprint(y) for y in iterations]).reshape(*lengths, -1)
 
     @functools.cached_property
     def _keeps(self) -> bool:
-        """Whether the values in loops are few enough to be handed out whole."""
-        made = self.program
+        """Whether the values inside loops are small enough to be returned whole."""
+        program = self.program
         sizes = (
-            abstract(v).size * int(np.prod(made.lengths[path]))
-            for path, eqn in made.equations.items()
-            if made.lengths[path]
+            abstract(v).size * int(np.prod(program.lengths[path]))
+            for path, eqn in program.equations.items()
+            if program.lengths[path]
             for v in eqn.outvars
         )
         return 8 * sum(sizes) <= _KEPT
 
     @functools.cached_property
     def _watch(self) -> Callable[..., Any]:
-        """Values outside of loops and of small ones; inside of large ones fingerprints.
+        """A function that returns the outputs and all values, or fingerprints inside large loops.
 
-        Equation by equation nothing large is kept and little is compiled; a loop's body would be
-        compiled anew in every run, so a program that has one is compiled once and whole.
+        Evaluating equation by equation keeps nothing large and compiles little. The body of a
+        loop, however, would be recompiled in every run, so a program with loops is compiled whole.
         """
-        made = self.program
+        program = self.program
 
-        def run(leaves: Any, scales: Any) -> Any:
-            def shown(key: Key, x: Any) -> Any:
-                return fingerprint(x) if made.lengths[key[0]] and not self._keeps else x
+        def run(leaves: Any) -> Any:
+            def show(key: Key, x: Any) -> Any:
+                return fingerprint(x) if program.lengths[key[0]] and not self._keeps else x
 
-            seen = jax_program.watched(made, leaves, scales=scales, read=lambda _: True, show=shown)
-            return seen.outputs, seen.prints
+            return jax_program.run_watched(program, leaves, read=lambda _: True, show=show)
 
-        loops = any(made.lengths.values())
+        loops = any(program.lengths.values())
         return jax.jit(run, compiler_options=FAST) if loops else run
 
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
-        """One value of the JAX program."""
-        seen = jax_program.watched(
+        """Return one value of the JAX program."""
+        run = jax_program.run_watched(
             self.program,
             self.leaves(draw),
             read=lambda key: key == spot.key,
             show=lambda _, x: x,
         )
-        return np.asarray(seen.prints[spot.key])[spot.turn]
+        return np.asarray(run.prints[spot.key])[spot.iteration]
 
     @functools.cached_property
-    def live(self) -> list[bool]:
-        return jax_program.live(self.program)
+    def reachable(self) -> list[bool]:
+        """For each leaf, whether a derivative path leads to it."""
+        return jax_program.reachable(self.program)
 
     def cotangents(self) -> list[np.ndarray | None]:
-        """What comes back into each output."""
+        """Return the cotangent of each output, None for integer outputs."""
         return [
             self.cotangent(np.zeros(x.shape)) if jnp.issubdtype(x.dtype, jnp.inexact) else None
             for x in self.program.jaxpr.out_avals[: len(self.program.out_paths)]
         ]
 
     def objective(self, outputs: Sequence[Any], cotangents: Sequence[Any]) -> Any:
-        """The number whose gradients are compared: the loss, or the outputs by their cotangents."""
+        """Return the scalar that is differentiated: the loss, or <outputs, cotangents>."""
         count = len(self.program.out_paths)
         if self.has_loss:
             return jnp.sum(jnp.real(outputs[count - 1]))
@@ -151,15 +151,16 @@ class Port:
 
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
-        made = self.program
+        def run(integers: Any, floats: Any, cotangents: Any, slots: Any, scales: Any) -> Any:
+            def objective(floats: Any, slots: Any) -> Any:
+                pairs = zip(floats, integers, strict=True)
+                leaves = [x if x is not None else n for x, n in pairs]
+                outputs = jax_program.run_watched(
+                    self.program, leaves, slots=slots, cotangent_scales=scales
+                ).outputs
+                return self.objective(outputs, cotangents), outputs
 
-        def run(fixed: Any, moving: Any, cotangents: Any, slots: Any, scales: Any, bends: Any):
-            def objective(moving: Any, slots: Any) -> Any:
-                leaves = [m if m is not None else f for m, f in zip(moving, fixed, strict=True)]
-                seen = jax_program.watched(made, leaves, slots=slots, scales=scales, bends=bends)
-                return self.objective(seen.outputs, cotangents), seen.outputs
-
-            return jax.grad(objective, (0, 1), has_aux=True)(moving, slots)
+            return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
         return jax.jit(run, compiler_options=FAST)
 
@@ -167,59 +168,56 @@ class Port:
         self,
         draw: Draw,
         slots: Sequence[Key] = (),
-        scales: Mapping[Key, float] | None = None,
-        bends: Mapping[Key, float] | None = None,
+        cotangent_scales: Mapping[Key, float] | None = None,
         leaves: Sequence[Any] | None = None,
     ) -> Gradients:
-        """Differentiate the JAX side.
+        """Differentiate the port.
 
         Args:
-          draw: Weights and inputs.
-          slots: The values whose cotangents are wanted.
-          scales: Factors planted at some values.
-          bends: Factors planted at some cotangents.
-          leaves: Instead of those of the draw.
+            draw: Weights and inputs.
+            slots: Values whose cotangents are wanted.
+            cotangent_scales: Factors that multiply the cotangents of some values.
+            leaves: Leaves to use instead of those of the draw.
         """
-        given = list(self.leaves(draw) if leaves is None else leaves)
-        moves = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in given]
-        (grads, found), outputs = self._differentiate(
-            [None if m else x for x, m in zip(given, moves, strict=True)],
-            [x if m else None for x, m in zip(given, moves, strict=True)],
+        values = list(self.leaves(draw) if leaves is None else leaves)
+        floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
+        (grads, cotangents), outputs = self._differentiate(
+            [None if f else x for x, f in zip(values, floating, strict=True)],
+            [x if f else None for x, f in zip(values, floating, strict=True)],
             self.cotangents(),
             {key: jax_program.slot(self.program, key) for key in slots},
-            {key: jnp.asarray(x) for key, x in (scales or {}).items()},
-            {key: jnp.asarray(x) for key, x in (bends or {}).items()},
+            {key: jnp.asarray(x) for key, x in (cotangent_scales or {}).items()},
         )
         # JAX's gradient of a complex number is the conjugate of torch's.
         return Gradients(
             [np.asarray(x) for x in outputs],
             [
-                np.conj(np.asarray(g)) if g is not None and alive else None
-                for g, alive in zip(grads, self.live, strict=True)
+                np.conj(np.asarray(g)) if g is not None and reached else None
+                for g, reached in zip(grads, self.reachable, strict=True)
             ],
-            {key: np.conj(np.asarray(x)) for key, x in found.items()},
+            {key: np.conj(np.asarray(x)) for key, x in cotangents.items()},
         )
 
 
 def cotangent(seed: int, outputs: int, output: np.ndarray) -> np.ndarray:
-    """Standard normal, the same on both sides.
+    """Draw a standard normal cotangent, equal for torch and JAX.
 
     Args:
-      seed: Of the proof.
-      outputs: How many there are.
-      output: The one that it comes back into.
+        seed: Seed of the proof.
+        outputs: Number of outputs.
+        output: Output whose cotangent is drawn.
     """
     return np.random.default_rng([seed, output.size, outputs]).standard_normal(output.shape)
 
 
 def state_of(module: nn.Module) -> dict[str, np.ndarray]:
-    """Every parameter and buffer of a module; tied ones under their first name."""
+    """Return all parameters and buffers of a module, tied ones under their first name."""
     named = [*module.named_parameters(), *module.named_buffers()]
     return {name: to_numpy(x) for name, x in named}
 
 
 def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
-    """Put weights into a module, in place."""
+    """Copy weights into a module in place."""
     import torch
 
     with torch.no_grad():
@@ -227,8 +225,8 @@ def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
             x.copy_(to_torch(np.asarray(state[name])).reshape(x.shape))
 
 
-def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
-    """Every number moved by an ULP; the numbers that float32 rounded (`fixed`) by one of its."""
+def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
+    """Perturb every number by at most one float64 ULP, and the `rough` tensors by a float32 ULP."""
     rng = np.random.default_rng([draw.number, salt, 1])
 
     def leaf(x: Any) -> Any:
@@ -236,18 +234,21 @@ def moved(draw: Draw, fixed: Sequence[str], salt: int) -> Draw:
             return x
         return x * (1 + float(np.finfo(np.float64).eps) * rng.integers(-1, 2, x.shape, np.int8))
 
-    state = {name: rounded(x, rng) if name in fixed else leaf(x) for name, x in draw.state.items()}
+    state = {
+        name: with_float32_noise(x, rng) if name in rough else leaf(x)
+        for name, x in draw.state.items()
+    }
     return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
 
 
 def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int) -> Draw:
-    """Other weights and inputs of the same kind: what is constant is constant no longer.
+    """Return a draw of other weights and inputs of the same dtypes, without constant tensors.
 
     Args:
-      draw: The user's.
-      names: The weights that may change, because both sides take them from here.
-      buffers: Which of these are buffers: variances stay positive.
-      seed: Of the draw.
+        draw: The user's weights and inputs.
+        names: Weights that may change, because the port takes them from its params.
+        buffers: Names among these that are buffers, whose sign is kept (variances).
+        seed: Seed of the draw.
     """
     rng = np.random.default_rng([seed, 2])
     state = dict(draw.state)
@@ -275,7 +276,7 @@ def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int)
 
 
 def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
-    """Constants that only torch has and that float32 rounded: rotary tables, sinusoids."""
+    """Return the constants that exist only in torch and were rounded to float32 (rotary tables)."""
     frozen = [(name, x) for name, x in module.named_parameters() if not x.requires_grad]
     return [
         name
@@ -288,8 +289,3 @@ def _is_rounded(x: np.ndarray) -> bool:
     finite = x[np.isfinite(x)]
     exact = finite * 2**12 == np.round(finite * 2**12)
     return bool(finite.size) and not bool(np.all(exact | (np.abs(finite) > 1e8)))
-
-
-def each_array(tree: Any) -> Iterator[np.ndarray]:
-    """The arrays of a tree of inputs."""
-    yield from (x for x in jax.tree.leaves(tree) if isinstance(x, np.ndarray))

@@ -1,4 +1,4 @@
-"""The number that somebody meant by a float32 constant in a program."""
+"""Recover the float64 number that a float32 constant of a program was rounded from."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 
-_DIGITS = 5  # with more, float32 may have rounded a number that was computed
-_MOST = 7  # with more, it has
+_DIGITS = 5  # a decimal with more digits may be a computed number, rounded to float32
+_MOST = 7  # a decimal with more digits certainly is
 
 
 def meant(x: np.generic | np.ndarray, used: Collection[float] = ()) -> float | None:
-    """The float64 number that a constant of lower precision stands for.
+    """Return the float64 number that a constant of lower precision was rounded from.
 
-    A decimal with few digits is what someone wrote (0.044715); one with many was computed in
-    float64 and rounded: sqrt(1/2) in the exact GELU, sqrt(2/pi) in the tanh one, 1/sqrt(head size).
+    A decimal with few digits was written in the source (0.044715). One with many digits was
+    computed in float64 and rounded: sqrt(1/2) in the exact GELU, sqrt(2/pi) in the tanh
+    approximation, 1/sqrt(head size) in attention.
 
     Args:
-      x: A scalar of a lower precision, ().
-      used: Numbers that the other side works with: one that rounds to `x` comes first.
+        x: Scalar of lower precision.
+        used: Numbers that occur in torch; one that rounds to `x` takes precedence.
 
     Returns:
-      The number, or None where nothing simple rounds to it.
+        The number, or None if no simple number rounds to it.
 
     >>> meant(np.float32(0.1))
     0.1
@@ -43,9 +44,9 @@ def meant(x: np.generic | np.ndarray, used: Collection[float] = ()) -> float | N
     digits = _digits(written)
     if not math.isfinite(written) or digits <= _DIGITS:
         return written
-    found = _known(low.dtype.name).get(abs(float(low)))
-    if found is not None:
-        return math.copysign(found, written)
+    number = _known(low.dtype.name).get(abs(float(low)))
+    if number is not None:
+        return math.copysign(number, written)
     return written if digits <= _MOST else None
 
 
@@ -55,13 +56,13 @@ def _digits(x: float) -> int:
 
 @functools.cache
 def _known(dtype: str) -> dict[float, float]:
-    """Rounded -> exact; of several numbers that round alike the first, which is the simplest."""
+    """Map rounded to exact numbers; the simplest of several with one rounding comes first."""
     import jax.numpy as jnp
 
-    found: dict[float, float] = {}
+    exact: dict[float, float] = {}
     for x in _numbers():
-        found.setdefault(float(np.asarray(x).astype(jnp.dtype(dtype))), x)
-    return found
+        exact.setdefault(float(np.asarray(x).astype(jnp.dtype(dtype))), x)
+    return exact
 
 
 def _numbers() -> Iterator[float]:

@@ -1,1 +1,1 @@
-"""The five surfaces of a proof: what is compared on each, where it fails first, and why."""
+"""The five surfaces of a proof, each with its verdict, and where and why the models differ."""

@@ -1,159 +1,170 @@
-"""The backward surface: the cotangents inside are alike, or where the first one goes astray."""
+"""The backward surface: which intermediate cotangent is the first to differ."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from jaxgrad.parity.prove.align.fingerprint import apart, fingerprint, magnitude
+from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print_distance
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.jax_side.port import Gradients
 from jaxgrad.parity.prove.jax_side.program import Key
-from jaxgrad.parity.prove.judge import PLANT
-from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.surfaces import locate_backward as backward
-from jaxgrad.parity.prove.surfaces import locate_forward as forward
-from jaxgrad.parity.prove.torch_side.values import rounding
+from jaxgrad.parity.prove.judge import CONTROL_SIZE
+from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.surfaces import locate_backward
+from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
+from jaxgrad.parity.prove.torch_side.values import Value, rounding
 
 
-if TYPE_CHECKING:
-    from jaxgrad.parity.prove.evidence import Proof
-
-
-def surface(proof: Proof) -> Surface:
-    """The cotangents inside; they are asked where a gradient differs."""
-    count, draw = len(proof.spots()), proof.gradients_fail
+def surface(evidence: Evidence) -> Judgement:
+    """Judge the intermediate cotangents, which are compared only if a gradient differs."""
+    count, draw = len(evidence.spots()), evidence.failed_gradient_draw
     if draw is None:
-        text = f"{count} cotangents inside"
-        return Surface("backward", "pass", text, control=_planted(proof))
-    wrong = _wrong(proof, draw, proof.differentiated[draw])
-    read = {k for value in proof.runs[draw].values for k in value.inputs}
-    last = proof.ends - read  # nothing comes back into these but what the proof puts in
-    inside = [i for i in wrong if i not in last and _matters(proof, draw, i)]
-    while inside and _stopped_too(proof, draw, inside[-1]):
+        text = f"{count} intermediate cotangents, to be compared where a gradient differs"
+        return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
+    wrong = _wrong(evidence, draw, evidence.jax_gradients[draw])
+    read = {k for value in evidence.runs[draw].values for k in value.inputs}
+    last = evidence.output_values - read  # their cotangents are given, not computed
+    inside = [i for i in wrong if i not in last and _matters(evidence, draw, i)]
+    while inside and _stopped_too(evidence, draw, inside[-1]):
         inside.pop()
     if not inside:
-        text = f"{count} cotangents inside agree"
-        return Surface("backward", "pass", text, control=_planted(proof))
-    value = proof.runs[draw].values[inside[-1]]
-    text = f"the cotangent of torch's {value.name} differs"
-    plain = Finding("backward", value.module or forward.ROOT, "not found", text, op=value.op)
-    finding = proof.located(lambda: _locate(proof, draw, inside[-1]), plain)
-    text = f"{len(inside)} of {count} cotangents inside differ"
-    return Surface("backward", "fail", text, (), (finding,))
+        text = f"{count} intermediate cotangents agree"
+        return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
+    value = evidence.runs[draw].values[inside[-1]]
+    text = f"the gradient flowing into {_described(value)} differs"
+    plain = Finding("backward", value.module or ROOT, "not located", text, op=value.op)
+    finding, notes = evidence.locate(lambda: _locate(evidence, draw, inside[-1]), plain)
+    text = f"{len(inside)} of {count} intermediate cotangents differ"
+    return Judgement(Surface("backward", "fail", text, (), (finding,)), notes)
 
 
-def _wrong(proof: Proof, draw: int, found: Gradients) -> list[int]:
+def _described(value: Value) -> str:
+    return "an input" if value.op == "input" else f"the output of torch's {value.name}"
+
+
+def _wrong(evidence: Evidence, draw: int, gradients: Gradients) -> list[int]:
     """The torch values whose cotangents differ in one draw."""
-    run = proof.runs[draw]
-    noise = dict(enumerate(_noise(proof, draw)))
-    return backward.wrong(run, proof.spots(draw), found.cotangents, noise)
+    noise = dict(enumerate(_noise(evidence, draw)))
+    spots = evidence.spots(draw)
+    return locate_backward.wrong(evidence.runs[draw], spots, gradients.cotangents, noise)
 
 
-def _noise(proof: Proof, draw: int) -> np.ndarray:
-    return rounding(proof.runs[draw], proof.noise[draw], lambda value: value.cotangent)
+def _noise(evidence: Evidence, draw: int) -> np.ndarray:
+    drawn = evidence.drawn[draw]
+    return rounding(drawn.run, drawn.reruns, lambda value: value.cotangent)
 
 
-def _matters(proof: Proof, draw: int, number: int) -> bool:
-    """Whether a cotangent that differs has spoiled the gradients next to it.
+def _matters(evidence: Evidence, draw: int, number: int) -> bool:
+    """Whether the gradients nearest to a differing cotangent differ too.
 
-    A port may use a value in other places than torch does, and still be right.
+    A correct port may use a value in other places than torch does.
     """
-    right = {j.name for j in proof.judged_gradients[draw] if j.verdict != "fail"}
-    inputs = {n for n in proof.theirs(proof.runs[draw]) if n.startswith("input ")}
-    near = backward.nearest(proof.runs[draw], number)
+    right = {j.name for j in evidence.judged_gradients[draw] if j.verdict != "fail"}
+    run = evidence.runs[draw]
+    inputs = {n for n in evidence.torch_gradients(run) if n.startswith("input ")}
+    near = locate_backward.nearest_weights(run, number)
     names = (near - {"input"}) | (inputs if "input" in near else set())
     return not names or not names <= right
 
 
-def _stopped_too(proof: Proof, draw: int, number: int) -> bool:
-    """Whether torch stops the gradient of a value, and JAX that of one of its copies.
+def _stopped_too(evidence: Evidence, draw: int, number: int) -> bool:
+    """Whether torch stops the gradient of a value and JAX that of one of its copies.
 
-    A port may make the same numbers for a loss, where the gradient passes, and again for a
-    straight-through estimator, where it does not.
+    A port may compute the same value twice: for a loss, with a gradient, and for a
+    straight-through estimator, without one.
     """
-    if proof.runs[draw].values[number].cotangent is not None:
+    if evidence.runs[draw].values[number].cotangent is not None:
         return False
-    return any(not np.any(g) for _, g in _copies(proof, draw, number))
+    return any(not np.any(g) for _, g in _copies(evidence, draw, number))
 
 
-def _copies(proof: Proof, draw: int, number: int, first: int = 0) -> list[tuple[Key, np.ndarray]]:
-    """The JAX values with the numbers of torch's, and their cotangents."""
-    spots = [proof.seen.spots[k] for k in proof.seen.candidates[number][first:9]]
-    spots = [s for s in spots if s.path not in proof.port.program.closed]
-    spots = [s for s in spots if leaf_of(s.key) is None]
+def _copies(
+    evidence: Evidence, draw: int, number: int, first: int = 0
+) -> list[tuple[Key, np.ndarray]]:
+    """The JAX values equal to a torch value, with their cotangents."""
+    alignment, port = evidence.alignment, evidence.port
+    spots = [alignment.spots[k] for k in alignment.candidates[number][first:9]]
+    spots = [s for s in spots if s.path not in port.program.closed and leaf_of(s.key) is None]
     if not spots:
         return []
-    got = proof.port.gradients(proof.draws[draw], tuple(dict.fromkeys(s.key for s in spots)))
-    return [(s.key, np.asarray(got.cotangents[s.key])[s.turn]) for s in spots]
+    keys = tuple(dict.fromkeys(s.key for s in spots))
+    cotangents = port.gradients(evidence.draws[draw], keys).cotangents
+    return [(s.key, np.asarray(cotangents[s.key])[s.iteration]) for s in spots]
 
 
-def _locate(proof: Proof, draw: int, number: int) -> Finding:
-    """The call through which the cotangent of a torch value goes wrong."""
-    run, seen = proof.runs[draw], proof.seen
-    spot = proof.spots(draw)[number]
-    number = backward.handed_on(run, seen, number)
-    if proof.live:
-        run = proof.side.run(proof.draws[draw], keep=True, parts_of=number)
+def _locate(evidence: Evidence, draw: int, number: int) -> Finding:
+    """Locate the call through which the cotangent of a torch value goes wrong."""
+    run, alignment, port = evidence.runs[draw], evidence.alignment, evidence.port
+    spot = evidence.spots(draw)[number]
+    number = locate_backward.last_view(run, alignment, number)
+    if evidence.rerunnable:
+        run = evidence.torch_side.run(evidence.draws[draw], keep=True, split=number)
     value = run.values[number]
-    ours = np.asarray(proof.differentiated[draw].cotangents[spot.key])[spot.turn]
-    passed = _passed(proof, draw, number, value.cotangent, bool(np.any(ours)))
-    if proof.live or value.cotangent is None:
-        both = value.data, proof.port.value(proof.draws[draw], spot)
-        reader, cause = backward.culprit(
-            number, value.cotangent_data, ours, run, both, _noise(proof, draw)[number]
+    actual = np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
+    key = _correct_copy(evidence, draw, number, value.cotangent, bool(np.any(actual)))
+    if evidence.rerunnable or value.cotangent is None:
+        both = value.data, port.value(evidence.draws[draw], spot)
+        noise = _noise(evidence, draw)[number]
+        consumer, cause = locate_backward.culprit(
+            number, value.cotangent_data, actual, run, both, noise
         )
-    else:  # of the calls that read it, a dump cannot tell through which it goes wrong
-        reader, cause = backward.first_reader(run, number), ""
-    reader = None if passed else backward.through(run, seen, number, reader)
+    else:  # a dump does not tell through which consumer the cotangent goes wrong
+        consumer, cause = locate_backward.first_consumer(run, number), ""
+    if key is None:
+        consumer = locate_backward.past_views(run, alignment, number, consumer)
+        same = {alignment.spots[k].key for k in alignment.candidates[number]}
+        key = locate_backward.first_equation(evidence.flow, alignment, spot, consumer, same)
+    else:
+        consumer = None
     at = value
-    if reader is not None and not backward.moves_only(run, reader):
-        at = run.values[reader]
-    same = {seen.spots[k].key for k in seen.candidates[number]}
-    key = passed or backward.between(proof.flow, seen, spot, reader, same)
-    size = float(np.max(np.abs(ours), initial=0.0))
-    worst = np.unravel_index(int(np.argmax(np.abs(ours))), ours.shape) if ours.size else ()
-    torch_value = None if value.cotangent is None else float(magnitude(value.cotangent))
-    shown = "absent" if torch_value is None else f"{torch_value:.6g}"
+    if consumer is not None and not locate_backward.is_view(run, consumer):
+        at = run.values[consumer]
+    size = float(np.max(np.abs(actual), initial=0.0))
+    worst = np.unravel_index(int(np.argmax(np.abs(actual))), actual.shape) if actual.size else ()
+    torch_size = None if value.cotangent is None else float(magnitude(value.cotangent))
+    if torch_size is None:
+        sizes = f"torch has none, and JAX's largest element is {size:.6g}"
+    else:
+        sizes = f"its largest element is {torch_size:.6g} in torch and {size:.6g} in JAX"
     return Finding(
         "backward",
-        at.module or forward.ROOT,
-        place(proof.port.program, key),
-        f"the cotangent of what it reads, torch's {value.name}, differs: its largest element "
-        f"is {shown} in torch, {size:.6g} in JAX",
+        at.module or ROOT,
+        place(port.program, key),
+        f"the gradient flowing into {_described(value)} differs: {sizes}",
         tuple(int(i) for i in worst),
-        torch_value,
+        torch_size,
         size,
-        True,
-        cause,
-        at.op,
+        cause=cause,
+        op=at.op,
     )
 
 
-def _passed(
-    proof: Proof, draw: int, number: int, theirs: np.ndarray | None, moved: bool
+def _correct_copy(
+    evidence: Evidence, draw: int, number: int, expected: np.ndarray | None, arrives: bool
 ) -> Key | None:
-    """A JAX value with the same numbers whose cotangent is still right: what made it is not.
+    """Return a JAX copy of a value with a correct cotangent: the error is in computing the copy.
 
-    A stop_gradient did not make wrong what arrives (`moved`): through it nothing does.
+    A stop_gradient is not the error if a wrong gradient `arrives`, because it passes none.
     """
-    if theirs is None:
+    if expected is None:
         return None
-    equations = proof.port.program.equations
-    for key, cotangent in _copies(proof, draw, number, 1):
+    equations = evidence.port.program.equations
+    for key, cotangent in _copies(evidence, draw, number, 1):
         stops = equations[key[0]].primitive.name == "stop_gradient"
-        if not (stops and moved) and float(apart(fingerprint(cotangent), theirs)) < 1e-10:
+        off = float(print_distance(fingerprint(cotangent), expected))
+        if not (stops and arrives) and off < 1e-10:
             return key
     return None
 
 
-def _planted(proof: Proof) -> str:
-    """Bend one cotangent inside the JAX program by 1e-9: it must be found."""
-    if proof.bent is None:
+def _control(evidence: Evidence) -> str:
+    """Change one cotangent inside the JAX program, and check that the comparison then fails."""
+    if evidence.control_key is None:
         return ""
-    found = proof.gradients(proof.draws[0], 1 + PLANT)
-    if _wrong(proof, 0, found) or any(j.verdict == "fail" for j in proof.judge_gradients(0, found)):
-        where = place(proof.port.program, proof.bent)
-        return f"{PLANT:g} planted in the cotangent at {where} was found"
+    gradients = evidence.gradients(evidence.draws[0], 1 + CONTROL_SIZE)
+    judged = evidence.judge_gradients(0, gradients)
+    if _wrong(evidence, 0, gradients) or any(j.verdict == "fail" for j in judged):
+        where = place(evidence.port.program, evidence.control_key)
+        return f"an error of {CONTROL_SIZE:g} injected into the cotangent at {where} was detected"
     return ""

@@ -1,4 +1,4 @@
-"""Where the backward pass parts: the first wrong cotangent on the way back from the loss."""
+"""Locate where the backward passes diverge: the first wrong cotangent, counted from the loss."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.parity.prove.align.align import NOISY, Alignment
-from jaxgrad.parity.prove.align.fingerprint import SIZE, apart, fingerprint, is_constant, magnitude
+from jaxgrad.parity.prove.align.fingerprint import (
+    SIZE,
+    fingerprint,
+    is_constant,
+    magnitude,
+    print_distance,
+)
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
 from jaxgrad.parity.prove.torch_side.values import TorchRun
@@ -16,10 +22,8 @@ from jaxgrad.parity.prove.weights.layout import layout
 
 
 SAME = 1e-9
-NOTHING = 1e-13  # of the largest cotangent: rounding of what is zero
-
-
-_MOVES = (
+NEGLIGIBLE = 1e-13  # relative to the largest cotangent: a zero with rounding errors
+_VIEWS = (
     "getitem",
     "reshape",
     "view",
@@ -36,45 +40,50 @@ _MOVES = (
     "unbind",
     "result",
 )
-_VIEWS = ("get", "t", "float", "double", "type")  # `get` is that of a property, as `.T`
+_PROPERTIES = ("get", "t", "float", "double", "type")  # `get` reads a property such as `.T`
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 
-def watched(run: TorchRun, seen: Alignment, made: JaxProgram) -> dict[int, Spot]:
-    """For each torch value with numbers of its own, the JAX value whose cotangent is compared."""
-    found: dict[int, Spot] = {}
+def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[int, Spot]:
+    """Return for each distinct torch value the JAX value whose cotangent is compared with it."""
+    chosen: dict[int, Spot] = {}
     served: set[int] = set()
-    carried = {seen.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
+    carried = {alignment.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
     for i, value in enumerate(run.values):
-        spot, first = seen.spot(i), seen.first[i]
-        if spot is None or seen.trivial[i] or is_constant(value.print) or first in served:
+        spot, first = alignment.spot(i), alignment.first[i]
+        if spot is None or alignment.trivial[i] or is_constant(value.print) or first in served:
             continue
         if not value.requires_grad:
-            continue  # made of data alone, where torch asks for no gradient
-        if not value.inputs and value.op in (*_MOVES, *_VIEWS):
-            continue  # a weight seen another way: its parts are for the gradients
+            continue  # depends only on data, for which torch computes no gradient
+        if not value.inputs and value.op in (*_VIEWS, *_PROPERTIES):
+            continue  # a view of a weight, which the gradients surface compares
         if run.values[first].cotangent is None and value.cotangent is not None:
-            # The first was detached (a straight-through estimator): the last carries the gradient.
-            spot = seen.spots[seen.candidates[i][-1]]
+            # The first copy was detached (a straight-through estimator); the last one has the
+            # gradient.
+            spot = alignment.spots[alignment.candidates[i][-1]]
         elif first != i or (value.cotangent is None and i in carried):
             continue
         if value.cotangent is not None:
             served.add(first)
-        if leaf_of(spot.key) is None and spot.path not in made.closed and not _shared(run, i):
-            found[i] = spot
-    return found
+        if (
+            leaf_of(spot.key) is None
+            and spot.path not in program.closed
+            and not _has_siblings(run, i)
+        ):
+            chosen[i] = spot
+    return chosen
 
 
-def _shared(run: TorchRun, number: int) -> bool:
-    """Whether one call made this value and another: a port may take the last state of an LSTM
-    from its outputs, and then the cotangent of one is part of the other's.
+def _has_siblings(run: TorchRun, number: int) -> bool:
+    """Whether one call returned this value and another one.
+
+    A port may read the last state of an LSTM from its outputs; the cotangent of one value is
+    then included in the other's.
     """
     value = run.values[number]
-    beside = [
-        k for k in (number - 2, number - 1, number + 1, number + 2) if 0 <= k < len(run.values)
-    ]
-    made = value.maker >= 0 and any(run.values[k].maker == value.maker for k in beside)
-    return made and value.op not in _MOVES
+    near = (number - 2, number - 1, number + 1, number + 2)
+    calls = [run.values[k].call_number for k in near if 0 <= k < len(run.values)]
+    return value.call_number >= 0 and value.call_number in calls and value.op not in _VIEWS
 
 
 def wrong(
@@ -83,77 +92,77 @@ def wrong(
     cotangents: Mapping[Key, np.ndarray],
     noise: Mapping[int, float],
 ) -> list[int]:
-    """The torch values whose cotangents differ, in torch's order."""
+    """Return the torch values whose cotangents differ, in torch's order."""
     nothing = np.zeros(SIZE)
     pairs = {}
     for i, spot in spots.items():
-        ours = fingerprint(np.asarray(cotangents[spot.key])[spot.turn])
-        theirs = run.values[i].cotangent
-        pairs[i] = ours, nothing if theirs is None else theirs
-    top = max((float(magnitude(t)) for _, t in pairs.values()), default=0.0)
-    found = []
-    for i, (ours, theirs) in pairs.items():
-        high = max(float(magnitude(ours)), float(magnitude(theirs)))
+        actual = fingerprint(np.asarray(cotangents[spot.key])[spot.iteration])
+        expected = run.values[i].cotangent
+        pairs[i] = actual, nothing if expected is None else expected
+    largest = max((float(magnitude(t)) for _, t in pairs.values()), default=0.0)
+    numbers = []
+    for i, (actual, expected) in pairs.items():
+        size = max(float(magnitude(actual)), float(magnitude(expected)))
         bound = max(1e-10, 20 * noise.get(i, 0.0))
-        if high <= NOTHING * top or bound > NOISY * 100:
+        if size <= NEGLIGIBLE * largest or bound > NOISY * 100:
             continue
-        if run.values[i].cotangent is None or float(apart(ours, theirs)) > bound:
-            found.append(i)
-    return found
+        if run.values[i].cotangent is None or float(print_distance(actual, expected)) > bound:
+            numbers.append(i)
+    return numbers
 
 
-def nearest(run: TorchRun, number: int) -> set[str]:
-    """The weights of the calls that a value comes from most directly."""
-    found: set[str] = set()
-    seen: set[int] = set()
+def nearest_weights(run: TorchRun, number: int) -> set[str]:
+    """Return the weights of the nearest calls upstream of a value, and "input" for an input."""
+    names: set[str] = set()
+    visited: set[int] = set()
     todo = [number]
     while todo:
         i = todo.pop()
-        if i in seen:
+        if i in visited:
             continue
-        seen.add(i)
+        visited.add(i)
         value = run.values[i]
-        found |= set(value.weights) or ({"input"} if value.op == "input" else set())
+        names |= set(value.weights) or ({"input"} if value.op == "input" else set())
         if not value.weights:
             todo += [k for k in value.inputs if run.values[k].cotangent is not None or k == number]
-    return found
+    return names
 
 
 def culprit(
     number: int,
-    theirs: np.ndarray | None,
-    ours: np.ndarray,
+    expected: np.ndarray | None,
+    actual: np.ndarray,
     run: TorchRun,
-    values: Any,
+    values: tuple[Any, Any],
     noise: float = 0.0,
 ) -> tuple[int | None, str]:
-    """Through which of the calls that read a value its cotangent goes wrong.
+    """Find the consumer of a value through which the value's cotangent goes wrong.
 
     Args:
-      number: The value.
-      theirs: torch's cotangent of it, None where none came.
-      ours: JAX's.
-      run: torch's run with `parts_of=number`.
-      values: The value itself on both sides, from which the order of the axes is known.
-      noise: What rounding does to the cotangent, as a share.
+        number: Number of the value.
+        expected: Cotangent in torch, None if there is none.
+        actual: Cotangent in JAX.
+        run: torch's run with `split=number`.
+        values: The value in torch and in JAX, which determine the order of the axes.
+        noise: Relative change of the cotangent that rounding causes.
 
     Returns:
-      The first value that the call made, and what JAX does with torch's part of the cotangent.
+        The first result of the consumer, and the likely cause.
     """
-    readers = [i for i, value in enumerate(run.values) if number in value.inputs]
-    if theirs is None:
-        cut = [i for i in readers if run.values[i].op in ("detach", "data", "requires_grad")]
-        return (cut or readers or [None])[0], "torch stops the gradient here, JAX lets it through"
+    consumers = [i for i, value in enumerate(run.values) if number in value.inputs]
+    if expected is None:
+        stops = [i for i in consumers if run.values[i].op in ("detach", "data", "requires_grad")]
+        return (stops or consumers or [None])[0], "torch stops the gradient here, JAX does not"
     index = layout(np.asarray(values[0]), np.asarray(values[1]), rtol=1e-9)
     if index is None:
-        return _likely(run, readers), ""
-    left = theirs.ravel()[index] if theirs.size == index.size else theirs
-    rest = np.asarray(ours - left, np.float64).ravel()
+        return _likely(run, consumers), ""
+    arranged = expected.ravel()[index] if expected.size == index.size else expected
+    rest = np.asarray(actual - arranged, np.float64).ravel()
     norm = float(np.linalg.norm(rest)) or 1.0
-    near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(left)) / norm))
+    near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(arranged)) / norm))
     best: tuple[float, int, float] | None = None
-    for i, part in _parts(run, readers, theirs).items():
-        c = np.asarray(part).ravel()[index].ravel()
+    for i, contribution in _contributions(run, consumers, expected).items():
+        c = np.asarray(contribution).ravel()[index].ravel()
         size = float(c @ c)
         if not size:
             continue
@@ -164,32 +173,36 @@ def culprit(
     if best is not None and best[0] < near:
         _, i, factor = best
         if abs(factor + 1) < near:
-            return i, "JAX lets no gradient through this call: an extra stop_gradient?"
+            return i, "JAX passes no gradient through this call; a stop_gradient may be superfluous"
         return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
-    several = _several(run, readers, theirs, rest, index)
+    several = _several(run, consumers, expected, rest, index)
     if several:
-        return max(several), "JAX's gradients through several calls of this value are not torch's"
-    silent = [i for i in readers if i not in run.parts]
-    cut = [i for i in silent if run.values[i].op in ("detach", "data")]
-    if cut:
-        return cut[0], "torch stops the gradient here, JAX lets it through: stop_gradient missing?"
-    return _likely(run, readers), ""
+        return max(several), "JAX's gradients through several consumers of this value differ"
+    silent = [i for i in consumers if i not in run.contributions]
+    stops = [i for i in silent if run.values[i].op in ("detach", "data")]
+    if stops:
+        return stops[0], "torch stops the gradient here, JAX does not; add a stop_gradient"
+    return _likely(run, consumers), ""
 
 
-def _parts(run: TorchRun, readers: list[int], total: np.ndarray) -> dict[int, np.ndarray]:
-    """The cotangent through each call; what a custom Function took is what the others left."""
-    silent = [i for i in readers if i not in run.parts]
+def _contributions(run: TorchRun, consumers: list[int], total: np.ndarray) -> dict[int, np.ndarray]:
+    """The cotangent through each consumer; a custom Function contributes the remainder."""
+    silent = [i for i in consumers if i not in run.contributions]
     if not silent:
-        return run.parts
-    rest = total - sum(run.parts.values(), np.zeros_like(total))
-    return run.parts | {silent[0]: rest}
+        return run.contributions
+    rest = total - sum(run.contributions.values(), np.zeros_like(total))
+    return run.contributions | {silent[0]: rest}
 
 
 def _several(
-    run: TorchRun, readers: list[int], total: np.ndarray, rest: np.ndarray, index: np.ndarray
+    run: TorchRun, consumers: list[int], total: np.ndarray, rest: np.ndarray, index: np.ndarray
 ) -> list[int]:
-    """Some calls of one kind (the layers of a decoder) through all of which it goes wrong alike."""
-    parts = {i: x.ravel()[index].ravel() for i, x in _parts(run, readers, total).items()}
+    """Return several consumers through which the cotangent goes wrong by a common factor each.
+
+    They have the same op (the layers of a decoder), or a linear combination explains the error.
+    """
+    contributions = _contributions(run, consumers, total)
+    parts = {i: x.ravel()[index].ravel() for i, x in contributions.items()}
     ops = {run.values[i].op for i in parts}
     norm = float(np.linalg.norm(rest)) or 1.0
     for op in ops:
@@ -208,76 +221,83 @@ def _several(
     return []
 
 
-def handed_on(run: TorchRun, seen: Alignment, number: int) -> int:
-    """The value itself, or what a reshape or a transpose that alone reads it hands on."""
+def last_view(run: TorchRun, alignment: Alignment, number: int) -> int:
+    """Follow a value through views (reshape, transpose) while each is the only consumer."""
     while True:
-        readers = [i for i, v in enumerate(run.values) if number in v.inputs]
-        if len(readers) != 1 or not moves_only(run, readers[0]):
+        consumers = [i for i, v in enumerate(run.values) if number in v.inputs]
+        if len(consumers) != 1 or not is_view(run, consumers[0]):
             return number
-        if seen.first[readers[0]] != seen.first[number]:
+        if alignment.first[consumers[0]] != alignment.first[number]:
             return number
-        number = readers[0]
+        number = consumers[0]
 
 
-def first_reader(run: TorchRun, number: int) -> int | None:
-    """The first value that was made of another."""
+def first_consumer(run: TorchRun, number: int) -> int | None:
+    """Return the first value that was computed from another."""
     return next((i for i, v in enumerate(run.values) if number in v.inputs), None)
 
 
-def _likely(run: TorchRun, readers: list[int]) -> int | None:
-    """Of several calls the one that does more than add and rearrange."""
-    return next((i for i in readers if run.values[i].op not in _PLAIN), next(iter(readers), None))
+def _likely(run: TorchRun, consumers: list[int]) -> int | None:
+    """Return the first consumer that does more than add or rearrange, or else the first one."""
+    first = next(iter(consumers), None)
+    return next((i for i in consumers if run.values[i].op not in _PLAIN), first)
 
 
-def through(run: TorchRun, seen: Alignment, number: int, reader: int | None) -> int | None:
-    """The call that does something with what a dropout or a reshape only hands on.
+def past_views(
+    run: TorchRun, alignment: Alignment, number: int, consumer: int | None
+) -> int | None:
+    """Follow a consumer through views and inactive dropouts to a call that changes the value.
 
     Args:
-      run: torch's run with `parts_of=number`.
-      seen: The alignment.
-      number: The value whose cotangent is wrong.
-      reader: A value made of it.
+        run: torch's run with `split=number`.
+        alignment: Alignment of its values with JAX's.
+        number: Number of the value whose cotangent is wrong.
+        consumer: Value computed from it.
     """
-    part = run.parts.get(reader) if reader is not None else None
-    arrives = run.values[number].cotangent if part is None else fingerprint(part)
-    while reader is not None and seen.first[reader] == seen.first[number]:
-        if not moves_only(run, reader) and "dropout" not in run.values[reader].op:
-            break  # it happened to change nothing: a relu of what is positive
-        leaves = run.values[reader].cotangent
-        if leaves is None or (arrives is not None and apart(leaves, arrives) > SAME):
-            break  # the same numbers forward, others back: a gradient reversal
-        reader = first_reader(run, reader)
-    return reader
+    contribution = run.contributions.get(consumer) if consumer is not None else None
+    expected = run.values[number].cotangent if contribution is None else fingerprint(contribution)
+    while consumer is not None and alignment.first[consumer] == alignment.first[number]:
+        if not is_view(run, consumer) and "dropout" not in run.values[consumer].op:
+            break  # it happens to change nothing, like a relu of positive numbers
+        cotangent = run.values[consumer].cotangent
+        if cotangent is None or (
+            expected is not None and print_distance(cotangent, expected) > SAME
+        ):
+            break  # the identity forward but not backward, like a gradient reversal
+        consumer = first_consumer(run, consumer)
+    return consumer
 
 
-def moves_only(run: TorchRun, reader: int) -> bool:
-    """Whether a call only picks and rearranges: what is wrong there may as well be before it."""
-    return run.values[reader].op in _MOVES
+def is_view(run: TorchRun, number: int) -> bool:
+    """Whether a value only selects or rearranges, so that an error may be upstream of it."""
+    return run.values[number].op in _VIEWS
 
 
-def between(
-    flow: Flow, seen: Alignment, spot: Spot, ahead: int | None, same: Set[Key] = frozenset()
+def first_equation(
+    flow: Flow, alignment: Alignment, spot: Spot, target: int | None, same: Set[Key] = frozenset()
 ) -> Key:
-    """The first equation that reads a JAX value on its way to what torch's call made.
+    """Return the first equation on the path from a JAX value to the result of torch's call.
 
     Args:
-      flow: The JAX program.
-      seen: The alignment.
-      spot: The JAX value.
-      ahead: What torch's call made.
-      same: Other JAX values with the same numbers: casts and stop_gradients on the way.
+        flow: Data flow of the JAX program.
+        alignment: Alignment of torch's values with JAX's.
+        spot: The JAX value.
+        target: Number of the result of torch's call.
+        same: Other JAX values equal to the first: casts and stop_gradients on the path.
 
     Returns:
-      A stop_gradient on the way, if there is one, else the first equation.
+        A stop_gradient on the path if there is one, or else its first equation.
     """
-    readers = flow.children.get(spot.key, [])
-    if ahead is None or not readers:
+    consumers = flow.children.get(spot.key, [])
+    if target is None or not consumers:
         return spot.key
-    goal = {seen.spots[k].key for k in seen.candidates[ahead]}
-    stops = flow.between([spot.key], goal, seen.known - same, "stop_gradient")
+    goal = {alignment.spots[k].key for k in alignment.candidates[target]}
+    barrier = alignment.known - same
+    stops = flow.between([spot.key], goal, barrier, "stop_gradient")
     if stops:
         return stops[0]
-    for key in sorted(readers, key=lambda key: flow.order[key]):
-        if key in goal or flow.ahead([key], seen.known - same) & goal:
+    consumers = sorted(consumers, key=lambda key: flow.order[key])
+    for key in consumers:
+        if key in goal or flow.ahead([key], barrier) & goal:
             return key
-    return min(readers, key=lambda key: flow.order[key])
+    return consumers[0]

@@ -1,4 +1,4 @@
-"""Where the forward pass parts: the first torch value that the JAX program does not have."""
+"""Locate where the forward passes diverge: the first torch value that JAX does not compute."""
 
 from __future__ import annotations
 
@@ -14,140 +14,144 @@ from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.weights.map import WeightMap
 
 
-def lost(run: TorchRun, seen: Alignment, wrong: Sequence[int]) -> list[int]:
-    """The torch values that JAX lacks and through which a wrong output was made, in order.
+ROOT = "(root)"  # name of the outermost module
+
+
+def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> list[int]:
+    """Return the unmatched torch values that wrong outputs depend on, in order.
 
     Args:
-      run: torch's run.
-      seen: Which of its values were found.
-      wrong: Where the wrong outputs are among its values.
+        run: torch's run.
+        alignment: Alignment of its values with JAX's.
+        wrong: Positions of the wrong outputs among torch's values.
     """
-    found: set[int] = set()
+    region: set[int] = set()
     todo = list(wrong)
     while todo:
         i = todo.pop()
-        if i in found or (seen.visible(i) and i not in wrong):
+        if i in region or (alignment.visible(i) and i not in wrong):
             continue
-        found.add(i)
+        region.add(i)
         todo += run.values[i].inputs
-    return sorted(found)
+    return sorted(region)
 
 
-def origins(run: TorchRun, seen: Alignment, region: Sequence[int], mapped: Set[str]) -> list[int]:
-    """Of these, the values whose own inputs were all found: here it goes wrong.
+def origins(
+    run: TorchRun, alignment: Alignment, region: Sequence[int], mapped: Set[str]
+) -> list[int]:
+    """Return the unmatched values whose inputs are all matched, where the divergence begins.
 
-    What is made of integers or of constants alone (a mask, a rotary table) says little: a port
-    makes it in its own way.
+    Values computed only from integers or constants (a mask, a rotary table) are poor candidates,
+    because a port may compute them differently.
     """
     inside = set(region)
-    moving = _moving(run, mapped)
-    fed: set[int] = set()
+    variable = _variable(run, mapped)
+    candidates: set[int] = set()
     for i in region:
         value = run.values[i]
         reads = [k for k in value.inputs if k != i]
-        if i in moving and (
+        if i in variable and (
             set(value.weights) & mapped
-            or any(k in fed or (k not in inside and not seen.trivial[k]) for k in reads)
+            or any(k in candidates or (k not in inside and not alignment.trivial[k]) for k in reads)
         ):
-            fed.add(i)
-    return _sources(run, fed, fed) or _sources(run, inside, inside)
+            candidates.add(i)
+    return _sources(run, candidates) or _sources(run, inside)
 
 
-def _moving(run: TorchRun, mapped: Container[str]) -> set[int]:
-    """The values that depend on an input or on a weight of the port; the rest are constants."""
-    found: set[int] = set()
+def _variable(run: TorchRun, mapped: Container[str]) -> set[int]:
+    """The values that depend on an input or on a weight of the port; the others are constants."""
+    variable: set[int] = set()
     for i, value in enumerate(run.values):
         if (
             value.op == "input"
             or any(name in mapped for name in value.weights)
-            or any(k in found for k in value.inputs if k != i)
+            or any(k in variable for k in value.inputs if k != i)
         ):
-            found.add(i)
-    return found
+            variable.add(i)
+    return variable
 
 
-def _sources(run: TorchRun, chosen: set[int], inside: set[int]) -> list[int]:
-    return sorted(i for i in chosen if not inside & set(run.values[i].inputs) - {i})
+def _sources(run: TorchRun, chosen: set[int]) -> list[int]:
+    """The chosen values that read no other chosen value."""
+    return sorted(i for i in chosen if not chosen & set(run.values[i].inputs) - {i})
 
 
 def module_of(run: TorchRun, starts: Sequence[int]) -> str:
-    """The module that an origin stands in; of several beside each other, the one around them."""
+    """Return the module of the origins, or the common parent of several sibling modules."""
     first = run.values[starts[0]].module
     parent = first.rpartition(".")[0]
-    beside = {run.values[i].module for i in starts}
-    beside = {name for name in beside if name.rpartition(".")[0] == parent and name != parent}
-    return parent if len(beside) > 1 and parent else first
+    siblings = {run.values[i].module for i in starts}
+    siblings = {name for name in siblings if name.rpartition(".")[0] == parent and name != parent}
+    return parent if len(siblings) > 1 and parent else first
 
 
-ROOT = "(the module)"  # the name of the outermost
-
-
-class Sides(NamedTuple):
-    """The lost part of the JAX program: what made the wrong outputs and is no torch value."""
+class LostRegion(NamedTuple):
+    """The JAX values that wrong outputs depend on and that do not occur in torch."""
 
     flow: Flow
     known: set[Key]
     region: set[Key]
-    matched: Callable[[int], set[Key]]  # torch value -> the JAX values with its numbers
+    matched: Callable[[int], set[Key]]  # torch value -> the JAX values equal to it
 
-    def first(self, reads: Iterable[Key]) -> list[Key]:
-        """The lost values made of these and of nothing that is lost, in order."""
-        reads = set(reads)
-        found = [k for k in self.region if leaf_of(k) is None and reads & set(self.flow.parents[k])]
-        clean = [k for k in found if not self.region & set(self.flow.parents[k])]
-        return sorted(clean, key=lambda key: self.flow.order[key])
+    def first(self, operands: Iterable[Key]) -> list[Key]:
+        """Return the lost values that read an operand and no lost value, in order."""
+        operands = set(operands)
+        parents = self.flow.parents
+        keys = [k for k in self.region if leaf_of(k) is None and operands & set(parents[k])]
+        keys = [k for k in keys if not self.region & set(parents[k])]
+        return sorted(keys, key=lambda key: self.flow.order[key])
 
-    def any(self) -> list[Key]:
-        """Every lost value, in order."""
-        lost = [key for key in self.region if leaf_of(key) is None]
-        return sorted(lost, key=lambda key: self.flow.order[key])
+    def in_order(self) -> list[Key]:
+        """Return all lost values in program order."""
+        keys = [key for key in self.region if leaf_of(key) is None]
+        return sorted(keys, key=lambda key: self.flow.order[key])
 
 
-def sides(flow: Flow, seen: Alignment, wrong: Sequence[Key]) -> Sides:
-    """What is lost on the JAX side; `wrong` are its wrong outputs."""
-    known = seen.known
+def lost_in_jax(flow: Flow, alignment: Alignment, wrong: Sequence[Key]) -> LostRegion:
+    """Return the unmatched JAX values that the wrong outputs depend on."""
+    known = alignment.known
 
     def matched(i: int) -> set[Key]:
-        return {seen.spots[k].key for k in seen.matches(i)}
+        return {alignment.spots[k].key for k in alignment.matches(i)}
 
     region: set[Key] = set()
-    # Indices, masks and other things that no weight and no known value is part of are left out.
+    # Values that depend on no weight and on no matched value (indices, masks) are left out.
     for key in sorted(flow.back(wrong, known - set(wrong)), key=lambda k: flow.order.get(k, -1)):
         parents = flow.parents.get(key, ())
-        if any(p in known or p in region or is_weight(flow, p) for p in parents):
+        if any(p in known or p in region or _is_weight(flow, p) for p in parents):
             region.add(key)
-    return Sides(flow, known, region, matched)
+    return LostRegion(flow, known, region, matched)
 
 
-def is_weight(flow: Flow, key: Key) -> bool:
-    """Whether a key is a floating leaf."""
+def _is_weight(flow: Flow, key: Key) -> bool:
+    """Whether a key denotes a floating leaf."""
     leaf = leaf_of(key)
-    return leaf is not None and np.issubdtype(flow.made.leaves[leaf].dtype, np.inexact)
+    return leaf is not None and np.issubdtype(flow.program.leaves[leaf].dtype, np.inexact)
 
 
-def reads(run: TorchRun, lost: Sides, weights: WeightMap, i: int) -> set[Key]:
-    """The JAX values and leaves that stand for what a torch value was made of."""
+def operands(run: TorchRun, lost: LostRegion, weights: WeightMap, i: int) -> set[Key]:
+    """Return the JAX values and leaves that correspond to the operands of a torch value."""
     value = run.values[i]
     keys = {key for k in value.inputs for key in lost.matched(k)}
     return keys | {leaf_key(leaf) for name in value.weights for leaf in weights.leaves_of(name)}
 
 
-def likely(run: TorchRun, lost: Sides, weights: WeightMap, starts: Sequence[int]) -> list[int]:
-    """Of several origins those of which the JAX side makes something else, too.
+def likely(run: TorchRun, lost: LostRegion, weights: WeightMap, starts: Sequence[int]) -> list[int]:
+    """Return the origins whose operands have an unmatched consumer in JAX too.
 
-    A port that adds a mask in another place loses a value that is none of its faults; there, all
-    that reads the same inputs reads something lost as well.
+    A port that adds a mask elsewhere loses a torch value without being wrong. There, every
+    consumer of the same operands in JAX also reads an unmatched value.
     """
-    both = [i for i in starts if lost.first(reads(run, lost, weights, i))]
-    return both or list(starts)
+    in_both = [i for i in starts if lost.first(operands(run, lost, weights, i))]
+    return in_both or list(starts)
 
 
-def hidden(run: TorchRun, seen: Alignment) -> list[str]:
-    """The module calls whose outputs the JAX program does not have."""
+def hidden(run: TorchRun, alignment: Alignment) -> list[str]:
+    """Return the modules whose outputs do not occur in the JAX program."""
     return list(
         dict.fromkeys(
             call.module or ROOT
             for call in run.calls
-            if call.outputs and not any(seen.visible(i) for i in call.outputs)
+            if call.outputs and not any(alignment.visible(i) for i in call.outputs)
         )
     )

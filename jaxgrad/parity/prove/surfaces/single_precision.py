@@ -1,13 +1,13 @@
-"""The gradients in float32, as they will be trained: how much each side loses there.
+"""Compare the float32 errors of the gradients, which matter in training.
 
-float64 says whether the port is right; float32 says what its formulas are worth. A variance written
-E[x^2] - E[x]^2 is right in float64, and wrong in float32 where the mean is large.
+float64 shows whether the port is correct, and float32 whether its formulas are accurate. The
+variance E[x^2] - E[x]^2 is correct in float64, but wrong in float32 where the mean is large.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,20 +15,18 @@ import numpy as np
 
 from jaxgrad._core import compat
 from jaxgrad.parity.interop import cast
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.port import FAST
 from jaxgrad.parity.ulp import scale_of
 
 
-if TYPE_CHECKING:
-    from jaxgrad.parity.prove.evidence import Proof
-
-FLOOR = 4 * float(np.finfo(np.float32).eps)  # of scale: torch may be right by luck
-MUCH = 30  # times torch's error: worth a word to the person who trains with it
-_LARGEST = 10_000_000  # numbers in the weights: beyond, float32 would cost minutes and gigabytes
+FLOOR = 4 * float(np.finfo(np.float32).eps)  # relative error; torch's may be smaller by luck
+NOTEWORTHY = 30  # ratio of the errors from which the report has a note
+_LARGEST = 10_000_000  # weights; for more, float32 runs would take minutes and gigabytes
 
 
-class Loss(NamedTuple):
-    """What float32 costs one gradient, as a share of its scale."""
+class Float32Error(NamedTuple):
+    """The relative error of one gradient in float32, in each framework."""
 
     name: str
     torch: float
@@ -36,53 +34,71 @@ class Loss(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """JAX's error over torch's."""
+        """JAX's error relative to torch's."""
         return self.jax / max(self.torch, FLOOR)
 
+    @property
+    def clause(self) -> str:
+        """The clause for the text of the gradients surface."""
+        return f"in float32, JAX's error is at most {max(self.ratio, 0.01):.2g} times torch's"
 
-def loss_of_digits(proof: Proof) -> Loss | None:
-    """The gradient for which JAX loses most beside torch; None where float32 cannot be run."""
-    state = proof.draws[0].state
-    if not proof.live or sum(np.size(x) for x in state.values()) > _LARGEST:
+    @property
+    def note(self) -> str:
+        """The note of the report, or an empty string if JAX's error is small."""
+        if self.ratio <= NOTEWORTHY:
+            return ""
+        return (
+            f"in float32, the gradient of {self.name} is off by {self.jax:.1g} in JAX and by "
+            f"{self.torch:.1g} in torch (relative to its scale). The formulas are equal in exact "
+            "arithmetic, but JAX's loses digits (for example a variance as E[x^2] - E[x]^2, the "
+            "log of a softmax, or a sum of squares that overflows)"
+        )
+
+
+def largest_error(evidence: Evidence) -> Float32Error | None:
+    """Return the largest float32 error relative to torch's, or None if float32 cannot be run."""
+    state = evidence.draws[0].state
+    if not evidence.rerunnable or sum(np.size(x) for x in state.values()) > _LARGEST:
         return None
-    found = proof.differentiated[0].leaves
-    exact = proof.named(proof.differentiated[0])
-    ours = _in_jax(proof)
-    if ours is None:
+    gradients = evidence.jax_gradients[0]
+    leaves = _jax_gradients(evidence)
+    if leaves is None:
         return None
-    grads = [None if f is None else g for g, f in zip(ours, found, strict=True)]
-    rounded = proof.named(dataclasses.replace(proof.differentiated[0], leaves=grads))
-    theirs = [proof.theirs(run) for run in proof.side.single(proof.draws[0])]
-    right = proof.theirs(proof.runs[0])
-    judged = {j.name for j in proof.judged_gradients[0] if j.verdict == "pass" and j.scale}
-    losses = [
-        Loss(
+    leaves = [None if f is None else g for g, f in zip(leaves, gradients.leaves, strict=True)]
+    exact = evidence.by_torch_name(gradients)
+    rounded = evidence.by_torch_name(dataclasses.replace(gradients, leaves=leaves))
+    torch_runs = evidence.torch_side.single_precision(evidence.draws[0])
+    torch_rounded = [evidence.torch_gradients(run) for run in torch_runs]
+    torch_exact = evidence.torch_gradients(evidence.runs[0])
+    judged = {j.name for j in evidence.judged_gradients[0] if j.verdict == "pass" and j.scale}
+    errors = [
+        Float32Error(
             name,
-            max(_share(run[name], right[name]) for run in theirs),
-            _share(rounded[name], exact[name]),
+            max(_relative_error(run[name], torch_exact[name]) for run in torch_rounded),
+            _relative_error(rounded[name], exact[name]),
         )
         for name in exact
         if name in judged
     ]
-    return max(losses, key=lambda loss: loss.ratio, default=None)
+    return max(errors, key=lambda error: error.ratio, default=None)
 
 
-def _in_jax(proof: Proof) -> list[Any] | None:
-    """The gradients of the user's own program in float32, by its leaves."""
-    port = proof.port
-    given = cast([np.asarray(x) for x in port.leaves(proof.draws[0])], np.float32)
-    moves = [x.dtype.kind in "fc" for x in given]
+def _jax_gradients(evidence: Evidence) -> list[Any] | None:
+    """Return the gradients of the user's own program in float32, or None if it rejects float32."""
+    port = evidence.port
+    leaves = cast([np.asarray(x) for x in port.leaves(evidence.draws[0])], np.float32)
+    floating = [x.dtype.kind in "fc" for x in leaves]
     cotangents = cast(port.cotangents(), np.float32)
 
-    def objective(moving: list[Any]) -> Any:
-        leaves = [m if m is not None else x for m, x in zip(moving, given, strict=True)]
-        return port.objective(port.program.fun(*leaves), cotangents)
+    def objective(floats: list[Any]) -> Any:
+        values = [f if f is not None else x for f, x in zip(floats, leaves, strict=True)]
+        return port.objective(port.program.fun(*values), cotangents)
 
     with compat.enable_x64(False):
-        moving = [jnp.asarray(x) if m else None for x, m in zip(given, moves, strict=True)]
+        floats = [jnp.asarray(x) if f else None for x, f in zip(leaves, floating, strict=True)]
         try:
-            grads = jax.jit(jax.grad(objective), compiler_options=FAST)(moving)
-        except Exception:  # a program that asks for float64 itself
+            grads = jax.jit(jax.grad(objective), compiler_options=FAST)(floats)
+        except Exception:  # the program itself requires float64
             return None
         return [None if g is None else np.conj(_wide(g)) for g in grads]
 
@@ -91,21 +107,9 @@ def _wide(x: Any) -> np.ndarray:
     return np.asarray(x, np.complex128 if np.iscomplexobj(x) else np.float64)
 
 
-def _share(x: Any, exact: Any) -> float:
-    """How far `x` is from `exact`, as a share of its scale."""
+def _relative_error(x: Any, exact: Any) -> float:
+    """Return the largest error of `x`, relative to the scale of `exact`."""
     if x is None or exact is None:
         return 0.0
     off = float(np.max(np.abs(np.asarray(x) - exact), initial=0.0))
     return off / (scale_of(np.asarray(exact)) or 1.0) if np.isfinite(off) else float("inf")
-
-
-def said(loss: Loss) -> tuple[str, str]:
-    """A clause for the gradients surface, and a note where there is something to do."""
-    clause = f"in float32 at most {max(loss.ratio, 0.01):.2g} times torch's own error"
-    if loss.ratio <= MUCH:
-        return clause, ""
-    return clause, (
-        f"in float32 the gradient of {loss.name} is off by {loss.jax:.1g} of its scale, torch's by "
-        f"{loss.torch:.1g}: the same in exact arithmetic, but a formula that loses digits (a "
-        "variance as E[x^2] - E[x]^2, a log of a softmax, a sum of squares that overflows)"
-    )

@@ -1,4 +1,4 @@
-"""Guesses at why weights move otherwise: torch's optimizer again, one setting as ports have it."""
+"""Guess why weights change differently: rerun torch's optimizer with one setting changed."""
 
 from __future__ import annotations
 
@@ -14,35 +14,34 @@ from jaxgrad.parity.prove.torch_side.side import TorchSide
 if TYPE_CHECKING:
     from torch import nn
 
+Factory = Callable[..., Any]
 
-def guess(side: TorchSide, factory: Any, paths: Trajectories, names: Sequence[str]) -> str:
-    """The setting with which torch moves as JAX does, else what the moves themselves say.
+
+def guess(side: TorchSide, factory: Factory, paths: Trajectories, names: Sequence[str]) -> str:
+    """Return the setting with which torch changes the weights as JAX does, or another description.
 
     Args:
-      side: torch's.
-      factory: Of torch's optimizer.
-      paths: Of the weights.
-      names: The weights that move otherwise.
+        side: The torch model.
+        factory: Factory of torch's optimizer.
+        paths: Trajectories of the weights.
+        names: Weights that change differently.
     """
-    before, theirs, ours = paths.before, paths.theirs, paths.ours
-    last = max(theirs)
-    for what, build in _variants(factory) if side.module is not None else ():
+    before, expected, actual = paths.before, paths.torch, paths.jax
+    last = max(expected)
+    for text, build in _variants(factory) if side.module is not None else ():
         try:
-            moved = side.steps(build, last, reruns=0).states[last]
-        except Exception:  # this mistake does not apply to this optimizer
+            rerun = side.steps(build, last, reruns=0).states[last]
+        except Exception:  # the optimizer lacks this setting
             continue
-        if all(_near(moved[n], ours[last][n], before[n]) for n in names):
-            return f"{what}: with that, torch moves as JAX does"
-    if all(np.array_equal(theirs[last][n], before[n]) for n in names):
-        return "torch does not move it (no gradient: skipped), the optimizer in JAX does"
+        if all(_near(rerun[n], actual[last][n], before[n]) for n in names):
+            return f"{text} (rerunning torch with this change reproduces JAX's weights)"
+    if all(np.array_equal(expected[last][n], before[n]) for n in names):
+        return "torch skips the weight, which has no gradient, but JAX's optimizer changes it"
     name = names[0]
-    a, b = theirs[1][name] - before[name], ours[1][name] - before[name]
+    a, b = expected[1][name] - before[name], actual[1][name] - before[name]
     factor = float(np.vdot(a, b).real / (np.vdot(a, a).real or 1.0))
-    if (
-        factor
-        and abs(factor - 1) > 1e-6
-        and np.linalg.norm(b - factor * a) < 1e-9 * np.linalg.norm(b)
-    ):
+    proportional = np.linalg.norm(b - factor * a) < 1e-9 * np.linalg.norm(b)
+    if factor and abs(factor - 1) > 1e-6 and proportional:
         return f"the first step is {factor:.6g} times torch's"
     return ""
 
@@ -52,51 +51,52 @@ def _near(x: Any, y: Any, before: Any) -> bool:
     return bool(np.max(np.abs(x - y), initial=0.0) <= 1e-9 * size)
 
 
-def _variants(factory: Any) -> Iterator[tuple[str, Callable[[nn.Module], Any]]]:
-    """torch's optimizer with one setting changed."""
-    from jaxgrad.parity.prove.torch_side.live import made_optimizer
+def _variants(factory: Factory) -> Iterator[tuple[str, Factory]]:
+    """Yield factories of torch's optimizer with one setting changed."""
+    from jaxgrad.parity.prove.torch_side.live import build_optimizer
 
-    def changed(what: str, **new: Any) -> tuple[str, Any]:
+    def changed(text: str, **settings: Any) -> tuple[str, Factory]:
         def build(module: nn.Module) -> Any:
-            made = made_optimizer(factory, module)
-            for group in made.param_groups:
-                for key, value in new.items():
+            optimizer = build_optimizer(factory, module)
+            for group in optimizer.param_groups:
+                for key, value in settings.items():
                     if key not in group:
                         raise KeyError(key)
                     group[key] = value(group[key]) if callable(value) else value
-            return made
+            return optimizer
 
-        return what, _of_module(build)
+        return text, _of_module(build)
 
     for eps in (1e-8, 1e-7, 1e-6, 1e-5, 1e-10, 1e-15):
-        yield changed(f"eps {eps:g}", eps=eps)
-    yield changed("no weight decay", weight_decay=0.0)
-    yield changed("no momentum", momentum=0.0)
-    yield changed("no dampening", dampening=0.0)
-    yield changed("nesterov the other way", nesterov=lambda x: not x)
-    yield changed("amsgrad the other way", amsgrad=lambda x: not x)
+        yield changed(f"eps is {eps:g}", eps=eps)
+    yield changed("the weight decay is missing", weight_decay=0.0)
+    yield changed("the momentum is missing", momentum=0.0)
+    yield changed("the dampening is missing", dampening=0.0)
+    for flag in ("nesterov", "amsgrad"):
+        yield changed(f"{flag} is inverted", **{flag: lambda x: not x})
     for b2 in (0.99, 0.95, 0.98, 0.999):
-        yield changed(f"beta2 {b2:g}", betas=lambda b, b2=b2: (b[0], b2))
-    yield changed("weight decay decoupled the other way", decoupled_weight_decay=lambda x: not x)
+        yield changed(f"beta2 is {b2:g}", betas=lambda b, b2=b2: (b[0], b2))
+    yield changed("decoupled_weight_decay is inverted", decoupled_weight_decay=lambda x: not x)
     for factor in (0.1, 0.5, 2.0, 10.0):
-        yield changed(f"a learning rate {factor:g} times torch's", lr=lambda x, f=factor: x * f)
+        text = f"the learning rate is {factor:g} times torch's"
+        yield changed(text, lr=lambda x, f=factor: x * f)
 
-    def one_decay(module: nn.Module) -> Any:
-        made = made_optimizer(factory, module)
-        most = max(group.get("weight_decay", 0.0) for group in made.param_groups)
-        for group in made.param_groups:
-            group["weight_decay"] = most
-        return made
+    def decay_everywhere(module: nn.Module) -> Any:
+        optimizer = build_optimizer(factory, module)
+        largest = max(group.get("weight_decay", 0.0) for group in optimizer.param_groups)
+        for group in optimizer.param_groups:
+            group["weight_decay"] = largest
+        return optimizer
 
-    yield "weight decay on every weight", _of_module(one_decay)
+    yield "the weight decay applies to all weights", _of_module(decay_everywhere)
 
 
-def _of_module(build: Callable[[nn.Module], Any]) -> Callable[[Any], Any]:
-    """A factory that only takes the module."""
+def _of_module(build: Callable[[nn.Module], Any]) -> Factory:
+    """Return a factory that accepts a module, but not a list of parameters."""
 
-    def made(given: Any) -> Any:
-        if not hasattr(given, "parameters"):
-            raise TypeError("the module, please")
-        return build(given)
+    def factory(module: Any) -> Any:
+        if not hasattr(module, "parameters"):
+            raise TypeError("this factory takes a torch.nn.Module")
+        return build(module)
 
-    return made
+    return factory

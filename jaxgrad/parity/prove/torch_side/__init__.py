@@ -1,1 +1,1 @@
-"""The two sides of a proof, run on the same draws of weights and inputs."""
+"""The torch model: run here and watched, or read from a dump."""

@@ -1,4 +1,4 @@
-"""torch's side of a proof in a file, for machines without torch."""
+"""Write the torch model's runs to a file, for machines without torch, and read them back."""
 
 from __future__ import annotations
 
@@ -6,36 +6,39 @@ import dataclasses
 import os
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from jaxgrad.parity.prove.adapters import ProofError, scene
-from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.adapters import ProofError, float64_on_cpu
+from jaxgrad.parity.prove.jax_side.port import Draw, rounded_buffers
 from jaxgrad.parity.prove.torch_side import packing
 from jaxgrad.parity.prove.torch_side.side import Drawn, State, Steps
 from jaxgrad.parity.prove.torch_side.values import Call, TorchRun, Value
 
+
+if TYPE_CHECKING:
+    from torch import nn
 
 FORMAT = 1
 
 
 @dataclasses.dataclass
 class Dump:
-    """What is in the file."""
+    """The contents of the file."""
 
     format: int
-    torch: str  # its version
+    torch: str  # version of torch
     seed: int
     has_loss: bool
     drawn: list[Drawn]
-    fine: list[list[TorchRun]]  # the reruns of each draw, were `rough` buffers exact
-    rough: list[str]  # buffers that float32 rounded, if the port computes them itself
+    exact_reruns: list[list[TorchRun]]  # the reruns of each draw, if `rough` buffers are exact
+    rough: list[str]  # buffers that were rounded to float32, if the port recomputes them
     flags: dict[str, bool]
-    names: dict[str, str]  # of the state_dict -> of the state, where a tied weight is once
+    names: dict[str, str]  # name in the state_dict -> name in the state, unique for tied weights
     steps: Steps | None
-    fine_steps: list[dict[int, State]]
-    count: int  # how many steps
+    exact_steps: list[dict[int, State]]
+    count: int  # number of steps
     notes: list[str]
 
 
@@ -43,8 +46,8 @@ _RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps)
 
 
 def dump(
-    module: Any,
-    inputs: Any,
+    module: nn.Module,
+    inputs: Any,  # a tuple or mapping of trees
     path: str | os.PathLike[str],
     *,
     outputs: Callable[..., Any] | None = None,
@@ -53,21 +56,23 @@ def dump(
     steps: int = 0,
     seed: int = 0,
 ) -> None:
-    """Write torch's side of a proof to one file, for `prove(path, fn, params)` without torch.
+    """Run a torch module and write its results to a file, for `prove(path, fn, params)`.
+
+    Reading the file needs no torch.
 
     Args:
-      module: A `torch.nn.Module`, in the mode (train or eval) that is meant.
-      inputs: A tuple of numpy arrays; a mapping for named arguments.
-      path: Where to; one .npz file without pickled objects. It holds the weights twice and each
-        gradient six times, in float64.
-      outputs: What of the module's result is compared, as torch's half in `prove`.
-      loss: Of the outputs, a scalar, as torch's half in `prove`.
-      optimizer: The torch factory, as in `prove`.
-      steps: How many steps of it.
-      seed: Of the cotangents and of the second draw; `prove` takes it from the file.
+        module: A `torch.nn.Module`, in the mode (train or eval) to compare.
+        inputs: A tuple of numpy arrays, or a mapping for named arguments.
+        path: Path of the file, an .npz file without pickled objects. It holds the weights twice
+            and each gradient six times, in float64.
+        outputs: Function that selects the outputs to compare, the first of the pair in `prove`.
+        loss: Scalar loss of the outputs, the first of the pair in `prove`.
+        optimizer: Factory of a torch optimizer, as in `prove`.
+        steps: Number of optimizer steps.
+        seed: Seed of the cotangents and of the second draw, which `prove` reads from the file.
 
     Raises:
-      ProofError: The module or the inputs cannot be used; the text says why.
+        ProofError: The module or the inputs cannot be used.
 
     Example:
       >>> import pathlib, tempfile, torch, numpy as np
@@ -81,61 +86,60 @@ def dump(
       >>> prove(path, port, params).verdict
       'pass'
 
-    Torch: `torch.save` of the weights alone; this also holds what the module does with them.
+    Torch: `torch.save` stores the weights alone; a dump also stores values and gradients.
     """
     import torch
 
-    from jaxgrad.parity.prove.jax_side.port import rounded_buffers
     from jaxgrad.parity.prove.torch_side.live import Live
 
-    with scene():
+    with float64_on_cpu():
         side = Live(module, inputs, outputs, loss, seed)
-        # Which weights the port will take is not known yet: surely all parameters, and the
-        # statistics of norms. Other buffers (tables, masks) stay as they are.
+        # The port is not known yet. Assume that its params hold all parameters and the statistics
+        # of norms; other buffers (tables, masks) are not redrawn.
         statistics = ("running_mean", "running_var")
         mapped = [n for n in side.state if n in side.flags or n.endswith(statistics)]
         drawn = side.drawn(mapped)
-        made = side.steps(optimizer, max(1, steps)) if optimizer is not None else None
+        taken = side.steps(optimizer, max(1, steps)) if optimizer is not None else None
         rough = rounded_buffers(side.module, mapped)
         side.rough = ()
-        fine = [side.again(d.draw, d.run) for d in drawn] if rough else []
-        again = side.steps(optimizer, max(1, steps)).again if rough and optimizer else []
+        reruns = [side.reruns(d.draw, d.run) for d in drawn] if rough else []
+        exact_steps = side.steps(optimizer, max(1, steps)).reruns if rough and optimizer else []
     known = {id(x): name for name, x in [*module.named_parameters(), *module.named_buffers()]}
     state_dict = module.state_dict(keep_vars=True)
-    held = Dump(
+    contents = Dump(
         format=FORMAT,
         torch=torch.__version__,
         seed=seed,
         has_loss=loss is not None,
-        drawn=[Drawn(d.draw, _bare(d.run), [_bare(r) for r in d.again]) for d in drawn],
-        fine=[[_bare(run) for run in runs] for runs in fine],
+        drawn=[Drawn(d.draw, _bare(d.run), [_bare(r) for r in d.reruns]) for d in drawn],
+        exact_reruns=[[_bare(run) for run in runs] for runs in reruns],
         rough=rough,
         flags=dict(side.flags),
         names={key: known[id(x)] for key, x in state_dict.items() if id(x) in known},
-        steps=made,
-        fine_steps=again,
+        steps=taken,
+        exact_steps=exact_steps,
         count=max(1, steps) if optimizer is not None else 0,
         notes=side.notes,
     )
     try:
-        packing.write(path, held)
+        packing.write(path, contents)
     except TypeError as error:
         raise ProofError(
-            f"{error} to {path}: inputs are arrays, numbers and strings, in tuples, lists and dicts"
+            f"{error} to {path}: inputs may be arrays, numbers and strings in lists and dicts"
         ) from error
 
 
 def _bare(run: TorchRun) -> TorchRun:
-    """A run without the values themselves: their fingerprints do."""
+    """Drop the values of a run and keep their fingerprints."""
     values = [
         dataclasses.replace(value, data=None, cotangent_data=None, call=None)
         for value in run.values
     ]
-    return dataclasses.replace(run, values=values, parts={})
+    return dataclasses.replace(run, values=values, contributions={})
 
 
 class Dumped:
-    """torch's side as a dump holds it."""
+    """The torch model as stored in a dump."""
 
     module: Any = None
 
@@ -143,60 +147,65 @@ class Dumped:
         self.path = pathlib.Path(path)
         if not self.path.is_file():
             raise ProofError(
-                f"there is no dump {str(self.path)!r}: write one where torch is, with "
-                "jaxgrad.parity.dump(module, inputs, path)"
+                f"the dump {str(self.path)!r} does not exist: write it where torch is installed, "
+                "with jaxgrad.parity.dump(module, inputs, path)"
             )
         try:
-            held = packing.read(self.path, *_RECORDS)
-            if not isinstance(held, Dump) or held.format != FORMAT:
+            contents = packing.read(self.path, *_RECORDS)
+            if not isinstance(contents, Dump) or contents.format != FORMAT:
                 raise ValueError("it was written by another version of jaxgrad")
         except (ValueError, KeyError, TypeError) as error:
-            raise ProofError(f"{str(self.path)!r} is no dump of jaxgrad: {error}") from error
-        self.held: Dump = held
-        self.seed, self.has_loss = held.seed, held.has_loss
-        self.flags: Mapping[str, bool] = held.flags
-        self.inputs: Any = held.drawn[0].draw.inputs
-        self.state: State = held.drawn[0].draw.state
+            raise ProofError(f"{str(self.path)!r} is not a dump of jaxgrad: {error}") from error
+        self.contents: Dump = contents
+        self.seed, self.has_loss = contents.seed, contents.has_loss
+        self.flags: Mapping[str, bool] = contents.flags
+        self.inputs: Any = contents.drawn[0].draw.inputs
+        self.state: State = contents.drawn[0].draw.state
         self.notes: list[str] = [
-            *held.notes,
-            f"torch's side is read from {self.path.name}: causes that torch would have to be run "
-            "for are not tried",
+            *contents.notes,
+            f"torch's results are read from {self.path.name}, so no likely cause is tried by "
+            "rerunning torch",
         ]
-        self.versions: Mapping[str, str] = {"torch": held.torch}
-        self._fine = True
+        self.versions: Mapping[str, str] = {"torch": contents.torch}
+        self._exact = True
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
-        """Both draws."""
-        # A buffer that the port takes from torch is the same on both sides, rounded or not.
-        self._fine = bool(self.held.rough) and set(self.held.rough) <= set(mapped)
-        if not self._fine:
-            return self.held.drawn
-        pairs = zip(self.held.drawn, self.held.fine, strict=True)
-        return [Drawn(d.draw, d.run, again) for d, again in pairs]
+        """Return both draws."""
+        # A buffer that the port takes from torch is equal in both frameworks, rounded or not.
+        self._exact = bool(self.contents.rough) and set(self.contents.rough) <= set(mapped)
+        if not self._exact:
+            return self.contents.drawn
+        pairs = zip(self.contents.drawn, self.contents.exact_reruns, strict=True)
+        return [Drawn(d.draw, d.run, reruns) for d, reruns in pairs]
 
     def run(self, draw: Draw, **options: Any) -> NoReturn:
-        """Not without torch."""
+        """Refuse to run torch."""
         del draw, options
-        raise ProofError(f"{self.path.name} is a dump: torch cannot be run again")
+        raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
 
-    def single(self, draw: Draw) -> list[TorchRun]:
-        """Nothing: a dump holds float64 alone."""
+    def single_precision(self, draw: Draw) -> list[TorchRun]:
+        """Return no runs: a dump contains only float64."""
         del draw
         return []
 
-    def steps(self, factory: Any, steps: int, *, reruns: int = 2) -> Steps:
-        """The steps that were dumped."""
+    def steps(self, factory: Callable[..., Any], steps: int, *, reruns: int = 2) -> Steps:
+        """Return the steps in the dump."""
         del factory, reruns
-        if self.held.steps is None:
+        if self.contents.steps is None:
             raise ProofError(
-                f"{self.path.name} holds no steps: write it with dump(..., optimizer=, steps=)"
+                f"{self.path.name} contains no optimizer steps: write it with "
+                "dump(..., optimizer=, steps=)"
             )
-        if steps != self.held.count:
-            raise ProofError(f"steps={steps}, and {self.path.name} holds {self.held.count}")
-        made = self.held.steps
-        return dataclasses.replace(made, again=self.held.fine_steps) if self._fine else made
+        if steps != self.contents.count:
+            raise ProofError(
+                f"steps={steps}, but {self.path.name} contains {self.contents.count}: pass "
+                f"steps={self.contents.count}, or write another dump"
+            )
+        taken = self.contents.steps
+        exact = self.contents.exact_steps
+        return dataclasses.replace(taken, reruns=exact) if self._exact else taken
 
     def state_dict(self, values: State) -> dict[str, np.ndarray]:
-        """These values under the names of the module's state_dict."""
+        """Return these values under the names of the module's state_dict."""
         state = {**self.state, **values}
-        return {key: np.asarray(state[name]) for key, name in self.held.names.items()}
+        return {key: np.asarray(state[name]) for key, name in self.contents.names.items()}

@@ -1,4 +1,4 @@
-"""A module's own casts to less than float64, and its constants of less, lifted while it runs."""
+"""Run a module with its own casts and constants of lower precision lifted to float64."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from jaxgrad.parity.prove.judge import rounded
+from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
 
 _LOW = (torch.float32, torch.float16, torch.bfloat16)
-_LOWER = ("float", "half", "bfloat16")  # the methods that cast to them
+_LOWER = ("float", "half", "bfloat16")  # the methods that cast to these dtypes
 
 
 class Lifting(TorchFunctionMode):
-    """Sees every call of torch; in float64 a cast to less becomes none."""
+    """Intercept every call of torch: lift casts to lower precision, and report to the watcher."""
 
     def __init__(self, watcher: Watcher | None, dtype: torch.dtype, rough: int | None):
         super().__init__()
-        self.watcher, self.lifts, self.pins = watcher, dtype == torch.float64, []
+        self.watcher, self.lifts = watcher, dtype == torch.float64
+        self.casts: list[str] = []
         self.numbers: set[float] = set()
         self.wide: dict[int, tuple[Tensor, Tensor]] = {}
         self.rough = None if rough is None else np.random.default_rng(rough)
@@ -34,14 +35,14 @@ class Lifting(TorchFunctionMode):
         del types
         kwargs = dict(kwargs or {})
         if func is functional.multi_head_attention_forward and self.watcher and self.watcher.on:
-            with _opened(), self:
+            with _python_functions_opened(), self:
                 return func(*args, **kwargs)
         name = getattr(func, "__name__", str(func))
         low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _LOW]
         named = name in _LOWER and args and isinstance(args[0], Tensor)
         if self.lifts and (low or named):
             where = self.watcher.where if self.watcher else ""
-            self.pins.append(f"{where or 'the module'} ({name} to {low[0] if low else name})")
+            self.casts.append(f"{where or 'the module'} ({name} to {low[0] if low else name})")
             args = tuple(_lifted(x) for x in args)
             kwargs = {key: _lifted(x) for key, x in kwargs.items()}
             if named:
@@ -52,8 +53,8 @@ class Lifting(TorchFunctionMode):
         read: tuple[int, ...] = ()
         if self.watcher and self.watcher.on:
             self.watcher.adopt((args, kwargs))
-            read = self.watcher.seen((args, kwargs))
-            args, kwargs = self.watcher.apart(read, args, kwargs)
+            read = self.watcher.known_values((args, kwargs))
+            args, kwargs = self.watcher.split_uses(read, args, kwargs)
         out = func(*args, **kwargs)
         if self.watcher and self.watcher.on:
             first = len(self.watcher.values)
@@ -62,22 +63,22 @@ class Lifting(TorchFunctionMode):
         return out
 
     def _wide(self, x: Any) -> Any:
-        """A tensor of less than float64 that the module keeps as an attribute is a constant."""
+        """Convert a tensor below float64, which must be a constant that the module stores."""
         if isinstance(x, list | tuple):
             return type(x)(self._wide(y) for y in x) if type(x) in (list, tuple) else x
         if not isinstance(x, Tensor) or x.dtype not in _LOW:
             return x
         if id(x) not in self.wide:
-            made = x.detach().double()
+            wide = x.detach().double()
             if self.rough is not None:
-                made = torch.as_tensor(rounded(made.numpy(), self.rough))
-            self.wide[id(x)] = x, made
+                wide = torch.as_tensor(with_float32_noise(wide.numpy(), self.rough))
+            self.wide[id(x)] = x, wide
         return self.wide[id(x)][1]
 
 
 @contextlib.contextmanager
-def _opened() -> Iterator[None]:
-    """Functions written in Python do not hand themselves over: what they call is seen instead."""
+def _python_functions_opened() -> Iterator[None]:
+    """Intercept the calls inside torch's Python functions instead of the functions themselves."""
     names = functional.__dict__
     before = names["has_torch_function"]
     names["has_torch_function"] = lambda _: False

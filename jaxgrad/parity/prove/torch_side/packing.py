@@ -1,6 +1,7 @@
-"""Trees of arrays, records and plain values as one .npz file, without pickle.
+"""Write trees of arrays, dataclasses and plain values to one .npz file, without pickle.
 
-The arrays lie end to end, one entry a dtype; a JSON header says how the tree is made of them.
+The file has one entry for each dtype, which concatenates all arrays of that dtype, and a JSON
+header that describes the tree.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ _HEADER = "header"
 
 
 def write(path: str | os.PathLike[str], tree: Any) -> None:
-    """Write a tree.
+    """Write a tree to a file.
 
     Args:
-      path: Where to, as it is: no suffix is added.
-      tree: Dicts, lists, tuples, dataclasses, numpy arrays and scalars, strings, numbers, None.
+        path: Path of the file, to which no suffix is added.
+        tree: Dicts, lists, tuples, dataclasses, numpy arrays and scalars, strings, numbers, None.
 
     Raises:
-      TypeError: Something else is in it.
+        TypeError: The tree contains an object of another type.
     """
     flat: dict[str, list[np.ndarray]] = {}
     sizes: dict[str, int] = {}
@@ -37,11 +38,11 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
             x = np.asarray(x)
             if x.dtype.kind not in "biufc":
                 raise TypeError(f"an array of dtype {x.dtype} cannot be written")
-            kind = x.dtype.name
-            start = sizes.get(kind, 0)
-            flat.setdefault(kind, []).append(x.ravel())
-            sizes[kind] = start + x.size
-            return {"array": [kind, start, list(x.shape)]}
+            name = x.dtype.name
+            start = sizes.get(name, 0)
+            flat.setdefault(name, []).append(x.ravel())
+            sizes[name] = start + x.size
+            return {"array": [name, start, list(x.shape)]}
         if isinstance(x, _PLAIN):
             return x
         if isinstance(x, Mapping):
@@ -53,23 +54,23 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
         if dataclasses.is_dataclass(x) and not isinstance(x, type):
             fields = [packed(getattr(x, field.name)) for field in dataclasses.fields(x)]
             return {type(x).__name__: fields}
-        raise TypeError(f"a {type(x).__name__} cannot be written")
+        raise TypeError(f"an object of type {type(x).__name__} cannot be written")
 
     header = np.frombuffer(json.dumps(packed(tree)).encode(), np.uint8)
-    arrays: dict[str, Any] = {kind: np.concatenate(parts) for kind, parts in flat.items()}
+    arrays: dict[str, Any] = {name: np.concatenate(pieces) for name, pieces in flat.items()}
     with open(path, "wb") as file:
         np.savez(file, **{_HEADER: header}, **arrays)
 
 
 def read(path: str | os.PathLike[str], *records: type) -> Any:
-    """Read what `write` wrote.
+    """Read a tree from a file that `write` wrote.
 
     Args:
-      path: Of the file.
-      records: The dataclasses that may be in it.
+        path: Path of the file.
+        records: Dataclasses that the tree may contain.
 
     Raises:
-      ValueError: It is no such file.
+        ValueError: The file was not written by `write`.
     """
     known = {record.__name__: record for record in records}
     try:

@@ -1,4 +1,4 @@
-"""Run a torch module in float64 and remember every value on its way, and every cotangent back."""
+"""Run a torch module in float64, and record every value and every cotangent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.jax_side.program import call_loss
 from jaxgrad.parity.prove.torch_side.lifting import Lifting
-from jaxgrad.parity.prove.torch_side.trees import each, flat_outputs, moves
+from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact
+from jaxgrad.parity.prove.torch_side.trees import leaves as tree_leaves
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
@@ -22,13 +23,13 @@ from jaxgrad.parity.prove.torch_side.watcher import Watcher
 Pick = Callable[[Any], Any]
 
 
-def twin(module: nn.Module, dtype: torch.dtype = torch.float64) -> nn.Module:
-    """A copy of the module in this dtype, on the CPU; complex numbers stay complex."""
-    made = copy.deepcopy(module).to("cpu")
-    for x in (*made.parameters(), *made.buffers()):
-        if moves(x):
+def copy_in_dtype(module: nn.Module, dtype: torch.dtype = torch.float64) -> nn.Module:
+    """Copy a module to the CPU in this dtype; complex tensors take the complex counterpart."""
+    copied = copy.deepcopy(module).to("cpu")
+    for x in (*copied.parameters(), *copied.buffers()):
+        if is_inexact(x):
             x.data = x.data.to(dtype.to_complex() if x.is_complex() else dtype)
-    return made
+    return copied
 
 
 def run(
@@ -36,40 +37,40 @@ def run(
     inputs: Any,
     pick: Pick | None = None,
     loss: Callable[..., Any] | None = None,
-    cotangents: Callable[[str, np.ndarray], np.ndarray] | None = None,
+    cotangents: Callable[[np.ndarray], np.ndarray] | None = None,
     *,
     watch: bool = True,
     keep: bool = False,
-    parts_of: int | None = None,
+    split: int | None = None,
     salt: int = 0,
     rough: int | None = None,
     dtype: torch.dtype = torch.float64,
-    fresh: bool = True,
+    clear: bool = True,
 ) -> TorchRun:
-    """Run `module` (already a copy in `dtype`) forward and back.
+    """Run `module`, which is already a copy in `dtype`, forward and backward.
 
     Args:
-      module: The module; its buffers may move.
-      inputs: A tuple of numpy arrays for positional arguments, or a mapping for named ones.
-      pick: What of the module's result is compared.
-      loss: Of the picked outputs, a scalar; else each floating output gets a cotangent.
-      cotangents: (path, output) -> cotangent; None for a forward run alone.
-      watch: Whether to record the values inside.
-      keep: Whether to hold the values, not only their fingerprints.
-      parts_of: A value whose cotangent is wanted separately for each call that reads it.
-      salt: Seeds torch's own generator.
-      rough: Seeds noise of float32's size in the constants that the module holds in float32.
-      dtype: Of the run; float64 lifts the casts that the module itself makes.
-      fresh: Whether the gradients of an earlier run are forgotten.
+        module: Module to run; its buffers may change.
+        inputs: A tuple of numpy arrays for positional arguments, or a mapping for named ones.
+        pick: Function that selects the outputs to compare.
+        loss: Scalar function of the selected outputs; without it each floating output gets a
+            cotangent.
+        cotangents: Function from an output to its cotangent; None for a forward run alone.
+        watch: Whether to record the values inside.
+        keep: Whether to keep the values, not only their fingerprints.
+        split: Number of a value whose cotangent is recorded separately for each of its consumers.
+        salt: Seed of torch's own generator.
+        rough: Seed of float32-sized noise in the constants that the module stores in float32.
+        dtype: Dtype of the run; in float64 the casts of the module itself are lifted.
+        clear: Whether to clear the gradients of an earlier run.
     """
     args = to_torch(inputs)
-    leaves = [x for x in each(args) if isinstance(x, Tensor)]
-    for x in leaves:
-        if x.is_floating_point() or x.is_complex():
-            x.requires_grad_(True)
-    if fresh:
+    leaves = [x for x in tree_leaves(args) if isinstance(x, Tensor)]
+    for x in filter(is_inexact, leaves):
+        x.requires_grad_(True)
+    if clear:
         module.zero_grad()
-    watcher = Watcher(module, leaves, keep, parts_of) if watch else None
+    watcher = Watcher(module, leaves, keep, split) if watch else None
     with (
         _settings(dtype, salt),
         Lifting(watcher, dtype, rough) as lifting,
@@ -77,50 +78,56 @@ def run(
     ):
         result = module(**args) if isinstance(args, Mapping) else module(*args)
         result = result if pick is None else pick(result)
-        picked = dict(flat_outputs(result))
-        total = None
+        outputs = dict(flat_outputs(result))
         if loss is not None:
             if watcher:
                 watcher.begin("loss")
-            total = call_loss(loss, result, args)
-            if not isinstance(total, Tensor) or total.numel() != 1:
-                raise TypeError(f"the torch loss gave {describe(total)}; it must give one number")
-            picked["loss"] = total
+            outputs["loss"] = _scalar(call_loss(loss, result, args))
         if watcher:
             watcher.on = False
-        if loss is None and cotangents is not None:
-            live = {k: x for k, x in picked.items() if moves(x) and x.requires_grad}
-            parts = [
-                (x * torch.as_tensor(cotangents(k, to_numpy(x))).to(x.dtype)).sum()
-                for k, x in live.items()
-            ]
-            parts = [torch.real(p) if p.is_complex() else p for p in parts]
-            total = torch.stack(parts).sum() if parts else None
-        if total is not None and total.requires_grad and (loss is None or cotangents is not None):
+        total = outputs["loss"] if loss is not None else _weighted_sum(outputs, cotangents)
+        if total is not None and total.requires_grad and cotangents is not None:
             total.sum().backward()
-    names: dict[str, np.ndarray | None] = {
-        name: to_numpy(p.grad) if p.grad is not None else None
-        for name, p in module.named_parameters()
-    }
-    made = watcher.finish() if watcher else []
     return TorchRun(
-        values=made,
+        values=watcher.finish() if watcher else [],
         calls=watcher.calls if watcher else [],
-        outputs={k: to_numpy(x) for k, x in picked.items()},
-        output_values=[watcher.index.get(id(x)) if watcher else None for x in picked.values()],
-        grads=names,
-        input_grads=[to_numpy(x.grad) if x.grad is not None else None for x in leaves],
+        outputs={k: to_numpy(x) for k, x in outputs.items()},
+        output_values=[watcher.index.get(id(x)) if watcher else None for x in outputs.values()],
+        grads={name: _grad(p) for name, p in module.named_parameters()},
+        input_grads=[_grad(x) for x in leaves],
         buffers={name: to_numpy(b) for name, b in module.named_buffers()},
         loss=float(total.detach()) if total is not None else None,
-        pins=lifting.pins,
+        casts=lifting.casts,
         numbers=sorted(lifting.numbers),
-        parts={k: to_numpy(g) for k, g in watcher.parts.items()} if watcher else {},
+        contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},
     )
 
 
-def describe(x: Any) -> str:
-    shape = getattr(x, "shape", None)
-    return f"{type(x).__name__} of shape {tuple(shape)}" if shape is not None else repr(x)
+def _scalar(loss: Any) -> Tensor:
+    """Check that a loss is one number."""
+    if isinstance(loss, Tensor) and loss.numel() == 1:
+        return loss
+    shape = getattr(loss, "shape", None)
+    of_shape = f"{type(loss).__name__} of shape {tuple(shape)}" if shape is not None else repr(loss)
+    raise TypeError(f"the torch loss returned {of_shape}; it must return one number")
+
+
+def _weighted_sum(
+    outputs: Mapping[str, Tensor], cotangents: Callable[[np.ndarray], np.ndarray] | None
+) -> Tensor | None:
+    """Return <outputs, cotangents>, or None if no output requires a gradient."""
+    if cotangents is None:
+        return None
+    terms = [
+        torch.real((x * torch.as_tensor(cotangents(to_numpy(x))).to(x.dtype)).sum())
+        for x in outputs.values()
+        if is_inexact(x) and x.requires_grad
+    ]
+    return torch.stack(terms).sum() if terms else None
+
+
+def _grad(x: Tensor) -> np.ndarray | None:
+    return to_numpy(x.grad) if x.grad is not None else None
 
 
 @contextlib.contextmanager

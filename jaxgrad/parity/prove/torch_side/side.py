@@ -1,15 +1,13 @@
-"""torch's side of a proof: a module that runs here, or what a dump holds of one."""
+"""The interface of the torch model, which a running module and a dump both implement."""
 
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
-from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
@@ -19,31 +17,31 @@ State = Mapping[str, np.ndarray]
 
 @dataclasses.dataclass
 class Drawn:
-    """torch's run on one draw, and its runs with every number moved by an ULP."""
+    """A run of torch on one draw, and reruns with every number perturbed by an ULP."""
 
     draw: Draw
     run: TorchRun
-    again: list[TorchRun]
+    reruns: list[TorchRun]
 
 
 @dataclasses.dataclass
 class Steps:
-    """Weights after some steps of an optimizer."""
+    """The weights after some steps of torch's optimizer."""
 
     states: dict[int, State]  # step -> the parameters
     moments: dict[str, dict[str, np.ndarray]]  # parameter -> name in the optimizer's state
-    again: list[dict[int, State]]  # with every number moved by an ULP
+    reruns: list[dict[int, State]]  # with every number perturbed by an ULP
 
 
-def marks(steps: int) -> tuple[int, ...]:
-    """After which of the steps the weights are compared: each takes as much as the model."""
+def compared_steps(steps: int) -> tuple[int, ...]:
+    """Return the steps after which weights are compared: each comparison keeps a whole model."""
     return tuple(sorted({1, steps}))
 
 
 class TorchSide(Protocol):
-    """What a proof asks of torch."""
+    """Everything that a proof asks of the torch model."""
 
-    module: Any  # the float64 copy, None in a dump: what needs it is left out
+    module: Any  # the float64 copy; None in a dump, which cannot be rerun
     seed: int
     has_loss: bool
     inputs: Any
@@ -53,47 +51,21 @@ class TorchSide(Protocol):
     versions: Mapping[str, str]
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
-        """Both draws; `mapped` are the weights that the port takes from its params."""
+        """Return both draws; `mapped` are the weights that the port takes from its params."""
         ...
 
     def run(self, draw: Draw, **options: Any) -> TorchRun:
-        """torch on a draw, forward and back."""
+        """Run torch forward and backward on a draw."""
         ...
 
-    def single(self, draw: Draw) -> list[TorchRun]:
-        """torch in float32, and how far rounding moves it there."""
+    def single_precision(self, draw: Draw) -> list[TorchRun]:
+        """Run torch in float32, on a draw and on perturbations of it."""
         ...
 
-    def steps(self, factory: Any, steps: int, *, reruns: int = 2) -> Steps:
-        """An optimizer on the first draw."""
+    def steps(self, factory: Callable[..., Any], steps: int, *, reruns: int = 2) -> Steps:
+        """Run an optimizer on the first draw."""
         ...
 
     def state_dict(self, values: State) -> Mapping[str, Any]:
-        """These values as the module's state_dict, for the user's converter."""
+        """Return these values as the module's state_dict, for the user's converter."""
         ...
-
-
-def torch_side(module: Any, inputs: Any, pick: Any, loss: Any, seed: int) -> TorchSide:
-    """The side that was given: a module, or the path of a dump."""
-    if isinstance(module, str | os.PathLike):
-        from jaxgrad.parity.prove.torch_side.dump import Dumped
-
-        if inputs is not None:
-            raise ProofError(f"the inputs are those in the dump {module}: leave inputs= out")
-        if pick is not None:
-            raise ProofError(
-                "torch's outputs were picked when the dump was written: give "
-                "dump(..., outputs=torch_pick), and prove(..., outputs=(None, jax_pick))"
-            )
-        return Dumped(module)
-    try:
-        from jaxgrad.parity.prove.torch_side.live import Live
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ModuleNotFoundError(
-            "prove runs the torch module, and torch is not installed; run: pip install torch. Or "
-            "write a dump where it is (jaxgrad.parity.dump) and give its path",
-            name="torch",
-        ) from error
-    return Live(module, inputs, pick, loss, seed)

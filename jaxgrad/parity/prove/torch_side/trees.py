@@ -1,4 +1,4 @@
-"""The tensors in what a module takes and returns."""
+"""The tensors in the arguments and results of a module."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from torch import Tensor
 
 
 def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The tensors of what a module returned, with their paths; dataclasses too."""
+    """Yield the tensors of a module's result, which may hold dataclasses, with their paths."""
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         tree = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
     if isinstance(tree, Mapping):
-        # JAX sorts the keys of a dict, and of nothing else.
+        # JAX sorts the keys of a dict, but not those of other mappings.
         keys = sorted(tree, key=str) if type(tree) is dict else list(tree)
         items = [(str(key), tree[key]) for key in keys]
     elif isinstance(tree, tuple) and hasattr(tree, "_fields"):
@@ -29,16 +29,18 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from flat_outputs(value, f"{path}/{key}" if path else key)
 
 
-def moves(x: Tensor) -> bool:
+def is_inexact(x: Tensor) -> bool:
+    """Whether a tensor is floating or complex."""
     return x.is_floating_point() or x.is_complex()
 
 
-def each(tree: Any) -> Iterator[Any]:
+def leaves(tree: Any) -> Iterator[Any]:
+    """Yield the leaves of lists, tuples and mappings, in JAX's order: mappings by sorted key."""
     if isinstance(tree, Mapping):
-        for key in sorted(tree, key=str):  # as JAX does: inputs by name are in the same order
-            yield from each(tree[key])
+        for key in sorted(tree, key=str):
+            yield from leaves(tree[key])
     elif isinstance(tree, list | tuple):
         for value in tree:
-            yield from each(value)
+            yield from leaves(value)
     else:
         yield tree

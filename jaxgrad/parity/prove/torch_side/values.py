@@ -1,4 +1,4 @@
-"""What a run of torch leaves behind: values, calls of modules, outputs and gradients."""
+"""The record of a torch run: intermediate values, module calls, outputs and gradients."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad.parity.prove.align.fingerprint import apart
+from jaxgrad.parity.prove.align.fingerprint import print_distance
 
 
 @dataclasses.dataclass
 class Value:
-    """A floating value of the run: an input, or what one call of torch gave."""
+    """A floating value of the run: an input, or the result of one torch call."""
 
     module: str  # dotted path of the innermost module that was running
     op: str  # torch's name of the function; "input" for an input
-    inputs: tuple[int, ...]  # the values it read
+    inputs: tuple[int, ...]  # the values that the call read
     shape: tuple[int, ...]
     print: np.ndarray
-    weights: tuple[str, ...] = ()  # the parameters and buffers it read
+    weights: tuple[str, ...] = ()  # the parameters and buffers that the call read
     data: np.ndarray | None = None
-    cotangent: np.ndarray | None = None  # fingerprint of the total cotangent, None where none came
+    cotangent: np.ndarray | None = None  # fingerprint of the total cotangent, None if none arrived
     cotangent_data: np.ndarray | None = None
     call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, where values are kept
-    maker: int = -1  # the number of that call: what it made beside this has the same
+    call_number: int = -1  # equal for all results of one call
     requires_grad: bool = True
 
     @property
     def name(self) -> str:
+        """The module and the call, for the report."""
         return f"{self.module} ({self.op})" if self.module else f"({self.op})"
 
 
@@ -40,42 +41,41 @@ class Call:
     module: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    first: int  # the values made while it ran: values[first:last]
+    first: int  # the call computed values[first:last]
     last: int
 
 
 @dataclasses.dataclass
 class TorchRun:
+    """A forward and backward run of torch."""
+
     values: list[Value]
     calls: list[Call]
     outputs: dict[str, np.ndarray]
-    output_values: list[int | None]  # where the outputs are among the values
-    grads: dict[str, Any]  # arrays, None; in a rerun the largest difference
+    output_values: list[int | None]  # positions of the outputs in `values`
+    grads: dict[str, Any]  # arrays or None; in a rerun the largest difference from the first run
     input_grads: list[Any]
     buffers: dict[str, np.ndarray]
     loss: float | None
-    pins: list[str]  # where the module itself cast to less than float64
-    numbers: list[float]  # the floats among the arguments of the calls
-    parts: dict[int, np.ndarray]  # see `parts_of`: first value made -> cotangent through that call
+    casts: list[str]  # places where the module itself casts below float64
+    numbers: list[float]  # the float arguments of the calls
+    contributions: dict[int, np.ndarray]  # first result of a call -> cotangent through that call
 
 
 def rounding(
     run: TorchRun, reruns: Sequence[TorchRun], read: Callable[[Value], np.ndarray | None]
 ) -> np.ndarray:
-    """How far rounding alone moves a fingerprint of each of torch's values.
+    """Return how much rounding alone changes the fingerprint of each torch value.
 
     Args:
-      run: torch's run.
-      reruns: The same with the inputs moved by an ULP.
-      read: The fingerprint of a value: its own, or that of its cotangent.
-
-    Returns:
-      One number a value.
+        run: The run.
+        reruns: Runs with the inputs perturbed by an ULP.
+        read: Function that returns a value's own fingerprint or that of its cotangent.
     """
     noise = np.zeros(len(run.values))
-    for again in reruns:
-        if len(again.values) == len(run.values):
-            pairs = [(read(v), read(w)) for v, w in zip(run.values, again.values, strict=True)]
-            off = [0.0 if a is None or b is None else float(apart(a, b)) for a, b in pairs]
+    for rerun in reruns:
+        if len(rerun.values) == len(run.values):
+            pairs = [(read(v), read(w)) for v, w in zip(run.values, rerun.values, strict=True)]
+            off = [0.0 if a is None or b is None else float(print_distance(a, b)) for a, b in pairs]
             noise = np.maximum(noise, np.nan_to_num(off, posinf=1.0))
     return noise

@@ -1,4 +1,4 @@
-"""What every call of torch made of what, while a module runs, and the cotangents of it."""
+"""Record the operands, results and cotangents of every torch call while a module runs."""
 
 from __future__ import annotations
 
@@ -10,40 +10,39 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
-from jaxgrad.parity.prove.torch_side.trees import each, flat_outputs, moves
+from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, leaves
 from jaxgrad.parity.prove.torch_side.values import Call, Value
 
 
-_KEPT = 2**29  # bytes of values held for the report; beyond, only fingerprints
+_KEPT = 2**29  # bytes of values kept for the report; beyond that, only fingerprints
 
 
 class Watcher:
-    """Which module runs, and what every call of torch made of what."""
+    """The modules that are running, and the operands and results of every torch call."""
 
-    def __init__(
-        self, module: nn.Module, leaves: Sequence[Tensor], keep: bool, parts_of: int | None
-    ):
-        self.module, self.keep, self.on, self.parts_of = module, keep, False, parts_of
-        self.parts: dict[int, Tensor] = {}
-        self._copies: dict[int, list[int]] = {}  # of `parts_of`: which value each helps to make
+    def __init__(self, module: nn.Module, inputs: Sequence[Tensor], keep: bool, split: int | None):
+        self.module, self.keep, self.on, self.split = module, keep, False, split
+        self.contributions: dict[int, Tensor] = {}
+        self._copies: dict[int, list[int]] = {}  # id of a copy of `split` -> its consumer's result
         self.values: list[Value] = []
         self.calls: list[Call] = []
         self.index: dict[int, int] = {}
         self._versions: dict[int, int] = {}
-        self._nodes: dict[Any, int] = {}  # (node of autograd, which output) -> value
-        self._held: list[Tensor] = []  # so that an id stays its tensor's
+        self._nodes: dict[Any, int] = {}  # (autograd node, output number) -> value
+        self._held: list[Tensor] = []  # keeps tensors alive, so that ids stay unique
         self._stack: list[tuple[str, int, tuple[int, ...]]] = []
         self._cotangents: dict[int, Tensor] = {}
         self._budget = _KEPT
-        self._makers = 0
+        self._call_count = 0
         named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]
         self.weights = {id(x): name for name, x in reversed(named)}
-        for x in leaves:
+        for x in inputs:
             self.record("input", (), (), x)
         self._handles: list[Any] = []
 
     @property
     def where(self) -> str:
+        """The path of the innermost module that is running."""
         return self._stack[-1][0] if self._stack else ""
 
     def __enter__(self) -> Watcher:
@@ -62,30 +61,31 @@ class Watcher:
         for handle in self._handles:
             handle.remove()
 
-    def seen(self, tree: Any) -> tuple[int, ...]:
-        """The known values in a tree of arguments."""
-        found = (self.index.get(id(x)) for x in each(tree) if isinstance(x, Tensor))
-        return tuple(dict.fromkeys(i for i in found if i is not None))
+    def known_values(self, tree: Any) -> tuple[int, ...]:
+        """Return the recorded values in a tree of arguments."""
+        numbers = (self.index.get(id(x)) for x in leaves(tree) if isinstance(x, Tensor))
+        return tuple(dict.fromkeys(i for i in numbers if i is not None))
 
     def adopt(self, tree: Any) -> None:
-        """Take up what a call made that Python does not see, a scripted function: autograd knows
-        what it was made of.
+        """Record values that were computed out of Python's sight, e.g. in a scripted function.
+
+        Their operands are found in autograd's graph.
         """
         inside, self.on = self.on, False
         try:
-            for x in each(tree):
+            for x in leaves(tree):
                 known = not isinstance(x, Tensor) or id(x) in self.index or id(x) in self.weights
-                if not known and moves(x) and x.grad_fn is not None:
+                if not known and is_inexact(x) and x.grad_fn is not None:
                     read, weights = self._sources(x.grad_fn)
                     self._add(x.grad_fn.name(), weights, read, x, None)
         finally:
             self.on = inside
 
     def _sources(self, node: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
-        """The known values and the weights nearest to a node of autograd."""
+        """Return the recorded values and the weights nearest to a node of autograd's graph."""
         read: list[int] = []
         weights: list[str] = []
-        seen, todo = {node}, [node]
+        visited, todo = {node}, [node]
         while todo:
             for before in todo.pop().next_functions:
                 variable = getattr(before[0], "variable", None)
@@ -95,14 +95,14 @@ class Watcher:
                     weights.append(self.weights[id(variable)])
                 elif variable is not None and id(variable) in self.index:
                     read.append(self.index[id(variable)])
-                elif before[0] is not None and before[0] not in seen:
-                    seen.add(before[0])
+                elif before[0] is not None and before[0] not in visited:
+                    visited.add(before[0])
                     todo.append(before[0])
         return tuple(dict.fromkeys(read)), tuple(dict.fromkeys(weights))
 
-    def apart(self, read: tuple[int, ...], args: Any, kwargs: Any) -> tuple[Any, Any]:
-        """The arguments of a call, with a copy of its own of the value `parts_of`."""
-        number = self.parts_of
+    def split_uses(self, read: tuple[int, ...], args: Any, kwargs: Any) -> tuple[Any, Any]:
+        """Return the arguments of a call, with a separate copy of the value `split`."""
+        number = self.split
         if number is None or number not in read:
             return args, kwargs
 
@@ -113,11 +113,11 @@ class Watcher:
             if not known or not x.requires_grad or id(x) in self._copies:
                 return x
             copy = x.view_as(x)
-            self.index[id(copy)] = number  # a call that hands it back makes no new value
+            self.index[id(copy)] = number  # returning the copy must not record a new value
             self._versions[id(copy)] = copy._version
             self._held.append(copy)
-            reader = self._copies[id(copy)] = []
-            copy.register_hook(lambda grad: self._part(reader, grad.detach()))
+            consumer = self._copies[id(copy)] = []
+            copy.register_hook(lambda grad: self._contribute(consumer, grad.detach()))
             return copy
 
         on, self.on = self.on, False
@@ -127,16 +127,17 @@ class Watcher:
             self.on = on
 
     def attribute(self, args: Any, first: int) -> None:
-        """The copies among the arguments of a call belong to the first value that it made."""
+        """Attribute the copies among a call's arguments to the call's first result."""
         if self._copies and len(self.values) > first:
-            for x in each(args):
-                reader = self._copies.get(id(x))
-                if reader is not None and not reader:
-                    reader.append(first)
+            for x in leaves(args):
+                consumer = self._copies.get(id(x))
+                if consumer is not None and not consumer:
+                    consumer.append(first)
 
-    def _part(self, reader: list[int], grad: Tensor) -> None:
-        for number in reader:
-            self.parts[number] = self.parts[number] + grad if number in self.parts else grad
+    def _contribute(self, consumer: list[int], grad: Tensor) -> None:
+        for number in consumer:
+            known = self.contributions.get(number)
+            self.contributions[number] = grad if known is None else known + grad
 
     def record(
         self,
@@ -146,18 +147,18 @@ class Watcher:
         out: Any,
         call: tuple[Any, Any, Any] | None = None,
     ) -> None:
-        """The floating tensors in `out` are new values, and those that were changed in place."""
+        """Record the floating tensors in `out`, and those that the call changed in place."""
         inside = self.on
         self.on = False
         try:
-            self._makers += 1
-            weights = tuple(self.weights[id(x)] for x in each(args) if id(x) in self.weights)
-            given = [x for x in each(args) if id(x) in self.index]
-            for x in (*each(out), *given):
-                if not isinstance(x, Tensor) or not moves(x) or id(x) in self.weights:
+            self._call_count += 1
+            weights = tuple(self.weights[id(x)] for x in leaves(args) if id(x) in self.weights)
+            known = [x for x in leaves(args) if id(x) in self.index]
+            for x in (*leaves(out), *known):
+                if not isinstance(x, Tensor) or not is_inexact(x) or id(x) in self.weights:
                     continue
                 if self._versions.get(id(x)) == x._version:
-                    continue  # known, and as it was
+                    continue  # already recorded, and unchanged since
                 self._add(op, weights, read, x, call)
         finally:
             self.on = inside
@@ -174,7 +175,7 @@ class Watcher:
             print=np.asarray(fingerprint(data)),
             weights=weights,
             call=call if self.keep else None,
-            maker=self._makers if call is not None else -1,
+            call_number=self._call_count if call is not None else -1,
             requires_grad=x.requires_grad,
         )
         if self.keep and self._budget > data.nbytes:
@@ -191,37 +192,38 @@ class Watcher:
             self._listen(number, x)
 
     def _listen(self, number: int, x: Tensor) -> None:
-        """Ask for the total cotangent: of the node, which stays when `x` is changed in place."""
-        node, place = x.grad_fn, x.output_nr
+        """Record the total cotangent, with a hook on the node: it survives in-place changes."""
+        node, position = x.grad_fn, x.output_nr
 
-        def seen(grads: Any) -> None:
-            grad = grads if isinstance(grads, Tensor) else grads[place]
+        def record(grads: Any) -> None:
+            grad = grads if isinstance(grads, Tensor) else grads[position]
             if grad is not None:
                 self._cotangents[number] = grad.detach()
 
         if node is None:
-            x.register_hook(seen)
+            x.register_hook(record)
         else:
-            node.register_prehook(seen)
+            node.register_prehook(record)
 
     def begin(self, name: str) -> None:
-        """What is called from now on belongs to this, outside of every module."""
+        """Attribute the following calls, outside of every module, to `name`."""
         self._stack.append((name, len(self.values), ()))
 
     def _enter(self, name: str, args: Any) -> None:
-        self._stack.append((name, len(self.values), self.seen(args)))
+        self._stack.append((name, len(self.values), self.known_values(args)))
 
     def _leave(self, out: Any) -> None:
         name, first, read = self._stack[-1]
         self.adopt([x for _, x in flat_outputs(out)])
         self.record("result", (), read, [x for _, x in flat_outputs(out)])
         self._stack.pop()
-        made = tuple(
+        outputs = tuple(
             self.index[id(x)] for _, x in flat_outputs(out) if self.index.get(id(x)) is not None
         )
-        self.calls.append(Call(name, read, made, first, len(self.values)))
+        self.calls.append(Call(name, read, outputs, first, len(self.values)))
 
     def finish(self) -> list[Value]:
+        """Store the cotangents in the values, and return the values."""
         for number, grad in self._cotangents.items():
             data = to_numpy(grad)
             self.values[number].cotangent = np.asarray(fingerprint(data))

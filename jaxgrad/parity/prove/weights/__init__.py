@@ -1,1 +1,1 @@
-"""Which element of which torch tensor stands in which element of which JAX leaf."""
+"""The map from each element of a torch tensor to an element of a JAX leaf."""

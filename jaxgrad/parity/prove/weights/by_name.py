@@ -1,16 +1,17 @@
-"""Constant leaves (ones, zeros) all look alike: they are paired by name, and marked as guessed."""
+"""Pair constant leaves (ones, zeros) by name, because their values cannot identify them."""
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from jaxgrad.parity.prove.weights.by_value import ParamLeaf, varies, without
 from jaxgrad.parity.prove.weights.likeness import likeness, natural
-from jaxgrad.parity.prove.weights.map import Piece, everything
+from jaxgrad.parity.prove.weights.map import Piece, WeightMap, everything
 
 
 Score = Callable[[ParamLeaf, str], float]
@@ -19,35 +20,36 @@ Score = Callable[[ParamLeaf, str], float]
 def constants(
     tensors: Mapping[str, np.ndarray], leaves: Sequence[ParamLeaf], score: Score
 ) -> list[Piece]:
-    """Pair what is left, the best scores first.
+    """Pair constant leaves with constant tensors, best scores first.
 
     Args:
-      tensors: The constant ones that no leaf holds yet.
-      leaves: Those that hold no tensor yet.
-      score: How well a leaf and a tensor's name go together.
+        tensors: Constant tensors that no leaf holds yet.
+        leaves: Leaves that hold no tensor yet.
+        score: Function that scores a leaf and a tensor's name.
     """
-    found = _paired(tensors, [leaf for leaf in leaves if not varies(leaf.low)], score)
-    for leaf in without(leaves, found):
-        taken = {piece.name for piece in found}
-        found += _stacked({n: t for n, t in tensors.items() if n not in taken}, leaf)
-    for leaf in without(leaves, found):
-        found += _split(tensors, leaf, score, found)
-    return found
+    pieces = _paired(tensors, [leaf for leaf in leaves if not varies(leaf.low)], score)
+    for leaf in without(leaves, pieces):
+        taken = {piece.name for piece in pieces}
+        pieces += _stacked({n: t for n, t in tensors.items() if n not in taken}, leaf)
+    for leaf in without(leaves, pieces):
+        pieces += _split(tensors, leaf, score, pieces)
+    return pieces
 
 
 def scored(paths: Sequence[str], known: Sequence[Piece]) -> Score:
-    """Shared words, and above all: what stands beside the leaf belongs to the same module.
+    """Return the score: shared words, plus ten if a sibling leaf belongs to the tensor's module.
 
-    Where nothing known stands beside it, what stands around it shares the module's path.
+    Without a known sibling, the score counts how much of the tensor's path is shared with the
+    tensors in the smallest subtree around the leaf that contains known pieces.
 
     Args:
-      paths: Of all leaves.
-      known: The pieces that were found by value.
+        paths: Paths of all leaves.
+        known: Pieces that were matched by value.
     """
 
     def score(leaf: ParamLeaf, name: str) -> float:
         parent, module = leaf.path.rpartition("/")[0], name.rpartition(".")[0]
-        beside = {
+        siblings = {
             piece.name.rpartition(".")[0]
             for piece in known
             if paths[piece.leaf].rpartition("/")[0] == parent
@@ -55,13 +57,13 @@ def scored(paths: Sequence[str], known: Sequence[Piece]) -> Score:
         around = _around(leaf.path, known, paths)
         shared = [_shared(name, other) for other in around]
         near = 5 * sum(shared) / len(shared) if shared else 0
-        return likeness(name, leaf.path) + (10 if module in beside else 0) + near
+        return likeness(name, leaf.path) + (10 if module in siblings else 0) + near
 
     return score
 
 
 def _around(path: str, known: Sequence[Piece], paths: Sequence[str]) -> list[str]:
-    """The tensors in the smallest part of the tree around a leaf that holds known ones."""
+    """Return the tensors in the smallest subtree around a leaf that contains known pieces."""
     while "/" in path:
         path = path.rpartition("/")[0]
         names = {piece.name for piece in known if paths[piece.leaf].startswith(path + "/")}
@@ -71,37 +73,37 @@ def _around(path: str, known: Sequence[Piece], paths: Sequence[str]) -> list[str
 
 
 def _shared(name: str, other: str) -> float:
-    """The share of a name's parts, from the first on, that another begins with too."""
+    """Return the fraction of a name's parts that form a common prefix with another name."""
     parts = name.split(".")
     pairs = zip(parts, other.split("."), strict=False)
-    same = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
-    return len(list(same)) / len(parts)
+    prefix = itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)
+    return len(list(prefix)) / len(parts)
 
 
 def _paired(
     tensors: Mapping[str, np.ndarray], leaves: Sequence[ParamLeaf], score: Score
 ) -> list[Piece]:
-    """Each leaf a whole tensor of the same size and the same number."""
+    """Pair each constant leaf with a whole constant tensor of the same size and value."""
     ranked = []
     for leaf, (name, t) in itertools.product(leaves, tensors.items()):
         x = leaf.value
         if x.size == t.size and (not x.size or np.allclose(x.flat[0], t.flat[0], atol=1e-7)):
             ranked.append((-score(leaf, name), natural(leaf.path), natural(name), leaf, name))
-    found: dict[int, Piece] = {}
+    pieces: dict[int, Piece] = {}
     taken: set[str] = set()
     for *_, leaf, name in sorted(ranked, key=lambda r: r[:3]):
-        if leaf.number not in found and name not in taken:
+        if leaf.number not in pieces and name not in taken:
             t, x = tensors[name], leaf.value
             index = np.arange(t.size).reshape(x.shape)
             if t.ndim == 2 and t.shape[::-1] == x.shape:
                 index = np.arange(t.size).reshape(t.shape).T
-            found[leaf.number] = Piece(leaf.number, everything(x), name, index, guessed=True)
+            pieces[leaf.number] = Piece(leaf.number, everything(x), name, index, guessed=True)
             taken.add(name)
-    return list(found.values())
+    return list(pieces.values())
 
 
 def _stacked(tensors: Mapping[str, np.ndarray], leaf: ParamLeaf) -> list[Piece]:
-    """A leaf whose rows are the same tensor of every layer."""
+    """Match a leaf that stacks the same tensor of every layer."""
     x = leaf.value
     count = x.shape[0] if x.ndim else 0
     fitting = [n for n, t in tensors.items() if count and t.size * count == x.size]
@@ -126,17 +128,17 @@ def _stacked(tensors: Mapping[str, np.ndarray], leaf: ParamLeaf) -> list[Piece]:
 
 
 def _split(
-    tensors: Mapping[str, np.ndarray], leaf: ParamLeaf, score: Score, found: Sequence[Piece]
+    tensors: Mapping[str, np.ndarray], leaf: ParamLeaf, score: Score, matched: Sequence[Piece]
 ) -> list[Piece]:
-    """A leaf that is a part of a constant tensor: the bias of one of q, k and v."""
+    """Match a leaf that is a slice of a constant tensor, such as the bias of one of q, k and v."""
     x = leaf.value
     used: dict[str, int] = {}
-    for piece in found:
+    for piece in matched:
         used[piece.name] = used.get(piece.name, 0) + piece.index.size
     fitting = []
     for name, t in tensors.items():
-        left = t.size - used.get(name, 0)
-        if x.size and t.size > x.size and left >= x.size and t.size % x.size == 0:
+        unused = t.size - used.get(name, 0)
+        if x.size and t.size > x.size and unused >= x.size and t.size % x.size == 0:
             if np.allclose(t.flat[0], x.flat[0], atol=1e-7):
                 fitting.append(name)
     if not fitting:
@@ -145,3 +147,21 @@ def _split(
     start = used.get(name, 0)
     index = np.arange(start, start + x.size).reshape(x.shape)
     return [Piece(leaf.number, everything(x), name, index, guessed=True)]
+
+
+def other_pairings(mapped: WeightMap, limit: int = 200) -> Iterator[WeightMap]:
+    """Yield the maps in which two constant leaves of one size and value are swapped."""
+    guessed = [i for i, piece in enumerate(mapped.pieces) if piece.guessed]
+    pairs = [
+        (i, k)
+        for i, k in itertools.combinations(guessed, 2)
+        if mapped.pieces[i].index.size == mapped.pieces[k].index.size
+        and mapped.tensors[mapped.pieces[i].name].flat[0]
+        == mapped.tensors[mapped.pieces[k].name].flat[0]
+    ]
+    for i, k in pairs[:limit]:
+        pieces = list(mapped.pieces)
+        a, b = pieces[i], pieces[k]
+        pieces[i] = dataclasses.replace(a, name=b.name, index=b.index.reshape(a.index.shape))
+        pieces[k] = dataclasses.replace(b, name=a.name, index=a.index.reshape(b.index.shape))
+        yield dataclasses.replace(mapped, pieces=tuple(pieces))

@@ -1,7 +1,7 @@
-"""Leaves that vary are found by value: the numbers of a tensor say which one it is.
+"""Match leaves that are not constant with torch tensors by their values.
 
-A leaf is a torch tensor with its axes permuted, split or merged, a stack or a concatenation of
-several, a part of one, or the sum of two biases.
+A leaf may be a torch tensor with its axes permuted, split or merged, a stack or a concatenation of
+several, a slice of one, or the sum of two biases.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgrad.parity.prove.align.fingerprint import apart, fingerprint
+from jaxgrad.parity.prove.align.fingerprint import fingerprint, print_distance
 from jaxgrad.parity.prove.weights.layout import layout
 from jaxgrad.parity.prove.weights.likeness import likeness
 from jaxgrad.parity.prove.weights.map import Piece, everything
@@ -28,17 +28,18 @@ class ParamLeaf(NamedTuple):
 
     @property
     def low(self) -> np.ndarray:
+        """The value in float32."""
         return low(self.value)
 
 
 def without(leaves: Sequence[ParamLeaf], pieces: Sequence[Piece]) -> list[ParamLeaf]:
-    """The leaves that hold no piece yet."""
+    """Return the leaves that hold no piece yet."""
     done = {piece.leaf for piece in pieces}
     return [leaf for leaf in leaves if leaf.number not in done]
 
 
 class Tensors:
-    """torch's tensors by name, indexed by their values."""
+    """torch's tensors by name, with their float32 values and fingerprints."""
 
     def __init__(self, tensors: Mapping[str, np.ndarray]):
         self.exact = tensors
@@ -47,20 +48,21 @@ class Tensors:
         self.varied = [n for n, x in self.low.items() if varies(x)]
 
     def like(self, x: np.ndarray, path: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
-        """The tensors with the same numbers: those not taken first, then the likeliest names."""
+        """Return the tensors with the values of `x`: untaken ones first, then likely names."""
         print_ = fingerprint(x)
-        same = [
+        names = [
             name
             for name in self.varied
-            if self.low[name].size == x.size and apart(self.prints[name], print_) < 1e-12
+            if self.low[name].size == x.size and print_distance(self.prints[name], print_) < 1e-12
         ]
-        return sorted(same, key=lambda name: (name in taken, -likeness(name, path)))
+        return sorted(names, key=lambda name: (name in taken, -likeness(name, path)))
 
 
 def whole(tensors: Tensors, leaf: ParamLeaf, taken: AbstractSet[str]) -> list[Piece]:
-    """A leaf that is one tensor, its axes rearranged; of a norm's scale perhaps less 1, or plus.
+    """Match a leaf that is one tensor with its axes rearranged.
 
-    Copies (a target network at the start) hold the same numbers: each has its own leaf.
+    The leaf may hold the tensor plus or minus 1, as some ports store the scale of a norm. Tensors
+    with equal values (a target network at the start) are assigned to different leaves.
     """
     x = leaf.low
     if not varies(x):
@@ -75,7 +77,7 @@ def whole(tensors: Tensors, leaf: ParamLeaf, taken: AbstractSet[str]) -> list[Pi
 
 
 def chunks(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
-    """A leaf that is a stack or concatenation of whole tensors along one axis."""
+    """Match a leaf that stacks or concatenates whole tensors along one axis."""
     x = leaf.low
     if not x.size:
         return []
@@ -84,16 +86,16 @@ def chunks(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
         length, rest = divmod(x.shape[axis] * size, x.size)
         if rest or not length or x.shape[axis] % length:
             continue
-        found: list[Piece] = []
+        pieces: list[Piece] = []
         for start in range(0, x.shape[axis], length):
-            all_ = everything(x)
-            region = (*all_[:axis], slice(start, start + length), *all_[axis + 1 :])
-            piece = _chunk(tensors, leaf, region, x[region], {p.name for p in found})
+            full = everything(x)
+            region = (*full[:axis], slice(start, start + length), *full[axis + 1 :])
+            piece = _chunk(tensors, leaf, region, x[region], {p.name for p in pieces})
             if piece is None:
                 break
-            found.append(piece)
+            pieces.append(piece)
         else:
-            return found
+            return pieces
     return []
 
 
@@ -109,8 +111,8 @@ def _chunk(
     return None
 
 
-def parts(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
-    """A leaf that is one of several equal parts of a tensor along one axis."""
+def slices(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
+    """Match a leaf that is one of several equal slices of a tensor along one axis."""
     x = leaf.low
     if not varies(x):
         return []
@@ -122,36 +124,38 @@ def parts(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
         count = t.size // x.size
         numbers = np.arange(t.size, dtype=np.int64).reshape(t.shape)
         for axis in [a for a in range(t.ndim) if t.shape[a] % count == 0]:
-            pieces = np.split(t, count, axis), np.split(numbers, count, axis)
-            for part, places in zip(*pieces, strict=True):
-                index = layout(part, x) if apart(fingerprint(part), wanted) < 1e-12 else None
+            pairs = zip(np.split(t, count, axis), np.split(numbers, count, axis), strict=True)
+            for part, positions in pairs:
+                index = (
+                    layout(part, x) if print_distance(fingerprint(part), wanted) < 1e-12 else None
+                )
                 if index is not None:
-                    return [Piece(leaf.number, everything(x), name, places.ravel()[index])]
+                    return [Piece(leaf.number, everything(x), name, positions.ravel()[index])]
     return []
 
 
 def sums(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
-    """A leaf that is the sum of two vectors, or of the same part of two: one bias for two."""
+    """Match a leaf that is the sum of two vectors or of slices of them, such as two biases."""
     x = np.asarray(leaf.value, np.float64)
     if not 1 < x.size <= 2**17 or not varies(leaf.low):
         return []
-    places = np.argsort(x, axis=None)
+    order = np.argsort(x, axis=None)
     vectors = [n for n, t in tensors.exact.items() if t.ndim == 1 and t.size % x.size == 0]
-    for one, two in itertools.combinations(vectors, 2):
-        a, b = tensors.exact[one], tensors.exact[two]
+    for names in itertools.combinations(vectors, 2):
+        a, b = (tensors.exact[name] for name in names)
         for start in range(0, a.size if a.size == b.size else 0, x.size):
             total = np.asarray(a + b, np.float64)[start : start + x.size]
             ranks = np.argsort(total)
-            if np.allclose(total[ranks], x.ravel()[places], rtol=1e-6, atol=1e-7):
+            if np.allclose(total[ranks], x.ravel()[order], rtol=1e-6, atol=1e-7):
                 index = np.empty(x.size, np.int64)
-                index[places] = start + ranks  # gates may stand in another order
+                index[order] = start + ranks  # the gates may be ordered differently
                 index = index.reshape(x.shape)
-                return [Piece(leaf.number, everything(x), name, index) for name in (one, two)]
+                return [Piece(leaf.number, everything(x), name, index) for name in names]
     return []
 
 
 def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
-    """Any arrangement at all, element by element, where values are distinct enough."""
+    """Match an arbitrary arrangement element by element, where values are distinct enough."""
     x = leaf.low
     if not varies(x):
         return []
@@ -162,55 +166,55 @@ def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
     first = np.searchsorted(ranked, x.ravel(), "left")
     last = np.searchsorted(ranked, x.ravel(), "right")
     if np.any(first == last):
-        return []  # an element that torch has nowhere
+        return []  # no tensor contains some element
     source = order[first].reshape(x.shape)
     source = _consistent(source, (last - first > 1).reshape(x.shape), values, x)
     ends = np.cumsum([tensors.low[n].size for n in names])
     owner = np.searchsorted(ends, source, "right")
-    found = []
+    pieces = []
     for number in np.unique(owner):
         mask = owner == number
         corners = [np.flatnonzero(np.any(mask, axis=_others(mask, a))) for a in range(x.ndim)]
         region = tuple(slice(int(c[0]), int(c[-1]) + 1) for c in corners)
         if not mask[region].all():
-            return []  # tensors interleaved: no arrangement that a person would write
+            return []  # the tensors are interleaved, which no port does
         start = int(ends[number]) - tensors.low[names[number]].size
-        found.append(Piece(leaf.number, region, names[number], source[region] - start))
-    return found
+        pieces.append(Piece(leaf.number, region, names[number], source[region] - start))
+    return pieces
 
 
 def _consistent(
-    source: np.ndarray, several: np.ndarray, values: np.ndarray, x: np.ndarray
+    source: np.ndarray, ambiguous: np.ndarray, values: np.ndarray, x: np.ndarray
 ) -> np.ndarray:
-    """Where a value stands in several places, take the one in step with its neighbours."""
+    """Resolve values that occur several times by continuing the stride of their neighbours."""
     for _ in range(8):
-        if not several.any():
+        if not ambiguous.any():
             break
         for axis in range(x.ndim):
             for step in (1, -1):
                 near = np.roll(source, step, axis)
-                known = ~np.roll(several, step, axis)
-                strides = (source - near)[known & ~several]
+                known = ~np.roll(ambiguous, step, axis)
+                strides = (source - near)[known & ~ambiguous]
                 if not strides.size:
                     continue
                 stride = np.bincount(strides - strides.min()).argmax() + strides.min()
                 guess = near + stride
                 inside = (guess >= 0) & (guess < values.size)
-                right = several & known & inside
+                right = ambiguous & known & inside
                 right &= values[np.where(inside, guess, 0)] == x
                 source = np.where(right, guess, source)
-                several = several & ~right
+                ambiguous = ambiguous & ~right
     return source
 
 
 def low(x: Any) -> np.ndarray:
-    """As float32: what most checkpoints are in, on both sides."""
+    """Round to float32, the dtype of most checkpoints in either framework."""
     x = np.asarray(x)
     return x.astype(np.complex64 if np.iscomplexobj(x) else np.float32)
 
 
 def varies(x: np.ndarray) -> bool:
-    """Whether its values say which tensor it is: not all are one number, nor is it a 0 or 1."""
+    """Whether the values can identify a tensor: they are not all equal, and not a single 0 or 1."""
     return bool(x.size > 1 and np.any(x != x.flat[0])) or (x.size == 1 and x.flat[0] not in (0, 1))
 
 

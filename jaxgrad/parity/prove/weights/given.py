@@ -1,4 +1,4 @@
-"""The map of the weights where the user wrote it: the path of each torch name, and how it turns."""
+"""Read the weight map that the user wrote: a JAX path for each torch name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxgrad.parity.prove.weights.map import Piece, WeightMap, everything
 
 
 class WeightsError(ValueError):
-    """The user's map names what is not there, or does not fit."""
+    """The user's map contains an unknown name or path, or the shapes do not fit."""
 
 
 def from_mapping(
@@ -20,22 +20,26 @@ def from_mapping(
     leaves: Sequence[np.ndarray],
     paths: Sequence[str],
 ) -> WeightMap:
-    """A map that the user wrote: torch name -> path, or (path, axes), or (path, function)."""
+    """Build the map from a dict: torch name -> path, (path, axes) or (path, function)."""
     pieces = []
     for name, target in mapping.items():
-        path, how = target if isinstance(target, tuple) else (target, None)
+        path, transform = target if isinstance(target, tuple) else (target, None)
         if name not in tensors:
-            raise WeightsError(f"weights= names {name!r}; the module has {sorted(tensors)}")
+            raise WeightsError(
+                f"weights= contains {name!r}, but the module's tensors are {sorted(tensors)}"
+            )
         if path not in paths:
-            raise WeightsError(f"weights= sends {name!r} to {path!r}; params has {list(paths)}")
+            raise WeightsError(
+                f"weights= sends {name!r} to {path!r}, but the leaves of params are {list(paths)}"
+            )
         leaf = list(paths).index(path)
-        places = np.arange(tensors[name].size).reshape(tensors[name].shape)
+        numbers = np.arange(tensors[name].size).reshape(tensors[name].shape)
         try:
-            if callable(how):
-                places = np.asarray(how(places))
-            elif how is not None:
-                places = places.transpose(how)
-            index = places.reshape(leaves[leaf].shape)
+            if callable(transform):
+                numbers = np.asarray(transform(numbers))
+            elif transform is not None:
+                numbers = numbers.transpose(transform)
+            index = numbers.reshape(leaves[leaf].shape)
         except ValueError as error:
             raise WeightsError(
                 f"weights= sends {name!r} of shape {tensors[name].shape} to {path!r} of shape "

@@ -1,4 +1,4 @@
-"""How the axes of a tensor were permuted, split, merged or turned round to make an array."""
+"""Find the permutation, split, merge or flip of axes that turns one array into another."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 
 def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarray | None:
-    """The index of each element of `leaf` in the flat `tensor`, or None if no layout fits."""
+    """Return the index of each element of `leaf` in the flat `tensor`, None if no layout fits."""
     if tensor.size != leaf.size:
         return None
     numbers = np.arange(tensor.size, dtype=np.int32 if tensor.size < 2**31 else np.int64)
     for shape in _shapes(tensor, leaf):
-        view, places = tensor.reshape(shape), numbers.reshape(shape)
+        view, positions = tensor.reshape(shape), numbers.reshape(shape)
         for order in itertools.permutations(range(len(shape))):
             if (
                 _squeezed(view.transpose(order).shape) != _squeezed(leaf.shape)
@@ -24,12 +24,12 @@ def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarra
             for flips in _flips(order, shape, leaf):
                 arranged = np.flip(view.transpose(order), flips).reshape(leaf.shape)
                 if _same(arranged, leaf, rtol):
-                    return np.flip(places.transpose(order), flips).reshape(leaf.shape)
+                    return np.flip(positions.transpose(order), flips).reshape(leaf.shape)
     return None
 
 
 def _shapes(tensor: np.ndarray, leaf: np.ndarray) -> Iterator[tuple[int, ...]]:
-    """The tensor's own shape, then with an axis split as the leaf has it (heads)."""
+    """The tensor's own shape, then shapes with an axis split as in the leaf (attention heads)."""
     yield tensor.shape
     for axis, size in enumerate(tensor.shape):
         for length in {n for n in leaf.shape if 1 < n < size and size % n == 0}:
@@ -42,7 +42,7 @@ def _shapes(tensor: np.ndarray, leaf: np.ndarray) -> Iterator[tuple[int, ...]]:
 def _flips(
     order: Sequence[int], shape: Sequence[int], leaf: np.ndarray
 ) -> Iterator[tuple[int, ...]]:
-    """No axis turned round; then, for kernels, the spatial ones."""
+    """First no axis to flip; then, for kernels, the spatial axes."""
     yield ()
     spatial = tuple(i for i, axis in enumerate(order) if axis >= 2)
     if spatial and len(shape) == leaf.ndim and len(shape) in (3, 4, 5):
@@ -50,10 +50,10 @@ def _flips(
 
 
 def _same(a: np.ndarray, b: np.ndarray, rtol: float) -> bool:
-    if a.size > 4096:  # a few elements first
-        some = np.linspace(0, a.size - 1, 64, dtype=np.int64)
+    if a.size > 4096:  # compare a few elements first: it is much faster
+        sample = np.linspace(0, a.size - 1, 64, dtype=np.int64)
         if not _close(
-            a.ravel()[some] if a.flags.c_contiguous else a.flat[some], b.flat[some], rtol
+            a.ravel()[sample] if a.flags.c_contiguous else a.flat[sample], b.flat[sample], rtol
         ):
             return False
     return _close(a, b, rtol)

@@ -1,4 +1,4 @@
-"""How alike a torch name and a JAX path are, and the order that a person gives names."""
+"""Score the likeness of a torch name and a JAX path, and sort names with numbers naturally."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SYNONYMS = {
 
 
 def likeness(name: str, path: str) -> float:
-    """How alike a torch name and a JAX path are: 1 for the same words in order, 0 for none.
+    """Score the likeness of a torch name and a JAX path: 1 for equal words in order, 0 for none.
 
     >>> likeness("layers.0.norm.running_mean", "batch_stats/layers/0/norm/mean")
     0.8333333333333334
@@ -42,17 +42,17 @@ def likeness(name: str, path: str) -> float:
     0.7692307692307693
     """
     left, right = _words(name), _words(path)
-    both = 2 * _in_common(left, right)
-    return both / (sum(map(_weight, left)) + sum(map(_weight, right)) or 1.0)
+    common = 2 * _in_common(left, right)
+    return common / (sum(map(_weight, left)) + sum(map(_weight, right)) or 1.0)
 
 
 def _weight(word: str) -> float:
-    """Which layer it is says more than what it is called."""
+    """A layer's number counts twice as much as a word of its name."""
     return 2.0 if word.isdigit() else 1.0
 
 
 def _in_common(left: Sequence[str], right: Sequence[str]) -> float:
-    """The weight of the heaviest sequence of words that is in both, in this order."""
+    """Return the weight of the heaviest common subsequence of words."""
     above = [0.0] * (len(right) + 1)
     for word in left:
         row = [0.0]
@@ -72,10 +72,10 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 def same_leaf(path: str, other: str) -> bool:
-    """Whether two JAX paths name one leaf, one of them perhaps from further inside the tree."""
+    """Whether two JAX paths name the same leaf, where one path may omit outer levels."""
     return other == path or other.endswith("/" + path) or path.endswith("/" + other)
 
 
 def natural(text: str) -> list[Any]:
-    """A key that puts layer 10 behind layer 9."""
+    """Return a sort key that puts layer 10 after layer 9."""
     return [(int(w), "") if w.isdigit() else (-1, w) for w in re.split(r"(\d+)", text)]

@@ -1,7 +1,7 @@
-"""Which element of which torch tensor stands in which element of which JAX leaf.
+"""The map of the weights: which element of which torch tensor each element of a JAX leaf is.
 
-The map carries weights from torch to JAX and gradients back. It is inferred (`weights_infer`) or
-written by the user (`weights_given`).
+The map carries weights from torch to JAX and gradients back. The module `infer` infers it from the
+values, and `given` reads one that the user wrote.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A region of a leaf, and for each of its elements which one of a torch tensor it is."""
+    """A region of a leaf, with the index of each of its elements in a torch tensor."""
 
     leaf: int
     region: tuple[slice, ...]
     name: str
-    index: np.ndarray  # of the flat tensor
-    offset: float = 0.0  # the leaf holds the tensor plus this
-    guessed: bool = False  # by name alone
+    index: np.ndarray  # into the flattened tensor
+    offset: float = 0.0  # the leaf holds the tensor plus this number
+    guessed: bool = False  # matched by name alone
 
     def take(self, tensor: np.ndarray) -> np.ndarray:
+        """Return the values of the region, given the tensor's."""
         return tensor.ravel()[self.index] + self.offset
 
 
 @dataclasses.dataclass(frozen=True)
 class WeightMap:
-    """Every piece, with the leaves of the user's params and torch's tensors."""
+    """All pieces, with the leaves of the user's params and torch's tensors."""
 
     pieces: tuple[Piece, ...]
     leaves: tuple[np.ndarray, ...]
@@ -37,7 +38,7 @@ class WeightMap:
     paths: tuple[str, ...]
 
     def to_jax(self, tensors: Mapping[str, np.ndarray]) -> list[np.ndarray]:
-        """The leaves that hold these torch tensors."""
+        """Return the leaves that hold these torch tensors."""
         mapped = {piece.leaf for piece in self.pieces}
         out = [np.zeros_like(x) if i in mapped else x for i, x in enumerate(self.leaves)]
         for piece in self.pieces:
@@ -45,47 +46,60 @@ class WeightMap:
         return out
 
     def to_torch(self, grads: Sequence[np.ndarray | None]) -> dict[str, np.ndarray | None]:
-        """Gradients of the leaves as gradients of the torch tensors, None where none came."""
-        found: dict[str, np.ndarray | None] = dict.fromkeys(self.tensors)
+        """Convert the gradients of the leaves into gradients of the torch tensors.
+
+        The gradient of a tensor is None if none of its leaves has one.
+        """
+        totals: dict[str, np.ndarray | None] = dict.fromkeys(self.tensors)
         for piece in self.pieces:
             grad = grads[piece.leaf]
             if grad is None:
                 continue
-            total = found[piece.name]
+            total = totals[piece.name]
             if total is None:
                 total = np.zeros(self.tensors[piece.name].size, np.asarray(grad).dtype)
             np.add.at(total, piece.index.ravel(), np.asarray(grad)[piece.region].ravel())
-            found[piece.name] = total
+            totals[piece.name] = total
         return {
             name: None if g is None else g.reshape(self.tensors[name].shape)
-            for name, g in found.items()
+            for name, g in totals.items()
         }
 
     def values_of(self, leaves: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-        """The torch tensors that these leaves hold; a sum of two biases says nothing of either."""
-        found: dict[str, np.ndarray] = {}
+        """Return the torch tensors that these leaves hold, except those that a leaf sums."""
+        values: dict[str, np.ndarray] = {}
         for piece in self.pieces:
-            beside = [p for p in self.pieces if p.leaf == piece.leaf and p.region == piece.region]
-            if len(beside) > 1:
+            terms = [p for p in self.pieces if p.leaf == piece.leaf and p.region == piece.region]
+            if len(terms) > 1:
                 continue
             x = np.asarray(leaves[piece.leaf])
-            if piece.name not in found:
-                found[piece.name] = np.array(self.tensors[piece.name], x.dtype).ravel()
-            found[piece.name][piece.index.ravel()] = x[piece.region].ravel() - piece.offset
-        return {name: x.reshape(self.tensors[name].shape) for name, x in found.items()}
+            if piece.name not in values:
+                values[piece.name] = np.array(self.tensors[piece.name], x.dtype).ravel()
+            values[piece.name][piece.index.ravel()] = x[piece.region].ravel() - piece.offset
+        return {name: x.reshape(self.tensors[name].shape) for name, x in values.items()}
 
     def leaves_of(self, name: str) -> list[int]:
-        """Which leaves hold (a part of) a torch tensor."""
+        """Return the leaves that hold a torch tensor or some of its elements."""
         return list(dict.fromkeys(p.leaf for p in self.pieces if p.name == name))
 
     def names_of(self, leaf: int) -> list[str]:
+        """Return the torch tensors in a leaf."""
         return list(dict.fromkeys(p.name for p in self.pieces if p.leaf == leaf))
 
     def place_of(self, name: str) -> str:
-        """The JAX paths of a torch tensor, for a person."""
+        """Describe the JAX paths of a torch tensor in the report."""
         return ", ".join(self.paths[i] for i in self.leaves_of(name)) or "no leaf"
+
+    def copy_of(self, name: str) -> str | None:
+        """Return another torch tensor that has the same values and that a leaf holds."""
+        x = self.tensors[name]
+        for other, y in self.tensors.items():
+            same = other != name and y.shape == x.shape and self.leaves_of(other)
+            if same and np.array_equal(x, y) and x.size > 1 and np.any(x != x.flat[0]):
+                return other
+        return None
 
 
 def everything(x: np.ndarray) -> tuple[slice, ...]:
-    """The region that is all of a leaf."""
+    """Return the region that covers a whole leaf."""
     return (slice(None),) * x.ndim

@@ -1,0 +1,124 @@
+"""Errors of the user's model, inputs and outputs, each reported in one sentence."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad._core import compat
+from jaxgrad.parity.interop import map_leaves, to_numpy
+from jaxgrad.parity.prove.adapters import JaxFunction, ProofError
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.program import JaxProgram
+
+
+_Result = TypeVar("_Result")
+
+
+def as_arrays(inputs: Any) -> Any:
+    """Convert the inputs to numpy arrays, and floats among them to float64."""
+    if inputs is None:
+        raise ProofError("inputs= is missing: pass a tuple of numpy arrays, one for each argument")
+    if hasattr(inputs, "__array__"):
+        inputs = (inputs,)
+    if isinstance(inputs, list):
+        inputs = tuple(inputs)
+    inputs = map_leaves(
+        lambda x: jax_program.widened(to_numpy(x)) if hasattr(x, "dtype") else x, inputs
+    )
+    for path, x in zip(*jax_program.flat(inputs)[:2], strict=True):
+        if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).any():
+            raise ProofError(
+                f"input {path} of shape {x.shape} contains {int(np.isnan(x).sum())} NaN"
+            )
+    return inputs
+
+
+def traced(
+    model: JaxFunction,
+    inputs: Any,
+    pick: Callable[[Any], Any] | None,
+    loss: Callable[..., Any] | None,
+    has_state: bool,
+) -> JaxProgram:
+    """Trace the JAX model."""
+
+    def trace() -> JaxProgram:
+        return jax_program.program(model.fn, model.params, inputs, pick, loss, has_state)
+
+    program = guarded(trace, inputs)
+    try:
+        with jax.checking_leaks():
+            trace()
+    except Exception as error:
+        if "Leaked" in str(error):
+            raise ProofError(
+                "fn is not pure: it keeps a traced value in a list, a global or an attribute. "
+                f"{_first_line(error)}"
+            ) from error
+    if not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in program.jaxpr.out_avals):
+        raise ProofError("fn has no floating output, so there is no gradient to compare")
+    return program
+
+
+def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
+    """Run the JAX model and report an exception of the user's code in one sentence."""
+    try:
+        return run()
+    except ProofError:
+        raise
+    except compat.NEEDS_NUMBERS as error:
+        raise ProofError(
+            "fn cannot be traced: it uses numpy, float(), bool() or a Python `if` on a traced "
+            f"value{_place(error)}. Use jax.numpy, jnp.where or lax.cond. {_first_line(error)}"
+        ) from error
+    except jax.errors.UnexpectedTracerError as error:
+        raise ProofError(
+            f"fn is not pure: it keeps a traced value after tracing. {_first_line(error)}"
+        ) from error
+    except Exception as error:
+        count = len(jax_program.flat(inputs)[1]) if inputs else 0
+        called = f"fn called with {count} inputs" if inputs else "fn"
+        raise ProofError(
+            f"JAX: {called} raised {type(error).__name__}{_place(error)}: {_first_line(error)}"
+        ) from error
+
+
+def _place(error: BaseException) -> str:
+    """The innermost line of the user's code in a traceback."""
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in f.filename and "/jaxgrad/" not in f.filename
+    ]
+    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).strip().split("\n")[0][:300]
+
+
+def same_outputs(
+    outputs: Mapping[str, np.ndarray], program: JaxProgram, jax_outputs: Sequence[np.ndarray]
+) -> None:
+    """Check that torch and JAX return the same number of outputs, of the same shapes."""
+    if len(outputs) != len(program.out_paths):
+        names = ", ".join(n or "output" for n in program.out_paths)
+        listed = ", ".join(f"{name or 'output'}{list(x.shape)}" for name, x in outputs.items())
+        raise ProofError(
+            f"torch returns {len(outputs)} outputs ({listed}), JAX returns "
+            f"{len(program.out_paths)} ({names}); select the ones to compare with "
+            "outputs=(torch_pick, jax_pick)"
+        )
+    for (name, x), path, y in zip(outputs.items(), program.out_paths, jax_outputs, strict=False):
+        if x.shape != y.shape and not (name == "loss" and x.size == y.size):
+            raise ProofError(
+                f"output {name or path or 0}: torch returns shape {x.shape}, JAX returns "
+                f"{y.shape}; if one is a transpose of the other, transpose it with "
+                "outputs=(torch_pick, jax_pick)"
+            )

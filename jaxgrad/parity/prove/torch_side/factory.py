@@ -1,0 +1,38 @@
+"""Open the torch model of a proof: a module to run here, or the path of a dump."""
+
+from __future__ import annotations
+
+import os
+
+from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.torch_side.dump import Dumped
+from jaxgrad.parity.prove.torch_side.side import TorchSide
+
+
+def open_torch_side(request: Request) -> TorchSide:
+    """Return the torch model that the request names."""
+    if isinstance(request.module, str | os.PathLike):
+        if request.inputs is not None:
+            raise ProofError(
+                f"the dump {request.module} already contains the inputs: leave inputs= out"
+            )
+        if request.torch_pick is not None:
+            raise ProofError(
+                "torch's outputs are selected when the dump is written: use "
+                "dump(..., outputs=torch_pick) and prove(..., outputs=(None, jax_pick))"
+            )
+        return Dumped(request.module)
+    try:
+        from jaxgrad.parity.prove.torch_side.live import Live
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ModuleNotFoundError(
+            "prove runs the torch module, and torch is not installed; run: pip install torch. Or "
+            "write a dump where torch is installed (jaxgrad.parity.dump) and pass its path",
+            name="torch",
+        ) from error
+    return Live(
+        request.module, request.inputs, request.torch_pick, request.torch_loss, request.seed
+    )
