@@ -29,7 +29,11 @@ class JaxFunction(NamedTuple):
 def as_function(fn: Any, params: Any) -> JaxFunction:
     """Turn a function, or a flax nnx, linen or equinox module, into a function of a tree."""
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
-        return as_function(*fn)
+        return _adapted(*fn)
+    return _adapted(fn, params)
+
+
+def _adapted(fn: Any, params: Any) -> JaxFunction:
     if _is(fn, "flax.linen", "Module"):
         return JaxFunction(fn.apply, params)
     if _is(fn, "flax.nnx", "Module") and params is None:

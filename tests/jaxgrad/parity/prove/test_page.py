@@ -1,4 +1,4 @@
-"""The page of a proof, in text and in a browser: complete, escaped, offline, light and dark."""
+"""The HTML page of reports: complete, escaped, offline, in light and dark."""
 
 import re
 import sys
@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from jaxgrad.parity import Finding, Report, Surface
-from jaxgrad.parity.prove.page import headline, render
+from jaxgrad.parity.prove import page
+from jaxgrad.parity.prove.report import headline, render
 
 
 EVIL = '<script>document.title="owned"</script>'
@@ -14,9 +15,9 @@ NAN = float("nan")
 
 
 def rows(count: int, verdict: str = "pass", **changes):
-    made = dict(name="w", verdict=verdict, difference=1e-16, allowed=1e-12, index=[0, 1])
-    made |= dict(torch=0.25, jax=0.25) | changes
-    return tuple(made | {"name": f"{made['name']}{k}"} for k in range(count))
+    row = dict(name="w", verdict=verdict, difference=1e-16, allowed=1e-12, index=[0, 1])
+    row |= dict(torch=0.25, jax=0.25) | changes
+    return tuple(row | {"name": f"{row['name']}{k}"} for k in range(count))
 
 
 FIRST = Finding(
@@ -56,48 +57,32 @@ ERROR = Report(
 
 
 def test_one_offline_file():
-    """There is no address, no script and no reference in the page."""
-    page = render([FAILED, PASSED, ERROR])
+    """The page contains no address, no script and no reference."""
+    html = render([FAILED, PASSED, ERROR])
 
-    assert not re.search(r"<script|<link|(src|href)=[\"']?https?:|url\(|@import", page)
+    assert not re.search(r"<script|<link|(src|href)=[\"']?https?:|url\(|@import", html)
 
 
 def test_markup_stays_text():
-    """A name, a note, a version and a cause with <script> in them are escaped."""
-    page = render([FAILED])
+    """Names, notes, versions and causes that contain <script> are escaped."""
+    html = render([FAILED])
 
-    assert EVIL not in page
-    assert page.count("&lt;script&gt;") >= 6, "some part of the report is not on the page"
-
-
-@pytest.mark.parametrize(
-    ("reports", "words"),
-    [
-        ([], "Nothing was proved."),
-        ([PASSED], "Block | block: the gradients are torch's."),
-        ([ERROR], "int | block: nothing was proved."),
-        ([FAILED], "the sides part on the gradients surface, at"),
-        ([PASSED, PASSED], "All 2 ports have torch's gradients."),
-        ([PASSED, FAILED, ERROR], "2 of 3 ports are not proved."),
-    ],
-)
-def test_headline(reports, words):
-    """The verdict is one sentence, and what was not proved is not good."""
-    assert words in headline(reports)
+    assert EVIL not in html
+    assert html.count("&lt;script&gt;") >= 6, "some part of the report is not on the page"
 
 
-def test_numbers_are_whole():
-    """Both values of the worst element are shown in full, NaN and infinity as words."""
-    page = render([FAILED])
+def test_values_are_shown_in_full():
+    """Both values of the worst element have all digits, and NaN and infinity are words."""
+    html = render([FAILED])
 
     for words in ("7.306502745452065", ">NaN<", ">∞<", "[2, 0]"):
-        assert words in page, f"{words} is not on the page"
+        assert words in html, f"{words} is not on the page"
 
 
 def test_the_wrong_rows_come_first():
-    """Of 31 rows the one that is wrong is the first, and none is lost."""
-    page = render([FAILED])
-    names = re.findall(r"<td>((?:w|&lt;script).*?)</td>", page)
+    """The failing row of 31 comes first, and no row is lost."""
+    html = render([FAILED])
+    names = re.findall(r"<td>((?:w|&lt;script).*?)</td>", html)
 
     assert names[1].startswith("&lt;script"), f"the first row of gradients is {names[1]}"
     assert len(names) == 1 + 31
@@ -121,7 +106,7 @@ def test_without_jinja2(monkeypatch):
 
 @pytest.mark.parametrize("scheme", ("light", "dark"))
 def test_in_a_browser(browser, tmp_path, scheme):
-    """Without JavaScript: five surfaces with sign and word, the card, ink that can be read."""
+    """Without JavaScript, five surfaces and a card are shown with sufficient contrast."""
     path = tmp_path / "proof.html"
     FAILED.to_html(path)
     context = browser.new_context(java_script_enabled=False, color_scheme=scheme)
@@ -148,7 +133,39 @@ def test_in_a_browser(browser, tmp_path, scheme):
     ):  # fmt: skip
         assert text.startswith(words)
     assert EVIL in card
-    assert "Likely: an extra stop_gradient?" in card
+    assert "Likely cause: an extra stop_gradient?" in card
     assert (levels[0] > levels[1]) == (scheme == "light")
     assert abs(levels[0] - levels[1]) > 400
     assert width <= 0, f"the page is {width} px wider than the window"
+
+
+@pytest.mark.parametrize(
+    ("reports", "words"),
+    [
+        ([], "There are no proofs."),
+        ([PASSED], "Block | block: the gradients are torch's."),
+        ([ERROR], "int | block: the comparison could not be run."),
+        ([FAILED], "the port differs from torch, first on the gradients surface, at"),
+        ([PASSED, PASSED], "All 2 ports have torch's gradients."),
+        ([PASSED, FAILED, FAILED], "2 of 3 ports differ from torch."),
+        ([FAILED, ERROR], "1 of 2 ports differs from torch; 1 could not be compared."),
+    ],
+)
+def test_headline(reports, words):
+    """The headline states the verdicts in one sentence, and errors do not count as passes."""
+    assert words in headline(reports)
+
+
+@pytest.mark.parametrize(
+    ("x", "short", "full"),
+    [
+        (1 / 3, "0.33", "0.3333333333333333"),
+        (NAN, "NaN", "NaN"),
+        (-float("inf"), "-∞", "-∞"),
+        (3, "3", "3"),
+        (None, "", ""),
+    ],
+)
+def test_numbers_are_formatted(x, short, full):
+    """Numbers are formatted with two digits or in full, and special values as words."""
+    assert (page.number(x), page.value(x)) == (short, full)

@@ -1,0 +1,63 @@
+"""Fingerprints of arrays."""
+
+import numpy as np
+import pytest
+
+from jaxgrad.parity.prove.align.fingerprint import (
+    SIZE,
+    fingerprint,
+    is_constant,
+    magnitude,
+    print_distance,
+    repeated,
+    stack,
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [np.transpose, np.flip, lambda x: x.reshape(2, 2, 3)],
+    ids=["transpose", "flip", "reshape"],
+)
+def test_a_fingerprint_ignores_the_order_of_elements(change):
+    """Rearranging an array keeps its fingerprint, and changing one element does not."""
+    x = np.random.default_rng(0).standard_normal((4, 3))
+    assert print_distance(fingerprint(x), fingerprint(change(x))) < 1e-14
+    assert print_distance(fingerprint(x), fingerprint(x * (1 + 1e-9))) > 1e-10
+    y = x.copy()
+    y[1, 2] += 1e-6
+    assert print_distance(fingerprint(x), fingerprint(y)) > 1e-9
+
+
+def test_a_fingerprint_counts_nan_and_infinities():
+    """Arrays with infinities of different sign have infinitely distant fingerprints."""
+    x = np.array([1.0, np.nan, -np.inf])
+    assert print_distance(fingerprint(x), fingerprint(x)) == 0
+    assert print_distance(fingerprint(x), fingerprint(np.array([1.0, np.nan, np.inf]))) == np.inf
+
+
+def test_a_repeated_array_has_a_scaled_fingerprint():
+    """The fingerprint of a repeated array follows from that of the array."""
+    x = np.array([1.0, -2.0, np.inf])
+    (print_,) = repeated(fingerprint(x), np.array([[3.0]]))
+
+    assert print_distance(print_, fingerprint(np.tile(x, 3))) < 1e-14
+
+
+def test_constants_and_magnitudes_are_read_from_a_fingerprint():
+    """A fingerprint shows whether an array is constant, and its largest finite magnitude."""
+    assert is_constant(fingerprint(np.ones((2, 2)))) and not is_constant(fingerprint([1.0, 2.0]))
+    assert magnitude(fingerprint(np.array([1.0, -3.0, np.nan]))) == 3
+
+
+def test_a_complex_array_has_the_fingerprint_of_its_parts():
+    """A complex array has the fingerprint of its real and imaginary parts."""
+    z = np.array([1 + 2j, 3 - 1j])
+
+    assert print_distance(fingerprint(z), fingerprint(np.array([1.0, 3, 2, -1]))) < 1e-14
+
+
+def test_an_empty_array_has_a_fingerprint():
+    """The fingerprint of an empty array is zero, and no fingerprints stack to no rows."""
+    assert not fingerprint(np.zeros((0, 3))).any()
+    assert stack([]).shape == (0, SIZE)

@@ -1,0 +1,123 @@
+"""Divergences of the backward pass in a vector quantizer, which computes a difference twice."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+from torch import Tensor, nn
+
+from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.surfaces import locate_backward
+from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
+from parity_tests.case import identity
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+X = np.random.default_rng(0).standard_normal((3, 4))
+
+
+def value(op: str, *inputs: int) -> Value:
+    return Value("m", op, inputs, (3, 4), fingerprint(X), cotangent=fingerprint(X))
+
+
+def run(*values: Value, **contributions: np.ndarray) -> TorchRun:
+    """A run of three calls, with the cotangent of value 0 through the calls `v1` and `v2`."""
+    parts = {int(name[1:]): x for name, x in contributions.items()}
+    return TorchRun(list(values), [], {}, [], {}, [], {}, None, [], [], parts)
+
+
+def culprit(record: TorchRun, expected: np.ndarray | None, actual: np.ndarray) -> Any:
+    return locate_backward.culprit(0, expected, actual, record, (X, X))
+
+
+class Quantizer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enter = nn.Linear(3, 2)
+        self.codes = nn.Embedding(5, 2)
+
+    def forward(self, x: Tensor) -> Any:
+        z = self.enter(x)
+        q = self.codes(torch.cdist(z, self.codes.weight).argmin(-1))
+        mse = nn.functional.mse_loss
+        return z + (q - z).detach(), mse(q, z.detach()) + 0.25 * mse(q.detach(), z)
+
+
+def quantizer(
+    weights: tuple[float, float] = (1.0, 0.25),
+    through: Callable[[Any], Any] = lax.stop_gradient,
+) -> Report:
+    torch.manual_seed(0)
+    module = Quantizer()
+    p = arrays(module)
+
+    def apply(p: Any, x: Any) -> Any:
+        z = x @ p["enter.weight"].T + p["enter.bias"]
+        book = p["codes.weight"]
+        q = book[jnp.argmin(((z[:, None] - book) ** 2).sum(-1), -1)]
+        codebook = ((q - lax.stop_gradient(z)) ** 2).mean()
+        commitment = ((lax.stop_gradient(q) - z) ** 2).mean()
+        loss = weights[0] * codebook + weights[1] * commitment
+        return z + through(q - z), loss
+
+    return prove(module, apply, p, (draw(6, 3),))
+
+
+def test_a_difference_computed_twice_is_located_correctly():
+    """Swapped loss weights and a missing stop_gradient are located at their own calls."""
+    quantizer().check()
+    swapped = quantizer(weights=(0.25, 1.0)).first
+    assert swapped is not None
+    assert (swapped.surface, swapped.torch, swapped.op) == ("backward", "(root)", "mse_loss")
+    assert "0.25 times torch's" in swapped.cause
+    lost = quantizer(through=identity).first
+    assert lost is not None
+    assert (lost.surface, lost.torch, lost.op) == ("backward", "(root)", "detach")
+
+
+def test_a_call_without_a_gradient_in_jax_is_located():
+    """A consumer whose contribution is missing in JAX is located."""
+    record = run(value("input"), value("tanh", 0), value("exp", 0), v1=X, v2=X**2)
+    call, cause = culprit(record, X + X**2, X)
+
+    assert call == 2
+    assert cause.startswith("JAX passes no gradient through this call")
+
+
+def test_a_call_with_a_scaled_gradient_is_located():
+    """A consumer whose contribution is three times torch's is located with the factor."""
+    record = run(value("input"), value("tanh", 0), value("exp", 0), v1=X, v2=X**2)
+
+    assert culprit(record, X + X**2, 3 * X + X**2) == (
+        1,
+        "JAX's gradient through this call is 3 times torch's",
+    )
+
+
+def test_a_detach_in_torch_alone_is_located():
+    """A consumer that torch detaches and JAX does not is located."""
+    record = run(value("input"), value("tanh", 0), value("detach", 0), v1=X)
+    call, cause = culprit(record, X, X + X**2)
+
+    assert (call, cause) == (2, "torch stops the gradient here, JAX does not; add a stop_gradient")
+
+
+def test_a_value_without_a_cotangent_in_torch_is_located():
+    """The detach of a value that has no cotangent in torch is located."""
+    record = run(value("input"), value("tanh", 0), value("detach", 0))
+
+    assert culprit(record, None, X) == (2, "torch stops the gradient here, JAX does not")
+
+
+def test_the_nearest_weights_are_upstream():
+    """The nearest weights are those of the last call with weights, or else the input."""
+    weight = value("linear", 0)
+    weight.weights = ("fc.weight",)
+    record = run(value("input"), weight, value("tanh", 1))
+
+    assert locate_backward.nearest_weights(record, 2) == {"fc.weight"}
+    assert locate_backward.nearest_weights(record, 0) == {"input"}

@@ -1,0 +1,83 @@
+"""The updates surface: optimizers, their settings and their schedules."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import optax
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity import prove
+from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
+
+
+@pytest.mark.parametrize(
+    ("cause", "tx"),
+    [
+        ("the weight decay is missing", optax.adam(1e-3)),
+        ("eps is 1e-06", optax.adamw(1e-3, weight_decay=1e-2, eps=1e-6)),
+        ("the learning rate is 10 times torch's", optax.adamw(1e-2, weight_decay=1e-2)),
+    ],
+    ids=["decay", "eps", "rate"],
+)
+def test_a_different_optimizer_setting_is_named(arguments, cause, tx):
+    """An optax transformation with another setting fails, and the setting is named."""
+    report = proved(arguments, optimizer=(lambda p: torch.optim.AdamW(p, 1e-3), tx), steps=2)
+    assert report.first.surface == "updates"
+    assert cause in report.first.cause
+
+
+def scheduled(parameters: Any) -> Any:
+    optimizer: Any = torch.optim.SGD(parameters, 1e-3)
+    optimizer.scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+    return optimizer
+
+
+@pytest.mark.parametrize("rate", [0.9, 0.901])
+def test_a_schedule_in_float32_is_lifted(arguments, rate):
+    """A schedule that optax computes in float32 passes, but one with another rate fails."""
+    tx = optax.sgd(optax.exponential_decay(1e-3, 1, rate))
+    report = proved(arguments, optimizer=(scheduled, tx), steps=3)
+    assert (report.verdict == "pass") == (rate == 0.9), report
+
+
+def test_a_schedule_in_float16_is_not_lifted(arguments):
+    """A schedule in float16 is off by 4e-4, so it is judged as a different schedule."""
+    tx = optax.sgd(lambda step: jnp.float16(1e-3) + jnp.float16(0) * step)
+    report = proved(arguments, optimizer=(lambda p: torch.optim.SGD(p, 1e-3), tx), steps=3)
+    assert report.first.surface == "updates"
+
+
+class EverySecond(torch.optim.SGD):
+    """Apply the mean gradient of two calls in every second call, as a training loop would."""
+
+    calls = 0
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        del set_to_none
+
+    def step(self, closure: Any = None) -> None:
+        self.calls += 1
+        if self.calls % 2 == 0:
+            for p in self.param_groups[0]["params"]:
+                p.grad /= 2
+            super().step(closure)
+            super().zero_grad()
+
+
+@pytest.mark.parametrize("every", [2, 3])
+def test_an_optimizer_may_have_float32_state(every: int):
+    """An optimizer that keeps float32 state and rejects float64 can still be compared."""
+    torch.manual_seed(0)
+    module = nn.Linear(3, 2)
+
+    def apply(p: Any, x: Any) -> Any:
+        return x @ p["weight"].T + p["bias"]
+
+    transformation = optax.MultiSteps(optax.sgd(0.1), every_k_schedule=every)
+    optimizer = (lambda p: EverySecond(p, lr=0.1), transformation)
+    losses = (lambda out: (out**2).mean(), lambda out: (out**2).mean())
+    report = prove(module, apply, arrays(module), (draw(4, 3),), loss=losses,
+                   optimizer=optimizer, steps=4)  # fmt: skip
+    assert report.surfaces["updates"].verdict == ("pass" if every == 2 else "fail")

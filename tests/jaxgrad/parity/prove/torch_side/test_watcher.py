@@ -1,0 +1,134 @@
+"""Values inside multi-head attention and scripted functions, and values with several consumers."""
+
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+from torch import Tensor, nn
+
+from jaxgrad.parity import Report, prove
+from parity_tests.case import identity
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+def encoder(scale: float = 0.5, stop: Callable[[Any], Any] = identity) -> Report:
+    torch.manual_seed(0)
+    module = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True).eval()
+    p = {name.replace(".", "_"): x for name, x in arrays(module).items()}
+
+    def norm(p: Any, name: str, x: Any) -> Any:
+        centred = x - x.mean(-1, keepdims=True)
+        scaled = centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+        return scaled * p[name + "_weight"] + p[name + "_bias"]
+
+    def apply(p: Any, x: Any, mask: Any) -> Any:
+        packed = x @ p["self_attn_in_proj_weight"].T + p["self_attn_in_proj_bias"]
+        q, k, v = (y.reshape(2, 5, 2, 4).swapaxes(1, 2) for y in jnp.split(packed, 3, -1))
+        scores = q @ k.swapaxes(2, 3) * scale
+        scores = jnp.where(mask[:, None, None, :], -jnp.inf, scores)
+        mixed = jax.nn.softmax(scores) @ stop(v)
+        mixed = mixed.swapaxes(1, 2).reshape(2, 5, 8)
+        x = x + mixed @ p["self_attn_out_proj_weight"].T + p["self_attn_out_proj_bias"]
+        x = norm(p, "norm1", x)
+        y = jax.nn.relu(x @ p["linear1_weight"].T + p["linear1_bias"])
+        return norm(p, "norm2", x + y @ p["linear2_weight"].T + p["linear2_bias"])
+
+    mask = np.zeros((2, 5), bool)
+    mask[1, 3:] = True
+
+    class Masked(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = module
+
+        def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+            return self.layer(x, src_key_padding_mask=mask)
+
+    return prove(Masked(), apply, p, (draw(2, 5, 8), mask))
+
+
+def test_bugs_inside_multi_head_attention_are_located():
+    """A wrong scale and a stopped value inside torch's attention are located."""
+    encoder().check()
+    wrong = encoder(scale=0.25).first
+    assert wrong is not None
+    assert (wrong.torch, wrong.op) == ("layer.self_attn", "scaled_dot_product_attention")
+    assert wrong.cause.startswith("the scale is 1/d")
+    stopped = encoder(stop=lax.stop_gradient).first
+    assert stopped is not None
+    assert (stopped.surface, stopped.torch) == ("backward", "layer.self_attn")
+    assert re.search(r"test_watcher.py:\d+ \(stop_gradient\)", stopped.jax)
+
+
+def step(h: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return a * h + b
+
+
+with warnings.catch_warnings():  # torch deprecates scripting, which much code still uses
+    warnings.simplefilter("ignore", DeprecationWarning)
+    step = torch.jit.script(step)
+
+
+class Recurrence(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.log_decay = nn.Parameter(torch.linspace(-1.0, 0.5, 4))
+        self.skip = nn.Parameter(torch.ones(4))
+        self.enter = nn.Linear(3, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        u = self.enter(x).transpose(0, 1)
+        decay = torch.exp(-torch.exp(self.log_decay))
+        h, out = torch.zeros_like(u[0]), []
+        for t in range(len(u)):
+            h = step(h, decay, u[t])
+            out.append(h)
+        return torch.stack(out, 1) + self.skip * u.transpose(0, 1)
+
+
+def recurrence(
+    sign: float = -1.0,
+    stop_carry: Callable[[Any], Any] = identity,
+    stop_skip: Callable[[Any], Any] = identity,
+) -> Report:
+    torch.manual_seed(0)
+    module = Recurrence()
+    p = {name.replace(".", "_"): x for name, x in arrays(module).items()}
+
+    def apply(p: Any, x: Any) -> Any:
+        u = x @ p["enter_weight"].T + p["enter_bias"]
+        decay = jnp.exp(sign * jnp.exp(p["log_decay"]))
+
+        def body(h: Any, v: Any) -> Any:
+            h = decay * stop_carry(h) + v
+            return h, h
+
+        _, out = lax.scan(body, jnp.zeros((2, 4), x.dtype), u.swapaxes(0, 1))
+        return out.swapaxes(0, 1) + p["skip"] * stop_skip(u)
+
+    return prove(module, apply, p, (draw(2, 5, 3),))
+
+
+def test_values_of_a_scripted_function_are_recorded():
+    """Bugs are located in a recurrence that torch runs in a scripted function."""
+    recurrence().check()
+    wrong = recurrence(sign=-0.5).first
+    assert wrong is not None
+    assert (wrong.surface, wrong.op) == ("forward", "neg")
+    carry = recurrence(stop_carry=lax.stop_gradient).first
+    assert carry is not None
+    assert carry.surface == "backward"
+
+
+def test_the_wrong_consumer_of_a_value_is_located():
+    """Of several consumers of a value, the one with the wrong gradient is located."""
+    first = recurrence(stop_skip=lax.stop_gradient).first
+    assert first is not None
+    assert (first.surface, first.op) == ("backward", "mul")
+    assert "stop_gradient" in first.jax

@@ -1,0 +1,136 @@
+"""Constant weights, which are paired by name and checked with redrawn values."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import torch
+from jax import lax
+from torch import Tensor, nn
+
+from jaxgrad.parity import prove
+from jaxgrad.parity.prove.weights.by_name import constants, other_pairings, scored
+from jaxgrad.parity.prove.weights.by_value import ParamLeaf
+from jaxgrad.parity.prove.weights.map import Piece, WeightMap
+from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
+
+
+TENSORS = {f"{i}.norm.{name}": x for i in (0, 1) for name, x in
+           (("weight", np.ones(4)), ("bias", np.zeros(4)))}  # fmt: skip
+
+
+def paired(paths: list[str], values: list[np.ndarray]) -> dict[str, str]:
+    """Pair constant leaves by name, and return the tensor of each path."""
+    leaves = [ParamLeaf(i, p, x) for i, (p, x) in enumerate(zip(paths, values, strict=True))]
+    pieces = constants(TENSORS, leaves, scored(paths, []))
+    assert all(piece.guessed for piece in pieces)
+    return {paths[piece.leaf]: piece.name for piece in pieces}
+
+
+def test_ones_and_zeros_are_paired_by_name():
+    """Scales and offsets of two norms are paired with the tensors of the same layer."""
+    paths = ["layers/1/norm/scale", "layers/0/norm/scale", "layers/0/norm/offset"]
+
+    assert paired(paths, [np.ones(4), np.ones(4), np.zeros(4)]) == {
+        "layers/1/norm/scale": "1.norm.weight",
+        "layers/0/norm/scale": "0.norm.weight",
+        "layers/0/norm/offset": "0.norm.bias",
+    }
+
+
+def test_a_constant_leaf_needs_a_tensor_of_its_value():
+    """A leaf of twos is not paired with tensors of ones or zeros."""
+    assert not paired(["0/norm/scale"], [np.full(4, 2.0)])
+
+
+def test_a_stack_of_constant_tensors_is_paired():
+    """A leaf of stacked ones is paired with the weight of each layer, in order."""
+    leaf = ParamLeaf(0, "norm/scale", np.ones((2, 4)))
+    pieces = constants(TENSORS, [leaf], scored(["norm/scale"], []))
+
+    assert [piece.name for piece in pieces] == ["0.norm.weight", "1.norm.weight"]
+
+
+def test_a_slice_of_a_constant_tensor_is_paired():
+    """The zero biases of q, k and v are paired with thirds of the fused bias."""
+    leaves = [ParamLeaf(i, f"attn/{name}/bias", np.zeros(2)) for i, name in enumerate("qkv")]
+    score = scored([leaf.path for leaf in leaves], [])
+    pieces = constants({"attn.in_proj_bias": np.zeros(6)}, leaves, score)
+
+    assert [list(piece.index) for piece in pieces] == [[0, 1], [2, 3], [4, 5]]
+
+
+def test_a_sibling_leaf_decides_between_equal_tensors():
+    """A tensor scores higher if a sibling leaf belongs to the same module."""
+    paths = ["visual/kernel", "visual/scale"]
+    known = [Piece(0, (slice(None),), "b.norm.kernel", np.arange(4))]
+    score = scored(paths, known)
+    leaf = ParamLeaf(1, "visual/scale", np.ones(4))
+
+    assert score(leaf, "b.norm.weight") > score(leaf, "a.norm.weight") + 9
+
+
+def test_other_pairings_swap_two_equal_constants():
+    """The only other pairing of two equal constants swaps them."""
+    leaves = [ParamLeaf(i, f"{i}/norm/scale", np.ones(4)) for i in (0, 1)]
+    paths = tuple(leaf.path for leaf in leaves)
+    pieces = tuple(constants(TENSORS, leaves, scored(paths, [])))
+    mapped = WeightMap(pieces, tuple(leaf.value for leaf in leaves), TENSORS, paths)
+    (other,) = other_pairings(mapped)
+
+    assert mapped.names_of(0) == other.names_of(1)
+    assert mapped.names_of(1) == other.names_of(0)
+
+
+def test_constant_weights_are_paired_and_redrawn(arguments):
+    """Constant weights are paired by name, and redrawing them reveals a wrong use."""
+    module = nn.Sequential(nn.LayerNorm(6), nn.LayerNorm(6))
+    params = [{"scale": np.ones(6), "shift": np.zeros(6)} for _ in range(2)]
+
+    def norm(p: Any, x: Any) -> Any:
+        x = x - jnp.mean(x, -1, keepdims=True)
+        return x * lax.rsqrt(jnp.mean(x**2, -1, keepdims=True) + 1e-5) * p["scale"] + p["shift"]
+
+    fn = lambda p, x: norm(p[1], norm(p[0], x))  # noqa: E731
+    report = proved(arguments, module=module, fn=fn, params=params)
+    assert report.verdict == "pass", report
+    assert "4 constant tensors paired by name" in report.surfaces["structure"].text
+    # With constant weights the wrong shift has no effect: only the second draw reveals it.
+    wrong = lambda p, x: norm(p[1] | {"shift": p[0]["shift"]}, norm(p[0], x))  # noqa: E731
+    report = proved(arguments, module=module, fn=wrong, params=params)
+    assert report.verdict == "fail"
+
+
+def test_the_ones_of_a_norm_belong_to_their_tower():
+    """The norms of two similar towers are paired by the weights around them."""
+    torch.manual_seed(0)
+
+    def tower(size: int) -> nn.Sequential:
+        return nn.Sequential(nn.Linear(size, 4), nn.LayerNorm(4), nn.Linear(4, 2))
+
+    class Towers(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.visual, self.textual = tower(3), tower(5)
+
+        def forward(self, image: Tensor, text: Tensor) -> Tensor:
+            return self.visual(image) @ self.textual(text).T
+
+    module = Towers()
+    state = arrays(module)
+    p: dict[str, Any] = {}
+    for path, name in (("image", "visual"), ("words", "textual")):
+        for k, layer in enumerate(("enter", "norm", "leave")):
+            kernel, bias = state[f"{name}.{k}.weight"].T, state[f"{name}.{k}.bias"]
+            p.setdefault(path, {})[layer] = {"kernel": kernel, "bias": bias}
+
+    def one(p: Any, x: Any) -> Any:
+        x = x @ p["enter"]["kernel"] + p["enter"]["bias"]
+        x = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        x = x * p["norm"]["kernel"] + p["norm"]["bias"]
+        return x @ p["leave"]["kernel"] + p["leave"]["bias"]
+
+    def apply(p: Any, image: Any, text: Any) -> Any:
+        return one(p["image"], image) @ one(p["words"], text).T
+
+    prove(module, apply, p, (draw(4, 3), draw(4, 5))).check()
