@@ -15,6 +15,7 @@ from jaxgrad.parity.interop import map_leaves, to_numpy
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.request import Request
 
 
 _Result = TypeVar("_Result")
@@ -39,17 +40,12 @@ def as_arrays(inputs: Any) -> Any:
     return inputs
 
 
-def traced(
-    model: JaxFunction,
-    inputs: Any,
-    pick: Callable[[Any], Any] | None,
-    loss: Callable[..., Any] | None,
-    has_state: bool,
-) -> JaxProgram:
-    """Trace the JAX model."""
+def traced(model: JaxFunction, inputs: Any, request: Request) -> JaxProgram:
+    """Trace the JAX model, and check that it leaks no tracer and has a floating output."""
+    options = request.outputs[1], request.loss[1], request.has_state
 
     def trace() -> JaxProgram:
-        return jax_program.program(model.fn, model.params, inputs, pick, loss, has_state)
+        return jax_program.program(model.fn, model.params, inputs, *options)
 
     program = guarded(trace, inputs)
     try:

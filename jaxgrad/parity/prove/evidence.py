@@ -36,7 +36,7 @@ def gather(request: Request, clock: Timer) -> Evidence:
     """Run torch and the port on both draws, and align their values."""
     with clock("torch"):
         side = open_torch_side(request)
-    if side.has_loss != (request.jax_loss is not None):
+    if side.has_loss != (request.loss[1] is not None):
         names = ("torch", "JAX") if side.has_loss else ("JAX", "torch")
         raise ProofError(
             "loss= needs a pair (torch_loss, jax_loss): {} has a loss, {} has none".format(*names)
@@ -45,9 +45,7 @@ def gather(request: Request, clock: Timer) -> Evidence:
         params, weights = weight_map(side, request.fn, request.params, request.weights)
     with clock("trace"):
         model = as_function(request.fn, params)
-        program = checks.traced(
-            model, side.inputs, request.jax_pick, request.jax_loss, request.has_state
-        )
+        program = checks.traced(model, side.inputs, request)
     weights = dataclasses.replace(weights, leaves=tuple(program.params))  # keep a single copy
     port = Port(program, weights, side.has_loss, request.has_state, side.seed)
     trainable = trainable_mask(request.trainable, program.param_paths)

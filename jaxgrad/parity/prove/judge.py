@@ -36,6 +36,11 @@ class Judged:
         """The difference relative to the scale."""
         return self.difference / self.scale if self.scale else self.difference
 
+    @property
+    def worst(self) -> dict[str, Any]:
+        """The worst element's index and both values, as arguments of `Finding`."""
+        return {"index": self.index, "torch_value": self.torch, "jax_value": self.jax}
+
     def row(self) -> dict[str, Any]:
         """Return the comparison as a row of the report's table."""
         return {

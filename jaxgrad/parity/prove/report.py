@@ -199,14 +199,11 @@ def headline(reports: Sequence[Report]) -> str:
     verdicts = [report.verdict for report in reports]
     if set(verdicts) == {"pass"}:
         return f"All {len(reports)} ports have torch's gradients."
-    counts = {
-        "differ from torch": verdicts.count("fail"),
-        "could not be compared": verdicts.count("error"),
-        "could not be decided": verdicts.count("inconclusive"),
-    }
-    first, *rest = (f"{count} {verb}" for verb, count in counts.items() if count)
-    number, verb = first.split(" ", 1)
-    return "; ".join([f"{number} of {len(reports)} ports {verb}", *rest]) + "."
+    words = (("fail", "differ from torch"), ("error", "could not be compared"),
+             ("inconclusive", "could not be decided"))  # fmt: skip
+    (n, verb), *rest = [(verdicts.count(v), text) for v, text in words if v in verdicts]
+    verb = verb.replace("differ ", "differs ") if n == 1 else verb
+    return "; ".join([f"{n} of {len(reports)} ports {verb}", *(f"{k} {x}" for k, x in rest)]) + "."
 
 
 def sentence(report: Report) -> str:

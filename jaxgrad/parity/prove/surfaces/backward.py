@@ -20,7 +20,7 @@ def surface(evidence: Evidence) -> Judgement:
     """Judge the intermediate cotangents, which are compared only if a gradient differs."""
     count, draw = len(evidence.spots()), evidence.failed_gradient_draw
     if draw is None:
-        text = f"{count} intermediate cotangents, to be compared where a gradient differs"
+        text = f"{count} intermediate cotangents would be compared if a gradient differed"
         return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
     wrong = _wrong(evidence, draw, evidence.jax_gradients[draw])
     read = {k for value in evidence.runs[draw].values for k in value.inputs}

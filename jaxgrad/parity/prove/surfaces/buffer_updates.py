@@ -45,9 +45,7 @@ def surface(evidence: Evidence) -> Surface:
         j.name,
         pairs[j.name],
         f"the buffer's update in one forward pass is off by {j.share:.2g} (relative to the update)",
-        j.index,
-        j.torch,
-        j.jax,
+        **j.worst,
         cause=_cause(evidence, j.name, np.asarray(state[pairs[j.name]])),
     )
     text = f"{len(wrong)} of {len(judged)} buffer updates differ"

@@ -37,9 +37,10 @@ def surface(evidence: Evidence) -> Judgement:
         return Judgement(Surface("forward", "inconclusive", text, rows))
     largest = max(judged, key=lambda j: j.share)
     modules = {c.module for c in evidence.runs[0].calls if c.outputs}
+    matched = len(modules) - len(evidence.not_visible)
     text = (
-        f"largest difference {largest.share:.1g} (relative to its scale), outputs: {len(judged)}; "
-        f"{len(modules) - len(evidence.not_visible)} of {len(modules)} torch modules matched inside"
+        f"outputs agree within {largest.share:.1g} (relative to their scale); {matched} of "
+        f"{len(modules)} torch modules have a matching JAX value"
     )
     return Judgement(Surface("forward", "pass", text, rows, control=_control(evidence)))
 
@@ -55,12 +56,11 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     if ends and all(alignment.candidates[i] for i in ends):
         at = run.values[ends[0]]
         text = f"the result of torch's {at.op} occurs in the JAX program, which does not return it"
-        return Finding("forward", at.module or locate_forward.ROOT, place(program, outs[0]), text,
-                       bad.index, bad.torch, bad.jax, op=at.op)  # fmt: skip
+        module = at.module or locate_forward.ROOT
+        return Finding("forward", module, place(program, outs[0]), text, op=at.op, **bad.worst)
     if not ends:
         where = place(program, outs[0]) if outs else "the output"
-        return Finding("forward", "(the outputs)", where, f"{bad.name} differs", bad.index,
-                       bad.torch, bad.jax)  # fmt: skip
+        return _plain(bad, where)
     lost = locate_forward.lost_in_jax(evidence.flow, alignment, outs)
     mapped = {piece.name for piece in weights.pieces}
     region = locate_forward.lost_in_torch(run, alignment, ends)
@@ -81,17 +81,14 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         f"every input of torch's {value.op} also occurs in the JAX program, but its "
         f"{list(value.shape)} output does not. The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
-        bad.index,
-        bad.torch,
-        bad.jax,
+        **bad.worst,
         cause=guess.text if guess is not None else "",
         op=value.op,
     )
 
 
-def _plain(bad: Judged) -> Finding:
-    text = f"{bad.name} differs"
-    return Finding("forward", "(the outputs)", "the output", text, bad.index, bad.torch, bad.jax)
+def _plain(bad: Judged, where: str = "the output") -> Finding:
+    return Finding("forward", "(the outputs)", where, f"{bad.name} differs", **bad.worst)
 
 
 def _guess(evidence: Evidence, draw: int, starts: Sequence[int]) -> Guess | None:

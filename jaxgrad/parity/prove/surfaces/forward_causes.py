@@ -32,23 +32,15 @@ class Guess(NamedTuple):
     text: str
 
 
-class Variant(NamedTuple):
-    """A torch call with one mistake in it."""
+class TorchCall(NamedTuple):
+    """A call that torch made, perhaps with a mistake in it."""
 
-    text: str  # describes the mistake
     func: Callable[..., Any]
     args: Sequence[Any]
     kwargs: dict[str, Any]
-    setting: str = "this change"
-
-
-class TorchCall(NamedTuple):
-    """A call that torch made."""
-
-    func: Callable[..., Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
     op: str
+    mistake: str = ""
+    setting: str = "this change"  # how to correct the mistake
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -58,13 +50,20 @@ class TorchCall(NamedTuple):
         except (TypeError, ValueError):
             return {}
 
-    def replaced(self, text: str, setting: str = "this change", **arguments: Any) -> Variant:
-        """Return the call with some arguments replaced."""
-        return Variant(text, self.func, (), {**self.bound, **arguments}, setting)
+    def called(self, mistake: str, *args: Any, **kwargs: Any) -> TorchCall:
+        """Return a call of the same function with other arguments."""
+        return self._replace(mistake=mistake, args=args, kwargs=kwargs)
+
+    def replaced(self, mistake: str, setting: str = "this change", **arguments: Any) -> TorchCall:
+        """Return the call with some arguments replaced by name."""
+        return self.called(mistake, **{**self.bound, **arguments})._replace(setting=setting)
+
+
+Mistakes = Iterator[TorchCall]
 
 
 def guess(evidence: Evidence, draw: int, starts: Sequence[int], limit: int = 12) -> Guess | None:
-    """Repeat torch's first unmatched calls with mistakes until a result occurs in JAX."""
+    """Repeat the first unmatched torch calls with mistakes until a result occurs in JAX."""
     alignment = evidence.alignment
     run = evidence.torch_side.run(evidence.draws[draw], keep=True)  # with the calls of this module
     spots, prints = jax_program.spots(evidence.jax_runs[draw].prints)
@@ -74,14 +73,14 @@ def guess(evidence: Evidence, draw: int, starts: Sequence[int], limit: int = 12)
         value = run.values[i]
         if value.call is None or value.data is None:
             continue
-        for variant, x in _results(TorchCall(*value.call, value.op)):
+        for call, x in results(TorchCall(*value.call, value.op)):
             at = _find(x, prints[new])
             if at is not None and not np.array_equal(x, value.data):
-                rerun = f"rerunning torch with {variant.setting} reproduces JAX's value"
-                return Guess(i, spots[int(new[at])].key, f"{variant.text} ({rerun})")
-        multiple = _multiple(value.data, prints[new])
+                rerun = f"rerunning torch with {call.setting} reproduces JAX's value"
+                return Guess(i, spots[int(new[at])].key, f"{call.mistake} ({rerun})")
+        multiple = find_multiple(value.data, prints[new])
         if multiple is not None:
-            text = f"JAX's value is torch's times {_number(multiple[1])}"
+            text = f"JAX's value is torch's times {as_written(multiple[1])}"
             return Guess(i, spots[int(new[multiple[0]])].key, text)
         at = _skipped(run, i, prints[new])
         if at is not None:
@@ -90,163 +89,143 @@ def guess(evidence: Evidence, draw: int, starts: Sequence[int], limit: int = 12)
     return None
 
 
-def _results(call: TorchCall) -> Iterator[tuple[Variant, np.ndarray]]:
-    """Yield the results of torch's call with each mistake that applies to it."""
+def results(call: TorchCall) -> Iterator[tuple[TorchCall, np.ndarray]]:
+    """Yield the result of torch's call with each mistake that applies to it."""
     for mistakes in (_eps, *GUESSES.get(call.op, ())):
-        for variant in mistakes(call):
+        for wrong in mistakes(call):
             try:
                 with torch.no_grad():
-                    out = variant.func(*variant.args, **variant.kwargs)
+                    out = wrong.func(*wrong.args, **wrong.kwargs)
             except Exception:  # the mistake does not apply to this call
                 continue
             if isinstance(out, tuple | list):
                 out = out[0]
             if isinstance(out, Tensor) and out.is_floating_point():
-                yield variant, to_numpy(out)
+                yield wrong, to_numpy(out)
 
 
-def _eps(call: TorchCall) -> Iterator[Variant]:
+def _eps(call: TorchCall) -> Mistakes:
     used = call.bound.get("eps")
     for eps in _EPS if used is not None else ():
         if eps != used:
             yield call.replaced(f"eps is {eps:g}, torch uses {used:g}", f"{eps:g}", eps=eps)
 
 
-def _gelu(call: TorchCall) -> Iterator[Variant]:
+def _gelu(call: TorchCall) -> Mistakes:
     forms = {"none": "the exact form", "tanh": "the tanh approximation"}
     used = "tanh" if call.bound.get("approximate", "none") == "tanh" else "none"
     other = "none" if used == "tanh" else "tanh"
     text = f"GELU is {forms[other]}, torch uses {forms[used]}"
-    yield Variant(text, functional.gelu, (call.args[0],), {"approximate": other})
+    yield call.called(text, call.args[0], approximate=other)
 
 
-def _activation(call: TorchCall) -> Iterator[Variant]:
-    for other in (
-        functional.relu,
-        functional.silu,
-        torch.tanh,
-        functional.gelu,
-        functional.relu6,
-        functional.leaky_relu,
-        functional.elu,
-    ):
-        text = f"the activation is {other.__name__}, torch uses {call.op}"
-        yield Variant(text, other, (call.args[0],), {})
+def _activation(call: TorchCall) -> Mistakes:
+    for name in ("relu", "silu", "tanh", "gelu", "relu6", "leaky_relu", "elu"):
+        func = getattr(torch if name == "tanh" else functional, name)
+        text = f"the activation is {name}, torch uses {call.op}"
+        yield call.called(text, call.args[0])._replace(func=func)
 
 
-def _linear(call: TorchCall) -> Iterator[Variant]:
+def _linear(call: TorchCall) -> Mistakes:
     x, *rest = call.args
     w, b = rest[0] if rest else call.kwargs["weight"], call.kwargs.get("bias", *rest[1:2])
     if w.shape[0] == w.shape[1]:
-        yield Variant("the square weight is transposed", functional.linear, (x, w.T, b), {})
+        yield call.called("the square weight is transposed", x, w.T, b)
     if b is not None:
-        yield Variant("the bias is missing", functional.linear, (x, w), {})
+        yield call.called("the bias is missing", x, w)
 
 
-def _convolution(call: TorchCall) -> Iterator[Variant]:
-    weight = call.args[1] if len(call.args) > 1 else call.kwargs["weight"]
+def _convolution(call: TorchCall) -> Mistakes:
+    x, *rest = call.args
+    weight = rest[0] if rest else call.kwargs["weight"]
     kernels = {"the kernel is flipped": weight.flip(tuple(range(2, weight.ndim)))}
     if weight.shape[0] == weight.shape[1]:
         kernels["the kernel's channels are swapped"] = weight.transpose(0, 1)
     if weight.ndim == 4:
         kernels["the kernel's height and width are swapped"] = weight.transpose(2, 3)
     for text, kernel in kernels.items():
-        yield Variant(text, call.func, (call.args[0], kernel, *call.args[2:]), call.kwargs)
+        yield call.called(text, x, kernel, *rest[1:], **call.kwargs)
 
 
-def _softmax(call: TorchCall) -> Iterator[Variant]:
+def _softmax(call: TorchCall) -> Mistakes:
     for dim in range(call.args[0].ndim):
-        yield Variant(f"{call.op} is over dim {dim}", call.func, (call.args[0], dim), {})
+        yield call.called(f"{call.op} is over dim {dim}", call.args[0], dim)
 
 
-def _attention(call: TorchCall) -> Iterator[Variant]:
-    d = call.args[0].shape[-1]
+def _attention(call: TorchCall) -> Mistakes:
+    qkv, d = call.args[:3], call.args[0].shape[-1]
     for text, scale in (("1", 1.0), ("1/d", 1 / d), ("1/sqrt(d)", d**-0.5)):
-        kwargs = {**call.kwargs, "scale": scale}
-        yield Variant(f"the scale is {text}", call.func, call.args, kwargs)
-    yield Variant("the attention mask is missing", call.func, call.args[:3], {})
-    yield Variant("there is a causal mask", call.func, call.args[:3], {"is_causal": True})
+        yield call.called(f"the scale is {text}", *call.args, **{**call.kwargs, "scale": scale})
+    yield call.called("the attention mask is missing", *qkv)
+    yield call.called("there is a causal mask", *qkv, is_causal=True)
 
 
-def _variance(call: TorchCall) -> Iterator[Variant]:
+def _variance(call: TorchCall) -> Mistakes:
     rest = {k: v for k, v in call.kwargs.items() if k not in ("unbiased", "correction")}
     for n, divisor in enumerate(("N", "N - 1")):
-        kwargs = {**rest, "correction": n}
-        yield Variant(f"{call.op} divides by {divisor}", call.func, (call.args[0],), kwargs)
+        yield call.called(f"{call.op} divides by {divisor}", call.args[0], correction=n, **rest)
 
 
-def _interpolate(call: TorchCall) -> Iterator[Variant]:
+def _interpolate(call: TorchCall) -> Mistakes:
     used, mode = bool(call.bound.get("align_corners")), call.bound.get("mode", "nearest")
-    text = f"align_corners is {not used}, torch uses {used}"
-    yield call.replaced(text, align_corners=not used)
+    yield call.replaced(f"align_corners is {not used}, torch uses {used}", align_corners=not used)
     text = f"the mode is 'nearest', torch uses {mode!r}"
     yield call.replaced(text, mode="nearest", align_corners=None)
 
 
-def _average_pool(call: TorchCall) -> Iterator[Variant]:
+def _average_pool(call: TorchCall) -> Mistakes:
     used = bool(call.bound.get("count_include_pad", True))
     text = f"count_include_pad is {not used}, torch uses {used}"
     yield call.replaced(text, count_include_pad=not used)
 
 
-def _embedding(call: TorchCall) -> Iterator[Variant]:
+def _embedding(call: TorchCall) -> Mistakes:
     ids, *rest = call.args
-    for shift in (1, -1):
-        text = f"the indices are shifted by {shift}"
-        yield Variant(text, call.func, (ids + shift, *rest), call.kwargs)
-        text = f"the indices are rolled by {shift}"
-        yield Variant(text, call.func, (ids.roll(shift, -1), *rest), call.kwargs)
+    for by in (1, -1):
+        yield call.called(f"the indices are shifted by {by}", ids + by, *rest, **call.kwargs)
+        yield call.called(f"the indices are rolled by {by}", ids.roll(by, -1), *rest, **call.kwargs)
 
 
-def _addition(call: TorchCall) -> Iterator[Variant]:
+def _addition(call: TorchCall) -> Mistakes:
     if len(call.args) != 2:
         return
     x, y = call.args
     for eps in _EPS if isinstance(y, float) else ():
         if eps != y:
-            yield Variant(f"{eps:g} is added, torch adds {y:g}", call.func, (x, eps), {})
-    yield Variant("the operands are subtracted, torch adds them", torch.sub, call.args, {})
+            yield call.called(f"{eps:g} is added, torch adds {y:g}", x, eps)
+    text = "the operands are subtracted, torch adds them"
+    yield call.called(text, x, y)._replace(func=torch.sub)
 
 
-def _mean_or_sum(call: TorchCall) -> Iterator[Variant]:
-    other = torch.sum if call.op == "mean" else torch.mean
-    text = f"the reduction is {other.__name__}, torch uses {call.op}"
-    yield Variant(text, other, call.args, call.kwargs)
+def _mean_or_sum(call: TorchCall) -> Mistakes:
+    other = "sum" if call.op == "mean" else "mean"
+    text = f"the reduction is {other}, torch uses {call.op}"
+    yield call._replace(mistake=text, func=getattr(torch, other))
 
 
-def _masked_fill(call: TorchCall) -> Iterator[Variant]:
+def _masked_fill(call: TorchCall) -> Mistakes:
     x, mask, *value = call.args
     if isinstance(mask, Tensor):
         for fill in (-1.0, -1e4, -1e9, -100.0):
-            yield Variant(f"masked elements are {fill:g}", call.func, (x, mask, fill), {})
-        yield Variant("the mask is inverted", call.func, (x, ~mask.bool(), *value), {})
+            yield call.called(f"masked elements are {fill:g}", x, mask, fill)
+        yield call.called("the mask is inverted", x, ~mask.bool(), *value)
 
 
-# Each mistake is tried in this order, after other values of eps.
-GUESSES: dict[str, tuple[Callable[[TorchCall], Iterator[Variant]], ...]] = {
-    "gelu": (_gelu, _activation),
-    **dict.fromkeys(
-        ("silu", "relu", "sigmoid", "tanh", "leaky_relu", "elu", "softplus", "relu6"),
-        (_activation,),
-    ),
-    "linear": (_linear,),
-    **{
-        f"conv{transposed}{n}d": (_convolution,)
-        for transposed in ("", "_transpose")
-        for n in (1, 2, 3)
-    },
-    "softmax": (_softmax,),
-    "log_softmax": (_softmax,),
-    "scaled_dot_product_attention": (_attention,),
-    "std": (_variance,),
-    "var": (_variance,),
-    "interpolate": (_interpolate,),
+_ACTIVATIONS = ("silu", "relu", "sigmoid", "tanh", "leaky_relu", "elu", "softplus", "relu6")
+# The mistakes of each call, in the order in which they are tried after other values of eps.
+GUESSES: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
+    **dict.fromkeys(_ACTIVATIONS, (_activation,)),
+    **{f"conv{kind}{n}d": (_convolution,) for kind in ("", "_transpose") for n in (1, 2, 3)},
     **{f"avg_pool{n}d": (_average_pool,) for n in (1, 2, 3)},
+    **dict.fromkeys(("softmax", "log_softmax"), (_softmax,)),
+    **dict.fromkeys(("std", "var"), (_variance,)),
+    **dict.fromkeys(("add", "radd"), (_addition,)),
+    **dict.fromkeys(("mean", "sum"), (_mean_or_sum,)),
+    "gelu": (_gelu, _activation),
+    "linear": (_linear,),
+    "scaled_dot_product_attention": (_attention,),
+    "interpolate": (_interpolate,),
     "embedding": (_embedding,),
-    "add": (_addition,),
-    "radd": (_addition,),
-    "mean": (_mean_or_sum,),
-    "sum": (_mean_or_sum,),
     "masked_fill": (_masked_fill,),
 }
 
@@ -300,7 +279,7 @@ def _find(x: np.ndarray, prints: np.ndarray) -> int | None:
     return best if off[best] < SAME else None
 
 
-def _multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | None:
+def find_multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | None:
     """The row of a JAX value that is a multiple of torch's, and the factor."""
     if not len(prints) or data.size < 2:
         return None
@@ -316,7 +295,7 @@ def _multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | None:
     return None
 
 
-def _number(x: float) -> str:
+def as_written(x: float) -> str:
     """Write a number as a person would: 1/sqrt(8)."""
     for n in range(2, 4097):
         if math.isclose(x, 1 / math.sqrt(n), rel_tol=1e-9):
@@ -338,7 +317,7 @@ def ratio(expected: np.ndarray | None, actual: np.ndarray | None) -> str:
     factor = float(np.vdot(expected, actual).real) / size if size else 0.0
     miss = float(np.linalg.norm(actual - factor * expected))
     if factor and miss < 1e-9 * float(np.linalg.norm(actual)):
-        return f"JAX's gradient is torch's times {_number(factor)}"
+        return f"JAX's gradient is torch's times {as_written(factor)}"
     rest = actual - expected
     rows = np.flatnonzero(np.any(rest.reshape(len(rest), -1) != 0, 1)) if rest.ndim > 1 else ()
     wrong = [int(r) for r in rows if np.max(np.abs(rest[r])) > 1e-9 * np.max(np.abs(expected))]

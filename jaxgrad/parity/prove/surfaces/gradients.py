@@ -39,7 +39,7 @@ def surface(evidence: Evidence) -> Judgement:
         text = f"{noisy.name}: rounding alone changes its gradient too much to compare"
         return Judgement(Surface("gradients", "inconclusive", text, rows))
     largest = max((j for j in judged if j.verdict == "pass"), key=lambda j: j.share)
-    text = f"{len(judged)} compared, largest difference {largest.share:.1g} (relative to its scale)"
+    text = f"{len(judged)} gradients agree within {largest.share:.1g} (relative to their scale)"
     zeros = sum(j.verdict == "zero" for j in judged)
     if zeros:
         text += f"; {zeros} are zero up to rounding in both frameworks"
@@ -60,9 +60,7 @@ def _finding(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         bad.name,
         evidence.jax_place(bad.name),
         f"the gradient is off by {bad.share:.2g} (relative to its scale)",
-        bad.index,
-        bad.torch,
-        bad.jax,
+        **bad.worst,
         cause=_cause(evidence, draw, bad.name),
     )
 

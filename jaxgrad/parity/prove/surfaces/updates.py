@@ -69,9 +69,7 @@ def _steps(evidence: Evidence, optimizer: trajectories.Optimizers, steps: int) -
             evidence.jax_place(name),
             f"the weight's change after step {step} is off by {judged.share:.2g} (relative to the "
             "change)",
-            judged.index,
-            judged.torch,
-            judged.jax,
+            **judged.worst,
             cause=update_causes.guess(evidence.torch_side, optimizer[0], paths, names),
         )
         text = f"{len(names)} weights change differently"
@@ -80,7 +78,7 @@ def _steps(evidence: Evidence, optimizer: trajectories.Optimizers, steps: int) -
     if not equal:
         return Surface("updates", "inconclusive", "no weight changes by more than rounding", rows)
     largest = max(equal, key=lambda change: change.judged.share).judged
-    text = f"{steps} steps, largest difference {largest.share:.1g} (relative to the change)"
+    text = f"{steps} steps, weights agree within {largest.share:.1g} (relative to their change)"
     if zero:
         text += f"; {len(zero)} weights left out, whose gradients are zero up to rounding"
     moments = _moments(evidence, paths, zero)

@@ -17,7 +17,7 @@ def open_torch_side(request: Request) -> TorchSide:
             raise ProofError(
                 f"the dump {request.module} already contains the inputs: leave inputs= out"
             )
-        if request.torch_pick is not None:
+        if request.outputs[0] is not None:
             raise ProofError(
                 "torch's outputs are selected when the dump is written: use "
                 "dump(..., outputs=torch_pick) and prove(..., outputs=(None, jax_pick))"
@@ -33,6 +33,5 @@ def open_torch_side(request: Request) -> TorchSide:
             "write a dump where torch is installed (jaxgrad.parity.dump) and pass its path",
             name="torch",
         ) from error
-    return Live(
-        request.module, request.inputs, request.torch_pick, request.torch_loss, request.seed
-    )
+    pick, loss = request.outputs[0], request.loss[0]
+    return Live(request.module, request.inputs, pick, loss, request.seed)

@@ -25,6 +25,7 @@ from jaxgrad.parity.prove.jax_side.port import (
     state_of,
 )
 from jaxgrad.parity.prove.judge import max_difference
+from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side.side import Drawn, State, Steps, compared_steps
 from jaxgrad.parity.prove.torch_side.values import TorchRun
@@ -33,14 +34,7 @@ from jaxgrad.parity.prove.torch_side.values import TorchRun
 class Live:
     """A module, its inputs, and the functions that select its outputs and its loss."""
 
-    def __init__(
-        self,
-        module: Any,
-        inputs: Any,
-        pick: Callable[[Any], Any] | None,
-        loss: Callable[..., Any] | None,
-        seed: int,
-    ):
+    def __init__(self, module: Any, inputs: Any, pick: Function, loss: Function, seed: int):
         _check_module(module)
         self.original, self.pick, self.loss, self.seed = module, pick, loss, seed
         self.has_loss = loss is not None
@@ -196,10 +190,7 @@ def _check_module(module: Any) -> None:
 
 
 def _check_run(
-    module: nn.Module,
-    inputs: Any,
-    pick: Callable[[Any], Any] | None,
-    loss: Callable[..., Any] | None,
+    module: nn.Module, inputs: Any, pick: Function, loss: Function
 ) -> dict[str, np.ndarray]:
     """Run the module twice, check that both runs agree, and return the outputs."""
     state = copy.deepcopy(module.state_dict())

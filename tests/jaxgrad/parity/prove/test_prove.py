@@ -12,6 +12,7 @@ import torch
 from jax import lax
 from torch import nn
 
+from jaxgrad.parity.prove.surfaces import locate_forward
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
 from parity_tests.ports.bug import Bug
@@ -202,7 +203,7 @@ def test_the_verdict_survives_an_error_while_locating(arguments, monkeypatch):
     def broken(*args):
         raise KeyError("spot")
 
-    monkeypatch.setattr("jaxgrad.parity.prove.surfaces.locate_forward.origins", broken)
+    monkeypatch.setattr(locate_forward, "origins", broken)
     report = proved(arguments, fn=functools.partial(port, eps=1e-3))
     assert report.verdict == "fail"
     assert report.notes == (

@@ -140,4 +140,4 @@ def test_casts_below_float64_are_listed():
     """The source lines of casts to float32 are listed."""
     assert not traced(lambda p, x: p["w"] * x, np.ones(3)).casts
     (line,) = traced(lambda p, x: p["w"] * x.astype(jnp.float32), np.ones(3)).casts
-    assert line.startswith("test_program.py:")
+    assert "test_program.py:" in line

@@ -150,7 +150,7 @@ print(json.dumps([report.to_dict() for report in reports]))
         (
             "the dump net.npz already contains the inputs: leave inputs= out",
             "loss= needs a pair (torch_loss, jax_loss): JAX has a loss, torch has none",
-            "give dump(..., outputs=torch_pick)",
+            "use dump(..., outputs=torch_pick)",
             "net.npz contains no optimizer steps: write it with dump(..., optimizer=, steps=)",
             "steps=3, but steps.npz contains 2",
             "the dump 'nowhere.npz' does not exist: write it where torch is installed",

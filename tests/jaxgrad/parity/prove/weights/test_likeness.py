@@ -17,7 +17,7 @@ def test_a_layer_number_outweighs_a_word():
 
 def test_names_are_sorted_by_number():
     """Layer 10 is sorted after layer 9."""
-    assert sorted(["h.10.w", "h.9.w", "h.w"], key=natural) == ["h.w", "h.9.w", "h.10.w"]
+    assert sorted(["h.10.w", "h.9.w", "h.1.w"], key=natural) == ["h.1.w", "h.9.w", "h.10.w"]
 
 
 def test_a_path_may_omit_outer_levels():
