@@ -37,9 +37,6 @@ def load(target: str) -> list[Pair]:
 
     Args:
         target: `file.py::name`, or `file.py` for all functions whose names start with `pair`.
-
-    Raises:
-        UsageError: The file, the name or any pair does not exist.
     """
     file, _, name = target.partition("::")
     path = pathlib.Path(file)
@@ -66,13 +63,7 @@ def load(target: str) -> list[Pair]:
 def run(
     pair: Pair, seed: int | None = None, progress: Callable[[str], None] | None = None
 ) -> Report:
-    """Prove a pair, and report an exception or a wrong return value of its function as an error.
-
-    Args:
-        pair: Pair to prove.
-        seed: Seed that replaces the pair's own.
-        progress: Function that is called with the name of each step as it begins.
-    """
+    """Prove a pair, and report an exception or a wrong return value of its function as an error."""
     try:
         result = pair.build()
     except Exception as error:

@@ -122,10 +122,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     """Judge the five surfaces; if the forward pass differs, judge none of the later ones."""
     from jaxgrad.parity.prove.surfaces import backward, forward, gradients, structure, updates
 
-    judgements = {
-        "structure": structure.surface(evidence),
-        "forward": forward.surface(evidence),
-    }
+    judgements = {"structure": structure.surface(evidence), "forward": forward.surface(evidence)}
     if judgements["forward"].surface.verdict == "fail":
         texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
         if request.optimizer is None and not request.has_state:
@@ -141,11 +138,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
 
 
 class Clock:
-    """Measure the seconds that each step of a proof takes.
-
-    Args:
-        progress: Function that is called with the name of each step as it begins.
-    """
+    """Measure the seconds that each step of a proof takes."""
 
     def __init__(self, progress: Callable[[str], None] | None = None) -> None:
         self.progress = progress

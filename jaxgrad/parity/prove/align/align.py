@@ -27,7 +27,6 @@ class Alignment:
 
     candidates: tuple[tuple[int, ...], ...]  # indices into `spots`
     trivial: tuple[bool, ...]  # constant and empty arrays, which identify nothing
-    noisy: tuple[bool, ...]
     spots: tuple[Spot, ...]
     first: tuple[int, ...]  # the first torch value with the same elements, e.g. a reshape's input
     repeats: tuple[tuple[int, ...], ...]  # without an equal one: repetitions of it, or vice versa
@@ -94,7 +93,6 @@ def align(
     return Alignment(
         tuple(candidates),
         tuple(trivial),
-        tuple(20 * float(n) > NOISY for n in noise),
         tuple(spots),
         tuple(first),
         tuple(repeats),

@@ -53,13 +53,7 @@ def _narrow(x: Any) -> jax.ShapeDtypeStruct:
 
 
 def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[Any]:
-    """Evaluate one equation in float64, even if it rounds to a lower precision.
-
-    Args:
-        eqn: Equation to evaluate.
-        ins: Inputs, in float64 or in the dtypes that the equation was traced with.
-        numbers: Numbers that occur in torch, see `rounded.meant`.
-    """
+    """Evaluate one equation in float64; constants become the `numbers` that round to them."""
     floats = [x for x in ins if hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)]
     if not any(is_low(v) for v in (*eqn.invars, *eqn.outvars)):
         return plain(eqn, (), ins, None)[0]

@@ -119,10 +119,7 @@ class Port:
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """Return one value of the JAX program."""
         run = jax_program.run_watched(
-            self.program,
-            self.leaves(draw),
-            read=lambda key: key == spot.key,
-            show=lambda _, x: x,
+            self.program, self.leaves(draw), read=lambda key: key == spot.key, show=lambda _, x: x
         )
         return np.asarray(run.prints[spot.key])[spot.iteration]
 
@@ -171,14 +168,7 @@ class Port:
         cotangent_scales: Mapping[Key, float] | None = None,
         leaves: Sequence[Any] | None = None,
     ) -> Gradients:
-        """Differentiate the port.
-
-        Args:
-            draw: Weights and inputs.
-            slots: Values whose cotangents are wanted.
-            cotangent_scales: Factors that multiply the cotangents of some values.
-            leaves: Leaves to use instead of those of the draw.
-        """
+        """Differentiate the port, and return the cotangents of the values in `slots`."""
         values = list(self.leaves(draw) if leaves is None else leaves)
         floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
         (grads, cotangents), outputs = self._differentiate(
@@ -200,13 +190,7 @@ class Port:
 
 
 def cotangent(seed: int, outputs: int, output: np.ndarray) -> np.ndarray:
-    """Draw a standard normal cotangent, equal for torch and JAX.
-
-    Args:
-        seed: Seed of the proof.
-        outputs: Number of outputs.
-        output: Output whose cotangent is drawn.
-    """
+    """Draw the standard normal cotangent of one of several outputs, equal for torch and JAX."""
     return np.random.default_rng([seed, output.size, outputs]).standard_normal(output.shape)
 
 
@@ -242,14 +226,9 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
 
 
 def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int) -> Draw:
-    """Return a draw of other weights and inputs of the same dtypes, without constant tensors.
+    """Return a draw of other inputs and other weights `names`, in which no tensor is constant.
 
-    Args:
-        draw: The user's weights and inputs.
-        names: Weights that may change, because the port takes them from its params.
-        buffers: Names among these that are buffers, whose sign is kept (variances).
-        seed: Seed of the draw.
-    """
+    The `buffers` among them keep their sign, because variances are positive."""
     rng = np.random.default_rng([seed, 2])
     state = dict(draw.state)
     for name in names:

@@ -20,10 +20,6 @@ def meant(x: np.generic | np.ndarray, used: Collection[float] = ()) -> float | N
     computed in float64 and rounded: sqrt(1/2) in the exact GELU, sqrt(2/pi) in the tanh
     approximation, 1/sqrt(head size) in attention.
 
-    Args:
-        x: Scalar of lower precision.
-        used: Numbers that occur in torch; one that rounds to `x` takes precedence.
-
     Returns:
         The number, or None if no simple number rounds to it.
 

@@ -23,22 +23,9 @@ from jaxgrad.parity.prove.weights.layout import layout
 
 SAME = 1e-9
 NEGLIGIBLE = 1e-13  # relative to the largest cotangent: a zero with rounding errors
-_VIEWS = (
-    "getitem",
-    "reshape",
-    "view",
-    "transpose",
-    "permute",
-    "flatten",
-    "contiguous",
-    "clone",
-    "to",
-    "unsqueeze",
-    "squeeze",
-    "split",
-    "chunk",
-    "unbind",
-    "result",
+_VIEWS = frozenset(
+    "getitem reshape view transpose permute flatten contiguous clone to unsqueeze squeeze split "
+    "chunk unbind result".split()
 )
 _PROPERTIES = ("get", "t", "float", "double", "type")  # `get` reads a property such as `.T`
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
@@ -246,14 +233,7 @@ def _likely(run: TorchRun, consumers: list[int]) -> int | None:
 def past_views(
     run: TorchRun, alignment: Alignment, number: int, consumer: int | None
 ) -> int | None:
-    """Follow a consumer through views and inactive dropouts to a call that changes the value.
-
-    Args:
-        run: torch's run with `split=number`.
-        alignment: Alignment of its values with JAX's.
-        number: Number of the value whose cotangent is wrong.
-        consumer: Value computed from it.
-    """
+    """Follow a consumer through views and inactive dropouts to a call that changes the value."""
     contribution = run.contributions.get(consumer) if consumer is not None else None
     expected = run.values[number].cotangent if contribution is None else fingerprint(contribution)
     while consumer is not None and alignment.first[consumer] == alignment.first[number]:
@@ -276,14 +256,9 @@ def is_view(run: TorchRun, number: int) -> bool:
 def first_equation(
     flow: Flow, alignment: Alignment, spot: Spot, target: int | None, same: Set[Key] = frozenset()
 ) -> Key:
-    """Return the first equation on the path from a JAX value to the result of torch's call.
+    """Return the first equation from a JAX value to `target`, the number of torch's result.
 
-    Args:
-        flow: Data flow of the JAX program.
-        alignment: Alignment of torch's values with JAX's.
-        spot: The JAX value.
-        target: Number of the result of torch's call.
-        same: Other JAX values equal to the first: casts and stop_gradients on the path.
+    `same` are other JAX values equal to the first: casts and stop_gradients on the path.
 
     Returns:
         A stop_gradient on the path if there is one, or else its first equation.

@@ -18,14 +18,7 @@ Factory = Callable[..., Any]
 
 
 def guess(side: TorchSide, factory: Factory, paths: Trajectories, names: Sequence[str]) -> str:
-    """Return the setting with which torch changes the weights as JAX does, or another description.
-
-    Args:
-        side: The torch model.
-        factory: Factory of torch's optimizer.
-        paths: Trajectories of the weights.
-        names: Weights that change differently.
-    """
+    """Return the setting with which torch changes the weights `names` as JAX does."""
     before, expected, actual = paths.before, paths.torch, paths.jax
     last = max(expected)
     for text, build in _variants(factory) if side.module is not None else ():

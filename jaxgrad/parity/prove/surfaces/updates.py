@@ -126,14 +126,8 @@ def _control(paths: Trajectories, equal: Sequence[Change], zero: set[str]) -> st
     return ""
 
 
-_MOMENTS = {
-    "mu": "exp_avg",
-    "nu": "exp_avg_sq",
-    "trace": "momentum_buffer",
-    "exp_avg": "exp_avg",
-    "exp_avg_sq": "exp_avg_sq",
-    "momentum_buffer": "momentum_buffer",
-}  # name in the optax state -> name in torch's
+_MOMENTS = {"mu": "exp_avg", "nu": "exp_avg_sq", "trace": "momentum_buffer"}  # optax's -> torch's
+_MOMENTS |= {name: name for name in _MOMENTS.values()}
 
 
 def _moments(evidence: Evidence, paths: Trajectories, zero: set[str]) -> str:

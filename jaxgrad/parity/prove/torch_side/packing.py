@@ -23,10 +23,6 @@ _HEADER = "header"
 def write(path: str | os.PathLike[str], tree: Any) -> None:
     """Write a tree to a file.
 
-    Args:
-        path: Path of the file, to which no suffix is added.
-        tree: Dicts, lists, tuples, dataclasses, numpy arrays and scalars, strings, numbers, None.
-
     Raises:
         TypeError: The tree contains an object of another type.
     """
@@ -64,10 +60,6 @@ def write(path: str | os.PathLike[str], tree: Any) -> None:
 
 def read(path: str | os.PathLike[str], *records: type) -> Any:
     """Read a tree from a file that `write` wrote.
-
-    Args:
-        path: Path of the file.
-        records: Dataclasses that the tree may contain.
 
     Raises:
         ValueError: The file was not written by `write`.

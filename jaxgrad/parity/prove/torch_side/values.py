@@ -65,13 +65,7 @@ class TorchRun:
 def rounding(
     run: TorchRun, reruns: Sequence[TorchRun], read: Callable[[Value], np.ndarray | None]
 ) -> np.ndarray:
-    """Return how much rounding alone changes the fingerprint of each torch value.
-
-    Args:
-        run: The run.
-        reruns: Runs with the inputs perturbed by an ULP.
-        read: Function that returns a value's own fingerprint or that of its cotangent.
-    """
+    """Return how much rounding alone changes the fingerprint of each torch value."""
     noise = np.zeros(len(run.values))
     for rerun in reruns:
         if len(rerun.values) == len(run.values):

@@ -20,13 +20,7 @@ Score = Callable[[ParamLeaf, str], float]
 def constants(
     tensors: Mapping[str, np.ndarray], leaves: Sequence[ParamLeaf], score: Score
 ) -> list[Piece]:
-    """Pair constant leaves with constant tensors, best scores first.
-
-    Args:
-        tensors: Constant tensors that no leaf holds yet.
-        leaves: Leaves that hold no tensor yet.
-        score: Function that scores a leaf and a tensor's name.
-    """
+    """Pair constant leaves with constant tensors, best scores first."""
     pieces = _paired(tensors, [leaf for leaf in leaves if not varies(leaf.low)], score)
     for leaf in without(leaves, pieces):
         taken = {piece.name for piece in pieces}
@@ -37,14 +31,10 @@ def constants(
 
 
 def scored(paths: Sequence[str], known: Sequence[Piece]) -> Score:
-    """Return the score: shared words, plus ten if a sibling leaf belongs to the tensor's module.
+    """Return the score of leaf and tensor: shared words, and 10 if a sibling has the same module.
 
     Without a known sibling, the score counts how much of the tensor's path is shared with the
     tensors in the smallest subtree around the leaf that contains known pieces.
-
-    Args:
-        paths: Paths of all leaves.
-        known: Pieces that were matched by value.
     """
 
     def score(leaf: ParamLeaf, name: str) -> float:

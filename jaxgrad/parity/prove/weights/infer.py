@@ -9,17 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxgrad.parity.prove.weights import by_name
-from jaxgrad.parity.prove.weights.by_value import (
-    ParamLeaf,
-    Tensors,
-    chunks,
-    lookup,
-    slices,
-    sums,
-    whole,
-    without,
-)
+from jaxgrad.parity.prove.weights import by_name, by_value
+from jaxgrad.parity.prove.weights.by_value import ParamLeaf, Tensors, without
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 
 
@@ -44,8 +35,8 @@ def infer(
     ]
     pieces: list[Piece] = []
     for leaf in floating:
-        pieces += whole(indexed, leaf, {piece.name for piece in pieces})
-    for match in (chunks, slices, sums, lookup):
+        pieces += by_value.whole(indexed, leaf, {piece.name for piece in pieces})
+    for match in (by_value.chunks, by_value.slices, by_value.sums, by_value.lookup):
         for leaf in without(floating, pieces):
             pieces += match(indexed, leaf)
     rest = without(floating, pieces)

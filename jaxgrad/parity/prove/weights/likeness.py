@@ -9,27 +9,17 @@ from typing import Any
 
 
 _SYNONYMS = {
-    "kernel": "weight",
-    "scale": "weight",
-    "gamma": "weight",
-    "w": "weight",
-    "g": "weight",
-    "embedding": "weight",
-    "beta": "bias",
-    "offset": "bias",
-    "b": "bias",
-    "mean": "running_mean",
-    "var": "running_var",
-    "layernorm": "norm",
-    "ln": "norm",
-    "norm": "norm",
-    "bn": "norm",
-    "batchnorm": "norm",
-    "attention": "attn",
-    "h": "layer",
-    "block": "layer",
-    "blocks": "layer",
-    "layers": "layer",
+    synonym: word
+    for word, synonyms in {
+        "weight": "kernel scale gamma w g embedding",
+        "bias": "beta offset b",
+        "running_mean": "mean",
+        "running_var": "var",
+        "norm": "layernorm ln norm bn batchnorm",
+        "attn": "attention",
+        "layer": "h block blocks layers",
+    }.items()
+    for synonym in synonyms.split()
 }
 
 

@@ -19,10 +19,7 @@ from jaxgrad.parity.prove.weights.map import WeightMap
 
 
 def weight_map(
-    side: TorchSide,
-    fn: Any,
-    params: Any,
-    weights: Callable[..., Any] | Mapping[str, Any] | None,
+    side: TorchSide, fn: Any, params: Any, weights: Callable[..., Any] | Mapping[str, Any] | None
 ) -> tuple[Any, WeightMap]:
     """Return the JAX params and the map from torch's weights to them."""
     tensors = {name: np.asarray(x) for name, x in side.state.items() if _is_floating(x)}
