@@ -20,7 +20,7 @@ _STYLE = pathlib.Path(__file__).with_name("page.css")
 
 # `report` imports this module, so the type of a report is not named here.
 def fill(reports: Sequence[Any], headline: str, sentence: Callable[[Any], str]) -> str:
-    """Fill the page's template in."""
+    """Fill the template of the page with reports."""
     return template(_TEMPLATE).render(
         reports=reports,
         headline=headline,

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, overall_verdict
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
 def prove(
     module: nn.Module | str | os.PathLike[str],
     fn: Any,  # a function or a flax or equinox module
-    params: Any = None,  # any tree
-    inputs: Any = None,  # a tuple or mapping of trees
+    params: PyTree = None,
+    inputs: PyTree = None,
     *,
     weights: Callable[..., Any] | Mapping[str, Any] | None = None,
     outputs: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
     loss: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
-    trainable: Any = None,  # a tree of bools, a function or paths
+    trainable: PyTree = None,
     optimizer: tuple[Callable[..., Any] | None, Any] | None = None,
     steps: int = 0,
     has_state: bool = False,
@@ -82,19 +83,10 @@ def prove(
         'pass'
     """
     request = Request(
-        module,
-        fn,
-        params,
-        inputs,
-        weights=weights,
-        outputs=outputs or (None, None),
-        loss=loss or (None, None),
-        trainable=trainable,
-        optimizer=optimizer,
-        steps=steps,
-        has_state=has_state,
-        seed=seed,
-    )
+        module, fn, params, inputs, weights=weights, outputs=outputs or (None, None),
+        loss=loss or (None, None), trainable=trainable, optimizer=optimizer, steps=steps,
+        has_state=has_state, seed=seed,
+    )  # fmt: skip
     clock = Clock(progress)
     dumped = pathlib.Path(module).name if isinstance(module, str | os.PathLike) else None
     name = f"{dumped or type(module).__name__} | {adapters.name_of(fn)}"

@@ -50,13 +50,13 @@ class TorchCall(NamedTuple):
         except (TypeError, ValueError):
             return {}
 
-    def called(self, mistake: str, *args: Any, **kwargs: Any) -> TorchCall:
+    def called(self, mistake: str, /, *args: Any, **kwargs: Any) -> TorchCall:
         """Return a call of the same function with other arguments."""
         return self._replace(mistake=mistake, args=args, kwargs=kwargs)
 
-    def replaced(self, mistake: str, setting: str = "this change", **arguments: Any) -> TorchCall:
+    def replaced(self, mistake: str, setting: str = "this change", /, **new: Any) -> TorchCall:
         """Return the call with some arguments replaced by name."""
-        return self.called(mistake, **{**self.bound, **arguments})._replace(setting=setting)
+        return self.called(mistake, **{**self.bound, **new})._replace(setting=setting)
 
 
 Mistakes = Iterator[TorchCall]

@@ -25,7 +25,9 @@ def surface(evidence: Evidence) -> Judgement:
         elif run.grads[name] is not None and np.any(run.grads[name]):
             missing.append(name)
     findings += _trained_buffers(evidence)
-    if evidence.failed_output_draw is None:  # else the outputs may differ because of the weight
+    if (
+        evidence.failed_output_draw is None
+    ):  # otherwise the missing weight is what makes them differ
         findings += map(_missing, missing)
     notes = ()
     if missing:

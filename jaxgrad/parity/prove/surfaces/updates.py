@@ -23,7 +23,7 @@ NO_OPTIMIZER = "no optimizer= was given"
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:
-    """Judge buffers and optimizer steps, or neither if the request contains neither."""
+    """Judge the updates of buffers and of an optimizer, if the request contains either."""
     surfaces: list[Surface] = []
     if request.has_state:
         surfaces.append(buffer_updates.surface(evidence))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.adapters import ProofError, float64_on_cpu
 from jaxgrad.parity.prove.jax_side.port import Draw, rounded_buffers
 from jaxgrad.parity.prove.torch_side import packing
@@ -25,7 +26,7 @@ FORMAT = 1
 
 @dataclasses.dataclass
 class Dump:
-    """The contents of the file."""
+    """The contents of a dump file."""
 
     format: int
     torch: str  # version of torch
@@ -47,7 +48,7 @@ _RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps)
 
 def dump(
     module: nn.Module,
-    inputs: Any,  # a tuple or mapping of trees
+    inputs: PyTree,
     path: str | os.PathLike[str],
     *,
     outputs: Callable[..., Any] | None = None,
