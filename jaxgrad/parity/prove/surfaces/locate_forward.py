@@ -89,7 +89,6 @@ class LostRegion(NamedTuple):
     """The JAX values that wrong outputs depend on and that do not occur in torch."""
 
     flow: Flow
-    known: set[Key]
     region: set[Key]
     matched: Callable[[int], set[Key]]  # torch value -> the JAX values equal to it
 
@@ -120,7 +119,7 @@ def lost_in_jax(flow: Flow, alignment: Alignment, wrong: Sequence[Key]) -> LostR
         parents = flow.parents.get(key, ())
         if any(p in known or p in region or _is_weight(flow, p) for p in parents):
             region.add(key)
-    return LostRegion(flow, known, region, matched)
+    return LostRegion(flow, region, matched)
 
 
 def _is_weight(flow: Flow, key: Key) -> bool:

@@ -20,8 +20,9 @@ def surface(evidence: Evidence) -> Judgement:
     for name in flags:
         if port.weights.leaves_of(name):
             findings += [*_training(evidence, name), *_untied(port, name)]
-        elif port.weights.copy_of(name) is not None:
-            findings.append(_tied_in_jax(port, name))
+        elif (other := port.weights.copy_of(name)) is not None:
+            text = f"torch has two parameters ({other}, {name}), but JAX has one leaf for both"
+            findings.append(_finding(name, port.weights.place_of(other), text))
         elif run.grads[name] is not None and np.any(run.grads[name]):
             missing.append(name)
     findings += _trained_buffers(evidence)
@@ -92,13 +93,6 @@ def _untied(port: Port, name: str) -> Iterator[Finding]:
             f"torch has one parameter, but JAX has {len(copies)} leaves that are not tied",
             "each leaf receives only a part of the gradient, so the leaves diverge in training",
         )
-
-
-def _tied_in_jax(port: Port, name: str) -> Finding:
-    """Report two torch parameters that share a JAX leaf."""
-    other = port.weights.copy_of(name) or ""
-    text = f"torch has two parameters ({other}, {name}), but JAX has one leaf, which ties them"
-    return _finding(name, port.weights.place_of(other), text)
 
 
 def _trained_buffers(evidence: Evidence) -> Iterator[Finding]:

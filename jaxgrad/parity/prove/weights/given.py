@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap, everything
-
-
-class WeightsError(ValueError):
-    """The user's map contains an unknown name or path, or the shapes do not fit."""
 
 
 def from_mapping(
@@ -25,11 +22,11 @@ def from_mapping(
     for name, target in mapping.items():
         path, transform = target if isinstance(target, tuple) else (target, None)
         if name not in tensors:
-            raise WeightsError(
+            raise ProofError(
                 f"weights= contains {name!r}, but the module's tensors are {sorted(tensors)}"
             )
         if path not in paths:
-            raise WeightsError(
+            raise ProofError(
                 f"weights= sends {name!r} to {path!r}, but the leaves of params are {list(paths)}"
             )
         leaf = list(paths).index(path)
@@ -41,7 +38,7 @@ def from_mapping(
                 numbers = numbers.transpose(transform)
             index = numbers.reshape(leaves[leaf].shape)
         except ValueError as error:
-            raise WeightsError(
+            raise ProofError(
                 f"weights= sends {name!r} of shape {tensors[name].shape} to {path!r} of shape "
                 f"{leaves[leaf].shape}, which does not fit: {error}"
             ) from None

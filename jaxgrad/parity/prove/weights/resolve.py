@@ -12,7 +12,7 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.adapters import ProofError, as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.torch_side.side import TorchSide
-from jaxgrad.parity.prove.weights.given import WeightsError, from_mapping
+from jaxgrad.parity.prove.weights.given import from_mapping
 from jaxgrad.parity.prove.weights.infer import infer
 from jaxgrad.parity.prove.weights.likeness import likeness
 from jaxgrad.parity.prove.weights.map import WeightMap
@@ -33,10 +33,7 @@ def weight_map(
     if bad:
         raise ProofError(f"the JAX weights are not finite: leaf {bad[0]!r} contains NaN")
     if isinstance(weights, Mapping):
-        try:
-            mapped = from_mapping(weights, tensors, leaves, paths)
-        except WeightsError as error:
-            raise ProofError(str(error)) from error
+        mapped = from_mapping(weights, tensors, leaves, paths)
         full = {p.leaf for p in mapped.pieces}
         extra = [paths[i] for i in range(len(leaves)) if i not in full and _is_floating(leaves[i])]
         missing = [n for n in tensors if not mapped.leaves_of(n)]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.weights.given import WeightsError, from_mapping
+from jaxgrad.parity import ProofError
+from jaxgrad.parity.prove.weights.given import from_mapping
 
 
 TENSORS = {"w": np.arange(6.0).reshape(2, 3)}
@@ -35,5 +36,5 @@ def test_a_path_alone_reshapes():
 )
 def test_an_impossible_map_is_explained(mapping, words):
     """An unknown name, an unknown path and a wrong shape are explained."""
-    with pytest.raises(WeightsError, match=words):
+    with pytest.raises(ProofError, match=words):
         from_mapping(mapping, TENSORS, LEAVES, PATHS)
