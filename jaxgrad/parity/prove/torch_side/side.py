@@ -52,15 +52,20 @@ class TorchSide(Protocol):
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws; `mapped` are the weights that the port takes from its params."""
+        ...
 
     def run(self, draw: Draw, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw."""
+        ...
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32, on a draw and on perturbations of it."""
+        ...
 
     def steps(self, factory: Callable[..., Any], steps: int, *, reruns: int = 2) -> Steps:
         """Run an optimizer on the first draw."""
+        ...
 
     def state_dict(self, values: State) -> Mapping[str, Any]:
         """Return these values as the module's state_dict, for the user's converter."""
+        ...
