@@ -127,8 +127,8 @@ def _refuse(packed: PyTree, x: Any) -> Callable[..., Any]:
     """Return a tangent rule that raises if a second derivative needs the packed value."""
     types = jax.tree.map(_name, packed)
 
-    def rule(outs: Any, _: Any, __: Any, moved: Any) -> Any:
-        if moved is None:
+    def rule(outs: Any, _: Any, __: Any, tangent: Any) -> Any:
+        if tangent is None:
             return [None] * len(outs)
         raise TypeError(
             "a second derivative needs the residuals of saved_tensors_hooks, but pack turned "

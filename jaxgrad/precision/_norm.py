@@ -17,7 +17,7 @@ _STATISTICS |= {"max", "stop_gradient", *compat.JIT}
 
 
 def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """Match `(x - mean) / sqrt(var + eps)`, with its scale and bias, around this root."""
+    """Match `(x - mean) / sqrt(var + eps)`, with scale and bias, given the equation of the root."""
     argument = eqn.invars[0] if eqn.primitive.name in ("rsqrt", "sqrt") else None
     shifted = program.find_producer(argument, "add") if argument is not None else None
     if shifted is None or number(shifted.invars[1]) is None:

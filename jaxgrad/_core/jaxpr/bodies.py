@@ -21,7 +21,7 @@ class Body(NamedTuple):
     inputs: Sequence[int]  # the equation input that feeds each body input, initially for a carry
     outputs: Sequence[int | None]  # the equation output that each body output feeds
     carry: range  # the body inputs that change from one iteration to the next
-    length: int | None  # how often the body runs; None if only the values decide
+    length: int | None  # the number of iterations; None if it depends on values
 
     def feed(self, values: Sequence[Any]) -> list[Any]:
         """Pick the values of the body inputs from those of the equation inputs."""
@@ -36,8 +36,8 @@ class Body(NamedTuple):
 def bodies(eqn: jex_core.JaxprEqn) -> list[Body]:
     """List the jaxprs inside an equation, in the order in which paths count them.
 
-    A jaxpr that is not a function of the equation's own inputs is left out: those of `pallas_call`
-    and `custom_linear_solve` are.
+    The jaxprs of `pallas_call`, `custom_linear_solve` and similar primitives are left out, because
+    their inputs and outputs do not correspond to those of the equation.
     """
     name, params = eqn.primitive.name, eqn.params
     n, outputs = len(eqn.invars), range(len(eqn.outvars))

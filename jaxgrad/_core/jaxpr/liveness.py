@@ -150,7 +150,7 @@ def _through_body(body: Body, outs: list[bool], varied: list[bool], depth: int) 
 def _through_shard_map(
     eqn: jex_core.JaxprEqn, body: Body, outs: list[bool], varied: list[bool], depth: int
 ) -> list[bool]:
-    """Analyze the body where the mesh axes have names, because a custom rule may use them."""
+    """Analyze the body inside a `shard_map`, because a custom rule may use its axis names."""
     flags: list[bool] = []
 
     def run(*args: Any) -> Any:

@@ -32,7 +32,7 @@ class Source(NamedTuple):
     scope: str
 
 
-# The kinds of values that exist before the call, and of results of saved-tensor hooks.
+# The kinds of sources that are not primitives: an input of the program, and the result of a `pack`.
 GIVEN, PACK = "given", "pack"
 
 # Primitives that only reshape or reorder: a result has the kind of its operand.
@@ -61,7 +61,7 @@ def sources(
     """Return the source of each output of a jaxpr; None for a literal.
 
     Args:
-        jaxpr: An open or closed jaxpr. Its constants count as given.
+        jaxpr: An open or closed jaxpr. Its constants count as inputs.
         in_sources: The sources of its inputs.
         path: The path of the enclosing equation, which makes keys unique.
         scope: The named scopes of the enclosing equation.

@@ -315,10 +315,10 @@ def test_disabled():
     assert float(state.scale) == theirs.get_scale() == 1.0
     loss, grads = jnp.asarray(2.0, "float16"), [jnp.array([INF], "float16")]
     assert scaler.scale(state, loss) is loss
-    unscaled, found = scaler.unscale(state, grads)
-    assert unscaled is grads and found == 0.0
+    unscaled, found_inf = scaler.unscale(state, grads)
+    assert unscaled is grads and found_inf == 0.0
     w, _ = scaler.step(jnp.float32(1.0), tx, jnp.array([1.0]), tx.init(jnp.ones(1)), jnp.ones(1))
-    assert w == 0.0 and scaler.update(state, found) is state
+    assert w == 0.0 and scaler.update(state, found_inf) is state
 
 
 def test_invalid_settings_raise():
