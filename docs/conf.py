@@ -90,7 +90,7 @@ def docstring(
     if text.startswith("Alias for field number"):  # of a NamedTuple: says nothing
         text = ""
     own = {name.rpartition(".")[2], *(parameters(value) if callable(value) else ())}
-    text, pointer, rest = text.partition(f"{conventions.POINTER}\n")
+    text, pointer, rest = text.partition(docs_api.POINTER)
     if pointer:
         text = f"{text}{rest}\n\n{measured(conventions.summary(value))}"
     text = BACKTICKS.sub(lambda found: linked(found[1], own), text)

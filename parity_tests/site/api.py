@@ -16,6 +16,10 @@ from typing import Any, NamedTuple
 import jaxgrad
 
 
+# A sentence in the docstring of each operator of the table, beside torch's name for it.
+POINTER = "Gradient conventions: docs/operators.md."
+
+
 DIFFERS = re.compile(r"^Differs from (\w+) in:(.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
 
 
@@ -48,7 +52,7 @@ class Entry(NamedTuple):
     def torch(self) -> str:
         """The line that names its counterpart."""
         found = re.search(r"^Torch: (.*?)(?:\n\n|\Z)", self.doc, re.MULTILINE | re.DOTALL)
-        return " ".join(found[1].split()) if found else ""
+        return " ".join(found[1].replace(POINTER, "").split()) if found else ""
 
     @property
     def differs(self) -> list[tuple[str, str]]:

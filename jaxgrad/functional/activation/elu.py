@@ -41,8 +41,7 @@ def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
         >>> print(jax.grad(elu)(0.0, 0.5), jax.grad(elu)(-40.0) > 0)
         0.5 True
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.elu`.
+    Torch: `torch.nn.functional.elu`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient of the tail is `alpha * exp(x)` until it underflows; `jax.nn.elu`
@@ -59,8 +58,7 @@ def selu(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(selu)(-40.0) > 0)
         True
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.selu`.
+    Torch: `torch.nn.functional.selu`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The tail of the gradient differs as for `elu`.
@@ -88,8 +86,7 @@ def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) 
         >>> print(jax.grad(celu)(0.0, 2.0))
         1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.celu`.
+    Torch: `torch.nn.functional.celu`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The tail of the gradient differs as for `elu`.

@@ -29,8 +29,7 @@ def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
         >>> print(f"{gelu(x):.4f} {jax.nn.gelu(x):.4f}")
         0.8413 0.8412
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.gelu`.
+    Torch: `torch.nn.functional.gelu`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The default is exact (`jax.nn.gelu`: the approximation by tanh).
@@ -122,8 +121,7 @@ def hardswish(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(hardswish)(-3.0), jax.grad(hardswish)(3.0))
         0.0 1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.hardswish`.
+    Torch: `torch.nn.functional.hardswish`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At NaN the gradient is 1 (`jax.nn.hard_swish`: NaN).

@@ -22,8 +22,7 @@ def relu(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(relu)(0.0), jax.grad(lambda x: jnp.maximum(x, 0))(0.0))
         0.0 0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.relu`.
+    Torch: `torch.nn.functional.relu`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At NaN the gradient is 1 (`jax.nn.relu`: 0). At 0 it is 0, as that of `jax.nn.relu`
@@ -49,8 +48,7 @@ def relu6(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(relu6)(6.0), jax.grad(lambda x: jnp.clip(x, 0, 6))(6.0))
         0.0 0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.relu6`.
+    Torch: `torch.nn.functional.relu6`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At NaN the gradient is 1 (`jax.nn.relu6`: 0). At 0 and 6 it is 0 (`jnp.clip`: 0.5).
@@ -69,8 +67,7 @@ def hardtanh(input: jax.Array, min_val: float = -1.0, max_val: float = 1.0) -> j
         >>> print(jax.grad(hardtanh)(1.0), jax.grad(jax.nn.hard_tanh)(1.0))
         0.0 1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.hardtanh`.
+    Torch: `torch.nn.functional.hardtanh`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient is 0 at the bounds (`jax.nn.hard_tanh`: 1, `jnp.clip`: 0.5) and 1 at NaN
@@ -101,8 +98,7 @@ def leaky_relu(input: jax.Array, negative_slope: float = 0.01) -> jax.Array:
         >>> print(f"{jax.grad(leaky_relu)(0.0):.2f}", jax.grad(jax.nn.leaky_relu)(0.0))
         0.01 1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.leaky_relu`.
+    Torch: `torch.nn.functional.leaky_relu`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At 0 the gradient is the slope (`jax.nn.leaky_relu`: 1).
@@ -130,8 +126,7 @@ def prelu(input: jax.Array, weight: jax.Array) -> jax.Array:
         >>> print(prelu(jnp.array([[-2.0, 3.0]]), jnp.array([0.25, 0.5])))
         [[-0.5  3. ]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.prelu`.
+    Torch: `torch.nn.functional.prelu`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At 0 the gradient with respect to the input is the weight (`where(x >= 0, ...)`: 1).
@@ -211,8 +206,7 @@ def threshold(input: jax.Array, threshold: float, value: float) -> jax.Array:
         >>> print(jax.grad(threshold)(0.5, 0.5, 9.0))
         0.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.threshold`.
+    Torch: `torch.nn.functional.threshold`. Gradient conventions: docs/operators.md.
     """
     reject("threshold", "bool complex", input)
     return _threshold(array(input), bound=threshold, value=value)

@@ -43,8 +43,7 @@ def hardshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
         >>> print(jax.grad(hardshrink)(0.5))
         0.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.hardshrink`.
+    Torch: `torch.nn.functional.hardshrink`. Gradient conventions: docs/operators.md.
     """
     return _hardshrink(require_floating(input, "hardshrink"), lambd=lambd)
 
@@ -69,8 +68,7 @@ def softshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
         >>> print(jax.grad(softshrink)(0.5), softshrink(jax.numpy.array(2.0)))
         0.0 1.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.softshrink`.
+    Torch: `torch.nn.functional.softshrink`. Gradient conventions: docs/operators.md.
     """
     if lambd < 0:
         raise RuntimeError(

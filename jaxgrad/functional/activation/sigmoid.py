@@ -22,8 +22,7 @@ def softplus(input: jax.Array, beta: float = 1.0, threshold: float = 20.0) -> ja
         >>> print(jax.grad(softplus)(25.0), float(jax.grad(softplus)(0.0)))
         1.0 0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.softplus`.
+    Torch: `torch.nn.functional.softplus`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Where `beta * x > threshold` the gradient is 1 (`jax.nn.softplus`: 1 - exp(-x)).
@@ -71,8 +70,7 @@ def hardsigmoid(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
         >>> print(jax.grad(hardsigmoid)(3.0), f"{jax.grad(hardsigmoid)(1.0):.4f}")
         0.0 0.1667
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.hardsigmoid`.
+    Torch: `torch.nn.functional.hardsigmoid`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient is 0 at -3, 3 and NaN.

@@ -41,8 +41,7 @@ def softmax(input: Array, dim: int | None = None, *, dtype: DTypeLike | None = N
         >>> print(softmax(jnp.array([1.0, 1.0]), 0))
         [0.5 0.5]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.softmax`.
+    Torch: `torch.nn.functional.softmax`. Gradient conventions: docs/operators.md.
     """
     input = _cast("softmax", input, dtype)
     axis = _implicit_dim("softmax", dim, input.ndim)
@@ -84,8 +83,7 @@ def log_softmax(input: Array, dim: int | None = None, *, dtype: DTypeLike | None
         >>> print(log_softmax(jnp.array([0.0, 0.0]), 0).round(4))
         [-0.6931 -0.6931]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.log_softmax`.
+    Torch: `torch.nn.functional.log_softmax`. Gradient conventions: docs/operators.md.
     """
     input = _cast("log_softmax", input, dtype)
     axis = _implicit_dim("log_softmax", dim, input.ndim)

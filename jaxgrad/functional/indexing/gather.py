@@ -34,8 +34,7 @@ def gather(input: Array, dim: int, index: Array) -> Array:
         >>> print(gather(jnp.array([[1.0, 2.0]]), 1, jnp.array([[1, 1]])))
         [[2. 2.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.gather`.
+    Torch: `torch.gather`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. An index out of range raises an error (`jnp.take_along_axis`: NaN or clamped).

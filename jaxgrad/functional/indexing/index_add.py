@@ -51,8 +51,7 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
         >>> print(index_copy(jnp.zeros(2), 0, jnp.array([1]), jnp.array([2.0])))
         [0. 2.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.index_copy`.
+    Torch: `torch.index_copy`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. All slices for a repeated index get the gradient (`.at[].set`: only the last).

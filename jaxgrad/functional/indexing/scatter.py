@@ -41,8 +41,7 @@ def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
         >>> print(jax.grad(lambda y: scatter(jnp.zeros(2), 0, i, y).sum())(jnp.array([5.0, 6.0])))
         [1. 1.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.scatter`.
+    Torch: `torch.scatter`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. All elements for a repeated index get the gradient (`.at[].set`: only the last).
@@ -85,8 +84,7 @@ def put(input: Array, index: Array, source: Array, accumulate: bool = False) -> 
         >>> print(put(jnp.zeros((1, 2)), jnp.array([-1]), jnp.array([5.0])))
         [[0. 5.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.put`.
+    Torch: `torch.put`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. All elements for a repeated index get the gradient (`.at[].set`: only the last).
@@ -160,8 +158,7 @@ def index_put(
         >>> print(index_put(jnp.zeros(2), (i,), jnp.array([5.0, 6.0]), accumulate=True))
         [ 0. 11.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.index_put`.
+    Torch: `torch.index_put`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. All values for a repeated index get the gradient (`.at[].set`: only the last).

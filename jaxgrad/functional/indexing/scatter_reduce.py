@@ -49,8 +49,7 @@ def scatter_reduce(
         >>> print(jax.grad(lambda y: scatter_reduce(jnp.ones(2), 0, i, y, "amax").sum())(y))
         [0.5 0.5 1. ]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.scatter_reduce`.
+    Torch: `torch.scatter_reduce`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Products are differentiable, even at zeros (`.at[].multiply`: NotImplementedError).
@@ -88,8 +87,7 @@ def index_reduce(
         >>> print(index_reduce(jnp.ones(2), 0, jnp.array([1, 1]), jnp.array([2.0, 3.0]), "prod"))
         [1. 6.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.index_reduce`.
+    Torch: `torch.index_reduce`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Products are differentiable, even at zeros (`.at[].multiply`: NotImplementedError).

@@ -28,8 +28,7 @@ def sort(
         >>> print(sort(jnp.array([1.0, 2.0, 1.0]), descending=True).indices)
         [1 0 2]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.sort`.
+    Torch: `torch.sort`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Ties keep their order in a descending sort (`jnp.sort(x)[::-1]`: reversed).

@@ -36,8 +36,7 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
         [[2. 0.]
          [1. 2.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.linalg.cholesky`.
+    Torch: `torch.linalg.cholesky`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Only the lower triangle is read (`jnp.linalg.cholesky`: the mean of both triangles).

@@ -178,8 +178,7 @@ def logdet(input: Array) -> Array:
         >>> print(f"{logdet(jnp.eye(2) * 2):.4f}")
         1.3863
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.logdet`.
+    Torch: `torch.logdet`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient is 0 where the determinant is negative

@@ -43,8 +43,7 @@ def eigh(A: Array, UPLO: str = "L") -> EighResult:
         >>> print(eigh(jnp.diag(jnp.array([3.0, 2.0]))).eigenvalues)
         [2. 3.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.linalg.eigh`.
+    Torch: `torch.linalg.eigh`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Only one triangle is read (`jnp.linalg.eigh`: the mean of both).
@@ -63,8 +62,7 @@ def eigvalsh(A: Array, UPLO: str = "L") -> Array:
         >>> print(eigvalsh(jnp.diag(jnp.array([3.0, 2.0]))))
         [2. 3.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.linalg.eigvalsh`.
+    Torch: `torch.linalg.eigvalsh`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Only one triangle is read (`jnp.linalg.eigvalsh`: the mean of both).

@@ -85,8 +85,7 @@ def vander(x: Array, *, N: int | None = None) -> Array:
         [[1. 2. 4.]
          [1. 3. 9.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.linalg.vander`.
+    Torch: `torch.linalg.vander`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient at 0 is finite (`jnp.vander`: NaN).

@@ -38,8 +38,7 @@ def binary_cross_entropy(
         >>> print(jax.grad(binary_cross_entropy)(jnp.array([0.5, 1.0]), jnp.ones(2)))
         [-1.  0.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.binary_cross_entropy`.
+    Torch: `torch.nn.functional.binary_cross_entropy`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At 0 and 1 the loss is at most 100 and the gradient is finite, up to 1e12 (`-log(p)`: inf
@@ -110,8 +109,8 @@ def binary_cross_entropy_with_logits(
         >>> print(jax.grad(binary_cross_entropy_with_logits)(jnp.zeros(2), jnp.array([0.0, 1.0])))
         [ 0.25 -0.25]
 
-    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.binary_cross_entropy_with_logits`.
+    Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. `optax.sigmoid_binary_cross_entropy` takes neither weight.
@@ -158,8 +157,7 @@ def soft_margin_loss(input: Array, target: Array, *, reduction: str = "mean") ->
         >>> print(jax.grad(soft_margin_loss)(jnp.zeros(1), jnp.ones(1)))
         [-0.5]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.soft_margin_loss`.
+    Torch: `torch.nn.functional.soft_margin_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Where `target * input` is below -709 (float32: -88) the loss is inf and its gradient NaN

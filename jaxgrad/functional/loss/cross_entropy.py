@@ -53,8 +53,7 @@ def nll_loss(
         [[ 0. -1.]
          [ 0.  0.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.nll_loss`.
+    Torch: `torch.nn.functional.nll_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The mean skips ignored labels and divides by the sum of the weights (`jnp.mean`: by the
@@ -115,8 +114,7 @@ def cross_entropy(
         [[ 0.5 -0.5]
          [ 0.   0. ]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.cross_entropy`.
+    Torch: `torch.nn.functional.cross_entropy`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. For labels the mean divides by the summed weights of the labels that are not ignored

@@ -54,8 +54,7 @@ def ctc_loss(
         >>> print(f"{loss:.4f}")
         0.2877
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.ctc_loss`.
+    Torch: `torch.nn.functional.ctc_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. If no alignment fits a target, its loss is inf and its gradient NaN, or both are 0 with

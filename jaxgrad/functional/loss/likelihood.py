@@ -35,8 +35,7 @@ def kl_div(
         >>> print(f"{kl_div(jnp.zeros((1, 2)), half, reduction='batchmean'):.4f}")
         -0.6931
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.kl_div`.
+    Torch: `torch.nn.functional.kl_div`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. `"mean"` divides by the number of elements (`optax.losses.kl_divergence` sums over the
@@ -88,8 +87,7 @@ def gaussian_nll_loss(
         >>> print(jax.grad(gaussian_nll_loss, 2)(0 * one, one, 4 * one))
         [0.09375]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.gaussian_nll_loss`.
+    Torch: `torch.nn.functional.gaussian_nll_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Below `eps` the gradient with respect to the variance is the gradient at `eps`

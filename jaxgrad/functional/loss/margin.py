@@ -37,8 +37,7 @@ def hinge_embedding_loss(
         >>> print(jax.grad(hinge_embedding_loss)(jnp.array([1.0]), jnp.array([-1])))
         [-1.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.hinge_embedding_loss`.
+    Torch: `torch.nn.functional.hinge_embedding_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient at the margin is -1 (`jnp.maximum(0, margin - x)`: -0.5).
@@ -68,8 +67,7 @@ def margin_ranking_loss(
         >>> print(jax.grad(margin_ranking_loss)(one, one, one))
         [-1.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.margin_ranking_loss`.
+    Torch: `torch.nn.functional.margin_ranking_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
@@ -118,8 +116,7 @@ def multi_margin_loss(
         >>> print(jax.grad(multi_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), jnp.array(0)))
         [-0.25  0.25  0.    0.  ]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.multi_margin_loss`.
+    Torch: `torch.nn.functional.multi_margin_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient at the margin is 0 (`jnp.maximum(0, ...)`: half of the full one).
@@ -179,8 +176,7 @@ def multilabel_margin_loss(input: Array, target: Array, *, reduction: str = "mea
         >>> print(jax.grad(multilabel_margin_loss)(jnp.array([1.0, 0.5, -1.0, -2.0]), labels))
         [-0.25  0.25  0.    0.  ]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.multilabel_margin_loss`.
+    Torch: `torch.nn.functional.multilabel_margin_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient at the margin is 0 (`jnp.maximum(0, ...)`: half of the full one).

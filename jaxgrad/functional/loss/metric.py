@@ -36,8 +36,7 @@ def cosine_embedding_loss(
         >>> print(jax.grad(cosine_embedding_loss)(x, y, jnp.array([-1])))
         [[0. 1.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.cosine_embedding_loss`.
+    Torch: `torch.nn.functional.cosine_embedding_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
@@ -100,8 +99,7 @@ def triplet_margin_loss(
         >>> print(triplet_margin_loss(one, one, 1.5 * one).round(4))
         0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.triplet_margin_loss`.
+    Torch: `torch.nn.functional.triplet_margin_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. For coinciding points the gradient is finite, since eps is added to the difference

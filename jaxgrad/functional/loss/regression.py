@@ -37,8 +37,7 @@ def l1_loss(
         >>> print(jax.grad(l1_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
         [0.  0.5]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.l1_loss`.
+    Torch: `torch.nn.functional.l1_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient where both are equal is 0 (`jnp.abs(x - y)`: 1).
@@ -72,8 +71,7 @@ def mse_loss(
         >>> print(jax.grad(mse_loss)(jnp.array([1.0, 3.0]), jnp.array([1.0, 2.0])))
         [0. 1.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.mse_loss`.
+    Torch: `torch.nn.functional.mse_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The loss is not halved (`optax.l2_loss`: half of it).
@@ -112,8 +110,7 @@ def smooth_l1_loss(
         >>> print(jax.grad(smooth_l1_loss)(jnp.array([0.5, 3.0]), jnp.zeros(2)))
         [0.25 0.5 ]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.smooth_l1_loss`.
+    Torch: `torch.nn.functional.smooth_l1_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The loss is divided by beta (`optax.huber_loss(delta=beta)` is not).

@@ -52,8 +52,8 @@ def scaled_dot_product_attention(
         >>> print(scaled_dot_product_attention(q, q, q, masked)[0, :, 0])
         [1. 0.]
 
-    Gradient conventions: docs/operators.md.
     Torch: `torch.nn.functional.scaled_dot_product_attention`.
+    Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. A fully masked row is 0 and has gradient 0 (`jax.nn.dot_product_attention`: the mean of

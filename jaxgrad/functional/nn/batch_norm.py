@@ -59,8 +59,7 @@ def batch_norm(
         >>> print(f"{result.running_mean[0]:.2f} {result.running_var[0]:.2f}")
         0.20 1.10
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.batch_norm`.
+    Torch: `torch.nn.functional.batch_norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. `momentum` is the weight of the batch (flax: of the old statistics), the running variance

@@ -46,8 +46,7 @@ def conv1d(
         >>> print(conv1d(jnp.array([[1.0, 2.0, 3.0]]), jnp.array([[[1.0, 10.0]]])))
         [[21. 32.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.conv1d`.
+    Torch: `torch.nn.functional.conv1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Even with strides `padding` is the same on both sides (flax's "SAME": more at the end).

@@ -46,8 +46,7 @@ def embedding(
         >>> print(jax.grad(total)(jnp.ones((2, 1)))[:, 0])
         [0. 1.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.embedding`.
+    Torch: `torch.nn.functional.embedding`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. An index out of range raises an error (`w[i]`: clamped, negative ones wrap).

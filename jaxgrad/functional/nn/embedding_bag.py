@@ -50,8 +50,7 @@ def embedding_bag(
         >>> print(embedding_bag(jnp.array([[0, 1]]), jnp.array([[1.0], [3.0]])))
         [[2.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.embedding_bag`.
+    Torch: `torch.nn.functional.embedding_bag`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Among equal maxima the first gets the whole gradient (`jnp.max`: they share it).

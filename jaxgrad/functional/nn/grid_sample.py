@@ -43,8 +43,7 @@ def grid_sample(
         >>> print(grid_sample(x, jnp.array([[[[0.5, 0.0]]]]), align_corners=True))
         [[[[1.5]]]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.grid_sample`.
+    Torch: `torch.nn.functional.grid_sample`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. With "border" the gradient with respect to the grid is 0 on and outside the border

@@ -50,8 +50,7 @@ def interpolate(
         >>> print(interpolate(x, 2)[0, 0], interpolate(x, 2, mode="linear")[0, 0])
         [0. 2.] [0.5 2.5]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.interpolate`.
+    Torch: `torch.nn.functional.interpolate`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Antialiasing is off by default (`jax.image.resize`: on).

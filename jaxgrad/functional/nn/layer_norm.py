@@ -38,8 +38,7 @@ def layer_norm(
         >>> print([f"{y:.4f}" for y in layer_norm(jnp.array([1.0, 2.0, 3.0]), (3,))])
         ['-1.2247', '0.0000', '1.2247']
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.layer_norm`.
+    Torch: `torch.nn.functional.layer_norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. eps is 1e-5 (flax: 1e-6), and the variance is computed from centered values: flax's
@@ -85,8 +84,7 @@ def rms_norm(
         >>> print([f"{y:.4f}" for y in rms_norm(jnp.array([3.0, 4.0]), (2,))])
         ['0.8485', '1.1314']
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.rms_norm`.
+    Torch: `torch.nn.functional.rms_norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. eps is the machine epsilon (flax: 1e-6): for a float64 input of zeros the gradient is
@@ -134,8 +132,7 @@ def group_norm(
         >>> print([f"{y:.4f}" for y in group_norm(jnp.array([[1.0, 3.0]]), 1)[0]])
         ['-1.0000', '1.0000']
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.group_norm`.
+    Torch: `torch.nn.functional.group_norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. eps is 1e-5 (flax: 1e-6).

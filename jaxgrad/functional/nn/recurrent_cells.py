@@ -67,8 +67,7 @@ def rnn_relu_cell(
         >>> print(rnn_relu_cell(one, one, one, one))
         [[2.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.rnn_relu_cell`.
+    Torch: `torch.rnn_relu_cell`. Gradient conventions: docs/operators.md.
     """
     reject("rnn_relu_cell", "complex", input, hx, w_ih, w_hh, b_ih, b_hh)
     gates = _gates("rnn_relu_cell", 1, input, hx, w_ih, w_hh, b_ih, b_hh)
@@ -102,8 +101,7 @@ def gru_cell(
         >>> print(gru_cell(jnp.ones((1, 1)), jnp.ones((1, 1)), zeros, zeros))
         [[0.5]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.gru_cell`.
+    Torch: `torch.gru_cell`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Every gate, including the new one, has two biases (`flax.nnx.GRUCell`: one).

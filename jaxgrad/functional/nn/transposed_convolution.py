@@ -49,8 +49,7 @@ def conv_transpose1d(
         >>> print(conv_transpose1d(x, w, stride=2))
         [[ 1. 10.  2. 20.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.conv_transpose1d`.
+    Torch: `torch.nn.functional.conv_transpose1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The kernel is flipped and its channel dims are swapped (`lax.conv_transpose` does so only

@@ -100,8 +100,7 @@ def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None)
         >>> print(div(jnp.array(-7.0), 2.0, rounding_mode="trunc"))
         -3.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.div`.
+    Torch: `torch.div`. Gradient conventions: docs/operators.md.
     """
     if rounding_mode not in (None, "trunc", "floor"):
         raise RuntimeError(
@@ -238,8 +237,7 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
         >>> print(f"{jax.grad(logit)(0.5):.4f}")
         4.0000
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.logit`.
+    Torch: `torch.logit`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Outside [0, 1] the gradient is NaN (`jax.scipy.special.logit`: finite).

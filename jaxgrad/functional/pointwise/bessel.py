@@ -20,8 +20,7 @@ def i0(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(i0)(0.0))
         0.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.i0`.
+    Torch: `torch.i0`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Near 0 the gradient is x / 2 (`jnp.i0`: 0 below 1e-16); above 709 it is inf (`jnp.i0`:
@@ -61,8 +60,7 @@ def i1(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(i1)(0.0))
         0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.special.i1`.
+    Torch: `torch.special.i1`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At NaN the gradient is 0.5 (`jax.scipy.special.i1`: NaN).

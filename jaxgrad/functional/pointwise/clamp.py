@@ -29,8 +29,7 @@ def clamp(
         >>> print(jax.grad(clamp)(1.0, -1.0, 1.0), jax.grad(jnp.clip)(1.0, -1.0, 1.0))
         1.0 0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.clamp`.
+    Torch: `torch.clamp`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At a bound the input's gradient is 1 and the bound's is 0 (`jnp.clip`: 0.5 each;
@@ -65,8 +64,7 @@ def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
         >>> print(jax.grad(clamp_min)(0.0, 0.0), jax.grad(jnp.maximum)(0.0, 0.0))
         1.0 0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.clamp_min`.
+    Torch: `torch.clamp_min`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.maximum`: 0.5).
@@ -92,8 +90,7 @@ def clamp_max(input: jax.Array, max: ArrayLike) -> jax.Array:
         >>> print(jax.grad(clamp_max)(0.0, 0.0), jax.grad(jnp.minimum)(0.0, 0.0))
         1.0 0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.clamp_max`.
+    Torch: `torch.clamp_max`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At the bound the input's gradient is 1 (`jnp.minimum`: 0.5).
@@ -125,8 +122,7 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(maximum)(1.0, jnp.ones(())))
         0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.maximum`.
+    Torch: `torch.maximum`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Where either input is NaN both gradients are 1 (`jnp.maximum`: 0).
@@ -151,8 +147,7 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(minimum)(1.0, jnp.ones(())))
         0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.minimum`.
+    Torch: `torch.minimum`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Where either input is NaN both gradients are 1 (`jnp.minimum`: 0).
@@ -177,8 +172,7 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(fmax)(1.0, jnp.ones(())), jax.grad(jnp.fmax)(1.0, 1.0))
         1.0 0.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.fmax`.
+    Torch: `torch.fmax`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At a tie the first argument receives the gradient (`jnp.fmax`: the second).
@@ -203,8 +197,7 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(fmin)(1.0, jnp.ones(())), jax.grad(jnp.fmin)(1.0, 1.0))
         1.0 0.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.fmin`.
+    Torch: `torch.fmin`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At a tie the first argument receives the gradient (`jnp.fmin`: the second).

@@ -75,8 +75,7 @@ def angle(input: Array) -> Array:
         >>> print(f"{angle(jnp.array(1j)):.4f}")
         1.5708
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.angle`.
+    Torch: `torch.angle`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At 0 the gradient is 0 (`jnp.angle`: NaN).
@@ -109,8 +108,7 @@ def sgn(input: Array) -> Array:
         >>> print(sgn(jnp.array([3 + 4j])))
         [0.6+0.8j]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.sgn`.
+    Torch: `torch.sgn`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Complex inputs have a gradient (`jnp.sign`: 0).

@@ -52,8 +52,7 @@ def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(logaddexp2)(0.0, jnp.zeros(())))
         0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.logaddexp2`.
+    Torch: `torch.logaddexp2`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)); at two equal
@@ -80,8 +79,7 @@ def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
         >>> print(float_power(jnp.array([2, 3]), 2))
         [4. 9.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.float_power`.
+    Torch: `torch.float_power`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient is that of `pow` (`jnp.float_power`: NaN at exponent 0 and base 0).

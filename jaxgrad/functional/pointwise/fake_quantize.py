@@ -35,8 +35,7 @@ def fake_quantize_per_tensor_affine(
         >>> print(jax.grad(rounded)(jnp.array([-1.0, 0.6, 3.0])))
         [0. 1. 0.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.fake_quantize_per_tensor_affine`.
+    Torch: `torch.fake_quantize_per_tensor_affine`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient passes straight through the rounding (`jnp.round`: 0).

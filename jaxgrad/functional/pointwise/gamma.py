@@ -22,8 +22,7 @@ def lgamma(input: Array) -> Array:
         >>> print(f"{jax.grad(lgamma)(1.0):.4f}")
         -0.5772
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.lgamma`, `torch.special.gammaln`.
+    Torch: `torch.lgamma`, `torch.special.gammaln`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At 0 the gradient is -inf (`jax.scipy.special.gammaln`: NaN).
@@ -44,8 +43,7 @@ def digamma(input: Array) -> Array:
         >>> print(f"{jax.grad(digamma)(1.0):.4f}")
         1.6449
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.digamma`, `torch.special.psi`.
+    Torch: `torch.digamma`, `torch.special.psi`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Below -5.5 the gradient is accurate (9.77 at -9.5; `jax.scipy.special.digamma`: -2.9e12).
@@ -72,8 +70,7 @@ def polygamma(n: int, input: Array) -> Array:
         >>> print(f"{polygamma(1, jnp.array(1.0)):.4f}")
         1.6449
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.polygamma`.
+    Torch: `torch.polygamma`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Below -5.5 it is accurate (`jax.scipy.special.polygamma`: trigamma(-9.5) = -2.9e12).

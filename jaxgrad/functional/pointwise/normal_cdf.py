@@ -39,8 +39,7 @@ def ndtri(input: Array) -> Array:
         >>> print(f"{jax.grad(ndtri)(0.5):.4f}")
         2.5066
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.special.ndtri`.
+    Torch: `torch.special.ndtri`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At 0 and 1 the gradient is inf (`jax.scipy.special.ndtri`: 0).
@@ -127,8 +126,7 @@ def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
         >>> print(jax.grad(xlog1py)(0.0, jnp.array(-1.0)))
         0.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.special.xlog1py`.
+    Torch: `torch.special.xlog1py`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At input 0 and other <= -1 the gradient is 0 (`jax.scipy.special.xlog1py`: -inf or NaN).

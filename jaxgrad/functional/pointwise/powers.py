@@ -24,8 +24,7 @@ def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
         >>> print(jax.grad(pow)(0.0, jnp.array(0.0)), jax.grad(jnp.power)(0.0, 0.0))
         0.0 nan
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.pow`.
+    Torch: `torch.pow`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The base's gradient at exponent 0 is 0 (`jnp.power`: NaN where the base is 0).

@@ -35,8 +35,7 @@ def rsqrt(input: jax.Array) -> jax.Array:
         >>> print(f"{jax.grad(rsqrt)(4.0):.4f}")
         -0.0625
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.rsqrt`.
+    Torch: `torch.rsqrt`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At -0 the gradient is inf (`lax.rsqrt`: -inf).

@@ -126,8 +126,7 @@ def remainder(input: ArrayLike, other: ArrayLike) -> jax.Array:
         >>> print(remainder(jnp.array(-3.0), 2.0))
         1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.remainder`.
+    Torch: `torch.remainder`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient with respect to `other` is NaN where `input` is infinite.

@@ -20,8 +20,7 @@ def abs(input: jax.Array) -> jax.Array:
         >>> print(jax.grad(abs)(0.0), jax.grad(jnp.abs)(0.0))
         0.0 1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.abs`.
+    Torch: `torch.abs`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient is 0 at 0 (`jnp.abs`: 1) and at NaN (`jnp.abs`: -1).
@@ -69,8 +68,7 @@ def copysign(input: jax.Array, other: ArrayLike) -> jax.Array:
         >>> print(jax.grad(copysign)(0.0, 1.0), jax.grad(jnp.copysign)(0.0, 1.0))
         0.0 1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.copysign`.
+    Torch: `torch.copysign`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient is 0 at 0 (`jnp.copysign`: 1) and NaN at infinities.

@@ -52,8 +52,7 @@ def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(hypot)(0.0, jnp.zeros(())), jax.grad(jnp.hypot)(0.0, 0.0))
         nan 0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.hypot`.
+    Torch: `torch.hypot`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At (0, 0) the gradient is NaN (`jnp.hypot`: 0.5); above 1e154 that of `jnp.hypot` is
@@ -76,8 +75,7 @@ def xlogy(input: ArrayLike, other: ArrayLike) -> jax.Array:
         >>> print(jax.grad(xlogy)(0.0, 0.0), jax.grad(jax.scipy.special.xlogy)(0.0, 0.0))
         0.0 -inf
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.xlogy`.
+    Torch: `torch.xlogy`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At input 0 and other <= 0 the gradient is 0 (`jax.scipy.special.xlogy`: -inf, NaN).
@@ -106,8 +104,7 @@ def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
         >>> print(jax.grad(logaddexp)(0.0, jnp.zeros(())))
         0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.logaddexp`.
+    Torch: `torch.logaddexp`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp`: e at (1, inf)); at two equal
@@ -138,8 +135,7 @@ def sinc(input: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
         >>> print(f"{jax.grad(jax.grad(sinc))(0.0):.4f}")
         -3.2899
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.sinc`.
+    Torch: `torch.sinc`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient is accurate where x * x underflows (`jnp.sinc`: -inf).

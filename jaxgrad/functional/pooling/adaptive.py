@@ -27,8 +27,7 @@ def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
         >>> print(adaptive_avg_pool1d(jnp.arange(5.0)[None], 3))
         [[0.5 2.  3.5]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.adaptive_avg_pool1d`.
+    Torch: `torch.nn.functional.adaptive_avg_pool1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Neighbouring bins overlap where n does not divide L (`jax.image.resize` interpolates).
@@ -82,8 +81,7 @@ def adaptive_max_pool1d(
         >>> print(jax.grad(lambda x: adaptive_max_pool1d(x, 1).sum())(jnp.ones((1, 3))))
         [[1. 0. 0.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.adaptive_max_pool1d`.
+    Torch: `torch.nn.functional.adaptive_max_pool1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient goes to the first of equal values and to the last of several NaN

@@ -39,8 +39,7 @@ def avg_pool1d(
         >>> print(avg_pool1d(jnp.array([[2.0, 4.0, 6.0]]), 2, ceil_mode=True))
         [[3. 6.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.avg_pool1d`.
+    Torch: `torch.nn.functional.avg_pool1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. With `ceil_mode` the last window is divided by the number of elements that it covers

@@ -35,8 +35,7 @@ def lp_pool1d(
         >>> print(jax.grad(lambda x: lp_pool1d(x, 2, 2).sum())(jnp.zeros((1, 2))))
         [[0. 0.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.lp_pool1d`.
+    Torch: `torch.nn.functional.lp_pool1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient of a window of zeros is 0 (`(x**p).sum() ** (1 / p)`: NaN).

@@ -53,8 +53,7 @@ def max_pool1d(
         >>> print(jax.grad(lambda x: max_pool1d(x, 2).sum())(jnp.ones((1, 4))))
         [[1. 0. 1. 0.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.max_pool1d`.
+    Torch: `torch.nn.functional.max_pool1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The gradient goes to the first of equal values (a reshape and `jnp.max`: it is divided
@@ -86,8 +85,7 @@ def max_pool2d(
         >>> print(max_pool2d(jnp.arange(4.0).reshape(1, 2, 2), 2))
         [[[3.]]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.max_pool2d`.
+    Torch: `torch.nn.functional.max_pool2d`. Gradient conventions: docs/operators.md.
     """
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 

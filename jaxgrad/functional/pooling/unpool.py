@@ -43,8 +43,7 @@ def max_unpool1d(
         >>> print(max_unpool1d(jnp.array([[5.0, 6.0]]), jnp.array([[1, 2]]), 2))
         [[0. 5. 6. 0.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.max_unpool1d`.
+    Torch: `torch.nn.functional.max_unpool1d`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Of several values with the same index the last is written, but all receive the gradient

@@ -45,8 +45,7 @@ def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
         >>> print(jax.grad(amax)(jnp.array([1.0, 2.0, 2.0])))
         [0.  0.5 0.5]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.amax`.
+    Torch: `torch.amax`. Gradient conventions: docs/operators.md.
     """
     reject("amax", "complex", input)
     return _extreme("amax", amax_kernel, input, dim, keepdim)
@@ -64,8 +63,7 @@ def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
         >>> print(jax.grad(amin)(jnp.array([1.0, 1.0, 2.0])))
         [0.5 0.5 0. ]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.amin`.
+    Torch: `torch.amin`. Gradient conventions: docs/operators.md.
     """
     reject("amin", "complex", input)
     return _extreme("amin", amin_kernel, input, dim, keepdim)
@@ -178,8 +176,7 @@ def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         >>> print(jax.grad(lambda x: max(x, 0).values)(x), jax.grad(jnp.max)(x))
         [0. 1. 0.] [0.  0.5 0.5]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.max`.
+    Torch: `torch.max`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Along a dim the first of a tie receives the gradient (`jnp.max`: ties share it).
@@ -219,8 +216,7 @@ def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
         >>> print(jax.grad(lambda x: min(x, 0).values)(x), jax.grad(jnp.min)(x))
         [1. 0. 0.] [0.5 0.5 0. ]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.min`.
+    Torch: `torch.min`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. Along a dim the first of a tie receives the gradient (`jnp.min`: ties share it).

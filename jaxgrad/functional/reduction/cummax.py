@@ -26,8 +26,7 @@ def cummax(input: jax.Array, dim: int) -> Running:
         >>> print(*cummax(jnp.array([1.0, 1.0, 0.0]), 0))
         [1. 1. 1.] [0 1 1]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.cummax`.
+    Torch: `torch.cummax`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The last of a tie receives the gradient (`lax.cummax`: ties share it).
@@ -43,8 +42,7 @@ def cummin(input: jax.Array, dim: int) -> Running:
         >>> print(*cummin(jnp.array([1.0, 1.0, 2.0]), 0))
         [1. 1. 1.] [0 1 1]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.cummin`.
+    Torch: `torch.cummin`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The last of a tie receives the gradient (`lax.cummin`: ties share it).

@@ -55,8 +55,7 @@ def cumprod(input: jax.Array, dim: int, *, dtype: DTypeLike | None = None) -> ja
         >>> print(cumprod(jnp.array([1.0, 2.0, 3.0]), 0))
         [1. 2. 6.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.cumprod`.
+    Torch: `torch.cumprod`. Gradient conventions: docs/operators.md.
     """
     input = widened(input, dtype)
     axis = canonical_dim(dim, input.ndim)
@@ -93,8 +92,7 @@ def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
         >>> print(logcumsumexp(jnp.zeros(2), 0).round(4))
         [0.     0.6931]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.logcumsumexp`.
+    Torch: `torch.logcumsumexp`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At an infinity the gradient is NaN, and elsewhere it is as if the infinity were absent

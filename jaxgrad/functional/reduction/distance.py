@@ -32,8 +32,7 @@ def pairwise_distance(
         >>> print(jax.grad(pairwise_distance)(jnp.ones(1), jnp.ones(1)))
         [1.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.pairwise_distance`.
+    Torch: `torch.nn.functional.pairwise_distance`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. For equal points the gradient is that at a difference of eps, or 0 if `eps=0`
@@ -65,8 +64,7 @@ def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1
         >>> print(cosine_similarity(jnp.eye(4)[0], jnp.ones(4), dim=0))
         0.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.cosine_similarity`.
+    Torch: `torch.nn.functional.cosine_similarity`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At a zero vector the gradient is `x2 / |x2| / eps` (with `jnp.linalg.norm`: NaN;
@@ -107,8 +105,7 @@ def pdist(input: jax.Array, p: float = 2) -> jax.Array:
         >>> print(pdist(jnp.array([[0.0], [1.0], [3.0]])))
         [1. 3. 2.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.pdist`.
+    Torch: `torch.nn.functional.pdist`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. For equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf or shared).
@@ -153,8 +150,7 @@ def cdist(
         [[3.]
          [2.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.cdist`.
+    Torch: `torch.cdist`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. For equal rows the gradient is 0 (`jnp.linalg.norm`: NaN, inf or shared).

@@ -75,8 +75,7 @@ def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> A
         >>> print(median(x), jnp.median(x))
         2.0 2.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.median`.
+    Torch: `torch.median`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The median of an even count is the lower one (`jnp.median`: the mean of two).
@@ -111,8 +110,7 @@ def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -
         >>> print(nanmedian(jnp.array([1.0, jnp.nan, 3.0])))
         1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nanmedian`.
+    Torch: `torch.nanmedian`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The median of an even count is the lower one (`jnp.nanmedian`: the mean of two).

@@ -42,8 +42,7 @@ def norm(
         >>> print(jax.grad(norm)(jnp.zeros(2)), jax.grad(jnp.linalg.norm)(jnp.zeros(2)))
         [0. 0.] [nan nan]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.norm`.
+    Torch: `torch.norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
@@ -81,8 +80,7 @@ def linalg_norm(
         >>> print(jax.grad(linalg_norm)(jnp.zeros(2)))
         [0. 0.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.linalg.norm`.
+    Torch: `torch.linalg.norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At zeros the gradient is 0 (`jnp.linalg.norm`: NaN).
@@ -137,8 +135,7 @@ def matrix_norm(
         [[0. 0.]
          [0. 0.]]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.linalg.matrix_norm`.
+    Torch: `torch.linalg.matrix_norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At zeros the gradient is 0 (`jnp.linalg.norm`: NaN).

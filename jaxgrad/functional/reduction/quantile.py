@@ -40,8 +40,7 @@ def quantile(
         >>> print(quantile(jnp.array([1.0, 2.0, 3.0, 4.0]), 0.5))
         2.5
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.quantile`.
+    Torch: `torch.quantile`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. A NaN element receives the gradient (`jnp.quantile`: no gradient).
@@ -65,8 +64,7 @@ def nanquantile(
         >>> print(nanquantile(jnp.array([1.0, jnp.nan, 3.0]), 0.5))
         2.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nanquantile`.
+    Torch: `torch.nanquantile`. Gradient conventions: docs/operators.md.
     """
     return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
 

@@ -119,8 +119,7 @@ def nanmean(
         >>> print(nanmean(jnp.array([1.0, jnp.nan])))
         1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nanmean`.
+    Torch: `torch.nanmean`. Gradient conventions: docs/operators.md.
     """
     input = _require_inexact(
         "nanmean", _cast_real("nanmean", _require_inexact("nanmean", input), dtype)
@@ -155,8 +154,7 @@ def prod(
         >>> print(jax.grad(prod)(jnp.array([0.0, 2.0, 3.0])))
         [6. 0. 0.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.prod`.
+    Torch: `torch.prod`. Gradient conventions: docs/operators.md.
     """
     input = widened(input, dtype)
     axes = canonical_dims(dim, input.ndim)

@@ -45,8 +45,7 @@ def var(
         >>> print(var(jnp.array([1.0, 3.0])), jnp.var(jnp.array([1.0, 3.0])))
         2.0 1.0
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.var`.
+    Torch: `torch.var`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The default divisor is N - 1 (`jnp.var`: N).
@@ -79,8 +78,7 @@ def std(
         >>> print(jax.grad(std)(jnp.ones(2)), jax.grad(jnp.std)(jnp.ones(2)))
         [0. 0.] [nan nan]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.std`.
+    Torch: `torch.std`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. The default divisor is N - 1 (`jnp.std`: N).

@@ -51,8 +51,7 @@ def vector_norm(
         >>> print(jax.grad(vector_norm)(jnp.zeros(2)), jax.grad(jnp.linalg.norm)(jnp.zeros(2)))
         [0. 0.] [nan nan]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.linalg.vector_norm`.
+    Torch: `torch.linalg.vector_norm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At a zero vector the gradient is 0 (`jnp.linalg.norm`: NaN, with `ord=1` 1, and with
@@ -171,8 +170,7 @@ def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
         >>> print(jax.grad(dist)(jnp.ones(2), jnp.ones(2)))
         [0. 0.]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.dist`.
+    Torch: `torch.dist`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. For equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
@@ -198,8 +196,7 @@ def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12
         >>> print(normalize(jnp.array([3.0, 4.0]), dim=0))
         [0.6 0.8]
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.nn.functional.normalize`.
+    Torch: `torch.nn.functional.normalize`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At a zero vector the gradient is 1 / eps (`x / jnp.maximum(norm, eps)`: NaN).
@@ -227,8 +224,7 @@ def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
         >>> print(f"{renorm(jnp.array([[3.0, 4.0]]), 2, 0, 1.0)[0, 0]:.4f}")
         0.6000
 
-    Gradient conventions: docs/operators.md.
-    Torch: `torch.renorm`.
+    Torch: `torch.renorm`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
         1. At a zero slice the gradient is 1 (with `jnp.linalg.norm`: NaN).

@@ -5,7 +5,7 @@
 Each row is measured in the run. `--markdown` replaces the rows of these operators in the table and
 writes the page from the whole table; the suite compares both with its own run. From JAX 0.11 on it
 writes a second table instead, with the operators whose rows differ there. The docstring of each
-operator in the table has the line `POINTER`; the docs build puts a summary of the rows there.
+operator in the table has the sentence `POINTER`; the docs build puts a summary of the rows there.
 """
 
 import collections
@@ -34,7 +34,6 @@ TABLE = ROOT / "parity_tests" / "tables" / "conventions.tsv"
 NEWER = ROOT / "parity_tests" / "tables" / "conventions_jax_0_11.tsv"  # what JAX changed since
 IS_NEWER = jax.__version_info__ >= (0, 11)
 PAGE = ROOT / "docs" / "operators.md"
-POINTER = "Gradient conventions: docs/operators.md."  # a line of each operator's docstring
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
 MANY = 20  # operators; with fewer, starting another process costs more than it saves
 POINTS = 3  # shown in one line

@@ -18,6 +18,7 @@ from parity_tests.operators._harness.conventions_page import as_html
 from parity_tests.operators._harness.grid import Outcome
 from parity_tests.operators._harness.jobs import job
 from parity_tests.operators._harness.rows import ConventionRow, measured
+from parity_tests.site.api import POINTER
 
 
 ROWS = conventions.read()
@@ -44,11 +45,11 @@ def test_exactly_the_operators_of_the_table_name_its_page():
     }
 
     for function in public | listed:
-        lines = (inspect.getdoc(function) or "").splitlines()
-        remedy = "add the line to" if function in listed else "remove the line from"
-        assert lines.count(conventions.POINTER) == (function in listed), (
-            f"{remedy} the docstring of {function.__module__}.{function.__name__}, before "
-            f"`Torch:`: {conventions.POINTER}"
+        text = inspect.getdoc(function) or ""
+        remedy = "add the sentence to" if function in listed else "remove the sentence from"
+        assert text.count(POINTER) == (function in listed), (
+            f"{remedy} the docstring of {function.__module__}.{function.__name__}, after "
+            f"`Torch:`: {POINTER}"
         )
 
 
@@ -81,7 +82,7 @@ def test_help_names_the_page_and_the_docs_show_the_rows():
     """`help(functional.clamp)` points to the page; the API page shows the measured gradients."""
     text = pydoc.plain(pydoc.render_doc(functional.clamp))
 
-    assert f"    {conventions.POINTER}\n    Torch: `torch.clamp`" in text
+    assert f"    Torch: `torch.clamp`. {POINTER}" in text
     assert re.search(
         r"^Measured against `jnp\.clip\(x, low, high\)`:\n"
         r"    at \(1, -1, 1\).*: torch 1, JAX 0\.5\n",
