@@ -14,8 +14,8 @@ inf, nan = np.inf, np.nan
 WIDE = ("float64", "float32")
 COMPLEX = (*WIDE, "complex128")
 BATCHES = st.sampled_from([(), (), (2,), (1, 2)])
-R = np.ones((2, 3))
-V = np.ones(3)
+WIDE_MATRIX = np.ones((2, 3))
+VECTOR = np.ones(3)
 UNSYMMETRIC = (
     "torch's forward mode does not symmetrize the tangent, but its gradient is symmetrized"
 )
@@ -29,8 +29,10 @@ def symmetric(draw):
 
 # Needs no rounding, so every LAPACK gives the same result.
 DEPENDENT = [[1.0, 1.0, 2.0], [0.0, 0.0, 3.0]]
-DIVIDED = "for linearly dependent columns torch's forward mode is finite, but its gradient is NaN"
-ZEROS = PinnedDifference(
+DEPENDENT_COLUMNS = (
+    "for linearly dependent columns torch's forward mode is finite, but its gradient is NaN"
+)
+ZERO_SINGULAR_VALUES = PinnedDifference(
     call([[0.0, 0.0]]),
     {"tangent/2": ([[nan, nan]], [[nan, inf]])},
     "for singular values 0 torch's forward mode is NaN; JAX has the inf of torch's gradient",
@@ -60,7 +62,7 @@ SOLVED_BY_INFINITE = PinnedDifference(
     },
     LAPACKS,
 )
-OF_INFINITE = PinnedDifference(
+LU_OF_INFINITE = PinnedDifference(
     call(INFINITE),
     {
         "forward/0": ([[inf, 1.0], [nan, nan]], [[inf, 1.0], [0.0, 2.0]]),
@@ -68,8 +70,8 @@ OF_INFINITE = PinnedDifference(
     },
     LAPACKS,
 )
-NOT_SQUARE = RaisesFor(call(R), RuntimeError, "batches of square matrices")
-NOT_MATRIX = RaisesFor(call(V), RuntimeError, "at least 2 dim")
+NOT_SQUARE = RaisesFor(call(WIDE_MATRIX), RuntimeError, "batches of square matrices")
+NOT_MATRIX = RaisesFor(call(VECTOR), RuntimeError, "at least 2 dim")
 
 
 def regular(draw: Any, n: int, batch: tuple[int, ...] = ()) -> np.ndarray:
@@ -97,9 +99,8 @@ def diagonally_dominant(draw, n=None):
     return draw(floats((*batch, n, n), -1, 1)) + 3 * np.eye(n)
 
 
-ALL = (*REAL, "complex128")
-M = np.ones((2, 3))
-B = np.ones((1, 2, 3))
+ALL_DTYPES = (*REAL, "complex128")
+BATCH = np.ones((1, 2, 3))
 SMALL = st.integers(1, 3)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import RaisesFor, Sample, call, operator
-from parity_tests.operators.linalg._shared import B, M, V, shaped
+from parity_tests.operators.linalg._shared import BATCH, VECTOR, WIDE_MATRIX, shaped
 
 
 inf, nan = np.inf, np.nan
@@ -27,25 +27,34 @@ operator(
     "addmm",
     points=[call([[nan]], [[1.0]], [[2.0]], beta=0)],
     raises=[
-        RaisesFor(call(M, V, M), RuntimeError, "must be a matrix"),
-        RaisesFor(call(M, M, M), RuntimeError, "cannot be multiplied"),
+        RaisesFor(call(WIDE_MATRIX, VECTOR, WIDE_MATRIX), RuntimeError, "must be a matrix"),
+        RaisesFor(
+            call(WIDE_MATRIX, WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "cannot be multiplied"
+        ),
     ],
 )(_added("ik", "ij", "jk"))
 
 
-operator("addmv", raises=[RaisesFor(call(V, V, V), RuntimeError, "matrix @ vector expected")])(
-    _added("i", "ij", "j")
-)
+operator(
+    "addmv",
+    raises=[RaisesFor(call(VECTOR, VECTOR, VECTOR), RuntimeError, "matrix @ vector expected")],
+)(_added("i", "ij", "j"))
 
 
-operator("addr", raises=[RaisesFor(call(M, M, V), RuntimeError, "Expected 1-D argument vec1")])(
-    _added("ij", "i", "j")
-)
+operator(
+    "addr",
+    raises=[
+        RaisesFor(
+            call(WIDE_MATRIX, WIDE_MATRIX, VECTOR), RuntimeError, "Expected 1-D argument vec1"
+        )
+    ],
+)(_added("ij", "i", "j"))
 
 
-operator("baddbmm", raises=[RaisesFor(call(B, B, B), RuntimeError, "first two dimensions of")])(
-    _added("bik", "bij", "bjk")
-)
+operator(
+    "baddbmm",
+    raises=[RaisesFor(call(BATCH, BATCH, BATCH), RuntimeError, "first two dimensions of")],
+)(_added("bik", "bij", "bjk"))
 
 
 operator(
@@ -58,5 +67,5 @@ operator(
             alpha=0,
         )
     ],
-    raises=[RaisesFor(call(V, M, B), RuntimeError, "must be a 3D tensor")],
+    raises=[RaisesFor(call(VECTOR, WIDE_MATRIX, BATCH), RuntimeError, "must be a 3D tensor")],
 )(_added("ik", "bij", "bjk"))

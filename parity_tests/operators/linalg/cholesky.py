@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
-from parity_tests.operators.linalg._shared import BATCHES, UNSYMMETRIC, WIDE, R, regular, symmetric
+from parity_tests.operators.linalg._shared import (
+    BATCHES,
+    UNSYMMETRIC,
+    WIDE,
+    WIDE_MATRIX,
+    regular,
+    symmetric,
+)
 
 
 inf, nan = np.inf, np.nan
@@ -18,7 +25,7 @@ FILLED = "torch's gradient is not 0 in the triangle that the function ignores"
     "linalg.cholesky",
     points=[call([[4.0, 9.0], [1.0, 3.0]]), call([[4.0, 1.0], [9.0, 3.0]], upper=True)],
     raises=[
-        RaisesFor(call(R), RuntimeError, "batches of square matrices"),
+        RaisesFor(call(WIDE_MATRIX), RuntimeError, "batches of square matrices"),
         RaisesFor(call([[1.0, 2.0], [2.0, 1.0]]), RuntimeError, "not positive-definite"),
     ],
     jax_idioms={"jnp.linalg.cholesky(x)": jnp.linalg.cholesky},
@@ -61,7 +68,7 @@ def _triangle(draw):
             "NaN",
         ),
     ],
-    raises=[RaisesFor(call(R), RuntimeError, "batches of square matrices")],
+    raises=[RaisesFor(call(WIDE_MATRIX), RuntimeError, "batches of square matrices")],
     dtypes=WIDE,
 )
 def cholesky_inverse(draw):

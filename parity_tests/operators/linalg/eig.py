@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
-from parity_tests.operators.linalg._shared import BATCHES, COMPLEX, UNSYMMETRIC, WIDE, R, symmetric
+from parity_tests.operators.linalg._shared import (
+    BATCHES,
+    COMPLEX,
+    UNSYMMETRIC,
+    WIDE,
+    WIDE_MATRIX,
+    symmetric,
+)
 
 
 inf, nan = np.inf, np.nan
@@ -23,7 +30,7 @@ ASYMMETRIC = [[1.0, 5.0], [2.0, 3.0]]
     invariant=lambda values, v: (values, v**2, v[..., :1, :] * v),
     points=[call(ASYMMETRIC), call(ASYMMETRIC, "U"), call([[2.0, 0.0], [0.0, 2.0]])],
     raises=[
-        RaisesFor(call(R), RuntimeError, "batches of square matrices"),
+        RaisesFor(call(WIDE_MATRIX), RuntimeError, "batches of square matrices"),
         RaisesFor(call(np.eye(2), "X"), RuntimeError, "'L' or 'U'"),
     ],
     jax_idioms={"jnp.linalg.eigh(x)": lambda x, _="L": _invariant(*jnp.linalg.eigh(x))},
@@ -42,7 +49,7 @@ def _invariant(values, v):
 @operator(
     "linalg.eigvalsh",
     points=[call(ASYMMETRIC), call([[2.0, 0.0], [0.0, 2.0]])],
-    raises=[RaisesFor(call(R), RuntimeError, "batches of square matrices")],
+    raises=[RaisesFor(call(WIDE_MATRIX), RuntimeError, "batches of square matrices")],
     jax_idioms={"jnp.linalg.eigvalsh(x)": jnp.linalg.eigvalsh},
     dtypes=WIDE,
     tolerance={
@@ -67,7 +74,7 @@ def _spread(draw):
     invariant=lambda values, v: (values, (v * v.conj()).real),
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
     raises=[
-        RaisesFor(call(R), RuntimeError, "batches of square matrices"),
+        RaisesFor(call(WIDE_MATRIX), RuntimeError, "batches of square matrices"),
         *(
             RaisesFor(call(np.array([[x]])), RuntimeError, "should not contain infs or NaNs")
             for x in (inf, nan)
@@ -83,7 +90,7 @@ def eig(draw):
 @operator(
     "linalg.eigvals",
     points=[call([[0.0, 1.0], [-4.0, 0.0]])],
-    raises=[RaisesFor(call(R), RuntimeError, "batches of square matrices")],
+    raises=[RaisesFor(call(WIDE_MATRIX), RuntimeError, "batches of square matrices")],
     dtypes=COMPLEX,
 )
 def eigvals(draw):

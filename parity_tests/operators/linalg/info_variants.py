@@ -8,7 +8,7 @@ from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.linalg._shared import (
     INFINITE,
     LAPACKS,
-    OF_INFINITE,
+    LU_OF_INFINITE,
     SOLVED_BY_INFINITE,
     WIDE,
     diagonally_dominant,
@@ -104,7 +104,7 @@ def cholesky_ex(draw):
     "linalg.lu_factor_ex",
     max_programs=4,
     dtypes=WIDE,
-    differences=[OF_INFINITE],
+    differences=[LU_OF_INFINITE],
     raises=[
         RaisesFor(
             call(SINGULAR, check_errors=True), RuntimeError, torch="U[2,2] is zero", jax="(info=2)"

@@ -13,8 +13,8 @@ from parity_tests.operators.linalg._shared import (
     NOT_MATRIX,
     NOT_SQUARE,
     SINGULAR,
+    VECTOR,
     WIDE,
-    V,
     square_matrix,
     wide_or_tall,
 )
@@ -88,7 +88,7 @@ operator("linalg.cond", torch=_cond, raises=[NOT_MATRIX], dtypes=COMPLEX)(
             "LAPACK may not terminate for three rows with an infinity, so JAX does not call it",
         ),
     ],
-    raises=[RaisesFor(call(V), RuntimeError, "linalg.pinv")],
+    raises=[RaisesFor(call(VECTOR), RuntimeError, "linalg.pinv")],
     dtypes=WIDE,
 )
 def pinv(draw):

@@ -10,9 +10,9 @@ from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.linalg._shared import (
     DEPENDENT,
-    DIVIDED,
+    DEPENDENT_COLUMNS,
     WIDE,
-    ZEROS,
+    ZERO_SINGULAR_VALUES,
     diagonally_dominant,
     distinct_singular_values,
 )
@@ -106,7 +106,7 @@ def _signless(u, s, v):
     dtypes=WIDE,
     invariant=_signless,
     points=[call([[-0.0]])],
-    differences=[ZEROS],
+    differences=[ZERO_SINGULAR_VALUES],
 )
 def svd(draw):
     return call(distinct_singular_values(draw), draw(st.booleans()), draw(st.booleans()))
@@ -124,7 +124,7 @@ def svd(draw):
             "torch's LAPACK multiplies by 0 where there is nothing to reflect, but JAX's does not",
         )
     ],
-    forward_mode=DIVIDED,
+    forward_mode=DEPENDENT_COLUMNS,
 )
 def qr(draw):
     m = draw(st.integers(1, 3))

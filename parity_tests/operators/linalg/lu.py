@@ -10,16 +10,16 @@ from parity_tests.operators.linalg._shared import (
     EYE,
     INFINITE,
     LAPACKS,
-    OF_INFINITE,
-    R,
-    V,
+    LU_OF_INFINITE,
+    VECTOR,
+    WIDE_MATRIX,
     regular,
 )
 
 
 inf, nan = np.inf, np.nan
-UNPIVOTED = RaisesFor(call(R, pivot=False), RuntimeError, "LU without pivoting")
-TOO_FEW_DIMS = RaisesFor(call(V), RuntimeError, "2")
+UNPIVOTED = RaisesFor(call(WIDE_MATRIX, pivot=False), RuntimeError, "LU without pivoting")
+TOO_FEW_DIMS = RaisesFor(call(VECTOR), RuntimeError, "2")
 
 
 def _matrices(draw):
@@ -54,7 +54,7 @@ def lu(draw):
     "linalg.lu_factor",
     max_programs=3,
     points=[call([[1.0, nan], [2.0, 3.0]])],
-    differences=[OF_INFINITE],
+    differences=[LU_OF_INFINITE],
     raises=[
         UNPIVOTED,
         TOO_FEW_DIMS,
@@ -80,11 +80,21 @@ def lu_factor(draw):
     ],
     raises=[
         RaisesFor(
-            call(R, np.array([1, 2], np.int32), R), RuntimeError, "batches of square matrices"
+            call(WIDE_MATRIX, np.array([1, 2], np.int32), WIDE_MATRIX),
+            RuntimeError,
+            "batches of square matrices",
         ),
-        RaisesFor(call(EYE, np.array([1], np.int32), R), RuntimeError, "Number of pivots"),
-        RaisesFor(call(EYE, np.array([1, 2]), R), RuntimeError, "scalar type torch.int32"),
-        RaisesFor(call(EYE, np.array([1, 2], np.int32), R.T), RuntimeError, "Incompatible shapes"),
+        RaisesFor(
+            call(EYE, np.array([1], np.int32), WIDE_MATRIX), RuntimeError, "Number of pivots"
+        ),
+        RaisesFor(
+            call(EYE, np.array([1, 2]), WIDE_MATRIX), RuntimeError, "scalar type torch.int32"
+        ),
+        RaisesFor(
+            call(EYE, np.array([1, 2], np.int32), WIDE_MATRIX.T),
+            RuntimeError,
+            "Incompatible shapes",
+        ),
     ],
     dtypes=COMPLEX,
 )

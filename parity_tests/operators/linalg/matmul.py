@@ -8,7 +8,16 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats, shapes
-from parity_tests.operators.linalg._shared import ALL, COMPLEX, EYE, SMALL, B, M, R, V, shaped
+from parity_tests.operators.linalg._shared import (
+    ALL_DTYPES,
+    BATCH,
+    COMPLEX,
+    EYE,
+    SMALL,
+    VECTOR,
+    WIDE_MATRIX,
+    shaped,
+)
 
 
 inf = np.inf
@@ -18,8 +27,8 @@ inf = np.inf
     "linalg.multi_dot",
     torch=torch.linalg.multi_dot,
     raises=[
-        RaisesFor(call([V]), RuntimeError, "at least 2 tensors"),
-        RaisesFor(call([EYE, R.T]), RuntimeError, "cannot be multiplied"),
+        RaisesFor(call([VECTOR]), RuntimeError, "at least 2 tensors"),
+        RaisesFor(call([EYE, WIDE_MATRIX.T]), RuntimeError, "cannot be multiplied"),
     ],
     points=[call([np.array(x) for x in ([inf], [[-2.0, 0.5]], [[-0.5], [3.0]], [[0.25, 2.0]])])],
     dtypes=COMPLEX,
@@ -37,14 +46,14 @@ EQUATIONS = ["ij,jk->ik", "ii->i", "ij->ji", "bij,bjk,k->bi", "...i,...i->...", 
 
 @operator(
     "matmul",
-    points=[call(M, M.T), call(np.zeros((2, 0)), np.zeros((0, 3)))],
+    points=[call(WIDE_MATRIX, WIDE_MATRIX.T), call(np.zeros((2, 0)), np.zeros((0, 3)))],
     raises=[
-        RaisesFor(call(V, np.array(1.0)), RuntimeError, "at least 1D"),
-        RaisesFor(call(V, V[:2]), RuntimeError, "inconsistent tensor size"),
-        RaisesFor(call(M, M), RuntimeError, "cannot be multiplied"),
-        RaisesFor(call(M, M.T.astype("f4")), RuntimeError, "same dtype"),
+        RaisesFor(call(VECTOR, np.array(1.0)), RuntimeError, "at least 1D"),
+        RaisesFor(call(VECTOR, VECTOR[:2]), RuntimeError, "inconsistent tensor size"),
+        RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "cannot be multiplied"),
+        RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX.T.astype("f4")), RuntimeError, "same dtype"),
     ],
-    dtypes=ALL,
+    dtypes=ALL_DTYPES,
 )
 def matmul(draw):
     left, right = draw(broadcast())
@@ -60,18 +69,18 @@ def matmul(draw):
 operator(
     "mm",
     raises=[
-        RaisesFor(call(V, M), RuntimeError, "must be a matrix"),
-        RaisesFor(call(M, M), RuntimeError, "cannot be multiplied"),
+        RaisesFor(call(VECTOR, WIDE_MATRIX), RuntimeError, "must be a matrix"),
+        RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "cannot be multiplied"),
     ],
-    dtypes=ALL,
+    dtypes=ALL_DTYPES,
 )(shaped("ij", "jk"))
 
 
 operator(
     "bmm",
     raises=[
-        RaisesFor(call(M, M), RuntimeError, "must be a 3D tensor"),
-        RaisesFor(call(B, B), RuntimeError, "first two dimensions of"),
+        RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "must be a 3D tensor"),
+        RaisesFor(call(BATCH, BATCH), RuntimeError, "first two dimensions of"),
     ],
 )(shaped("bij", "bjk"))
 
@@ -79,13 +88,13 @@ operator(
 operator(
     "mv",
     raises=[
-        RaisesFor(call(V, V), RuntimeError, "matrix @ vector expected"),
-        RaisesFor(call(M, V[:2]), RuntimeError, "size mismatch"),
+        RaisesFor(call(VECTOR, VECTOR), RuntimeError, "matrix @ vector expected"),
+        RaisesFor(call(WIDE_MATRIX, VECTOR[:2]), RuntimeError, "size mismatch"),
     ],
 )(shaped("ij", "j"))
 
 
-@operator("kron", points=[call(np.array(2.0), V), call(V, np.arange(2))])
+@operator("kron", points=[call(np.array(2.0), VECTOR), call(VECTOR, np.arange(2))])
 def kron(draw):
     return call(*(draw(floats(draw(shapes(high=2, side=3)))) for _ in range(2)))
 
@@ -93,10 +102,10 @@ def kron(draw):
 @operator(
     "tensordot",
     raises=[
-        RaisesFor(call(M, M, 1), RuntimeError, "need to match"),
-        RaisesFor(call(M, M, ([0], [0, 1])), RuntimeError, "same length"),
+        RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX, 1), RuntimeError, "need to match"),
+        RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX, ([0], [0, 1])), RuntimeError, "same length"),
     ],
-    dtypes=ALL,
+    dtypes=ALL_DTYPES,
 )
 def tensordot(draw):
     i, j, k = draw(SMALL), draw(SMALL), draw(SMALL)
@@ -110,17 +119,17 @@ def tensordot(draw):
 @operator(
     "einsum",
     raises=[
-        RaisesFor(call("ij,jk->ik", M, M), RuntimeError, "einsum()"),
-        RaisesFor(call("ij,jk->ik", M), RuntimeError, "einsum()"),
+        RaisesFor(call("ij,jk->ik", WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "einsum()"),
+        RaisesFor(call("ij,jk->ik", WIDE_MATRIX), RuntimeError, "einsum()"),
         RaisesFor(call("ij->ij"), ValueError, "at least one operand"),
         RaisesFor(
-            call("ij,jk->ik", M, np.ones((3, 2), "f4")),
+            call("ij,jk->ik", WIDE_MATRIX, np.ones((3, 2), "f4")),
             RuntimeError,
             torch="expected scalar type",
             jax="operand 1 is float32",
         ),
     ],
-    dtypes=ALL,
+    dtypes=ALL_DTYPES,
 )
 def einsum(draw):
     equation = draw(st.sampled_from(EQUATIONS))

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 from jaxgrad.parity.compare import Tolerance
 from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, shapes
-from parity_tests.operators.linalg._shared import COMPLEX, EYE, NOT_SQUARE, R, V, square_matrix
+from parity_tests.operators.linalg._shared import (
+    COMPLEX,
+    EYE,
+    NOT_SQUARE,
+    VECTOR,
+    WIDE_MATRIX,
+    square_matrix,
+)
 
 
 inf, nan = np.inf, np.nan
@@ -15,7 +22,7 @@ inf, nan = np.inf, np.nan
 
 operator(
     "linalg.matrix_power",
-    raises=[RaisesFor(call(R, 2), RuntimeError, "batches of square matrices")],
+    raises=[RaisesFor(call(WIDE_MATRIX, 2), RuntimeError, "batches of square matrices")],
     dtypes=COMPLEX,  # torch has no half-precision inverse for negative powers
 )(square_matrix(0, 1, 2, 3, -1, -2))
 
@@ -52,7 +59,7 @@ operator(
             "torch's forward mode divides by the infinity, but its gradient does not",
         )
     ],
-    raises=[RaisesFor(call(V, N=1), RuntimeError, "N must be greater than 1")],
+    raises=[RaisesFor(call(VECTOR, N=1), RuntimeError, "N must be greater than 1")],
     jax_idioms={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
     dtypes=COMPLEX,
 )

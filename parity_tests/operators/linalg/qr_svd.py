@@ -11,11 +11,11 @@ from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.linalg._shared import (
     COMPLEX,
     DEPENDENT,
-    DIVIDED,
+    DEPENDENT_COLUMNS,
+    VECTOR,
     WIDE,
-    ZEROS,
-    R,
-    V,
+    WIDE_MATRIX,
+    ZERO_SINGULAR_VALUES,
     distinct_singular_values,
     wide_or_tall,
 )
@@ -34,11 +34,11 @@ REFLECTED_INFINITY = PinnedDifference(
     invariant=lambda q, r: (q @ q.swapaxes(-1, -2), r * r, q[..., :1, :] * q),
     points=[call(DEPENDENT)],
     differences=[REFLECTED_INFINITY],
-    forward_mode=DIVIDED,
+    forward_mode=DEPENDENT_COLUMNS,
     raises=[
-        RaisesFor(call(R, "x"), RuntimeError, "unrecognized mode 'x'"),
-        RaisesFor(call(V), RuntimeError, "at least 2 dim"),
-        RaisesFor(call(R.T, "complete"), RuntimeError, "not diff", when="backward"),
+        RaisesFor(call(WIDE_MATRIX, "x"), RuntimeError, "unrecognized mode 'x'"),
+        RaisesFor(call(VECTOR), RuntimeError, "at least 2 dim"),
+        RaisesFor(call(WIDE_MATRIX.T, "complete"), RuntimeError, "not diff", when="backward"),
     ],
     dtypes=WIDE,
     source="P056 P060",
@@ -60,8 +60,8 @@ def qr(draw):
         vh[..., : s.shape[-1], :] ** 2,
     ),
     points=[call([[-0.0]])],
-    differences=[ZEROS],
-    raises=[RaisesFor(call(V), RuntimeError, "at least 2 dim")],
+    differences=[ZERO_SINGULAR_VALUES],
+    raises=[RaisesFor(call(VECTOR), RuntimeError, "at least 2 dim")],
     dtypes=WIDE,
     source="P056",
 )
@@ -72,7 +72,7 @@ def svd(draw):
 @operator(
     "linalg.svdvals",
     points=[call([[-0.0]])],
-    raises=[RaisesFor(call(V), RuntimeError, "at least 2 dim")],
+    raises=[RaisesFor(call(VECTOR), RuntimeError, "at least 2 dim")],
     differences=[
         PinnedDifference(
             call([[inf, 1.0]]),
@@ -103,9 +103,9 @@ def svdvals(draw):
         )
     ],
     raises=[
-        RaisesFor(call(V, V), RuntimeError, "at least 2 dimensions"),
-        RaisesFor(call(R, V), RuntimeError, "must be greater than or equal to"),
-        RaisesFor(call(R.T, V), RuntimeError, "must be greater than or equal to"),
+        RaisesFor(call(VECTOR, VECTOR), RuntimeError, "at least 2 dimensions"),
+        RaisesFor(call(WIDE_MATRIX, VECTOR), RuntimeError, "must be greater than or equal to"),
+        RaisesFor(call(WIDE_MATRIX.T, VECTOR), RuntimeError, "must be greater than or equal to"),
         RaisesFor(
             call(np.ones((2, 3, 2)), np.ones(2)), RuntimeError, "one dimension less than input"
         ),

@@ -11,8 +11,8 @@ from parity_tests.operators.linalg._shared import (
     EYE,
     SINGULAR,
     SOLVED_BY_INFINITE,
-    R,
-    V,
+    VECTOR,
+    WIDE_MATRIX,
     regular,
     wide_or_tall,
 )
@@ -26,9 +26,9 @@ inf, nan = np.inf, np.nan
     max_programs=4,
     differences=[SOLVED_BY_INFINITE],
     raises=[
-        RaisesFor(call(SINGULAR, V), RuntimeError, "because the input matrix is singular"),
-        RaisesFor(call(EYE, V), RuntimeError, "Incompatible shapes of A and B"),
-        RaisesFor(call(R, R), RuntimeError, "batches of square matrices"),
+        RaisesFor(call(SINGULAR, VECTOR), RuntimeError, "because the input matrix is singular"),
+        RaisesFor(call(EYE, VECTOR), RuntimeError, "Incompatible shapes of A and BATCH"),
+        RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "batches of square matrices"),
     ],
     dtypes=COMPLEX,
     source="P059",
@@ -50,7 +50,9 @@ def solve(draw):
     points=[call([[0.0]], [[1.0]], upper=True)],
     raises=[
         RaisesFor(
-            call(EYE, np.ones((3, 1)), upper=True), RuntimeError, "Incompatible shapes of A and B"
+            call(EYE, np.ones((3, 1)), upper=True),
+            RuntimeError,
+            "Incompatible shapes of A and BATCH",
         )
     ],
     dtypes=COMPLEX,
@@ -76,7 +78,9 @@ def solve_triangular(draw):
             "rank",
         )
     ],
-    raises=[RaisesFor(call(R, np.ones((3, 1))), RuntimeError, "should match other.size(-2)")],
+    raises=[
+        RaisesFor(call(WIDE_MATRIX, np.ones((3, 1))), RuntimeError, "should match other.size(-2)")
+    ],
     torch=torch.linalg.lstsq,
     dtypes=COMPLEX,
 )

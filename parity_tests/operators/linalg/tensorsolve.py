@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
-from parity_tests.operators.linalg._shared import COMPLEX, INFINITE, LAPACKS, V, regular
+from parity_tests.operators.linalg._shared import COMPLEX, INFINITE, LAPACKS, VECTOR, regular
 
 
 nan = np.nan
@@ -13,7 +13,7 @@ nan = np.nan
 
 @operator(
     "linalg.tensorsolve",
-    raises=[RaisesFor(call(np.ones((4, 2, 2)), V), RuntimeError, "satisfy the requirement")],
+    raises=[RaisesFor(call(np.ones((4, 2, 2)), VECTOR), RuntimeError, "satisfy the requirement")],
     dtypes=COMPLEX,
 )
 def tensorsolve(draw):

@@ -5,14 +5,22 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, shapes
-from parity_tests.operators.linalg._shared import ALL, COMPLEX, EYE, SMALL, M, V, shaped
+from parity_tests.operators.linalg._shared import (
+    ALL_DTYPES,
+    COMPLEX,
+    EYE,
+    SMALL,
+    VECTOR,
+    WIDE_MATRIX,
+    shaped,
+)
 
 
 @operator(
     "linalg.cross",
     raises=[
         RaisesFor(call(EYE, EYE), RuntimeError, "must have length 3"),
-        RaisesFor(call(V, np.ones((2, 3))), RuntimeError, "same number of dimensions"),
+        RaisesFor(call(VECTOR, np.ones((2, 3))), RuntimeError, "same number of dimensions"),
     ],
     dtypes=COMPLEX,
 )
@@ -35,30 +43,32 @@ operator(
     "dot",
     points=[call(np.zeros(0), np.zeros(0))],
     raises=[
-        RaisesFor(call(V, M), RuntimeError, "1D tensors expected"),
-        RaisesFor(call(V, V.astype("f4")), RuntimeError, "same dtype"),
-        RaisesFor(call(V, V[:2]), RuntimeError, "inconsistent tensor size"),
+        RaisesFor(call(VECTOR, WIDE_MATRIX), RuntimeError, "1D tensors expected"),
+        RaisesFor(call(VECTOR, VECTOR.astype("f4")), RuntimeError, "same dtype"),
+        RaisesFor(call(VECTOR, VECTOR[:2]), RuntimeError, "inconsistent tensor size"),
     ],
-    dtypes=ALL,
+    dtypes=ALL_DTYPES,
 )(shaped("i", "i"))
 
 
 operator(
-    "vdot", raises=[RaisesFor(call(V, V[:2]), RuntimeError, "inconsistent tensor size")], dtypes=ALL
+    "vdot",
+    raises=[RaisesFor(call(VECTOR, VECTOR[:2]), RuntimeError, "inconsistent tensor size")],
+    dtypes=ALL_DTYPES,
 )(shaped("i", "i"))
 
 
 operator(
     "outer",
-    raises=[RaisesFor(call(M, V), RuntimeError, "Expected 1-D argument self")],
-    points=[call(V, np.arange(2))],
+    raises=[RaisesFor(call(WIDE_MATRIX, VECTOR), RuntimeError, "Expected 1-D argument self")],
+    points=[call(VECTOR, np.arange(2))],
 )(shaped("i", "j"))
 
 
 @operator(
     "inner",
-    points=[call(np.array(2), V), call(np.array(True), np.arange(4).reshape(2, 2))],
-    raises=[RaisesFor(call(M, V[:2]), RuntimeError, "last dimension must match")],
+    points=[call(np.array(2), VECTOR), call(np.array(True), np.arange(4).reshape(2, 2))],
+    raises=[RaisesFor(call(WIDE_MATRIX, VECTOR[:2]), RuntimeError, "last dimension must match")],
 )
 def inner(draw):
     if draw(st.booleans()):

@@ -41,7 +41,7 @@ NO_WEIGHT_GRADIENT = RaisesFor(
     when="backward",
 )
 NONE = {"reduction": "none"}
-SCALE = RaisesFor(call(np.ones(2), np.ones(2), reduction="x"), ValueError, "x is not")
+UNKNOWN_REDUCTION = RaisesFor(call(np.ones(2), np.ones(2), reduction="x"), ValueError, "x is not")
 
 
 def signs(draw, shape):

@@ -7,7 +7,14 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
-from parity_tests.operators.loss._shared import NONE, PAIRS, REDUCTIONS, SCALE, reduced, two
+from parity_tests.operators.loss._shared import (
+    NONE,
+    PAIRS,
+    REDUCTIONS,
+    UNKNOWN_REDUCTION,
+    reduced,
+    two,
+)
 
 
 inf, nan = np.inf, np.nan
@@ -31,7 +38,7 @@ def weighed(draw, x):
         call(np.arange(4), np.array([1, 5, 0, 3]), reduction="sum"),
     ],
     raises=[
-        SCALE,
+        UNKNOWN_REDUCTION,
         RaisesFor(
             call(np.arange(2), np.arange(2)),
             RuntimeError,
@@ -70,7 +77,7 @@ def l1_loss(draw):
             "/ y",
         )
     ],
-    raises=[SCALE],
+    raises=[UNKNOWN_REDUCTION],
     jax_idioms={
         "optax.l2_loss(x, y)": lambda x, y, reduction="mean": reduced(
             optax.l2_loss(x, y), reduction
@@ -92,7 +99,7 @@ def mse_loss(draw):
         call([1.0, 1.0, 2.0], [1.0, 2.0, 0.0], beta=0),
     ],
     raises=[
-        SCALE,
+        UNKNOWN_REDUCTION,
         RaisesFor(call(np.ones(2), np.ones(2), beta=-1.0), RuntimeError, "negative"),
     ],
     jax_idioms={
@@ -116,7 +123,7 @@ def smooth_l1_loss(draw):
         call([nan], [1.0]),
     ],
     raises=[
-        SCALE,
+        UNKNOWN_REDUCTION,
         RaisesFor(
             call(np.ones(2), np.ones(2), delta=0.0),
             RuntimeError,

@@ -12,7 +12,7 @@ SIGNAL = np.array([[[1.0, 2.0, 3.0, 4.0]]])
 KERNEL = np.array([[[1.0, 10.0, 100.0]]])
 TWO = np.ones((1, 2, 5))
 WEIGHT = np.ones((3, 2, 3))
-KINDS = ("float64", "float32", "bfloat16", "float16", "complex128")
+DTYPES = ("float64", "float32", "bfloat16", "float16", "complex128")
 TABLE = np.array([[3.0, 4.0], [0.3, 0.4], [1.0, -2.0]])
 ONES = np.ones((2, 4, 3))
 

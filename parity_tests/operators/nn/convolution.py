@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, one_or_each
-from parity_tests.operators.nn._shared import KERNEL, KINDS, SIGNAL, TWO, WEIGHT
+from parity_tests.operators.nn._shared import DTYPES, KERNEL, SIGNAL, TWO, WEIGHT
 
 
 inf, nan = np.inf, np.nan
@@ -62,7 +62,7 @@ def _same(x, w, *_, stride=1, **__):
         RaisesFor(call(TWO, WEIGHT[0]), RuntimeError, "weight should have"),
     ],
     jax_idioms={'lax.conv_general_dilated(x, w, stride, "SAME")': _same},
-    dtypes=KINDS,
+    dtypes=DTYPES,
     source="P076",
 )
 def conv1d(draw):
@@ -76,7 +76,7 @@ def conv1d(draw):
         # NaN and inf must stay in their group.
         call([[[[1.0, nan, 2.0]], [[1.0, 2.0, 3.0]]]], [[[[1.0, inf]]], [[[3.0, 4.0]]]], groups=2),
     ],
-    dtypes=KINDS,
+    dtypes=DTYPES,
     source="P076",
 )
 def conv2d(draw):

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats, one_or_each
-from parity_tests.operators.nn._shared import KERNEL, KINDS, SIGNAL, TWO, WEIGHT
+from parity_tests.operators.nn._shared import DTYPES, KERNEL, SIGNAL, TWO, WEIGHT
 
 
 inf, nan = np.inf, np.nan
@@ -58,7 +58,7 @@ def _jax_transpose(x, w, *_, stride=1, **__):
         RaisesFor(call(TWO, np.ones((2, 3, 3)), output_padding=-1), RuntimeError, "output_padding"),
     ],
     jax_idioms={'lax.conv_transpose(x, w, stride, "VALID")': _jax_transpose},
-    dtypes=KINDS,
+    dtypes=DTYPES,
     source="P074 P075",
 )
 def conv_transpose1d(draw):
