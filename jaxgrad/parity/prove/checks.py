@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -18,6 +19,7 @@ from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.request import Request
 
 
+_OWN = str(pathlib.Path(__file__).parents[2])  # the package, whose frames are not the user's
 _Result = TypeVar("_Result")
 
 
@@ -90,7 +92,7 @@ def _place(error: BaseException) -> str:
     frames = [
         f
         for f in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in f.filename and "/jaxgrad/" not in f.filename
+        if "site-packages" not in f.filename and not f.filename.startswith(_OWN)
     ]
     return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 

@@ -31,7 +31,7 @@ PLUGIN = ("-p", "pytest_jaxgrad", "-p", "no:cacheprovider", "-W", "error", "--st
 @pytest.fixture
 def run_tests(pytester, monkeypatch):
     """Run these tests with pytest in another process."""
-    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parents[4]))
+    monkeypatch.setenv("PYTHONPATH", str(pathlib.Path(__file__).parents[1]))
 
     def run(text: str, *options: str):
         pytester.makepyfile(pair_file=PAIRS, test_ports=text)
@@ -92,7 +92,7 @@ def test_a_missing_folder_is_reported_before_the_tests(run_tests):
 
 def test_the_entry_point_is_the_module():
     """The entry point for pytest is the module beside the package."""
-    root = pathlib.Path(__file__).parents[4]
+    root = pathlib.Path(__file__).parents[1]
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
 
     assert project["entry-points"]["pytest11"] == {"pytest_jaxgrad": "pytest_jaxgrad"}

@@ -1,0 +1,92 @@
+"""The weight map of a module, given or inferred, and its errors."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxgrad.parity import ProofError
+from jaxgrad.parity.prove.weights.resolve import weight_map
+
+
+W = np.random.default_rng(0).standard_normal((3, 2)).astype(np.float32).astype(np.float64)
+
+
+class Side:
+    """A torch model with a single weight."""
+
+    def __init__(self):
+        self.state = {"fc.weight": W, "steps": np.array(3)}
+        self.flags = {"fc.weight": True}
+
+    def state_dict(self, values: dict[str, Any]) -> dict[str, Any]:
+        return dict(values)
+
+
+def resolved(params: Any, weights: Any = None) -> Any:
+    side: Any = Side()
+    return weight_map(side, lambda params, x: x, params, weights)
+
+
+def test_a_transposed_weight_is_inferred():
+    """A transposed weight is inferred, and integer buffers are ignored."""
+    params, mapped = resolved({"kernel": W.T})
+
+    assert list(params) == ["kernel"]
+    assert mapped.names_of(0) == ["fc.weight"] and list(mapped.tensors) == ["fc.weight"]
+
+
+def test_a_converter_makes_the_params():
+    """A converter makes the params, and the map holds torch's own values."""
+    params, mapped = resolved(None, lambda state: {"kernel": state["fc.weight"].T})
+
+    assert params["kernel"].shape == (2, 3)
+    assert np.array_equal(mapped.to_jax(mapped.tensors)[0], W.T)
+
+
+def test_a_mapping_is_read():
+    """A dict from torch names to paths and axes is read."""
+    _, mapped = resolved({"kernel": W.T}, {"fc.weight": ("kernel", (1, 0))})
+
+    assert np.array_equal(mapped.to_jax(mapped.tensors)[0], W.T)
+
+
+@pytest.mark.parametrize(
+    ("params", "weights", "words"),
+    [
+        ({}, None, "params contains no array"),
+        ({"w": np.full(2, np.nan)}, None, "leaf 'w' contains NaN"),
+        (
+            {"kernel": W.T + 1e-3},
+            None,
+            "'kernel' .2, 3. holds no torch tensor; torch's 'fc.weight' has the same size but",
+        ),
+        (
+            None,
+            lambda state: {"x": abs(state["fc.weight"]) * np.sign(state["fc.weight"][0, 0])},
+            "JAX leaf 'x'",
+        ),
+        (
+            None,
+            lambda state: {"fc": state["weight"]},
+            "weights= looked up 'weight', but the state_dict has only",
+        ),
+    ],
+)
+def test_an_unknown_map_is_explained(params, weights, words):
+    """Params and converters that do not fit the module are explained."""
+    with pytest.raises(ProofError, match=words):
+        resolved(params, weights)
+
+
+def test_a_converter_may_not_change_values():
+    """A converter whose result depends on the values in another way than a rearrangement fails."""
+    calls = []
+
+    def convert(state: Any) -> Any:
+        calls.append(None)
+        return {"x": state["fc.weight"] * len(calls)}  # changes the values in the second call
+
+    words = "weights= may only permute, reshape or split tensors, but leaf 'x' has new values"
+    with pytest.raises(ProofError, match=words):
+        resolved(None, convert)
