@@ -27,7 +27,7 @@ inf, nan = np.inf, np.nan
     differences=[SOLVED_BY_INFINITE],
     raises=[
         RaisesFor(call(SINGULAR, VECTOR), RuntimeError, "because the input matrix is singular"),
-        RaisesFor(call(EYE, VECTOR), RuntimeError, "Incompatible shapes of A and BATCH"),
+        RaisesFor(call(EYE, VECTOR), RuntimeError, "Incompatible shapes of A and B"),
         RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "batches of square matrices"),
     ],
     dtypes=COMPLEX,
@@ -52,7 +52,7 @@ def solve(draw):
         RaisesFor(
             call(EYE, np.ones((3, 1)), upper=True),
             RuntimeError,
-            "Incompatible shapes of A and BATCH",
+            "Incompatible shapes of A and B",
         )
     ],
     dtypes=COMPLEX,
