@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxgrad.functional._core.arguments import array, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.activation.sigmoid import tanh
+from jaxgrad.functional.activation.sigmoid_tanh_softplus import tanh
 
 
 def tanhshrink(input: jax.Array) -> jax.Array:

@@ -12,20 +12,20 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, floating, require_floating
 from jaxgrad.functional._core.dtypes import reject, reject_each
-from jaxgrad.functional.activation.sigmoid import logsigmoid, sigmoid
+from jaxgrad.functional.activation.sigmoid_tanh_softplus import logsigmoid, sigmoid
 from jaxgrad.functional.distributions._parameters import (
     broadcast_parameters,
     distribution_parameters,
     require_one,
     value_and_parameters,
 )
-from jaxgrad.functional.loss.binary import binary_cross_entropy_with_logits
-from jaxgrad.functional.pointwise.clamp import clamp
+from jaxgrad.functional.loss.binary_and_soft_margin import binary_cross_entropy_with_logits
+from jaxgrad.functional.pointwise.abs_sign import abs
+from jaxgrad.functional.pointwise.atan2_hypot import xlogy
+from jaxgrad.functional.pointwise.clamp_maximum import clamp
 from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
-from jaxgrad.functional.pointwise.gamma import lgamma
-from jaxgrad.functional.pointwise.sign import abs
-from jaxgrad.functional.pointwise.two_argument import xlogy
-from jaxgrad.functional.reduction.sum import logsumexp
+from jaxgrad.functional.pointwise.gamma_zeta import lgamma
+from jaxgrad.functional.reduction.sum_mean_prod import logsumexp
 
 
 def poisson_log_prob(value: Array, rate: ArrayLike) -> Array:

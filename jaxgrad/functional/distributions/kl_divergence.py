@@ -6,16 +6,16 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.dtypes import reject, reject_each
-from jaxgrad.functional.activation.sigmoid import softplus
+from jaxgrad.functional.activation.sigmoid_tanh_softplus import softplus
 from jaxgrad.functional.distributions._parameters import distribution_parameters
 from jaxgrad.functional.distributions.discrete import binary_logits, clamped_probs, normalized_probs
-from jaxgrad.functional.distributions.real_line import half_log_det, mahalanobis
-from jaxgrad.functional.linalg.solve import solve_triangular
-from jaxgrad.functional.loss.binary import binary_cross_entropy_with_logits
+from jaxgrad.functional.distributions.normal_laplace_uniform import half_log_det, mahalanobis
+from jaxgrad.functional.linalg.solve_lstsq import solve_triangular
+from jaxgrad.functional.loss.binary_and_soft_margin import binary_cross_entropy_with_logits
+from jaxgrad.functional.pointwise.abs_sign import abs
 from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
-from jaxgrad.functional.pointwise.gamma import digamma, lgamma
-from jaxgrad.functional.pointwise.powers import pow
-from jaxgrad.functional.pointwise.sign import abs
+from jaxgrad.functional.pointwise.gamma_zeta import digamma, lgamma
+from jaxgrad.functional.pointwise.pow_sqrt import pow
 
 
 _EULER = 0.5772156649015329

@@ -10,9 +10,9 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, exact, in_opmath, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.indexing.gather import Positions, _check_range, _full_index
-from jaxgrad.functional.indexing.index_add import _slice_indices
-from jaxgrad.functional.indexing.scatter import _scatter_arguments
+from jaxgrad.functional.indexing.gather_take import Positions, _check_range, _full_index
+from jaxgrad.functional.indexing.index_add_copy_fill import _slice_indices
+from jaxgrad.functional.indexing.scatter_put import _scatter_arguments
 
 
 _REDUCES = ("sum", "prod", "mean", "amax", "amin")

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim
-from jaxgrad.functional.indexing.gather import Positions
+from jaxgrad.functional.indexing.gather_take import Positions
 
 
 def select_scatter(input: Array, src: Array, dim: int, index: int) -> Array:

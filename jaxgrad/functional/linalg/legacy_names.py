@@ -10,17 +10,17 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg import vector_products
+from jaxgrad.functional.linalg import dot_outer_cross as vector_products
 from jaxgrad.functional.linalg._matrices import matrix
-from jaxgrad.functional.linalg.inv_pinv import pinv as _pinv
+from jaxgrad.functional.linalg.inv_pinv_rank import pinv as _pinv
 from jaxgrad.functional.linalg.lu import LUResult, _permutation, _triangles
 from jaxgrad.functional.linalg.lu import lu_solve as _lu_solve
-from jaxgrad.functional.linalg.matmul import multi_dot as _multi_dot
+from jaxgrad.functional.linalg.matmul_einsum import multi_dot as _multi_dot
 from jaxgrad.functional.linalg.qr_svd import QRResult
 from jaxgrad.functional.linalg.qr_svd import qr as _qr
 from jaxgrad.functional.linalg.qr_svd import svd as _svd
 from jaxgrad.functional.linalg.qr_svd import svdvals as _svdvals
-from jaxgrad.functional.linalg.solve import solve_triangular as _solve_triangular
+from jaxgrad.functional.linalg.solve_lstsq import solve_triangular as _solve_triangular
 
 
 class SVD(NamedTuple):

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dims
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.linalg.inv_pinv import inv
-from jaxgrad.functional.linalg.solve import solve
+from jaxgrad.functional.linalg.inv_pinv_rank import inv
+from jaxgrad.functional.linalg.solve_lstsq import solve
 
 
 def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:

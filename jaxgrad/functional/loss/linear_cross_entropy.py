@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
-from jaxgrad.functional.loss.cross_entropy import cross_entropy
+from jaxgrad.functional.loss.cross_entropy_nll import cross_entropy
 from jaxgrad.functional.nn.linear import linear
 
 

@@ -13,10 +13,10 @@ from jaxgrad.functional._core.arguments import array, is_floating
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.activation.dropout import dropout
 from jaxgrad.functional.activation.softmax import softmax
-from jaxgrad.functional.linalg.matmul import matmul
+from jaxgrad.functional.linalg.matmul_einsum import matmul
 from jaxgrad.functional.nn.attention import scaled_dot_product_attention
 from jaxgrad.functional.nn.linear import linear
-from jaxgrad.functional.reduction.sum import mean
+from jaxgrad.functional.reduction.sum_mean_prod import mean
 
 
 def multi_head_attention_forward(

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.activation.relu import relu
-from jaxgrad.functional.activation.sigmoid import sigmoid, tanh
+from jaxgrad.functional.activation.relu_hardtanh import relu
+from jaxgrad.functional.activation.sigmoid_tanh_softplus import sigmoid, tanh
 from jaxgrad.functional.nn.linear import linear
 
 

@@ -12,7 +12,7 @@ from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
-from jaxgrad.functional.pointwise.rounding import floor_quotient
+from jaxgrad.functional.pointwise.rounding_remainder import floor_quotient
 
 
 def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:

@@ -16,7 +16,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import require_same_dtype
-from jaxgrad.functional.pointwise.sign import sign
+from jaxgrad.functional.pointwise.abs_sign import sign
 
 
 def real(input: Array) -> Array:

@@ -12,8 +12,8 @@ from jaxgrad.functional._core.arguments import array, floating, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional._core.windows import Sizes, sizes
-from jaxgrad.functional.pointwise.powers import pow as _pow
-from jaxgrad.functional.pointwise.sign import abs as _abs
+from jaxgrad.functional.pointwise.abs_sign import abs as _abs
+from jaxgrad.functional.pointwise.pow_sqrt import pow as _pow
 from jaxgrad.functional.pooling.average import average_pool
 from jaxgrad.functional.pooling.max import max_pool
 

@@ -16,7 +16,7 @@ from jaxgrad.functional._core.arguments import (
 )
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.pointwise.clamp import maximum, minimum
+from jaxgrad.functional.pointwise.clamp_maximum import maximum, minimum
 
 
 class ValuesIndices(NamedTuple):

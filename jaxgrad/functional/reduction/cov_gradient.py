@@ -18,7 +18,7 @@ from jaxgrad.functional._core.arguments import (
     require,
 )
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.pointwise.clamp import clamp
+from jaxgrad.functional.pointwise.clamp_maximum import clamp
 
 
 def cov(

@@ -18,8 +18,8 @@ from jaxgrad.functional._core.arguments import (
 )
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
-from jaxgrad.functional.pointwise.clamp import passing_floor
-from jaxgrad.functional.reduction.vector_norm import p_norm, sgn_kernel
+from jaxgrad.functional.pointwise.clamp_maximum import passing_floor
+from jaxgrad.functional.reduction.vector_norm_normalize import p_norm, sgn_kernel
 
 
 def pairwise_distance(

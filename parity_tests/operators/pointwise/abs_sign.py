@@ -1,0 +1,38 @@
+"""Records of the operators in `jaxgrad/functional/pointwise/abs_sign.py`."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from parity_tests.operators import RaisesFor, call, operator
+from parity_tests.operators.pointwise._shared import EDGES, PAIRS, one, two
+
+
+@operator(
+    "abs",
+    elementwise=True,
+    points=[call(EDGES), call(np.zeros((0, 2)))],
+    jax_idioms={"jnp.abs(x)": jnp.abs},
+    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
+    raises=[RaisesFor(call(1.0), TypeError, torch="must be Tensor", jax="must be an array")],
+    source="P003 P052 P170",
+)
+def absolute(draw):
+    return one(draw)
+
+
+operator(
+    "sign",
+    elementwise=True,
+    points=[call(EDGES), call(np.array([True, False])), call(np.arange(-1, 2))],
+)(one)
+
+
+@operator(
+    "copysign",
+    elementwise=True,
+    points=[call(EDGES[:10], -1.0), call(*PAIRS)],
+    jax_idioms={"jnp.copysign(x, y)": jnp.copysign},
+    source="P017",
+)
+def copysign(draw):
+    return two(draw)

@@ -1,0 +1,77 @@
+"""Records of the operators in `jaxgrad/functional/pointwise/erf_ndtr.py`."""
+
+import jax.scipy.special as jss
+import numpy as np
+
+from parity_tests.operators import PinnedDifference, call, operator
+from parity_tests.operators._harness.draw import broadcast, floats, pairs, within
+from parity_tests.operators.pointwise._shared import NAN, SPECIAL_EDGES, WIDE
+
+
+inf, nan = np.inf, np.nan
+
+
+operator("special.ndtr", elementwise=True, max_programs=3, points=[call(SPECIAL_EDGES), NAN])(
+    within(-3, 3)
+)
+
+
+operator(
+    "special.ndtri",
+    elementwise=True,
+    max_programs=3,
+    points=[call([0.0, 1.0, 0.5, 1e-8, 2.0]), NAN],
+    jax_idioms={"jax.scipy.special.ndtri(x)": jss.ndtri},
+    dtypes=WIDE,
+    source="P039",
+)(within(0.05, 0.95))
+
+
+operator(
+    "special.log_ndtr",
+    elementwise=True,
+    max_programs=3,
+    points=[call([0.0, -1.0, 1.0, -6.0, 30.0, inf, -inf]), NAN],
+    differences=[
+        PinnedDifference(
+            call([-1e4, -1e10]),
+            {"gradient/0": ([10000.000154100222, inf], [1e4 + 1e-4, 1e10])},
+            "torch's gradient, exp(-x * x / 2 - log_ndtr(x)), suffers from cancellation",
+        )
+    ],
+    jax_idioms={"jax.scipy.special.log_ndtr(x)": jss.log_ndtr},
+    dtypes=WIDE,
+)(within(-6, 3))
+
+
+operator(
+    "special.erfcx",
+    elementwise=True,
+    max_programs=3,
+    points=[call([0.0, 1.0, -20.0, 30.0, 1e4, -inf, inf]), NAN],
+    dtypes=WIDE,
+)(within(-3, 3))
+
+
+operator(
+    "special.entr",
+    elementwise=True,
+    max_programs=3,
+    points=[call([0.0, -0.0, -1.0, 1.0, inf]), NAN],
+    jax_idioms={"jax.scipy.special.entr(x)": jss.entr},
+)(within(0.05, 3))
+
+
+LOGARITHM_SIDES = [0.0, -0.0, 1.0, -1.0, -2.0, inf, -inf, nan]
+LOGARITHM_PAIRS = pairs(LOGARITHM_SIDES, LOGARITHM_SIDES)
+
+
+@operator(
+    "special.xlog1py",
+    elementwise=True,
+    points=[call(*LOGARITHM_PAIRS)],
+    jax_idioms={"jax.scipy.special.xlog1py(x, y)": jss.xlog1py},
+)
+def xlog1py(draw):
+    left, right = draw(broadcast())
+    return call(draw(floats(left)), draw(floats(right, low=-0.9)))
