@@ -36,7 +36,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RAdamState) -> tuple[A
     bias_correction2 = 1 - h.beta2**t
     update = ops.times(ops.div(exp_avg, bias_correction1), -h.lr)
 
-    # maximum and current length of the approximated simple moving average (torch's names)
+    # maximum and current length of the approximated simple moving average
     rho_inf = 2 / (1 - h.beta2) - 1
     rho_t = rho_inf - 2 * t * h.beta2**t / bias_correction2
     ratio = (rho_t - 4) * (rho_t - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho_t)

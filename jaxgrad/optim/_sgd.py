@@ -16,7 +16,7 @@ from jaxgrad.optim._core.scalars import is_zero
 class SGDState(NamedTuple):
     """State of `sgd`: trees like the parameters, None without momentum."""
 
-    started: PyTree  # a bool: whether a step was taken, which is when torch creates the buffer
+    started: PyTree  # whether a step was taken; torch creates the buffer in the first one
     momentum_buffer: PyTree
     count: Any = None
 

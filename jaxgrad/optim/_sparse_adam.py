@@ -1,4 +1,4 @@
-"""SparseAdam: Adam for parameters of which each step updates only some rows, as embeddings."""
+"""SparseAdam: Adam for embeddings and other parameters whose steps update only some rows."""
 
 from __future__ import annotations
 

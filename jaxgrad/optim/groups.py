@@ -19,7 +19,7 @@ from jaxgrad.optim._lbfgs.lbfgs import lbfgs
 
 
 FROZEN = "frozen"
-DEFAULTS_ONLY = {"initial_accumulator_value"}  # torch ignores a group's
+DEFAULTS_ONLY = {"initial_accumulator_value"}  # torch ignores these in a group
 
 
 class GroupsState(NamedTuple):

@@ -161,8 +161,7 @@ def state_to_torch(
         always = dict.fromkeys(fields.get("momentum_buffer", ()), True)
         begun = fields.get("started", fields.get("step", always))
         for path, started in begun.items():
-            # torch creates Adagrad's state (`sum`) in the constructor, others at the first step
-            if not started and "sum" not in fields:
+            if not started and "sum" not in fields:  # Adagrad's state exists from the start
                 continue
             index, axes = counterpart[path]
             for field, leaves in fields.items():

@@ -164,7 +164,7 @@ def descent(lr, maximize):
     control=dict(adadelta=descent),
 )
 def adadelta(net, x, y, *, adadelta=optim.adadelta):
-    """With `maximize` an optimizer ascends, which optax does not support."""
+    """With `maximize=True` an optimizer ascends the gradient; optax has no such option."""
     return train(net, x, y, adadelta(1.0, maximize=True))
 
 

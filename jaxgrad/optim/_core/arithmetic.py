@@ -25,7 +25,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class PendingUpdate:
-    """A parameter and the sum of its changes, which is optax's update; rules treat both as one."""
+    """A parameter with the sum of its changes (optax's update); a rule uses it as the parameter."""
 
     def __init__(self, start: jax.Array, change: Any = 0.0, limit: Any = None) -> None:
         self.start, self.change = start, change

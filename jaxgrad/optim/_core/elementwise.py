@@ -36,7 +36,7 @@ def filled(value: Any, param: Any) -> Array:
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One call of `step` or `update`: everything that is the same for all leaves."""
+    """The parts of one `step` or `update` call that all leaves share."""
 
     rule: UpdateRule
     state_type: Callable[..., Any]  # the optimizer's state, a named tuple

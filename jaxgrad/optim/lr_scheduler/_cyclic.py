@@ -34,7 +34,7 @@ class CyclicSchedule(Schedule):
         """
         if self._momentum_at is None:
             raise ValueError("there is no momentum to cycle, because cycle_momentum=False")
-        self._refuse(step)
+        self._raise_where_torch_does(step)
         return self._rounded(step, self._compiled_momentum)
 
     @functools.cached_property

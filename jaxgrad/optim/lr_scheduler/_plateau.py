@@ -34,7 +34,7 @@ class ReduceLROnPlateau:
     threshold: float
     threshold_mode: str
     cooldown: int
-    min_lr: Any  # as `lr`
+    min_lr: Any  # like `lr`
     eps: float
 
     def init(self) -> ReduceLROnPlateauState:

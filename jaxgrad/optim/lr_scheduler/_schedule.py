@@ -21,7 +21,7 @@ Rates = ArrayLike | Sequence[float]  # a number, or one per parameter group
 
 
 class Schedule:
-    """The learning rate that a torch scheduler sets in its first `step` calls, as a function.
+    """The learning rate of a torch scheduler after `step` calls, as a function of `step`.
 
     It is computed in float64 even with x64 off, and rounded once to JAX's default float. The step
     is an int, a traced integer or an integer array, which gives an array. For a step at which torch
@@ -40,7 +40,7 @@ class Schedule:
         self.last_epoch = last_epoch
 
     def __call__(self, step: Any) -> jax.Array:
-        self._refuse(step)
+        self._raise_where_torch_does(step)
         return self._rounded(step, self._compiled)
 
     @functools.cached_property
@@ -70,7 +70,7 @@ class Schedule:
             lr = jnp.where(here, value(segment, jnp.where(here, step - segment.start, 0)), lr)
         return lr.astype(dtype)
 
-    def _refuse(self, step: Any) -> None:
+    def _raise_where_torch_does(self, step: Any) -> None:
         _, limit, error = self._plan
         if limit < math.inf and not compat.is_traced(step):
             if np.size(step) and np.max(step) + self.last_epoch + 1 >= limit:

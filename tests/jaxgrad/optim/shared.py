@@ -264,7 +264,7 @@ class ElementwiseTests(OptimizerTests):
             torch_steps(alone, optimizer, grads[:6])
             saved, alone = optimizer.state_dict(), [leaf.detach().numpy() for leaf in alone]
             alone, optimizer = torch_training(self.name, options, alone)
-            optimizer.load_state_dict(saved)  # which changes the dtype of NAdam's mu_product
+            optimizer.load_state_dict(saved)  # loading changes the dtype of NAdam's mu_product
             torch_steps(alone, optimizer, grads[6:])
             leaves, optimizer = torch_training(self.name, options, params)
             torch_steps(leaves, optimizer, grads[:3])

@@ -43,7 +43,7 @@ def test_pickled_groups_and_lbfgs():
     """Parameter groups, even with options that a constructor rejects, and L-BFGS are pickled."""
     groups = [{"lr": -0.1}, {"weight_decay": 0.3}]
     tx = optim.param_groups(optim.adamw, groups, {"u": 0, "w": 1}, betas=(0.8, 0.9))
-    groups[0]["lr"] = 5.0  # which the transformation must not see
+    groups[0]["lr"] = 5.0  # the transformation has its own copy of the options
     copied = pickle.loads(pickle.dumps(tx))
     assert_same(run(copied, GRADS, 3), run(tx, GRADS, 3))
 
@@ -73,7 +73,7 @@ def test_is_a_frozen_dataclass():
         tx.step = None
     replaced: Any = dataclasses.replace(tx, step=len)
     assert replaced.step is len and replaced.update is tx.update
-    with pytest.raises((pickle.PicklingError, AttributeError)):  # the recorded call is dropped
+    with pytest.raises((pickle.PicklingError, AttributeError)):  # `replace` drops the recorded call
         pickle.dumps(replaced)
     assert tx == dataclasses.replace(tx) and tx != replaced
 

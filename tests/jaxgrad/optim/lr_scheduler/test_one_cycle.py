@@ -68,7 +68,7 @@ def test_after_the_last_step():
         with pytest.raises(ValueError, match=re.escape(words)):
             made(step)
     cycled = jax_lr.one_cycle_lr(0.1, max_lr=1.0, total_steps=10)
-    for at in (jax.jit(cycled), jax.jit(cycled.momentum)):  # which cannot raise
+    for at in (jax.jit(cycled), jax.jit(cycled.momentum)):  # compiled functions cannot raise
         np.testing.assert_array_equal(np.isnan(at(np.array([0, 10, 11]))), [False, False, True])
     with pytest.raises(ValueError, match=re.escape(words)):
         jax_lr.sequential_lr(0.1, [jax_lr.constant_lr(0.1), made], [5])(16)
