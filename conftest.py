@@ -1,8 +1,8 @@
-"""What needs a package that does not import here is not collected."""
+"""Exclude modules from collection if a package that they need cannot be imported."""
 
 collect_ignore = []
 
 try:
     import flax.nnx  # noqa: F401
-except Exception:  # flax breaks in its own ways with a JAX that is newer than it
+except Exception:  # flax may fail with any error under a newer JAX
     collect_ignore.append("jaxgrad/nnx")

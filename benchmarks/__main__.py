@@ -1,9 +1,9 @@
-"""All benchmarks, with one command: `make bench`.
+"""Run the benchmarks (`make bench`).
 
     python -m benchmarks [SECTION ...] [--output DIR]
 
-Writes RESULTS.md, its numbers as results.json and a page with plots. Ratios only: each is a median
-over rounds in which all programs of a row take turns.
+The results are written to RESULTS.md, results.json and a page with plots. All times are ratios:
+the median over rounds, in each of which every program of a row runs once.
 """
 
 from __future__ import annotations
@@ -33,11 +33,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], metavar="SECTION")
-    parser.add_argument("--output", type=pathlib.Path, default=HERE, help="a folder; benchmarks/")
+    sections = f"any of {', '.join(SECTIONS)} (default: all)"
+    parser.add_argument(
+        "sections", nargs="*", choices=[*SECTIONS, []], metavar="SECTION", help=sections
+    )
+    output = "folder of the results (default: benchmarks/)"
+    parser.add_argument("--output", type=pathlib.Path, default=HERE, help=output)
     options = parser.parse_args()
     chosen = {name: SECTIONS[name] for name in options.sections or SECTIONS}
-    found = results.load(options.output)
+    records = results.load(options.output)
     start = time.perf_counter()
     with Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
@@ -51,12 +55,12 @@ def main() -> None:
 
             began = time.perf_counter()
             numbers = section.measure(tick)
-            found[name] = {
+            records[name] = {
                 "numbers": numbers,
                 "machine": results.machine(),
                 "minutes": (time.perf_counter() - began) / 60,
             }
-            results.write(options.output, found, SECTIONS)  # what is done is not lost
+            results.write(options.output, records, SECTIONS)  # so an interruption loses nothing
     print(f"{options.output / 'RESULTS.md'} in {(time.perf_counter() - start) / 60:.1f} minutes")
 
 

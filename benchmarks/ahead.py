@@ -1,4 +1,4 @@
-"""A second process that compiles beside this one: XLA keeps little more than one core busy."""
+"""Compile programs in a second process, because XLA keeps little more than one core busy."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ Wait = Callable[[], object]
 
 @contextmanager
 def second_process() -> Iterator[Callable[..., Wait]]:
-    """What starts a function there; what it compiles is in this process' cache after the wait.
+    """Yield a function that runs another function in a second process and returns a wait function.
 
-    On a GPU, whose memory two processes of JAX would fight over, nothing is started.
+    After the wait, the programs compiled there are in a cache on disk that this process uses. On a
+    GPU, whose memory two JAX processes cannot share, nothing is started.
     """
     with tempfile.TemporaryDirectory() as folder:
         _use_cache(folder)
@@ -39,11 +40,11 @@ def second_process() -> Iterator[Callable[..., Wait]]:
 
 
 def _run(fun: Callable[..., Any], *args: Any) -> None:
-    fun(*args)  # a compiled program does not travel; the cache does
+    fun(*args)  # compiled programs cannot be sent between processes, but they share the cache
 
 
 def _use_cache(folder: str | None) -> None:
     jax.config.update("jax_compilation_cache_dir", folder)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    compilation_cache.reset_cache()  # it would stay where it was first
+    compilation_cache.reset_cache()  # otherwise JAX keeps using the first folder

@@ -1,6 +1,6 @@
-"""A training step with each behaviour: in torch, in JAX by hand, and with jaxgrad.
+"""The behaviours of a training step to benchmark: in torch, in hand-written JAX, and with jaxgrad.
 
-Each row gives three gradient functions; the step around them is the same: SGD.
+Each behaviour defines three gradient functions; all of them are used in the same SGD step.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from benchmarks.networks import Network, cross_entropy, forward
 
 MICRO = 4  # micro-batches
 PENALTY = 0.1
-Grads = Callable[[Any, jax.Array, jax.Array], Any]  # of params, x, y: loss and gradients
+Grads = Callable[[Any, jax.Array, jax.Array], Any]  # (params, x, y) -> (loss, gradients)
 Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class Behaviour(NamedTuple):
-    """Torch's loss and what follows it; JAX's gradients by hand and with jaxgrad."""
+    """torch's loss and backward functions, and JAX's gradients by hand and with jaxgrad."""
 
     torch: Callable[[nn.Sequential], tuple[Loss, Callable[[Loss, Any, Any], Any]]]
     by_hand: Callable[[Network], Grads]
@@ -38,13 +38,13 @@ class Behaviour(NamedTuple):
 BEHAVIOURS: dict[str, Callable[[], Behaviour]] = {}
 
 
-def behaviour(made: Callable[[], Behaviour]) -> Callable[[], Behaviour]:
-    BEHAVIOURS[made.__name__.replace("_", " ")] = made
-    return made
+def behaviour(build: Callable[[], Behaviour]) -> Callable[[], Behaviour]:
+    BEHAVIOURS[build.__name__.replace("_", " ")] = build
+    return build
 
 
 def middle(stages: Any) -> int:
-    """The stage after which a behaviour is put."""
+    """Return the index of the stage after which a behaviour is inserted."""
     return len(stages) // 2 - 1
 
 
@@ -76,7 +76,7 @@ def control() -> Behaviour:
 
 @behaviour
 def detach() -> Behaviour:
-    """Between the halves; the first half then has no gradient."""
+    """Detach between the two halves of the network, so the first half has no gradient."""
 
     def reference(net: nn.Sequential) -> Any:
         cut = middle(net)
@@ -103,7 +103,7 @@ def detach() -> Behaviour:
 
 @behaviour
 def freeze() -> Behaviour:
-    """The first half, by `requires_grad = False`."""
+    """Freeze the first half of the network by `requires_grad = False`."""
 
     def reference(net: nn.Sequential) -> Any:
         for module in list(net)[: middle(net) + 1]:
@@ -127,7 +127,7 @@ def freeze() -> Behaviour:
 
 @behaviour
 def hooks() -> Behaviour:
-    """A hook halves the gradient between the halves."""
+    """Multiply the gradient between the two halves of the network by 0.5 in a hook."""
 
     def reference(net: nn.Sequential) -> Any:
         cut = middle(net)
@@ -159,7 +159,7 @@ def hooks() -> Behaviour:
 
 @behaviour
 def clip() -> Behaviour:
-    """The norm of all gradients, to at most 0.1."""
+    """Clip the norm of all gradients to at most 0.1."""
 
     def reference(net: nn.Sequential) -> Any:
         def backward(loss: Loss, x: Any, y: Any) -> None:
@@ -170,16 +170,16 @@ def clip() -> Behaviour:
 
     def by_hand(net: Network) -> Grads:
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
-            value, found = jax.value_and_grad(_loss(net))(params, x, y)
-            scale = jnp.minimum(1.0, 0.1 / (optax.tree.norm(found) + 1e-6))
-            return value, jax.tree.map(lambda g: g * scale, found)
+            value, grads = jax.value_and_grad(_loss(net))(params, x, y)
+            scale = jnp.minimum(1.0, 0.1 / (optax.tree.norm(grads) + 1e-6))
+            return value, jax.tree.map(lambda g: g * scale, grads)
 
         return grads
 
     def ours(net: Network) -> Grads:
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
-            value, found = jaxgrad.value_and_grad(_loss(net))(params, x, y)
-            return value, jaxgrad.clip_grad_norm(found, 0.1)[0]
+            value, grads = jaxgrad.value_and_grad(_loss(net))(params, x, y)
+            return value, jaxgrad.clip_grad_norm(grads, 0.1)[0]
 
         return grads
 
@@ -188,7 +188,7 @@ def clip() -> Behaviour:
 
 @behaviour
 def amp() -> Behaviour:
-    """Products in bfloat16."""
+    """Compute matrix products and convolutions in bfloat16."""
 
     def reference(net: nn.Sequential) -> Any:
         plain = _torch_loss(net)
@@ -213,7 +213,7 @@ def amp() -> Behaviour:
 
 @behaviour
 def checkpoint() -> Behaviour:
-    """Every stage is computed again in the backward pass."""
+    """Recompute every stage in the backward pass."""
 
     def reference(net: nn.Sequential) -> Any:
         def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -237,7 +237,7 @@ def checkpoint() -> Behaviour:
 
 @behaviour
 def accumulation() -> Behaviour:
-    """Four micro-batches, one step."""
+    """Accumulate the gradients of four micro-batches before the step."""
 
     def reference(net: nn.Sequential) -> Any:
         def backward(loss: Loss, x: Any, y: Any) -> None:
@@ -249,8 +249,8 @@ def accumulation() -> Behaviour:
     def scanned(net: Network, value_and_grad: Any, add: Any) -> Grads:
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
             def body(carry: Any, batch: Any) -> Any:
-                value, found = value_and_grad(lambda *a: _loss(net)(*a) / MICRO)(params, *batch)
-                return (carry[0] + value, add(carry[1], found)), None
+                value, grads = value_and_grad(lambda *a: _loss(net)(*a) / MICRO)(params, *batch)
+                return (carry[0] + value, add(carry[1], grads)), None
 
             batches = jax.tree.map(lambda a: a.reshape(MICRO, -1, *a.shape[1:]), (x, y))
             zeros = jnp.zeros(()), jax.tree.map(jnp.zeros_like, params)
@@ -267,7 +267,7 @@ def accumulation() -> Behaviour:
 
 @behaviour
 def per_sample_gradients() -> Behaviour:
-    """Each sample's gradient clipped to a norm of 1, then their mean."""
+    """Clip each sample's gradient to a norm of 1 and average the results."""
 
     def reference(net: nn.Sequential) -> Any:
         params = dict(net.named_parameters())
@@ -281,24 +281,24 @@ def per_sample_gradients() -> Behaviour:
         def backward(loss: Loss, x: Any, y: Any) -> None:
             del loss
             detached = {name: p.detach() for name, p in params.items()}
-            found, _ = each(detached, x, y)
-            norms = torch.stack([g.flatten(1).norm(dim=1) for g in found.values()]).norm(dim=0)
+            grads, _ = each(detached, x, y)
+            norms = torch.stack([g.flatten(1).norm(dim=1) for g in grads.values()]).norm(dim=0)
             scale = (1.0 / (norms + 1e-6)).clamp(max=1.0)
             for name, p in params.items():
-                p.grad = torch.einsum("n,n...->...", scale, found[name]) / len(x)
+                p.grad = torch.einsum("n,n...->...", scale, grads[name]) / len(x)
 
         return _torch_loss(net), backward
 
     def vmapped(net: Network, value_and_grad: Any, norm: Any) -> Grads:
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
             def one(x: jax.Array, y: jax.Array) -> Any:
-                value, found = value_and_grad(_loss(net))(params, x[None], y[None])
-                return value, found, jnp.minimum(1.0, 1.0 / (norm(found) + 1e-6))
+                value, grads = value_and_grad(_loss(net))(params, x[None], y[None])
+                return value, grads, jnp.minimum(1.0, 1.0 / (norm(grads) + 1e-6))
 
-            values, found, scale = jax.vmap(one)(x, y)
-            # As in torch's: gradients that were scaled each by itself would be written again.
+            values, grads, scale = jax.vmap(one)(x, y)
+            # As in the torch program, scale inside the sum: scaled gradients are not stored.
             mean = lambda g: jnp.einsum("n,n...->...", scale, g) / len(x)  # noqa: E731
-            return jnp.mean(values), jax.tree.map(mean, found)
+            return jnp.mean(values), jax.tree.map(mean, grads)
 
         return grads
 
@@ -313,7 +313,7 @@ def per_sample_gradients() -> Behaviour:
 
 @behaviour
 def gradient_penalty() -> Behaviour:
-    """The squared norm of the gradient by the input, differentiated again."""
+    """Add the squared norm of the gradient with respect to the input to the loss."""
 
     def reference(net: nn.Sequential) -> Any:
         plain = _torch_loss(net)
@@ -321,15 +321,15 @@ def gradient_penalty() -> Behaviour:
         def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
             x = x.detach().requires_grad_()
             value = plain(x, y)
-            (found,) = torch.autograd.grad(value, x, create_graph=True)
-            return value + PENALTY * found.square().sum()
+            (grads,) = torch.autograd.grad(value, x, create_graph=True)
+            return value + PENALTY * grads.square().sum()
 
         return loss, _backward
 
     def penalised(net: Network, value_and_grad: Any) -> Grads:
         def loss(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
-            value, found = value_and_grad(lambda x: _loss(net)(params, x, y))(x)
-            return value + PENALTY * jnp.sum(found**2)
+            value, grads = value_and_grad(lambda x: _loss(net)(params, x, y))(x)
+            return value + PENALTY * jnp.sum(grads**2)
 
         return value_and_grad(loss)
 
@@ -342,7 +342,7 @@ def gradient_penalty() -> Behaviour:
 
 @behaviour
 def ddp() -> Behaviour:
-    """The batch over all devices: here one process of torch, one device of JAX."""
+    """Split the batch over all devices; here torch has one process and JAX has one device."""
 
     def reference(net: nn.Sequential) -> Any:
         wrapped = nn.parallel.DistributedDataParallel(net)

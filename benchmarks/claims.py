@@ -1,7 +1,7 @@
-"""What the source documents claim about cost, measured in both libraries.
+"""Measure common claims about cost in torch and JAX.
 
-Whether detach, no_grad or inference_mode is cheaper, and why; and what a static graph costs to
-build against what it saves at each step.
+The first claim is which of detach, no_grad and inference_mode is cheapest. The second is after how
+many steps compiling a static graph has paid for itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def cells() -> list[tuple[str, str]]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """Times and bytes of the ways to stop a gradient, then steps to break even."""
+    """Return time and bytes of each method to stop a gradient, and the steps to break even."""
     tick("detach, no_grad, inference_mode in torch")
     stops = {"torch": _stops_in_torch()}
     tick("stop_gradient, no_grad in JAX")
@@ -44,7 +44,7 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _stops_in_torch() -> dict[str, dict[str, float]]:
-    """The first half of an MLP is stopped before its last layers are trained."""
+    """Return time and bytes of torch steps that stop the gradient after half of an MLP."""
     net = mlp()
     modules, _ = net.built()
     half = len(modules) // 2
@@ -57,7 +57,7 @@ def _stops_in_torch() -> dict[str, dict[str, float]]:
         if way == "inference_mode":
             with torch.inference_mode():
                 h = modules[:half](x)
-            return h.clone()  # an inference tensor cannot be saved for backward
+            return h.clone()  # an inference tensor cannot be saved for the backward pass
         h = modules[:half](x)
         return h.detach() if way == "detach" else h
 
@@ -77,7 +77,7 @@ def _stops_in_torch() -> dict[str, dict[str, float]]:
 
 
 def _stops_in_jax() -> dict[str, dict[str, float]]:
-    """The same: `stop_gradient` where torch detaches, `no_grad` around the first half."""
+    """Return time and bytes of the JAX steps, with `stop_gradient` and with `no_grad`."""
     net = mlp()
     _, params = net.built()
     half = len(params) // 2
@@ -108,7 +108,7 @@ def _stops_in_jax() -> dict[str, dict[str, float]]:
 
 
 def _graphs(name: str) -> dict[str, float]:
-    """Steps after which compiling has paid: seconds to compile over seconds saved a step."""
+    """Return ratios of step times, and the compilation time divided by the time saved per step."""
     net = NETWORKS[name]()
     modules, params = net.built()
     x, y = jnp.asarray(net.x), jnp.asarray(net.y)
@@ -129,7 +129,7 @@ def _graphs(name: str) -> dict[str, float]:
             "torch": torch_eager,
         }
     )
-    best = {name: min(found) for name, found in times.items()}
+    best = {name: min(numbers) for name, numbers in times.items()}
     return {
         "op by op / compiled": over(times, "op by op", "static"),
         "torch / compiled": over(times, "torch", "static"),
@@ -139,34 +139,35 @@ def _graphs(name: str) -> dict[str, float]:
 
 
 def _steps(built: float, saved: float) -> float:
-    """Infinite where nothing is saved."""
+    """Return the number of steps to break even, or infinity if a step saves no time."""
     return built / saved if saved > 0 else float("inf")
 
 
-def markdown(found: dict[str, Any]) -> Iterator[str]:
+def markdown(numbers: dict[str, Any]) -> Iterator[str]:
     yield (
-        "The first half of an MLP is stopped; time of a step and bytes saved for backward, both "
-        "over the step that records all."
+        "The gradient of an MLP is stopped after the first half of its layers. The table gives the "
+        "time of a step and the bytes saved for the backward pass, relative to a step without "
+        "stopping."
     )
     yield ""
     yield "| | torch: time | torch: bytes saved | JAX: time | JAX: bytes saved |"
     yield "|---|---|---|---|---|"
     for way in WAYS:
-        sides = [found["stops"][side].get(way) for side in ("torch", "JAX")]
+        sides = [numbers["stops"][side].get(way) for side in ("torch", "JAX")]
         values = [f"{side[k]:.2f}" if side else "" for side in sides for k in ("time", "bytes")]
         yield f"| {way} | {' | '.join(values)} |"
     yield ""
     yield (
-        "`detach` copies nothing: it records the first half and then lets go of it. `no_grad` "
-        "never records it. Under `jit` the two are one program."
+        "`detach` does not copy: torch records the first half and then drops the reference to it. "
+        "With `no_grad` it is never recorded. Under `jit` both give the same program."
     )
     yield ""
     yield (
         "| network | JAX op by op / compiled | torch eager / compiled JAX | "
-        "steps until compiling pays: over op by op | over torch eager |"
+        "steps until compiling pays off, against JAX op by op | against torch eager |"
     )
     yield "|---|---|---|---|---|"
-    for name, row in found["graphs"].items():
+    for name, row in numbers["graphs"].items():
         values = [
             f"{value:.1f}" if "steps" not in key else _count(value) for key, value in row.items()
         ]

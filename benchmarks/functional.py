@@ -1,7 +1,7 @@
-"""Operators with torch's conventions beside their natural JAX forms: what XLA counts.
+"""Compare the cost of operators with torch's gradients with that of the usual JAX expressions.
 
-Value and pullback of each at a size that a network has; no clock. Where a convention costs flops
-or bytes, the row says what for.
+XLA counts flops and bytes of value and pullback, at sizes that occur in networks; nothing is timed.
+Where torch's convention costs flops or bytes, the row states the reason.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ TITLE = "Operators with torch's conventions"
 BOUND = 1.05
 
 
-class Row(NamedTuple):
-    """Ours, the natural form, and what both are given; `why`: what the convention costs."""
+class Comparison(NamedTuple):
+    """jaxgrad's operator, the usual JAX expression, their arguments, and the reason for a cost."""
 
     ours: Callable[..., Any]
     natural: Callable[..., Any]
@@ -60,139 +60,149 @@ def _batch_norm(x: jax.Array) -> jax.Array:
     return (x - jnp.mean(x, (0, 2, 3), keepdims=True)) * scale
 
 
-ROWS: dict[str, Row] = {
-    "abs": Row(F.abs, jnp.abs, (X,)),
-    "clamp": Row(lambda x: F.clamp(x, -1, 1), lambda x: jnp.clip(x, -1, 1), (X,)),
-    "sqrt": Row(F.sqrt, jnp.sqrt, (X,)),
-    "pow": Row(
+ROWS: dict[str, Comparison] = {
+    "abs": Comparison(F.abs, jnp.abs, (X,)),
+    "clamp": Comparison(lambda x: F.clamp(x, -1, 1), lambda x: jnp.clip(x, -1, 1), (X,)),
+    "sqrt": Comparison(F.sqrt, jnp.sqrt, (X,)),
+    "pow": Comparison(
         F.pow, jnp.power, (X, W), "both factors are masked where the exponent or the base is 0"
     ),
-    "atan2": Row(F.atan2, jnp.arctan2, (X, W), "what is left at (0, 0) is masked"),
-    "xlogy": Row(F.xlogy, jax.scipy.special.xlogy, (X, W), "what is left where x is 0 is masked"),
-    "maximum": Row(
+    "atan2": Comparison(F.atan2, jnp.arctan2, (X, W), "the gradient at (0, 0) is masked"),
+    "xlogy": Comparison(
+        F.xlogy, jax.scipy.special.xlogy, (X, W), "the gradient where x is 0 is masked"
+    ),
+    "maximum": Comparison(
         F.maximum,
         jnp.maximum,
         (X, W),
-        "a tie, the larger and the rest are told apart, and the cotangent masked",
+        "ties are distinguished, and the cotangent is masked",
     ),
-    "relu": Row(F.relu, jax.nn.relu, (X,)),
-    "leaky_relu": Row(F.leaky_relu, jax.nn.leaky_relu, (X,)),
-    "elu": Row(F.elu, jax.nn.elu, (X,)),
-    "gelu": Row(F.gelu, lambda x: jax.nn.gelu(x, approximate=False), (X,)),
-    "gelu, tanh": Row(lambda x: F.gelu(x, approximate="tanh"), jax.nn.gelu, (X,)),
-    "silu": Row(F.silu, jax.nn.silu, (X,)),
-    "mish": Row(
+    "relu": Comparison(F.relu, jax.nn.relu, (X,)),
+    "leaky_relu": Comparison(F.leaky_relu, jax.nn.leaky_relu, (X,)),
+    "elu": Comparison(F.elu, jax.nn.elu, (X,)),
+    "gelu": Comparison(F.gelu, lambda x: jax.nn.gelu(x, approximate=False), (X,)),
+    "gelu, tanh": Comparison(lambda x: F.gelu(x, approximate="tanh"), jax.nn.gelu, (X,)),
+    "silu": Comparison(F.silu, jax.nn.silu, (X,)),
+    "mish": Comparison(
         F.mish,
         jax.nn.mish,
         (X,),
-        "computed from the input again, where JAX keeps what is in between",
+        "recomputed from the input; JAX saves intermediate values",
     ),
-    "softplus": Row(F.softplus, jax.nn.softplus, (X,)),
-    "sigmoid": Row(F.sigmoid, jax.nn.sigmoid, (X,)),
-    "tanh": Row(
-        F.tanh, jnp.tanh, (X,), "XLA's own is off near 1, where torch's gradient 1 - y * y cancels"
+    "softplus": Comparison(F.softplus, jax.nn.softplus, (X,)),
+    "sigmoid": Comparison(F.sigmoid, jax.nn.sigmoid, (X,)),
+    "tanh": Comparison(
+        F.tanh,
+        jnp.tanh,
+        (X,),
+        "XLA's tanh is inaccurate near 1, where torch's gradient 1 - y * y cancels",
     ),
-    "softmax": Row(
-        lambda x: F.softmax(x, -1), jax.nn.softmax, (X,), "XLA fuses the same equations otherwise"
+    "softmax": Comparison(
+        lambda x: F.softmax(x, -1),
+        jax.nn.softmax,
+        (X,),
+        "the equations are the same, but XLA fuses them differently",
     ),
-    "log_softmax": Row(
+    "log_softmax": Comparison(
         lambda x: F.log_softmax(x, -1),
         jax.nn.log_softmax,
         (X,),
-        "its gradient takes the exponential of the result again, as torch's",
+        "as in torch, the gradient recomputes the exponential of the result",
     ),
-    "sum": Row(lambda x: F.sum(x, -1), lambda x: jnp.sum(x, -1), (X,)),
-    "std": Row(lambda x: F.std(x, -1), lambda x: jnp.std(x, -1, ddof=1), (X,)),
-    "norm": Row(
+    "sum": Comparison(lambda x: F.sum(x, -1), lambda x: jnp.sum(x, -1), (X,)),
+    "std": Comparison(lambda x: F.std(x, -1), lambda x: jnp.std(x, -1, ddof=1), (X,)),
+    "norm": Comparison(
         lambda x: F.norm(x, dim=-1),
         lambda x: jnp.linalg.norm(x, axis=-1),
         (X,),
-        "masked where the norm is 0",
+        "the gradient is masked where the norm is 0",
     ),
-    "logsumexp": Row(
+    "logsumexp": Comparison(
         lambda x: F.logsumexp(x, -1),
         lambda x: jax.nn.logsumexp(x, -1),
         (X,),
-        "its gradient takes the exponential again, where JAX keeps it",
+        "the gradient recomputes the exponential; JAX saves it",
     ),
-    "amax": Row(
+    "amax": Comparison(
         lambda x: F.amax(x, -1),
         lambda x: jnp.max(x, -1),
         (X,),
-        "ties are counted, and none is where the result is NaN",
+        "ties are counted, with a special case for NaN",
     ),
-    "max of a dim": Row(
+    "max over a dim": Comparison(
         lambda x: F.max(x, -1).values,
         lambda x: jnp.max(x, -1),
         (X,),
-        "one of the ties has the gradient: its index is found",
+        "only one of the ties gets the gradient, so its index is computed",
     ),
-    "median": Row(
+    "median": Comparison(
         lambda x: F.median(x, -1).values,
         lambda x: jnp.median(x, -1),
         (X,),
-        "one element has the gradient: its index is found",
+        "only one element gets the gradient, so its index is computed",
     ),
-    "sort": Row(lambda x: F.sort(x).values, jnp.sort, (X,), "returns the indices too"),
-    "cumsum": Row(lambda x: F.cumsum(x, -1), lambda x: jnp.cumsum(x, -1), (X,)),
-    "cross_entropy": Row(
+    "sort": Comparison(
+        lambda x: F.sort(x).values, jnp.sort, (X,), "the indices are returned as well"
+    ),
+    "cumsum": Comparison(lambda x: F.cumsum(x, -1), lambda x: jnp.cumsum(x, -1), (X,)),
+    "cross_entropy": Comparison(
         lambda x: F.cross_entropy(x, LABELS),
         lambda x: jnp.mean(optax.softmax_cross_entropy_with_integer_labels(x, LABELS)),
         (X,),
-        "the log-probabilities are kept, as torch keeps them",
+        "the log-probabilities are saved, as in torch",
     ),
-    "mse_loss": Row(F.mse_loss, lambda x, y: jnp.mean((x - y) ** 2), (X, 2 * X)),
-    "l1_loss": Row(
+    "mse_loss": Comparison(F.mse_loss, lambda x, y: jnp.mean((x - y) ** 2), (X, 2 * X)),
+    "l1_loss": Comparison(
         F.l1_loss,
         lambda x, y: jnp.mean(jnp.abs(x - y)),
         (X, 2 * X),
-        "above, below and equal are told apart, NaN is none of them",
+        "equal elements and NaN are distinguished",
     ),
-    "smooth_l1_loss": Row(
+    "smooth_l1_loss": Comparison(
         F.smooth_l1_loss, lambda x, y: jnp.mean(optax.huber_loss(x, y)), (X, 2 * X)
     ),
-    "layer_norm": Row(lambda x, w: F.layer_norm(x, (1000,), w), _layer_norm, (X, W)),
-    "batch_norm": Row(
+    "layer_norm": Comparison(lambda x, w: F.layer_norm(x, (1000,), w), _layer_norm, (X, W)),
+    "batch_norm": Comparison(
         lambda x: F.batch_norm(x, None, None, training=True).output, _batch_norm, (IMAGE,)
     ),
-    "linear": Row(F.linear, lambda x, w: x @ w.T, (X, _drawn(64, 1000))),
-    "conv2d": Row(
+    "linear": Comparison(F.linear, lambda x, w: x @ w.T, (X, _drawn(64, 1000))),
+    "conv2d": Comparison(
         lambda x, w: F.conv2d(x, w, padding=1),
         lambda x, w: lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1))),
         (IMAGE, FILTERS),
     ),
-    "max_pool2d": Row(
+    "max_pool2d": Comparison(
         lambda x: F.max_pool2d(x, 2),
         lambda x: lax.reduce_window(x, -jnp.inf, lax.max, *POOL),
         (IMAGE,),
-        "one of the ties has the gradient: its index is found",
+        "only one of the ties gets the gradient, so its index is computed",
     ),
-    "avg_pool2d": Row(
+    "avg_pool2d": Comparison(
         lambda x: F.avg_pool2d(x, 2),
         lambda x: lax.reduce_window(x, 0.0, lax.add, *POOL) / 4,
         (IMAGE,),
     ),
-    "adaptive_max_pool1d": Row(
+    "adaptive_max_pool1d": Comparison(
         lambda x: F.adaptive_max_pool1d(x, 100),
         lambda x: x.reshape(256, 100, 10).max(-1),
         (X,),
-        "windows may differ in size: they are gathered",
+        "windows may differ in size, so they are gathered",
     ),
-    "interpolate, bilinear": Row(
+    "interpolate, bilinear": Comparison(
         lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),
         lambda x: jax.image.resize(x, (4, 8, 64, 64), "bilinear"),
         (IMAGE,),
-        "neighbours are gathered, not multiplied by a dense matrix",
+        "neighbours are gathered instead of multiplied by a dense matrix",
     ),
-    "embedding": Row(lambda w: F.embedding(WORDS, w), lambda w: w[WORDS], (X,)),
-    "embedding_bag": Row(
+    "embedding": Comparison(lambda w: F.embedding(WORDS, w), lambda w: w[WORDS], (X,)),
+    "embedding_bag": Comparison(
         lambda w: F.embedding_bag(WORDS, w),
         lambda w: w[WORDS].mean(1),
         (X,),
-        "the bags are sums of one flat list, of any lengths",
+        "the bags are segment sums of a flat list, since their lengths may differ",
     ),
-    "scaled_dot_product_attention": Row(
-        F.scaled_dot_product_attention, _attention, QKV, "its softmax"
+    "scaled_dot_product_attention": Comparison(
+        F.scaled_dot_product_attention, _attention, QKV, "the cost of softmax"
     ),
 }
 
@@ -202,20 +212,20 @@ def cells() -> list[str]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """Flops, bytes and bytes kept in between, ours / natural."""
-    found = {}
+    """Return the ratio of flops and bytes of each operator to those of the usual JAX expression."""
+    ratios = {}
     for name, row in ROWS.items():
         tick(name)
         ours, natural = (counts(fun, *row.args) for fun in (row.ours, row.natural))
-        found[name] = {
+        ratios[name] = {
             "flops": ours.flops / max(natural.flops, 1.0),
             "bytes": ours.bytes / natural.bytes,
         }
-    return found
+    return ratios
 
 
 def counts(fun: Callable[..., Any], *args: Any) -> Cost:
-    """Of the value and the pullback of an arbitrary cotangent."""
+    """Return the cost of a function's value and of its pullback for an arbitrary cotangent."""
 
     def program(args: Any, cotangent: Any) -> Any:
         out, pull = jax.vjp(fun, *args)
@@ -224,13 +234,14 @@ def counts(fun: Callable[..., Any], *args: Any) -> Cost:
     return cost(program, args, jax.eval_shape(fun, *args))
 
 
-def markdown(found: dict[str, Any]) -> Iterator[str]:
+def markdown(ratios: dict[str, Any]) -> Iterator[str]:
     yield (
-        "Value and gradient, ours over the natural JAX form; counted by XLA, not timed. Above "
-        f"{BOUND} the last column says what for."
+        "Cost of value and gradient of `jaxgrad.functional`'s operators, relative to the usual JAX "
+        "expressions. XLA counts flops and bytes; nothing is timed. Ratios above "
+        f"{BOUND} have a reason in the last column."
     )
     yield ""
-    yield "| operator | flops | bytes | |"
+    yield "| operator | flops | bytes | reason |"
     yield "|---|---|---|---|"
-    for name, row in found.items():
+    for name, row in ratios.items():
         yield f"| {name} | {row['flops']:.2f} | {row['bytes']:.2f} | {ROWS[name].why} |"

@@ -1,6 +1,6 @@
-"""How cost grows with depth, width, batch and sequence: slopes of log-log lines.
+"""Measure how cost grows with depth, width, batch size and sequence length, as log-log slopes.
 
-A slope of 1 is linear. Memory is what is kept for the backward pass, which no clock is needed for.
+A slope of 1 is linear growth. Memory is the number of bytes saved for the backward pass.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def cells() -> list[tuple[str, int]]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """For each axis its sizes, and each line over its first point."""
-    found = {}
+    """Return for each axis its sizes, and the costs relative to those of the smallest size."""
+    numbers = {}
     for axis, (sizes, make) in AXES.items():
         points = []
         for size in sizes:
@@ -46,27 +46,27 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
             points.append(_point(make(size)))
             jax.clear_caches()
         lines = {line: [point[line] / points[0][line] for point in points] for line in LINES}
-        found[axis] = {
+        numbers[axis] = {
             "sizes": sizes,
             "lines": lines,
             "slopes": {line: late_slope(sizes, lines[line]) for line in LINES},
         }
-    return found
+    return numbers
 
 
 def _point(net: Network) -> dict[str, float]:
-    made, (_, params) = BEHAVIOURS["control"](), net.built()
+    behaviour, (_, params) = BEHAVIOURS["control"](), net.built()
     start = time.perf_counter()
-    step = jax_step(net, params, made.ours(net), optax.sgd(1e-2))
+    step = jax_step(net, params, behaviour.ours(net), optax.sgd(1e-2))
     built = time.perf_counter() - start
-    runs: dict[str, Run] = {"JAX step": step, "torch step": torch_step(net, made)}
+    runs: dict[str, Run] = {"JAX step": step, "torch step": torch_step(net, behaviour)}
     times = rounds(runs, budget=1.0)
     x, y = jnp.asarray(net.x), jnp.asarray(net.y)
 
     def plain(params: Any) -> jax.Array:
         return cross_entropy(forward(net.stages, params, x), y)
 
-    return {name: float(np.median(found)) for name, found in times.items()} | {
+    return {name: float(np.median(samples)) for name, samples in times.items()} | {
         "compilation": built,
         "bytes saved": jaxgrad.saved_bytes(plain, params),
         "bytes saved, checkpointed": peak_bytes(net, params),
@@ -74,7 +74,10 @@ def _point(net: Network) -> dict[str, float]:
 
 
 def peak_bytes(net: Network, params: Any) -> int:
-    """In segments of about sqrt(depth) stages: the boundaries, and the inside of one segment."""
+    """Return the peak bytes of checkpointing in segments of about sqrt(depth) stages.
+
+    These are the inputs of all segments and the residuals of the largest segment.
+    """
     size = max(1, math.isqrt(len(params)))
     x, y = jnp.asarray(net.x), jnp.asarray(net.y)
 
@@ -98,43 +101,46 @@ def peak_bytes(net: Network, params: Any) -> int:
 
 
 def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
-    """Of the log-log line through the points: the power by which the values grow."""
+    """Return the slope of a log-log fit: the exponent with which the values grow."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 
 def late_slope(sizes: Sequence[int], values: Sequence[float]) -> float:
-    """Of its upper half, where overheads are small."""
+    """Return the log-log slope of the upper half of the points, where overheads are small."""
     half = len(sizes) // 2 - 1
     return slope(sizes[half:], values[half:])
 
 
-def markdown(found: dict[str, Any]) -> Iterator[str]:
-    yield "Slopes of the log-log lines over the upper half of each range; 1 is linear."
+def markdown(numbers: dict[str, Any]) -> Iterator[str]:
+    yield (
+        "Exponents of growth: slopes of log-log fits over the upper half of each range. An "
+        "exponent of 1 is linear growth."
+    )
     yield ""
     yield f"| | {' | '.join(LINES)} |"
     yield f"|---|{'---|' * len(LINES)}"
-    for axis, row in found.items():
+    for axis, row in numbers.items():
         sizes = row["sizes"]
         cells = " | ".join(f"{row['slopes'][line]:.2f}" for line in LINES)
         yield f"| {axis} {sizes[0]} to {sizes[-1]} | {cells} |"
     yield ""
     yield (
-        "Depth, width and batch are of an MLP, sequence of a transformer block. Checkpointed means "
-        "segments of about the square root of the depth: what is kept grows with the root."
+        "Depth, width and batch vary in an MLP, sequence in a transformer block. The last column "
+        "checkpoints segments of about sqrt(depth) layers, so saved memory grows like sqrt(depth)."
     )
 
 
-def figures(found: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """A log-log plot an axis."""
+def figures(numbers: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield a log-log plot for each axis."""
     from matplotlib.figure import Figure
 
-    for axis, row in found.items():
+    for axis, row in numbers.items():
         figure = Figure(figsize=(4.6, 3.4), layout="constrained")
         axes = figure.subplots()
         for line, style in zip(LINES, ("o-", "s-", "^:", "o--", "s--"), strict=True):
             label = f"{line}, slope {row['slopes'][line]:.2f}"
             axes.loglog(row["sizes"], row["lines"][line], style, label=label, markersize=4)
-        axes.set(xlabel=axis, ylabel="over the first point", xticks=row["sizes"])
+        axes.set(xlabel=axis, ylabel="relative to the first point", xticks=row["sizes"])
         axes.set_xticklabels([str(size) for size in row["sizes"]])
         axes.minorticks_off()
         axes.legend(fontsize=7, frameon=False)

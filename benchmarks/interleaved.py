@@ -1,4 +1,4 @@
-"""Programs side by side: medians of rounds in which each runs once, so that all suffer alike."""
+"""Time programs in rounds in which each runs once, so that disturbances affect all of them."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ Run = Callable[[], Any]
 
 
 class Cost(NamedTuple):
-    """What XLA counts in a compiled program."""
+    """The cost that XLA reports for a compiled program."""
 
     flops: float
     bytes: float
 
 
 def cost(fun: Callable[..., Any], *args: Any) -> Cost:
-    """The flops and the bytes accessed of the compiled program."""
+    """Compile a function and return its flops and accessed bytes."""
     return counted(jax.jit(fun).lower(*args).compile())
 
 
 def counted(compiled: Any) -> Cost:
-    """The same, of a program that is compiled."""
-    found: Any = compiled.cost_analysis()
-    found = found[0] if isinstance(found, list) else found
-    return Cost(found.get("flops", 0.0), found.get("bytes accessed", 0.0))
+    """Return the flops and accessed bytes of a compiled program."""
+    analysis: Any = compiled.cost_analysis()
+    analysis = analysis[0] if isinstance(analysis, list) else analysis
+    return Cost(analysis.get("flops", 0.0), analysis.get("bytes accessed", 0.0))
 
 
 def seconds(run: Run) -> float:
-    """One run, to its end."""
+    """Return the seconds of one run, waiting for its results."""
     start = time.perf_counter()
     jax.block_until_ready(run())
     return time.perf_counter() - start
@@ -43,28 +43,29 @@ def seconds(run: Run) -> float:
 def rounds(
     runs: Mapping[str, Run], budget: float = 2.0, at_least: int = 5, at_most: int = 41
 ) -> dict[str, list[float]]:
-    """Each program's seconds, a number a round, in another order each time.
+    """Run programs in rounds of random order and return each program's seconds per round.
 
-    The order matters: torch's threads spin for a while after its step, and slow what comes next.
+    The order matters because torch's threads spin for a while after a step and slow down the next
+    program.
 
     Args:
-        runs: programs by name, ready to run.
-        budget: seconds to spend, more where `at_least` rounds take more.
-        at_least: rounds.
-        at_most: rounds.
+        runs: Programs by name.
+        budget: Seconds to spend, unless `at_least` rounds take longer.
+        at_least: Minimum number of rounds.
+        at_most: Maximum number of rounds.
     """
     for run in runs.values():
-        seconds(run)  # what the first run alone does
-    names, found = list(runs), {name: [] for name in runs}
+        seconds(run)  # a warm-up, because the first run does one-time work
+    names, times = list(runs), {name: [] for name in runs}
     order, spent = random.Random(0), 0.0
-    while len(found[names[0]]) < at_most and (spent < budget or len(found[names[0]]) < at_least):
+    while len(times[names[0]]) < at_most and (spent < budget or len(times[names[0]]) < at_least):
         order.shuffle(names)
         for name in names:
-            found[name].append(seconds(runs[name]))
-            spent += found[name][-1]
-    return found
+            times[name].append(seconds(runs[name]))
+            spent += times[name][-1]
+    return times
 
 
-def over(found: Mapping[str, list[float]], ours: str, theirs: str) -> float:
-    """The median over the rounds of ours / theirs."""
-    return statistics.median(a / b for a, b in zip(found[ours], found[theirs], strict=True))
+def over(times: Mapping[str, list[float]], ours: str, theirs: str) -> float:
+    """Return the median over the rounds of the ratio of two programs' times."""
+    return statistics.median(a / b for a, b in zip(times[ours], times[theirs], strict=True))

@@ -1,6 +1,6 @@
-"""Three networks, each a list of stages: a torch module and a JAX function of the same weights.
+"""Three networks as lists of stages, each a torch module and a JAX function with equal weights.
 
-A behaviour is put between stages, at the same place in both libraries.
+A behaviour is inserted between stages, at the same place in both frameworks.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from torch_ref.mobilenet import LAST, STAGES, ConvNormActivation, InvertedResidu
 
 
 CLASSES = 10
-SHIFTS = True  # False: depthwise filters by XLA's convolution, to see what that costs
-Stage = Callable[..., jax.Array]  # of weights, what comes in, and the dtype of its products
+SHIFTS = True  # False uses XLA's convolution for depthwise filters, to measure its cost
+Stage = Callable[..., jax.Array]  # (weights, input, dtype of the products) -> output
 
 
 class Network(NamedTuple):
-    """Stages of torch, stages of JAX, and a batch."""
+    """The stages of a network in torch and in JAX, and a batch."""
 
     name: str
     modules: Callable[[], list[nn.Module]]
     stages: list[Stage]
     x: np.ndarray
     y: np.ndarray
-    mixes_samples: bool = False  # batch norm: a sample has no gradient of its own
+    mixes_samples: bool = False  # true for batch norm: per-sample gradients are undefined
 
     def built(self) -> tuple[nn.Sequential, list[dict[str, jax.Array]]]:
-        """The torch modules, and JAX's copies of their weights, a tree a stage."""
+        """Return the torch modules, and a copy of their weights for JAX with one tree per stage."""
         torch.manual_seed(0)
         modules = nn.Sequential(*self.modules())
         return modules, [
@@ -52,7 +52,7 @@ def forward(
     at: Callable[[int, jax.Array], jax.Array] = lambda _, h: h,
     low: Any = jnp.float32,
 ) -> jax.Array:
-    """The logits; `at` sees what goes from each stage to the next, products run in `low`."""
+    """Return the logits; `at` is applied to each stage's output, and products run in `low`."""
     for place, (stage, p) in enumerate(zip(stages, params, strict=True)):
         x = at(place, stage(p, x, low))
     return x
@@ -73,7 +73,7 @@ def layer_norm(p: dict[str, jax.Array], x: jax.Array, name: str = "") -> jax.Arr
 
 
 def mlp(depth: int = 6, width: int = 256, batch: int = 128) -> Network:
-    """Linear layers with ReLU between them."""
+    """Return a network of linear layers with ReLU between them."""
 
     def modules() -> list[nn.Module]:
         hidden = [nn.Sequential(nn.Linear(width, width), nn.ReLU()) for _ in range(depth - 1)]
@@ -102,7 +102,7 @@ class Block(nn.Module):
 
 
 class Head(nn.Module):
-    """The mean over positions, classified."""
+    """A linear classifier of the mean over positions."""
 
     def __init__(self, width: int):
         super().__init__()
@@ -115,7 +115,7 @@ class Head(nn.Module):
 def transformer(
     depth: int = 3, width: int = 128, batch: int = 8, sequence: int = 64, heads: int = 4
 ) -> Network:
-    """Blocks over embedded positions."""
+    """Return a transformer: an embedding, blocks and a classifier."""
 
     def block(p: dict[str, jax.Array], x: jax.Array, low: Any) -> jax.Array:
         qkv = linear(p, layer_norm(p, x, "norm1."), low, "qkv.")
@@ -137,11 +137,11 @@ def transformer(
 
 
 def mobilenet(batch: int = 8, size: int = 64) -> Network:
-    """MobileNetV2 in train mode; batch norm keeps no running statistics, in either library.
+    """Return MobileNetV2 in train mode, without running statistics in both frameworks.
 
-    In JAX the channels are last, as flax has them: XLA's CPU convolution wants them there.
+    In JAX the channels are last, as in flax, because XLA's CPU convolution is faster with them.
     """
-    shapes = [(2, 1, True)]  # of each stage: stride, expansion, whether input and output match
+    shapes = [(2, 1, True)]  # per stage: stride, expansion, whether input and output match
     channels = 32
     for out, blocks, stride in STAGES:
         for block in range(blocks):
@@ -176,15 +176,15 @@ def mobilenet(batch: int = 8, size: int = 64) -> Network:
         return stage
 
     def modules() -> list[nn.Module]:
-        made: list[nn.Module] = [ConvNormActivation(3, 32, stride=2)]
+        layers: list[nn.Module] = [ConvNormActivation(3, 32, stride=2)]
         n_in = 32
         for out, blocks, stride in STAGES:
             for block in range(blocks):
-                expansion = 6 if len(made) > 1 else 1
-                made.append(InvertedResidual(n_in, out, stride if block == 0 else 1, expansion))
+                expansion = 6 if len(layers) > 1 else 1
+                layers.append(InvertedResidual(n_in, out, stride if block == 0 else 1, expansion))
                 n_in = out
         top = [ConvNormActivation(n_in, LAST, kernel=1), nn.AdaptiveAvgPool2d(1), nn.Flatten()]
-        net = nn.Sequential(*made, nn.Sequential(*top, nn.Linear(LAST, CLASSES)))
+        net = nn.Sequential(*layers, nn.Sequential(*top, nn.Linear(LAST, CLASSES)))
         for module in net.modules():
             if isinstance(module, nn.BatchNorm2d):
                 module.track_running_stats = False
@@ -201,9 +201,9 @@ def mobilenet(batch: int = 8, size: int = 64) -> Network:
 
 
 def conv2d(x: jax.Array, weight: jax.Array, stride: int) -> jax.Array:
-    """XLA's convolution; but a product where a filter is one pixel, shifts where it is one channel.
+    """Convolve by a matrix product for 1x1 filters, by shifts for depthwise ones, else by XLA.
 
-    XLA's CPU convolution runs a depthwise filter three times slower than these shifts.
+    A depthwise filter in XLA's CPU convolution is three times slower than a sum of shifts.
     """
     size, depthwise = weight.shape[-1], weight.shape[1] == 1
     if size == stride == 1:

@@ -1,4 +1,4 @@
-"""What was measured, on which machine: as numbers, as markdown and as a page."""
+"""Write the measurements and the machine's description as JSON, markdown and HTML."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ import torch
 
 _ABOUT = """# What jaxgrad costs
 
-Written by `make bench`; do not edit. Every number is a ratio of two programs measured in turns in
-one process, the median over the rounds, unless it says otherwise. The page with the plots is
-`results.html`.
+Written by `make bench`; do not edit. Unless stated otherwise, every number is a ratio of two
+programs that run alternately in one process: the median over the rounds. A ratio below 1 means that
+jaxgrad, or the first program named, is cheaper. The page `results.html` adds plots.
 """
 
 
 def machine() -> dict[str, Any]:
-    """Processor, versions, threads and flags."""
+    """Return the machine's processor, versions, threads and flags."""
     cpu = ""
     info = pathlib.Path("/proc/cpuinfo")
     if info.exists():
-        found = re.search(r"model name\s*: (.*)", info.read_text())
-        cpu = found[1] if found else ""
+        match = re.search(r"model name\s*: (.*)", info.read_text())
+        cpu = match[1] if match else ""
     return {
         "processor": cpu or platform.processor(),
         "cores": len(os.sched_getaffinity(0))
@@ -52,24 +52,24 @@ def machine() -> dict[str, Any]:
 
 
 def load(folder: pathlib.Path) -> dict[str, Any]:
-    """What an earlier run wrote, so that one section can be measured again."""
+    """Return the records of an earlier run, so that a single section can be measured again."""
     path = folder / "results.json"
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def write(folder: pathlib.Path, found: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
-    """results.json, RESULTS.md and results.html."""
-    ordered = {name: found[name] for name in sections if name in found}
+def write(folder: pathlib.Path, records: Mapping[str, Any], sections: Mapping[str, Any]) -> None:
+    """Write results.json, RESULTS.md and results.html."""
+    ordered = {name: records[name] for name in sections if name in records}
     text = json.dumps(ordered, indent=1, default=float)
     (folder / "results.json").write_text(text + "\n")
-    ordered = json.loads(text)  # written from what anyone can read
+    ordered = json.loads(text)  # the pages depend only on the content of results.json
     (folder / "RESULTS.md").write_text(markdown(ordered, sections))
     (folder / "results.html").write_text(page(ordered, sections))
 
 
-def markdown(found: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
+def markdown(records: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
     lines = [_ABOUT]
-    for name, entry in found.items():
+    for name, entry in records.items():
         lines += [f"## {sections[name].TITLE}", ""]
         lines += [*sections[name].markdown(entry["numbers"]), ""]
         about = ", ".join(f"{key} {value}" for key, value in entry["machine"].items())
@@ -77,15 +77,15 @@ def markdown(found: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def quote(found: Mapping[str, Any]) -> str:
+def quote(records: Mapping[str, Any]) -> str:
     """Return the three sentences that the README quotes."""
-    rows = [row for row in found["training"]["numbers"].values() if isinstance(row, dict)]
+    rows = [row for row in records["training"]["numbers"].values() if isinstance(row, dict)]
     steps = [row for row in rows if "torch" in row]
     hand = statistics.median(row["by hand"] for row in steps)
     eager = statistics.geometric_mean([row["torch"] for row in steps])
-    optimizers = found["optimizers"]["numbers"].values()
+    optimizers = records["optimizers"]["numbers"].values()
     optax = statistics.median(row["time"] for row in optimizers)
-    slope = found["growth"]["numbers"]["depth"]["slopes"]["bytes saved, checkpointed"]
+    slope = records["growth"]["numbers"]["depth"]["slopes"]["bytes saved, checkpointed"]
     return (
         f"- A training step with jaxgrad takes {hand:.2f} times as long as the same step written "
         f"by hand in JAX (median of {len(steps)} steps), and {eager:.2f} times as long as in torch "
@@ -94,13 +94,13 @@ def quote(found: Mapping[str, Any]) -> str:
     )
 
 
-def page(found: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
-    """The same tables, and the plots as SVG inside: one file, no network."""
+def page(records: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
+    """Return a self-contained HTML page with the tables, and the plots as inline SVG."""
     from markdown_it import MarkdownIt
 
     style = pathlib.Path(__file__).with_name("page.css").read_text()
     body = MarkdownIt().enable("table").render(_ABOUT)
-    for name, entry in found.items():
+    for name, entry in records.items():
         section = sections[name]
         text = "\n".join([f"## {section.TITLE}", "", *section.markdown(entry["numbers"])])
         body += MarkdownIt().enable("table").render(text)
@@ -114,7 +114,7 @@ def page(found: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
 
 
 def svg(figure: Any) -> str:
-    """A figure as inline SVG, the same text each time."""
+    """Return a figure as reproducible inline SVG."""
     import matplotlib as mpl
 
     buffer = io.StringIO()

@@ -1,4 +1,4 @@
-"""A training step of each library, ready to run: SGD around the gradients of a behaviour."""
+"""Build SGD training steps in torch and JAX around the gradients of a behaviour."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from benchmarks.networks import Network
 
 @contextmanager
 def one_process() -> Iterator[None]:
-    """A gloo group of this process alone."""
+    """Set up a gloo process group that contains only this process."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "group")
         torch.distributed.init_process_group("gloo", f"file://{path}", rank=0, world_size=1)
@@ -31,7 +31,7 @@ def one_process() -> Iterator[None]:
 
 
 class Step(NamedTuple):
-    """A compiled step, ready to run; it gives the loss, the parameters and the state."""
+    """A compiled step with its arguments; calling it returns loss, parameters and state."""
 
     compiled: Any
     args: tuple[Any, ...]
@@ -41,16 +41,18 @@ class Step(NamedTuple):
 
 
 def jax_step(net: Network, params: Any, grads: Grads, tx: Any) -> Step:
-    """A step of JAX; `tx` is optax's or ours."""
+    """Compile a JAX training step with an optimizer `tx` from optax or jaxgrad."""
     x, y, state = jnp.asarray(net.x), jnp.asarray(net.y), tx.init(params)
 
     @jax.jit
     def step(params: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
-        value, found = grads(params, x, y)
+        value, gradients = grads(params, x, y)
         if hasattr(tx, "step"):
-            return value, tx.step(found, state, params)
-        reached = jax.tree.map(lambda g, p: None if g is None else p, found, params, is_leaf=_none)
-        updates, moved = tx.update(found, state, reached)
+            return value, tx.step(gradients, state, params)
+        reached = jax.tree.map(
+            lambda g, p: None if g is None else p, gradients, params, is_leaf=_none
+        )
+        updates, moved = tx.update(gradients, state, reached)
         new = jax.tree.map(lambda u, p: p if u is None else p + u, updates, params, is_leaf=_none)
         return value, (new, moved)
 
@@ -62,12 +64,12 @@ def _none(leaf: Any) -> bool:
     return leaf is None
 
 
-def torch_step(net: Network, made: Behaviour, compiled: bool = False) -> Callable[[], Any]:
-    """A step of torch, ready to run; it gives the parameters after it."""
+def torch_step(net: Network, behaviour: Behaviour, compiled: bool = False) -> Callable[[], Any]:
+    """Return a torch training step that returns the updated parameters."""
     modules, _ = net.built()
     modules.train()
     x, y = torch.tensor(net.x), torch.tensor(np.asarray(net.y))
-    loss, backward = made.torch(modules)
+    loss, backward = behaviour.torch(modules)
     sgd = torch.optim.SGD(modules.parameters(), lr=1e-2)
     if compiled:
         loss = torch.compile(loss)

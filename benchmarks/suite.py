@@ -1,4 +1,4 @@
-"""The parity suite itself: seconds a cell, the share of compilation, growth with the cells."""
+"""Time the parity suite: growth with the number of cells, and the share of compilation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.growth import late_slope
 
 
 TITLE = "The parity suite itself"
-# Themes that are neither the quickest nor the slowest; each run has those before it too.
+# Themes of average speed; each run adds themes to those of the previous run.
 THEMES = ("freezing", "clipping", "hooks", "surrogate", "grad_modes", "custom")
 STEPS = (1, 2, 4)
 
@@ -27,7 +27,7 @@ def cells() -> list[tuple[str, int]]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """The first themes, cold and then warm, for more and more of them."""
+    """Time a growing number of themes, first with an empty and then with a filled cache."""
     rows = []
     for count in STEPS:
         row: dict[str, Any] = {}
@@ -54,25 +54,27 @@ def _run(themes: tuple[str, ...], cache: str) -> dict[str, float]:
         )
         wall = time.perf_counter() - start
         results = json.loads(path.read_text())["results"]
-    found = re.search(r"XLA compilation ([\d.]+) s", done.stdout)
-    assert found, "--durations no longer says what compilation took"
+    compilation = re.search(r"XLA compilation ([\d.]+) s", done.stdout)
+    assert compilation, "--durations does not print the seconds of compilation"
     seconds = sum(result["seconds"] for result in results)
     return {
         "cells": len(results),
         "wall": wall,
-        "compiled": float(found[1]) / wall,
+        "compiled": float(compilation[1]) / wall,
         "start": (wall - seconds) / wall,
     }
 
 
-def markdown(found: dict[str, Any]) -> Iterator[str]:
-    rows = found["rows"]
+def markdown(numbers: dict[str, Any]) -> Iterator[str]:
+    rows = numbers["rows"]
     yield (
-        "Cold: nothing is compiled yet; warm: every program is in the cache on disk. Times are "
-        "over the smallest cold run; the start is what the imports take."
+        "A cold run starts with an empty compilation cache on disk, a warm run finds every program "
+        "in it. Times are relative to the smallest cold run; startup is the time of the imports. "
+        "Runs of 100 cells or more use several processes, whose seconds are added up for the "
+        "shares of compilation and startup, so a share can exceed 100% or be negative."
     )
     yield ""
-    yield "| cells | cold | of it compilation | of it the start | warm | warm / cold |"
+    yield "| cells | cold | of which compilation | of which startup | warm | warm / cold |"
     yield "|---|---|---|---|---|---|"
     base = rows[0]["cold"]["wall"]
     for row in rows:
@@ -85,4 +87,5 @@ def markdown(found: dict[str, Any]) -> Iterator[str]:
     counts = tuple(int(row["cold"]["cells"]) for row in rows)
     for state in ("cold", "warm"):
         walls = [row[state]["wall"] * (1 - row[state]["start"]) for row in rows]
-        yield f"Growth with the number of cells, {state}: slope {late_slope(counts, walls):.2f}.  "
+        growth = late_slope(counts, walls)
+        yield f"The time of a {state} run grows as (number of cells)^{growth:.2f}.  "

@@ -1,11 +1,12 @@
-"""The parity runner: does every behaviour hold on these versions and this hardware?
+"""Check that JAX programs have torch's gradients, with the installed versions on this machine.
 
-    python -m parity_tests                      every case
-    python -m parity_tests hooks S0-02          a theme, a source row, an id, part of one, a glob
+    python -m parity_tests                      run every case
+    python -m parity_tests hooks detach         run cases by theme, id, part of an id, or glob
     python -m parity_tests --explain grad_modes/detach
 
-Exit status: 0 all passed, 1 any fail, error or blind, 2 usage or a device that is not there,
-3 internal or torch missing, 5 nothing selected, 130 interrupted (what was done is written).
+Exit status: 0 if every cell passed; 1 if a cell failed, raised or is blind; 2 for a usage error or
+a missing device; 3 for an internal error or if torch is missing; 5 if no case was selected; 130 if
+interrupted (the results so far are written).
 """
 
 import argparse
@@ -28,7 +29,7 @@ OK, FAILED, USAGE, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 5, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line and return the exit status."""
     options = _parser().parse_args(argv)
     try:
         return _run(options)
@@ -64,8 +65,8 @@ def _run(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return NOTHING
     if options.list:
-        for made in chosen:
-            print(f"{made.id:<40} {','.join(made.source):<16} {','.join(made.dtypes)}")
+        for case in chosen:
+            print(f"{case.id:<40} {','.join(case.source):<16} {','.join(case.dtypes)}")
         return OK
     if importlib.util.find_spec("torch") is None:
         print("torch is not installed; run: pip install torch==2.13.0", file=sys.stderr)
@@ -87,24 +88,24 @@ def _run(options: argparse.Namespace) -> int:
             old["results"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             print(
-                f"--against {options.against}: not a file that --json wrote: {error}",
+                f"--against {options.against}: not a file written by --json: {error}",
                 file=sys.stderr,
             )
             return USAGE
     cells = grid(chosen, options.dtype, options.mode, options.device)
     if not cells:
         asked = f"--dtype {','.join(options.dtype)} --mode {','.join(options.mode)}"
-        print(f"no cell of {len(chosen)} case(s) is left with {asked}", file=sys.stderr)
+        print(f"none of the {len(chosen)} selected cases runs with {asked}", file=sys.stderr)
         return NOTHING
     return _report(options, chosen, cells, old)
 
 
-def _draw(made: "Case", path: str | None) -> int:
+def _draw(case: "Case", path: str | None) -> int:
     from parity_tests.case import CaseError
     from parity_tests.pictures.draw_case import picture
 
     try:
-        text = picture(made)
+        text = picture(case)
     except CaseError as error:
         print(error, file=sys.stderr)
         return USAGE
@@ -140,16 +141,18 @@ def _report(
     except KeyboardInterrupt:
         stopped, status = "interrupted", INTERRUPTED
     except concurrent.futures.process.BrokenProcessPool:
-        stopped, status = "a worker died, perhaps of too little memory (try --workers 1)", INTERNAL
+        stopped = "a worker process died, perhaps out of memory (try --workers 1)"
+        status = INTERNAL
     if options.explain:
-        for made in chosen:
-            print(explain(made, [result for result in results if result.id == made.id]))
+        for case in chosen:
+            print(explain(case, [result for result in results if result.id == case.id]))
     else:
         for result in results:
             if not result.passed:
                 print(f"\n{result}")
         why = report.reasons(results)
-        print(f"\n{report.LEGEND}" + (f"\naccepted deviations\n{why}" if why else ""))
+        heading = "\ndocumented deviations and tolerances\n"
+        print(f"\n{report.LEGEND}" + (f"{heading}{why}" if why else ""))
     if options.durations:
         print(report.durations(results, time.perf_counter() - start))
     if old is not None:
@@ -157,7 +160,7 @@ def _report(
     if options.json:
         report.write_json(options.json, report.document(results, about, interrupted=bool(stopped)))
     if options.html:
-        drawn = {made.id: picture(made) for made in chosen if made.picture}
+        drawn = {case.id: picture(case) for case in chosen if case.picture}
         page.write(options.html, chosen, results, about, old=old, pictures=drawn)
     if options.junit_xml:
         report.write_junit(options.junit_xml, results)
@@ -172,7 +175,7 @@ def _report(
 
 
 def _run_cells(cells: "list[Cell]", options: argparse.Namespace, results: "list[Result]") -> None:
-    """Fills `results` as it goes, so that an interruption loses nothing."""
+    """Append each result to `results` as soon as it is there, so an interruption loses none."""
     import rich.console
     import rich.progress
 
@@ -208,14 +211,14 @@ def _parser() -> argparse.ArgumentParser:
             values = text.split(",")
             for value in values:
                 if value not in known:
-                    raise argparse.ArgumentTypeError(f"{value!r} is none of {', '.join(known)}")
+                    raise argparse.ArgumentTypeError(f"{value!r} is not one of {', '.join(known)}")
             return values
 
         return parse
 
     def whole(text: str) -> int:
         if not text.isdigit() or int(text) < 1:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes: 1 or more")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a positive number of processes")
         return int(text)
 
     parser = argparse.ArgumentParser(
@@ -224,31 +227,35 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("patterns", nargs="*", metavar="PATTERN", help="id, part of one, glob, theme or source row")
-    add("--list", action="store_true", help="the cases, without running them")
-    add("--dtype", type=one_of(DTYPES), default=[], metavar="D[,D]", help=", ".join(DTYPES))
+    patterns = "a case id or part of one, a glob, a theme, or a source row such as S0-02"
+    add("patterns", nargs="*", metavar="PATTERN", help=patterns)
+    add("--list", action="store_true", help="list the selected cases without running them")
+    dtypes = f"run these dtypes only: {', '.join(DTYPES)}"
+    add("--dtype", type=one_of(DTYPES), default=[], metavar="D[,D]", help=dtypes)
     add("--mode", type=one_of(MODES), default=[], metavar="M[,M]", help="eager, jit or both")
-    add("--device", choices=("cpu", "gpu", "tpu"), default="cpu")
-    add("--seed", type=int, default=0, metavar="N", help="0: the documents' own inputs")
+    add("--device", choices=("cpu", "gpu", "tpu"), default="cpu", help="default: cpu")
+    seed = "seed of the inputs; with 0 (the default) some cases use fixed example inputs"
+    add("--seed", type=int, default=0, metavar="N", help=seed)
     add(
         "-n",
         "--workers",
         type=whole,
         metavar="N",
-        help="processes; many cells: one a core",
+        help="number of processes (default: one per core for large runs, else 1)",
     )
-    add("--explain", metavar="ID", help="both sources side by side and where the two differ")
-    add("--picture", metavar="ID", help="its backward graphs, torch beside JAX, as SVG")
-    add("-o", "--output", metavar="FILE", help="where --picture writes; else to the terminal")
-    add("--json", metavar="FILE")
-    add("--html", metavar="FILE", help="one offline page")
-    add("--kill-table", action="store_true", help="planted porting bugs: what `prove` finds")
-    add("--conventions", action="store_true", help="operators: where natural JAX forms differ")
-    add("--junit-xml", metavar="FILE")
-    text = "rewrite the table of behaviours, or of themes, between its markers; may be repeated"
+    add("--explain", metavar="ID", help="print both programs and their largest differences")
+    add("--picture", metavar="ID", help="draw the backward graphs of torch and JAX as SVG")
+    add("-o", "--output", metavar="FILE", help="file for --picture (default: standard output)")
+    add("--json", metavar="FILE", help="write the results as JSON")
+    add("--html", metavar="FILE", help="write the results as one self-contained page")
+    add("--kill-table", action="store_true", help="test which injected porting bugs `prove` finds")
+    conventions = "list where common JAX expressions have other gradients than torch's operators"
+    add("--conventions", action="store_true", help=conventions)
+    add("--junit-xml", metavar="FILE", help="write the results as JUnit XML")
+    text = "rewrite the table of behaviours or themes between its markers; may be repeated"
     add("--markdown", metavar="FILE", action="append", default=[], help=text)
-    add("--against", metavar="OLD.json", help="what changed since that --json")
-    add("--durations", action="store_true", help="where the time went")
+    add("--against", metavar="OLD.json", help="print the changes since an earlier --json file")
+    add("--durations", action="store_true", help="print the slowest cases and the time per phase")
     return parser
 
 

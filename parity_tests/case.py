@@ -1,4 +1,4 @@
-"""Cases: a torch reference's functional twin in JAX, with its inputs and its claim.
+"""Define parity cases: a JAX function, its inputs, and the claim that it matches a torch program.
 
     @case(
         inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
@@ -8,7 +8,8 @@
     def detach(net, x, y, *, stop_gradient=lax.stop_gradient):
         '''`detach` after L1 leaves L1 without gradients (None, not zero); L2 keeps its own.'''
 
-The reference is `torch_ref/<theme>.py::<behaviour>`: same stem, same name, same inputs.
+The JAX function is called the twin. Its torch reference is the function of the same name in the
+file of the same name: `torch_ref/<theme>.py::<behaviour>`, called with the same inputs.
 """
 
 import dataclasses
@@ -28,7 +29,8 @@ from jaxgrad.parity.compare import Tolerance as Tolerance
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 MODES = ("eager", "jit")
 
-# These only observe or differentiate: without them there is no program left, so they are not tools.
+# These functions only observe or differentiate. A program cannot run without them, so they cannot
+# serve as a negative control.
 _NOT_TOOLS = {"accumulate", "depends_on", "grad", "saved_bytes", "value_and_grad"}
 _NOT_TOOLS |= {"value_and_retained_grads"}
 _HELPERS = {name for name, value in vars(jaxgrad).items() if callable(value)}
@@ -44,15 +46,15 @@ _TOOLS = _HELPERS - _NOT_TOOLS | {
 
 
 class CaseError(Exception):
-    """A case cannot be loaded; the text says what is missing and where to write it."""
+    """A case cannot be loaded; the message names the missing part and the file to write it in."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Deviation:
-    """A documented disagreement, pinned on both sides so that the suite fails when one changes.
+    """A documented disagreement between torch and JAX, with the expected result of each framework.
 
-    Each pin is a `Raises`, or a function from the case's inputs (numpy) to the observation. A leaf
-    of that observation may be a `Raises` too.
+    Each expectation (a pin) is a `Raises`, or a function from the case's numpy inputs to the
+    expected observation, whose leaves may be `Raises`. The suite fails when a result changes.
     """
 
     why: str
@@ -62,26 +64,27 @@ class Deviation:
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
 class Case:
-    """One behaviour: its twin in JAX, its inputs, its claim, and how to show that it can fail.
+    """One behaviour: its JAX function, its inputs, its claim, and its negative control.
 
     Attributes:
-        fun: The twin; its docstring is the claim.
-        theme: The stem of its file.
-        behaviour: Its name, which the reference in `torch_ref` shares.
+        fun: The JAX function (the twin); its docstring is the claim.
+        theme: The stem of the file that defines the function.
+        behaviour: The name of the function, which the reference in `torch_ref` shares.
         inputs: Argument name -> tree of `parity_tests.inputs` descriptors and static values.
-        idiom: What a user writes in torch and in JAX; each fits into a table cell.
-        source: Optional rows that it covers: `S0-02`, or `P155` of the catalogue.
-        control: Keyword arguments that take the tool out of the program. Without them the control
-            is a perturbed input, which is allowed only if the program has no tool.
+        idiom: The code that a user writes in torch and in JAX; each must fit into a table cell.
+        source: Optional rows that the case covers: `S0-02`, or `P155` of the catalogue.
+        control: Keyword arguments that replace the tool under test (say, `stop_gradient`) by a
+            no-op. By default the control perturbs an input, which only a program without a tool
+            may use.
         deviation: The pinned disagreement, where torch and JAX differ by design.
-        expect: Path -> a number that the source states, checked on both sides for seed 0.
-        dtypes: Dtypes of the floating inputs.
+        expect: Path -> value stated by the source, checked in both frameworks for seed 0.
+        dtypes: Dtypes of the floating-point inputs.
         modes: "eager", "jit" or both.
-        tolerance: A bound other than the default, with its reason.
-        zeros: The observation holds only zeros, and that is the claim.
-        heavy: The case may take up to 60 s.
-        picture: The documentation shows its backward graphs.
-        devices: Where the behaviour exists.
+        tolerance: A non-default tolerance, with its reason.
+        zeros: Whether the claim is that the observation holds only zeros.
+        heavy: Whether the case may take up to 60 s.
+        picture: Whether the documentation shows the case's backward graphs.
+        devices: The devices that support the behaviour.
     """
 
     fun: Callable[..., Any]
@@ -115,7 +118,7 @@ class Case:
 
     @property
     def reference(self) -> Callable[..., Any]:
-        """The torch program of the same name. Importing it needs torch."""
+        """The torch program of the same name; accessing it imports torch."""
         where = f"torch_ref/{self.theme}.py"
         try:
             module = importlib.import_module(f"torch_ref.{self.theme}")
@@ -129,12 +132,12 @@ class Case:
         wanted, got = tuple(self.inputs), tuple(inspect.signature(fun).parameters)
         if wanted != got:
             raise CaseError(
-                f"{where}::{self.behaviour} takes {got}, the case's inputs are {wanted}"
+                f"{where}::{self.behaviour} takes {got}, but the case's inputs are {wanted}"
             )
         return fun
 
     def without_tool(self) -> Callable[..., Any]:
-        """Return the program with its tool taken out: the negative control."""
+        """Return the program with its tool replaced by a no-op: the negative control."""
         return functools.partial(self.fun, **(self.control or {}))
 
 
@@ -142,7 +145,7 @@ _registry: dict[str, Case] = {}
 
 
 def identity(x: Any, *args: Any, **kwargs: Any) -> Any:
-    """Return `x`: the control puts this function in the place of a tool."""
+    """Return `x`; negative controls substitute this function for a tool."""
     del args, kwargs
     return x
 
@@ -150,14 +153,15 @@ def identity(x: Any, *args: Any, **kwargs: Any) -> Any:
 def case(
     *, source: str | tuple[str, ...] = (), **options: Any
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a function as the functional twin of the torch reference of the same name.
+    """Register a function as the JAX counterpart of the torch reference of the same name.
 
     Args:
         source: The row or rows that the case covers, if any.
         options: The other attributes of `Case`; `inputs` and `idiom` are required.
 
     Raises:
-        CaseError: An option is missing, unknown or inconsistent; the text names it and its place.
+        CaseError: An option is missing, unknown or inconsistent; the message names the option and
+            the case.
     """
 
     def register(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -181,7 +185,7 @@ def load() -> dict[str, Case]:
     package = importlib.import_module("parity_tests.cases")
     for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
         importlib.import_module(f"parity_tests.cases.{module}")
-    # A test may have imported one theme before the others, so registration order is not enough.
+    # A test may have imported one theme before the others, so sort instead of using import order.
     return dict(sorted(_registry.items(), key=lambda item: item[1].theme))
 
 
@@ -189,19 +193,19 @@ def _check(record: Case) -> None:
     where = f"parity_tests/cases/{record.theme}.py::{record.behaviour}"
     previous = _registry.get(record.id)
     if previous is not None and previous.fun.__module__ == record.fun.__module__:
-        # A reloaded module (a mutant, a notebook) registers its own cases again, which is fine.
+        # A reloaded module (a mutant, a notebook) may register its own cases again.
         if previous.fun.__code__.co_firstlineno != record.fun.__code__.co_firstlineno:
             raise CaseError(f"{where} is registered twice; give one of them another name")
     if not record.claim:
-        raise CaseError(f"{where} has no docstring: say in a sentence what a torch user will see")
+        raise CaseError(f"{where} has no docstring: state in a sentence what a torch user will see")
     if record.deviation is not None and not record.deviation.why.strip():
         raise CaseError(f"{where} pins a deviation without a reason; fill in why=")
     if record.tolerance is not None and not record.tolerance.why.strip():
-        raise CaseError(f"{where} has a tolerance of its own without a reason; fill in why=")
+        raise CaseError(f"{where} sets tolerance= without a reason; fill in why=")
     for name, known in (("dtypes", DTYPES), ("modes", MODES)):
         unknown = set(getattr(record, name)) - set(known)
         if unknown or not getattr(record, name):
-            raise CaseError(f"{where} has {name}={getattr(record, name)}; known are {known}")
+            raise CaseError(f"{where} has {name}={getattr(record, name)}; choose from {known}")
     parameters = inspect.signature(record.fun).parameters
     positional = tuple(n for n, p in parameters.items() if p.kind is not p.KEYWORD_ONLY)
     if positional != tuple(record.inputs):
@@ -215,13 +219,13 @@ def _check(record: Case) -> None:
         used = sorted(_names(record.fun) & _TOOLS)
         if used:
             raise CaseError(
-                f"{where} uses {', '.join(used)} but has no control of its own. Make the tool a "
-                "keyword argument and take it out: control=dict(stop_gradient=identity)"
+                f"{where} uses {', '.join(used)} but has no control=. Make the tool a keyword "
+                "argument and replace it by a no-op: control=dict(stop_gradient=identity)"
             )
 
 
 def _names(fun: Callable[..., Any]) -> set[str]:
-    """Return every name used by a function and by the functions of its module that it calls."""
+    """Return every name used by a function and by the functions it calls in the same module."""
     seen: set[Any] = set()
     names: set[str] = set()
 

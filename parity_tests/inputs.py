@@ -1,7 +1,7 @@
-"""What a case's inputs are made of: descriptors, drawn once in numpy from a seed.
+"""Descriptors of a case's inputs, from which numpy arrays are sampled with a seed.
 
 inputs=dict(net={"l1": linear(10, 5), "l2": linear(5, 1)}, x=normal(3, 10), y=normal(3, 1))
-inputs=dict(a=document(2.0), b=document(3.0))       # seed 0: the document's own numbers
+inputs=dict(a=document(2.0), b=document(3.0))       # seed 0 uses these numbers
 """
 
 import dataclasses
@@ -17,42 +17,43 @@ Sampler = Callable[[np.random.Generator], Any]
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """One input array: how to sample it, and the document's own value where it gives one."""
+    """One input array: how to sample it, and the value from the source document, if it has one."""
 
     sample: Sampler
     document: np.ndarray | None = None
-    continuous: bool = True  # may be moved by one ULP to measure torch's own rounding error
+    continuous: bool = True  # may be perturbed by one ULP to measure torch's own rounding error
 
 
 def normal(*shape: int, scale: float = 1.0) -> Draw:
-    """Gaussian values, float."""
+    """Sample floats from a standard normal distribution times `scale`."""
     return Draw(lambda rng: scale * rng.standard_normal(shape))
 
 
 def uniform(*shape: int, low: float = 0.0, high: float = 1.0) -> Draw:
-    """Uniform values in [low, high), float."""
+    """Sample floats uniformly from [low, high)."""
     return Draw(lambda rng: rng.uniform(low, high, shape))
 
 
 def integers(*shape: int, low: int = 0, high: int) -> Draw:
-    """Integers in [low, high), int64: labels, indices."""
+    """Sample int64 values from [low, high), for labels and indices."""
     return Draw(lambda rng: rng.integers(low, high, shape), continuous=False)
 
 
 def bernoulli(*shape: int, p: float) -> Draw:
-    """Zeros and ones, float: a dropout mask that keeps with probability p."""
+    """Sample floats that are 1 with probability `p` and else 0, for dropout masks."""
     return Draw(lambda rng: (rng.random(shape) < p).astype(np.float64), continuous=False)
 
 
 def complex_normal(*shape: int) -> Draw:
-    """Gaussian real and imaginary parts."""
+    """Sample complex numbers with standard normal real and imaginary parts."""
     return Draw(lambda rng: rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
 
 
 def document(value: Any, otherwise: Draw | None = None) -> Draw:
-    """The document's own value for seed 0; other seeds draw, Gaussian unless told.
+    """Use a source document's value for seed 0 and sample for other seeds.
 
-    An integer or boolean value is the same for every seed unless `otherwise` says how to draw.
+    Floats are sampled from a standard normal distribution unless `otherwise` is given. Integers
+    and booleans are the same for every seed unless `otherwise` is given.
     """
     value = np.asarray(value)
     if value.dtype.kind == "f":
@@ -63,13 +64,13 @@ def document(value: Any, otherwise: Draw | None = None) -> Draw:
 
 
 def fixed(value: Any) -> Draw:
-    """The same array for every seed, never moved by an ULP: a claim about this very point."""
+    """Use the same array for every seed and never perturb it, for claims about one exact point."""
     value = np.asarray(value)
     return Draw(lambda rng: value.copy(), continuous=False)
 
 
 def linear(n_in: int, n_out: int) -> dict[str, Draw]:
-    """The parameters of `nn.Linear(n_in, n_out)` in torch's layout and with its initialiser."""
+    """Sample the parameters of `nn.Linear(n_in, n_out)` in torch's layout, with its initializer."""
     bound = n_in**-0.5
     return {
         "weight": uniform(n_out, n_in, low=-bound, high=bound),
@@ -78,20 +79,20 @@ def linear(n_in: int, n_out: int) -> dict[str, Draw]:
 
 
 def draw(spec: Any, case_id: str, seed: int = 0, attempt: int = 0) -> Any:
-    """The inputs of one run, in float64 (int64, bool as they are).
+    """Sample the inputs of one run; floats are float64, integers and booleans keep their dtype.
 
     Args:
-      spec: A tree of `Draw`, numpy arrays and static values.
-      case_id: Seeds the generator, so that adding a case moves no other case's inputs.
-      seed: 0 uses the document's values where there are any.
-      attempt: Counts redraws.
+        spec: A tree of `Draw`, numpy arrays and static values.
+        case_id: Part of the random seed, so that adding a case does not change other cases' inputs.
+        seed: With 0, use the source documents' values where the case gives any.
+        attempt: Number of times the inputs were redrawn.
     """
     rng = np.random.default_rng([zlib.crc32(case_id.encode()), seed, attempt])
 
     def leaf(x: Any) -> Any:
         if not isinstance(x, Draw):
             return x
-        value = np.asarray(x.sample(rng))  # drawn even where unused: the others must not move
+        value = np.asarray(x.sample(rng))  # sampled even if unused, or later arrays would change
         if x.document is not None and seed == 0:
             value = x.document.astype(value.dtype)
         return value.astype(np.float64) if value.dtype.kind == "f" else value
@@ -100,7 +101,7 @@ def draw(spec: Any, case_id: str, seed: int = 0, attempt: int = 0) -> Any:
 
 
 def nudge(spec: Any, inputs: Any, salt: int) -> Any:
-    """The same inputs with every continuous value moved by one ULP of its own dtype."""
+    """Perturb every continuous value of the inputs by one ULP of its own dtype."""
     rng = np.random.default_rng(salt)
 
     def leaf(x: Any, value: Any) -> Any:
@@ -113,13 +114,13 @@ def nudge(spec: Any, inputs: Any, salt: int) -> Any:
 
 
 def perturbations(spec: Any, inputs: Any) -> Iterator[Any]:
-    """The inputs with one floating array scaled by about 1.001, a variant for each such array."""
+    """Yield the inputs once per floating array, with that array scaled by about 1.001."""
     for target in range(len(_paths(spec))):
         yield _map(_Scaled(target), spec, inputs)
 
 
 class _Scaled:
-    """Scales the n-th floating array it sees and leaves the others alone."""
+    """Scale the n-th floating array and return all other leaves unchanged."""
 
     def __init__(self, target: int):
         self.left = target
@@ -130,7 +131,7 @@ class _Scaled:
         self.left -= 1
         if self.left != -1:
             return value
-        # bfloat16 has 8 bits: a smaller factor would round away.
+        # bfloat16 has 8 significant bits, so a smaller factor would round to 1.
         factor = 1.001 if value.dtype.itemsize > 2 else 1.0625
         return (value * np.asarray(factor, value.dtype)).astype(value.dtype)
 
@@ -142,9 +143,9 @@ def _is_floating(x: Any) -> bool:
 
 
 def _paths(spec: Any) -> list[Draw]:
-    found: list[Draw] = []
-    _map(lambda x: found.append(x) if _is_floating(x) else None, spec)
-    return found
+    draws: list[Draw] = []
+    _map(lambda x: draws.append(x) if _is_floating(x) else None, spec)
+    return draws
 
 
 def _map(fun: Callable[..., Any], spec: Any, *rest: Any) -> Any:

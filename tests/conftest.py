@@ -1,4 +1,4 @@
-"""Every test runs under the settings of the runner, and under a mutant when one is named."""
+"""Configure JAX as the runner does, and install the mutant that an environment variable names."""
 
 import itertools
 import os
@@ -16,13 +16,13 @@ configure()
 if mutant := os.environ.get(mutants.VARIABLE):
     mutants.install(mutant)
 
-_FORGET = 50  # tests; what JAX compiled for a model is of no use to the next, and is kept
+_FORGET = 50  # clear JAX's compiled programs after this many tests; later tests rarely reuse them
 _done = itertools.count(1)
 
 
 @pytest.fixture(autouse=True)
 def _forget_compiled() -> Iterator[None]:
-    """A worker that keeps every program it compiled grows to 7 GiB."""
+    """Clear JAX's caches regularly, or a worker grows to 7 GiB."""
     yield
     if next(_done) % _FORGET == 0:
         jax.clear_caches()
@@ -30,7 +30,7 @@ def _forget_compiled() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def browser():
-    """Chromium; its tests are skipped where there is none, but not on CI."""
+    """A Chromium browser; without one, tests that need it are skipped, except on CI."""
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     if path is None:
         if os.environ.get("CI"):

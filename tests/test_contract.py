@@ -1,4 +1,4 @@
-"""What the layout promises: the same names on both sides, arrows one way, nothing forgotten."""
+"""Contracts of the repository: every case has a torch reference, and imports are restricted."""
 
 import ast
 import doctest
@@ -25,7 +25,7 @@ PYTHON = [
     for folder in ("jaxgrad", "torch_ref", "parity_tests")
     for path in sorted((ROOT / folder).rglob("*.py"))
 ]
-# The rows of the catalogue that the suite owes: custom gradients and hooks, the autograd API.
+# The rows of the catalogue that cases must cover: custom gradients and hooks, the autograd API.
 CATALOGUE = [f"P{n}" for n in (*range(155, 169), *range(178, 188))]
 DIFFERENTIATES = {
     "backward_graph", "depends_on", "from_function", "grad", "hessian", "jacfwd", "jacobian",
@@ -40,14 +40,14 @@ PUBLIC = sorted(
 
 
 def _imports(path: pathlib.Path) -> set[str]:
-    """The top-level packages, and the dotted modules, that a file imports anywhere."""
-    found = set()
+    """Return the dotted names of the packages and modules that a file imports anywhere."""
+    modules = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return modules
 
 
 def _within(imported: set[str], package: str) -> list[str]:
@@ -56,20 +56,20 @@ def _within(imported: set[str], package: str) -> list[str]:
 
 @pytest.mark.parametrize("row", (*ROWS, *CATALOGUE))
 def test_every_row_has_a_case(row):
-    """Every row of the source documents, and of the catalogue's areas 15 and 17, names a case."""
-    assert any(row in made.source for made in CASES.values()), (
+    """Every row of the source documents, and of the catalogue's areas 15 and 17, has a case."""
+    assert any(row in case.source for case in CASES.values()), (
         f"no case names {row}; write one with source={row!r} in parity_tests/cases/"
     )
 
 
-@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
-def test_every_case_has_its_reference(made):
-    """Same stem, same name, same inputs in torch_ref."""
-    assert callable(made.reference)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_every_case_has_its_reference(case):
+    """Every case has a torch reference with the same theme, name and inputs."""
+    assert callable(case.reference)
 
 
 def test_every_reference_has_its_case():
-    """A public function of torch_ref without a case is forgotten or should start with `_`."""
+    """Every public function of torch_ref has a case; helpers start with `_`."""
     package = importlib.import_module("torch_ref")
     for info in pkgutil.iter_modules(package.__path__):
         if info.name.startswith("_"):
@@ -83,29 +83,29 @@ def test_every_reference_has_its_case():
                 )
 
 
-@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
-def test_a_twin_differentiates_its_own_forward(made):
-    """A twin gets every gradient from JAX: no torch in it, and no gradient written by hand."""
-    path = ROOT / "parity_tests" / "cases" / f"{made.theme}.py"
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_twin_differentiates_its_own_forward(case):
+    """The JAX program of a case takes its gradients from JAX: not from torch, not by hand."""
+    path = ROOT / "parity_tests" / "cases" / f"{case.theme}.py"
 
     assert not _within(_imports(path), "torch")
     assert not _within(_imports(path), "torch_ref")
-    assert _names(made.fun) & DIFFERENTIATES, (
-        f"{made.id} calls none of {sorted(DIFFERENTIATES)}: where do its gradients come from?"
+    assert _names(case.fun) & DIFFERENTIATES, (
+        f"{case.id} calls none of {sorted(DIFFERENTIATES)}, so its gradients are written by hand"
     )
 
 
-@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
-def test_a_claim_is_a_sentence(made):
-    """A claim is a sentence for a torch user, an idiom fits into a cell of a table."""
-    assert made.claim[-1] in ".)", f"{made.id}: end the claim with a full stop"
-    for idiom in made.idiom:
-        assert 0 < len(idiom) <= 60, f"{made.id}: {idiom!r} does not fit the table"
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_a_claim_is_a_sentence(case):
+    """Each claim ends like a sentence, and each idiom fits into a table cell."""
+    assert case.claim[-1] in ".)", f"{case.id}: end the claim with a full stop"
+    for idiom in case.idiom:
+        assert 0 < len(idiom) <= 60, f"{case.id}: {idiom!r} does not fit the table"
 
 
 @pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_go_one_way(path):
-    """jax._src nowhere, torch not in helpers and twins, no theme from another theme."""
+    """No file imports jax._src, helpers do not import torch, themes do not import each other."""
     imported = _imports(path)
     place = path.relative_to(ROOT)
 
@@ -127,7 +127,7 @@ def test_imports_go_one_way(path):
         others = {name.split(".")[1] for name in imported if name.startswith("jaxgrad.")}
         themes = {name for name in others if not name.startswith("_")} - {"optim", "functional"}
         assert not themes, (
-            f"{place} imports {themes}; what two themes share goes to `jaxgrad/_*.py`"
+            f"{place} imports {themes}; move code that two themes share to `jaxgrad/_core/`"
         )
 
 
@@ -146,13 +146,13 @@ def test_import_jaxgrad_needs_jax_and_optax_only():
 
 
 def test_that_the_import_test_can_fail():
-    """The same check sees torch where it is imported."""
+    """The check for imported packages detects torch in a module that imports it."""
     assert "torch" in _after_import("torch_ref._net")
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_helper_is_documented(name):
-    """A public helper says what it takes, what torch calls it, and shows it in a doctest."""
+    """The docstring of a public helper has its arguments, its torch name and a doctest."""
     value = getattr(jaxgrad, name)
     doc = inspect.getdoc(value) or ""
     sections = ("Args:", "Torch:") if inspect.isclass(value) else ("Args:", "Returns:", "Torch:")
@@ -163,7 +163,7 @@ def test_every_public_helper_is_documented(name):
 
 
 def test_the_surface_is_what_the_design_names():
-    """The names that other people's code relies on."""
+    """`jaxgrad` exports the names that users' code relies on."""
     wanted = (
         "GradScaler accumulate autocast backward_hook clip_grad_norm clip_grad_value depends_on "
         "from_function grad hook retain_grad reverse_gradient saved_bytes straight_through "
@@ -174,7 +174,7 @@ def test_the_surface_is_what_the_design_names():
 
 
 def _between(file: str, name: str) -> list[list[str]]:
-    """The rows of a generated table in a file, without the column of verdicts."""
+    """Return the rows of a generated table in a file, without the column of verdicts."""
     text = (ROOT / file).read_text()
     return _rows(text.split(f"<!-- {name}:begin -->")[1].split(f"<!-- {name}:end -->")[0])
 
@@ -190,11 +190,11 @@ def test_the_table_of_behaviours_is_current():
 
 
 def test_the_table_of_themes_is_current():
-    """The README has the themes that `make behaviours` writes."""
+    """The README has the table of themes that `make behaviours` writes."""
     assert _between("README.md", "parity-themes") == _rows(theme_lines(CASES.values(), ()))
 
 
 @pytest.mark.parametrize("file", ["README.md", "docs/behaviours.md", "notebooks/README.md"])
 def test_no_row_numbers_where_a_user_reads(file):
-    """A reader never meets the row numbers of the source documents or of the catalogue."""
+    """User-facing documents do not mention row numbers of the source documents or the catalogue."""
     assert re.findall(r"\b(?:S\d-\d\d|P\d{3})\b", (ROOT / file).read_text()) == []

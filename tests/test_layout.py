@@ -1,4 +1,4 @@
-"""The rules of the layout: rooms in one order, no circles, names that say who may use a file."""
+"""The rules of the layout: folders in one import order, no import cycles, private names."""
 
 import ast
 import functools
@@ -11,7 +11,7 @@ from parity_tests.runner.settings import ROOT
 
 
 PACKAGES = ("jaxgrad", "parity_tests", "torch_ref", "tests", "benchmarks")
-# Each line may import the lines above it and itself where a line is one room.
+# A folder may import folders of the lines above it, and its own files.
 FUNCTIONAL = (
     {"_core"},
     {"pointwise"},
@@ -31,7 +31,7 @@ PARITY_TESTS = (
     {"operators"},
     {"__main__"},
 )
-# A theme whose lesson is in a notebook of another name.
+# The notebook of a theme, if it has another name than the theme.
 NOTEBOOKS = {
     "autograd": "none_or_zero",
     "checkpointing": "memory",
@@ -57,7 +57,7 @@ def _dotted(path: pathlib.Path) -> str:
 
 @functools.cache
 def imports(module: str) -> tuple[str, ...]:
-    """Return every dotted name that a file imports, at its top, lazily or for types alone."""
+    """Return every dotted name that a file imports: at the top, lazily, or only for types."""
     names = []
     for node in ast.walk(ast.parse(files()[module].read_text())):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -68,7 +68,7 @@ def imports(module: str) -> tuple[str, ...]:
 
 
 def _file(name: str) -> str | None:
-    """Return the file that an imported name is, or is defined in."""
+    """Return the dotted name of the file that an imported name refers to or is defined in."""
     if name in files():
         return name
     parent = name.rpartition(".")[0]
@@ -81,7 +81,7 @@ def imported_files(module: str) -> frozenset[str]:
 
 
 def _circles() -> Iterator[list[str]]:
-    """Yield each import circle once, as the path that closes it."""
+    """Yield each import cycle once, as the path that closes it."""
     done: set[str] = set()
 
     def visit(module: str, path: list[str]) -> Iterator[list[str]]:
@@ -99,16 +99,16 @@ def _circles() -> Iterator[list[str]]:
 
 
 def test_no_two_files_import_each_other():
-    """No chain of imports leads back to its beginning, not even a lazy one or one for types."""
+    """There are no import cycles, not even with lazy imports or imports for types."""
     circles = [" -> ".join(circle) for circle in _circles()]
 
-    assert not circles, "move what both files need into a file below them:\n" + "\n".join(
+    assert not circles, "move the code that both files need into a third file:\n" + "\n".join(
         circles[:10]
     )
 
 
 def _rooms(package: str, order: tuple[set[str], ...]) -> list[str]:
-    """Return each import that runs against the order of the rooms of a package."""
+    """Return each import that violates the order of the folders of a package."""
     rank = {room: place for place, rooms in enumerate(order) for room in rooms}
     wrong = []
     for module in files():
@@ -128,22 +128,22 @@ def _rooms(package: str, order: tuple[set[str], ...]) -> list[str]:
     "package, order", [("jaxgrad.functional", FUNCTIONAL), ("parity_tests", PARITY_TESTS)]
 )
 def test_a_room_imports_only_rooms_below_it(package, order):
-    """The rooms of a package stand in one order, and imports point down."""
+    """Each folder of a package imports only folders that come before it in the order."""
     wrong = _rooms(package, order)
 
     assert not wrong, "move the imported name to a room below both:\n" + "\n".join(wrong)
 
 
 def test_every_room_has_its_place_in_the_order():
-    """A new room of `jaxgrad.functional` or `parity_tests` is put into the order first."""
+    """Every folder of `jaxgrad.functional` and `parity_tests` is listed in the import order."""
     for package, order in (("jaxgrad/functional", FUNCTIONAL), ("parity_tests", PARITY_TESTS)):
         rooms = {path.stem for path in (ROOT / package).iterdir() if path.suffix in ("", ".py")}
         known = set().union(*order) | {"__init__", "__pycache__", "tables"}
-        assert rooms <= known, f"put {rooms - known} of {package} into the order of this file"
+        assert rooms <= known, f"add {rooms - known} of {package} to the order in this file"
 
 
 def _private(module: str) -> Iterator[str]:
-    """Yield each private name, or name of a private file, that a file imports from elsewhere."""
+    """Yield each private name that a file imports from outside its folder."""
     here = files()[module].parent.relative_to(ROOT).parts
     for name in imports(module):
         parts = name.split(".")
@@ -159,7 +159,7 @@ def _private(module: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("package", ["jaxgrad", "parity_tests", "torch_ref", "benchmarks"])
 def test_a_leading_underscore_means_private_to_the_folder(package):
-    """A file outside of a folder imports none of its private names. (Tests may.)"""
+    """Only files in the same folder, and tests, import a private name."""
     wrong = [
         f"{files()[module].relative_to(ROOT)} imports {name}"
         for module in files()
@@ -168,13 +168,14 @@ def test_a_leading_underscore_means_private_to_the_folder(package):
         if _is_foreign(module, name)
     ]
 
-    assert not wrong, "take the underscore off, or move the name:\n" + "\n".join(wrong)
+    assert not wrong, "remove the underscore or move the name:\n" + "\n".join(wrong)
 
 
 def _is_foreign(module: str, name: str) -> bool:
-    """Whether a private name is out of bounds for a file.
+    """Whether a file may not import a private name.
 
-    The suite and the benchmarks may use `jaxgrad._core`, a command line its own package.
+    The suite and the benchmarks may import from `jaxgrad._core`, and a `__main__` file may import
+    from its own package.
     """
     if name.startswith("jaxgrad._core."):
         return module.split(".", maxsplit=1)[0] == "jaxgrad"
@@ -185,7 +186,7 @@ def _is_foreign(module: str, name: str) -> bool:
 
 
 def _sources(test: pathlib.Path) -> list[pathlib.Path]:
-    """Return the file or folder that a test file mirrors: the start of its stem is its name."""
+    """Return the file or folder that a test file mirrors: its name begins the test's name."""
     folder = ROOT / test.parent.relative_to(ROOT / "tests")
     words = test.stem.removeprefix("test_").split("_")
     stems = {"_".join(words[:count]) for count in range(1, len(words) + 1)}
@@ -203,10 +204,10 @@ def _sources(test: pathlib.Path) -> list[pathlib.Path]:
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_a_test_file_mirrors_a_file(test):
-    """`tests/jaxgrad/x/test_y.py` tests `jaxgrad/x/y.py`, and is found by that."""
+    """Each test file `tests/jaxgrad/x/test_y.py` has a source file `jaxgrad/x/y.py`."""
     place = str(test.relative_to(ROOT))
 
-    assert _sources(test), f"{place} mirrors no file: name it after the file that it tests"
+    assert _sources(test), f"{place} mirrors no source file: name it after the file that it tests"
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,7 @@ def test_a_test_file_mirrors_a_file(test):
     ids=lambda path: path.name,
 )
 def test_a_helper_has_its_test_file(path):
-    """`jaxgrad/x.py` has `tests/jaxgrad/test_x.py`."""
+    """Each helper module `jaxgrad/x.py` has a test file `tests/jaxgrad/test_x.py`."""
     test = ROOT / "tests" / "jaxgrad" / f"test_{path.name}"
 
     assert test.exists(), f"write {test.relative_to(ROOT)}"
@@ -225,7 +226,7 @@ def test_a_helper_has_its_test_file(path):
     "theme", [p.stem for p in sorted((ROOT / "torch_ref").glob("*.py")) if p.stem[0] != "_"]
 )
 def test_a_theme_has_a_case_file_and_a_notebook(theme):
-    """A theme of `torch_ref` has a case file, and a notebook of its stem or a line in NOTEBOOKS."""
+    """Each theme of `torch_ref` has a case file and a notebook, by its name or by `NOTEBOOKS`."""
     assert (ROOT / "parity_tests" / "cases" / f"{theme}.py").exists(), (
         f"write parity_tests/cases/{theme}.py"
     )

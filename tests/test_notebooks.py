@@ -1,4 +1,4 @@
-"""The notebooks run, agree with their scripts, and show every row; what they display is so."""
+"""The notebooks run, match their scripts, cover every source row, and display correct results."""
 
 import ast
 import html
@@ -47,7 +47,7 @@ def code_of(book):
 
 
 def displayed(script):
-    """The ids that a script shows, by the function that shows them."""
+    """Return the cases that a script shows, as pairs of displaying function and case id."""
     return [
         (node.func.id, str(node.args[0].value))
         for node in ast.walk(ast.parse(script.read_text()))
@@ -74,13 +74,13 @@ def test_every_row_is_in_a_notebook(row):
     assert homes, f"no notebook shows a case of {row}; add a lesson to notebooks/"
 
 
-# Its cases are run by test_parity too: `make test-all` runs every notebook, the usual run a fifth.
+# The cases also run as tests, so a usual run takes a fifth of the notebooks; `make test-all` all.
 RUN = SCRIPTS if os.environ.get("TEST_ALL") else SCRIPTS[::5]
 
 
 @pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)
 def test_a_notebook_runs(script, monkeypatch):
-    """Every lesson holds: `show` raises where one does not."""
+    """A notebook runs without an error; `show` raises if a case does not pass."""
     import matplotlib.pyplot as plt
 
     monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
@@ -92,7 +92,7 @@ def test_a_notebook_runs(script, monkeypatch):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
 def test_the_copy_agrees_with_its_script(script):
-    """The committed copy was made from this script; if not, run notebooks/build.py."""
+    """The committed .ipynb has the cells of its script; otherwise run notebooks/build.py."""
     source = build.read(script, build.repository())
     copy = copy_of(script)
 
@@ -103,7 +103,7 @@ def test_the_copy_agrees_with_its_script(script):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
 def test_the_copy_has_its_outputs(script):
-    """Every cell was run, in order, without an error or a warning, and every lesson displays."""
+    """Every cell of the committed .ipynb ran in order without errors or warnings, with output."""
     cells = [cell for cell in copy_of(script).cells if cell.cell_type == "code"]
 
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
@@ -124,28 +124,28 @@ def test_the_copy_has_its_outputs(script):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
 def test_a_notebook_is_read_in_one_sitting(script):
-    """Few cells, and a copy that GitHub displays."""
+    """A notebook has few cells and is small enough for GitHub to display."""
     assert len(code_of(copy_of(script))) <= CELLS
     assert script.with_suffix(".ipynb").stat().st_size <= 1000 * KILOBYTES
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
 def test_a_notebook_begins_with_the_set_up(script):
-    """The first cell is what build.py writes: on Colab it installs."""
+    """The first code cell is the setup cell of build.py, which installs the project on Colab."""
     assert code_of(build.read(script))[0].startswith(build.setup(build.repository()).rstrip())
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
 def test_what_a_notebook_shows_is_a_case(script):
-    """Every id is that of a case, in full; only what is proved needs none."""
-    found = displayed(script)
+    """A notebook displays existing cases by their full ids; one about `prove` may display none."""
+    pairs = displayed(script)
 
-    assert found or "prove(" in script.read_text()
-    assert not {id for _, id in found} - set(load())
+    assert pairs or "prove(" in script.read_text()
+    assert not {id for _, id in pairs} - set(load())
 
 
 def test_the_readme_lists_every_notebook():
-    """Each has its line in the order of reading, and no line leads nowhere."""
+    """The README of the notebooks lists exactly the existing notebooks."""
     listed = re.findall(r"\]\((\w+)\.ipynb\)", (NOTEBOOKS / "README.md").read_text())
 
     assert sorted(listed) == ids
@@ -153,14 +153,14 @@ def test_the_readme_lists_every_notebook():
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
 def test_links_between_notebooks(script):
-    """A link leads to a file that is there."""
+    """Links between notebooks lead to existing files."""
     for target in re.findall(r"\]\((\w+\.\w+)\)", script.read_text()):
         assert (NOTEBOOKS / target).is_file(), f"{script.name} links to {target}"
 
 
 @pytest.mark.parametrize("command", (("check",), ("format", "--check")), ids=" ".join)
 def test_ruff(command):
-    """Scripts and copies are clean."""
+    """The notebooks and their scripts pass ruff."""
     pytest.importorskip("ruff", reason="pip install '.[dev]' to lint")
     done = subprocess.run(
         [sys.executable, "-m", "ruff", *command, "notebooks"],
@@ -176,7 +176,7 @@ def test_ruff(command):
 
 
 def test_the_badge_waits_for_an_address():
-    """No repository, no badge and no clone; with one, both."""
+    """The Colab badge and the clone command are written only if the repository URL is known."""
     url = "https://github.com/someone/jaxgrad"
 
     assert build.badge("", "hooks") == ""
@@ -187,7 +187,7 @@ def test_the_badge_waits_for_an_address():
 
 
 def test_a_script_is_read_the_same_twice():
-    """The same bytes every time: ids of cells are not drawn."""
+    """Converting a script twice gives the same bytes, because cell ids are not random."""
     first, second = (nbformat.writes(build.read(SCRIPTS[0])) for _ in range(2))
 
     assert first == second
@@ -197,7 +197,7 @@ def test_a_script_is_read_the_same_twice():
 
 
 def test_show_displays_what_ran():
-    """Both programs, both results, the verdict, and JAX without the tool."""
+    """`show` displays both programs, both results, the verdict, and JAX without the tool."""
     shown = shows.show("grad_modes/detach")
     text = html.unescape(shown._repr_html_())
 
@@ -214,7 +214,7 @@ def test_show_displays_what_ran():
 
 
 def test_show_says_where_they_differ():
-    """A deviation is no agreement: its sign, torch's error and the reason are there."""
+    """A documented deviation is shown with its sign, torch's error and the reason."""
     shown = shows.show("mutation/inplace_after_use")
     rows = {row[0]: row[1:] for row in shown.rows}
 
@@ -225,7 +225,7 @@ def test_show_says_where_they_differ():
 
 
 def test_show_refuses_what_does_not_hold(monkeypatch):
-    """A lesson that is not so stops the notebook, with the command that shows why."""
+    """`show` raises for a case that fails, and the message has the command to rerun it."""
     shows._observe.cache_clear()
     monkeypatch.setattr(grad_modes, "linear", lambda params, x: x @ params["weight"].T)
 
@@ -234,20 +234,20 @@ def test_show_refuses_what_does_not_hold(monkeypatch):
 
 
 def test_an_id_is_exact():
-    """`requires_grad` is not `requires_grad_flag`; a name that is none is an error."""
+    """`show` finds a case by its exact id only and raises for an unknown id."""
     assert "requires_grad_(False)" in shows.show("grad_modes/requires_grad").title
-    with pytest.raises(CaseError, match="no case 'grad_modes/detatch'; nearest: grad_modes/detach"):
+    with pytest.raises(CaseError, match="no case 'grad_modes/detatch'; similar: grad_modes/detach"):
         shows.show("grad_modes/detatch")
 
 
 def test_show_refuses_to_show_nothing():
-    """A glob that no result matches is a mistake in the notebook."""
-    with pytest.raises(AssertionError, match="nothing that matches 'no/such/path'"):
+    """`show` raises if no result matches the glob in `only`."""
+    with pytest.raises(AssertionError, match="no result of .* matches 'no/such/path'"):
         shows.show("grad_modes/detach", only="no/such/path")
 
 
 def test_without_shows_only_what_changes():
-    """L1's gradients change without stop_gradient; L2's and the loss do not."""
+    """`without` lists only changed results: L1's gradients, but not L2's or the loss."""
     shown = shows.without("grad_modes/detach")
 
     assert {row[0] for row in shown.rows} == {
@@ -259,13 +259,13 @@ def test_without_shows_only_what_changes():
 
 
 def test_without_needs_a_tool():
-    """A plain gradient has nothing that could be taken out."""
-    with pytest.raises(ValueError, match="backward/cubic has no tool that could be taken out"):
+    """`without` raises for a case that has no tool to remove."""
+    with pytest.raises(ValueError, match="backward/cubic has no tool that could be removed"):
         shows.without("backward/cubic")
 
 
 def test_a_program_is_shown_with_what_it_uses():
-    """Functions of its own module come with it; an attribute of the same name is none of them."""
+    """A program is shown with the helpers it calls, but not with helpers named like attributes."""
     text = listing.text_of(torch_grad_modes.detach)
 
     assert text.startswith("def detach(net, x, y):")
@@ -276,7 +276,7 @@ def test_a_program_is_shown_with_what_it_uses():
 
 
 def test_an_id_is_escaped():
-    """Text stays text."""
+    """Markup in an id or a source text is escaped."""
     evil = "<script>alert(1)</script>"
     shown = Shown(evil, ((evil, evil),), (evil, ""), ((evil, "1"),), f"✓ {evil}")
 
@@ -284,7 +284,7 @@ def test_an_id_is_escaped():
 
 
 def test_it_reads_without_styles():
-    """Where GitHub takes the styles away, alignment and code blocks are still there."""
+    """Alignment and code blocks survive without styles, which GitHub removes."""
     text = re.sub(r' style="[^"]*"', "", shows.show("backward/cubic")._repr_html_())
 
     assert "style" not in text
@@ -293,7 +293,7 @@ def test_it_reads_without_styles():
 
 
 def test_a_long_line_is_folded():
-    """Two columns fit on a page; no line is lost or changed but in its breaks."""
+    """`fold` breaks a long line to fit a column and changes nothing but whitespace."""
     line = "    value = function(" + ", ".join(f"argument_{n}" for n in range(12)) + ")"
     folded = listing.fold(line)
 
@@ -302,7 +302,7 @@ def test_a_long_line_is_folded():
 
 
 def test_noise_is_called_zero():
-    """A gradient that is zero but for rounding is not printed as two different numbers."""
+    """A gradient that is rounding noise around zero is displayed as zero for both frameworks."""
     scale, noise = np.ones(3), np.array([1e-17, -2e-17, 0.0])
     rows = list(
         rows_.compared([{"a": scale, "b": noise}, {"a": scale, "b": -noise}], "float64", "*")
@@ -312,7 +312,7 @@ def test_noise_is_called_zero():
 
 
 def test_a_graph_fits_the_page():
-    """The picture is an SVG that shrinks with the page and says what it is."""
+    """The picture is an SVG that shrinks with the page and has a title."""
     shown = shows.graph("grad_modes/detach")
 
     assert re.match(r'<svg [^>]*width="100%" style="max-width:\d', shown._repr_svg_())
@@ -320,7 +320,7 @@ def test_a_graph_fits_the_page():
 
 
 def test_nodes_are_listed_side_by_side():
-    """torch's nodes and JAX's primitives, by layer."""
+    """`nodes` lists torch's nodes and JAX's primitives by layer."""
     rows = shows.nodes("grad_modes/nothing_stopped").rows
 
     assert {row.module for row in rows} == {"l1", "l2", "loss"}
@@ -329,7 +329,7 @@ def test_nodes_are_listed_side_by_side():
 
 
 def test_what_stands_in_for_a_tool_is_named():
-    """`without x`, or what was put in its place."""
+    """The last column is named after the removed tool or its replacement."""
     assert shows.show("clipping/clip_grad_norm").columns[-1] == "JAX with clip = only_norm"
     assert shows.show("precision/amp", only="0/scale").columns[-1] == (
         "JAX with scaler = GradScaler(enabled=False)"

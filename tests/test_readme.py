@@ -1,4 +1,4 @@
-"""The README's programs run, and print what the README says they print."""
+"""The README's programs run and print the output that the README shows."""
 
 import re
 from typing import Any
@@ -20,18 +20,18 @@ NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
 
 
 def test_there_is_a_block():
-    """The README shows `import jaxgrad`."""
+    """The README has a Python block with `import jaxgrad`."""
     assert any("import jaxgrad" in block for block in BLOCKS)
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_a_python_block_runs(block):
-    """A block of Python in the README runs, and its assertions hold."""
+    """A Python block of the README runs and its assertions hold."""
     _run(block)
 
 
 def test_the_torch_comments_of_the_ten_lines_are_torch():
-    """The `# torch:` comments run as one torch program, with the gradients of the JAX program."""
+    """The `# torch:` comments form a torch program with the gradients of the JAX program."""
     block = next(block for block in BLOCKS if "# torch:" in block)
     jax_names = _run(block)
     tensors = {n: torch.tensor(np.asarray(p)) for n, p in jax_names["params"].items()}
@@ -49,7 +49,7 @@ def test_the_torch_comments_of_the_ten_lines_are_torch():
 
 
 def test_every_torch_comment_is_in_the_ten_lines():
-    """No other block has a `# torch:` comment, which no test would run."""
+    """Only one block has `# torch:` comments, because the comments of others would be untested."""
     assert sum("# torch:" in block for block in BLOCKS) == 1
     scripts = [*(ROOT / "notebooks").glob("*.py"), *(ROOT / "docs").glob("*.md")]
     assert [path.name for path in scripts if "# torch:" in path.read_text()] == []
@@ -57,15 +57,15 @@ def test_every_torch_comment_is_in_the_ten_lines():
 
 @pytest.mark.parametrize("block, text", PRINTED, ids=range(len(PRINTED)))
 def test_a_block_prints_what_is_said(block, text, capsys):
-    """The text under a block is what it prints, but for the digits and the time it took."""
+    """The text under a block is its output, except for digits and the running time."""
     _run(block)
     printed = re.sub(r"\n+[\d.]+ s: .*\n$", "\n", capsys.readouterr().out)
 
-    assert NUMBER.sub("#", text) == NUMBER.sub("#", printed), f"put into the README:\n{printed}"
+    assert NUMBER.sub("#", text) == NUMBER.sub("#", printed), f"copy into the README:\n{printed}"
 
 
 def test_prove_finds_only_what_is_wrong():
-    """The README's port passes with torch's epsilon."""
+    """`prove` passes for the README's example once it uses torch's epsilon."""
     (block,) = (block for block, _ in PRINTED if "prove(" in block)
     reports: list[Report] = []
     _run(block.replace("1e-6", "1e-5"), print=reports.append)
@@ -74,7 +74,7 @@ def test_prove_finds_only_what_is_wrong():
 
 
 def test_the_kill_table_is_quoted_as_it_is():
-    """The README's figures are those of the table that `make kill-table` wrote."""
+    """The README quotes the figures of the table that `make kill-table` wrote."""
     table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
     figures = {
         r"(\d+) bugs, (\d+) leave": r"planted (\d+) porting mistakes in 14 pairs .*; (\d+) of",
@@ -89,9 +89,9 @@ def test_the_kill_table_is_quoted_as_it_is():
 
 
 def test_the_picture_is_current():
-    """It is what `--picture` draws now, but for the versions and what depends on their text."""
+    """The README's picture is what `--picture` draws now, except for version numbers."""
     asked = re.search(r"`python -m parity_tests --picture (\S+) -o (\S+)`", README)
-    assert asked, "README.md does not say which command draws its picture"
+    assert asked, "README.md does not name the command that draws its picture"
     id, path = asked.groups()
     versions = re.compile(r'\b(torch|JAX) \d.*\n<text x="[\d.]+"|\bjaxgrad-[0-9a-f]{8}\b')
 

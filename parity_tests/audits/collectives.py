@@ -1,8 +1,9 @@
-"""What a training step sends, as a function of the number of devices: from the compiled programs.
+"""Count the bytes that a training step communicates, as a function of the number of devices.
 
     python -m parity_tests.audits.collectives --markdown docs/distributed.md
 
-Compiled for 2, 4 and 8 devices; what a law of these says of 64 is compared with 64. Nothing runs.
+The counts are read from programs compiled for 2, 4 and 8 devices. A linear fit of these is checked
+against the program for 64 devices. No program is run.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from jaxgrad.distributed import Collective, collectives
 
 COUNTS = (2, 4, 8)
 CHECK = 64
-MANY = (8, 64, 1024, 4096)  # of the plan
-LAYERS, WIDTH, ROWS = 3, 64, 16  # ROWS of the batch on each device
-MICRO = 4  # batches of an accumulated step
+MANY = (8, 64, 1024, 4096)  # device counts of the extrapolation
+LAYERS, WIDTH, ROWS = 3, 64, 16  # each device has ROWS rows of the batch
+MICRO = 4  # micro-batches per accumulated step
 AXIS = "ranks"
 
 
 class Program(NamedTuple):
-    """A training step, and how its parameters lie: all on every device, or some rows on each."""
+    """A training step, and the sharding of its parameters: replicated, or sharded by rows."""
 
     about: str
     make: Callable[[Mesh], Callable[..., Any]]
@@ -69,7 +70,7 @@ def _step(loss: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _by_sharding(mesh: Mesh) -> Callable[..., Any]:
-    del mesh  # the arguments have it
+    del mesh  # the arguments carry their sharding
     return _step(_loss)
 
 
@@ -93,7 +94,7 @@ def _fsdp(params: Any, x: Any, y: Any) -> Any:
 
 
 def _fsdp_again(params: Any, x: Any, y: Any) -> Any:
-    """A layer is gathered where it is used, and again on the way back."""
+    """Take a step that gathers each layer where it is used, and again in the backward pass."""
 
     @functools.partial(jax.checkpoint, prevent_cse=True)
     def apply(layer: Any, x: Any) -> Any:
@@ -133,33 +134,37 @@ def _micro(rows: Any) -> Any:
 
 
 PROGRAMS = {
-    "DDP, `jit`": Program("the batch is sharded, parameters are not", _by_sharding, P()),
+    "DDP, `jit`": Program("sharded batch, replicated parameters", _by_sharding, P()),
     "DDP, `shard_map`": Program(
         "the gradient of `pmean(loss)`", _mapped(P(), _step(_mean_of(_loss))), P()
     ),
     "DDP, accumulated": Program(
-        f"{MICRO} micro-batches, reduced each time", _mapped(P(), _each_sync), P()
+        f"{MICRO} micro-batches, each reduced", _mapped(P(), _each_sync), P()
     ),
     "DDP, `no_sync`": Program(
-        f"{MICRO} micro-batches, local, reduced once", _mapped(P(), _no_sync), P()
+        f"{MICRO} micro-batches, summed locally and reduced once", _mapped(P(), _no_sync), P()
     ),
     "SyncBatchNorm": Program(
-        f"DDP with {LAYERS} norms over all rows", _mapped(P(), _step(_mean_of(_sync_loss))), P()
+        f"DDP with {LAYERS} batch norms over the global batch",
+        _mapped(P(), _step(_mean_of(_sync_loss))),
+        P(),
     ),
     "FSDP, `shard_map`": Program(
-        "parameters are sharded, gathered and kept", _mapped(P(AXIS), _fsdp), P(AXIS)
+        "sharded parameters, gathered once and kept", _mapped(P(AXIS), _fsdp), P(AXIS)
     ),
     "FSDP, gathered again": Program(
-        "and gathered anew on the way back", _mapped(P(AXIS), _fsdp_again), P(AXIS)
+        "sharded parameters, gathered again in the backward pass",
+        _mapped(P(AXIS), _fsdp_again),
+        P(AXIS),
     ),
     "FSDP, `jit`": Program(
-        "batch and parameters are sharded; what XLA chose on a CPU", _by_sharding, P(AXIS)
+        "sharded batch and parameters; XLA's own choice on CPU", _by_sharding, P(AXIS)
     ),
 }
 
 
 def compiled(program: Program, devices: int) -> list[Collective]:
-    """The collectives of one step."""
+    """Compile one step for a number of devices and return its collectives."""
     mesh = Mesh(jax.devices("cpu")[:devices], (AXIS,), axis_types=(jax.sharding.AxisType.Auto,))
 
     def array(spec: P, *shape: int) -> jax.ShapeDtypeStruct:
@@ -173,7 +178,7 @@ def compiled(program: Program, devices: int) -> list[Collective]:
 
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """Count and bytes of one kind, as `at` + `slope` times the number of devices."""
+    """Count and bytes of one kind of collective, each a pair (a, b) that means a + b * devices."""
 
     kind: str
     count: tuple[float, float]
@@ -184,19 +189,19 @@ class Law:
         return Collective(self.kind, devices, count, size)
 
 
-def laws(found: dict[int, list[Collective]]) -> list[Law] | None:
-    """The lines through what was found for `COUNTS`, or None where it does not lie on lines."""
-    kinds = [[(c.kind, c.devices == n) for c in found[n]] for n in COUNTS]
+def laws(by_count: dict[int, list[Collective]]) -> list[Law] | None:
+    """Fit lines through the collectives for `COUNTS`, or return None if they are not linear."""
+    kinds = [[(c.kind, c.devices == n) for c in by_count[n]] for n in COUNTS]
     if any(k != kinds[0] or not all(whole for _, whole in k) for k in kinds):
         return None
-    made = []
+    fitted = []
     for place, (kind, _) in enumerate(kinds[0]):
-        one = [found[n][place] for n in COUNTS]
-        lines = [_line([c.count for c in one]), _line([c.bytes for c in one])]
+        measurements = [by_count[n][place] for n in COUNTS]
+        lines = [_line([c.count for c in measurements]), _line([c.bytes for c in measurements])]
         if lines[0] is None or lines[1] is None:
             return None
-        made.append(Law(kind, lines[0], lines[1]))
-    return made
+        fitted.append(Law(kind, lines[0], lines[1]))
+    return fitted
 
 
 def _line(values: Sequence[int]) -> tuple[float, float] | None:
@@ -207,7 +212,7 @@ def _line(values: Sequence[int]) -> tuple[float, float] | None:
 
 
 def measured() -> dict[str, dict[int, list[Collective]]]:
-    """What every program sends, for each number of devices."""
+    """Return the collectives of every program for each number of devices."""
     return {
         name: {n: compiled(program, n) for n in (*COUNTS, CHECK)}
         for name, program in PROGRAMS.items()
@@ -215,14 +220,14 @@ def measured() -> dict[str, dict[int, list[Collective]]]:
 
 
 def parameters() -> int:
-    """Bytes of all parameters together."""
+    """Return the total bytes of the parameters."""
     return 4 * LAYERS * (WIDTH * WIDTH + WIDTH)
 
 
-def page(found: dict[str, dict[int, list[Collective]]]) -> str:
-    """The page, in markdown."""
+def page(programs: dict[str, dict[int, list[Collective]]]) -> str:
+    """Return the page as markdown."""
     rows, plan = [], []
-    for name, by_count in found.items():
+    for name, by_count in programs.items():
         law = laws(by_count)
         held = law is not None and [one.of(CHECK) for one in law] == by_count[CHECK]
         cells = [_cell(by_count[n]) for n in (*COUNTS, CHECK)]
@@ -231,7 +236,7 @@ def page(found: dict[str, dict[int, list[Collective]]]) -> str:
             sent = [sum(one.of(n).sent for one in law) / parameters() for n in MANY]
             calls = sum(one.of(MANY[-1]).count for one in law)
             plan.append([name, *(f"{x:.3f} P" for x in sent), str(calls)])
-    head = ["step", "", *(f"{n} devices" for n in (*COUNTS, CHECK)), f"law holds at {CHECK}"]
+    head = ["step", "", *(f"{n} devices" for n in (*COUNTS, CHECK)), f"linear up to {CHECK}"]
     many = ["step", *(f"{n} devices" for n in MANY), "operations"]
     return TEMPLATE.format(
         layers=LAYERS, width=WIDTH, rows=ROWS, parameters=f"{parameters():,}", check=CHECK,
@@ -239,8 +244,8 @@ def page(found: dict[str, dict[int, list[Collective]]]) -> str:
     )  # fmt: skip
 
 
-def _cell(found: list[Collective]) -> str:
-    return "<br>".join(f"{c.count} {c.kind}, {c.bytes / parameters():.3f} P" for c in found)
+def _cell(operations: list[Collective]) -> str:
+    return "<br>".join(f"{c.count} {c.kind}, {c.bytes / parameters():.3f} P" for c in operations)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -249,44 +254,46 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 TEMPLATE = """\
-# Many devices: what a step sends
+# Communication on many devices
 
-Read by `jaxgrad.distributed.collectives` from the programs that XLA compiled (JAX {version}, CPU);
-nothing was run, and nothing was timed. Written by
-`python -m parity_tests.audits.collectives --markdown docs/distributed.md`, and compared by a test.
+This page lists the collective operations of a training step. `jaxgrad.distributed.collectives`
+reads them from the programs that XLA compiles (JAX {version}, CPU); no program is run or timed. A
+test keeps the page current; to rewrite it, run
+`python -m parity_tests.audits.collectives --markdown docs/distributed.md`.
 
-The network has {layers} layers of {width}×{width} and a bias: P = {parameters} bytes of parameters,
-float32. Each device has {rows} rows of the batch, however many devices there are. The bytes are of
-whole arrays: what is reduced, or what is gathered.
+The network has {layers} layers, each with a {width}×{width} weight and a bias: P = {parameters}
+bytes of float32 parameters. Each device has {rows} rows of the batch, for any number of devices.
+The bytes are those of the whole arrays that are reduced or gathered.
 
 {table}
 
-The last column: the straight line through 2, 4 and 8 devices gives exactly what is compiled for
-{check}.
+The last column says whether the straight line through 2, 4 and 8 devices predicts the program
+compiled for {check} devices exactly.
 
-## The plan for more
+## Extrapolation to more devices
 
-What one device sends in a step where the groups are rings, as a multiple of P: an all-reduce of B
-bytes takes 2 (n - 1) / n × B, an all-gather or a reduce-scatter (n - 1) / n × B. The law of the
-table, extrapolated; the last column is how many operations a step waits for, each with its own
-latency.
+The next table gives the bytes that one device sends per step if the devices form a ring, as a
+multiple of P: an all-reduce of B bytes sends 2 (n - 1) / n × B, an all-gather or a reduce-scatter
+(n - 1) / n × B. The numbers extrapolate the lines of the first table. The last column is the number
+of collective operations per step; each adds its own latency.
 
 {plan}
 
-What follows from it:
+Conclusions:
 
-- The bytes of data parallel training do not grow with the devices: at most 2 P leave a device in a
-  step. What grows is the latency of a ring, in proportion to n.
-- Accumulating {micro} micro-batches locally (`no_sync`) sends a {micro}th of what reducing each is.
-  In `shard_map` this takes a cast of the parameters (`lax.pcast(.., to="varying")`); without it the
-  gradients are summed in each turn.
-- XLA puts all gradients into one all-reduce. Each norm of SyncBatchNorm adds its own, small and one
-  after the other: it costs latency, not bytes.
-- Sharded parameters in `shard_map` send what DDP sends: P gathered, P scattered, leaf by leaf.
-  torch's `fully_shard` gathers each layer again on the way back; so does `jax.checkpoint` here, but
-  XLA, on a CPU, merges the second gathering with the first, and keeps what was gathered.
-- Under `jit` XLA chooses by itself; a step whose law does not hold is not extrapolated. Say where
-  gathering is meant (`lax.with_sharding_constraint`), or use `shard_map`.
+- In data parallel training the bytes do not grow with the number of devices: a device sends at most
+  2 P per step. The latency of a ring grows in proportion to n.
+- Accumulating {micro} micro-batches locally (`no_sync`) sends 1/{micro} of the bytes of reducing
+  each micro-batch. In `shard_map` the parameters must be cast for this
+  (`lax.pcast(.., to="varying")`); without the cast the gradients are reduced in every iteration.
+- XLA combines all gradients into one all-reduce. Each layer of SyncBatchNorm adds small all-reduces
+  that depend on each other, which cost latency rather than bytes.
+- With sharded parameters, `shard_map` sends as many bytes as DDP: P gathered and P scattered, leaf
+  by leaf. torch's `fully_shard` gathers each layer again in the backward pass. `jax.checkpoint`
+  asks for the same, but XLA on CPU merges the second gather with the first and keeps the result.
+- Under `jit` XLA chooses the collectives. Steps that are not linear in the number of devices are
+  not extrapolated. To fix where arrays are gathered, use `lax.with_sharding_constraint` or
+  `shard_map`.
 """
 
 
@@ -294,7 +301,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m parity_tests.audits.collectives", description=__doc__
     )
-    parser.add_argument("--markdown", metavar="FILE", help="write the page; else to the terminal")
+    parser.add_argument(
+        "--markdown", metavar="FILE", help="file to write (default: standard output)"
+    )
     options = parser.parse_args(argv)
     jax.config.update("jax_num_cpu_devices", CHECK)
     text = page(measured())

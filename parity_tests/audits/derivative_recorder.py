@@ -1,4 +1,4 @@
-"""Which functions a JAX program differentiates while it runs, and where."""
+"""Record the functions that a JAX program differentiates while it runs, and their arguments."""
 
 import contextlib
 import functools
@@ -13,7 +13,7 @@ import jaxgrad
 
 
 class Call(NamedTuple):
-    """A function that was differentiated, and where."""
+    """A differentiated function, with the arguments and options of the call."""
 
     fun: Callable[..., Any]
     args: tuple[Any, ...]
@@ -22,11 +22,11 @@ class Call(NamedTuple):
 
 @contextlib.contextmanager
 def derivatives_watched(calls: list[Call]) -> Iterator[None]:
-    """Note each function that is differentiated at numbers, and where."""
+    """Record each function that is differentiated at concrete values (not at tracers)."""
     depth = [0]
 
     def note(run: Callable[[], Any], fun: Any, args: Any, options: Any) -> Any:
-        """Run it; what it differentiates inside is its own affair."""
+        """Run and record a derivative, without recording derivatives that are taken inside it."""
         if not depth[0] and not any(isinstance(x, Tracer) for x in jax.tree.leaves(args)):
             calls.append(Call(fun, args, options))
         depth[0] += 1
@@ -37,24 +37,24 @@ def derivatives_watched(calls: list[Call]) -> Iterator[None]:
 
     def gradient(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def made(fun: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
+        def recorded(fun: Any, argnums: Any = 0, has_aux: bool = False, **options: Any) -> Any:
             wanted = original(fun, argnums, has_aux, **options)
             noted = {"argnums": argnums, "has_aux": has_aux}
             return functools.wraps(wanted)(
                 lambda *args: note(lambda: wanted(*args), fun, args, noted)
             )
 
-        return made
+        return recorded
 
     def vjp(original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
-        def made(fun: Any, *primals: Any, has_aux: bool = False, **options: Any) -> Any:
+        def recorded(fun: Any, *primals: Any, has_aux: bool = False, **options: Any) -> Any:
             argnums = tuple(range(len(primals))) if len(primals) > 1 else 0
             noted = {"argnums": argnums, "has_aux": has_aux}
             run = functools.partial(original, fun, *primals, has_aux=has_aux, **options)
             return note(run, fun, primals, noted)
 
-        return made
+        return recorded
 
     with contextlib.ExitStack() as stack:
         for module, name, watched in (
@@ -71,7 +71,10 @@ def derivatives_watched(calls: list[Call]) -> Iterator[None]:
 
 
 def leaf_names(call: Call) -> dict[int, tuple[str, Any]]:
-    """The arrays that one call differentiates, so that another can say that it does not."""
+    """Return the names of the arrays that a call differentiates, by the id of the array.
+
+    Graphs of other calls use these names for the arrays that they treat as constants.
+    """
     argnums = call.options["argnums"]
     chosen = [call.args[n] for n in ((argnums,) if isinstance(argnums, int) else argnums)]
     paths = [pair for tree in chosen for pair in jax.tree_util.tree_leaves_with_path(tree)]

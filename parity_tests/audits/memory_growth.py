@@ -1,4 +1,4 @@
-"""A deep network with and without segmented checkpointing, to measure how memory grows."""
+"""Measure how memory grows with depth, with and without segmented checkpointing."""
 
 from typing import Any
 
@@ -40,6 +40,6 @@ def arguments(depth: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
 
 
 def temporary_bytes(fun: Any, depth: int) -> int:
-    """Return the peak of temporary memory of a compiled gradient."""
+    """Return the peak temporary memory of a compiled gradient in bytes."""
     memory: Any = jax.jit(jax.grad(fun)).lower(*arguments(depth)).compile().memory_analysis()
     return memory.temp_size_in_bytes

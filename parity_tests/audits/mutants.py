@@ -1,14 +1,14 @@
-"""Take every piece away, one at a time: the suite must go red.
+"""Mutation testing: remove one operation of the source at a time and require a test to fail.
 
-    python -m parity_tests.audits.mutants               all of them; lists the survivors
-    python -m parity_tests.audits.mutants --sample 20   a fixed sample
-    python -m parity_tests.audits.mutants --list        what would be taken away
+    python -m parity_tests.audits.mutants               run all mutants and list the survivors
+    python -m parity_tests.audits.mutants --sample 20   run a fixed sample
+    python -m parity_tests.audits.mutants --list        list the mutants without running them
 
-The pieces are found mechanically in the syntax trees of the cases and the helpers: each
-`stop_gradient`, hook, clip, mask, rule about `None`, and epsilon. A mutant of a case or of a helper
-is killed by a parity cell or, if none fails, by a test; a mutant of a package by a test. The tests
-of `jaxgrad/x/y.py` are `tests/jaxgrad/x/test_y.py`, then those beside it, then the files that
-import it. A test that kills a mutant must pass without it.
+Mutants are derived from the syntax trees of the cases and helpers: each one removes a
+`stop_gradient`, hook, clip, mask, check for `None`, or epsilon. A mutant of a case or of a helper
+is killed by a parity cell or, if no cell fails, by a test; a mutant of a package by a test. The
+tests of `jaxgrad/x/y.py` are `tests/jaxgrad/x/test_y.py`, then the other tests in that folder, then
+the test files that import the module. A test that kills a mutant must pass without the mutant.
 """
 
 import argparse
@@ -52,16 +52,16 @@ PASS_THROUGH = {
     "stop_gradient",
     "straight_through",
 }
-# The packages whose files have mutants, beside the cases.
+# The packages that are mutated, in addition to the cases.
 FOLDERS = ("jaxgrad", "jaxgrad/_core", "jaxgrad/functional", "jaxgrad/optim", "jaxgrad/precision")
-EPSILON = 1e-3  # a positive literal up to this is one
-UNKNOWN, NO_TESTS = 4, 5  # pytest's exit status for tests that it does not find, and for none
-VARIABLE = "JAXGRAD_MUTANT"  # path:number, for the tests that run in a process of their own
+EPSILON = 1e-3  # a positive literal up to this value counts as an epsilon
+UNKNOWN, NO_TESTS = 4, 5  # pytest's exit statuses for unknown tests and for an empty selection
+VARIABLE = "JAXGRAD_MUTANT"  # path:number, read by tests that run in a subprocess
 
 
 class Mutant(NamedTuple):
     path: str  # relative to the root
-    number: int  # in the file
+    number: int  # index among the mutants of the file
     line: int
     what: str
     tree: ast.Module
@@ -75,7 +75,7 @@ Edit = tuple[str, Callable[[], ast.AST | None]]
 
 
 def _edits(node: ast.AST) -> Iterator[Edit]:
-    """The pieces that can be taken out at this node: what it is, and what stands there instead."""
+    """Yield the possible edits of a syntax node: a description, and a function for the new node."""
     if isinstance(node, ast.Call):
         name = _name(node.func)
         if name in PASS_THROUGH and node.args:
@@ -119,21 +119,21 @@ def _is_none(node: ast.AST) -> bool:
 
 
 class _Editor(ast.NodeTransformer):
-    """Applies the n-th edit; with n = -1 only counts."""
+    """Apply the edit of the given number to a syntax tree, or only count edits if it is -1."""
 
     def __init__(self, target: int = -1):
-        self.target, self.found = target, []
+        self.target, self.edits = target, []
 
     def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.Assert):  # for the type checker: no caller makes it false
+        if isinstance(node, ast.Assert):  # asserts are for the type checker and never fail
             return node
         replacement = node
         for what, edit in _edits(node):
-            if len(self.found) == self.target:
-                made = edit()
-                assert made is not None
-                replacement = ast.copy_location(made, node)
-            self.found.append((getattr(node, "lineno", _line(node)), what))
+            if len(self.edits) == self.target:
+                edited = edit()
+                assert edited is not None
+                replacement = ast.copy_location(edited, node)
+            self.edits.append((getattr(node, "lineno", _line(node)), what))
         if replacement is not node:
             self.target = -2
         return self.generic_visit(replacement)
@@ -153,14 +153,14 @@ def mutants() -> list[Mutant]:
 
 
 def mutants_of(path: pathlib.Path) -> list[Mutant]:
-    """Every mutant of one file, in order."""
+    """Return every mutant of one file, in order."""
     tree = ast.parse(path.read_text())
     counter = _Editor()
     counter.visit(copy.deepcopy(tree))
     relative = str(path.relative_to(ROOT))
     return [
         Mutant(relative, number, line, what, tree)
-        for number, (line, what) in enumerate(counter.found)
+        for number, (line, what) in enumerate(counter.edits)
     ]
 
 
@@ -169,7 +169,7 @@ def mutate(mutant: Mutant) -> ast.Module:
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports the mutated file instead of the one on disk."""
+    """An import hook that loads the mutated source instead of the file on disk."""
 
     def __init__(self, mutant: Mutant):
         self.mutant = mutant
@@ -193,16 +193,16 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install(name: str) -> None:
-    """Put one mutant, `path:number`, in the place of its file for this process."""
+    """Make this process import the mutant `path:number` instead of the original file."""
     path, number = name.rsplit(":", 1)
-    found = [m for m in mutants_of(ROOT / path) if m.number == int(number)]
-    if not found:
+    matches = [m for m in mutants_of(ROOT / path) if m.number == int(number)]
+    if not matches:
         raise ValueError(f"{VARIABLE}={name}: {path} has no mutant {number}")
-    sys.meta_path.insert(0, _Finder(found[0]))
+    sys.meta_path.insert(0, _Finder(matches[0]))
 
 
 def _forget() -> None:
-    """The next import of helpers and cases starts afresh; the engine of comparison stays."""
+    """Remove helpers and cases from `sys.modules`, but keep the comparison in `jaxgrad.parity`."""
     for name in list(sys.modules):
         helper = name == "jaxgrad" or (
             name.startswith("jaxgrad.") and not name.startswith("jaxgrad.parity")
@@ -212,7 +212,7 @@ def _forget() -> None:
 
 
 def killed_by(mutant: Mutant) -> str:
-    """The first thing that goes red, or an empty string for a survivor."""
+    """Return the first cell or test that fails with the mutant, or "" if the mutant survives."""
     in_package = mutant.path.startswith("jaxgrad/") and mutant.path.count("/") > 1
     return ("" if in_package else _killed_by_cell(mutant)) or _killed_by_test(mutant)
 
@@ -228,17 +228,17 @@ def _killed_by_cell(mutant: Mutant) -> str:
         theme = pathlib.Path(mutant.path).stem
         in_cases = "cases/" in mutant.path and not theme.startswith("_")
         order = sorted(cases.values(), key=lambda c: (c.theme != theme, c.heavy))
-        for made in order:
-            if in_cases and made.theme != theme:
+        for edited in order:
+            if in_cases and edited.theme != theme:
                 break
-            if made.heavy and made.theme != theme:
+            if edited.heavy and edited.theme != theme:
                 continue
-            modes = ("eager",) if made.heavy else made.modes
-            for dtype in made.dtypes[:1]:
+            modes = ("eager",) if edited.heavy else edited.modes
+            for dtype in edited.dtypes[:1]:
                 for mode in modes:
-                    if "cpu" in made.devices and not run(made, dtype, mode).passed:
-                        return f"{made.id} {dtype} {mode}"
-    except Exception as error:  # a mutant that cannot even be imported is red
+                    if "cpu" in edited.devices and not run(edited, dtype, mode).passed:
+                        return f"{edited.id} {dtype} {mode}"
+    except Exception as error:  # a mutant that cannot be imported counts as killed
         return f"{type(error).__name__}: {error}"
     finally:
         sys.meta_path.remove(finder)
@@ -247,7 +247,7 @@ def _killed_by_cell(mutant: Mutant) -> str:
 
 
 def _killed_by_test(mutant: Mutant) -> str:
-    """The tests that killed others of the file come first: they see most of it."""
+    """Run the tests of the mutated file, starting with those that killed its other mutants."""
     known = _killers.setdefault(mutant.path, [])
     for tests in [known, *tests_of(mutant.path)]:
         failed, status = _pytest(tests, f"{mutant.path}:{mutant.number}") if tests else ("", 0)
@@ -261,18 +261,18 @@ def _killed_by_test(mutant: Mutant) -> str:
     return ""
 
 
-_killers: dict[str, list[str]] = {}  # of each file
+_killers: dict[str, list[str]] = {}  # file -> the tests that killed mutants of that file
 
 
 def _check_without(failed: str, tests: Sequence[str]) -> None:
-    """A test that is red without a mutant, or that pytest does not find, kills none."""
+    """Exit if a test also fails without the mutant, since such a test cannot kill a mutant."""
     _, status = _pytest([failed] if failed else ["--collect-only", *tests])
     if status not in (0, NO_TESTS) and not (failed and status == UNKNOWN):
-        raise SystemExit(f"without a mutant it is red as well: {failed or shlex.join(tests)}")
+        raise SystemExit(f"the test fails even without a mutant: {failed or shlex.join(tests)}")
 
 
 class _First:
-    """The first test that fails, as a plugin of pytest."""
+    """A pytest plugin that records the first failing test."""
 
     failed = ""
 
@@ -282,10 +282,10 @@ class _First:
 
 
 def _pytest(tests: Sequence[str], mutant: str = "") -> tuple[str, int]:
-    """What fails with `mutant` in the place of its file, and pytest's exit status.
+    """Run tests with a mutant; return the first failing test and pytest's exit status.
 
-    In this process, as most of the time of a short test is that of the imports and of compiling;
-    the conftest finds the mutant where tests that start a process of their own find it.
+    The tests run in this process, because imports and compilation dominate a short test. The
+    conftest and the tests' subprocesses read the mutant from an environment variable.
     """
     first, finders, kept = _First(), sys.meta_path[:], _taken_out()
     os.environ[VARIABLE] = mutant
@@ -298,25 +298,25 @@ def _pytest(tests: Sequence[str], mutant: str = "") -> tuple[str, int]:
         sys.meta_path[:] = finders
         _taken_out()
         sys.modules.update(kept)
-        jax.clear_caches()  # or the process grows with every mutant
+        jax.clear_caches()  # otherwise memory grows with every mutant
     return first.failed, int(status)
 
 
 def _taken_out() -> dict[str, ModuleType]:
-    """The modules of this repository, whose next import starts afresh."""
-    ours = [name for name in sys.modules if name.split(".")[0] in ("jaxgrad", "parity_tests")]
-    return {name: sys.modules.pop(name) for name in ours}
+    """Remove the modules of this repository from `sys.modules` and return them."""
+    names = [name for name in sys.modules if name.split(".")[0] in ("jaxgrad", "parity_tests")]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def tests_of(mutated: str) -> list[list[str]]:
     """Return the arguments of each pytest run that may kill a mutant, the likeliest run first."""
     path = pathlib.PurePath(mutated)
-    if path.parts[0] != "jaxgrad":  # a case is killed by its cells
+    if path.parts[0] != "jaxgrad":  # mutants of cases are killed by their cells
         return []
     folder = ROOT / "tests" / path.parent
     stem = path.parent.name if path.stem == "__init__" else path.stem.lstrip("_")
     runs: list[list[pathlib.Path]] = []
-    if path.parts[1] == "functional" and len(path.parts) == 4:  # one test file a room
+    if path.parts[1] == "functional" and len(path.parts) == 4:  # a room shares one test file
         runs, folder, stem = [_records(path.parts[2], path.stem)], folder.parent, path.parts[2]
     runs += [sorted(folder.glob(f"test_{stem}*.py")), sorted(folder.glob("test_*.py"))]
     runs.append(_importers(mutated.removesuffix(".py").replace("/", ".")))
@@ -360,9 +360,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="part of a path")
-    parser.add_argument("--sample", type=int, metavar="N", help="a fixed sample of N")
-    parser.add_argument("--list", action="store_true")
+    patterns = "mutate only files whose path contains PATTERN"
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help=patterns)
+    parser.add_argument("--sample", type=int, metavar="N", help="run a fixed sample of N mutants")
+    parser.add_argument("--list", action="store_true", help="list the mutants without running them")
     options = parser.parse_args(argv)
     configure()
     chosen = [

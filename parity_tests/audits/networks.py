@@ -1,4 +1,4 @@
-"""Networks of the prover's twins, and the bytes that they keep: compiled, and torch's."""
+"""Measure the bytes that networks save for the backward pass, in JAX and in torch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from jaxgrad.parity.interop import to_torch
 
 
 DOTS = jax.checkpoint_policies.dots_saveable
-# Name -> a twin, the options of its pair, and what is kept in the JAX program.
+# Name -> module of `parity_tests.ports`, options of its pair, checkpoint policy of the JAX program.
 NETWORKS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "MLP": ("mlp", {}, None),
     "MLP, only products": ("mlp", {}, DOTS),
@@ -35,7 +35,7 @@ NETWORKS: dict[str, tuple[str, dict[str, Any], Any]] = {
 class Network(NamedTuple):
     module: torch.nn.Module
     fun: Callable[..., Any]
-    args: tuple[Any, ...]  # the parameters, then the inputs
+    args: tuple[Any, ...]  # the parameters, followed by the inputs
 
 
 class Bytes(NamedTuple):
@@ -45,7 +45,7 @@ class Bytes(NamedTuple):
 
 
 def compared(name: str) -> Bytes:
-    """What a network keeps in float64: by `saved_bytes`, by the compiled program, and in torch."""
+    """Return the float64 bytes a network saves: by `saved_bytes`, in compiled JAX, and in torch."""
     with enable_x64():
         module, fun, args = network(name)
         inputs = to_torch(args[1:])
@@ -55,18 +55,18 @@ def compared(name: str) -> Bytes:
 
 
 def network(name: str) -> Network:
-    """A torch module, and the JAX program that computes the same."""
+    """Return a torch module and the equivalent JAX program with its arguments."""
     twin, options, policy = NETWORKS[name]
-    made = importlib.import_module(f"parity_tests.ports.{twin}").pair(**options)
-    fun = jax.checkpoint(made["fn"], policy=policy) if policy else made["fn"]
-    return Network(made["module"], fun, (made["params"], *made["inputs"]))
+    port = importlib.import_module(f"parity_tests.ports.{twin}").pair(**options)
+    fun = jax.checkpoint(port["fn"], policy=policy) if policy else port["fn"]
+    return Network(port["module"], fun, (port["params"], *port["inputs"]))
 
 
 def compiled_bytes(fun: Callable[..., Any], *args: Any) -> int:
-    """What the compiled forward pass returns for the backward pass alone.
+    """Return the bytes that the compiled forward pass returns only for the backward pass.
 
-    Its outputs, less the results of `fun`, less those with the numbers of an argument in whatever
-    order: the argument itself, or a weight transposed.
+    These are its outputs without the results of `fun` and without outputs that hold the same values
+    as an argument in any order, such as an argument itself or a transposed weight.
     """
     forward = jax.jit(lambda *args: jax.vjp(fun, *args))
     results = len(jax.tree.leaves(jax.eval_shape(fun, *args)))
@@ -82,14 +82,14 @@ def _numbers(x: Any) -> tuple[str, bytes]:
 
 
 def torch_bytes(run: Callable[[], Any], given: Iterable[torch.Tensor]) -> int:
-    """What torch keeps for the backward pass beside the tensors it was given."""
+    """Return the bytes that torch saves for the backward pass, without the given tensors."""
     known = {x.untyped_storage().data_ptr() for x in given}
     kept: list[torch.Tensor] = []
 
     def pack(x: torch.Tensor) -> torch.Tensor:
         if x.untyped_storage().data_ptr() not in known:
             known.add(x.untyped_storage().data_ptr())
-            kept.append(x)  # alive, or its address would be used again
+            kept.append(x)  # keep the tensor alive, so that its address is not reused
         return x
 
     with saved_tensors_hooks(pack, lambda x: x):

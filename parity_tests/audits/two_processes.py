@@ -1,8 +1,9 @@
-"""One of several JAX processes that train together.
+"""Run one of several JAX processes that compute a gradient together.
 
     python -m parity_tests.audits.two_processes RANK COUNT ADDRESS FILE
 
-Each has one device and its own rows, as on a cluster; the gradients that it has go to FILE.
+As on a cluster, each process has one device and its own rows of the batch. It writes its gradients
+to FILE.
 """
 
 import sys
@@ -15,7 +16,7 @@ from jax.sharding import PartitionSpec as P
 
 
 def problem() -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """Parameters and a batch, the same in every process."""
+    """Return parameters and a batch that are the same in every process."""
     rng = np.random.default_rng(0)
     params = {"w": rng.standard_normal((3, 5)), "b": rng.standard_normal(3)}
     return params, rng.standard_normal((8, 5)), rng.standard_normal((8, 3))

@@ -1,10 +1,11 @@
-"""What each helper costs: a small program with it, and the same program written by hand.
+"""Count what each helper costs: compile a small program that uses it and a hand-written equivalent.
 
     @pair
     def clip_grad_norm():
-        return Pair(ours, by_hand, args)
+        return Pair(with_helper, by_hand, args)
 
-Both are compiled; XLA counts. `more=` says why a helper may cost something.
+The costs are those that XLA reports for the compiled programs. `more=` is the reason why a helper
+may cost more.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ import jaxgrad
 
 
 class Counts(NamedTuple):
-    """What XLA makes of a program."""
+    """The costs that XLA reports for a compiled program."""
 
     flops: float
     bytes: float
     fusions: int
     calls: int
-    temporary: int  # bytes, at the peak
+    temporary: int  # peak temporary memory in bytes
     callbacks: int
 
 
 class Pair(NamedTuple):
-    """A program with the helper, the same one without it, and what both are called with."""
+    """A program with the helper, the equivalent program written by hand, and their arguments."""
 
     ours: Callable[..., Any]
     by_hand: Callable[..., Any]
@@ -46,7 +47,7 @@ PAIRS: dict[str, Callable[[], Pair]] = {}
 
 
 def counts(fun: Callable[..., Any], *args: Any) -> Counts:
-    """Compile a function and count."""
+    """Compile a function and return its costs."""
     compiled = jax.jit(fun).lower(*args).compile()
     cost: Any = compiled.cost_analysis()
     text = compiled.as_text() or ""
@@ -61,10 +62,10 @@ def counts(fun: Callable[..., Any], *args: Any) -> Counts:
     )
 
 
-def pair(made: Callable[[], Pair]) -> Callable[[], Pair]:
-    """A row of the table: the function's name is the helper's."""
-    PAIRS[made.__name__] = made
-    return made
+def pair(build: Callable[[], Pair]) -> Callable[[], Pair]:
+    """Register a pair of programs under the helper's name, which is the function's name."""
+    PAIRS[build.__name__] = build
+    return build
 
 
 def _net() -> tuple[dict[str, Any], jax.Array, jax.Array]:
@@ -231,7 +232,7 @@ def clip_grad_norm() -> Pair:
         return jax.tree.map(lambda g: g * scale, grads), norm
 
     ours = lambda grads: jaxgrad.clip_grad_norm(grads, 1.0)  # noqa: E731
-    more = "each leaf's norm first, as torch sums them, and not the squares: three scalars more"
+    more = "as in torch, each leaf's norm is computed first, which adds three scalar operations"
     return Pair(ours, by_hand, (_net()[0],), more)
 
 
@@ -259,20 +260,21 @@ def grad_scaler() -> Pair:
     state, grads = scaler.init(), _net()[0]
 
     def ours(grads: Any, state: Any) -> Any:
-        found, infinite = scaler.unscale(state, grads)
-        return found, scaler.update(state, infinite)
+        unscaled, infinite = scaler.unscale(state, grads)
+        return unscaled, scaler.update(state, infinite)
 
     def by_hand(grads: Any, state: Any) -> Any:
         inverse = 1.0 / state.scale
-        found = jax.tree.map(lambda g: g * inverse, grads)
-        infinite = ~jnp.all(jnp.array([jnp.all(jnp.isfinite(g)) for g in jax.tree.leaves(found)]))
+        unscaled = jax.tree.map(lambda g: g * inverse, grads)
+        finite = [jnp.all(jnp.isfinite(g)) for g in jax.tree.leaves(unscaled)]
+        infinite = ~jnp.all(jnp.array(finite))
         grown = state.growth_tracker + 1
         due = grown == 2000
         scale = jnp.where(infinite, state.scale * 0.5, jnp.where(due, state.scale * 2, state.scale))
         tracker = jnp.where(infinite | due, 0, grown)
-        return found, type(state)(scale, tracker.astype(state.growth_tracker.dtype))
+        return unscaled, type(state)(scale, tracker.astype(state.growth_tracker.dtype))
 
-    more = "two factors instead of one reciprocal, which is subnormal above a scale of 2**126"
+    more = "two factors replace the reciprocal, which is subnormal for a scale above 2**126"
     return Pair(ours, by_hand, (grads, state), more)
 
 
@@ -285,7 +287,8 @@ def saved_tensors_hooks() -> Pair:
         return jnp.sin(h)
 
     def back(kept: Any, g: Any) -> Any:
-        return (g * lax.optimization_barrier(kept).astype(jnp.float32),)  # or XLA rounds nothing
+        # Without the barrier XLA would remove the conversion to bfloat16.
+        return (g * lax.optimization_barrier(kept).astype(jnp.float32),)
 
     by_rule.defvjp(lambda h: (jnp.sin(h), jnp.cos(h).astype(half)), back)
     hooked = jaxgrad.saved_tensors_hooks(

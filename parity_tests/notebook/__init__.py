@@ -1,1 +1,1 @@
-"""Both programs and their results side by side, for notebooks."""
+"""Show both programs and their results side by side in notebooks."""

@@ -1,4 +1,7 @@
-"""What a notebook displays. Attributes and inline styles only: GitHub strips style sheets."""
+"""Objects that a notebook displays, formatted by HTML attributes and inline styles.
+
+GitHub removes style sheets from notebooks.
+"""
 
 import dataclasses
 import html
@@ -6,12 +9,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from parity_tests.report.rows import SAME, ZERO, Row
+from parity_tests.report.rows import SAME, ZERO, TextRow
 from parity_tests.report.source_text import fold
 from parity_tests.report.text import SIGNS
 
 
-_GREEN, _AMBER = "#1f883d", "#9a6700"  # both readable on white and on black
+_GREEN, _AMBER = "#1f883d", "#9a6700"  # readable on white and on black
 _CELL = "text-align:left;vertical-align:top;padding:4px 10px"
 _CODE = (
     "text-align:left;white-space:pre-wrap;font-family:ui-monospace,monospace;font-size:12px;"
@@ -21,12 +24,12 @@ _CODE = (
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """What a notebook displays: HTML where it can, else plain text."""
+    """Programs, results and verdict, displayed as HTML or as plain text."""
 
     title: str
-    sources: tuple[tuple[str, str], ...] = ()  # where it stands, and the text that ran
+    sources: tuple[tuple[str, str], ...] = ()  # the file, and the source text of the program
     columns: tuple[str, ...] = ()
-    rows: tuple[Row, ...] = ()
+    rows: tuple[TextRow, ...] = ()
     verdict: str = ""
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for plots
     measured: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # bytes, seconds
@@ -51,7 +54,7 @@ class Shown:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """An SVG that a notebook displays, as wide as the page lets it."""
+    """An SVG that shrinks to the width of the page."""
 
     svg: str
 
@@ -64,15 +67,15 @@ class Picture:
 
 
 def _prose(text: str) -> str:
-    """Backticks are code, an empty line is a new paragraph."""
+    """Convert backticks and empty lines to HTML code and line breaks."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
     return text.replace("\n\n", "<br>")
 
 
 def _cells(row: Sequence[str]) -> list[str]:
-    """What a tool changes stands out: the fifth column, where it is not the same."""
+    """Format a row; the last column, JAX without the tool, is bold where the value changes."""
     cells = [_inline(text) for text in row]
-    changed = len(row) > 4 and row[2] and row[4] != SAME  # what is only measured has no sign
+    changed = len(row) > 4 and row[2] and row[4] != SAME  # rows of measurements have no sign
     return [*cells[:4], f"<b>{cells[4]}</b>"] if changed else cells
 
 
@@ -82,7 +85,7 @@ def _inline(text: str) -> str:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: str = "") -> str:
-    """Attributes beside the styles: GitHub keeps only those."""
+    """Format an HTML table with attributes as well as styles, because GitHub removes styles."""
     place = f'align="left" valign="top" style="{_CELL}"' + (f' width="{width}"' if width else "")
     whole = ' width="100%"' if width else ""
     head = "".join(f"<th {place}>{html.escape(name)}</th>" for name in columns)

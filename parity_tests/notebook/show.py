@@ -1,7 +1,7 @@
-"""A behaviour side by side in a notebook: both programs, both results, the verdict.
+"""Show a behaviour in a notebook: the torch and JAX programs, their results, and the verdict.
 
-show("grad_modes/detach")        both programs as they ran, and what each gives
-without("grad_modes/detach")     only what changes when the tool is taken out
+show("grad_modes/detach")        both programs as they ran, and their results
+without("grad_modes/detach")     only the results that change when the tool is removed
 graph("grad_modes/detach")       the backward graphs of both programs
 programs("mobilenet/freeze")     both programs, not run
 network()                        the small network that the programs share
@@ -22,7 +22,7 @@ from parity_tests.report.text import SIGNS
 from parity_tests.runner.engine import Result, run
 from parity_tests.runner.jax_side import Program
 from parity_tests.runner.settings import configure
-from parity_tests.runner.torch_side import split, witness
+from parity_tests.runner.torch_side import run_torch, split
 
 
 def show(
@@ -33,25 +33,25 @@ def show(
     only: str = "*",
     seed: int = 0,
 ) -> Shown:
-    """Both programs side by side as they ran, what each gave, and the verdict.
+    """Run a case and show both programs, their results and the verdict.
 
     Args:
-      id: Of a case, `theme/behaviour`.
-      dtype: Of its inputs; the first that the case names, if not given.
-      mode: "eager" or "jit"; jit, if the case knows it.
-      only: Globs over the paths of the results, to print some of them: "loss *weight".
-      seed: 0 is the document's own inputs.
+        id: The id of a case, `theme/behaviour`.
+        dtype: The dtype of its inputs; by default the first dtype of the case.
+        mode: "eager" or "jit"; by default "jit" if the case has it.
+        only: Globs over the paths of the results that select the printed rows: "loss *weight".
+        seed: The seed of the inputs; with 0 some cases use fixed example inputs.
 
     Returns:
-      What to display, and `values` by side. Where the case has a tool, the last column is JAX
-      without the tool.
+        An object that displays itself; its `values` maps "torch" and "JAX" to their results. If
+        the case has a tool, the last column shows JAX's results without the tool.
 
     Raises:
-      AssertionError: The cell does not pass; a notebook must not show a lesson that is not so.
+        AssertionError: The cell does not pass, so the notebook would show something false.
     """
     seen = _observe(id, dtype, mode, seed)
     rows = list(compared(list(seen.values.values()), seen.result.dtype, only))
-    assert rows, f"{id} observes nothing that matches {only!r}"
+    assert rows, f"no result of {id} matches {only!r}"
     gone = [f"JAX {_replaced(seen.case)}"] if seen.case.control is not None else []
     return Shown(
         title=seen.case.claim,
@@ -72,15 +72,17 @@ def without(
     only: str = "*",
     seed: int = 0,
 ) -> Shown:
-    """What changes in the JAX program when its tool is taken out; arguments as in `show`.
+    """Show the results of the JAX program that change when its tool is removed.
+
+    The arguments are those of `show`.
 
     Raises:
-      AssertionError: Nothing changes.
-      ValueError: The case has no tool.
+        AssertionError: No result changes.
+        ValueError: The case has no tool.
     """
     control = _find(id).control
     if control is None:
-        raise ValueError(f"{id} has no tool that could be taken out")
+        raise ValueError(f"{id} has no tool that could be removed")
     seen = _observe(id, dtype, mode, seed)
     kept, gone = seen.values["JAX"], seen.values["without"]
     rows = [
@@ -89,54 +91,54 @@ def without(
         if sign == SIGNS["deviation"]
     ]
     tools = ", ".join(control)
-    assert rows, f"{id}: nothing that matches {only!r} changes without {tools}"
+    assert rows, f"{id}: no result that matches {only!r} changes without {tools}"
     return Shown(
-        title=f"The same program {_replaced(seen.case)}; only what changes:",
+        title=f"The same program {_replaced(seen.case)}; only the results that change:",
         columns=("", f"with {tools}", _replaced(seen.case)),
         rows=cut(rows),
-        verdict=f"✓ it matters: {_replaced(seen.case)} the result changes",
+        verdict=f"✓ {_replaced(seen.case)}, the result changes",
         values={"JAX": kept, "without": gone},
     )
 
 
 def graph(id: str, *, seed: int = 0) -> Picture:
-    """The backward graphs of both programs, side by side.
+    """Draw the backward graphs of both programs side by side.
 
     Raises:
-      CaseError: The case has no picture.
+        CaseError: The case has no picture.
     """
     return Picture(picture(_find(id), seed))
 
 
 def nodes(id: str, *, seed: int = 0) -> Table:
-    """The backward graph as rows: torch's nodes and JAX's primitives, and what each saves.
+    """List torch's nodes and JAX's primitives of the backward graphs, and their saved values.
 
     Raises:
-      CaseError: The case has no graph.
+        CaseError: The case has no graph.
     """
     first = next(iter(settings(_find(id), seed).values()))
     return table(*(side for side in (first.torch, first.jax) if side is not None))
 
 
 def programs(id: str) -> Shown:
-    """Both programs side by side, not run: for what takes longer than a notebook should."""
-    made = _find(id)
+    """Show both programs side by side without running them, for cases too slow for a notebook."""
+    case = _find(id)
     return Shown(
-        title=made.claim,
-        sources=_programs(made),
-        verdict=f"not run here: python -m parity_tests {made.id}",
+        title=case.claim,
+        sources=_programs(case),
+        verdict=f"not run here: python -m parity_tests {case.id}",
     )
 
 
 def network() -> Shown:
-    """The network, the loss and the reading of gradients that most of the programs share."""
+    """Show the network, the loss and the gradient helpers that most programs share."""
 
     def texts(module: str, names: str) -> str:
         functions = vars(importlib.import_module(module))
         return "\n\n".join(source(functions[name]) for name in names.split())
 
     return Shown(
-        title="What most of the programs share: input → L1 → L2 → mean squared error.",
+        title="Most programs share this network: input → L1 → L2 → mean squared error.",
         sources=(
             ("torch · torch_ref/_net.py", texts("torch_ref._net", "linear Net mlp mse grads")),
             (
@@ -147,10 +149,10 @@ def network() -> Shown:
     )
 
 
-def _programs(made: Case) -> tuple[tuple[str, str], ...]:
+def _programs(case: Case) -> tuple[tuple[str, str], ...]:
     return (
-        (f"torch · torch_ref/{made.theme}.py", text_of(made.reference)),
-        (f"JAX · parity_tests/cases/{made.theme}.py", text_of(made.fun)),
+        (f"torch · torch_ref/{case.theme}.py", text_of(case.reference)),
+        (f"JAX · parity_tests/cases/{case.theme}.py", text_of(case.fun)),
     )
 
 
@@ -159,12 +161,12 @@ def _find(id: str) -> Case:
     cases = load()
     if id not in cases:
         near = ", ".join(difflib.get_close_matches(id, cases, n=3, cutoff=0.3))
-        raise CaseError(f"there is no case {id!r}; nearest: {near}")
+        raise CaseError(f"there is no case {id!r}; similar: {near}")
     return cases[id]
 
 
 class _Seen(NamedTuple):
-    """A cell that passes: what each side gave, and JAX without the tool where it has one."""
+    """A passed cell: the results of torch and JAX, and JAX's results without the tool if any."""
 
     case: Case
     result: Result
@@ -174,23 +176,23 @@ class _Seen(NamedTuple):
 
 @functools.lru_cache(maxsize=16)  # a notebook shows a behaviour, then plots it
 def _observe(id: str, dtype: str | None, mode: str | None, seed: int) -> _Seen:
-    made = _find(id)
-    dtype = dtype or made.dtypes[0]
-    mode = mode or ("jit" if "jit" in made.modes else made.modes[0])
-    result = run(made, dtype, mode, seed=seed)
-    assert result.passed, str(result)  # `blind`, if taking the tool out made no difference
-    seen = witness(made, dtype, seed, "cpu")
-    sides = {"torch": seen.observed, "JAX": Program(made.fun, mode)(seen.inputs)}
-    if made.control is not None:
-        sides["without"] = Program(made.without_tool(), mode)(seen.inputs)
+    case = _find(id)
+    dtype = dtype or case.dtypes[0]
+    mode = mode or ("jit" if "jit" in case.modes else case.modes[0])
+    result = run(case, dtype, mode, seed=seed)
+    assert result.passed, str(result)  # the verdict is `blind` if removing the tool has no effect
+    seen = run_torch(case, dtype, seed, "cpu")
+    sides = {"torch": seen.observed, "JAX": Program(case.fun, mode)(seen.inputs)}
+    if case.control is not None:
+        sides["without"] = Program(case.without_tool(), mode)(seen.inputs)
     pairs = {name: split(side) for name, side in sides.items()}
     values, amounts = ({name: pair[n] for name, pair in pairs.items()} for n in (0, 1))
-    return _Seen(made, result, values, amounts)
+    return _Seen(case, result, values, amounts)
 
 
-def _replaced(made: Case) -> str:
-    """`without stop_gradient`, or `with clip = only_norm` where something stands in its place."""
-    control = made.control or {}
+def _replaced(case: Case) -> str:
+    """Describe the negative control: `without stop_gradient` or `with clip = only_norm`."""
+    control = case.control or {}
     out = [name for name, value in control.items() if value is identity]
     other = [_instead(name, value) for name, value in control.items() if value is not identity]
     words = [f"without {', '.join(out)}"] if out else []
@@ -212,8 +214,8 @@ def _name(value: Any) -> str:
 def _sentence(result: Result) -> str:
     cell = f"{result.dtype}, {result.mode}"
     if result.verdict == "bitwise":
-        return f"✓ the same bits ({cell})"
+        return f"✓ bit-identical ({cell})"
     if result.verdict == "deviation":
-        return f"{SIGNS['deviation']} they differ, and each side is pinned: {result.why}"
+        return f"{SIGNS['deviation']} documented deviation: {result.why}"
     ulp = f"{result.max_ulp_at_scale:.2g} ULP at leaf scale"
-    return f"✓ identical to rounding: at most {ulp} apart ({cell})"
+    return f"✓ equal up to rounding: off by at most {ulp} ({cell})"

@@ -1,1 +1,1 @@
-"""Pictures of a case's graphs."""
+"""Draw the backward graphs of a case."""

@@ -1,8 +1,8 @@
-"""The picture of a case: the backward graphs of its reference and of its twin, as they run.
+"""Draw the picture of a case: the backward graphs that its torch and JAX programs really have.
 
-Nothing is drawn from a description. The torch reference runs under a recorder; the twin runs with
-JAX's derivatives watched, and each function that it differentiates is read as a graph. What is
-written down here is only what the rows of a picture say.
+The torch reference runs under a recorder of autograd graphs. The JAX program runs while its calls
+of `jax.grad` and `jax.vjp` are recorded, and each differentiated function is converted to a graph.
+Only the captions of a picture are written by hand, in `row_titles`.
 """
 
 import contextlib
@@ -20,50 +20,52 @@ from parity_tests.audits.derivative_recorder import Call, derivatives_watched, l
 from parity_tests.case import Case, CaseError
 from parity_tests.inputs import draw
 from parity_tests.pictures.pairing import pairs, same_leaves
-from parity_tests.pictures.row_titles import ROWS, Row
+from parity_tests.pictures.row_titles import ROWS, RowTitle
 from parity_tests.runner.torch_side import run_reference, split
 
 
 SAME = "✓ the same gradients"
-MOST = 6  # rows; of a training loop the first and the last
+MOST = 6  # rows; a longer picture, of a training loop, keeps its first and last row
 
 
 def picture(case: Case, seed: int = 0) -> str:
-    """The backward graphs of a case in torch and in JAX, side by side.
+    """Draw the backward graphs of a case in torch and in JAX, side by side.
 
     Args:
-      case: From `parity_tests.case.load()`.
-      seed: Of its inputs.
+        case: A case from `parity_tests.case.load()`.
+        seed: The seed of its inputs.
 
     Returns:
-      The text of an SVG.
+        The text of an SVG.
 
     Raises:
-      CaseError: The case has no picture: one side differentiates nothing that could be drawn, or
-        the two do not differentiate equally often.
+        CaseError: One program differentiates nothing that can be drawn, or the graphs of the two
+            programs cannot be paired.
     """
     claim = " ".join(case.claim.replace("`", "").split())
     return side_by_side(settings(case, seed), title=f"{case.id}: {claim}")
 
 
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
-    """The rows of a case's picture, by name."""
+    """Return the rows of a case's picture by name."""
     inputs = draw(case.inputs, case.id, seed)
     torch_seen, torch_graphs = _torch(case, inputs)
     jax_seen, jax_graphs = _jax(case, inputs, len(torch_graphs))
     both = pairs(torch_graphs, jax_graphs)
     if both is None:
         raise CaseError(
-            f"{case.id} has no picture: its reference calls backward {len(torch_graphs)} times, "
-            f"its twin differentiates {len(jax_graphs)} functions at numbers, and the two cannot "
-            "be put side by side; those made for it have picture=True"
+            f"{case.id} has no picture: its torch program calls backward {len(torch_graphs)} "
+            f"times, its JAX program differentiates {len(jax_graphs)} functions that can be drawn, "
+            "and the graphs cannot be paired; cases with picture=True can be drawn"
         )
     names = _row_names(case, torch_seen, len(both))
     verdict = _verdict(case, torch_seen, jax_seen)
-    found = {}
+    rows = {}
     for i, (name, pair) in enumerate(zip(names, both, strict=True)):
-        several = Row("", "", "")  # one idiom does not say what each row does
-        text = ROWS.get(case.id, {}).get(name, several if len(names) > 1 else Row(*case.idiom, ""))
+        untitled = RowTitle("", "", "")  # the case's idiom does not describe each of several rows
+        text = ROWS.get(case.id, {}).get(
+            name, untitled if len(names) > 1 else RowTitle(*case.idiom, "")
+        )
         torch, jax_ = (
             _as_used(graph, _observed(seen, name, i, len(names)), inputs)
             for graph, seen in zip(pair, (torch_seen, jax_seen), strict=True)
@@ -71,23 +73,25 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
         raised = [graph.framework for graph in (torch, jax_) if graph.failure]
         sign = f"{raised[0]} raises" if raised else verdict
         if case.deviation and not raised and same_leaves(torch, jax_):
-            sign = SAME  # what is pinned is about something else, or about another row
-        found[name] = Setting(torch, jax_, (text.torch, text.jax), text.note, sign)
-    if len(found) > MOST:
-        found = {name: found[name] for name in (names[0], names[-1])}
-    return found
+            sign = SAME  # the deviation concerns another row, or something other than gradients
+        rows[name] = Setting(torch, jax_, (text.torch, text.jax), text.note, sign)
+    if len(rows) > MOST:
+        rows = {name: rows[name] for name in (names[0], names[-1])}
+    return rows
 
 
 def _verdict(case: Case, torch_seen: Any, jax_seen: Any) -> str:
-    theirs, ours = split(torch_seen)[0], split(jax_seen)[0]
-    judged = compare(theirs, ours, oracle=theirs, tolerance=case.tolerance, zeros=case.zeros)
-    same = {"bitwise": "✓ the same, to the bit", "close": SAME}
+    torch_value, jax_value = split(torch_seen)[0], split(jax_seen)[0]
+    judged = compare(
+        torch_value, jax_value, oracle=torch_value, tolerance=case.tolerance, zeros=case.zeros
+    )
+    same = {"bitwise": "✓ bit-identical", "close": SAME}
     differs = "differs by design" if case.deviation else "✗ differs"
     return same.get(judged.verdict, differs)
 
 
 def _torch(case: Case, inputs: Any) -> tuple[Any, list[Graph]]:
-    """The reference under the recorder: its observation, and its graphs."""
+    """Run the reference under the recorder and return its observation and its graphs."""
     from jaxgrad.parity.torch_graph import record
 
     graphs: list[Graph] = []
@@ -107,14 +111,14 @@ def _torch(case: Case, inputs: Any) -> tuple[Any, list[Graph]]:
 
 
 def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
-    """The twin with its derivatives watched: its observation, and its graphs."""
+    """Run the JAX program, and return its observation and a graph per differentiated function."""
     calls: list[Call] = []
     try:
         with derivatives_watched(calls):
             seen = case.fun(**interop.to_jax(inputs))
-    except Exception as error:  # an exception is an observation too
+    except Exception as error:  # an exception is a valid observation
         seen = error
-    if len(calls) < wanted:  # a scan over steps: once more, as a loop in which each is seen
+    if len(calls) < wanted:  # a scan hides its steps, so rerun it as a Python loop
         calls.clear()
         with derivatives_watched(calls), jax.disable_jit():
             seen = case.fun(**interop.to_jax(inputs))
@@ -124,14 +128,14 @@ def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
     constants = list(known.values())
     graphs = []
     for fun, args, options in calls:
-        # of a function that closes over tracers (it is mapped) nothing can be read
+        # A function that captures tracers (inside vmap, say) cannot be traced again.
         with contextlib.suppress(jax.errors.UnexpectedTracerError):
             graphs.append(backward_graph(fun, *args, constants=constants, **options))
     return interop.to_numpy(seen), graphs
 
 
 def _row_names(case: Case, seen: Any, count: int) -> list[str]:
-    """The observation's own names where it has one for each graph."""
+    """Name the rows after the observation's keys if there is one key per graph."""
     if count == 1:
         return [case.behaviour]
     if case.id in ROWS and len(ROWS[case.id]) == count:
@@ -142,7 +146,7 @@ def _row_names(case: Case, seen: Any, count: int) -> list[str]:
 
 
 def _observed(seen: Any, name: str, i: int, count: int) -> dict[str, Any]:
-    """What the observation says of one row: its gradients, and the parameters after it."""
+    """Return the part of the observation that belongs to one row: gradients and new parameters."""
     if not isinstance(seen, dict):
         return {}
     row = seen.get(name, seen)
@@ -154,7 +158,7 @@ def _observed(seen: Any, name: str, i: int, count: int) -> dict[str, Any]:
 
 
 def _as_used(graph: Graph, row: dict[str, Any], inputs: Any) -> Graph:
-    """The gradients as they were used: added up, set to zero, not applied, after backward."""
+    """Mark gradients that were accumulated, zeroed or not applied after the backward pass."""
     grads, params, before = (
         {path.replace("/", "."): leaf for path, leaf in flatten(tree).items()}
         for tree in (row.get("grads", {}), row.get("params", {}), inputs.get("net", {}))

@@ -1,4 +1,4 @@
-"""Which graph of the twin belongs beside which of the reference, and the names that both use."""
+"""Pair the graphs of the JAX program with those of the torch program, and unify their names."""
 
 from collections.abc import Sequence
 
@@ -7,65 +7,65 @@ import numpy as np
 from jaxgrad.graph import Graph, Leaf
 
 
-Pair = tuple[Graph, Graph]
+GraphPair = tuple[Graph, Graph]
 
 
-def pairs(torch: Sequence[Graph], jax: Sequence[Graph]) -> list[Pair] | None:
-    """Put the graphs of both sides beside each other: those on which the same gradients land.
+def pairs(torch: Sequence[Graph], jax: Sequence[Graph]) -> list[GraphPair] | None:
+    """Pair graphs whose leaves have the same gradients.
 
     Args:
-      torch: One for each backward of the reference.
-      jax: One for each function that the twin differentiates. One may stand for all of torch's; of
-        more than torch has, those without a partner are a question that the twin asks besides.
+        torch: One graph for each backward call of the reference.
+        jax: One graph for each function that the JAX program differentiates. A single graph is
+            paired with each of torch's; surplus graphs without a partner are dropped.
 
     Returns:
-      A pair for each of torch's, in its order; None if there is no such pairing.
+        One pair for each torch graph, in torch's order, or None if they cannot be paired.
     """
     if not torch or not jax:
         return None
     left = list(jax) * (len(torch) if len(jax) == 1 else 1)
-    found: dict[int, Pair] = {}
+    matched: dict[int, GraphPair] = {}
     for i, graph in enumerate(torch):
         alike = (n for n, other in enumerate(left) if same_leaves(*named_alike((graph, other))[0]))
         n = next(alike, None)
         if n is not None:
-            found[i] = graph, left.pop(n)
-    others = [i for i in range(len(torch)) if i not in found]
-    if len(others) == len(left):  # what is not alike stands beside what is left, in order
-        found |= {i: (torch[i], g) for i, g in zip(others, left, strict=True)}
+            matched[i] = graph, left.pop(n)
+    others = [i for i in range(len(torch)) if i not in matched]
+    if len(others) == len(left):  # pair the remaining graphs in order
+        matched |= {i: (torch[i], g) for i, g in zip(others, left, strict=True)}
     elif others:
         return None
-    return named_alike(*(found[i] for i in range(len(torch))))
+    return named_alike(*(matched[i] for i in range(len(torch))))
 
 
 def same_leaves(a: Graph, b: Graph) -> bool:
-    """Whether the same gradients land, on leaves of the same names."""
+    """Whether both graphs have the same leaf names with the same gradients."""
     mine, others = ({leaf.name: leaf.grad for leaf in g.leaves if _lands(leaf)} for g in (a, b))
     return mine.keys() == others.keys() and all(_close(mine[k], others[k]) for k in mine)
 
 
-def named_alike(*found: Pair) -> list[Pair]:
-    """The same pairs, with one name where a side has a number alone: a list's, an nn.Sequential's.
+def named_alike(*matched: GraphPair) -> list[GraphPair]:
+    """Rename leaves that one framework numbers (as in a list or nn.Sequential) to the other's name.
 
-    `0.weight` and `l1.weight` are one parameter if the same gradient lands on both of them, and on
-    no other.
+    `0.weight` and `l1.weight` are taken for the same parameter if both have the same gradient and
+    no other leaf has it.
     """
     of_torch: dict[str, str] = {}
     of_jax: dict[str, str] = {}
-    for torch, jax in found:
+    for torch, jax in matched:
         known = {leaf.name for leaf in torch.leaves} & {leaf.name for leaf in jax.leaves}
-        theirs, ours = (
+        torch_leaves, jax_leaves = (
             [leaf for leaf in g.leaves if leaf.name not in known and _lands(leaf)]
             for g in (torch, jax)
         )
-        for leaf in theirs:
-            partners = [other for other in ours if _alike(leaf, other)]
-            rivals = [other for other in theirs if partners and _alike(other, partners[0])]
+        for leaf in torch_leaves:
+            partners = [other for other in jax_leaves if _alike(leaf, other)]
+            rivals = [other for other in torch_leaves if partners and _alike(other, partners[0])]
             if len(partners) == len(rivals) == 1 and _numbered(leaf.name):
                 of_torch[leaf.name] = partners[0].name
             elif len(partners) == len(rivals) == 1:
                 of_jax[partners[0].name] = leaf.name
-    return [(torch.renamed(of_torch), jax.renamed(of_jax)) for torch, jax in found]
+    return [(torch.renamed(of_torch), jax.renamed(of_jax)) for torch, jax in matched]
 
 
 def _lands(leaf: Leaf) -> bool:
@@ -73,7 +73,7 @@ def _lands(leaf: Leaf) -> bool:
 
 
 def _alike(a: Leaf, b: Leaf) -> bool:
-    if _numbered(a.name) == _numbered(b.name):  # both have a name of their own
+    if _numbered(a.name) == _numbered(b.name):  # neither name is better than the other
         return False
     last = [name.split(".")[-1] for name in (a.name, b.name)]
     return (last[0] == last[1] or any(map(str.isdigit, last))) and _close(a.grad, b.grad)

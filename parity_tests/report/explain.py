@@ -1,4 +1,4 @@
-"""One case for a person: both sources side by side, the claim, the verdicts, where they differ."""
+"""Explain one case: both sources side by side, the claim, the verdicts and the differences."""
 
 import inspect
 import itertools
@@ -14,35 +14,35 @@ from parity_tests.runner.engine import Result
 WIDTH = 74
 
 
-def explain(made: Case, results: Sequence[Result]) -> str:
-    """The text of `--explain`."""
-    torch = source(made.reference)
-    jax = source(made.fun)
-    lines = [f"{made.id}  ({', '.join(made.source)})", "", textwrap.fill(made.claim, 2 * WIDTH), ""]
-    lines += side_by_side(torch, jax, (f"torch_ref/{made.theme}.py", _where(made)))
+def explain(case: Case, results: Sequence[Result]) -> str:
+    """Return the text that `--explain` prints."""
+    torch = source(case.reference)
+    jax = source(case.fun)
+    lines = [f"{case.id}  ({', '.join(case.source)})", "", textwrap.fill(case.claim, 2 * WIDTH), ""]
+    lines += side_by_side(torch, jax, (f"torch_ref/{case.theme}.py", _where(case)))
     lines += ["", "verdict   " + "   ".join(cell_text(result) for result in results)]
-    if made.deviation is not None:
-        lines.append(f"why       {made.deviation.why}")
+    if case.deviation is not None:
+        lines.append(f"why       {case.deviation.why}")
     for result in results:
         if not result.passed:
             lines += ["", str(result)]
     lines += ["", *_differences(results)]
     for result in results:
         if result.shown:
-            lines.append(f"shown     torch {result.shown['torch']}")
-            lines.append(f"          JAX   {result.shown['jax']}")
+            lines.append(f"not compared: torch {result.shown['torch']}")
+            lines.append(f"              JAX   {result.shown['jax']}")
             break
     return "\n".join(lines)
 
 
 def source(fun: Callable[..., Any]) -> str:
-    """The text of a program that ran; its registration above it is left out."""
+    """Return the source text of a program without its `@case` decorator."""
     text = textwrap.dedent(inspect.getsource(fun)).rstrip()
     return text[text.index("def ") :] if text.startswith("@") else text
 
 
 def side_by_side(left: str, right: str, titles: tuple[str, str]) -> list[str]:
-    """Two texts in two columns of plain text; long lines are wrapped."""
+    """Format two texts as two columns of plain text with wrapped lines."""
     columns = [_wrap(text) for text in (left, right)]
     rows = itertools.zip_longest(*columns, fillvalue="")
     head = [f"{titles[0]:<{WIDTH}} | {titles[1]}", f"{'-' * WIDTH}-+-{'-' * WIDTH}"]
@@ -60,17 +60,15 @@ def _wrap(text: str) -> list[str]:
 
 
 def _differences(results: Sequence[Result]) -> list[str]:
-    """Where the two really differ: the furthest leaf of each cell, with both values."""
-    lines = ["where they really differ:"]
+    """List the leaf with the largest difference of each cell, with both values."""
+    lines = ["largest differences:"]
     for result in results:
-        apart = [leaf for leaf in result.leaves if leaf.ulp_at_scale > 0 or leaf.verdict == "fail"]
+        leaves = [leaf for leaf in result.leaves if leaf.ulp_at_scale > 0 or leaf.verdict == "fail"]
         cell = f"  {result.dtype} {result.mode}: "
-        if not apart:
-            lines.append(
-                cell + ("nowhere, every bit is the same" if result.leaves else "not compared")
-            )
+        if not leaves:
+            lines.append(cell + ("none, bit-identical" if result.leaves else "not compared"))
             continue
-        leaf = max(apart, key=lambda leaf: (leaf.verdict == "fail", leaf.ulp_at_scale))
+        leaf = max(leaves, key=lambda leaf: (leaf.verdict == "fail", leaf.ulp_at_scale))
         ratio = "" if leaf.oracle_ratio is None else f", {leaf.oracle_ratio:.2g}x torch's own error"
         lines.append(
             f"{cell}{leaf.path}{list(leaf.index)} torch {leaf.torch} JAX {leaf.jax} "
@@ -79,5 +77,5 @@ def _differences(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def _where(made: Case) -> str:
-    return f"parity_tests/cases/{made.theme}.py"
+def _where(case: Case) -> str:
+    return f"parity_tests/cases/{case.theme}.py"

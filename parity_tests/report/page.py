@@ -1,4 +1,4 @@
-"""The report page: one offline file that shows every cell, both programs and where they differ."""
+"""Write the report page: one offline file with every cell, both programs and their differences."""
 
 import base64
 import collections
@@ -24,9 +24,9 @@ from parity_tests.runner.selection import ROWS
 
 
 DEVICES = ("cpu", "gpu", "tpu")
-LEAVES_SHOWN = 12  # of a wrong cell
+LEAVES_SHOWN = 12  # in a failed cell
 LEAVES_OF_PASSED = 5
-_WORDS = re.compile("<desc[^>]*>(.*?)</desc>", re.DOTALL)  # a picture says what it shows
+_WORDS = re.compile("<desc[^>]*>(.*?)</desc>", re.DOTALL)  # the text alternative of a picture
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 
 
@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """One bar of a histogram, in units of its drawing."""
+    """One bar of a histogram, in SVG units."""
 
     label: str
     elements: int
@@ -54,17 +54,18 @@ def write(
     old: Mapping[str, Any] | None = None,
     pictures: Mapping[str, str] | None = None,
 ) -> None:
-    """Write the page.
+    """Write the report page.
+
+    Pictures and the leaf tables of passed cells are compressed and unpacked by JavaScript; without
+    JavaScript the page shows a line of text instead.
 
     Args:
-      path: Where to.
-      cases: What was selected, in the order of the rows.
-      results: Of the cells that ran; what did not run is shown as not run.
-      versions: From `environment.versions`.
-      old: An earlier `--json`, to mark what changed.
-      pictures: Case id -> SVG.
-
-    What passed and the pictures are packed; without JavaScript the page has them in words.
+        path: The file to write.
+        cases: The selected cases, in the order of the rows.
+        results: The results of the cells that ran; all other cells are shown as not run.
+        versions: The versions returned by `environment.versions`.
+        old: The content of an earlier `--json`, to mark changed cells.
+        pictures: Case id -> SVG.
     """
     by_case: dict[str, list[Result]] = collections.defaultdict(list)
     for result in results:
@@ -101,38 +102,37 @@ def write(
 
 
 class Later:
-    """Markup that the browser puts in its place, packed until then to a tenth of its size."""
+    """Markup that is stored compressed, to a tenth of its size, and inserted by the browser."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
 
     def __call__(self, markup: str) -> int:
-        """Keep it; what is returned is its place."""
+        """Store some markup and return its index."""
         self.texts.append(str(markup).strip())
         return len(self.texts) - 1
 
     def packed(self) -> str:
-        """All of them, the same text each time."""
+        """Return all stored markup, compressed reproducibly and encoded as base64."""
         text = json.dumps(self.texts, ensure_ascii=False).encode()
         return base64.b64encode(gzip.compress(text, mtime=0)).decode()
 
 
 def verdict(results: Sequence[Result]) -> str:
-    """The one sentence on top. Nothing that did not run counts as good."""
+    """Return the summary sentence at the top of the page, which counts only cells that ran."""
     if not results:
-        return "Nothing was run."
-    wrong = sum(not result.passed for result in results)
+        return "No cell was run."
+    failed = sum(not result.passed for result in results)
     pinned = sum(result.verdict == "deviation" for result in results)
-    cells, programs = len(results), len({result.id for result in results})
-    if wrong:
-        return f"{wrong} of {cells} cells are wrong, in {programs} programs."
-    tail = f"; {pinned} of them are documented deviations, as pinned" if pinned else ""
-    return f"All {cells} cells of {programs} programs have torch's gradients{tail}."
+    return (
+        f"{len(results) - failed - pinned} of {len(results)} cells have torch's gradients; "
+        f"{pinned} are documented deviations; {failed} failed."
+    )
 
 
 def columns(cases: Iterable[Case], results: Iterable[Result]) -> list[Column]:
-    """Every column that some case has, and one for each device that was not run at all."""
-    wanted = {(dtype, mode) for made in cases for dtype in made.dtypes for mode in made.modes}
+    """Return a column for each dtype and mode that some case has, on each device that ran."""
+    wanted = {(dtype, mode) for case in cases for dtype in case.dtypes for mode in case.modes}
     ran = {result.device for result in results}
     return [
         Column(dtype, mode, device)
@@ -145,28 +145,28 @@ def columns(cases: Iterable[Case], results: Iterable[Result]) -> list[Column]:
 
 
 def alike(results: Iterable[Result]) -> list[list[Result]]:
-    """Cells that would show the same, most often eager and jit of a dtype: they share a table."""
+    """Group cells with identical details, usually eager and jit of a dtype, to share a table."""
     groups: dict[tuple[str, ...], list[Result]] = {}
     for result in results:
-        told = (result.verdict, result.text, repr(result.leaves), repr(result.shown))
-        groups.setdefault((result.dtype, result.device, *told), []).append(result)
+        details = (result.verdict, result.text, repr(result.leaves), repr(result.shown))
+        groups.setdefault((result.dtype, result.device, *details), []).append(result)
     return list(groups.values())
 
 
 def command(results: Sequence[Result]) -> str:
-    """What runs these cells, which differ in their mode alone, and no other."""
+    """Return the command that runs exactly these cells, which differ only in their mode."""
     modes = ",".join(result.mode for result in results)
     return results[0].command.replace(f"--mode {results[0].mode}", f"--mode {modes}")
 
 
 def shown_leaves(result: Result) -> list[Leaf]:
-    """The leaves worth a row: wrong ones first, then those furthest apart."""
+    """Return the leaves to list: failed leaves first, then those with the largest difference."""
     order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
     return order[: LEAVES_OF_PASSED if result.passed else LEAVES_SHOWN]
 
 
 def histogram(result: Result) -> list[Bar]:
-    """Elements by how many elementwise ULP they are apart, on a log scale."""
+    """Return a histogram of the elementwise ULP differences, with a log scale."""
     totals = [0] * len(BINS)
     for leaf in result.leaves:
         for place, count in enumerate(leaf.histogram):
@@ -184,7 +184,7 @@ def _bars(totals: Sequence[int]) -> list[Bar]:
 
 
 def anchor(id: str) -> str:
-    """An id that is safe in an address and in CSS, whatever the case is called."""
+    """Return a form of a case id that is safe in a URL and in CSS."""
     plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in id)
     usual = plain == id.replace("/", "-")
     return plain if usual else f"{plain}-{hashlib.sha1(id.encode()).hexdigest()[:6]}"

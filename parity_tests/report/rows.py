@@ -1,4 +1,4 @@
-"""Results side by side as rows of text: path, torch, sign, JAX, and JAX without the tool."""
+"""Format results as rows of text: path, torch, verdict sign, JAX, and JAX without the tool."""
 
 import fnmatch
 import re
@@ -12,16 +12,19 @@ from jaxgrad.parity.compare import compare, flatten
 from parity_tests.report.text import SIGNS
 
 
-MOST = 12  # rows that are printed
-SMALL = 6  # elements of an array that is printed whole
+MOST = 12  # rows printed at most
+SMALL = 6  # elements of the largest array that is printed in full
 ABSENT = "–"
 SAME = "the same"
 ZERO = "0 to rounding"
-Row = tuple[str, ...]
+TextRow = tuple[str, ...]
 
 
-def compared(sides: list[Any], dtype: str, only: str) -> Iterator[Row]:
-    """Path, torch, sign, JAX; and where there is one, what JAX gives without the tool."""
+def compared(sides: list[Any], dtype: str, only: str) -> Iterator[TextRow]:
+    """Yield a row per leaf: path, torch's value, verdict sign, JAX's value.
+
+    If a third observation is given, each row ends with JAX's value without the tool.
+    """
     left, right, *more = [flatten(side) for side in sides]
     signs, zeros = _signs(*sides[:2])
     gone = _signs(sides[1], sides[2])[0] if more else {}
@@ -36,15 +39,15 @@ def compared(sides: list[Any], dtype: str, only: str) -> Iterator[Row]:
         yield (path, texts[0], signs[path], *texts[1:])
 
 
-def measured(sides: list[Any]) -> Iterator[Row]:
-    """Bytes and seconds: displayed, never compared."""
+def measured(sides: list[Any]) -> Iterator[TextRow]:
+    """Yield a row per measurement in bytes or seconds; measurements are never compared."""
     flat = [flatten(side or {}) for side in sides]
     for path in dict.fromkeys(path for side in flat for path in side):
         left, right, *more = [_amount(path, side.get(path, ABSENT)) for side in flat]
         yield (path, left, "", right, *more)
 
 
-def cut(rows: list[Row]) -> tuple[Row, ...]:
+def cut(rows: list[TextRow]) -> tuple[TextRow, ...]:
     if len(rows) <= MOST + 1:
         return tuple(rows)
     more = (f"… and {len(rows) - MOST} more", *[""] * (len(rows[0]) - 1))
@@ -52,7 +55,7 @@ def cut(rows: list[Row]) -> tuple[Row, ...]:
 
 
 def _paths(tree: Any, path: str = "") -> Iterator[str]:
-    """The paths of `flatten`, in the order in which the program wrote them."""
+    """Yield the paths that `flatten` returns, in the order in which the program returned them."""
     if not isinstance(tree, Mapping):
         yield from flatten(tree, path)
         return
@@ -61,14 +64,14 @@ def _paths(tree: Any, path: str = "") -> Iterator[str]:
 
 
 def _signs(left: Any, right: Any) -> tuple[dict[str, str], set[str]]:
-    """= the same bits, ~ to rounding, ≠ by more; and the leaves that are noise around zero."""
-    found = dict.fromkeys((*flatten(left), *flatten(right)), SIGNS["bitwise"])
+    """Return a verdict sign for each path, and the paths that are rounding noise around zero."""
+    signs = dict.fromkeys((*flatten(left), *flatten(right)), SIGNS["bitwise"])
     leaves = compare(left, right, zeros=True).leaves
     for leaf in leaves:
         word = "deviation" if leaf.differs else "bitwise" if leaf.verdict == "bitwise" else "close"
-        found[leaf.path] = SIGNS[word]
+        signs[leaf.path] = SIGNS[word]
     noise = {leaf.path for leaf in leaves if leaf.structural_zero and leaf.verdict != "bitwise"}
-    return found, noise
+    return signs, noise
 
 
 def _amount(path: str, value: Any) -> str:
@@ -86,7 +89,7 @@ def _text(leaf: Any, dtype: str) -> str:
     leaf = np.asarray(leaf)
     low = f"{leaf.dtype} " if leaf.dtype.kind not in "biu" and str(leaf.dtype) != dtype else ""
     if leaf.dtype.kind not in "biufc":
-        leaf = leaf.astype(np.float64)  # bfloat16, which numpy cannot print
+        leaf = leaf.astype(np.float64)  # numpy cannot format bfloat16
     if leaf.size <= SMALL:
         return low + _numbers(leaf.tolist())
     if leaf.dtype == bool:

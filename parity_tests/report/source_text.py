@@ -1,4 +1,4 @@
-"""The text of a program as it ran, with what it uses of its own module."""
+"""Return the source text of a program together with the helpers it uses from its own module."""
 
 import ast
 import dis
@@ -9,33 +9,33 @@ from collections.abc import Callable
 from typing import Any
 
 
-FOLD = 62  # characters of a line: two columns fit on a page that has no style sheet
+FOLD = 62  # characters per line, so that two columns fit on a page without a style sheet
 
 
 def text_of(program: Callable[..., Any]) -> str:
-    """A program as it ran: what it uses of its own module, and itself without claim and case."""
+    """Return the helpers that a program uses, then the program without docstring and decorator."""
     pieces = [*_used(program), program]
     pieces.sort(key=lambda piece: inspect.getsourcelines(piece)[1])
     return "\n\n".join(source(piece, claim=piece is not program) for piece in pieces)
 
 
 def _used(program: Callable[..., Any]) -> list[Any]:
-    """The functions and classes of the program's own module that it needs, and what they need."""
-    found: dict[str, Any] = {}
+    """Return the functions and classes of the program's module that it needs, transitively."""
+    needed: dict[str, Any] = {}
 
     def visit(code: types.CodeType, space: dict[str, Any]) -> None:
         for const in code.co_consts:
             if isinstance(const, types.CodeType):
                 visit(const, space)
         for step in dis.get_instructions(code):
-            if step.opname == "LOAD_GLOBAL":  # not an attribute, not an argument of that name
+            if step.opname == "LOAD_GLOBAL":  # excludes attributes and arguments of the same name
                 need(step.argval, space.get(step.argval))
 
     def need(name: str, value: Any) -> None:
         own = inspect.isfunction(value) or inspect.isclass(value)
-        if not own or value.__module__ != program.__module__ or name in found or value is program:
+        if not own or value.__module__ != program.__module__ or name in needed or value is program:
             return
-        found[name] = value
+        needed[name] = value
         methods = [value] if inspect.isfunction(value) else vars(value).values()
         for method in methods:
             fun = method.__func__ if isinstance(method, staticmethod) else method
@@ -45,11 +45,11 @@ def _used(program: Callable[..., Any]) -> list[Any]:
     visit(program.__code__, program.__globals__)
     for default in (program.__kwdefaults__ or {}).values():
         need(getattr(default, "__name__", ""), default)
-    return list(found.values())
+    return list(needed.values())
 
 
 def source(piece: Any, claim: bool = True) -> str:
-    """The text of a function or class; without its decorators, and on request its docstring."""
+    """Return the source of a function or class without decorators; `claim` keeps the docstring."""
     text = textwrap.dedent(inspect.getsource(piece)).rstrip()
     node = ast.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)
@@ -61,7 +61,7 @@ def source(piece: Any, claim: bool = True) -> str:
 
 
 def fold(text: str) -> str:
-    """The same text with its long lines broken."""
+    """Return the text with long lines wrapped."""
     lines: list[str] = []
     for line in text.splitlines():
         indent = " " * (len(line) - len(line.lstrip()) + 8)

@@ -1,4 +1,4 @@
-"""Results as text, JSON, JUnit XML and a markdown table. Decides nothing; only displays."""
+"""Format results as text, JSON, JUnit XML and markdown tables, without judging them."""
 
 import collections
 import dataclasses
@@ -19,28 +19,29 @@ from parity_tests.runner.selection import ROWS
 
 SIGNS = {"bitwise": "=", "close": "~", "deviation": "≠", "fail": "✗", "error": "!", "blind": "?"}
 LEGEND = (
-    "= the same bits · ~ N within the rules, N ULP at leaf scale apart · ≠ a pinned deviation · "
-    "✗ fail · ! error · ? blind (passes without its tool)"
+    "= bit-identical · ~ N close: off by N ULP at leaf scale, within tolerance · "
+    "≠ documented deviation · ✗ N fail · ! error · "
+    "? blind: passes without the function under test"
 )
 _SHORT = {"float64": "f64", "float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 Key = tuple[str, str, str, str]  # id, dtype, mode, device
 
 
 def cell_text(result: Result) -> str:
-    """One cell: its column, a sign and the number behind it."""
+    """Format one cell as its dtype, mode and verdict sign, with the ULP error if it is not zero."""
     sign = SIGNS[result.verdict]
     number = f" {result.max_ulp_at_scale:.2g}" if result.verdict in ("close", "fail") else ""
     return f"{_SHORT[result.dtype]} {result.mode} {sign}{number}"
 
 
 def line(results: Sequence[Result]) -> str:
-    """All cells of one case."""
+    """Format all cells of one case as a line."""
     cells = "  ".join(f"{cell_text(result):<16}" for result in results)
     return f"{results[0].id:<40} {','.join(results[0].source):<13.13} {cells}".rstrip()
 
 
 def rows_covered(results: Iterable[Result]) -> int:
-    """How many rows of the source documents hold: some case names them, and all such cells pass."""
+    """Count the source rows that are named by some case and whose cells all pass."""
     holds: dict[str, bool] = {}
     for result in results:
         for row in result.source:
@@ -49,28 +50,30 @@ def rows_covered(results: Iterable[Result]) -> int:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """The closing lines: verdicts, controls, rows, and `N passed, M failed`."""
+    """Return the last lines of the output: verdicts, controls, rows, and `N passed, M failed`."""
     verdicts = collections.Counter(result.verdict for result in results)
     controls = collections.Counter(result.control for result in results)
     passed = sum(result.passed for result in results)
+    counts = ", ".join(f"{name} {verdicts[name]}" for name in SIGNS if verdicts[name])
     return "\n".join(
         (
-            "verdicts " + ", ".join(f"{name} {verdicts[name]}" for name in SIGNS if verdicts[name]),
-            f"controls tool {controls['tool']}, perturbation {controls['perturbation']}",
-            f"rows {rows_covered(results)} of {len(ROWS)}",
+            f"verdicts: {counts}",
+            f"negative controls: tool removed {controls['tool']}, "
+            f"input perturbed {controls['perturbation']}",
+            f"source rows covered {rows_covered(results)} of {len(ROWS)}",
             f"{passed} passed, {len(results) - passed} failed",
         )
     )
 
 
 def reasons(results: Iterable[Result]) -> str:
-    """Each accepted deviation and each tolerance of its own, with its reason, once."""
+    """List each documented deviation and each non-default tolerance once, with its reason."""
     whys = {result.id: result.why for result in results if result.why}
     return "\n".join(f"  ≠ {id}: {why}" for id, why in whys.items())
 
 
 def durations(results: Sequence[Result], wall: float) -> str:
-    """Where the time went."""
+    """List the slowest cases, and the seconds spent in each phase of a run."""
     by_case: dict[str, float] = collections.defaultdict(float)
     phases: dict[str, float] = collections.defaultdict(float)
     for result in results:
@@ -81,14 +84,15 @@ def durations(results: Sequence[Result], wall: float) -> str:
     lines = [f"{seconds:8.2f} s  {id}" for id, seconds in slowest]
     compilation = phases.pop("compilation", 0.0)
     share = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in phases.items())
-    lines.append(f"phases: {share}; of it XLA compilation {compilation:.1f} s; wall {wall:.1f} s")
+    lines.append(f"phases: {share}; including XLA compilation {compilation:.1f} s")
+    lines.append(f"wall clock: {wall:.1f} s")
     return "\n".join(lines)
 
 
 def document(
     results: Sequence[Result], versions: Mapping[str, Any], *, interrupted: bool = False
 ) -> dict[str, Any]:
-    """What `--json` writes."""
+    """Return the content of the file that `--json` writes."""
     return {
         "versions": dict(versions),
         "interrupted": interrupted,
@@ -104,7 +108,7 @@ def write_json(path: str, content: Mapping[str, Any]) -> None:
 
 
 def write_junit(path: str, results: Sequence[Result]) -> None:
-    """JUnit XML: a suite a theme, a test a cell."""
+    """Write JUnit XML with one suite per theme and one test per cell."""
     root = ElementTree.Element("testsuites", name="parity")
     for theme in dict.fromkeys(result.theme for result in results):
         mine = [result for result in results if result.theme == theme]
@@ -135,7 +139,7 @@ def write_junit(path: str, results: Sequence[Result]) -> None:
 
 
 def changes(results: Iterable[Result], old: Mapping[str, Any]) -> dict[Key, str]:
-    """The cells whose verdict is not what an earlier `--json` has: what it was, or "new"."""
+    """Return each cell whose verdict changed since an earlier `--json`, with its old verdict."""
     before = {_key(record): record["verdict"] for record in old["results"]}
     now = {_key(_record(result)): result.verdict for result in results}
     return {
@@ -144,7 +148,7 @@ def changes(results: Iterable[Result], old: Mapping[str, Any]) -> dict[Key, str]
 
 
 def against(results: Sequence[Result], old: Mapping[str, Any]) -> str:
-    """What changed since an earlier `--json`."""
+    """List the cells that changed, appeared or disappeared since an earlier `--json`."""
     verdicts = {_key(_record(result)): result.verdict for result in results}
     lines = []
     for key, was in changes(results, old).items():
@@ -160,7 +164,7 @@ def against(results: Sequence[Result], old: Mapping[str, Any]) -> str:
 
 
 def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
-    """The table of `docs/behaviours.md`: a section for each theme, a row for each behaviour."""
+    """Return the tables of `docs/behaviours.md`: one section per theme, one row per behaviour."""
     themes, words = _by_theme(cases, results)
     parts = [f"{_counted(words.values())}."]
     for theme, members in themes.items():
@@ -173,7 +177,7 @@ def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
 
 
 def theme_lines(cases: Iterable[Case], results: Iterable[Result]) -> str:
-    """The table of the README: one line for each theme, the same text on every machine."""
+    """Return the README's table with one line per theme; it does not depend on the machine."""
     themes, words = _by_theme(cases, results)
     lines = ["| theme | about | behaviours |", "|---|---|---|"]
     for theme, members in themes.items():
@@ -187,7 +191,7 @@ def theme_lines(cases: Iterable[Case], results: Iterable[Result]) -> str:
 def _by_theme(
     cases: Iterable[Case], results: Iterable[Result]
 ) -> tuple[dict[str, list[Case]], dict[str, str]]:
-    """Group the cases by theme, and find one word for the verdicts of each case."""
+    """Group the cases by theme, and summarize each case's verdicts in one word."""
     verdicts: dict[str, set[str]] = collections.defaultdict(set)
     for result in results:
         verdicts[result.id].add(result.verdict)
@@ -205,7 +209,7 @@ def _sentence(case: Case) -> str:
 
 
 def _word(verdicts: set[str]) -> str:
-    """One word for all cells of a case."""
+    """Summarize the verdicts of a case's cells in one word."""
     if not verdicts:
         return "not run"
     return "identical" if verdicts <= {"bitwise", "close"} else "/".join(sorted(verdicts))
@@ -216,10 +220,10 @@ def _counted(words: Iterable[str]) -> str:
 
 
 def write_markdown(path: str, cases: Sequence[Case], results: Sequence[Result]) -> None:
-    """Rewrite the tables that a file has room for: each between its two markers.
+    """Rewrite each generated table of a file between the two markers that enclose it.
 
     Raises:
-        ValueError: The file has no pair of markers.
+        ValueError: The file contains no pair of markers.
     """
     with open(path) as file:
         text = file.read()
@@ -228,7 +232,7 @@ def write_markdown(path: str, cases: Sequence[Case], results: Sequence[Result]) 
     }
     if not tables:
         pairs = " or ".join(" and ".join(_marks(name)) for name in _TABLES)
-        raise ValueError(f"{path} has no lines {pairs} to put a table between")
+        raise ValueError(f"{path} needs the marker lines {pairs} around the generated table")
     for name, write in tables.items():
         begin, end = _marks(name)
         head, rest = text.split(begin, 1)
@@ -262,7 +266,7 @@ def _cell_name(key: Key) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """JSON has no NaN, no infinity and no arrays."""
+    """Convert NaN, infinities and arrays, which JSON cannot represent, to strings and lists."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

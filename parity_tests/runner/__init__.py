@@ -1,1 +1,1 @@
-"""Running cases: both sides, every dtype and mode."""
+"""Run cases in torch and in JAX, in every dtype and mode."""

@@ -1,10 +1,10 @@
-"""Run one case in one cell of the grid: dtype, mode, device, seed. Pure; prints nothing.
+"""Run one case in one cell of the grid (dtype, mode, device, seed) and return the verdict.
 
-inputs (float64, rounded to the cell's dtype) ──► torch reference ──► observation ─┐
-          │                                  └──► in float64: oracle               ├─► verdict
-          │                                  └──► moved by 1 ULP: torch's error    │
-          └──────────► JAX twin, eager or jit ──► observation ─────────────────────┘
-                                         └──► without its tool: must not pass
+inputs (float64, rounded to the cell's dtype) ──► torch reference ──► observation ──────┐
+          │                                  └──► in float64: oracle                    ├─► verdict
+          │                                  └──► perturbed by 1 ULP: torch's own error │
+          └──────────► JAX twin, eager or jit ──► observation ──────────────────────────┘
+                                         └──► negative control without its tool: must not pass
 """
 
 import contextlib
@@ -25,12 +25,12 @@ from jaxgrad.parity.ulp import epsilon
 from parity_tests.case import Case
 from parity_tests.inputs import perturbations
 from parity_tests.runner.jax_side import Program
-from parity_tests.runner.torch_side import Witness, nudged, split, witness
+from parity_tests.runner.torch_side import TorchRun, nudged_inputs, run_torch, split
 
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What one cell showed; pytest, the runner, the page and the notebooks only display it."""
+    """The result of one cell; pytest, the runner, the page and the notebooks only display it."""
 
     id: str
     theme: str
@@ -46,10 +46,10 @@ class Result:
     seconds: float
     text: str = ""
     leaves: tuple[Leaf, ...] = ()
-    why: str = ""  # of a deviation or of a tolerance
+    why: str = ""  # the reason of a deviation or of a tolerance
     shown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     redraws: int = 0
-    phases: Mapping[str, float] = dataclasses.field(default_factory=dict)  # seconds by what for
+    phases: Mapping[str, float] = dataclasses.field(default_factory=dict)  # seconds by phase
 
     @property
     def passed(self) -> bool:
@@ -71,7 +71,7 @@ class Result:
 
     @property
     def command(self) -> str:
-        """The command that runs this one cell."""
+        """The command that runs only this cell."""
         parts = [
             f"python -m parity_tests {self.id}",
             f"--dtype {self.dtype}",
@@ -87,7 +87,7 @@ class Result:
         cell = f"{self.dtype} {self.mode} {self.device}"
         lines = [f"{self.verdict.upper()} {self.id} ({cell})", f"  claim  {self.claim}"]
         if self.text:
-            lines.append(f"  what   {self.text}")
+            lines.append(f"  cause  {self.text}")
         if not self.passed:
             lines.append(f"  rerun  {self.command}")
         return "\n".join(lines)
@@ -99,20 +99,20 @@ def run(
     """Run one cell and judge it.
 
     Args:
-      case: From `parity_tests.case.load()`.
-      dtype: "float64", "float32", "bfloat16" or "float16", of every floating input.
-      mode: "eager" or "jit", of the JAX side.
-      seed: 0 is the document's own inputs where it gives any; others draw.
-      device: "cpu", "gpu" (both frameworks there) or "tpu" (JAX there, torch on the CPU).
+        case: A case from `parity_tests.case.load()`.
+        dtype: The dtype of every floating input: "float64", "float32", "bfloat16" or "float16".
+        mode: How the JAX program runs: "eager" or "jit".
+        seed: With 0, use the source documents' inputs where the case gives any; else sample.
+        device: "cpu", "gpu" (for both frameworks) or "tpu" (JAX only; torch runs on the CPU).
 
     Returns:
-      The verdict with everything a reader needs; it never raises for a wrong case.
+        The verdict with its details. A case that raises gives the verdict "error".
     """
     start = time.perf_counter()
     phases: dict[str, float] = {}
     try:
         verdict = _judge(case, dtype, mode, seed, device, functools.partial(_phase, phases))
-    except Exception as error:  # a broken case must not take the other cells with it
+    except Exception as error:  # a broken case must not stop the other cells
         verdict = _Verdict("error", f"{_describe(error)}\n{_tail(error)}")
     why = case.deviation.why if verdict.name == "deviation" and case.deviation else ""
     if case.tolerance is not None:
@@ -162,73 +162,82 @@ def _judge(
 ) -> _Verdict:
     if jax.dtypes.canonicalize_dtype(dtype) != jnp.dtype(dtype):
         raise ValueError(
-            "a float64 cell was asked for, but 64-bit values are switched off in JAX; set "
+            "the cell needs float64, but 64-bit types are disabled in JAX; set "
             'JAX_ENABLE_X64=1 or call jax.config.update("jax_enable_x64", True) first'
         )
     with phase("torch"):
-        seen = witness(case, dtype, seed, device)
+        torch_run = run_torch(case, dtype, seed, device)
     twin = Program(case.fun, mode, device)
     with phase("jax"):
-        ours, jax_shown = split(twin(seen.inputs))
-    theirs, torch_shown = split(seen.observed)
+        jax_value, jax_shown = split(twin(torch_run.inputs))
+    torch_value, torch_shown = split(torch_run.observed)
     shown = {"torch": torch_shown, "jax": jax_shown} if torch_shown or jax_shown else {}
 
     judge = functools.partial(
         compare,
-        theirs,
-        oracle=seen.oracle,
-        reruns=seen.reruns,
+        torch_value,
+        oracle=torch_run.oracle,
+        reruns=torch_run.reruns,
         tolerance=case.tolerance,
         zeros=case.zeros,
     )
     if case.deviation is None:
-        for side, value in (("the torch reference", theirs), ("the JAX case", ours)):
+        for side, value in (("the torch reference", torch_value), ("the JAX case", jax_value)):
             if isinstance(value, BaseException):
                 return _Verdict("error", f"{side} raised {_describe(value)}\n{_tail(value)}")
-        found = judge(ours)
+        comparison = judge(jax_value)
     else:
-        agree = judge(ours).verdict in ("bitwise", "close")
-        judge = _pinned(case, dtype, seen, case.deviation.jax_is)
-        found = _judge_pins(case, dtype, seen, theirs, judge(ours), agree)
-    verdict = functools.partial(_Verdict, leaves=found.leaves, shown=shown, redraws=seen.redraws)
-    if found.verdict not in PASSED:
-        return verdict(found.verdict, found.text)
-    missed = _unexpected(case, seed, dtype, theirs, ours)
+        agree = judge(jax_value).verdict in ("bitwise", "close")
+        judge = _pinned(case, dtype, torch_run, case.deviation.jax_is)
+        comparison = _judge_pins(case, dtype, torch_run, torch_value, judge(jax_value), agree)
+    verdict = functools.partial(
+        _Verdict, leaves=comparison.leaves, shown=shown, redraws=torch_run.redraws
+    )
+    if comparison.verdict not in PASSED:
+        return verdict(comparison.verdict, comparison.text)
+    missed = _unexpected(case, seed, dtype, torch_value, jax_value)
     if missed:
         return verdict("fail", missed)
     with phase("control"):
-        blind = _blind(case, twin, judge, seen.inputs, mode, device)
+        blind = _blind(case, twin, judge, torch_run.inputs, mode, device)
     if blind:
         return verdict("blind", blind)
-    return verdict(found.verdict)
+    return verdict(comparison.verdict)
 
 
 def _judge_pins(
-    case: Case, dtype: str, seen: Witness, theirs: Any, jax_found: Comparison, agree: bool
+    case: Case,
+    dtype: str,
+    torch_run: TorchRun,
+    torch_value: Any,
+    jax_found: Comparison,
+    agree: bool,
 ) -> Comparison:
-    """A deviation holds while both sides are where they were pinned, and apart."""
+    """Accept a deviation while both frameworks match their pins and disagree with each other."""
     assert case.deviation is not None
-    torch_found = _pinned(case, dtype, seen, case.deviation.torch_is)(theirs)
-    for side, found in (("torch", torch_found), ("JAX", jax_found)):
-        if found.verdict not in PASSED:
-            text = found.text.replace("torch has", "the pin has").replace("JAX has", f"{side} has")
-            return found._replace(text=f"{side} moved away from its pin: {text}")
+    torch_found = _pinned(case, dtype, torch_run, case.deviation.torch_is)(torch_value)
+    for side, comparison in (("torch", torch_found), ("JAX", jax_found)):
+        if comparison.verdict not in PASSED:
+            text = comparison.text.replace("torch has", "the pin has").replace(
+                "JAX has", f"{side} has"
+            )
+            return comparison._replace(text=f"{side} no longer matches its pin: {text}")
     if agree:
-        text = "stale deviation: torch and JAX agree now; remove deviation= from the case"
+        text = "stale deviation: torch and JAX now agree; remove deviation= from the case"
         return jax_found._replace(verdict="fail", text=text)
     return jax_found._replace(verdict="deviation")
 
 
-def _pinned(case: Case, dtype: str, seen: Witness, pin: Any) -> Callable[[Any], Comparison]:
-    """Compares an observation with a pin, which stands in torch's place with its own oracle."""
+def _pinned(case: Case, dtype: str, torch_run: TorchRun, pin: Any) -> Callable[[Any], Comparison]:
+    """Return a function that compares an observation with a pin, as it would with torch's."""
     if isinstance(pin, Raises):
         return functools.partial(compare, pin)
-    wide = interop.cast(seen.inputs, np.float64)
+    wide = interop.cast(torch_run.inputs, np.float64)
     return functools.partial(
         compare,
-        _as_arrays(pin(**seen.inputs)),
+        _as_arrays(pin(**torch_run.inputs)),
         oracle=None if dtype == "float64" else _as_arrays(pin(**wide)),
-        reruns=[_as_arrays(pin(**near)) for near in nudged(case, seen.inputs)],
+        reruns=[_as_arrays(pin(**near)) for near in nudged_inputs(case, torch_run.inputs)],
         zeros=case.zeros,
     )
 
@@ -241,29 +250,29 @@ def _blind(
     mode: str,
     device: str,
 ) -> str:
-    """Why the cell proves nothing, or an empty string if it can be red."""
+    """Run the negative control; return why the cell proves nothing, or "" if it can fail."""
     if case.control is not None:
         observed, _ = split(Program(case.without_tool(), mode, device)(inputs))
         if isinstance(observed, BaseException):
             raise RuntimeError(f"the control of {case.id} raised {_describe(observed)}")
         if any(leaf.differs for leaf in judge(observed).leaves):
             return ""
-        return f"the case passes without its tool too ({', '.join(case.control)} taken out)"
+        return f"the case still passes with {', '.join(case.control)} removed"
     for variant in perturbations(case.inputs, inputs):
         if any(leaf.differs for leaf in judge(split(twin(variant))[0]).leaves):
             return ""
-    return "no input changes what is observed; give the case a control= of its own"
+    return "perturbing the inputs does not change the observation; give the case a control="
 
 
-def _unexpected(case: Case, seed: int, dtype: str, theirs: Any, ours: Any) -> str:
-    """Where the document's own numbers are missed, on either side."""
+def _unexpected(case: Case, seed: int, dtype: str, torch_value: Any, jax_value: Any) -> str:
+    """Describe the first value that differs from the case's `expect`, or return ""."""
     if seed != 0:
         return ""
-    for side, tree in (("torch", theirs), ("JAX", ours)):
+    for side, tree in (("torch", torch_value), ("JAX", jax_value)):
         leaves = flatten(tree)
         for path, want in (case.expect or {}).items():
             if path not in leaves:
-                return f"expect names {path!r}, {side} has {sorted(leaves)}"
+                return f"expect= names {path!r}, but {side} returns {sorted(leaves)}"
             got, rtol = leaves[path], 16 * epsilon(dtype)
             if (got is None) == (want is None):
                 if want is None:
@@ -271,12 +280,12 @@ def _unexpected(case: Case, seed: int, dtype: str, theirs: Any, ours: Any) -> st
                 have, should = np.asarray(got, np.float64), np.asarray(want, np.float64)
                 if have.shape == should.shape and np.allclose(have, should, rtol=rtol, atol=0):
                     continue
-            return f"{path}: the document has {want}, {side} has {got}"
+            return f"{path}: expect= states {want}, {side} has {got}"
     return ""
 
 
 def _as_arrays(tree: Any) -> Any:
-    """Pins are written in numpy, whose scalars are arrays here."""
+    """Convert numpy scalars to arrays; pins are written in numpy and may return scalars."""
     return interop.map_leaves(lambda x: np.asarray(x) if isinstance(x, np.generic) else x, tree)
 
 
@@ -285,5 +294,5 @@ def _describe(error: BaseException) -> str:
 
 
 def _tail(error: BaseException) -> str:
-    """The last frames of a traceback, where the program stands."""
+    """Return the last frames of a traceback, which show the failing line of the program."""
     return "".join(traceback.format_tb(error.__traceback__)[-3:]).rstrip()

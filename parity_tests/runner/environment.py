@@ -1,4 +1,4 @@
-"""What was run on what: versions, processor, threads, flags; and which devices are there."""
+"""Describe the machine (versions, processor, threads, flags) and check which devices exist."""
 
 import importlib.metadata
 import os
@@ -14,19 +14,19 @@ from parity_tests.runner.settings import ROOT
 
 
 class DeviceMissing(Exception):
-    """A device that was asked for and is not there; says what is."""
+    """The requested device does not exist here; the message lists the available devices."""
 
 
 def versions(seed: int = 0, device: str = "cpu") -> dict[str, Any]:
-    """Everything a reader needs to run the same again."""
+    """Return everything a reader needs to reproduce a run."""
     import torch
 
     names = ("jaxgrad", "jax", "jaxlib", "optax", "numpy")
-    found = {name: _version(name) for name in names}
+    packages = {name: _version(name) for name in names}
     return {
         "python": platform.python_version(),
         "torch": torch.__version__,
-        **found,
+        **packages,
         "machine": platform.machine(),
         "cpu": _cpu(),
         "cpu_capability": torch.backends.cpu.get_cpu_capability(),
@@ -44,7 +44,11 @@ def versions(seed: int = 0, device: str = "cpu") -> dict[str, Any]:
 
 
 def require_device(device: str) -> None:
-    """Raises DeviceMissing unless both frameworks run there (for a TPU, torch on the CPU)."""
+    """Check that both frameworks can use a device (for a TPU, torch runs on the CPU).
+
+    Raises:
+        DeviceMissing: JAX or torch cannot use the device.
+    """
     import torch
 
     present = sorted(
@@ -53,9 +57,9 @@ def require_device(device: str) -> None:
     try:
         jax.devices(device)
     except RuntimeError:
-        raise DeviceMissing(f"JAX has no {device} here; it has {', '.join(present)}") from None
+        raise DeviceMissing(f"JAX finds no {device} here, only {', '.join(present)}") from None
     if device == "gpu" and not torch.cuda.is_available():
-        raise DeviceMissing(f"torch {torch.__version__} sees no CUDA device here, only the CPU")
+        raise DeviceMissing(f"torch {torch.__version__} finds no CUDA device here, only the CPU")
 
 
 def _version(name: str) -> str:

@@ -1,4 +1,4 @@
-"""A JAX program as a function of numpy inputs, eager or jitted, that returns an observation."""
+"""Run a JAX program on numpy inputs, eager or jitted, and return its observation."""
 
 import functools
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from jaxgrad.parity import interop
 
 
 class Program:
-    """Called with a case's inputs; an exception is an observation too."""
+    """A callable from a case's inputs to an observation, which is the exception if it raises."""
 
     def __init__(self, fun: Callable[..., Any], mode: str, device: str = "cpu"):
         self.fun, self.device = fun, jax.devices(device)[0]
@@ -34,7 +34,7 @@ class Program:
 
             def leaf(x: Any) -> Any:
                 if not isinstance(x, jax.Array | np.ndarray | np.generic):
-                    return x  # None, a string, a flag: read at trace time
+                    return x  # None, strings and flags are read at trace time
                 out.append(jnp.asarray(x))
                 return _Slot(len(out) - 1)
 
@@ -57,7 +57,7 @@ class _Slot:
 
 
 class _Spec:
-    """Inputs split into arrays, which are traced, and the rest, which is static."""
+    """Inputs split into traced arrays and static values."""
 
     def __init__(self, inputs: Any):
         self.arrays: list[jax.Array] = []
@@ -74,7 +74,7 @@ class _Spec:
             lambda x: leaves[x.index] if isinstance(x, _Slot) else x, self.template
         )
 
-    # Of one case only the values of arrays differ from call to call: one compilation serves all.
+    # Calls of one case differ only in array values, so all specs are equal and jit compiles once.
     def __hash__(self) -> int:
         return 0
 

@@ -1,4 +1,4 @@
-"""Which cells to run: cases by pattern, times dtypes, times modes, on one device."""
+"""Select the cells to run: the product of cases, dtypes and modes on one device."""
 
 import difflib
 import fnmatch
@@ -24,14 +24,14 @@ class Cell(NamedTuple):
 
 
 class NothingSelected(Exception):
-    """A pattern that matches no case; says which ids are near."""
+    """A pattern matches no case; the message lists similar ids."""
 
 
 def select(cases: Mapping[str, Case], patterns: Sequence[str]) -> list[Case]:
-    """The cases that match any pattern: an id, part of one, a glob, a theme, or a source row.
+    """Return the cases that match any pattern: an id or part of one, a glob, a theme, a source row.
 
     Raises:
-      NothingSelected: A pattern matches nothing.
+        NothingSelected: A pattern matches no case.
     """
     if not patterns:
         return list(cases.values())
@@ -40,39 +40,39 @@ def select(cases: Mapping[str, Case], patterns: Sequence[str]) -> list[Case]:
         if pattern in cases:
             chosen[pattern] = cases[pattern]
             continue
-        found = {id: made for id, made in cases.items() if _matches(made, pattern)}
-        if not found:
+        matches = {id: case for id, case in cases.items() if _matches(case, pattern)}
+        if not matches:
             near = difflib.get_close_matches(pattern, _words(cases), n=5, cutoff=0.3)
             hint = f"; nearest: {', '.join(near)}" if near else ""
             raise NothingSelected(f"no case matches {pattern!r}{hint}")
-        chosen |= found
-    return [made for id, made in cases.items() if id in chosen]
+        chosen |= matches
+    return [case for id, case in cases.items() if id in chosen]
 
 
-def _matches(made: Case, pattern: str) -> bool:
-    if pattern in made.source or pattern in (made.theme, made.behaviour):
+def _matches(case: Case, pattern: str) -> bool:
+    if pattern in case.source or pattern in (case.theme, case.behaviour):
         return True
     if any(char in pattern for char in "*?["):
-        return fnmatch.fnmatch(made.id, pattern)
-    return pattern.lower() in made.id
+        return fnmatch.fnmatch(case.id, pattern)
+    return pattern.lower() in case.id
 
 
 def _words(cases: Mapping[str, Case]) -> list[str]:
-    """Ids, and sources for a pattern that looks like one."""
-    return [*cases, *dict.fromkeys(row for made in cases.values() for row in made.source)]
+    """Return the case ids and source rows to compare a misspelled pattern with."""
+    return [*cases, *dict.fromkeys(row for case in cases.values() for row in case.source)]
 
 
 def grid(
     cases: Iterable[Case], dtypes: Sequence[str], modes: Sequence[str], device: str
 ) -> list[Cell]:
-    """Every cell of these cases; empty `dtypes` or `modes` means all that a case names."""
-    allowed = ("float32", "bfloat16") if device == "tpu" else None  # a TPU has no other
+    """Return every cell of the cases; empty `dtypes` or `modes` selects all that a case has."""
+    allowed = ("float32", "bfloat16") if device == "tpu" else None  # TPUs lack the other dtypes
     return [
-        Cell(made, dtype, mode, device)
-        for made in cases
-        if device in made.devices
-        for dtype in made.dtypes
+        Cell(case, dtype, mode, device)
+        for case in cases
+        if device in case.devices
+        for dtype in case.dtypes
         if (not dtypes or dtype in dtypes) and (allowed is None or dtype in allowed)
-        for mode in made.modes
+        for mode in case.modes
         if not modes or mode in modes
     ]

@@ -1,4 +1,4 @@
-"""torch's side of a cell: the reference, its float64 oracle, and how far torch itself is off."""
+"""Run the torch reference of a cell, its float64 oracle, and reruns that measure its rounding."""
 
 import contextlib
 import dataclasses
@@ -20,12 +20,12 @@ from parity_tests.inputs import draw, nudge
 
 RERUNS = 4
 REDRAWS = 5
-SHOWN = "shown"  # a top-level key of an observation that is displayed, never compared
+SHOWN = "shown"  # the top-level key for values that are displayed but not compared
 
 
 @dataclasses.dataclass(frozen=True)
-class Witness:
-    """torch's side of a cell; eager and jit share it."""
+class TorchRun:
+    """The inputs and torch's results of a cell, shared by eager and jit."""
 
     inputs: Any
     observed: Any
@@ -35,30 +35,32 @@ class Witness:
 
 
 @functools.lru_cache(maxsize=2)
-def witness(case: Case, dtype: str, seed: int, device: str) -> Witness:
-    """Draw the inputs and run torch; again with other inputs where rounding took another branch."""
-    found: Witness | None = None
+def run_torch(case: Case, dtype: str, seed: int, device: str) -> TorchRun:
+    """Sample the inputs and run torch; resample if rounding makes torch take a different branch."""
+    chosen: TorchRun | None = None
     for attempt in range(REDRAWS + 1):
         inputs = interop.cast(draw(case.inputs, case.id, seed, attempt), jnp.dtype(dtype))
-        if found is not None and _same(found.inputs, inputs):
-            break  # the claim fixes the inputs: there is nothing to redraw
+        if chosen is not None and _same(chosen.inputs, inputs):
+            break  # all inputs are fixed, so there is nothing to resample
         observed = run_reference(case, inputs, dtype, device)
-        if dtype == "float64":  # is its own oracle
-            return Witness(inputs, observed, None, (), attempt)
+        if dtype == "float64":  # float64 is its own oracle
+            return TorchRun(inputs, observed, None, (), attempt)
         wide = interop.cast(inputs, np.float64)
         oracle, _ = split(run_reference(case, wide, "float64", device))
         branched = _branched(split(observed)[0], oracle, dtype)
-        if found is None or not branched:
-            found = Witness(inputs, observed, oracle, (), attempt)
+        if chosen is None or not branched:
+            chosen = TorchRun(inputs, observed, oracle, (), attempt)
         if not branched:
             break
-    assert found is not None
-    moved = [run_reference(case, near, dtype, device) for near in nudged(case, found.inputs)]
-    return dataclasses.replace(found, reruns=tuple(split(run)[0] for run in moved))
+    assert chosen is not None
+    moved = [
+        run_reference(case, near, dtype, device) for near in nudged_inputs(case, chosen.inputs)
+    ]
+    return dataclasses.replace(chosen, reruns=tuple(split(run)[0] for run in moved))
 
 
-def nudged(case: Case, inputs: Any) -> Iterator[Any]:
-    """The inputs moved by one ULP, several times: one lucky rounding must not decide."""
+def nudged_inputs(case: Case, inputs: Any) -> Iterator[Any]:
+    """Yield the inputs perturbed by one ULP several times, since one rounding may be lucky."""
     for salt in range(RERUNS):
         yield nudge(case.inputs, inputs, salt)
 
@@ -69,13 +71,13 @@ def _same(left: Any, right: Any) -> bool:
 
 
 def _branched(observed: Any, oracle: Any, dtype: str) -> bool:
-    """Whether rounding made torch take another branch than its float64 self (a tie broken)."""
+    """Whether rounding made torch take a different branch than in float64 (say, at a tie)."""
     if isinstance(observed, BaseException) or isinstance(oracle, BaseException):
         return isinstance(observed, BaseException) != isinstance(oracle, BaseException)
     left, right = flatten(observed), flatten(oracle)
     if left.keys() != right.keys():
         return True
-    # What cancels to less than this of the largest leaf is rounding in float64 too.
+    # A leaf smaller than this is the rounding error of a cancellation, even in float64.
     noise = 1e3 * epsilon("float64") * max((_scale(y) for y in right.values()), default=0.0)
     for path, x in left.items():
         y = right[path]
@@ -97,14 +99,14 @@ def _branched(observed: Any, oracle: Any, dtype: str) -> bool:
 
 
 def _scale(leaf: Any) -> float:
-    """The largest finite number of a leaf; 0 where it has none."""
+    """Return the largest finite magnitude of a leaf, or 0 if there is none."""
     if not isinstance(leaf, np.ndarray) or leaf.dtype.kind not in "fc":
         return 0.0
     return float(np.max(np.abs(leaf), where=np.isfinite(leaf), initial=0.0))
 
 
 def run_reference(case: Case, inputs: Any, dtype: str, device: str = "cpu") -> Any:
-    """The torch reference on copies of numpy inputs; an exception is an observation."""
+    """Run the torch reference on copies of numpy inputs; return its observation or exception."""
     with _torch_settings(dtype, "cuda" if device == "gpu" else "cpu"):
         try:
             return interop.to_numpy(case.reference(**interop.to_torch(inputs)))
@@ -124,7 +126,7 @@ def _torch_settings(dtype: str, device: str) -> Iterator[None]:
     torch.manual_seed(0)
     try:
         with torch.device(device), torch.enable_grad(), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # torch warns where a program reads a None .grad
+            warnings.simplefilter("ignore")  # torch warns when a program reads a None .grad
             yield
     finally:
         torch.set_default_dtype(before)
@@ -133,7 +135,7 @@ def _torch_settings(dtype: str, device: str) -> Iterator[None]:
 
 
 def split(observation: Any) -> tuple[Any, Any]:
-    """What is compared, and what is only shown (bytes, seconds)."""
+    """Split an observation into compared values and values that are only shown."""
     if isinstance(observation, Mapping) and SHOWN in observation:
         rest = {key: value for key, value in observation.items() if key != SHOWN}
         return rest, observation[SHOWN]

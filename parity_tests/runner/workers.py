@@ -1,4 +1,4 @@
-"""Cells run here or in several processes: a grid is many programs, each traced on one core."""
+"""Run cells in this process or in several; tracing a program keeps only one core busy."""
 
 import concurrent.futures
 import contextlib
@@ -18,14 +18,15 @@ from parity_tests.runner.selection import Cell
 from parity_tests.runner.settings import configure
 
 
-MANY = 100  # cells; for fewer the start of another process does not pay
-AT_MOST = 8  # processes, each of which grows to 2 GiB
+MANY = 100  # cells; with fewer, starting another process takes longer than it saves
+AT_MOST = 8  # processes; each grows to 2 GiB
 
 
 def enough(cells: Sequence[Cell]) -> int:
-    """How many processes these cells are worth: one a core where they are many.
+    """Return how many processes to use: one per core for many cells, otherwise one.
 
-    One alone holds a GPU or a TPU, and what makes cases of its own cannot hand them on.
+    A GPU or TPU cannot be shared by processes, and a case that is not registered cannot be sent
+    to another process; both need a single process.
     """
     known = load()
     here = any(cell.device != "cpu" or cell.case is not known.get(cell.case.id) for cell in cells)
@@ -37,12 +38,12 @@ def cores() -> int:
 
 
 def results(cells: Sequence[Cell], seed: int, workers: int) -> Iterator[engine.Result]:
-    """The result of every cell, in order, as soon as those before it are there.
+    """Yield the result of every cell in order, each as soon as it is available.
 
     Args:
-      cells: From `selection.grid`; those of one case stay in one process.
-      seed: As in `engine.run`.
-      workers: Processes; 1 is this one.
+        cells: The cells from `selection.grid`; cells of one case run in the same process.
+        seed: The seed for `engine.run`.
+        workers: Number of processes; with 1, run in this process.
     """
     if workers == 1:
         for cell in cells:
@@ -51,27 +52,27 @@ def results(cells: Sequence[Cell], seed: int, workers: int) -> Iterator[engine.R
     groups = [list(group) for _, group in itertools.groupby(cells, lambda cell: cell.case.id)]
     named = [[(cell.case.id, *cell[1:]) for cell in group] for group in groups]
     with pool(workers) as processes:
-        for found in processes.map(functools.partial(_run_named, seed), named):
-            yield from found
+        for batch in processes.map(functools.partial(_run_named, seed), named):
+            yield from batch
 
 
 @contextlib.contextmanager
 def pool(workers: int) -> Iterator[concurrent.futures.ProcessPoolExecutor]:
-    """Processes with the suite's settings, which end with what is done here, or fails."""
-    made = concurrent.futures.ProcessPoolExecutor(
+    """Yield an executor whose processes use the suite's settings, and stop them at the end."""
+    executor = concurrent.futures.ProcessPoolExecutor(
         workers, multiprocessing.get_context("spawn"), initializer=_start
-    )  # spawned: JAX has threads, which a fork would leave behind
+    )  # spawned, because a fork would not copy JAX's threads
     try:
-        yield made
+        yield executor
     finally:
-        made.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():  # to free what they hold takes seconds
+        executor.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():  # an orderly exit takes seconds
             process.terminate()
-        made.shutdown()
+        executor.shutdown()
 
 
 def _start() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent says when to stop
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
     configure()
 
 
@@ -80,7 +81,7 @@ def _run_named(seed: int, cells: Sequence[tuple[str, str, str, str]]) -> list[en
 
 
 def _run(cell: Cell, seed: int) -> engine.Result:
-    """One cell; its phases also say what XLA took."""
+    """Run one cell and add the seconds of XLA compilation to its phases."""
     seconds: list[float] = []
 
     def listen(event: str, duration_secs: float, **kwargs: object) -> None:

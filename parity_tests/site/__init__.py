@@ -1,1 +1,1 @@
-"""Pages of the documentation that are generated."""
+"""Generate pages of the documentation."""

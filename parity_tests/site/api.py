@@ -1,7 +1,7 @@
-"""The API pages of the site: every public name of `jaxgrad`, at the shortest path it can be had by.
+"""Generate the API pages of the site: every public name of `jaxgrad` at its shortest import path.
 
-A page is a theme (`jaxgrad/hooks.py`, `jaxgrad/graph/`), so a new helper, file or folder appears by
-itself. The pages name what there is; sphinx reads the docstrings.
+Each file or folder (`jaxgrad/hooks.py`, `jaxgrad/graph/`) has a page, so a new helper, file or
+folder appears automatically. The pages only list names; sphinx inserts the docstrings.
 """
 
 import ast
@@ -26,13 +26,13 @@ DIFFERS = re.compile(r"^Differs from (\w+) in:(.*?)(?:\n\n|\Z)", re.MULTILINE | 
 class Entry(NamedTuple):
     """One public name."""
 
-    module: str  # where a user imports it from
+    module: str  # the module that a user imports it from
     name: str
     value: Any
 
     @property
     def theme(self) -> str:
-        """The file or folder of `jaxgrad` that it is written in."""
+        """The file or folder of `jaxgrad` that defines it."""
         return self.value.__module__.split(".")[1]
 
     @property
@@ -45,63 +45,65 @@ class Entry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        made_up = self.doc.startswith(f"{self.name}(")  # by NamedTuple
-        return "" if made_up else " ".join(self.doc.partition("\n\n")[0].split())
+        generated = self.doc.startswith(f"{self.name}(")  # by NamedTuple
+        return "" if generated else " ".join(self.doc.partition("\n\n")[0].split())
 
     @property
     def torch(self) -> str:
-        """The line that names its counterpart."""
-        found = re.search(r"^Torch: (.*?)(?:\n\n|\Z)", self.doc, re.MULTILINE | re.DOTALL)
-        return " ".join(found[1].replace(POINTER, "").split()) if found else ""
+        """The `Torch:` line of the docstring, which names the counterpart in torch."""
+        line = re.search(r"^Torch: (.*?)(?:\n\n|\Z)", self.doc, re.MULTILINE | re.DOTALL)
+        return " ".join(line[1].replace(POINTER, "").split()) if line else ""
 
     @property
     def differs(self) -> list[tuple[str, str]]:
-        """From what it differs, and in what: the numbered list as markdown."""
+        """Each `Differs from ... in:` section: the library and the numbered list as markdown."""
         return [(what, inspect.cleandoc(text)) for what, text in DIFFERS.findall(self.doc)]
 
 
 def entries() -> list[Entry]:
-    """Every public name once, in the order of the surface."""
+    """Return every public name once, in the order in which `jaxgrad` exports them."""
     seen: set[int] = set()
-    found = []
+    public = []
     for module in sorted(_modules(), key=lambda module: module.__name__.count(".")):
         for name, value in vars(module).items():
             if _is_public(module, name, value) and id(value) not in seen:
                 seen.add(id(value))
-                found.append(Entry(module.__name__, name, value))
-    return found
+                public.append(Entry(module.__name__, name, value))
+    return public
 
 
 def pages() -> dict[str, str]:
-    """A page a theme, and one that lists everything with torch's name for it."""
+    """Return one page per theme, and an index of all names with torch's names for them."""
     themes: dict[str, list[Entry]] = {}
     for entry in entries():
         themes.setdefault(entry.theme, []).append(entry)
-    for of in themes.values():  # what one calls, then what it returns
+    for of in themes.values():  # functions first, then classes
         of.sort(key=lambda entry: inspect.isclass(entry.value))
-    made = {f"api/{theme}.md": _page(theme, of) for theme, of in themes.items()}
-    return {"api/index.md": _index(themes), **made}
+    theme_pages = {f"api/{theme}.md": _page(theme, of) for theme, of in themes.items()}
+    return {"api/index.md": _index(themes), **theme_pages}
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in markdown."""
+    """Format a table in markdown."""
     lines = [head, ["---"] * len(head), *rows]
     cells = ([cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in lines)
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def prose(text: str) -> str:
-    """Text of a docstring in markdown: outside its code `_`, `*` and `<` are themselves."""
-    return re.sub(r"`[^`]*`|([_*<])", lambda found: f"\\{found[1]}" if found[1] else found[0], text)
+    """Convert docstring text to markdown by escaping `_`, `*` and `<` outside of code."""
+    return re.sub(
+        r"`[^`]*`|([_*<])", lambda public: f"\\{public[1]}" if public[1] else public[0], text
+    )
 
 
 def code(text: str) -> str:
-    """Code in a line of markdown."""
+    """Format inline code in markdown."""
     return f"`` {text} ``" if "`" in text else f"`{text}`"
 
 
 def boxed(name: str, *parts: str) -> str:
-    """Parts that the style sheet finds by a name."""
+    """Wrap parts in a container with a class name for the style sheet."""
     return "\n\n".join([f"::::{{container}} {name}", *parts, "::::"])
 
 
@@ -110,14 +112,14 @@ def toctree(names: Iterable[str]) -> str:
 
 
 def _modules() -> Iterator[types.ModuleType]:
-    """The surface, its files and its packages; of a package only what it lists itself."""
+    """Yield `jaxgrad`, its public modules, and the modules that its packages export."""
     yield jaxgrad
     for info in pkgutil.iter_modules(jaxgrad.__path__):
         if not info.name.startswith("_"):
             try:
                 module = importlib.import_module(f"jaxgrad.{info.name}")
             except Exception:
-                if info.name == "nnx":  # flax may not import with a JAX that is newer than it
+                if info.name == "nnx":  # flax may fail to import under a newer JAX
                     continue
                 raise
             yield module
@@ -125,7 +127,7 @@ def _modules() -> Iterator[types.ModuleType]:
 
 
 def _listed(package: types.ModuleType) -> Iterator[types.ModuleType]:
-    """The modules that a package has in its list: `from jaxgrad.optim import lr_scheduler`."""
+    """Yield the modules that a package exports: `from jaxgrad.optim import lr_scheduler`."""
     for node in ast.walk(ast.parse(inspect.getsource(package))):
         if isinstance(node, ast.ImportFrom) and node.module == package.__name__:
             for alias in node.names:
@@ -133,7 +135,7 @@ def _listed(package: types.ModuleType) -> Iterator[types.ModuleType]:
 
 
 def _is_public(module: types.ModuleType, name: str, value: Any) -> bool:
-    """A documented function or class: what a package or a part of it lists, or a file defines."""
+    """Whether a name is a documented function or class that a package exports or a file defines."""
     if not (inspect.isfunction(value) or inspect.isclass(value)):
         return False
     if name.startswith("_") or not value.__doc__:
@@ -147,18 +149,18 @@ def _is_public(module: types.ModuleType, name: str, value: Any) -> bool:
 def _index(themes: dict[str, list[Entry]]) -> str:
     parts = [
         "# API",
-        "Every public name, by theme. `import jaxgrad` needs jax and optax, never torch; what a "
-        "helper is called in torch is in the last column.",
+        "Every public name, by theme. `import jaxgrad` needs jax and optax, never torch. The last "
+        "column gives the counterpart in torch.",
     ]
     for theme, of in themes.items():
         rows = [[link(entry), prose(entry.sentence), prose(entry.torch)] for entry in of]
-        parts += [f"## {theme}", table(("", "what it does", "torch"), rows)]
+        parts += [f"## {theme}", table(("", "purpose", "torch"), rows)]
     return "\n\n".join([*parts, toctree(themes), ""])
 
 
 def _page(theme: str, of: list[Entry]) -> str:
     intro = inspect.getdoc(importlib.import_module(f"jaxgrad.{theme}")) or ""
-    # A table of files is for who works on them.
+    # A module's table of files is meant for contributors.
     intro = re.sub(r"(?:^\|.*\n)+\n?", "", intro, flags=re.MULTILINE)
     parts = [f"# {theme}", prose(intro)]
     for entry in of:

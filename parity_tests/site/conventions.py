@@ -1,4 +1,4 @@
-"""The pages of the site that say where the frameworks differ, and what "the same" means."""
+"""Generate the site's pages on documented deviations and on gradient conventions."""
 
 import importlib
 import inspect
@@ -24,63 +24,64 @@ from parity_tests.site import api as docs_api
 from parity_tests.site.api import boxed, code, prose, table
 
 
-SMALL = 6  # elements of an array that is printed whole
-LEAVES = 8  # of a deviation that are printed
+SMALL = 6  # elements of the largest array that is printed in full
+LEAVES = 8  # leaves printed per deviation
 ABSENT = "–"
 FORMAT: Any = {"float_kind": "{:.5g}".format}
 
 
-def link(made: Case) -> str:
-    """Leads to both programs of a case."""
-    return f"[{made.behaviour}](#{made.id})"
+def link(case: Case) -> str:
+    """Return a link to the section that shows both programs of a case."""
+    return f"[{case.behaviour}](#{case.id})"
 
 
 def deviations(cases: Iterable[Case]) -> str:
-    """Every deviation with its reason and with both its pins."""
-    pinned = [made for made in cases if made.deviation is not None]
+    """Return the page of deviations, each with its reason and both expected results."""
+    pinned = [case for case in cases if case.deviation is not None]
     parts = [
         "# Deviations",
-        f"The {len(pinned)} places where the frameworks are known to disagree, most of them "
-        "because torch raises where a JAX program cannot express the mistake. Each is pinned on "
-        "both sides: the suite fails when either side moves, and also when the two agree one day. "
-        "Below, what the pins give for the inputs of seed 0, where they differ.",
+        f"torch and JAX are known to disagree in {len(pinned)} behaviours, most often because "
+        "torch raises an error for a mistake that a JAX program cannot express. The expected "
+        "results of both frameworks are part of the test suite, which fails when either framework "
+        "changes or when the two start to agree. The tables show the expected results that differ, "
+        "for the inputs of seed 0.",
     ]
     theme = ""
-    for made in pinned:
-        assert made.deviation is not None
-        if made.theme != theme:
-            theme = made.theme
+    for case in pinned:
+        assert case.deviation is not None
+        if case.theme != theme:
+            theme = case.theme
             parts.append(f"## {theme}")
         parts += [
-            f"(deviation-{made.id})=\n### {made.behaviour}",
-            prose(made.claim),
-            f"**Why:** {prose(made.deviation.why.rstrip('.'))}.",
-            boxed("pins", table(("", "torch", "JAX"), _pins(made))),
-            f"[both programs](#{made.id})",
+            f"(deviation-{case.id})=\n### {case.behaviour}",
+            prose(case.claim),
+            f"**Why:** {prose(case.deviation.why.rstrip('.'))}.",
+            boxed("pins", table(("", "torch", "JAX"), _pins(case))),
+            f"[both programs](#{case.id})",
         ]
     return "\n\n".join([*parts, ""])
 
 
-def _pins(made: Case) -> list[list[str]]:
-    """Path, torch, JAX for each leaf of the two pins that differs."""
-    assert made.deviation is not None
-    inputs = interop.cast(draw(made.inputs, made.id), jnp.dtype(made.dtypes[0]))
+def _pins(case: Case) -> list[list[str]]:
+    """Return path, torch's and JAX's expected value for each leaf in which the pins differ."""
+    assert case.deviation is not None
+    inputs = interop.cast(draw(case.inputs, case.id), jnp.dtype(case.dtypes[0]))
     sides = [
         flatten(pin if isinstance(pin, Raises) else pin(**inputs))
-        for pin in (made.deviation.torch_is, made.deviation.jax_is)
+        for pin in (case.deviation.torch_is, case.deviation.jax_is)
     ]
     paths = dict.fromkeys(path for side in sides for path in side)
     rows = [
         [code(path) if path else "the program", *(_text(side, path) for side in sides)]
         for path in paths
     ]
-    apart = [row for row in rows if row[1] != row[2]]
-    more = [[f"and {len(apart) - LEAVES} more", "", ""]] if len(apart) > LEAVES else []
-    return [*apart[:LEAVES], *more]
+    different = [row for row in rows if row[1] != row[2]]
+    more = [[f"and {len(different) - LEAVES} more", "", ""]] if len(different) > LEAVES else []
+    return [*different[:LEAVES], *more]
 
 
 def _text(side: Mapping[str, Any], path: str) -> str:
-    """One leaf in a few words."""
+    """Describe one leaf in a few words."""
     leaf = side.get(path, ABSENT)
     if isinstance(leaf, Raises):
         return f"raises {code(leaf.type.__name__)}: “… {leaf.words} …”"
@@ -94,67 +95,68 @@ def _text(side: Mapping[str, Any], path: str) -> str:
 
 
 def conventions(cases: Sequence[Case]) -> str:
-    """What torch means by a gradient, and what is meant here by the same gradient."""
+    """Return the page on torch's gradient conventions and on the comparison's tolerances."""
     claims = [
-        [f"{prose(made.claim)} {link(made)}", *map(code, made.idiom)]
-        for made in cases
-        if made.theme == "none_or_zero"
+        [f"{prose(case.claim)} {link(case)}", *map(code, case.idiom)]
+        for case in cases
+        if case.theme == "none_or_zero"
     ]
     differs = [
         f"**{docs_api.link(entry)}** differs from {what} in:\n\n{prose(text)}"
         for entry in docs_api.entries()
         for what, text in entry.differs
-        if text.startswith("1.")  # else it points to another helper
+        if text.startswith("1.")  # otherwise the text refers to another helper
     ]
     own = [
-        [link(made), f"{made.tolerance.rtol:g}", prose(made.tolerance.why)]
-        for made in cases
-        if made.tolerance is not None
+        [link(case), f"{case.tolerance.rtol:g}", prose(case.tolerance.why)]
+        for case in cases
+        if case.tolerance is not None
     ]
-    zeros = ", ".join(link(made) for made in cases if made.zeros)
+    zeros = ", ".join(link(case) for case in cases if case.zeros)
     return "\n\n".join(
         [
             "# Conventions",
-            "What torch means by a gradient where mathematics leaves a choice. The page is written "
-            "by the code that is tested, and grows with `jaxgrad.functional`, whose functions have "
+            "Where mathematics leaves a choice, this page states which gradient torch returns. It "
+            "is generated from the tested code. The functions of `jaxgrad.functional` follow "
             "torch's conventions at kinks, at the edges of their domains, and in their defaults.",
             "## None, zeros, or an error",
             prose(inspect.getdoc(importlib.import_module("parity_tests.cases.none_or_zero")) or ""),
             boxed("claims", table(("", "torch", "JAX"), claims)),
             "## Where a helper differs",
-            "From the function of the same purpose in JAX or optax, or from torch where JAX cannot "
-            "have it otherwise.",
+            "Each helper is compared with the JAX or optax function of the same purpose, or with "
+            "torch where JAX cannot reproduce torch's behaviour.",
             *differs,
             "## When two gradients are the same",
             RULES,
-            "### Bounds of their own",
-            table(("behaviour", "bound, of scale", "why"), own) if own else "None.",
+            "### Non-default tolerances",
+            table(("behaviour", "tolerance, relative to scale", "why"), own) if own else "None.",
             "### Only zeros",
-            "An observation of nothing but zeros is an error, unless that is the point of the "
-            f"case: {zeros}.",
+            f"An observation that holds only zeros is an error unless the case claims it: {zeros}.",
             "",
         ]
     )
 
 
 RULES = f"""\
-Both observations are trees. Compared is their structure (`None` against an array, an exception
-against a value), then the dtype of each leaf, its shape, and its value:
+Both programs return a tree of results. The comparison covers the structure (`None` versus an array,
+an exception versus a value), then the dtype, shape and value of each leaf:
 
 identical
-: The same bits, or close. In float64 `close` is a largest difference of at most {FLOAT64_RTOL:g} of
-  the leaf's scale. In float32 and below it is a JAX value no further from the oracle than
-  {TORCH_ERRORS:g} times torch's own error, or than {FLOOR_ULP:g} ULP at leaf scale.
+: Bit-identical, or close. In float64 `close` means that the largest difference is at most
+  {FLOAT64_RTOL:g} of the leaf's scale. In float32 and below it means that JAX's distance from the
+  oracle is at most {TORCH_ERRORS:g} times torch's own error, or {FLOOR_ULP:g} ULP at leaf scale.
 
 deviation
-: The two are apart, and each is where it was pinned: see [the deviations](deviations.md).
+: The results differ, and both match their documented values: see [the deviations](deviations.md).
 
 fail, error, blind
-: Anything else. `blind`: the case passes without its tool too, so it proves nothing.
+: All other outcomes. `blind` means that the case still passes when the function under test is
+  replaced by a no-op, so it proves nothing.
 
-The **scale** of a leaf is its largest finite magnitude on torch's side. The **oracle** is torch's
+The **scale** of a leaf is the largest finite magnitude in torch's result. The **oracle** is torch's
 program in float64, on inputs that were first rounded to the cell's dtype. **torch's own error** is
-the worst of four runs with the inputs moved by one ULP. A leaf below {STRUCTURAL_ZERO:g} of its
-tree's scale is zero but for rounding, and both sides must be. A **tool** that is taken out must
-change the structure, or a value by more than {CONTROL_RTOL:g} of scale.
+the largest error of four runs whose inputs are perturbed by one ULP. A leaf below
+{STRUCTURAL_ZERO:g} of its tree's scale counts as a rounding error around zero, and must do so in
+both frameworks. Replacing the function under test must change the structure, or a value by more
+than {CONTROL_RTOL:g} of scale.
 """

@@ -1,11 +1,11 @@
-"""The pages of the site that come from code: `pages()` is their text, `write()` puts them in docs/.
+"""Generate pages of the site: `pages()` returns their text and `write()` writes them to docs/.
 
-| page               | from                                                                       |
+| page               | source                                                                     |
 |--------------------|----------------------------------------------------------------------------|
-| `api/`             | every public name of `jaxgrad`, by the file it is written in               |
+| `api/`             | every public name of `jaxgrad`, by the file that defines it                |
 | `behaviours/`      | every case: its claim, both programs, its verdict in `docs/behaviours.md`  |
-| `deviations.md`    | every `Deviation`, with what its pins give for the inputs of seed 0        |
-| `conventions.md`   | the cases of `none_or_zero`, what docstrings number, the bounds of compare |
+| `deviations.md`    | every `Deviation`, with the results of its pins for the inputs of seed 0   |
+| `conventions.md`   | the cases of `none_or_zero`, the `Differs from` lists, the tolerances      |
 | `notebooks/`       | the executed notebooks, in the order of their README                       |
 | `ten_lines.md`     | the first block of Python in the README                                    |
 | `*.svg`            | the cases that have a picture                                              |
@@ -31,16 +31,16 @@ from parity_tests.site.api import boxed, code, prose, table, toctree
 from parity_tests.site.conventions import link
 
 
-SETUP = "# On Colab"  # how the first cell of a notebook begins
-LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # to a file of the checkout
+SETUP = "# On Colab"  # the first words of a notebook's setup cell
+LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # a link to a file of the checkout
 
 
 def pages() -> dict[str, str]:
-    """The text of every generated page, by its path in docs/."""
+    """Return the text of every generated page by its path in docs/."""
     cases = list(load().values())
     themes: dict[str, list[Case]] = {}
-    for made in cases:
-        themes.setdefault(made.theme, []).append(made)
+    for case in cases:
+        themes.setdefault(case.theme, []).append(case)
     return {
         **docs_api.pages(),
         "behaviours/index.md": _behaviours(themes),
@@ -54,14 +54,14 @@ def pages() -> dict[str, str]:
 
 
 def pictures() -> dict[str, str]:
-    """The backward graphs on the pages, as SVG, by their path in docs/."""
+    """Return the SVGs of the backward graphs by their path in docs/."""
     configure()
-    drawn = [made for made in load().values() if made.picture]
-    return {f"behaviours/{_image(made)}": picture(made) for made in drawn}
+    drawn = [case for case in load().values() if case.picture]
+    return {f"behaviours/{_image(case)}": picture(case) for case in drawn}
 
 
 def write(folder: pathlib.Path) -> None:
-    """Write what changed, so that only that is built again; take away what is no page any more."""
+    """Write the pages that changed, so that sphinx rebuilds only those, and delete stale pages."""
     wanted = {folder / name: text for name, text in {**pages(), **pictures()}.items()}
     for path, text in wanted.items():
         path.parent.mkdir(exist_ok=True)
@@ -73,17 +73,17 @@ def write(folder: pathlib.Path) -> None:
 
 
 def notebooks() -> list[pathlib.Path]:
-    """The executed notebooks, in the order of reading that their README has."""
+    """Return the executed notebooks in the order in which their README lists them."""
     folder = ROOT / "notebooks"
     readme = folder / "README.md"
     order = re.findall(r"\((\w+)\.ipynb\)", readme.read_text()) if readme.exists() else []
-    found = sorted(folder.glob("*.ipynb"))
-    return sorted(found, key=lambda path: [*order, path.stem].index(path.stem))
+    paths = sorted(folder.glob("*.ipynb"))
+    return sorted(paths, key=lambda path: [*order, path.stem].index(path.stem))
 
 
-def verdict(made: Case) -> str:
-    """Return what the runner last wrote about a case into `docs/behaviours.md`."""
-    return {**_rows(markdown([made], ())), **table_rows()}[made.id][3]
+def verdict(case: Case) -> str:
+    """Return the verdict that the runner last wrote for a case into `docs/behaviours.md`."""
+    return {**_rows(markdown([case], ())), **table_rows()}[case.id][3]
 
 
 @functools.cache
@@ -93,7 +93,7 @@ def table_rows() -> dict[str, list[str]]:
 
 
 def _rows(text: str) -> dict[str, list[str]]:
-    """The rows of an idiom table by the id in their first cell."""
+    """Return the rows of an idiom table by the id in their first cell."""
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     return {row[0]: row for row in rows if "/" in row[0]}
 
@@ -105,10 +105,11 @@ def _behaviours(themes: Mapping[str, list[Case]]) -> str:
     count = sum(map(len, themes.values()))
     parts = [
         "# Behaviours",
-        f"{count} facts about gradients in PyTorch. Each is a pair of programs, the idiomatic one "
-        "in torch and its functional twin in JAX; its name links to both. The runner writes the "
-        "verdicts, and CI keeps them current; "
-        "[the same gradient](../conventions.md#when-two-gradients-are-the-same) defines them.",
+        f"{count} facts about gradients in PyTorch. Each is proved by two programs: one in "
+        "idiomatic torch, and its functional counterpart in JAX. The name of a behaviour links to "
+        "both programs. The verdicts are written by the test runner and checked in CI; "
+        "[their meaning](../conventions.md#when-two-gradients-are-the-same) is defined under "
+        "conventions.",
     ]
     for theme, of in themes.items():
         parts += [f"## {theme}", _idioms(of)]
@@ -116,36 +117,34 @@ def _behaviours(themes: Mapping[str, list[Case]]) -> str:
 
 
 def _idioms(cases: Iterable[Case]) -> str:
-    rows = [[link(made), *map(code, made.idiom), verdict(made)] for made in cases]
+    rows = [[link(case), *map(code, case.idiom), verdict(case)] for case in cases]
     return boxed("idioms", table(("behaviour", "torch", "JAX", "verdict"), rows))
 
 
 def _theme(theme: str, of: list[Case]) -> str:
     module = importlib.import_module(f"parity_tests.cases.{theme}")
     parts = [f"# {theme}", prose(inspect.getdoc(module) or ""), _idioms(of)]
-    for made in of:
-        drawn = (
-            [f"![Its backward graphs, torch beside JAX]({_image(made)})"] if made.picture else []
-        )
-        facts = [f"**{verdict(made)}**"]
-        if made.deviation is not None:
-            facts.append(f"[why they differ](#deviation-{made.id})")
+    for case in of:
+        drawn = [f"![Backward graphs in torch and in JAX]({_image(case)})"] if case.picture else []
+        facts = [f"**{verdict(case)}**"]
+        if case.deviation is not None:
+            facts.append(f"[why they differ](#deviation-{case.id})")
         parts += [
-            f"({made.id})=\n## {made.behaviour}",
-            prose(made.claim),
-            f"{' · '.join(facts)} · {code(f'python -m parity_tests {made.id}')}",
+            f"({case.id})=\n## {case.behaviour}",
+            prose(case.claim),
+            f"{' · '.join(facts)} · {code(f'python -m parity_tests {case.id}')}",
             boxed(
                 "side-by-side",
-                _program(f"torch · torch_ref/{theme}.py", made.reference),
-                _program(f"JAX · parity_tests/cases/{theme}.py", made.fun),
+                _program(f"torch · torch_ref/{theme}.py", case.reference),
+                _program(f"JAX · parity_tests/cases/{theme}.py", case.fun),
             ),
             *drawn,
         ]
     return "\n\n".join([*parts, ""])
 
 
-def _image(made: Case) -> str:
-    return f"{made.theme}-{made.behaviour}.svg"
+def _image(case: Case) -> str:
+    return f"{case.theme}-{case.behaviour}.svg"
 
 
 def _program(caption: str, fun: Any) -> str:
@@ -156,7 +155,7 @@ def _program(caption: str, fun: Any) -> str:
 
 
 def notebook(path: pathlib.Path) -> str:
-    """The copy as it is, with the cell that sets it up folded, and its links those of the site."""
+    """Return a notebook with its setup cell folded and its links adapted to the site."""
     book = json.loads(path.read_text(encoding="utf-8"))
     for cell in book["cells"]:
         text = "".join(cell["source"])
@@ -168,7 +167,7 @@ def notebook(path: pathlib.Path) -> str:
 
 
 def _within_site(found: re.Match[str]) -> str:
-    """A link of the notebooks' folder: notebooks are on the site, README is its index."""
+    """Adapt a link: notebooks and their README are pages of the site, other files become text."""
     text, target = found.groups()
     if target == "README.md":
         return f"[{text}](index.md)"
@@ -177,16 +176,16 @@ def _within_site(found: re.Match[str]) -> str:
 
 
 def notebook_index() -> str:
-    """The README of the notebooks, and the list for the sidebar."""
+    """Return the README of the notebooks with a table of contents for the sidebar."""
     names = [path.stem for path in notebooks()]
     if not names:
-        return "# The notebooks\n\nNone was run in this checkout: `make notebooks` runs them.\n"
+        return "# The notebooks\n\nThis checkout has no executed notebooks; run `make notebooks`.\n"
     readme = ROOT / "notebooks" / "README.md"
     text = readme.read_text(encoding="utf-8") if readme.exists() else "# The notebooks\n"
     return f"{LINK.sub(_within_site, text)}\n{toctree(names)}\n"
 
 
 def _ten_lines() -> str:
-    found = re.search(r"^```python\n.*?^```$", (ROOT / "README.md").read_text(), re.M | re.S)
-    assert found, "README.md has no block of Python"
-    return f"---\norphan: true\n---\n\n{found[0]}\n"
+    block = re.search(r"^```python\n.*?^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    assert block, "README.md has no block of Python"
+    return f"---\norphan: true\n---\n\n{block[0]}\n"

@@ -1,4 +1,4 @@
-"""Every cell of the grid as a test; the engine decides, this only displays."""
+"""Run every cell of the grid as a pytest test, judged by the engine."""
 
 import os
 
@@ -12,7 +12,7 @@ from parity_tests.runner.selection import Cell, grid
 CELLS = [
     cell
     for cell in grid(load().values(), (), (), "cpu")
-    # CI also runs the whole grid by the runner: of what takes long one cell is enough here.
+    # CI also runs the whole grid with the runner, so one cell of each slow case is enough here.
     if not cell.case.heavy
     or (cell.dtype, cell.mode) == ("float64", "jit")
     or "TEST_ALL" in os.environ
@@ -25,7 +25,7 @@ def _cell_id(cell: Cell) -> str:
 
 @pytest.mark.parametrize("cell", CELLS, ids=_cell_id)
 def test_cell(cell: Cell):
-    """JAX has torch's gradients in this cell."""
+    """The JAX program has torch's gradients in this cell."""
     result = run(cell.case, cell.dtype, cell.mode)
 
     assert result.passed, f"\n{result}"

@@ -1,4 +1,4 @@
-"""The runner: options, exit statuses, files it writes."""
+"""Tests of the command line: options, exit statuses and written files."""
 
 import importlib.util
 import itertools
@@ -22,13 +22,13 @@ from parity_tests.runner.settings import ROOT
 
 
 def square(x):
-    """The gradient of a square is twice the number."""
+    """The gradient of a square is twice its argument."""
     value, grad = jax.value_and_grad(lambda x: jnp.sum(x**2))(x)
     return {"value": value, "grad": grad}
 
 
 def wrong(x):
-    """<script>alert("a claim")</script> that is not so."""
+    """<script>alert("a claim")</script> that is false."""
     value, grad = jax.value_and_grad(lambda x: jnp.sum(x**3))(x)
     return {"value": value, "grad": grad}
 
@@ -42,7 +42,7 @@ def _reference(x):
 
 @pytest.fixture
 def planted(monkeypatch):
-    """Two cases, a right one and a wrong one, in the place of the suite's."""
+    """Two cases that replace those of the suite: a correct one and a wrong one."""
     module = types.ModuleType("torch_ref.planted")
     module.__dict__.update(square=_reference, wrong=_reference)
     monkeypatch.setitem(sys.modules, "torch_ref.planted", module)
@@ -62,52 +62,52 @@ def planted(monkeypatch):
 
 
 def test_all_passed(planted, capsys):
-    """Exit 0, and the last two lines count rows and cells."""
+    """If every cell passes, the exit status is 0 and the last two lines count rows and cells."""
     assert runner.main(["planted/square"]) == 0
     lines = capsys.readouterr().out.splitlines()
 
-    assert lines[-2] == "rows 1 of 62"
+    assert lines[-2] == "source rows covered 1 of 62"
     assert lines[-1] == "4 passed, 0 failed"
     assert any(line.startswith("planted/square") and "f64 eager" in line for line in lines)
 
 
 def test_a_failure(planted, capsys):
-    """Exit 1, and the text names the case, the claim and the command for that one cell."""
+    """If a cell fails, the exit status is 1 and the output has its claim and its command."""
     assert runner.main(["--dtype", "float64", "--mode", "jit"]) == 1
     out = capsys.readouterr().out
 
     assert "FAIL planted/wrong (float64 jit cpu)" in out
     assert "rerun  python -m parity_tests planted/wrong --dtype float64 --mode jit" in out
-    assert out.splitlines()[-2:] == ["rows 1 of 62", "1 passed, 1 failed"]
+    assert out.splitlines()[-2:] == ["source rows covered 1 of 62", "1 passed, 1 failed"]
 
 
 @pytest.mark.parametrize("pattern", ("square", "planted/*are", "S0-01", "planted/square"))
 def test_patterns(planted, capsys, pattern):
-    """An id, part of one, a glob or a source row selects a case."""
+    """A case can be selected by its id, a part of it, a glob or a source row."""
     assert runner.main([pattern, "--list"]) == 0
     assert capsys.readouterr().out.split()[0] == "planted/square"
 
 
 def test_nothing_selected(planted, capsys):
-    """Exit 5 and the nearest ids."""
+    """If nothing is selected, the exit status is 5 and the message lists similar ids."""
     assert runner.main(["planted/sqare"]) == 5
     assert "no case matches 'planted/sqare'; nearest: planted/square" in capsys.readouterr().err
     assert runner.main(["--dtype", "bfloat16"]) == 5
-    assert "no cell of 2 case(s) is left with --dtype bfloat16" in capsys.readouterr().err
+    assert "none of the 2 selected cases runs with --dtype bfloat16" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     "arguments, words",
     (
-        (["--dtype", "float8"], "'float8' is none of float64, float32"),
-        (["--mode", "eager,lazy"], "'lazy' is none of eager, jit"),
+        (["--dtype", "float8"], "'float8' is not one of float64, float32"),
+        (["--mode", "eager,lazy"], "'lazy' is not one of eager, jit"),
         (["--device", "npu"], "invalid choice"),
         (["--seed", "x"], "invalid int value"),
         (["--nonsense"], "unrecognized arguments"),
     ),
 )
 def test_usage(planted, capsys, arguments, words):
-    """Exit 2 and what was wrong."""
+    """An invalid option gives exit status 2 and a message that names the invalid value."""
     with pytest.raises(SystemExit, match="2"):
         runner.main(arguments)
     assert words in capsys.readouterr().err
@@ -115,7 +115,7 @@ def test_usage(planted, capsys, arguments, words):
 
 @pytest.mark.parametrize("device", ("gpu", "tpu"))
 def test_a_device_that_is_not_there(planted, monkeypatch, capsys, device):
-    """Exit 2 and what was found instead."""
+    """A missing device gives exit status 2 and a message that lists the existing devices."""
 
     def no_device(name):
         raise RuntimeError("no such backend")
@@ -123,11 +123,12 @@ def test_a_device_that_is_not_there(planted, monkeypatch, capsys, device):
     monkeypatch.setattr("jax.devices", no_device)
 
     assert runner.main(["--device", device]) == 2
-    assert f"--device {device}: JAX has no {device} here; it has cpu" in capsys.readouterr().err
+    words = f"--device {device}: JAX finds no {device} here, only cpu"
+    assert words in capsys.readouterr().err
 
 
 def test_without_torch(planted, monkeypatch, capsys):
-    """Exit 3 and the line that installs it."""
+    """Without torch, the exit status is 3 and the message has the command that installs it."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
 
     assert runner.main([]) == 3
@@ -135,14 +136,14 @@ def test_without_torch(planted, monkeypatch, capsys):
 
 
 def test_an_internal_error(planted, monkeypatch):
-    """Exit 3 for a fault of the runner itself."""
+    """An error in the runner itself gives exit status 3."""
     monkeypatch.setattr("parity_tests.runner.selection.grid", lambda *args: 1 / 0)
 
     assert runner.main([]) == 3
 
 
 def test_interrupted(planted, monkeypatch, tmp_path, capsys):
-    """Exit 130 on Ctrl-C, and what was done so far is written."""
+    """Ctrl-C gives exit status 130, and the results so far are written."""
     real, count = engine.run, iter(range(9))
 
     def run(*args, **kwargs):
@@ -162,7 +163,7 @@ def test_interrupted(planted, monkeypatch, tmp_path, capsys):
 
 
 def test_a_worker_that_died(planted, monkeypatch, tmp_path, capsys):
-    """Exit 3 with what to do, and what was done so far is written."""
+    """If a worker process dies, the exit status is 3 and the results so far are written."""
 
     def results(cells, seed, workers):
         del workers
@@ -173,29 +174,28 @@ def test_a_worker_that_died(planted, monkeypatch, tmp_path, capsys):
 
     assert runner.main(["--json", str(tmp_path / "out.json")]) == 3
     assert len(json.loads((tmp_path / "out.json").read_text())["results"]) == 1
-    assert "a worker died, perhaps of too little memory (try --workers 1) after 1 of 8 cells" in (
-        capsys.readouterr().err
-    )
+    words = "a worker process died, perhaps out of memory (try --workers 1) after 1 of 8 cells"
+    assert words in capsys.readouterr().err
 
 
 def test_workers(tmp_path):
-    """Several processes find what one finds, in the same order."""
-    found = []
+    """Several processes give the same results in the same order as a single one."""
+    runs = []
     for count in "12":
         path = tmp_path / f"{count}.json"
         runner.main(["tensor_hook", "clip_grad_value", "--workers", count, "--json", str(path)])
-        found.append(json.loads(path.read_text())["results"])
-    for record in itertools.chain(*found):
+        runs.append(json.loads(path.read_text())["results"])
+    for record in itertools.chain(*runs):
         del record["seconds"], record["phases"]
 
-    assert found[0] == found[1]
-    assert len({record["id"] for record in found[0]}) > 1
+    assert runs[0] == runs[1]
+    assert len({record["id"] for record in runs[0]}) > 1
 
 
 def test_no_workers(capsys):
     with pytest.raises(SystemExit, match="2"):
         runner.main(["--workers", "0"])
-    assert "'0' is not a number of processes: 1 or more" in capsys.readouterr().err
+    assert "'0' is not a positive number of processes" in capsys.readouterr().err
 
 
 KEYS = (
@@ -205,7 +205,7 @@ KEYS = (
 
 
 def test_json(planted, tmp_path):
-    """The JSON has versions, and per cell what the design names."""
+    """The JSON contains the versions, and every documented field of each cell."""
     path = tmp_path / "out.json"
     runner.main(["--json", str(path), "--seed", "7"])
     written = json.loads(path.read_text())
@@ -220,7 +220,7 @@ def test_json(planted, tmp_path):
 
 
 def test_json_has_no_nan(planted, tmp_path):
-    """NaN and infinities are written as words: JSON has neither."""
+    """NaN and infinities are written as strings, because JSON has no such numbers."""
     path = tmp_path / "out.json"
     report.write_json(str(path), {"a": [float("nan"), float("-inf"), 1.0], "b": jnp.ones(2)})
 
@@ -228,7 +228,7 @@ def test_json_has_no_nan(planted, tmp_path):
 
 
 def test_junit(planted, tmp_path):
-    """The JUnit file has a test a cell, and the text of each failure, escaped."""
+    """The JUnit file has one test per cell, with the escaped text of each failure."""
     path = tmp_path / "out.xml"
     runner.main(["--junit-xml", str(path)])
     (suite,) = ElementTree.parse(path).getroot()
@@ -240,7 +240,7 @@ def test_junit(planted, tmp_path):
 
 
 def test_against(planted, tmp_path, capsys, monkeypatch):
-    """`--against` says what changed, what is new and what is gone."""
+    """`--against` lists the changed, the new and the missing cells."""
     path = tmp_path / "old.json"
     runner.main(["--json", str(path), "--dtype", "float64"])
     old = json.loads(path.read_text())
@@ -259,36 +259,36 @@ def test_against(planted, tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("content", (None, "no json", "[]"))
 def test_against_something_else(planted, tmp_path, capsys, content):
-    """Exit 2 for a file that is missing or that `--json` did not write."""
+    """`--against` gives exit status 2 if the file is missing or was not written by `--json`."""
     path = tmp_path / "old.json"
     if content is not None:
         path.write_text(content)
 
     assert runner.main(["--against", str(path)]) == 2
-    assert "not a file that --json wrote" in capsys.readouterr().err
+    assert "not a file written by --json" in capsys.readouterr().err
 
 
 def test_explain(planted, capsys):
-    """Both sources side by side, the claim, the verdicts and the place of the difference."""
+    """`--explain` prints both sources side by side, the verdicts and the largest differences."""
     assert runner.main(["--explain", "planted/wrong", "--mode", "eager"]) == 1
     out = capsys.readouterr().out
 
     assert "torch_ref/planted.py" in out
     assert "parity_tests/cases/planted.py" in out
     assert any("value.backward()" in line and " | " in line for line in out.splitlines())
-    assert "where they really differ:" in out
+    assert "largest differences:" in out
     assert "ULP at leaf scale" in out
 
 
 def test_durations(planted, capsys):
-    """`--durations` says where the time went."""
+    """`--durations` prints the seconds that each phase took."""
     runner.main(["--durations"])
 
-    assert "of it XLA compilation" in capsys.readouterr().out
+    assert "including XLA compilation" in capsys.readouterr().out
 
 
 def test_markdown(planted, tmp_path):
-    """Each table goes between its own markers, and the rest of the file stays as it is."""
+    """`--markdown` writes each table between its markers and leaves the rest of the file alone."""
     path = tmp_path / "README.md"
     tables = "<!-- parity-table:begin -->\nold\n<!-- parity-table:end -->\nbetween\n"
     tables += "<!-- parity-themes:begin -->\n<!-- parity-themes:end -->"
@@ -305,12 +305,12 @@ def test_markdown(planted, tmp_path):
     assert "| 1 identical, 1 fail |" in text
 
     path.write_text("no markers")
-    with pytest.raises(ValueError, match="has no lines"):
+    with pytest.raises(ValueError, match="needs the marker lines"):
         report.write_markdown(str(path), (), ())
 
 
 def test_in_a_pipe():
-    """In a pipe the output is plain text without control characters, in a process of its own."""
+    """When the output is a pipe, it is plain text without control characters."""
     command = [sys.executable, "-m", "parity_tests", "grad_modes/detach", "--mode", "jit"]
     out = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
 
@@ -319,6 +319,6 @@ def test_in_a_pipe():
 
 
 def test_a_case_that_cannot_be_drawn_is_a_usage_error(capsys):
-    """`--picture` of such a case says why, and exits with 2."""
+    """`--picture` gives exit status 2 and a reason if the case cannot be drawn."""
     assert runner.main(["--picture", "graph/saved_tensors"]) == runner.USAGE
-    assert "graph/saved_tensors has no picture: its reference calls" in capsys.readouterr().err
+    assert "graph/saved_tensors has no picture: its torch program" in capsys.readouterr().err

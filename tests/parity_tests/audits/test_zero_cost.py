@@ -1,4 +1,4 @@
-"""Every helper is free: XLA makes of a program with it what it makes of one written by hand."""
+"""Every helper is free: a program that uses it compiles to the cost of a hand-written program."""
 
 import inspect
 
@@ -9,7 +9,7 @@ import jaxgrad
 from parity_tests.audits.zero_cost import PAIRS, counts
 
 
-# They run while a program is traced, and are no part of one.
+# These helpers run while a program is traced and are not part of the compiled program.
 STATIC = {"depends_on", "saved_bytes"}
 SHARED = {
     "combine": "partition",
@@ -21,21 +21,24 @@ MORE = 1.26  # of flops, which are not what an elementwise program waits for
 
 @pytest.fixture(scope="module")
 def ran():
-    """Each pair's counts, compiled once."""
-    found = {}
+    """A function that returns the costs of a pair of programs and compiles each pair only once."""
+    compiled = {}
 
     def run(name):
-        if name not in found:
-            made = PAIRS[name]()
-            found[name] = counts(made.ours, *made.args), counts(made.by_hand, *made.args)
-        return found[name]
+        if name not in compiled:
+            programs = PAIRS[name]()
+            compiled[name] = (
+                counts(programs.ours, *programs.args),
+                counts(programs.by_hand, *programs.args),
+            )
+        return compiled[name]
 
     return run
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_helper_costs_nothing(name, ran):
-    """No flop, byte, fusion, call or temporary byte more than the program written by hand."""
+    """A helper adds no flops, bytes, fusions, calls or temporary bytes to a program."""
     ours, by_hand = ran(name)
 
     for what, mine, theirs in zip(ours._fields, ours, by_hand, strict=True):
@@ -47,28 +50,28 @@ def test_a_helper_costs_nothing(name, ran):
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_helper_calls_nobody(name, ran):
-    """No callback to the host, and no kernel of its own."""
+    """A helper adds neither a callback to the host nor a custom kernel."""
     assert (ran(name)[0].callbacks, ran(name)[0].calls) == (0, 0)
 
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_helper_is_traced_once(name):
-    """Called again with other values, the program that was compiled is used."""
-    made, traced = PAIRS[name](), []
+    """A helper called again with other values does not cause another compilation."""
+    programs, traced = PAIRS[name](), []
 
     @jax.jit
     def fun(*args):
         traced.append(None)
-        return made.ours(*args)
+        return programs.ours(*args)
 
-    fun(*made.args)
-    fun(*jax.tree.map(lambda x: x + 1, made.args))
+    fun(*programs.args)
+    fun(*jax.tree.map(lambda x: x + 1, programs.args))
 
     assert len(traced) == 1
 
 
 def test_every_helper_is_counted():
-    """A public function has a pair, shares one, or is no part of a program."""
+    """Every public helper has a pair, shares one, or is not part of a compiled program."""
     public = {
         name
         for name, value in vars(jaxgrad).items()
@@ -80,8 +83,8 @@ def test_every_helper_is_counted():
 
 
 def test_a_cost_would_be_seen():
-    """A sum that nobody needs, and that a gradient waits for, is counted."""
-    made = PAIRS["accumulate"]()
-    more = counts(lambda a, b: jax.tree.map(lambda x, y: x + y * y.sum(), a, b), *made.args)
+    """The counts detect an unnecessary sum in a program."""
+    programs = PAIRS["accumulate"]()
+    more = counts(lambda a, b: jax.tree.map(lambda x, y: x + y * y.sum(), a, b), *programs.args)
 
-    assert more.flops > counts(made.by_hand, *made.args).flops
+    assert more.flops > counts(programs.by_hand, *programs.args).flops

@@ -119,5 +119,5 @@ def test_rows_are_of_cases_that_exist():
 
 def test_a_case_without_a_picture_says_why():
     """Asking for the picture of a case that has none raises an error with the reason."""
-    with pytest.raises(CaseError, match="graph/saved_tensors has no picture: its reference calls"):
+    with pytest.raises(CaseError, match="graph/saved_tensors has no picture: its torch program"):
         pictures.picture(CASES["graph/saved_tensors"])

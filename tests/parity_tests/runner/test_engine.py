@@ -1,4 +1,4 @@
-"""The engine can be red: a wrong gradient, a None for a zero, a stale pin, each with its text."""
+"""The engine rejects wrong results: a wrong gradient, None instead of zero, a stale deviation."""
 
 import dataclasses
 import sys
@@ -31,8 +31,8 @@ def twin(w, x):
     return {"loss": loss, "w": grad}
 
 
-def made(monkeypatch, fun=twin, ref=reference, inputs=None, **kwargs) -> Case:
-    """A case outside the registry, whose reference lives in a module made for it."""
+def planted_case(monkeypatch, fun=twin, ref=reference, inputs=None, **kwargs) -> Case:
+    """Return an unregistered case whose reference is in a temporary module."""
     module = types.ModuleType("torch_ref.planted")
     vars(module)["twin"] = ref
     monkeypatch.setitem(sys.modules, "torch_ref.planted", module)
@@ -42,7 +42,7 @@ def made(monkeypatch, fun=twin, ref=reference, inputs=None, **kwargs) -> Case:
 
 
 def wrong(change):
-    """The twin with its observation changed."""
+    """Return the JAX program with a change applied to its observation."""
 
     def changed(w, x):
         return change(twin(w, x))
@@ -53,8 +53,8 @@ def wrong(change):
 @pytest.mark.parametrize("mode", ("eager", "jit"))
 @pytest.mark.parametrize("dtype", ("float64", "float32", "bfloat16", "float16"))
 def test_right(monkeypatch, dtype, mode):
-    """The right twin passes in every cell."""
-    result = run(made(monkeypatch), dtype, mode)
+    """A correct JAX program passes in every cell."""
+    result = run(planted_case(monkeypatch), dtype, mode)
 
     assert result.verdict in ("bitwise", "close"), result
 
@@ -78,8 +78,8 @@ def test_right(monkeypatch, dtype, mode):
     ),
 )
 def test_wrong(monkeypatch, change, verdict, words, mode):
-    """A wrong observation is red, and the text names the place, the values and the way back."""
-    result = run(made(monkeypatch, wrong(change)), "float64", mode)
+    """A wrong observation fails, and the text names the leaf, the values and the command."""
+    result = run(planted_case(monkeypatch, wrong(change)), "float64", mode)
 
     assert result.verdict == verdict
     assert words in result.text
@@ -89,8 +89,8 @@ def test_wrong(monkeypatch, change, verdict, words, mode):
 
 
 def test_text_of_a_wrong_value(monkeypatch):
-    """A failing value names leaf path, worst index, both values, ULP at leaf scale, the bound."""
-    result = run(made(monkeypatch, wrong(lambda o: o | {"w": o["w"].at[2, 1].add(0.5)})))
+    """The text of a wrong value has its path, index, both values, the ULP error and the bound."""
+    result = run(planted_case(monkeypatch, wrong(lambda o: o | {"w": o["w"].at[2, 1].add(0.5)})))
 
     assert "w: at [2, 1] torch has" in result.text
     for words in ("JAX has", "ULP at leaf scale", "is allowed"):
@@ -98,8 +98,8 @@ def test_text_of_a_wrong_value(monkeypatch):
 
 
 def test_float32_is_judged_by_the_oracle(monkeypatch):
-    """In float32 an error of 1e-5 is red, and the text says what float64 gives."""
-    result = run(made(monkeypatch, wrong(lambda o: o | {"w": o["w"] * 1.00001})), "float32")
+    """In float32 a relative error of 1e-5 fails, and the text has the float64 oracle's value."""
+    result = run(planted_case(monkeypatch, wrong(lambda o: o | {"w": o["w"] * 1.00001})), "float32")
 
     assert result.verdict == "fail"
     assert "the float64 oracle has" in result.text
@@ -107,18 +107,18 @@ def test_float32_is_judged_by_the_oracle(monkeypatch):
 
 @pytest.mark.parametrize("value", ({}, None, {"w": None}))
 def test_nothing_compared(monkeypatch, value):
-    """An observation without a value is an error, never a pass."""
+    """An observation that contains no value gives an error."""
     same = lambda w, x: value  # noqa: E731 - the smallest program there is
 
-    result = run(made(monkeypatch, same, lambda w, x: value))
+    result = run(planted_case(monkeypatch, same, lambda w, x: value))
 
     assert result.verdict == "error"
     assert "nothing was compared" in result.text
 
 
 def test_only_zeros(monkeypatch):
-    """Only zeros is an error unless the case says that zeros are meant."""
-    zeros = made(
+    """An observation that holds only zeros gives an error unless the case sets `zeros=True`."""
+    zeros = planted_case(
         monkeypatch,
         wrong(lambda o: {"w": o["w"] * 0}),
         lambda w, x: {"w": torch.zeros_like(w)},
@@ -129,12 +129,12 @@ def test_only_zeros(monkeypatch):
 
 
 def test_missing_side(monkeypatch):
-    """A side that raises is an error that shows where."""
+    """A program that raises gives an error whose text has the traceback."""
 
     def broken(w, x):
         raise ValueError("the twin is broken")
 
-    result = run(made(monkeypatch, broken))
+    result = run(planted_case(monkeypatch, broken))
 
     assert result.verdict == "error"
     assert "the JAX case raised ValueError: the twin is broken" in result.text
@@ -146,27 +146,27 @@ def stopped(w, x, *, stop_gradient=lax.stop_gradient):
 
 
 def test_blind(monkeypatch):
-    """A case that passes without its tool too is blind."""
-    result = run(made(monkeypatch, stopped, control={"stop_gradient": identity}))
+    """A case that still passes when its tool is removed is blind."""
+    result = run(planted_case(monkeypatch, stopped, control={"stop_gradient": identity}))
 
     assert result.verdict == "blind"
-    assert "stop_gradient taken out" in result.text
+    assert "the case still passes with stop_gradient removed" in result.text
 
 
 def test_perturbation_that_changes_nothing(monkeypatch):
-    """A plain case whose inputs change nothing is blind."""
-    constant = made(
+    """A case is blind if perturbing its inputs does not change the observation."""
+    constant = planted_case(
         monkeypatch,
         lambda w, x: {"one": jnp.ones_like(w)},
         lambda w, x: {"one": torch.ones_like(w)},
     )
 
-    assert "give the case a control= of its own" in run(constant).text
+    assert "give the case a control=" in run(constant).text
 
 
 def test_broken_control(monkeypatch):
-    """A control that raises does not count as one that differs."""
-    result = run(made(monkeypatch, stopped, control={"stop_gradient": None}))
+    """A negative control that raises gives an error, because it did not produce a difference."""
+    result = run(planted_case(monkeypatch, stopped, control={"stop_gradient": None}))
 
     assert result.verdict == "error"
     assert "the control of planted/twin raised" in result.text
@@ -194,10 +194,10 @@ RAISES = Raises(RuntimeError, "backward through the graph a second time")
 
 @pytest.mark.parametrize("dtype", ("float64", "float32"))
 def test_deviation(monkeypatch, dtype):
-    """Both sides as pinned is a deviation, which passes."""
+    """If both frameworks match their pins, the verdict is a deviation, which passes."""
     pinned = Deviation(why="torch frees the graph", torch_is=RAISES, jax_is=by_hand)
 
-    result = run(made(monkeypatch, twice, twice_reference, deviation=pinned), dtype)
+    result = run(planted_case(monkeypatch, twice, twice_reference, deviation=pinned), dtype)
 
     assert result.verdict == "deviation", result
     assert result.passed
@@ -206,36 +206,36 @@ def test_deviation(monkeypatch, dtype):
 @pytest.mark.parametrize(
     "change, words",
     (
-        ({"torch_is": Raises(RuntimeError, "other words")}, "torch moved away from its pin"),
-        ({"torch_is": Raises(TypeError)}, "torch moved away from its pin"),
-        ({"jax_is": lambda w, x: by_hand(w, 2 * x)}, "JAX moved away from its pin"),
-        ({"jax_is": lambda w, x: {"first": by_hand(w, x)["first"]}}, "JAX moved away"),
+        ({"torch_is": Raises(RuntimeError, "other words")}, "torch no longer matches its pin"),
+        ({"torch_is": Raises(TypeError)}, "torch no longer matches its pin"),
+        ({"jax_is": lambda w, x: by_hand(w, 2 * x)}, "JAX no longer matches its pin"),
+        ({"jax_is": lambda w, x: {"first": by_hand(w, x)["first"]}}, "JAX no longer matches"),
     ),
 )
 def test_deviation_that_moved(monkeypatch, change, words):
-    """A pin that no longer holds is red and says which side moved."""
+    """A pin that no longer matches fails, and the text names the framework that changed."""
     pinned = Deviation(**({"why": "a reason", "torch_is": RAISES, "jax_is": by_hand} | change))
 
-    result = run(made(monkeypatch, twice, twice_reference, deviation=pinned))
+    result = run(planted_case(monkeypatch, twice, twice_reference, deviation=pinned))
 
     assert result.verdict == "fail"
     assert words in result.text
 
 
 def test_stale_deviation(monkeypatch):
-    """A deviation whose two sides agree is red."""
+    """A documented deviation fails if torch and JAX agree."""
     same = lambda w, x: {"loss": np.tanh(x @ w).sum(), "w": by_hand(w, x)["first"]}  # noqa: E731
     pinned = Deviation(why="once there was one", torch_is=same, jax_is=same)
 
-    result = run(made(monkeypatch, deviation=pinned))
+    result = run(planted_case(monkeypatch, deviation=pinned))
 
     assert result.verdict == "fail"
     assert "stale deviation" in result.text
 
 
 def test_tolerance_carries_its_reason(monkeypatch):
-    """A tolerance of its own is applied and its reason travels with the result."""
-    loose = made(
+    """A case's own tolerance is applied, and its reason is part of the result."""
+    loose = planted_case(
         monkeypatch,
         wrong(lambda o: o | {"w": o["w"] * (1 + 1e-9)}),
         tolerance=Tolerance(1e-8, "planted"),
@@ -248,27 +248,27 @@ def test_tolerance_carries_its_reason(monkeypatch):
 
 
 def test_expected_numbers(monkeypatch):
-    """The document's own numbers are checked on both sides, for seed 0 only."""
+    """The values of `expect=` are checked in both frameworks, for seed 0 only."""
     inputs = {"w": document([[2.0]]), "x": document([[0.5]])}
-    right = made(monkeypatch, inputs=inputs, expect={"loss": np.tanh(1.0)})
+    right = planted_case(monkeypatch, inputs=inputs, expect={"loss": np.tanh(1.0)})
     wrong = dataclasses.replace(right, expect={"loss": 1.0})
 
-    assert "loss: the document has 1.0, torch has 0.76159" in run(wrong).text
+    assert "loss: expect= states 1.0, torch has 0.76159" in run(wrong).text
     assert run(right).text == ""
     assert run(wrong, seed=1).text == ""
 
 
 def test_float64_needs_x64(monkeypatch):
-    """float64 with 64-bit values off is an error that says what to do."""
+    """A float64 cell gives an error with a remedy if 64-bit types are disabled in JAX."""
     with jax.enable_x64(False):
-        result = run(made(monkeypatch), "float64")
+        result = run(planted_case(monkeypatch), "float64")
 
     assert result.verdict == "error"
     assert "JAX_ENABLE_X64=1" in result.text
 
 
 def test_branch_taken_by_rounding_is_redrawn(monkeypatch):
-    """Inputs on which float32 rounding flips a branch are drawn again."""
+    """Inputs are resampled if float32 rounding makes torch take a different branch."""
     # 1 + tiny is 1 in float32: the oracle sees x > 1 where torch does not.
     planted = iter([np.array([1.0]), np.array([3.0])])
 
@@ -283,14 +283,14 @@ def test_branch_taken_by_rounding_is_redrawn(monkeypatch):
         "x": dataclasses.replace(normal(1), sample=lambda rng: next(planted, np.array([3.0])))
     }
     twin = lambda x: {"n": jnp.sum(x > 1), "x": x * 2}  # noqa: E731
-    result = run(made(monkeypatch, twin, count, inputs=inputs), "float32")
+    result = run(planted_case(monkeypatch, twin, count, inputs=inputs), "float32")
 
     assert result.redraws == 1
     assert result.verdict == "bitwise", result
 
 
 def test_inputs_are_drawn_once_per_case():
-    """The same id and seed give the same inputs; another id or seed does not."""
+    """The inputs depend on the case's id and the seed, and on nothing else."""
     spec = {"a": normal(3), "b": linear(2, 3), "n": integers(4, high=9)}
     first, again = draw(spec, "a/b", 1), draw(spec, "a/b", 1)
 
@@ -300,7 +300,7 @@ def test_inputs_are_drawn_once_per_case():
 
 
 def test_nudge_moves_what_is_continuous_by_one_ulp():
-    """Only continuous inputs are moved: an integer, a mask, a point at a kink stay."""
+    """`nudge` changes only continuous inputs; integers, masks and fixed points stay the same."""
     spec = {"a": normal(100), "n": integers(4, high=9), "kink": fixed([0.0])}
     inputs = draw(spec, "a/b")
     moved = nudge(spec, inputs, 0)
@@ -317,13 +317,13 @@ def test_nudge_moves_what_is_continuous_by_one_ulp():
         ({"color": "red"}, "x", "unexpected keyword argument 'color'; `Case` lists the options"),
         ({"inputs": {"y": normal(2)}}, "x", "takes \\('w', 'x'\\), but inputs= gives \\('y',\\)"),
         ({"control": {"nothing": identity}}, "x", "which is not one of its keyword arguments"),
-        ({"dtypes": ("float8",)}, "x", "known are"),
+        ({"dtypes": ("float8",)}, "x", "choose from"),
         ({"deviation": Deviation("", RAISES, by_hand)}, "x", "without a reason"),
         ({"tolerance": Tolerance(1.0, " ")}, "x", "without a reason"),
     ),
 )
 def test_case_that_does_not_load(kwargs, doc, words):
-    """What a case lacks is said when it is loaded, with the file and the name."""
+    """An invalid case raises when it is registered, and the message names what is wrong."""
 
     def planted(w, x):
         return twin(w, x)
@@ -335,18 +335,18 @@ def test_case_that_does_not_load(kwargs, doc, words):
 
 
 def test_tool_without_control_does_not_load():
-    """A case about a tool must say how to take it out."""
+    """A case that uses a tool must define a control that replaces the tool."""
 
     def planted(w, x):
         """A claim."""
         return twin(w, lax.stop_gradient(x))
 
-    with pytest.raises(CaseError, match="uses stop_gradient but has no control of its own"):
+    with pytest.raises(CaseError, match="uses stop_gradient but has no control="):
         case(source="X", idiom=("", ""), inputs=INPUTS)(planted)
 
 
 def test_missing_reference_names_the_file():
-    """A forgotten reference fails with the file and the function to write."""
+    """A missing reference raises, and the message names the file and the function to write."""
     lost = Case(
         fun=twin, theme="nowhere", behaviour="lost", source=("X",), idiom=("", ""), inputs=INPUTS
     )
@@ -358,51 +358,51 @@ def test_missing_reference_names_the_file():
 
 
 def test_statics_under_jit(monkeypatch):
-    """None, strings and flags are read at trace time and compared by equality."""
+    """None, strings and flags in an observation are read at trace time and compared exactly."""
     both = lambda w, x: {"none": None, "name": "a", "flag": True, "w": w}  # noqa: E731
 
-    assert run(made(monkeypatch, both, both), "float64", "jit").verdict == "bitwise"
+    assert run(planted_case(monkeypatch, both, both), "float64", "jit").verdict == "bitwise"
     other = lambda w, x: both(w, x) | {"flag": False}  # noqa: E731
-    assert "torch has True, JAX has False" in run(made(monkeypatch, other, both)).text
+    assert "torch has True, JAX has False" in run(planted_case(monkeypatch, other, both)).text
 
 
 def test_static_inputs_reach_both_sides(monkeypatch):
-    """Strings and numbers among the inputs are passed as they are, under jit too."""
+    """Strings and numbers among the inputs are passed unchanged, even under `jit`."""
     inputs = {"x": normal(3), "power": 2}
     power = lambda x, power: {"y": x**power}  # noqa: E731
 
-    result = run(made(monkeypatch, power, power, inputs=inputs), "float64", "jit")
+    result = run(planted_case(monkeypatch, power, power, inputs=inputs), "float64", "jit")
 
     assert result.passed, result
 
 
 def test_shown_is_not_compared(monkeypatch):
-    """What is under `shown` travels to the result and decides nothing."""
+    """Values under the key `shown` are part of the result but are not compared."""
     left = lambda w, x: reference(w, x) | {"shown": {"bytes": 1}}  # noqa: E731
     right = lambda w, x: twin(w, x) | {"shown": {"bytes": 2}}  # noqa: E731
 
-    result = run(made(monkeypatch, right, left))
+    result = run(planted_case(monkeypatch, right, left))
 
     assert result.passed, result
     assert result.shown == {"torch": {"bytes": 1}, "jax": {"bytes": 2}}
 
 
 def test_reference_leaves_torch_as_it_was(monkeypatch):
-    """Default dtype and grad mode survive a reference that raises."""
+    """torch's default dtype and grad mode are restored after a reference that raises."""
 
     def rude(w, x):
         torch.set_grad_enabled(False)
         raise ValueError
 
     before = torch.get_default_dtype()
-    run(made(monkeypatch, twin, rude), "float64")
+    run(planted_case(monkeypatch, twin, rude), "float64")
 
     assert torch.get_default_dtype() == before
     assert torch.is_grad_enabled()
 
 
 def test_an_optimizer_step_in_torch_leaves_jax_alone():
-    """Inputs are copies: what torch does in place does not reach the JAX array."""
+    """torch gets a copy of the inputs, so its in-place updates do not change the JAX array."""
     from jaxgrad.parity import interop
 
     source = np.ones(3)

@@ -1,4 +1,4 @@
-"""The pages of the site that come from code; `make docs` builds the site and checks its links."""
+"""Tests of the generated pages; `make docs` builds the site and checks its external links."""
 
 import json
 import re
@@ -15,13 +15,13 @@ from tests.test_contract import PUBLIC
 
 
 CASES = load()
-DEVIATIONS = [made for made in CASES.values() if made.deviation is not None]
+DEVIATIONS = [case for case in CASES.values() if case.deviation is not None]
 PAGES = docs_pages.pages()
 
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_public_helper_is_on_an_api_page(name):
-    """A name of `jaxgrad` is in the table of the API, its docstring on the page of its theme."""
+    """Every public name is in the table of the API and on the page of its theme."""
     (entry,) = (e for e in docs_api.entries() if e.path == f"jaxgrad.{name}")
     page = PAGES[f"api/{entry.theme}.md"]
 
@@ -30,14 +30,14 @@ def test_every_public_helper_is_on_an_api_page(name):
 
 
 def test_prose_is_what_it_says_in_markdown():
-    """A name with underscores is not bold, a product is no emphasis; code stays as it is."""
+    """`prose` escapes underscores and asterisks in text and leaves code unchanged."""
     assert prose("of __init__.py: a*b < c, `__dict__ * 2`") == (
         r"of \_\_init\_\_.py: a\*b \< c, `__dict__ * 2`"
     )
 
 
 def test_a_public_name_has_one_place():
-    """A name that a package lists is not listed again by the file that defines it."""
+    """A name that a package exports is not listed again under the file that defines it."""
     paths = [entry.path for entry in docs_api.entries()]
     values = [id(entry.value) for entry in docs_api.entries()]
 
@@ -46,28 +46,28 @@ def test_a_public_name_has_one_place():
     assert "jaxgrad.parity.compare.compare" not in paths
 
 
-@pytest.mark.parametrize("made", CASES.values(), ids=CASES)
-def test_every_case_is_on_the_page_of_its_theme(made):
-    """A case is shown with its claim, both idioms in the table, and both programs."""
-    page = PAGES[f"behaviours/{made.theme}.md"]
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_every_case_is_on_the_page_of_its_theme(case):
+    """The page of a theme shows each case with its claim, both idioms and both programs."""
+    page = PAGES[f"behaviours/{case.theme}.md"]
 
-    assert f"({made.id})=\n" in page and prose(made.claim) in page
-    assert page.count(f"\ndef {made.behaviour}(") >= 2
-    assert f"[{made.behaviour}](#{made.id})" in PAGES["behaviours/index.md"]
+    assert f"({case.id})=\n" in page and prose(case.claim) in page
+    assert page.count(f"\ndef {case.behaviour}(") >= 2
+    assert f"[{case.behaviour}](#{case.id})" in PAGES["behaviours/index.md"]
 
 
-@pytest.mark.parametrize("made", DEVIATIONS, ids=lambda made: made.id)
-def test_every_deviation_is_shown_with_its_reason(made):
-    """The reason, and at least one place where the pins of the two sides differ."""
-    section = PAGES["deviations.md"].split(f"(deviation-{made.id})=\n")[1].split("::::\n")[0]
+@pytest.mark.parametrize("case", DEVIATIONS, ids=lambda case: case.id)
+def test_every_deviation_is_shown_with_its_reason(case):
+    """Every deviation is shown with its reason and at least one value that differs."""
+    section = PAGES["deviations.md"].split(f"(deviation-{case.id})=\n")[1].split("::::\n")[0]
     rows = [line.strip("| ").split(" | ") for line in section.splitlines() if line[:2] == "| "][2:]
 
-    assert prose(made.deviation.why.rstrip(".")) in section
+    assert prose(case.deviation.why.rstrip(".")) in section
     assert rows and all(row[1] != row[2] for row in rows), f"no difference is shown:\n{section}"
 
 
 def test_every_numbered_difference_is_a_convention():
-    """What docstrings number under "Differs from ... in:" is on the page of conventions."""
+    """Each numbered list under "Differs from ... in:" of a docstring is on the conventions page."""
     differing = [
         (entry, text)
         for entry in docs_api.entries()
@@ -81,7 +81,7 @@ def test_every_numbered_difference_is_a_convention():
 
 
 def test_every_link_within_the_site_has_a_target():
-    """`[..](#target)` leads to a `(target)=` of some page."""
+    """Each link `[..](#target)` has a matching label `(target)=` on some page."""
     texts = [text for name, text in PAGES.items() if name.endswith(".md")]
     targets = {found for text in texts for found in re.findall(r"^\((\S+)\)=$", text, re.MULTILINE)}
     links = {found for text in texts for found in re.findall(r"\]\(#(\S+?)\)", text)}
@@ -90,7 +90,7 @@ def test_every_link_within_the_site_has_a_target():
 
 
 def test_a_package_says_what_is_public():
-    """What a package does not list is for who works on it, and is on no page."""
+    """A name that its package does not export is on no page."""
     listed = {"jaxgrad.parity.prove", "jaxgrad.parity.Report", "jaxgrad.graph.side_by_side"}
     paths = {entry.path for entry in docs_api.entries()}
 
@@ -100,7 +100,7 @@ def test_a_package_says_what_is_public():
 
 
 def test_the_picture_of_the_first_page_is_there():
-    """The start page shows the picture that README shows."""
+    """The start page shows the picture that the README shows."""
     (image,) = re.findall(r"^!\[.+?\]\((\S+)\)$", (ROOT / "docs/index.md").read_text(), re.M)
 
     assert (ROOT / "docs" / image).is_file()
@@ -108,7 +108,7 @@ def test_the_picture_of_the_first_page_is_there():
 
 
 def test_every_picture_on_a_page_is_drawn():
-    """An SVG that a generated page shows is one of the pictures, and each of them is shown."""
+    """The SVGs that generated pages refer to are exactly the generated pictures."""
     shown = {
         f"{name.rpartition('/')[0]}/{image}".lstrip("/")
         for name, text in PAGES.items()
@@ -121,7 +121,7 @@ def test_every_picture_on_a_page_is_drawn():
 
 
 def test_every_generated_page_is_ignored_by_git():
-    """Pages are made at every build: none is committed, so none can be out of date."""
+    """Generated pages are not committed, so they cannot be out of date."""
     ignored = (ROOT / "docs" / ".gitignore").read_text().split()
 
     for name in PAGES:
@@ -130,7 +130,7 @@ def test_every_generated_page_is_ignored_by_git():
 
 
 def test_every_hand_written_toctree_entry_is_a_page():
-    """What docs/index.md lists is written by hand or generated."""
+    """Each entry of the table of contents in docs/index.md is a hand-written or generated page."""
     trees = re.findall(
         r"^```{toctree}\n(.*?)^```", (ROOT / "docs/index.md").read_text(), re.M | re.S
     )
@@ -141,14 +141,14 @@ def test_every_hand_written_toctree_entry_is_a_page():
 
 
 def test_a_verdict_is_the_one_in_the_table(monkeypatch, tmp_path):
-    """A page shows the verdict of `docs/behaviours.md`; a case missing there was not run."""
+    """A page shows the verdict of `docs/behaviours.md`, or "not run" for a case missing there."""
     first, second = list(CASES.values())[:2]
     table = markdown([first], ()).replace("not run", "identical")
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "behaviours.md").write_text(table)
     monkeypatch.setattr(docs_pages, "ROOT", tmp_path)
     docs_pages.table_rows.cache_clear()
-    found = [docs_pages.verdict(made) for made in (first, second)]
+    found = [docs_pages.verdict(case) for case in (first, second)]
     docs_pages.table_rows.cache_clear()
 
     assert found == ["identical", "not run"]
@@ -156,7 +156,7 @@ def test_a_verdict_is_the_one_in_the_table(monkeypatch, tmp_path):
 
 @pytest.fixture
 def checkout(monkeypatch, tmp_path):
-    """A checkout that has only a folder for notebooks."""
+    """A checkout that contains only an empty folder for notebooks."""
     (tmp_path / "notebooks").mkdir()
     monkeypatch.setattr(docs_pages, "ROOT", tmp_path)
     return tmp_path / "notebooks"
@@ -169,7 +169,7 @@ def _book(*cells):
 
 
 def test_without_notebooks_there_is_still_a_page(checkout):
-    """An empty folder says how to fill it, and lists nothing that is not there."""
+    """Without executed notebooks, the index says how to run them and lists none."""
     (checkout / "README.md").write_text("[one](one.ipynb)\n")
 
     assert docs_pages.notebooks() == []
@@ -178,7 +178,7 @@ def test_without_notebooks_there_is_still_a_page(checkout):
 
 
 def test_notebooks_are_in_the_order_of_their_readme(checkout):
-    """The order of reading; one that is not listed comes last."""
+    """Notebooks are in the order of their README, and unlisted ones come last."""
     for name in "abc":
         (checkout / f"{name}.ipynb").write_text(_book())
     (checkout / "README.md").write_text("# Notebooks\n\n[third](c.ipynb), then [first](a.ipynb)\n")
@@ -188,7 +188,7 @@ def test_notebooks_are_in_the_order_of_their_readme(checkout):
 
 
 def test_a_notebook_is_copied_with_links_that_the_site_has(checkout):
-    """Other notebooks stay, the README is the index, other files of the checkout are text."""
+    """A notebook on the site links to other notebooks and the index; other links become text."""
     text = "[n](n.ipynb) [r](README.md) [s](n.py) [w](https://x.org) [h](#h) [gone](gone.ipynb)"
     (checkout / "n.py").write_text("")
     (checkout / "n.ipynb").write_text(_book(("markdown", text), ("code", "x = a[0](n.py)")))
@@ -199,7 +199,7 @@ def test_a_notebook_is_copied_with_links_that_the_site_has(checkout):
 
 
 def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
-    """Nobody who reads needs it; other cells are shown."""
+    """The setup cell of a notebook is folded; other cells are shown."""
     book = _book(("code", "# On Colab this installs\nimport sys"), ("code", "show('x/y')"))
     (checkout / "n.ipynb").write_text(book)
     first, second = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
@@ -209,7 +209,7 @@ def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
 
 
 def test_write_touches_only_what_changed(monkeypatch, tmp_path):
-    """A page that is the same keeps its time; one that is none any more goes."""
+    """`write` leaves unchanged pages alone and deletes files that are no longer pages."""
     monkeypatch.setattr(docs_pages, "pages", lambda: {"a.md": "one", "b/c.md": "two"})
     monkeypatch.setattr(docs_pages, "pictures", dict)
     (tmp_path / "mine.md").write_text("by hand")

@@ -1,11 +1,12 @@
-"""Every row of the catalogue of differences is covered, is another issue's, or says why not.
+"""Every row of the catalogue of differences is covered by a test or says why it is not.
 
-`catalogue.tsv` has a line a row: id, name, what it is about, and where. The last is empty for a row
-that a case or an operator's record names (`source="P003"`). Else it is one of
+Each line of `catalogue.tsv` has an id, a name, a description and the place that covers it. The
+place is empty for a row that a case or an operator's record names (`source="P003"`). Otherwise it
+is one of
 
 - `test: FILE`, a test file that names the row,
-- `issue N: what`, the work that it belongs to,
-- `not covered: why`.
+- `issue N: ...`, the issue that will cover it,
+- `not covered: ...`, with the reason.
 """
 
 from __future__ import annotations
@@ -20,20 +21,20 @@ from parity_tests.case import load
 from parity_tests.runner.settings import ROOT
 
 
-class Row(NamedTuple):
+class CatalogueRow(NamedTuple):
     id: str
     name: str
     about: str
     where: str
 
 
-def rows() -> list[Row]:
+def rows() -> list[CatalogueRow]:
     text = (ROOT / "parity_tests" / "tables" / "catalogue.tsv").read_text()
-    return [Row(*line.split("\t")) for line in text.splitlines()]
+    return [CatalogueRow(*line.split("\t")) for line in text.splitlines()]
 
 
 def named() -> set[str]:
-    """The rows that a case or an operator's record names."""
+    """Return the rows that a case or an operator's record names."""
     sources = [" ".join(case.source) for case in load().values()]
     sources += [record.source for record in operators.load().values()]
     return set(re.findall(r"\bP\d{3}\b", " ".join(sources)))
@@ -43,18 +44,18 @@ ROWS = rows()
 NAMED = named()
 
 
-def problem(row: Row, named: set[str]) -> str:
-    """What is wrong with a line, or ""."""
+def problem(row: CatalogueRow, named: set[str]) -> str:
+    """Return the error in a line of the catalogue, or ""."""
     kind, _, rest = row.where.partition(": ")
     if row.id in named:
         stale = row.where.startswith("not covered")
-        return "a case names it: leave out why it is not covered" if stale else ""
+        return "a case names it, so remove the reason why it is not covered" if stale else ""
     if not row.where:
-        return f"no case and no operator names it; write one with source={row.id!r}, or say why not"
+        return f"no case or operator names it; add one with source={row.id!r}, or state why not"
     if kind == "test":
         path = ROOT / rest
         if not path.is_file():
-            return f"{rest} is no file"
+            return f"{rest} is not a file"
         return "" if row.id in path.read_text() else f"{rest} does not name it"
     known = kind == "not covered" or re.fullmatch(r"issue [4-9]", kind)
     return "" if known and len(rest) > 3 else f"{row.where!r} is neither an issue nor a reason"
@@ -77,13 +78,13 @@ def test_sources_are_rows():
 @pytest.mark.parametrize(
     "where, named, words",
     (
-        ("", set(), "no case and no operator names it"),
-        ("not covered: no GPU", {"P003"}, "leave out why"),
-        ("test: parity_tests/missing.py", set(), "is no file"),
+        ("", set(), "no case or operator names it"),
+        ("not covered: no GPU", {"P003"}, "remove the reason"),
+        ("test: parity_tests/missing.py", set(), "is not a file"),
         ("test: tests/conftest.py", set(), "does not name it"),
         ("later", set(), "neither an issue nor a reason"),
         ("not covered: ", set(), "neither an issue nor a reason"),
     ),
 )
 def test_that_a_line_can_be_wrong(where, named, words):
-    assert words in problem(Row("P003", "abs0", "|x| at 0", where), named)
+    assert words in problem(CatalogueRow("P003", "abs0", "|x| at 0", where), named)

@@ -23,7 +23,7 @@ F64 = torch.float64
 
 
 def test_ppo_at_its_bound():
-    """P019: the clipped surrogate at a ratio of 1 + eps passes the whole gradient."""
+    """P019: PPO's clipped surrogate at a ratio of exactly 1 + eps passes the whole gradient."""
     advantage, eps = 2.0, 0.25
     ratio = torch.tensor([1.25, 0.75, 1.0, 2.0], dtype=F64, requires_grad=True)
     bounded = ratio.clamp(1 - eps, 1 + eps)
@@ -41,7 +41,7 @@ def test_ppo_at_its_bound():
 
 
 def test_score_of_a_sample():
-    """P204: `sample` is detached, so the mean gets the score; a sample in JAX moves with it."""
+    """P204: torch's `sample` is detached, so the mean gets the score; a JAX sample is not."""
     torch.manual_seed(0)
     mean = torch.tensor(0.3, dtype=F64, requires_grad=True)
     normal = torch.distributions.Normal(mean, 2.0)
@@ -61,7 +61,7 @@ def test_score_of_a_sample():
 
 
 def test_discrete_samples_pass_no_gradient():
-    """P205: torch's discrete samples do not require a gradient; JAX's give zeros, silently."""
+    """P205: torch's discrete samples do not require grad; JAX silently returns zero gradients."""
     p = torch.tensor([0.2, 0.8], requires_grad=True)
     drawn = torch.distributions.Categorical(p).sample()
     assert not drawn.requires_grad
@@ -78,7 +78,7 @@ def test_discrete_samples_pass_no_gradient():
 
 
 def test_squashed_log_prob_far_out():
-    """P206: the log-determinant of tanh, by torch's softplus form."""
+    """P206: torch's softplus form of tanh's log-determinant has finite gradients far from zero."""
     u = torch.tensor([20.0, 0.5, -30.0], dtype=F64, requires_grad=True)
     squash = torch.distributions.transforms.TanhTransform()
     (-squash.log_abs_det_jacobian(u, torch.tanh(u))).sum().backward()
@@ -99,7 +99,7 @@ def test_squashed_log_prob_far_out():
 
 
 def test_twin_critics_have_their_own_gradients():
-    """P209: two critics and one loss; each has its own `.grad`, and here its own argument."""
+    """P209: two critics that share a loss get separate gradients if they are separate arguments."""
     x = np.linspace(-1, 1, 4)
     tensors = [torch.tensor(w, dtype=F64, requires_grad=True) for w in (0.5, -2.0)]
     torch.stack([((w * torch.tensor(x) - 1) ** 2).mean() for w in tensors]).sum().backward()
@@ -113,7 +113,7 @@ def test_twin_critics_have_their_own_gradients():
 
 
 def test_accumulated_gradients_are_a_sum():
-    """P145: k backward calls add up; `optax.MultiSteps` takes the mean."""
+    """P145: torch sums the gradients of k backward calls; `optax.MultiSteps` averages them."""
     w = torch.tensor(1.0, dtype=F64, requires_grad=True)
     total = None
     for x in (1.0, 3.0):
@@ -129,7 +129,7 @@ def test_accumulated_gradients_are_a_sum():
 
 
 def test_a_closed_over_parameter_has_no_gradient():
-    """P138: torch fills `.grad` of whatever was used; JAX differentiates arguments alone."""
+    """P138: torch fills `.grad` of every used parameter; JAX differentiates only arguments."""
     used = torch.tensor(2.0, requires_grad=True)
     (torch.tensor(3.0, requires_grad=True) * used).backward()
     assert used.grad == 3.0
@@ -139,7 +139,7 @@ def test_a_closed_over_parameter_has_no_gradient():
 
 
 def test_clipping_nothing_to_nothing():
-    """P142: a norm of 0 and a `max_norm` of 0 give 0."""
+    """P142: clipping zero gradients with a `max_norm` of 0 gives 0 and not NaN."""
     p = torch.nn.Parameter(torch.zeros(2, dtype=F64))
     p.grad = torch.zeros(2, dtype=F64)
     torch.nn.utils.clip_grad_norm_([p], 0.0)
@@ -148,7 +148,7 @@ def test_clipping_nothing_to_nothing():
 
 
 def test_norm_of_half_gradients():
-    """P143: the norm of float16 gradients that overflow as squares is what torch's is."""
+    """P143: the norm of float16 gradients whose squares overflow is equal to torch's."""
     grads = [np.full(3, 300.0, np.float16), np.full(2, 200.0, np.float16)]
     params = [torch.nn.Parameter(torch.zeros(g.shape, dtype=torch.float16)) for g in grads]
     for p, g in zip(params, grads, strict=True):
@@ -164,7 +164,7 @@ def test_norm_of_half_gradients():
     "array, number", (("bfloat16", "float32"), ("float16", "float64"), ("float32", "float64"))
 )
 def test_numbers_of_no_dimension_do_not_widen(array, number):
-    """P200, P201: an array times a 0-d array of a wider type stays in its own type."""
+    """P200, P201: an array times a 0-d array of a wider dtype keeps its dtype."""
     theirs = torch.ones(2, dtype=getattr(torch, array)) * torch.tensor(
         2.0, dtype=getattr(torch, number)
     )
@@ -174,7 +174,7 @@ def test_numbers_of_no_dimension_do_not_widen(array, number):
 
 
 def test_float64_is_asked_for_and_had():
-    """P198: JAX gives float32 for float64 in silence; the comparison refuses to."""
+    """P198: JAX silently uses float32 for float64; the comparison raises instead."""
     with compat.enable_x64(False), pytest.raises(ValueError, match="float64 was asked for"):
         to_jax(np.ones(2))
     assert to_jax(np.ones(2)).dtype == jnp.float64
@@ -182,7 +182,7 @@ def test_float64_is_asked_for_and_had():
 
 @pytest.mark.parametrize("name, row", (("SGD", "P047"), ("Adam", "P049")))
 def test_steps_of_a_complex_parameter(name, row):
-    """P047, P049: conjugate JAX's gradient, and the step is torch's; optax's Adam takes |g|^2."""
+    """P047, P049: the conjugate of JAX's complex gradient gives torch's optimizer step."""
     z = torch.tensor([1 + 2j], dtype=torch.complex128, requires_grad=True)
     theirs = getattr(torch.optim, name)([z], lr=0.1)
     (z.abs() ** 2).sum().backward()
