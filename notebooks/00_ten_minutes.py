@@ -1,15 +1,15 @@
 # %% [markdown]
 # # From torch to JAX gradients in ten minutes
 #
-# For a person who knows torch and has not yet written JAX.
+# For readers who know torch and have not used JAX yet.
 #
-# **The one difference.** torch *records* what tensors went through; `backward()` walks that record
-# and leaves its results in `.grad`. JAX *transforms functions*: `jax.grad(f)` is another function,
-# which returns the gradient. Nothing is recorded on an array, so an array has no `.grad`, no
-# `requires_grad`, no `grad_fn`.
+# **The main difference.** torch *records* the operations that tensors go through; `backward()`
+# walks that record and stores its results in `.grad`. JAX *transforms functions*: `jax.grad(f)` is
+# a new function that returns the gradient. An array carries no record, so it has no `.grad`, no
+# `requires_grad` and no `grad_fn`.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -32,7 +32,8 @@ from parity_tests.notebook.show import network, show, without
 # %% [markdown]
 # ## 1. A gradient
 #
-# z = x² + y³ at (2, 3) (S4-01). torch: make leaves, compute, call `backward()`, read `.grad`.
+# Differentiate z = x² + y³ at (2, 3). In torch you create leaf tensors, compute, call `backward()`
+# and read `.grad`.
 
 # %%
 x = torch.tensor(2.0, requires_grad=True)
@@ -42,8 +43,8 @@ z.backward()
 print(z.item(), x.grad.item(), y.grad.item())
 
 # %% [markdown]
-# JAX: write the function, transform it, call the result. `argnums` says by which arguments to
-# differentiate; it takes the place of `requires_grad`.
+# In JAX you write the function, transform it and call the result. `argnums` selects the arguments
+# to differentiate with respect to; it takes the place of `requires_grad`.
 
 
 # %%
@@ -57,31 +58,32 @@ print(value, dx, dy)
 # %% [markdown]
 # ## 2. Parameters are a tree
 #
-# A JAX model is a function of its parameters, and these are any nesting of dicts, lists and tuples
-# of arrays. The gradient is a tree of the same shape: `for p in model.parameters(): f(p, p.grad)`
-# becomes `jax.tree.map(f, params, grads)`.
+# A JAX model is a function of its parameters. The parameters are a *pytree*: dicts, lists and
+# tuples of arrays, nested in any way. The gradient is a tree of the same structure, so `for p in
+# model.parameters(): f(p, p.grad)` becomes `jax.tree.map(f, params, grads)`.
 #
-# The programs in these notebooks share a small network. Here it is in both frameworks.
+# Most programs in these notebooks share a small network. Here it is in both frameworks.
 
 # %%
 network()
 
 # %% [markdown]
-# Every lesson looks as the next one does: torch's program, the same in JAX, what each gave, the
-# verdict. Both texts are taken from the functions that ran. `=` is the same bits, `~` the same to
-# rounding, `≠` different. An ULP is the distance to the next floating-point number, here next to
-# the largest element of an array.
+# Every comparison has the same form as the next one: the torch program, the JAX program, a table of
+# their results, and a verdict. Both programs are printed from the functions that actually ran. In
+# the table `=` means bit-identical, `~` means equal up to rounding, and `≠` means different. An ULP
+# is the distance between two adjacent floating-point numbers, measured at the largest element of an
+# array.
 #
-# **Every gradient of a small network (S4-03).**
+# **Every gradient of a small network.**
 
 # %%
 show("backward/simple_nn")
 
 # %% [markdown]
-# ## 3. Nothing adds up by itself
+# ## 3. Gradients do not accumulate by themselves
 #
-# torch adds every `backward()` to `.grad`, and you clear it. In JAX a gradient is a returned
-# value: to add up, add; to clear, do nothing (S4-02).
+# torch adds the result of every `backward()` to `.grad`, and you have to clear it. In JAX a
+# gradient is a return value: to accumulate gradients, add them; there is nothing to clear.
 
 # %%
 show("backward/accumulate")
@@ -89,9 +91,9 @@ show("backward/accumulate")
 # %% [markdown]
 # ## 4. None is not zero
 #
-# In torch a parameter that the loss does not reach has `.grad is None`, and an optimizer leaves it
-# alone. `jax.grad` has zeros there, and zeros *are* a step for an optimizer with momentum or
-# weight decay. `jaxgrad.grad` is `jax.grad` with torch's `None`.
+# In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
+# `jax.grad` returns zeros there, and an optimizer with momentum or weight decay still changes a
+# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`.
 
 # %%
 params = {"used": jnp.array([1.0, 2.0]), "unused": jnp.array([3.0, 4.0])}
@@ -107,17 +109,17 @@ print("jaxgrad.grad", jaxgrad.grad(loss)(params))
 # %% [markdown]
 # ## 5. Stopping a gradient
 #
-# `h.detach()` is `lax.stop_gradient(h)` (S0-02). It has to stand *inside* the function that is
-# differentiated, on a value that depends on what you differentiate by; anywhere else it does
-# nothing.
+# `h.detach()` becomes `lax.stop_gradient(h)`. The call must be *inside* the differentiated
+# function, on a value that depends on the differentiated arguments; anywhere else it has no effect.
 
 # %%
 show("grad_modes/detach")
 
 # %% [markdown]
-# The last column is the same program with its tool taken out. Every lesson about a tool has it,
-# because a program that gives the same with and without `stop_gradient` shows nothing about
-# `stop_gradient`. On its own:
+# The last column shows the same program without `stop_gradient`. Every comparison about a
+# particular function has such a column, because a program that gives the same results with and
+# without `stop_gradient` proves nothing about `stop_gradient`. `without` shows only that
+# difference:
 
 # %%
 without("grad_modes/detach")
@@ -125,7 +127,7 @@ without("grad_modes/detach")
 # %% [markdown]
 # ## 6. A training loop
 #
-# First torch, as always.
+# First in torch.
 
 # %%
 torch.manual_seed(0)
@@ -134,7 +136,7 @@ model = torch.nn.Sequential(*layers).double()
 inputs = torch.randn(64, 4, dtype=torch.float64)
 targets = torch.sin(inputs.sum(1, keepdim=True))
 
-# Copies for JAX. `.numpy()` alone shares memory: torch's steps would move the JAX parameters too.
+# Copy the arrays: `.numpy()` shares memory, so torch's steps would change JAX's parameters too.
 params = {name: jnp.array(p.detach().numpy().copy()) for name, p in model.named_parameters()}
 batch = jnp.array(inputs.numpy().copy()), jnp.array(targets.numpy().copy())
 
@@ -147,9 +149,9 @@ for _ in range(60):
     torch_losses.append(error.item())
 
 # %% [markdown]
-# In JAX the step is a function from parameters, optimizer state and batch to new ones. `jax.jit`
-# compiles it once for each shape of its inputs. An optimizer is two functions, `init` and
-# `update`.
+# In JAX a training step is a function that takes the parameters, the optimizer state and a batch,
+# and returns new parameters and a new state. `jax.jit` compiles it once for each combination of
+# input shapes. An optimizer is a pair of functions, `init` and `update`.
 
 
 # %%
@@ -174,12 +176,12 @@ for _ in range(60):
     params, state, error = step(params, state, batch)
     jax_losses.append(error.item())
 
-apart = max(abs(a - b) for a, b in zip(torch_losses, jax_losses, strict=True))
+difference = max(abs(a - b) for a, b in zip(torch_losses, jax_losses, strict=True))
 plt.figure(figsize=(6, 2.5), dpi=90)
 plt.plot(torch_losses, label="torch", color="#d95f02", linewidth=2)
 plt.plot(jax_losses, "o", label="JAX", color="#1b6ca8", markersize=3)
 plt.xlabel("step")
-plt.title(f"loss; at no step more than {apart:.0e} apart")
+plt.title(f"loss; largest difference {difference:.0e}")
 plt.legend()
 plt.tight_layout()
 plt.show()
@@ -188,29 +190,30 @@ plt.show()
 # ## 7. What JAX asks of you
 #
 # - **No Python `if` on a traced value.** `lax.cond`, `lax.scan` and `jnp.where` decide on the
-#   device (S3-03, in [control_flow](control_flow.ipynb)).
-# - **No change in place.** `a[0] = 1` is `a = a.at[0].set(1)`. A whole class of torch's errors
-#   cannot be written (S1-02, in [mutation](mutation.ipynb)).
-# - **No side effects.** What you want out of a differentiated function, return: `has_aux=True`.
-# - **Randomness is an argument**, a key. There is no hidden generator.
+#   device; see [control_flow](control_flow.ipynb).
+# - **No in-place changes.** `a[0] = 1` becomes `a = a.at[0].set(1)`. A whole class of torch errors
+#   cannot occur; see [mutation](mutation.ipynb).
+# - **No side effects.** Return every value that you need from a differentiated function, with
+#   `has_aux=True`.
+# - **Randomness is an argument**, called a key. There is no hidden generator.
 #
 # ## The phrase book
 #
 # | torch | JAX |
 # |---|---|
 # | `loss.backward(); p.grad` | `jax.grad(loss)(params)` |
-# | `.grad is None` | `jaxgrad.grad(loss)(params)` has `None` there |
+# | `.grad is None` | `jaxgrad.grad(loss)(params)` returns `None` there |
 # | `y.backward(gradient=g)` | `y, vjp = jax.vjp(f, x); vjp(g)` |
 # | `h.detach()` | `lax.stop_gradient(h)` |
 # | `with torch.no_grad():` around a layer | `jaxgrad.no_grad(layer)(params, x)` |
-# | `layer.requires_grad_(False)` | differentiate by the others: `jaxgrad.partition` |
+# | `layer.requires_grad_(False)` | `jaxgrad.partition`, then differentiate the trainable half |
 # | `h.retain_grad()` | `h = jaxgrad.retain_grad(h, "h")` |
 # | `h.register_hook(fn)` | `h = jaxgrad.hook(h, fn)` |
 # | `torch.autograd.Function` | `jaxgrad.from_function(cls)`, `jax.custom_jvp`, `jax.custom_vjp` |
 # | `create_graph=True` | `jax.grad(jax.grad(f))` |
-# | `retain_graph=True` | nothing: a `vjp` is a value and can be called again |
+# | `retain_graph=True` | not needed: the function that `jax.vjp` returns can be called repeatedly |
 # | `checkpoint(block, h)` | `jax.checkpoint(block)(h)` |
 # | `clip_grad_norm_(params, 1.0)` | `jaxgrad.clip_grad_norm(grads, 1.0)` |
 # | `torch.func.vmap`, `torch.func.grad` | `jax.vmap`, `jax.grad` |
 #
-# The other notebooks take these one by one; [README.md](README.md) has the order.
+# The other notebooks explain these one by one; [README.md](README.md) lists them in reading order.

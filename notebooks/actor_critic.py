@@ -1,12 +1,13 @@
 # %% [markdown]
 # # Actor and critic: four networks, two losses
 #
-# Deep deterministic policy gradient. The actor proposes an action, the critic judges it, and a
-# slow copy of each gives the critic its target. Who must not be moved by which loss is the whole
-# difficulty.
+# This is deep deterministic policy gradient (DDPG). The actor proposes an action and the critic
+# estimates its value; slowly updated copies of both, the target networks, give the critic its
+# target. The difficulty is to make sure that each loss updates only the network that it is meant
+# for.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -22,20 +23,21 @@ from parity_tests.notebook.show import graph, show
 
 
 # %% [markdown]
-# ## The critic's loss (S0-16)
+# ## The critic's loss
 #
-# It must not move the actor (its action is detached) nor the target networks (the target value
-# is).
+# It must not give a gradient to the actor, so the action is detached, nor to the target networks,
+# so the target value is detached.
 
 # %%
 show("actor_critic/critic_loss", only="*/loss *l1/weight")
 
 # %% [markdown]
-# ## The actor's loss (S0-16)
+# ## The actor's loss
 #
-# It goes *through* the critic and must not move it. In torch one freezes the critic, or does not
-# step its optimizer. In JAX one stops the critic's parameters, or differentiates by the actor
-# alone. Stopping the critic's *output* would cut the actor's path as well.
+# The gradient flows *through* the critic, whose parameters must not be updated. In torch you freeze
+# the critic, or you do not step its optimizer. In JAX you apply `stop_gradient` to the critic's
+# parameters, or you differentiate with respect to the actor only. Stopping the critic's *output*
+# would cut the actor's path as well.
 
 # %%
 show("actor_critic/actor_loss", only="*/loss *l1/weight")
@@ -44,35 +46,36 @@ show("actor_critic/actor_loss", only="*/loss *l1/weight")
 graph("actor_critic/actor_loss")
 
 # %% [markdown]
-# ## Both, alternating
+# ## Alternating between the two losses
 #
-# Each optimizer holds one network, so that in JAX one differentiates by that network alone. The
-# target networks follow by a running average; the last column is training with targets that stay.
+# Each optimizer holds one network, so in JAX each loss is differentiated with respect to that
+# network only. The target networks follow as running averages; in the last column the target
+# networks stay fixed. The bar chart shows how far each network moved from its initial parameters.
 
 # %%
 show("actor_critic/train", only="losses/*")
 
 # %%
 values = show("actor_critic/train").values
-start = values["without"]["params"]  # there the targets stay where both networks began
+start = values["without"]["params"]  # its target networks kept the initial parameters
 
 
-def moved(nets, name):
-    began = start[f"target_{name.removeprefix('target_')}"]
-    pairs = [(nets[name][layer][p], began[layer][p]) for layer in began for p in began[layer]]
-    return sum(((now - then) ** 2).sum() for now, then in pairs) ** 0.5
+def distance(nets, name):
+    initial = start[f"target_{name.removeprefix('target_')}"]
+    pairs = [(nets[name][layer][p], initial[layer][p]) for layer in initial for p in initial[layer]]
+    return sum(((last - first) ** 2).sum() for last, first in pairs) ** 0.5
 
 
 names = ("critic", "target_critic", "actor", "target_actor")
 plt.figure(figsize=(6, 2.4), dpi=90)
-for shift, side, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
-    bars = [moved(values[side]["params"], name) for name in names]
-    plt.bar([place + shift for place in range(4)], bars, width=0.38, color=color, label=side)
-plt.xticks([place + 0.2 for place in range(4)], names)
-plt.title("how far each network has moved in 20 steps")
+for shift, framework, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
+    bars = [distance(values[framework]["params"], name) for name in names]
+    plt.bar([tick + shift for tick in range(4)], bars, width=0.38, color=color, label=framework)
+plt.xticks([tick + 0.2 for tick in range(4)], names)
+plt.title("distance from the initial parameters after 20 steps")
 plt.legend(fontsize=8)
 plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# Training a part of one network is in [freezing](freezing.ipynb).
+# For training part of a single network see [freezing](freezing.ipynb).

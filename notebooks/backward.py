@@ -1,12 +1,13 @@
 # %% [markdown]
-# # Calling backward: of what, by what, and what `.grad` holds
+# # Calling backward: outputs, inputs, and the contents of `.grad`
 #
-# `backward()` fills the `.grad` of the leaves. In JAX you say by which arguments to differentiate,
-# and the gradients are returned in the same tree. `jaxgrad.value_and_grad` differs from
-# `jax.value_and_grad` in one thing: `None` where torch has `None`.
+# `backward()` fills the `.grad` of the leaves. In JAX you choose the arguments to differentiate
+# with respect to, and the gradients are returned in the same tree structure.
+# `jaxgrad.value_and_grad` differs from `jax.value_and_grad` in one respect: it returns `None` where
+# torch's `.grad` is `None`.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -20,9 +21,10 @@ from parity_tests.notebook.show import graph, show
 
 
 # %% [markdown]
-# ## An exercise (S4-10), and two inputs (S4-01)
+# ## One input, then two
 #
-# The derivative of x³ - 4x + 2 at 3 is 23; those of x² + y³ at (2, 3) are 4 and 27.
+# The derivative of x³ - 4x + 2 at 3 is 23. The partial derivatives of x² + y³ at (2, 3) are 4 and
+# 27.
 
 # %%
 show("backward/cubic")
@@ -31,26 +33,26 @@ show("backward/cubic")
 show("backward/two_inputs")
 
 # %% [markdown]
-# ## The chain rule (S2-03)
+# ## The chain rule
 #
-# e = c·d with c = a·b at (2, 3, 4). The leaves get 12, 8 and 6; the intermediate c gets no
-# `.grad`.
+# e = c·d with c = a·b at (a, b, d) = (2, 3, 4). The leaves a, b and d get the gradients 12, 8 and
+# 6; the intermediate c gets no `.grad`.
 
 # %%
 show("backward/chain_rule")
 
 # %% [markdown]
-# **The gradient of an intermediate (S1-01).** Its `.grad` is `None`; `autograd.grad(d, c)` gives
-# it. In JAX: differentiate the rest of the program by c.
+# **The gradient of an intermediate.** Its `.grad` is `None`; `autograd.grad(d, c)` returns it. In
+# JAX you differentiate the rest of the program with respect to c.
 
 # %%
 show("backward/grad_of_intermediate")
 
 # %% [markdown]
-# ## A long example (S2-07)
+# ## A longer example
 #
-# All values are 2, and `c.requires_grad = True` is set in the middle. c becomes a leaf: nothing
-# before it has a gradient.
+# All inputs are 2, and `c.requires_grad = True` is set in the middle of the program. This makes c a
+# leaf, so the values before it get no gradient.
 
 # %%
 show("backward/long_example")
@@ -59,37 +61,40 @@ show("backward/long_example")
 graph("backward/long_example")
 
 # %% [markdown]
-# **Used twice (S2-07).** h is used in g/h and in i + h. Its gradient is the sum over both uses.
+# **A value that is used twice.** h is used in g/h and in i + h. Its gradient is the sum over both
+# uses.
 
 # %%
 show("backward/several_uses")
 
 # %% [markdown]
-# **`retain_grad()` (S2-08)** keeps what would be thrown away. A JAX intermediate has no place to
-# keep anything: `jaxgrad.retain_grad(i, "i")` names it, and its gradient is returned beside the
-# others.
+# **`retain_grad()`** keeps the gradient of an intermediate, which torch would otherwise discard. A
+# JAX intermediate has no attribute to keep it in: `jaxgrad.retain_grad(i, "i")` names it, and its
+# gradient is returned together with the others.
 
 # %%
 show("backward/retain_grad")
 
 # %% [markdown]
-# ## Who gets a gradient (S3-01)
+# ## Which tensors get a gradient
+#
+# Only the tensor that requires grad gets one.
 
 # %%
 show("backward/requires_grad")
 
 # %% [markdown]
-# ## The cotangent: `backward(gradient=...)` (S2-10, S4-06)
+# ## The cotangent: `backward(gradient=...)`
 #
-# What torch calls `gradient` is JAX's cotangent, the argument of the `vjp`. For x² at 3 and a
-# cotangent of 0.05 it is 0.3.
+# The `gradient` argument in torch is JAX's cotangent, the argument of the function that `jax.vjp`
+# returns. For x² at 3 and a cotangent of 0.05 the result is 0.3.
 
 # %%
 show("backward/cotangent")
 
 # %% [markdown]
-# An output that is no scalar needs its sum, or a cotangent of its shape (S4-06). Without either
-# both frameworks refuse.
+# To differentiate an output that is not a scalar, sum it first or pass a cotangent of its shape.
+# Without either, both frameworks raise.
 
 # %%
 show("backward/non_scalar")
@@ -98,26 +103,28 @@ show("backward/non_scalar")
 show("backward/non_scalar_without_cotangent")
 
 # %% [markdown]
-# ## Parts of one tensor (S2-06)
+# ## Unpacking one tensor into several
+#
+# The gradients of the pieces are reassembled in the gradient of the tensor.
 
 # %%
 show("backward/unbind")
 
 # %% [markdown]
-# ## By the input: an adversarial example, adjusted embeddings (S3-02)
+# ## Gradients with respect to the input: an adversarial example and adjusted embeddings
 #
-# A gradient by the input is a gradient by another argument. A step along its sign makes the loss
-# grow.
+# The input is just another argument to differentiate with respect to. A step along the sign of its
+# gradient increases the loss.
 
 # %%
 show("backward/fgsm")
 
 # %% [markdown]
-# Vectors that were looked up are adjusted one by one; the table stays as it is.
+# Embedding vectors that were looked up can be adjusted one by one, while the table stays unchanged.
 
 # %%
 show("backward/adjust_embedding")
 
 # %% [markdown]
-# Accumulation over calls (S4-02) and the gradients of a network (S4-03) are in
+# Accumulating gradients over several calls, and the gradients of a whole network, are in
 # [00_ten_minutes](00_ten_minutes.ipynb).

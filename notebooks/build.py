@@ -1,10 +1,10 @@
-"""Run the notebooks: `NAME.py` is the source, the executed `NAME.ipynb` beside it the copy to read.
+"""Run the notebook scripts `NAME.py` and write the executed copies `NAME.ipynb` beside them.
 
-    python notebooks/build.py               all of them
-    python notebooks/build.py hooks optim   some
+    python notebooks/build.py               run all of them
+    python notebooks/build.py hooks optim   run only these
 
-A script is a jupytext percent script. Its first cell is written here, and so is the Colab badge of
-the copy, once `pyproject.toml` names a repository.
+Each source is a jupytext percent script. This program writes its first code cell and, once
+`pyproject.toml` names a repository, the Colab badge of its copy.
 """
 
 import argparse
@@ -22,9 +22,9 @@ from nbclient.exceptions import CellExecutionError
 
 
 HERE = pathlib.Path(__file__).resolve().parent
-SECONDS = 300  # for one cell; a busy machine is slow
+SECONDS = 300  # time limit of one cell, generous because the machine may be busy
 SETUP = """\
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -41,36 +41,36 @@ CLONE = """\
 
 
 def scripts() -> list[pathlib.Path]:
-    """The sources."""
+    """Return the paths of the notebook scripts."""
     return sorted(path for path in HERE.glob("*.py") if path.name != "build.py")
 
 
 def repository() -> str:
-    """The project's address, or an empty string while it has none."""
+    """Return the URL of the project's repository, or an empty string if it has none."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
     return project.get("urls", {}).get("Repository", "").rstrip("/")
 
 
 def setup(url: str) -> str:
-    """The code that every notebook begins with."""
+    """Return the code that every notebook starts with."""
     text = SETUP.format(clone=CLONE.format(url=url) if url else "")
     return text.replace("import subprocess", "import os\nimport subprocess") if url else text
 
 
 def badge(url: str, name: str) -> str:
-    """Opens the notebook in Colab; nothing while there is no address to open it from."""
+    """Return a badge that opens the notebook in Colab, or nothing if there is no repository."""
     if "github.com/" not in url:
         return ""
-    place = f"{url.split('github.com/')[1]}/blob/HEAD/notebooks/{name}.ipynb"
+    location = f"{url.split('github.com/')[1]}/blob/HEAD/notebooks/{name}.ipynb"
     image = "https://colab.research.google.com/assets/colab-badge.svg"
-    return f"\n\n[![Open in Colab]({image})](https://colab.research.google.com/github/{place})"
+    return f"\n\n[![Open in Colab]({image})](https://colab.research.google.com/github/{location})"
 
 
 def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
-    """The notebook of a script, not run; the same bytes every time."""
+    """Convert a script to a notebook without running it, reproducibly byte for byte."""
     book = jupytext.read(script)
-    for place, cell in enumerate(book.cells):
-        cell["id"] = f"cell-{place}"
+    for index, cell in enumerate(book.cells):
+        cell["id"] = f"cell-{index}"
         cell["metadata"] = {}
     book.cells[0].source += badge(url, script.stem)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -80,7 +80,7 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
 
 
 def build(script: pathlib.Path) -> None:
-    """Run a script as a notebook and write the copy beside it."""
+    """Run a script as a notebook and write the executed copy beside it."""
     url = repository()
     begin = re.compile(r"# %%\n# On Colab .*?sys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
     script.write_text(begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1))
@@ -90,10 +90,10 @@ def build(script: pathlib.Path) -> None:
         book,
         timeout=SECONDS,
         resources={"metadata": {"path": str(HERE)}},
-        record_timing=False,  # the same bytes every time
+        record_timing=False,  # the copy must be reproducible
         extra_arguments=["--log-level=ERROR"],
-    ).execute(env=os.environ | {"IPYKERNEL_CELL_NAME": "cell"})  # not a temporary file's
-    book.metadata = metadata  # without the version of the Python that ran it
+    ).execute(env=os.environ | {"IPYKERNEL_CELL_NAME": "cell"})  # instead of a temporary file name
+    book.metadata = metadata  # execution added the Python version to it
     nbformat.validate(book)
     nbformat.write(book, script.with_suffix(".ipynb"))
 
@@ -102,11 +102,11 @@ def main() -> int:
     known = {script.stem: script for script in scripts()}
     parser = argparse.ArgumentParser(prog="notebooks/build.py", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(known)}")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"one of: {', '.join(known)}")
     names = parser.parse_args().names or list(known)
     unknown = [name for name in names if name not in known]
     if unknown:
-        parser.error(f"there is no notebook {', '.join(unknown)}; there are {', '.join(known)}")
+        parser.error(f"unknown notebook {', '.join(unknown)}; choose from {', '.join(known)}")
     failed = 0
     for name in names:
         start = time.perf_counter()

@@ -1,11 +1,11 @@
 # %% [markdown]
-# # Clipping, and mixed precision
+# # Gradient clipping and mixed precision
 #
-# What is done to a gradient between `backward` and `step`. In JAX these are functions from
-# gradients to gradients.
+# Both change gradients between `backward` and `step`. In JAX they are functions from gradients to
+# gradients.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -24,10 +24,10 @@ from parity_tests.notebook.show import show, without
 
 
 # %% [markdown]
-# ## By norm (S4-07)
+# ## Clipping by norm
 #
-# torch multiplies by max_norm / (norm + 1e-6), so that the result is a little shorter than
-# max_norm; it returns the norm from before.
+# torch multiplies by max_norm / (norm + 1e-6), so the clipped norm is slightly smaller than
+# max_norm; it returns the norm before clipping.
 
 # %%
 show("clipping/clip_grad_norm")
@@ -36,15 +36,15 @@ show("clipping/clip_grad_norm")
 without("clipping/clip_grad_norm")
 
 # %% [markdown]
-# **Below the bound** nothing changes, to the last bit. The last column is what one writes first:
-# scaling always, which stretches too.
+# **Below the bound** the gradient stays bit-identical. The last column shows a common first
+# attempt: always scaling, which also enlarges small gradients.
 
 # %%
 show("clipping/clip_grad_norm_below", only="before grads/* unchanged/*")
 
 # %% [markdown]
-# **Exactly at the bound** torch still shortens, by that 1e-6. `optax.clip_by_global_norm`, the
-# last column, does not.
+# **Exactly at the bound** torch still shortens the gradient, because of the 1e-6.
+# `optax.clip_by_global_norm`, in the last column, does not.
 
 # %%
 show("clipping/clip_grad_norm_at_max")
@@ -77,7 +77,7 @@ plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# **Other norms**, and parameters without a gradient, which do not count.
+# **Other norms**, then parameters without a gradient, which do not contribute to the norm.
 
 # %%
 show("clipping/clip_grad_norm_types", only="*/before */fc2/bias")
@@ -86,23 +86,24 @@ show("clipping/clip_grad_norm_types", only="*/before */fc2/bias")
 show("clipping/clip_grad_norm_none")
 
 # %% [markdown]
-# **By group**, as when torch's function is called for each of `optimizer.param_groups`: in
-# `optax.partition` the transformation `jaxgrad.optim.clip_grad_norm` sees its own group only. The
-# last column has one norm for all.
+# **One norm per group**, as when you call torch's function once for each of
+# `optimizer.param_groups`: inside `optax.partition`, the transformation
+# `jaxgrad.optim.clip_grad_norm` sees only its own group. The last column uses one norm for all
+# parameters.
 
 # %%
 show("clipping/clip_grad_norm_by_group", only="grads/*/bias")
 
 # %% [markdown]
-# ## By value
+# ## Clipping by value
 #
-# Each element on its own; this changes the direction.
+# Each element is clamped independently, which changes the direction of the gradient.
 
 # %%
 show("clipping/clip_grad_value")
 
 # %% [markdown]
-# ## Mixed precision (S4-08)
+# ## Mixed precision
 #
 # `autocast` computes linear layers in bfloat16; the loss and the gradients are float32.
 
@@ -110,37 +111,41 @@ show("clipping/clip_grad_value")
 show("precision/autocast")
 
 # %% [markdown]
-# **What is one operation.** torch's lists name operations; in a JAX program a norm or a softmax is
-# several equations. `autocast` finds them in the program, computes them in float32 and rounds once.
+# **Composite operations.** torch's autocast lists name whole operations, but in a JAX program a
+# norm or a softmax consists of several equations. `autocast` recognizes them in the program,
+# computes them in float32 and rounds once.
 
 # %%
 show("precision/autocast_operations", only="normed softmax loss grads/weight")
 
 # %% [markdown]
-# **Regions.** Inside an autocast function another `autocast` has its own dtype, or is off: there
-# everything is as wide as without, which in torch takes a `.float()`.
+# **Regions.** A nested `autocast` inside an autocast function sets its own dtype or disables
+# autocast. In a disabled region everything is computed in float32 without further changes; torch
+# needs a `.float()` for that.
 
 # %%
 show("precision/autocast_regions", only="h off half")
 
 # %% [markdown]
-# **Loops.** torch keeps a weight's cast for the next turn; here it is made once, outside the scan.
+# **Loops.** torch caches a weight's cast for the next iteration; in JAX the cast happens once,
+# outside the scan.
 
 # %%
 show("precision/autocast_scan", only="last loss grads/fc2/bias")
 
 # %% [markdown]
-# **The scaler (S4-08).** Five steps, the third with an infinite gradient: that step is skipped and
-# the scale halves. After two good steps it doubles. Clipping comes after `unscale_`, so that it
-# sees the true gradient. In JAX the scaler's state goes in and comes out, and the step is skipped
-# by a select on the device, not by an `if` on the host.
+# **The gradient scaler.** There are five steps, and the third has an infinite gradient: that step
+# is skipped and the scale is halved. After two good steps the scale doubles. Clipping comes after
+# `unscale_`, so it sees the unscaled gradient. In JAX the scaler's state is an argument and a
+# return value, and the step is skipped by a select on the device instead of an `if` on the host.
 
 # %%
 show("precision/amp", only="*/scale */skipped")
 
 # %%
 values = show("precision/amp").values
-torch_scale, jax_scale = ([step["scale"] for step in values[side]] for side in ("torch", "JAX"))
+torch_scale = [step["scale"] for step in values["torch"]]
+jax_scale = [step["scale"] for step in values["JAX"]]
 plt.figure(figsize=(6, 2.2), dpi=90)
 plt.step(range(5), torch_scale, where="mid", color="#d95f02", label="torch")
 plt.plot(range(5), jax_scale, "o", color="#1b6ca8", label="JAX")
@@ -153,6 +158,6 @@ plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# On a GPU there is one more difference: by default JAX multiplies float32 matrices in TF32, where
-# torch only convolves so. Set `jax.default_matmul_precision("highest")` before comparing; the
-# runner has this as `precision/tf32`.
+# On a GPU there is one more difference: by default JAX multiplies float32 matrices in TF32, whereas
+# torch uses TF32 only for convolutions. Set `jax.default_matmul_precision("highest")` before
+# comparing; `python -m parity_tests precision/tf32` shows the difference.

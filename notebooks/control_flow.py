@@ -1,12 +1,12 @@
 # %% [markdown]
-# # Programs that depend on the data, and what they cost
+# # Data-dependent programs, and their costs
 #
-# torch builds a graph at every call, so any Python `if` will do. JAX compiles a program once for
-# each shape of its inputs; what depends on *values* is said with `lax.cond`, `lax.scan` or
-# `jnp.where`. In return nothing is built at the second call.
+# torch builds a graph at every call, so any Python `if` works. JAX compiles a program once for each
+# combination of input shapes; decisions that depend on *values* are written with `lax.cond`,
+# `lax.scan` or `jnp.where`. In return the second call does not build anything.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -20,47 +20,49 @@ from parity_tests.notebook.show import graph, show
 
 
 # %% [markdown]
-# ## A graph that depends on the data (S3-03)
+# ## A graph that depends on the data
 #
-# Some samples go through the network twice; others have their gradient clipped by the batch's mean
-# size.
+# Samples above the batch mean go through the network twice; for the others the gradient is clipped
+# to the mean magnitude of the batch.
 
 # %%
 show("control_flow/data_dependent")
 
 # %% [markdown]
-# The graph that torch built for this batch, and JAX's, which is the same for every batch.
+# Below are the graph that torch built for this batch and the graph of JAX, which is the same for
+# every batch.
 
 # %%
 graph("control_flow/data_dependent")
 
 # %% [markdown]
-# **A loop whose length depends on the data (S3-03).** `lax.while_loop` has no backward pass,
-# because what it would save has no bound. A `scan` of bounded length that does nothing once it is
-# done has one.
+# **A loop whose length depends on the data.** `lax.while_loop` has no reverse-mode derivative,
+# because the number of values to save has no bound. A `scan` of bounded length that does nothing
+# after its condition becomes false has one.
 
 # %%
 show("control_flow/data_dependent_depth")
 
 # %% [markdown]
-# ## Static and dynamic graphs (S3-04)
+# ## Static and dynamic graphs
 #
-# How often is the graph built? That is compared. What does a call cost? That is only measured, on
-# whatever machine ran this; a network of this size is all overhead, and overhead is the question.
+# The comparison counts how often the graph is built. The time per call is only measured, on the
+# machine that ran this notebook; with such a small network it is almost entirely overhead, which is
+# the point of the measurement.
 
 # %%
 show("control_flow/static_and_dynamic", only="built/* *refuses* */loss")
 
 # %% [markdown]
-# ## Which stop is cheapest (S0-18)
+# ## Which way to stop a gradient is cheapest
 #
-# **The document's reason is wrong.** It says that `no_grad` is faster because `detach` copies.
-# `detach` shares storage (the row `detach_shares_storage`). What it costs is the record of L1,
-# made and thrown away; `no_grad` and `inference_mode` never make it. JAX saves nothing for what is
-# stopped, so there the three keep the same bytes.
+# A common claim is that `no_grad` is faster because `detach` copies; it is wrong, because `detach`
+# shares storage (the row `detach_shares_storage`). The cost of `detach` is the graph of L1, which
+# is recorded and discarded; `no_grad` and `inference_mode` never record it. JAX saves no residuals
+# for a stopped value, so all three keep the same number of bytes.
 
 # %%
 show("checkpointing/cheapest_stop", only="*no_grad_* *as_no_grad *shares*")
 
 # %% [markdown]
-# More about what is kept, and how to keep less, is in [memory](memory.ipynb).
+# For more about saved memory and ways to reduce it see [memory](memory.ipynb).

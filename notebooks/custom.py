@@ -2,13 +2,13 @@
 # # Custom gradients
 #
 # `torch.autograd.Function` is a class with `forward(ctx, ...)` and `backward(ctx, ...)`.
-# `jaxgrad.from_function` takes such a class, with torch's calls renamed and nothing else, and
-# gives a JAX function with torch's rules: `None` for an input, sums over broadcast dimensions,
-# integers without a gradient. Where the last column says `forward_only`, it is the forward alone,
-# differentiated as it stands.
+# `jaxgrad.from_function` takes such a class, in which only torch's function calls are renamed, and
+# returns a JAX function with torch's rules: `None` for an input without a gradient, sums over
+# broadcast dimensions, and no gradient for integers. Where the last column says `forward_only`, JAX
+# differentiates the forward function directly and ignores the custom backward.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -22,32 +22,33 @@ from parity_tests.notebook.show import graph, show
 
 
 # %% [markdown]
-# ## Huber loss (S4-12)
+# ## Huber loss
 #
-# The target is data: its gradient is `None`.
+# The target is data, so its gradient is `None`.
 
 # %%
 show("custom/huber")
 
 # %% [markdown]
-# ## `None` from backward
+# ## Returning `None` from backward
 #
-# `.grad` stays `None`, and the optimizer does not move that parameter, not even by weight decay. A
-# raw `jax.custom_vjp` fills a `None` with zeros before anyone can see it.
+# `.grad` stays `None`, and the optimizer does not change that parameter, not even by weight decay.
+# With a plain `jax.custom_vjp`, JAX replaces `None` by zeros before any caller can see it.
 
 # %%
 show("custom/none_gradient")
 
 # %% [markdown]
-# ## A gradient that is too large
+# ## A gradient that is larger than its input
 #
-# An input was broadcast, and its author forgot: torch sums the gradient to the shape of the input.
+# The input was broadcast in forward, and backward returns a gradient of the broadcast shape: torch
+# sums it to the shape of the input.
 
 # %%
 show("custom/broadcast_gradient")
 
 # %% [markdown]
-# ## What goes in: numbers, strings, integers
+# ## Other arguments: numbers, strings, integers
 
 # %%
 show("custom/non_tensor_arguments")
@@ -56,46 +57,48 @@ show("custom/non_tensor_arguments")
 show("custom/integer_argument")
 
 # %% [markdown]
-# **Only what is needed.** `ctx.needs_input_grad` says which gradients are asked for.
+# **Computing only the gradients that are needed.** `ctx.needs_input_grad` says which gradients are
+# requested.
 
 # %%
 show("custom/needs_input_grad", only="*/needed/*")
 
 # %% [markdown]
-# ## A value from around
+# ## Captured variables
 #
-# The class uses a traced value without taking it as an argument. It has no gradient through
-# forward, only through what backward does with it.
+# The class uses a traced value without taking it as an argument. That value gets no gradient
+# through forward, only through backward.
 
 # %%
 show("custom/closure")
 
 # %% [markdown]
-# ## Twice
+# ## Second derivatives
 #
-# The second derivative is the derivative of `backward`; a gradient penalty (S4-13) is built on it.
+# The second derivative is the derivative of `backward`; gradient penalties rely on it.
 
 # %%
 show("custom/double_backward")
 
 # %% [markdown]
-# ## A saved tensor that changed
+# ## A saved tensor that was changed
 
 # %%
 show("custom/saved_tensor_modified")
 
 # %% [markdown]
-# ## Straight through
+# ## Straight-through estimator
 #
-# Rounded on the way forward, the identity on the way back: `x + (round(x) - x).detach()`, the same
-# words in JAX.
+# Round in the forward pass and use the identity in the backward pass: `x + (round(x) -
+# x).detach()`. In JAX `stop_gradient` replaces `detach`.
 
 # %%
 show("surrogate/straight_through")
 
 # %% [markdown]
-# **The second derivative tells good rules from bad ones.** The usual `custom_vjp` returns the bare
-# value from its forward and so forgets the rule: 0 instead of 2. It is the last column.
+# **The second derivative distinguishes right rules from wrong ones.** A common `custom_vjp` returns
+# the plain rounded value from its forward rule, so the straight-through rule is lost in the second
+# derivative: 0 instead of 2. This is the last column.
 
 # %%
 show("surrogate/straight_through_twice")
@@ -103,8 +106,8 @@ show("surrogate/straight_through_twice")
 # %% [markdown]
 # ## Gradient reversal
 #
-# The domain head learns, and the trunk learns to defeat it. Here the usual rule has the wrong
-# sign, -2 instead of 2.
+# The domain head learns to tell the domains apart, and the trunk learns to prevent it. In the
+# second derivative the common `custom_vjp` has the wrong sign, -2 instead of 2.
 
 # %%
 show("surrogate/gradient_reversal")

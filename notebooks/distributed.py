@@ -1,11 +1,12 @@
 # %% [markdown]
 # # Many devices
 #
-# torch runs on two or four processes here, by gloo; JAX on as many CPU devices of one process. What
-# the ranks have is stacked: the first axis of a result is the rank.
+# torch runs on two or four processes here, with the gloo backend; JAX runs on the same number of
+# CPU devices in one process. The results of all ranks are stacked, so the first axis of each result
+# is the rank.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -21,16 +22,17 @@ from parity_tests.notebook.show import show, without
 # %% [markdown]
 # ## The mean of the ranks' gradients
 #
-# `DistributedDataParallel` averages while it goes backward. In `shard_map` the gradient of the mean
-# of the losses is the same: what all devices have gets its gradients added up by JAX. The last
-# column is without the `pmean`: four times as large.
+# `DistributedDataParallel` averages gradients during the backward pass. Inside `shard_map`,
+# differentiating the mean of the losses does the same, because JAX sums the gradients of parameters
+# that are replicated over the devices. The last column omits the `pmean`, and its gradients are
+# four times as large.
 
 # %%
 show("distributed/ddp", only="loss */bias")
 
 # %% [markdown]
-# **Without naming any device.** Under `jit` the batch says where it lies, the mean of the loss is
-# that of all rows, and XLA adds the reduction.
+# **Without naming any device.** Under `jit` the batch carries its own sharding, the mean of the
+# loss is the mean over all rows, and XLA inserts the reduction.
 
 # %%
 show("distributed/ddp_sharding", only="loss */bias")
@@ -38,23 +40,25 @@ show("distributed/ddp_sharding", only="loss */bias")
 # %% [markdown]
 # ## Two traps
 #
-# The recipe of `pmap`, a `pmean` of the gradients, finds the sum already there when it is moved to
-# `shard_map`. The last column is the remedy.
+# The usual `pmap` recipe, a `pmean` of the gradients, is wrong in `shard_map`, where the gradients
+# are already summed. The last column shows the fix.
 
 # %%
 show("distributed/ddp_pmean_of_grads")
 
 # %% [markdown]
-# A sum over ranks inside of the loss gives each rank its own gradient times the number of ranks, in
+# A sum over ranks inside the loss multiplies each rank's own gradient by the number of ranks, in
 # both frameworks.
 
 # %%
 show("distributed/sum_in_the_loss")
 
 # %% [markdown]
-# ## Uneven shards, and ranks that end early
+# ## Uneven shards, and ranks that run out of data
 #
-# The mean of means is not the mean. Weighted by rows it is.
+# The mean of the shards' means is not the mean over all rows; weighting by the number of rows makes
+# it correct. In the second table a rank that has run out of data either still counts in the mean,
+# as in torch's `Join`, or does not.
 
 # %%
 show("distributed/uneven_shards")
@@ -63,16 +67,19 @@ show("distributed/uneven_shards")
 without("distributed/join", only="*/bias")
 
 # %% [markdown]
-# ## Accumulating without a reduction
+# ## Accumulating gradients without communication
 #
-# `no_sync` keeps gradients local until the last backward. In `shard_map` a cast makes the
-# parameters local; without it the gradients are summed each time.
+# `no_sync` keeps gradients local until the last backward. In `shard_map`, a cast makes the
+# parameters local to each device; without it the gradients are summed at every step.
 
 # %%
 show("distributed/no_sync", only="*/l2/bias")
 
 # %% [markdown]
 # ## Parameters that a rank does not use
+#
+# With `find_unused_parameters`, a parameter that only some ranks use counts as zero on the others,
+# and one that no rank uses keeps `None`. Without it, torch raises in the next step.
 
 # %%
 show("distributed/find_unused_parameters", only="*/bias")
@@ -83,8 +90,8 @@ show("distributed/unused_parameters")
 # %% [markdown]
 # ## Batch norm
 #
-# In DDP each rank has its own statistics, and rank 0's running ones count. A plain batch norm of a
-# sharded batch is another thing: SyncBatchNorm.
+# With DDP each rank normalizes by its own statistics, and the running statistics start from rank
+# 0's. A plain batch norm of a sharded batch under `jit` is different: it is SyncBatchNorm.
 
 # %%
 show("distributed/batch_norm", only="mean */norm/*")
@@ -95,9 +102,9 @@ show("distributed/sync_batch_norm_sharding", only="mean */norm/*")
 # %% [markdown]
 # ## Sharded parameters
 #
-# `clip_grad_norm_` of FSDP has the norm of the whole. In `shard_map` the axis is named; under `jit`
-# with sharded arrays nothing changes. What all of this sends, for how many devices, is on the page
-# `docs/distributed.md`.
+# FSDP's `clip_grad_norm_` uses the norm of the whole gradient. In `shard_map` you name the axis for
+# that; under `jit` with sharded arrays the code does not change. The page `docs/distributed.md`
+# lists the communication of all of these, for several numbers of devices.
 
 # %%
 show("distributed/clip_sharded", only="norm */l2/bias")

@@ -1,12 +1,13 @@
 # %% [markdown]
-# # Training a part of a network
+# # Training part of a network
 #
-# By what is differentiated, by what the optimizer moves, by paths. In torch these are three
-# places: `requires_grad`, the optimizer's list, `detach`. In JAX the first is the argument of
-# `grad`, the second the tree given to the optimizer, the third `stop_gradient`.
+# You can restrict training in three places: which parameters get gradients, which parameters the
+# optimizer updates, and which paths gradients take. In torch these are `requires_grad`, the
+# optimizer's parameter list and `detach`. In JAX they are the argument of `grad`, the tree given to
+# the optimizer and `stop_gradient`.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -22,21 +23,22 @@ from parity_tests.notebook.show import graph, programs, show
 
 
 # %% [markdown]
-# ## `requires_grad_(False)` of a module (S2-11)
+# ## `requires_grad_(False)` on a module
 #
-# It freezes the module's parameters and lets the gradient through to its input. **The document
-# calls `no_grad` equivalent. It is not**: `no_grad` cuts the gradient to the input too (the row
-# `no_grad/x`). In JAX: split the tree with `jaxgrad.partition` and differentiate by the trainable
-# half.
+# It freezes the module's parameters and still propagates the gradient to the module's input. A
+# common claim is that `no_grad` is equivalent; it is wrong, because `no_grad` also cuts the
+# gradient to the input (the row `no_grad/x`). In JAX, split the parameters with `jaxgrad.partition`
+# and differentiate with respect to the trainable half.
 
 # %%
 show("grad_modes/requires_grad")
 
 # %% [markdown]
-# ## The optimizer is given only the head (S0-07)
+# ## An optimizer that is given only the head
 #
-# L1's gradient is computed all the same. That optimizer does not move L1, and its `zero_grad()`
-# does not clear it: L1's `.grad` grows every step. In JAX nothing grows unless you add it up.
+# L1's gradient is computed anyway. The optimizer does not update L1, and its `zero_grad()` does not
+# clear L1's gradient, so L1's `.grad` grows at every step. In JAX nothing accumulates unless you
+# add it.
 
 # %%
 show("freezing/optimizer_subset", only="grads/*/bias losses/*")
@@ -46,29 +48,30 @@ values = show("freezing/optimizer_subset").values
 steps = range(1, 4)
 plt.figure(figsize=(6, 2.4), dpi=90)
 for layer, color in (("l1", "#d95f02"), ("l2", "#1b6ca8")):
-    for side, mark in (("torch", "-"), ("JAX", "o")):
-        norms = [(grads[layer]["weight"] ** 2).sum() ** 0.5 for grads in values[side]["grads"]]
-        plt.plot(steps, norms, mark, color=color, label=f"{layer}, {side}")
+    for framework, mark in (("torch", "-"), ("JAX", "o")):
+        history = values[framework]["grads"]
+        norms = [(grads[layer]["weight"] ** 2).sum() ** 0.5 for grads in history]
+        plt.plot(steps, norms, mark, color=color, label=f"{layer}, {framework}")
 plt.xticks(steps)
 plt.xlabel("step")
-plt.title("norm of .grad; l1 is not in the optimizer, and nobody clears it")
+plt.title("norm of .grad; l1 is not in the optimizer, so zero_grad() skips it")
 plt.legend(fontsize=8)
 plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# **Only what requires grad (S2-12).** An optimizer given the filtered list trains exactly as one
-# given everything. Only the indices in its state differ, which matters when such a state is
-# loaded.
+# **Only the parameters that require grad.** An optimizer that is given the filtered list trains
+# exactly like one that is given all parameters. Only the indices in its state differ, which matters
+# when you load that state.
 
 # %%
 show("freezing/filter_requires_grad", only="*/losses/* */given */state_indices* */params/l2/bias")
 
 # %% [markdown]
-# ## Two paths through one trunk (S0-14)
+# ## Two paths through one trunk
 #
-# A trunk that two modules use: its gradient is the sum over the paths left open. A stopped module
-# still learns, because the stop is on its *input*.
+# Two modules use the same trunk, and its gradient is the sum over the paths that are not stopped. A
+# module whose *input* is stopped still gets its own gradients.
 
 # %%
 show("freezing/single_headed", only="*/grads/trunk/weight */grads/a/weight")
@@ -77,8 +80,8 @@ show("freezing/single_headed", only="*/grads/trunk/weight */grads/a/weight")
 graph("freezing/single_headed")
 
 # %% [markdown]
-# **A loss a head (S0-15).** Stop one head's gradient into the trunk, and the trunk gets the other
-# head's alone.
+# **One loss per head.** When one head's gradient into the trunk is stopped, the trunk gets only the
+# other head's gradient.
 
 # %%
 show("freezing/multi_headed", only="*/losses/* */trunk/weight */grads/b/weight")
@@ -87,27 +90,28 @@ show("freezing/multi_headed", only="*/losses/* */trunk/weight */grads/b/weight")
 graph("freezing/multi_headed")
 
 # %% [markdown]
-# An actor and its critic (S0-16) have a notebook of their own, [actor_critic](actor_critic.ipynb).
+# [actor_critic](actor_critic.ipynb) covers a larger example, an actor and its critic.
 #
-# ## MobileNetV2 with a new classifier (S1-07)
+# ## MobileNetV2 with a new classifier
 #
-# `requires_grad = False` for every parameter, the classifier replaced, and SGD given *all*
-# parameters: only the classifier moves, because the `.grad` of the others is `None` and the
-# optimizer passes over them. The batch-norm buffers move too: they are no parameters, and the
-# model is in train mode. In JAX the buffers are returned, so nothing moves unseen.
+# All parameters are frozen with `requires_grad = False`, the classifier is replaced, and SGD is
+# given *all* parameters. Only the classifier changes, because the other parameters' `.grad` is
+# `None` and the optimizer skips them. The batch-norm buffers change as well: they are not
+# parameters, and the model is in train mode. In JAX the new buffers are return values, so every
+# change is visible.
 #
-# This network takes longer than a notebook should. Here are the two programs, and the command that
+# This network takes too long to run in a notebook. Here are the two programs and the command that
 # compares them.
 
 # %%
 programs("mobilenet/freeze")
 
 # %% [markdown]
-# ## `eval()` freezes nothing (S0-12, S2-13)
+# ## `eval()` does not freeze anything
 #
 # `eval()` turns dropout off and makes batch norm use its running statistics. The graph is still
-# built, and every parameter still gets its gradient. In JAX `training=False` is an argument like
-# any other.
+# built, and every parameter still gets its gradient. In JAX `training=False` is an ordinary
+# argument.
 
 # %%
 show("grad_modes/eval_mode", only="*/loss */requires_grad */grads/*/weight */stats/running_mean")

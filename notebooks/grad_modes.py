@@ -1,12 +1,13 @@
 # %% [markdown]
 # # Where gradients stop: detach, no_grad, inference_mode
 #
-# The network is input → L1 → L2 → loss, and only L2 is to be trained. torch has several ways to
-# say so, and they are not the same. JAX has one idea for all of them: a value is stopped
-# (`lax.stop_gradient`), or it is no argument of what is differentiated.
+# The network is input → L1 → L2 → loss, and only L2 is to be trained. torch offers several ways to
+# do this, and they are not equivalent. JAX has one mechanism for all of them: either the gradient
+# of a value is stopped with `lax.stop_gradient`, or the value is not an argument of the
+# differentiated function.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -20,69 +21,72 @@ from parity_tests.notebook.show import graph, network, show
 
 
 # %% [markdown]
-# ## All of it in one picture (S0-17)
+# ## An overview in one picture
 #
-# Headers read forward, boxes backward. In torch L1 can be on the loss's path, recorded but out of
-# its reach, or never recorded; the lessons below go through them one by one.
+# Read the headers from left to right as the forward pass, and the boxes from right to left as the
+# backward pass. In torch, L1 is either on the path of the loss, recorded but not reached from the
+# loss, or never recorded. The sections below go through these cases one by one.
 
 # %%
 graph("grad_modes/recorded")
 
 # %% [markdown]
-# The programs below use these. `jaxgrad.value_and_grad` is `jax.value_and_grad` with `None` where
-# torch's `.grad` is `None`.
+# The programs below use the following network. `jaxgrad.value_and_grad` is `jax.value_and_grad`,
+# except that it returns `None` where torch's `.grad` is `None`.
 
 # %%
 network()
 
 # %% [markdown]
-# ## Nothing stopped (S0-01)
+# ## Nothing is stopped
 #
-# The control: both layers get their gradients.
+# This is the control: both layers get their gradients.
 
 # %%
 show("grad_modes/nothing_stopped")
 
 # %% [markdown]
-# ## `detach` (S0-02)
+# ## `detach`
 #
-# L1 runs and is recorded, but its output is handed on without the record. L1's gradients are
-# `None`, not zero. In JAX `lax.stop_gradient` stands on the same value.
+# L1 runs and is recorded, but L2 receives L1's output without the record. L1's gradients are
+# `None`, not zero. In JAX `lax.stop_gradient` is applied to the same value.
 
 # %%
 show("grad_modes/detach")
 
 # %% [markdown]
-# ## `no_grad` (S0-03)
+# ## `no_grad`
 #
-# The same gradients by another way: L1 is never recorded. JAX records nothing in the first place,
-# so `jaxgrad.no_grad` of a function is that function with its results stopped.
+# The gradients are the same as with `detach`, for a different reason: L1 is never recorded. JAX
+# never records anything, so `jaxgrad.no_grad` turns a function into one whose results are passed
+# through `stop_gradient`.
 
 # %%
 show("grad_modes/no_grad")
 
 # %% [markdown]
-# **Around a part of a sum (S0-04).** With x = 1 the gradient is 2x + 3x² = 5, and 3 or 2 when one
-# of the terms is inside. With both inside, torch's `backward` raises. In JAX the gradient of a
-# constant may be asked for: it is `None`, and with `unused="error"` it is an error as in torch.
+# **Around one term of a sum.** At x = 1 the gradient of x² + x³ is 2x + 3x² = 5. It is 3 or 2 when
+# one of the terms is computed inside `no_grad`. With both terms inside, torch's `backward` raises.
+# JAX allows you to differentiate a constant: `jaxgrad.grad` returns `None`, or raises as torch does
+# with `unused="error"`.
 
 # %%
 show("grad_modes/no_grad_part")
 
 # %% [markdown]
-# **The flag (S1-08, S4-05).** What is computed inside does not require grad; what comes after does
-# again. A JAX array has no such flag. The question behind it, "does a differentiable path lead
-# here?", is answered by `jaxgrad.depends_on`.
+# **The `requires_grad` flag.** A value computed inside `no_grad` does not require grad; values
+# computed afterwards from other leaves do again. A JAX array has no such flag. `jaxgrad.depends_on`
+# answers the underlying question: is there a differentiable path from the inputs to this value?
 
 # %%
 show("grad_modes/requires_grad_flag")
 
 # %% [markdown]
-# ## `inference_mode` (S0-05, S0-06)
+# ## `inference_mode`
 #
-# Stricter than `no_grad`: an inference tensor cannot be saved for backward, has no version
-# counter, and may not be changed in place outside the mode. JAX needs no third mode: an array is a
-# value, and a constant from anywhere can be used anywhere.
+# `inference_mode` is stricter than `no_grad`: an inference tensor cannot be saved for backward, has
+# no version counter, and may not be changed in place outside the mode. JAX does not need a third
+# mode, because arrays are immutable and a constant can be used anywhere.
 
 # %%
 show("grad_modes/inference_mode")
@@ -91,53 +95,58 @@ show("grad_modes/inference_mode")
 graph("grad_modes/inference_mode")
 
 # %% [markdown]
-# Through `torch.clone` it works (S0-06): L1 has `None`, L2 its gradient. Beside it, the output
-# computed wholly inside.
+# After `torch.clone` the value can be used in a graph again: L1's gradient is `None`, and L2 gets
+# its gradient. The table also shows an output computed entirely inside `inference_mode`.
 
 # %%
 show("grad_modes/inference_clone")
 
 # %% [markdown]
-# ## Leaving the graph: `detach`, `numpy`, `item`, `tolist` (S2-09)
+# ## Leaving the graph: `detach`, `numpy`, `item`, `tolist`
+#
+# Each of these returns a value that autograd treats as a constant. In JAX `lax.stop_gradient` does
+# the same.
 
 # %%
 show("grad_modes/leave_graph")
 
 # %% [markdown]
-# **Shared storage (S2-09).** `detach()` copies nothing: writing into it writes into the original.
-# torch sees that by its version counter and raises; through `.detach().numpy()` it does not see
-# it, and the gradient is silently wrong. A JAX array does not change, so neither can happen.
+# **Shared storage.** `detach()` does not copy: writing to the detached tensor also changes the
+# original. torch notices this through the version counter and raises. It does not notice writes
+# through `.detach().numpy()`, and the gradient is silently wrong. JAX arrays are immutable, so
+# neither can happen.
 
 # %%
 show("grad_modes/detach_shares_storage")
 
 # %% [markdown]
-# **`numpy()` of a tensor that requires grad (S0-13)** is refused. A JAX array has no flag that
-# could forbid it.
+# **`numpy()` on a tensor that requires grad** raises. A JAX array has no flag that could forbid the
+# conversion.
 
 # %%
 show("grad_modes/numpy")
 
 # %% [markdown]
-# ## Everything cut off (S4-04)
+# ## The whole graph is cut off
 #
-# **The document errs here.** It says that `backward()` on a result whose graph was cut gives
-# `None`. torch raises: there is no graph to walk. `None` is what `jaxgrad` gives.
+# A common claim is that `backward()` on a fully detached result leaves `None` in `.grad`. It is
+# wrong: torch raises, because there is no graph to walk. `jaxgrad` does return `None`.
 
 # %%
 show("grad_modes/detach_backward")
 
 # %% [markdown]
-# ## The picture as numbers (S0-17)
+# ## The picture as a table
 #
-# *recorded*: is the layer in torch's graph at all? *reachable*: does the loss lead to it? Under
-# `detach` L1 is recorded but not reachable. Under `no_grad` and `inference_mode` it was never
-# recorded. Where the optimizer was not given L1, or its gradient was zeroed by hand, all of it is
-# there.
+# *recorded* says whether the layer is in torch's graph at all, *reachable* whether the loss leads
+# to it. Under `detach` L1 is recorded but not reachable. Under `no_grad` and `inference_mode` it
+# was never recorded. L1 is fully in the graph if you merely leave it out of the optimizer or zero
+# its gradient by hand.
 
 # %%
 show("grad_modes/recorded", only="*/recorded/l1/weight */reachable/l1/weight")
 
 # %% [markdown]
-# Which of them is cheapest (S0-18) is measured in [control_flow](control_flow.ipynb). Freezing by
-# parameter (S2-11), and why `eval()` is none of this (S0-12), is in [freezing](freezing.ipynb).
+# [control_flow](control_flow.ipynb) compares the costs of these ways to stop a gradient.
+# [freezing](freezing.ipynb) covers freezing individual parameters, and shows why `eval()` does not
+# stop any gradient.

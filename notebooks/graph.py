@@ -1,12 +1,13 @@
 # %% [markdown]
 # # What the backward graph is
 #
-# torch's graph is built of nodes while the program runs: `grad_fn`, `next_functions`,
-# `saved_tensors`. JAX has no such objects on its arrays. It has a *jaxpr*, the program as data,
-# which can be read before anything runs. The same questions have the same answers.
+# torch builds its graph from node objects while the program runs: `grad_fn`, `next_functions`,
+# `saved_tensors`. JAX arrays carry no such objects. Instead a JAX function can be traced to a
+# *jaxpr*, the program as data, which can be inspected before anything runs. It answers the same
+# questions.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -20,63 +21,63 @@ from parity_tests.notebook.show import graph, nodes, show
 
 
 # %% [markdown]
-# ## The attributes of a tensor (S2-01)
+# ## The attributes of a tensor
 #
-# `data`, `grad`, `grad_fn`, `is_leaf`, `requires_grad` of every node of a small graph. In JAX they
-# are answers to one question: does a differentiable path lead here from a leaf?
+# The program reads `data`, `grad`, `grad_fn`, `is_leaf` and `requires_grad` of every node of a
+# small graph; the table shows the last two. In JAX they follow from one question: is there a
+# differentiable path from a leaf to this value?
 
 # %%
 show("graph/attributes", only="[a-g]/is_leaf [a-g]/requires_grad")
 
 # %% [markdown]
-# **Leaves (S3-01).** v1 requires grad and v2 does not; the result does, because one of its inputs
-# does.
+# **Leaves.** v1 requires grad and v2 does not; the result does, because one of its inputs does.
 
 # %%
 show("graph/leaf_flags")
 
 # %% [markdown]
-# ## The names of nodes (S2-01, S2-02)
+# ## The names of nodes
 #
-# torch names the function that goes back, JAX the primitive that went forward. Names are names:
-# the difference is pinned, not bridged.
+# torch names the function of the backward pass, JAX the primitive of the forward pass. These names
+# are recorded on both sides and not translated into each other.
 
 # %%
 show("graph/grad_fn")
 
 # %% [markdown]
-# **Walked from the loss (S2-02).** `next_functions` lead back to the leaves, where
-# `AccumulateGrad` waits. In a jaxpr the inputs of an equation lead back to the arguments.
+# **Walking back from the loss.** `next_functions` lead back to the leaves, each of which ends in an
+# `AccumulateGrad` node. In a jaxpr the inputs of each equation lead back to the arguments.
 
 # %%
 show("graph/next_functions")
 
 # %% [markdown]
-# ## What is saved for backward (S2-02)
+# ## Tensors saved for backward
 #
-# A product saves its factors, and only those that a gradient needs; a sum saves nothing; `exp`
-# saves its result. JAX calls them residuals.
+# A product saves its factors, and only those that are needed for a requested gradient; a sum saves
+# nothing; `exp` saves its result. JAX calls the saved values residuals.
 
 # %%
 show("graph/saved_tensors", only="*saved*")
 
 # %% [markdown]
-# For `sin`, `sqrt` and `square` torch saves what the derivative is computed from; JAX has computed
-# the derivative already, and saves that.
+# For `sin`, `sqrt` and `square` torch saves the value from which it later computes the derivative;
+# JAX has already computed the derivative in the forward pass, and saves that.
 
 # %%
 show("graph/saved_derivative", only="*saved*")
 
 # %% [markdown]
-# **All of it for one network (S2-02).** Each node of torch's graph, each primitive of JAX's, and
-# what it saves. In parentheses what is there anyway: parameters, inputs, and what was counted
-# before.
+# **All of it for one network.** The table lists each node of torch's graph, each JAX primitive, and
+# the tensors that they save. Parentheses mark tensors that need no extra memory: parameters,
+# inputs, and tensors already counted above.
 
 # %%
 nodes("grad_modes/nothing_stopped")
 
 # %% [markdown]
-# ## One node, three outputs (S2-06)
+# ## One node with three outputs
 
 # %%
 show("graph/unbind_node")
@@ -85,20 +86,20 @@ show("graph/unbind_node")
 graph("graph/unbind_node")
 
 # %% [markdown]
-# ## Setting the flag in the middle (S2-14)
+# ## Setting the flag on an intermediate
 #
-# On a result `b.requires_grad_(True)` is allowed: it says what is so already. `b.requires_grad =
-# False`, `b.requires_grad_(False)` and even `b.requires_grad = True` raise. JAX has no flag to
-# set; what is cut is said in the program.
+# On an intermediate, `b.requires_grad_(True)` is allowed, because the flag is already True.
+# `b.requires_grad = False`, `b.requires_grad_(False)` and even `b.requires_grad = True` raise. JAX
+# has no such flag; you cut a gradient explicitly in the program.
 
 # %%
 show("graph/flag_on_non_leaf")
 
 # %% [markdown]
-# ## `nn.Parameter` of an intermediate (S2-15)
+# ## `nn.Parameter` of an intermediate
 #
-# It cuts the graph: f gets a gradient, w gets `None`. In torch this is a mistake that is easy to
-# make; in JAX one has to write `stop_gradient` to make it.
+# It cuts the graph: f gets a gradient, and w gets `None`. In torch this mistake is easy to make; in
+# JAX you would have to write `stop_gradient` to make it.
 
 # %%
 show("graph/parameter_of_intermediate")

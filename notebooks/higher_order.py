@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Gradients of gradients
 #
-# torch must be told to record the backward pass (`create_graph=True`). In JAX the gradient is a
+# torch records the backward pass only on request (`create_graph=True`). In JAX the gradient is a
 # function, and a function can be differentiated again.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -32,22 +32,24 @@ show("higher_order/create_graph")
 show("higher_order/no_create_graph")
 
 # %% [markdown]
-# **By `backward`.** It adds the second derivative to the first, because `.grad` adds up.
+# **With `backward` instead of `autograd.grad`**, the second derivative is added to the first,
+# because `.grad` accumulates.
 
 # %%
 show("higher_order/backward_twice")
 
 # %% [markdown]
-# **Detached**, a gradient is a number to what follows.
+# **A detached gradient** is a constant in the rest of the program.
 
 # %%
 show("higher_order/detached_gradient")
 
 # %% [markdown]
-# ## WGAN's gradient penalty (S4-13)
+# ## WGAN's gradient penalty
 #
-# The critic's loss holds the norm of a gradient, and is differentiated by the parameters. In the
-# last column the penalty is a constant: the loss is the same, the gradients are not.
+# The critic's loss contains the norm of a gradient, and is itself differentiated with respect to
+# the parameters. In the last column the penalty is treated as a constant: the loss is the same, but
+# the gradients differ.
 
 # %%
 show("higher_order/gradient_penalty")
@@ -56,8 +58,8 @@ show("higher_order/gradient_penalty")
 without("higher_order/gradient_penalty")
 
 # %% [markdown]
-# **What it is for.** A critic learns to tell two clouds of points apart. Without the penalty its
-# slope grows and grows; with it the slope stays near 1.
+# **Its effect.** A critic learns to distinguish two point clouds. Without the penalty its slope
+# keeps growing; with the penalty the slope stays near 1.
 
 # %%
 keys = jax.random.split(jax.random.key(0), 4)
@@ -99,8 +101,8 @@ plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# **Where the critic is flat** the norm has a kink. torch's gradient there is 0; that of
-# `jnp.linalg.norm`, the last column, is NaN, and one NaN is enough to lose a training run.
+# **Where the critic is flat** the norm is not differentiable. torch's gradient there is 0; that of
+# `jnp.linalg.norm`, in the last column, is NaN, and a single NaN can ruin a training run.
 
 # %%
 show("higher_order/gradient_penalty_flat")
@@ -115,7 +117,7 @@ show("higher_order/hessian")
 show("higher_order/hvp")
 
 # %% [markdown]
-# ## Sample by sample
+# ## Gradients of single samples
 
 # %%
 show("higher_order/per_sample_gradients")

@@ -1,12 +1,12 @@
 # %% [markdown]
-# # Hooks: seeing a gradient on its way back, and changing it
+# # Hooks: observing and changing a gradient during the backward pass
 #
-# In torch a hook hangs on a tensor or a module. In JAX it is a function in the program: `h =
-# jaxgrad.hook(h, fn)` is the identity on the way forward and calls `fn` with the gradient on the
-# way back.
+# In torch a hook is registered on a tensor or a module. In JAX it is a function call in the
+# program: `h = jaxgrad.hook(h, fn)` is the identity in the forward pass and calls `fn` with the
+# gradient in the backward pass.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -22,7 +22,7 @@ from parity_tests.notebook.show import show, without
 
 
 # %% [markdown]
-# ## On a parameter: watch, then clamp to [-1, 1] (S4-09)
+# ## A hook on a parameter: observe, then clamp to [-1, 1]
 
 # %%
 show("hooks/register_hook")
@@ -31,9 +31,10 @@ show("hooks/register_hook")
 without("hooks/register_hook")
 
 # %% [markdown]
-# **Where to put it (S4-09).** A parameter's hook sees the sum over all its uses in this backward,
-# before it is added to `.grad`. In JAX that is so when the hook is applied once and its result is
-# used everywhere. Applied at each use it sees each use alone: the last column.
+# **Where to apply it.** A parameter's hook sees the sum over all uses in this backward pass, before
+# that sum is added to `.grad`. The same holds in JAX if you apply the hook once and use its result
+# everywhere. Applied at each use separately, it sees each use's gradient separately, as in the last
+# column.
 
 # %%
 show("hooks/register_hook_sum")
@@ -42,24 +43,25 @@ show("hooks/register_hook_sum")
 show("hooks/tensor_hook")
 
 # %% [markdown]
-# ## Watching
+# ## Observing a gradient
 #
-# A hook that returns nothing changes nothing. Under `jit` it runs while the program is traced, so
-# it sees shapes; numbers leave by `retain_grad`.
+# A hook that returns `None` leaves the gradient unchanged. Under `jit` it is called while the
+# program is traced, so it receives traced arrays: it can read their shapes, and print their values
+# with `jax.debug.print`. To use the values outside, return them with `retain_grad`.
 
 # %%
 show("hooks/hook_watch")
 
 # %% [markdown]
-# **Order.** Hooks run in the order of registration. In JAX the one applied last runs first, as in
-# any composition.
+# **Order.** torch runs hooks in the order of registration. In JAX the hook applied last runs first,
+# because the backward pass traverses the program in reverse.
 
 # %%
 show("hooks/hook_order")
 
 # %% [markdown]
-# **In a recurrent network** `retain_grad` in a `scan` comes back stacked by step, and a hook in
-# the step acts between the steps.
+# **In a recurrent network** the gradients kept by `retain_grad` inside a `scan` are stacked over
+# the steps, and a hook in the loop body changes the gradient between steps.
 
 # %%
 show("hooks/retain_grad")
@@ -68,7 +70,7 @@ show("hooks/retain_grad")
 show("hooks/hook_every_step")
 
 # %% [markdown]
-# ## Hooks of a module
+# ## Module hooks
 
 # %%
 show("hooks/full_backward_hook")
@@ -77,17 +79,17 @@ show("hooks/full_backward_hook")
 show("hooks/full_backward_pre_hook")
 
 # %% [markdown]
-# **After accumulation.** torch's post-accumulate hook sees `.grad`, all batches so far. JAX needs
-# no hook for that: the sum is a value in your hands.
+# **After accumulation.** torch's post-accumulate hook sees `.grad`, the sum over all batches so
+# far. JAX does not need a hook for that, because your own code computes the sum.
 
 # %%
 show("hooks/post_accumulate_grad_hook")
 
 # %% [markdown]
-# ## The magnitude of each layer's gradient during training (S4-11)
+# ## The norm of each layer's gradient during training
 #
-# Five sigmoid layers. The gradient shrinks on its way to the input, by the same numbers on both
-# sides.
+# The network has five sigmoid layers. The gradient shrinks towards the input, with the same numbers
+# in both frameworks.
 
 # %%
 show("hooks/gradient_norms")
@@ -95,13 +97,13 @@ show("hooks/gradient_norms")
 # %%
 values = show("hooks/gradient_norms").values
 plt.figure(figsize=(7, 3), dpi=90)
-for place, name in enumerate(sorted(values["torch"]["norms"])):
-    color = plt.get_cmap("viridis")(place / 5)
+for index, name in enumerate(sorted(values["torch"]["norms"])):
+    color = plt.get_cmap("viridis")(index / 5)
     plt.plot(values["torch"]["norms"][name], color=color, label=name)
     plt.plot(values["JAX"]["norms"][name], "o", color=color, markersize=4)
 plt.yscale("log")
 plt.xlabel("step")
 plt.title("norm of the gradient of each weight; lines are torch, dots are JAX")
-plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="input first")
+plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="from input to output")
 plt.tight_layout()
 plt.show()

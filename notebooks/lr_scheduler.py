@@ -1,13 +1,13 @@
 # %% [markdown]
-# # Schedules, averages, and the scaler's state
+# # Learning-rate schedules, weight averages, and the gradient scaler's state
 #
-# In torch a scheduler changes the optimizer's learning rate from step to step. In JAX a schedule is
-# a function, step -> learning rate, which may be called inside of `jit`, in any order. Those of
-# `jaxgrad.optim.lr_scheduler` give torch's learning rate at every step, and go wherever optax takes
-# a schedule.
+# In torch a scheduler changes the optimizer's learning rate at every step. In JAX a schedule is a
+# function from the step to the learning rate, and can be called under `jit` and in any order. The
+# schedules in `jaxgrad.optim.lr_scheduler` return torch's learning rate at every step, and can be
+# used wherever optax accepts a schedule.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -23,13 +23,13 @@ from parity_tests.notebook.show import show, without
 
 
 def plot(names):
-    """What torch had at each step, what JAX has, and what is there without the tool."""
+    """Plot the learning rates of torch, of JAX and of the contrasting schedule."""
     _, axes = plt.subplots(len(names) // 4, 4, figsize=(10, len(names) / 2), dpi=80)
     for name, axis in zip(names, axes.flat, strict=True):
-        torch_s, jax_s, usual = show(f"lr_scheduler/{name}").values.values()
+        torch_s, jax_s, contrast = show(f"lr_scheduler/{name}").values.values()
         axis.plot(torch_s["lr"], color="#d95f02", linewidth=3, alpha=0.6, label="torch")
         axis.plot(jax_s["lr"], color="#1b6ca8", linewidth=1, label="JAX")
-        axis.plot(usual["lr"], "--", color="gray", linewidth=0.8, label="the usual")
+        axis.plot(contrast["lr"], "--", color="gray", linewidth=0.8, label="contrast")
         axis.set_title(name, fontsize=8)
         axis.tick_params(labelsize=6)
     axes.flat[0].legend(fontsize=6)
@@ -39,8 +39,11 @@ def plot(names):
 # %% [markdown]
 # ## Every scheduler
 #
-# Learning rate over sixty steps of a training. torch is the broad line, JAX the thin one in it. The
-# dashed line is optax's nearest schedule where there is one, else no schedule.
+# Each plot shows the learning rate over sixty training steps. torch is the broad line, JAX the thin
+# line inside it. The dashed line is a contrast: what you get from optax with the obvious settings,
+# or a constant learning rate. It is constant for the exponential, polynomial and warm-restart
+# schedules as well; optax provides those as `exponential_decay`, `polynomial_schedule` and
+# `sgdr_schedule`.
 
 # %%
 plot(
@@ -66,9 +69,10 @@ plot(
 plt.show()
 
 # %% [markdown]
-# ## A cosine goes up again
+# ## A cosine that rises again
 #
-# `CosineAnnealingLR` is a recursion that knows no end. `optax.cosine_decay_schedule` stays down.
+# `CosineAnnealingLR` is a recursion without an end, so the learning rate rises again after `T_max`.
+# `optax.cosine_decay_schedule` stays at its minimum.
 
 # %%
 show("lr_scheduler/cosine_annealing_lr", only="w")
@@ -76,18 +80,19 @@ show("lr_scheduler/cosine_annealing_lr", only="w")
 # %% [markdown]
 # ## One cycle
 #
-# optax's cycle has its peak one step later, and its end too. torch cycles the momentum with it,
-# which here is a second schedule, `.momentum`.
+# optax's cycle reaches its peak and its end one step later than torch's. torch also cycles the
+# momentum, which is a second schedule here, `.momentum`.
 
 # %%
 show("lr_scheduler/one_cycle_lr", only="w")
 
 # %% [markdown]
-# ## One after the other, and all at once
+# ## Schedulers in sequence, and chained
 #
-# In torch a scheduler that is next in a `SequentialLR` starts from the initial learning rate if it
-# has a closed form, and from the last one if it has none. In a `ChainedScheduler` each one changes
-# what the one before has left: a factor and a cosine with an `eta_min` are not a product.
+# When `SequentialLR` switches to the next scheduler, that scheduler starts from the initial
+# learning rate if it has a closed form, and otherwise from the current learning rate. In a
+# `ChainedScheduler` each scheduler modifies the result of the previous one: combining a factor with
+# a cosine that has an `eta_min` is not a product.
 
 # %%
 show("lr_scheduler/sequential_lr", only="w")
@@ -96,11 +101,11 @@ show("lr_scheduler/sequential_lr", only="w")
 show("lr_scheduler/chained_scheduler", only="w")
 
 # %% [markdown]
-# ## When the loss stays where it is
+# ## Reducing the learning rate on a plateau
 #
-# This one depends on what happens, so it has a state: `init() -> state`,
-# `update(state, metric) -> state`, and the learning rate is `state.lr`. It works in `jit` and
-# `scan`. optax's reduces one bad epoch early.
+# This scheduler depends on the loss, so it has a state: `init() -> state`, `update(state, metric)
+# -> state`, and the learning rate is `state.lr`. It works under `jit` and inside `scan`. optax's
+# version reduces the learning rate one bad epoch earlier.
 
 # %%
 without("lr_scheduler/reduce_lr_on_plateau", only="lr")
@@ -108,8 +113,9 @@ without("lr_scheduler/reduce_lr_on_plateau", only="lr")
 # %% [markdown]
 # ## Averages of the weights
 #
-# `AveragedModel` holds the mean of the models that it has seen, or a moving average. The first one
-# is copied; `optax.ema`, the last column, starts at zero and corrects the bias of that.
+# `AveragedModel` holds the mean of all models so far, or their exponential moving average. The
+# first model is copied, whereas `optax.ema`, in the last column of the third table, starts at zero
+# and corrects the resulting bias.
 
 # %%
 show("swa_utils/averaged_model", only="averages/4/* n_averaged")
@@ -121,11 +127,11 @@ show("swa_utils/averaged_model_buffers", only="averages/4/*")
 show("swa_utils/ema", only="averages/*/w")
 
 # %% [markdown]
-# ## The scaler's state (S4-08)
+# ## The gradient scaler's state
 #
-# Forty steps, two optimizers, some losses infinite or NaN. Each optimizer skips by its own
-# gradients; a bad one halves the scale, and three good steps in a row make it grow. The whole
-# training is one `lax.scan`.
+# Forty steps with two optimizers; some losses are infinite or NaN. Each optimizer skips a step
+# based on its own gradients; a bad gradient halves the scale, and three good steps in a row
+# increase it. The whole training loop is one `lax.scan`.
 
 # %%
 values = show("precision/scaler_state", only="scale growth_tracker").values
@@ -141,5 +147,5 @@ plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# `scaler.state_dict(state)` gives what torch's `scaler.state_dict()` gives, and
-# `scaler.load_state_dict` takes it.
+# `scaler.state_dict(state)` returns the same dict as torch's `scaler.state_dict()`, and
+# `scaler.load_state_dict` accepts it.

@@ -1,12 +1,12 @@
 # %% [markdown]
-# # What is kept for the backward pass
+# # Memory kept for the backward pass
 #
-# The backward pass needs values of the forward pass. torch calls them saved tensors, JAX residuals;
-# they are most of the memory of a training step. How many are there, which operations made them,
-# and how does one keep less?
+# The backward pass needs values from the forward pass. torch calls them saved tensors, JAX
+# residuals; they account for most of the memory of a training step. How large are they, which
+# operations create them, and how can you keep less?
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -27,11 +27,11 @@ from parity_tests.notebook.show import programs, show, without
 
 
 # %% [markdown]
-# ## Counting
+# ## Counting bytes
 #
-# `jaxgrad.saved_bytes` is a number of bytes that knows which operations made them, and in which
-# `jax.named_scope`. Parameters, inputs, and views of them (a transposed weight) are there anyway
-# and do not count.
+# `jaxgrad.saved_bytes` returns a number of bytes that also reports which operations created them,
+# and in which `jax.named_scope`. Parameters, inputs and views of them (such as a transposed weight)
+# exist anyway and are not counted.
 
 
 # %%
@@ -47,7 +47,8 @@ params = {"v": jnp.ones((16, 16)), "up": jnp.ones((64, 16)), "down": jnp.ones((1
 jaxgrad.saved_bytes(block, params, jnp.ones((32, 16)))
 
 # %% [markdown]
-# The same block under three policies of `jax.checkpoint`. Every policy has the same gradient.
+# Here is the same block under three policies of `jax.checkpoint`. Every policy gives the same
+# gradient.
 
 # %%
 policies = {
@@ -60,9 +61,10 @@ for name, policy in policies.items():
     print(f"{name:12}{kept:>8,}  {kept.by_scope}")
 
 # %% [markdown]
-# **Beside torch, and beside what XLA returns.** The count is that of the compiled forward pass.
-# torch keeps less where it has one kernel for what JAX does in several operations: the gates of an
-# LSTM, softmax, GELU, norms; and for `tanh` it keeps y, where JAX before 0.11 keeps y and 1 - y.
+# **Compared with torch, and with the compiled program.** `compiled` is the size of the values that
+# XLA's forward pass returns for the backward pass. torch keeps less where a single kernel does the
+# work of several JAX operations: LSTM gates, softmax, GELU and norms. For `tanh` torch keeps only
+# the result y; JAX before version 0.11 keeps y and 1 - y.
 
 # %%
 lines = [f"{'':6}{'counted':>10}{'compiled':>10}{'torch':>10}{'JAX / torch':>14}"]
@@ -73,9 +75,9 @@ for name in ("MLP", "LSTM"):
 print("\n".join(lines))
 
 # %% [markdown]
-# ## Keep less, compute again: checkpointing (S4-14)
+# ## Checkpointing: keep less, recompute more
 #
-# The gradients are the same, the bytes are not.
+# The gradients are the same, but fewer bytes are kept.
 
 # %%
 show("checkpointing/checkpoint", only="*keep* */loss")
@@ -85,21 +87,20 @@ without("checkpointing/checkpoint", only="*keep*")
 
 # %%
 kept = show("checkpointing/checkpoint").measured
-ways = {"plain": "no checkpoint", "each": "each block", "whole": "the whole network"}
+variants = {"plain": "no checkpoint", "each": "each block", "whole": "the whole network"}
 plt.figure(figsize=(6, 2.4), dpi=90)
-for shift, side, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
-    bars = [kept[side]["bytes"][way] for way in ways]
-    plt.bar([place + shift for place in range(3)], bars, width=0.38, color=color, label=side)
-plt.xticks([0.2, 1.2, 2.2], list(ways.values()))
+for shift, framework, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
+    bars = [kept[framework]["bytes"][variant] for variant in variants]
+    plt.bar([tick + shift for tick in range(3)], bars, width=0.38, color=color, label=framework)
+plt.xticks([0.2, 1.2, 2.2], list(variants.values()))
 plt.title("bytes kept from forward to backward")
 plt.legend(fontsize=8)
 plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# **Segments.** `checkpoint_sequential` keeps the inputs of some segments, and everything of the one
-# that is being computed again. With the root of the depth as many segments, memory grows as the
-# root of the depth.
+# **Segments.** `checkpoint_sequential` keeps the inputs of a few segments, and all residuals of the
+# one segment that is being recomputed. With √depth segments, the memory grows as √depth.
 
 # %%
 show("checkpointing/checkpoint_sequential", only="*keep* */loss")
@@ -118,25 +119,25 @@ plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# **Which operations?** torch's selective checkpointing is a policy in JAX. Products are dear and
-# are kept; all else is computed again.
+# **Selected operations.** torch's selective checkpointing corresponds to a policy in JAX. Here the
+# matrix products, which are expensive, are kept, and everything else is recomputed.
 
 # %%
 show("checkpointing/selective_checkpoint", only="*/products */tanhs */loss")
 
 # %% [markdown]
-# **Dropout.** torch restores the state of its generator, so that the same mask is drawn again;
-# without `preserve_rng_state` the gradient is silently that of another mask. A key in JAX cannot be
-# lost.
+# **Dropout.** torch restores the state of its random generator, so that recomputation draws the
+# same mask; without `preserve_rng_state` the gradient silently belongs to a different mask. In JAX
+# the key is an ordinary value, so recomputation uses the same one.
 
 # %%
 show("checkpointing/checkpoint_forgets_the_generator")
 
 # %% [markdown]
-# ## Keep something else
+# ## Storing residuals in another form
 #
-# Hooks pack what is kept: into bfloat16 (the gradient is rounded, by the same bits in both
-# frameworks), into integers, into the host's memory.
+# Saved-tensor hooks convert residuals before they are stored: to bfloat16 (the rounded gradients
+# are bit-identical in both frameworks), to integers, or to host memory.
 
 # %%
 show("checkpointing/saved_in_bfloat16", only="grads/0 keeps_less")
@@ -147,15 +148,16 @@ programs("checkpointing/save_on_cpu")
 # %% [markdown]
 # ## Micro-batches
 #
-# A scan over micro-batches keeps what one of them needs. Sums add up; means do not, where the last
-# micro-batch is smaller: `mean_of_means` differs from `at_once`, in both frameworks alike.
+# A scan over micro-batches keeps only the residuals of one micro-batch. Sums of losses add up
+# correctly, but means do not if the last micro-batch is smaller: `mean_of_means` differs from
+# `at_once`, and it does so identically in both frameworks.
 
 # %%
 show("checkpointing/mean_of_means", only="*/l2/*")
 
 # %% [markdown]
-# An optimizer step of each parameter during the backward pass, so that one gradient is there at a
-# time, and gradients sample by sample, some at a time:
+# The first example steps each parameter's optimizer during the backward pass, so that only one
+# gradient exists at a time. The second computes per-sample gradients in chunks.
 
 # %%
 show("checkpointing/step_by_layer", only="*/0/bias")

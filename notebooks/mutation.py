@@ -1,12 +1,12 @@
 # %% [markdown]
-# # In-place changes, and how long a graph lives
+# # In-place changes, and the lifetime of a graph
 #
-# Two families of errors that only torch has, and one that only JAX has. A JAX array does not
-# change, so what the backward pass needs cannot be overwritten. A `vjp` is a value, so nothing is
-# freed while you hold it.
+# Two classes of errors exist only in torch, and one only in JAX. JAX arrays are immutable, so a
+# value needed by the backward pass cannot be overwritten. The function that `jax.vjp` returns owns
+# its saved values, so they are not freed while you hold it.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -20,30 +20,30 @@ from parity_tests.notebook.show import show
 
 
 # %% [markdown]
-# ## After its use (S1-02)
+# ## Changing a tensor after its use
 #
-# torch saved `a` itself, and its version counter sees the change: `backward` raises. JAX saved the
-# `a` that was used.
+# torch saved `a` itself and detects the change through its version counter: `backward` raises. JAX
+# saved the value of `a` at the time of its use.
 
 # %%
 show("mutation/inplace_after_use")
 
 # %% [markdown]
-# ## Before its use (S1-03)
+# ## Changing a tensor before its use
 #
-# **The document errs here.** It calls the gradient (1, 3, 4) wrong. It is right: `A` is an integer
-# tensor, `.1` became 0, and the gradient of the sum of A·B + B by B is A + 1 for the A that was
-# used, which is (0, 2, 3).
+# It may look as if the gradient (1, 3, 4) were wrong here. It is right: `A` is an integer tensor,
+# so `.1` was truncated to 0, and the gradient of the sum of A·B + B with respect to B is A + 1 for
+# the value of A at the time of its use, (0, 2, 3).
 
 # %%
 show("mutation/inplace_before_use")
 
 # %% [markdown]
-# ## It depends on what was saved (S2-04, S2-05)
+# ## Which changes raise depends on the saved tensors
 #
-# `c += 1` between forward and backward. After `e = c * d` it is an error, because a product saves
-# its factors. After `e = c + d` it is none, because a sum saves nothing. In JAX `c += 1` makes
-# another c.
+# `c += 1` runs between forward and backward. After `e = c * d` it is an error, because a product
+# saves its factors. After `e = c + d` it is not, because a sum saves nothing. In JAX `c += 1`
+# creates a new array.
 
 # %%
 show("mutation/inplace_saved")
@@ -52,8 +52,8 @@ show("mutation/inplace_saved")
 show("mutation/inplace_not_saved")
 
 # %% [markdown]
-# **Through `.data`** nobody counts, and torch's gradient is silently wrong. In JAX this cannot be
-# written.
+# **A change through `.data`** bypasses the version counter, and torch's gradient is silently wrong.
+# This cannot be expressed in JAX.
 
 # %%
 show("mutation/data")
@@ -61,8 +61,9 @@ show("mutation/data")
 # %% [markdown]
 # ## The error that only JAX has
 #
-# An intermediate kept on the side. In torch it is a tensor like any other. In JAX, inside a
-# transformation, it is a tracer and dies with it; return it with `has_aux=True`.
+# The program stores an intermediate outside the function. In torch it is an ordinary tensor. In
+# JAX, inside a transformation, it is a tracer and becomes invalid when the transformation ends;
+# return it with `has_aux=True` instead.
 
 # %%
 show("mutation/leaked_activation")
@@ -71,32 +72,32 @@ show("mutation/leaked_activation")
 show("mutation/kept_activation")
 
 # %% [markdown]
-# ## A second `backward()` (S1-04)
+# ## A second `backward()`
 #
-# torch frees the saved values at the first one. The nodes stay (the rows `nodes`); what they need
-# is gone.
+# torch frees the saved values during the first one. The nodes remain (the rows `nodes`), but the
+# tensors that they need are gone.
 
 # %%
 show("retain_graph/second_backward")
 
 # %% [markdown]
-# **`retain_graph=True` (S1-05)** keeps them, and `.grad` adds up unless it is cleared. In JAX
-# there is nothing to ask for.
+# **`retain_graph=True`** keeps them, and `.grad` accumulates unless it is cleared. In JAX nothing
+# has to be requested.
 
 # %%
 show("retain_graph/retain_graph")
 
 # %% [markdown]
-# **Or build it again (S1-06).**
+# **Or run the forward pass again**, which builds a new graph.
 
 # %%
 show("retain_graph/rebuild")
 
 # %% [markdown]
-# ## Graphs in a loop (S2-16, S2-17)
+# ## Graphs in a loop
 #
-# Built again in each iteration, it trains. With the operation moved out of the loop the second
-# `backward` raises.
+# A graph that is rebuilt in each iteration trains. If the operation is moved out of the loop, the
+# second `backward` raises.
 
 # %%
 show("retain_graph/loop")
@@ -105,11 +106,11 @@ show("retain_graph/loop")
 show("retain_graph/loop_outside")
 
 # %% [markdown]
-# ## Several slices of one tensor (S2-18)
+# ## Several slices of one tensor
 #
-# A backward for each slice works when the graph is built again inside the loop. Built once
-# outside, the slices share what the first backward freed. A JAX `vjp` made once can be called for
-# each slice.
+# A separate backward for each slice works if the graph is rebuilt inside the loop. If it is built
+# once outside, the slices share saved tensors that the first backward frees. In JAX one function
+# from `jax.vjp` can be called for every slice.
 
 # %%
 show("retain_graph/slices")

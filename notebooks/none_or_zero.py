@@ -1,13 +1,14 @@
 # %% [markdown]
-# # None or zero, and other corners of autograd
+# # None or zero, and other corner cases of autograd
 #
-# `None` means "there is no path". Zero means "there is a path, and it counts for nothing". An
-# optimizer knows the difference: momentum and weight decay move a parameter whose gradient is
-# zero. `jax.grad` has only zeros; `jaxgrad.grad` finds the missing paths in the program and gives
-# `None`, as torch does.
+# `None` means that there is no path from the loss to the parameter. Zero means that there is a path
+# and its derivative is zero. Optimizers treat the two differently: momentum and weight decay change
+# a parameter whose gradient is zero, but skip one whose gradient is `None`. `jax.grad` always
+# returns zeros; `jaxgrad.grad` finds the missing paths in the program and returns `None`, as torch
+# does.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -23,7 +24,8 @@ from parity_tests.notebook.show import show, without
 # %% [markdown]
 # ## Ways to lose a gradient
 #
-# Times zero, masked, rounded: zeros. Detached, cast to integer, compared, unused: `None`.
+# Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
+# and not using a value give `None`.
 
 # %%
 show("none_or_zero/none_or_zero")
@@ -32,8 +34,9 @@ show("none_or_zero/none_or_zero")
 without("none_or_zero/none_or_zero")
 
 # %% [markdown]
-# **Through control flow** it is the same. torch sees only what ran; JAX compiles `scan`, `cond`
-# and `vmap`, and the paths are followed through them.
+# **Through control flow** the rules are the same. torch sees only the operations that ran; JAX
+# compiles `scan`, `cond` and `vmap`, and `jaxgrad` follows the paths through them. The second
+# example differentiates a gradient.
 
 # %%
 show("none_or_zero/through_loop")
@@ -42,17 +45,18 @@ show("none_or_zero/through_loop")
 show("none_or_zero/through_gradient")
 
 # %% [markdown]
-# **Where they must differ.** A parameter that is used only in the branch not taken: torch never
-# saw that branch. A compiled `cond` has one structure for both branches, so JAX has zeros.
+# **Where the frameworks must differ.** The parameter `other` is used only in the branch that was
+# not taken. torch never saw that branch. A compiled `cond` has one gradient structure for both
+# branches, so JAX returns zeros.
 
 # %%
 show("none_or_zero/branch_not_taken")
 
 # %% [markdown]
-# ## `allow_unused`, and refusing
+# ## `allow_unused`, and raising an error
 #
-# `unused="none"`, `"zeros"` and `"error"` are `autograd.grad`'s `allow_unused=True`,
-# `materialize_grads=True` and default.
+# `unused="none"`, `"zeros"` and `"error"` correspond to `autograd.grad` with `allow_unused=True`,
+# with `materialize_grads=True` and with its defaults.
 
 # %%
 show("none_or_zero/allow_unused")
@@ -61,16 +65,19 @@ show("none_or_zero/allow_unused")
 show("none_or_zero/unused_raises")
 
 # %% [markdown]
-# ## A loss of shape (1,) (S4-02)
+# ## A loss of shape (1,)
 #
-# torch accepts any loss that has one element. `jax.grad` wants a scalar; `jaxgrad.grad` takes what
-# torch takes.
+# torch accepts any loss that has one element. `jax.grad` requires a scalar; `jaxgrad.grad` accepts
+# the same losses as torch.
 
 # %%
 show("autograd/loss_of_size_1")
 
 # %% [markdown]
 # ## Integers, buffers, tied weights
+#
+# Integer inputs and buffers get `None`. A weight that is used in two places gets one gradient, the
+# sum over both.
 
 # %%
 show("autograd/integer_input")
@@ -82,10 +89,11 @@ show("autograd/buffers")
 show("autograd/tied_weights")
 
 # %% [markdown]
-# ## Sample by sample
+# ## Gradients of single samples
 #
-# The `vmap` of a gradient. torch's generator is hidden state, so its `vmap` wants to be told what
-# to do with dropout. In JAX the mask, or a key, is an argument of each sample.
+# Per-sample gradients are a `vmap` over a gradient. torch's random generator is hidden state, so
+# its `vmap` needs `randomness=` for dropout. In JAX the mask, or a key, is an argument of each
+# sample.
 
 # %%
 show("autograd/per_sample", only="*weight")

@@ -1,11 +1,11 @@
 # %% [markdown]
-# # Who moves a parameter, and by how much
+# # Controlling the optimizer step
 #
-# An optimizer in JAX is two functions of optax: `init(params)` and `update(grads, state, params)`.
-# Which parameter gets which setting is said by a tree of labels beside the tree of parameters.
+# An optimizer in JAX is a pair of optax functions: `init(params)` and `update(grads, state,
+# params)`. A tree of labels next to the tree of parameters assigns the settings to the parameters.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -21,30 +21,30 @@ from parity_tests.notebook.show import show, without
 
 
 # %% [markdown]
-# ## Parameter groups (S0-08)
+# ## Parameter groups
 #
-# Each group its own learning rate, momentum and weight decay. The last column has one setting for
-# all.
+# Each group has its own learning rate, momentum and weight decay. The last column uses one setting
+# for all parameters.
 
 # %%
 show("optim/param_groups", only="losses/* params/3/*")
 
 # %% [markdown]
-# ## By hand (S0-09)
+# ## A step by hand
 #
-# Subtracting the gradient times the learning rate is what plain SGD does. torch needs `no_grad`
-# around it, because a leaf is changed in place under autograd's eyes. JAX makes new parameters,
-# and nobody watches.
+# Subtracting the gradient times the learning rate is exactly plain SGD. torch needs `no_grad`
+# around it, because autograd would otherwise track the in-place change of a leaf. JAX creates new
+# parameters outside any differentiated function, so it needs nothing similar.
 
 # %%
 show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*")
 
 # %% [markdown]
-# ## Every other step (S0-10): zero is not None
+# ## Skipping every other step: zero is not None
 #
-# L1's gradient is silenced in steps 1 and 3. With zeros, momentum and weight decay still move the
-# layer; with `None` torch's optimizer passes over it. In optax `conditionally_mask` says in which
-# steps a leaf is live.
+# L1's gradient is removed in steps 1 and 3. If it is set to zero, momentum and weight decay still
+# change the layer; if it is `None`, torch's optimizer skips the layer. In optax
+# `conditionally_mask` selects the steps in which a leaf is updated.
 
 # %%
 show("optim/every_other_step", only="*/params/*/l1/bias")
@@ -52,21 +52,22 @@ show("optim/every_other_step", only="*/params/*/l1/bias")
 # %%
 values = show("optim/every_other_step").values
 plt.figure(figsize=(6, 2.5), dpi=90)
-for kind, color in (("zero", "#d95f02"), ("none", "#1b6ca8")):
-    for side, mark in (("torch", "-"), ("JAX", "o")):
-        norms = [(net["l1"]["weight"] ** 2).sum() ** 0.5 for net in values[side][kind]["params"]]
-        plt.plot(range(4), norms, mark, color=color, label=f"{kind}, {side}")
+for silenced, color in (("zero", "#d95f02"), ("none", "#1b6ca8")):
+    for framework, mark in (("torch", "-"), ("JAX", "o")):
+        history = values[framework][silenced]["params"]
+        norms = [(net["l1"]["weight"] ** 2).sum() ** 0.5 for net in history]
+        plt.plot(range(4), norms, mark, color=color, label=f"{silenced}, {framework}")
 plt.xticks(range(4))
-plt.xlabel("step; L1 is silent in steps 1 and 3")
+plt.xlabel("step; L1's gradient is removed in steps 1 and 3")
 plt.title("norm of L1's weight")
 plt.legend(fontsize=8)
 plt.tight_layout()
 plt.show()
 
 # %% [markdown]
-# ## Under a condition (S0-11)
+# ## Changing a gradient under a condition
 #
-# L1's gradient is scaled when it is longer than 1. In torch that is an `if` on the host, which
+# L1's gradient is scaled when its norm is larger than 1. In torch this is a Python `if`, which
 # waits for the device. In JAX `lax.cond` decides on the device, inside one compiled program.
 
 # %%
@@ -76,5 +77,4 @@ show("optim/scale_under_condition")
 without("optim/scale_under_condition")
 
 # %% [markdown]
-# An optimizer that is given only some of the parameters (S0-07, S2-12) is in
-# [freezing](freezing.ipynb).
+# For an optimizer that is given only some of the parameters see [freezing](freezing.ipynb).

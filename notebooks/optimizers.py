@@ -1,11 +1,12 @@
 # %% [markdown]
-# # torch's optimizers, and optax's of the same name
+# # torch's optimizers, and the optax functions of the same name
 #
-# `jaxgrad.optim` has torch's rules, arguments and defaults. In the last column the obvious choice
-# of optax is in its place: it starts elsewhere, or goes elsewhere.
+# `jaxgrad.optim` provides torch's update rules, arguments and defaults. In the last column of each
+# table the most similar optax optimizer, or a plausible mistake, takes its place: it trains
+# differently, or does not raise where torch does.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -21,7 +22,7 @@ from parity_tests.notebook.show import show
 # %% [markdown]
 # ## Momentum, second moments and signs
 #
-# SGD's dampening (P127), AMSGrad (P123), NAdam (P124), RAdam (P125), Adagrad (P120), Rprop (P126).
+# SGD with dampening, AMSGrad, NAdam, RAdam, Adagrad and Rprop.
 
 # %%
 show("optimizers/sgd_dampening", only="losses")
@@ -42,9 +43,9 @@ show("optimizers/adagrad", only="losses")
 show("optimizers/rprop", only="losses")
 
 # %% [markdown]
-# ## Those that optax has not, or has otherwise
+# ## Optimizers that optax does not provide, or defines differently
 #
-# ASGD, Adafactor and SparseAdam are P128, Muon is P130, L-BFGS is P129.
+# ASGD, Adafactor, SparseAdam, Muon and L-BFGS.
 
 # %%
 show("optimizers/asgd", only="losses")

@@ -1,10 +1,11 @@
 # %% [markdown]
-# # Parameter groups, freezing, and None against zero
+# # Parameter groups, freezing, and None versus zero
 #
-# What torch's optimizers know about a parameter beside its gradient.
+# The options and state that torch's optimizers keep for each parameter, and their counterparts in
+# JAX.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -18,52 +19,55 @@ from parity_tests.notebook.show import show
 
 
 # %% [markdown]
-# ## torch's groups in torch's words
+# ## torch's parameter groups with torch's option names
 #
-# `jaxgrad.optim` has torch's optimizers with torch's arguments and defaults. `param_groups` gives a
-# group its own options, and its learning rate a schedule of its own; labels are a function of the
-# path, or a tree.
+# `jaxgrad.optim` provides torch's optimizers with torch's arguments and defaults. `param_groups`
+# gives each group its own options, including its own learning-rate schedule. Groups are selected by
+# labels: a function of a parameter's path, or a tree.
 
 # %%
 show("param_groups/group_schedules", only="params/0/* params/3/*")
 
 # %% [markdown]
-# A group may join during training. Those that are there already keep their momentum.
+# A group can be added during training. The existing groups keep their momentum.
 
 # %%
 show("param_groups/add_param_group", only="params/2/* params/4/*/bias")
 
 # %% [markdown]
-# ## Freezing: not by `optax.masked`
+# ## Freezing: why not `optax.masked`
 #
-# The label "frozen" is `requires_grad_(False)`: no step, no weight decay, no state. `optax.masked`
-# applies the optimizer where the mask is True, and elsewhere hands on the raw gradient, which is
-# then added: in the last column the frozen layer l1 climbs.
+# The label "frozen" corresponds to `requires_grad_(False)`: no step, no weight decay and no
+# optimizer state. `optax.masked` applies the optimizer where the mask is True and passes the raw
+# gradient through elsewhere, and that gradient is then *added* to the parameter: in the last column
+# the frozen layer l1 moves uphill.
 
 # %%
 show("param_groups/frozen", only="params/*/bias")
 
 # %% [markdown]
-# ## None against zero (P131, P132, P133)
+# ## None versus zero
 #
-# torch passes over a parameter whose gradient is `None`: no weight decay, no stale momentum, and
-# its step count, on which Adam's bias correction depends, stays. A zero gradient does all three.
+# torch skips a parameter whose gradient is `None`: no weight decay, no update from old momentum,
+# and no increment of its step count, which determines Adam's bias correction. A zero gradient
+# triggers all three.
 
 # %%
 show("param_groups/none_gradient", only="step/* params/*/l1/bias")
 
 # %% [markdown]
-# Under jit a tree cannot have a `None` in one step and not in the next. `live` says the same with
-# arrays: here two heads take turns.
+# Under `jit` a leaf cannot be `None` in one step and an array in the next. The `live` argument
+# expresses the same with boolean arrays: here two heads are trained alternately.
 
 # %%
 show("param_groups/live", only="params/*/a/bias params/*/b/bias")
 
 # %% [markdown]
-# ## The same name, another optimizer
+# ## Same name, different optimizer
 #
-# The last column is what optax has under the same name. AdamW's default weight decay differs by a
-# factor of 100; RMSprop's eps is outside or inside of the square root.
+# In the last column optax's optimizer of the same name is used. The default weight decay of AdamW
+# differs by a factor of 100. In the second example RMSprop adds eps outside the square root in
+# torch and inside it in the last column.
 
 # %%
 show("optimizers/adamw", only="losses")
@@ -72,7 +76,7 @@ show("optimizers/adamw", only="losses")
 show("optimizers/rmsprop_eps", only="losses")
 
 # %% [markdown]
-# And a torch optimizer's `state_dict` is where the next step goes on from.
+# Training can also continue from the `state_dict` of a torch optimizer.
 
 # %%
 show("param_groups/resume", only="step params/2/*/bias")

@@ -1,17 +1,18 @@
 # %% [markdown]
 # # Prove your port in ten minutes
 #
-# You have a torch module and your own JAX function, and you want to know whether the gradients are
-# the same. `jaxgrad.parity.prove` takes both as they are. It gives both the same weights and the
-# same inputs in float64, recognises the values inside by what they are, and answers five questions
-# in this order: which parameters have a gradient, the forward pass, the cotangents inside, the
-# gradients, the updates of an optimizer. Where the two part, it names the first place.
+# You have a torch module and your own JAX function, and you want to know whether their gradients
+# agree. `jaxgrad.parity.prove` takes both unchanged. It gives both the same weights and the same
+# inputs in float64, matches intermediate values of the two programs by comparing their numbers, and
+# checks five surfaces in this order: which parameters have a gradient (structure), the forward
+# pass, the cotangents of intermediate values (backward), the gradients, and the optimizer's
+# updates. If the programs differ, it names the first place where they do.
 #
-# First a port that is right, then three mistakes that are easy to make and hard to see. Two of them
-# leave outputs and loss as they are.
+# We start with a correct port, followed by three mistakes that are easy to make and hard to notice.
+# Two of them leave the outputs and the loss unchanged.
 
 # %%
-# On Colab this installs what is needed; elsewhere it only puts the checkout on the path.
+# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
 import subprocess
 import sys
 
@@ -36,7 +37,7 @@ from jaxgrad.parity import Report, prove
 # %% [markdown]
 # ## The torch module
 #
-# One residual block between two layers.
+# It has one residual block between two linear layers.
 
 
 # %%
@@ -60,7 +61,8 @@ net = Net()
 # %% [markdown]
 # ## The port
 #
-# A function of its parameters. They may be any tree; here it is torch's `state_dict`, as it is.
+# The port is a function of its parameters and the input. The parameters may be any tree; here they
+# are torch's `state_dict`, unchanged.
 
 
 # %%
@@ -82,10 +84,10 @@ def port(p, x):
 params = {name: p.numpy().copy() for name, p in net.state_dict().items()}
 
 # %% [markdown]
-# ## What both are given
+# ## The arguments of `prove`
 #
-# Inputs as numpy arrays; the loss and the optimizer once for each side. Without `loss` every output
-# gets a random cotangent, without `optimizer` the updates are not judged.
+# Inputs are numpy arrays; the loss and the optimizer are given once for each framework. Without
+# `loss` every output gets a random cotangent; without `optimizer` the updates are not checked.
 
 
 # %%
@@ -101,7 +103,7 @@ adamw = optax.adamw(1e-2, weight_decay=0.1)
 inputs = (np.random.default_rng(0).standard_normal((5, 4)),)
 
 
-def proof(fn, tx=adamw):
+def prove_port(fn, tx=adamw):
     return prove(
         net,
         fn,
@@ -114,25 +116,27 @@ def proof(fn, tx=adamw):
 
 
 # %% [markdown]
-# ## It holds
+# ## A port that passes
 #
-# `can fail` is why you may believe it: on each surface an error of 1e-9 was planted, and found.
-# (The report ends with the time that it took, left out here so that the page stays the same.)
+# The lines `can fail` are a control: on each surface `prove` introduced an error of 1e-9 and
+# confirmed that it was detected. (The report ends with the time that each surface took, which is
+# omitted here so that this page stays reproducible.)
 #
-# A place in the port is a file, a line and a column. In a notebook it is the line of a cell.
+# A place in the port is given as file, line and column. In a notebook it is the line in a cell.
 
 
 # %%
-def tell(report: Report):
+def print_report(report: Report):
     print(dataclasses.replace(report, seconds={}))
 
 
-tell(proof(port))
+print_report(prove_port(port))
 
 # %% [markdown]
 # ## First bug: another framework's epsilon
 #
-# flax's LayerNorm has 1e-6, torch's 1e-5. A test of the outputs with `atol=1e-4` passes.
+# The default epsilon of flax's LayerNorm is 1e-6, torch's is 1e-5. A test of the outputs with
+# `atol=1e-4` passes.
 
 
 # %%
@@ -142,19 +146,19 @@ def port_with_eps(p, x):
     return dense(p, "head", h)
 
 
-found = proof(port_with_eps)
-assert found.first.surface == "forward" and found.first.torch.startswith("norm")
-tell(found)
+report = prove_port(port_with_eps)
+assert report.first.surface == "forward" and report.first.torch.startswith("norm")
+print_report(report)
 
 # %% [markdown]
-# `originates here` is the point: everything behind the norm differs too, but what goes *into* it is
-# the same on both sides. The cause is more than a guess: torch's layer was run again with that
-# epsilon, and then gives JAX's value.
+# `originates here` means that the inputs of the norm agree in both programs, so that the norm
+# itself is at fault, although every later value differs as well. The cause is verified, not
+# guessed: `prove` ran torch's layer again with that epsilon and got JAX's value.
 #
-# ## Second bug: a `stop_gradient` too many
+# ## Second bug: one `stop_gradient` too many
 #
-# The branch is stopped, say, because a comment in the torch code was misread. Outputs and loss are
-# the same to the last digit; the block never learns.
+# The gradient of the branch is stopped, for example because someone misread a comment in the torch
+# code. Outputs and loss are identical to the last digit, but the block never learns.
 
 
 # %%
@@ -164,49 +168,54 @@ def port_stopped(p, x):
     return dense(p, "head", h)
 
 
-found = proof(port_stopped)
-assert found.surfaces["forward"].verdict == "pass" and found.first.surface == "structure"
-tell(found)
+report = prove_port(port_stopped)
+assert report.surfaces["forward"].verdict == "pass" and report.first.surface == "structure"
+print_report(report)
 
 # %% [markdown]
-# The norm and the layer behind it have a gradient in torch and no path in JAX: that is a difference
-# of structure, `None` against a value. All findings are in the report, surface by surface:
+# The norm and the layer after it have a gradient in torch but no gradient path in JAX. That is a
+# structural difference, `None` instead of a value. The report contains all findings, surface by
+# surface:
 
 # %%
-for finding in found.surfaces["structure"].findings:
+for finding in report.surfaces["structure"].findings:
     print(f"{finding.torch:<12} {finding.text}")
 
 # %% [markdown]
 # ## Third bug: coupled weight decay
 #
-# Adam with the decay added to the *gradient*, as `torch.optim.Adam(weight_decay=...)` does it, for
-# AdamW, which takes it from the weight. Forward, backward and gradients are all right; only the
-# steps go elsewhere.
+# This port uses Adam with the weight decay added to the *gradient*, as
+# `torch.optim.Adam(weight_decay=...)` does it. The torch side uses AdamW, which subtracts the decay
+# from the weight directly. Forward pass, backward pass and gradients agree; only the updates
+# differ.
 
 # %%
 coupled = optax.chain(optax.add_decayed_weights(0.1), optax.adam(1e-2))
-found = proof(port, tx=coupled)
-assert found.surfaces["gradients"].verdict == "pass" and found.first.surface == "updates"
-tell(found)
+report = prove_port(port, tx=coupled)
+assert report.surfaces["gradients"].verdict == "pass" and report.first.surface == "updates"
+print_report(report)
 
 # %% [markdown]
-# ## In a test of your own
+# ## In your own tests
 #
-# `check()` returns the report where the proof holds; else it raises, and the text is the report.
+# `check()` returns the report if the proof holds. Otherwise it raises, and the error message is the
+# report.
 
 # %%
 try:
-    proof(port_with_eps).check()
+    prove_port(port_with_eps).check()
 except AssertionError as error:
     print(str(error).splitlines()[0])
 
 # %% [markdown]
-# ## When your parameters look different
+# ## If your parameters have a different layout
 #
-# `prove` pairs the leaves of your tree with torch's parameters by their values, also where a
-# kernel is transposed or layers are stacked. Where values cannot tell (all zeros, all ones), names
-# do; where neither does, it says so, and `weights=` takes your own conversion. `trainable=` says
-# what is frozen on the JAX side, `outputs=` picks what is compared, `has_state=True` compares
-# buffers. A flax nnx, linen or equinox module may stand in the place of the function.
+# `prove` pairs the leaves of your tree with torch's parameters by their values, even if a kernel is
+# transposed or layers are stacked. Where values are ambiguous (all zeros, all ones) it uses names;
+# if names are ambiguous as well, it says so, and `weights=` accepts your own conversion.
+# `trainable=` tells it which parameters are frozen on the JAX side, `outputs=` selects the outputs
+# to compare, and `has_state=True` compares buffers. You can pass a flax nnx, linen or equinox
+# module instead of a function.
 #
-# The other notebooks have each of these mistakes as a lesson: [README.md](README.md) has the order.
+# The other notebooks explain each of these mistakes; [README.md](README.md) lists them in reading
+# order.
