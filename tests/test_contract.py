@@ -194,7 +194,12 @@ def test_the_table_of_themes_is_current():
     assert _between("README.md", "parity-themes") == _rows(theme_lines(CASES.values(), ()))
 
 
-@pytest.mark.parametrize("file", ["README.md", "docs/behaviours.md", "notebooks/README.md"])
+NOTEBOOKS = sorted(f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "file", ["README.md", "docs/behaviours.md", "notebooks/README.md", *NOTEBOOKS]
+)
 def test_no_row_numbers_where_a_user_reads(file):
     """User-facing documents do not mention row numbers of the source documents or the catalogue."""
     assert re.findall(r"\b(?:S\d-\d\d|P\d{3})\b", (ROOT / file).read_text()) == []

@@ -65,16 +65,16 @@ def displayed(script):
 def test_every_row_is_in_a_notebook(row):
     """Every row of the source documents has a case that a notebook shows."""
     cases = load()
-    homes = [
+    notebooks = [
         script.stem
         for script in SCRIPTS
         if any(row in cases[id].source for _, id in displayed(script))
     ]
 
-    assert homes, f"no notebook shows a case of {row}; add a lesson to notebooks/"
+    assert notebooks, f"no notebook shows a case of {row}; add a comparison to notebooks/"
 
 
-# The cases also run as tests, so a usual run takes a fifth of the notebooks; `make test-all` all.
+# test_parity runs the same cases, so only `make test-all` runs every notebook; else every fifth.
 RUN = SCRIPTS if os.environ.get("TEST_ALL") else SCRIPTS[::5]
 
 
@@ -108,8 +108,7 @@ def test_the_copy_has_its_outputs(script):
 
     assert [cell.execution_count for cell in cells] == list(range(1, len(cells) + 1))
     for cell in cells:
-        kinds = {out.output_type for out in cell.outputs}
-        assert "error" not in kinds
+        assert "error" not in {out.output_type for out in cell.outputs}
         assert not [out.text for out in cell.outputs if out.get("name") == "stderr"]
         types = {kind for out in cell.outputs for kind in out.get("data", {})}
         if re.match(r"(show|without|programs|network)\(", cell.source):
@@ -130,13 +129,13 @@ def test_a_notebook_is_read_in_one_sitting(script):
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
-def test_a_notebook_begins_with_the_set_up(script):
+def test_a_notebook_begins_with_the_setup(script):
     """The first code cell is the setup cell of build.py, which installs the project on Colab."""
     assert code_of(build.read(script))[0].startswith(build.setup(build.repository()).rstrip())
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
-def test_what_a_notebook_shows_is_a_case(script):
+def test_a_notebook_shows_cases(script):
     """A notebook displays existing cases by their full ids; one about `prove` may display none."""
     pairs = displayed(script)
 
@@ -162,14 +161,14 @@ def test_links_between_notebooks(script):
 def test_ruff(command):
     """The notebooks and their scripts pass ruff."""
     pytest.importorskip("ruff", reason="pip install '.[dev]' to lint")
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "ruff", *command, "notebooks"],
         cwd=ROOT,
         capture_output=True,
         text=True,
     )
 
-    assert done.returncode == 0, done.stdout
+    assert process.returncode == 0, process.stdout
 
 
 # ---- building
@@ -196,7 +195,7 @@ def test_a_script_is_read_the_same_twice():
 # ---- what is displayed
 
 
-def test_show_displays_what_ran():
+def test_show_displays_both_programs_and_results():
     """`show` displays both programs, both results, the verdict, and JAX without the tool."""
     shown = shows.show("grad_modes/detach")
     text = html.unescape(shown._repr_html_())
@@ -213,7 +212,7 @@ def test_show_displays_what_ran():
     assert shown.verdict.startswith("✓ ")
 
 
-def test_show_says_where_they_differ():
+def test_show_marks_a_pinned_difference():
     """A documented deviation is shown with its sign, torch's error and the reason."""
     shown = shows.show("mutation/inplace_after_use")
     rows = {row[0]: row[1:] for row in shown.rows}
@@ -224,7 +223,7 @@ def test_show_says_where_they_differ():
     assert "JAX saved the a that was used" in shown.verdict
 
 
-def test_show_refuses_what_does_not_hold(monkeypatch):
+def test_show_raises_if_a_case_fails(monkeypatch):
     """`show` raises for a case that fails, and the message has the command to rerun it."""
     shows._observe.cache_clear()
     monkeypatch.setattr(grad_modes, "linear", lambda params, x: x @ params["weight"].T)
@@ -264,7 +263,7 @@ def test_without_needs_a_tool():
         shows.without("backward/cubic")
 
 
-def test_a_program_is_shown_with_what_it_uses():
+def test_a_program_is_shown_with_the_functions_that_it_uses():
     """A program is shown with the helpers it calls, but not with helpers named like attributes."""
     text = listing.text_of(torch_grad_modes.detach)
 
@@ -328,7 +327,7 @@ def test_nodes_are_listed_side_by_side():
     assert "dot_general" in {row.jax for row in rows}
 
 
-def test_what_stands_in_for_a_tool_is_named():
+def test_the_replacement_of_a_tool_is_named():
     """The last column is named after the removed tool or its replacement."""
     assert shows.show("clipping/clip_grad_norm").columns[-1] == "JAX with clip = only_norm"
     assert shows.show("precision/amp", only="0/scale").columns[-1] == (
