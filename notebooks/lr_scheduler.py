@@ -40,10 +40,10 @@ def plot(names):
 # ## Every scheduler
 #
 # Each plot shows the learning rate over sixty training steps. torch is the broad line, JAX the thin
-# line inside it. The dashed line is a contrast: what you get from optax with the obvious settings,
-# or a constant learning rate. It is constant for the exponential, polynomial and warm-restart
-# schedules as well; optax provides those as `exponential_decay`, `polynomial_schedule` and
-# `sgdr_schedule`.
+# line inside it. The dashed line is a contrast: optax's schedule with its usual settings, the plain
+# product of the factors for `ChainedScheduler`, or a constant learning rate. The contrast is
+# constant for the exponential, polynomial and warm-restart schedules too, although optax does
+# provide those, as `exponential_decay`, `polynomial_schedule` and `sgdr_schedule`.
 
 # %%
 plot(

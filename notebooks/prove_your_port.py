@@ -118,9 +118,9 @@ def prove_port(fn, tx=adamw):
 # %% [markdown]
 # ## A port that passes
 #
-# The lines `can fail` are a control: on each surface `prove` introduced an error of 1e-9 and
-# confirmed that it was detected. (The report ends with the time that each surface took, which is
-# omitted here so that this page stays reproducible.)
+# The lines `negative control` show that each check can fail: `prove` injected an error of 1e-9 and
+# the check detected it. (The report ends with the time that each surface took, which is omitted
+# here so that this page stays reproducible.)
 #
 # A place in the port is given as file, line and column. In a notebook it is the line in a cell.
 

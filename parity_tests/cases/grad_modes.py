@@ -439,8 +439,8 @@ def detach_shares_storage(w):
     control=dict(stop_gradient=identity),
     expect={"z": 12.0},
     deviation=Deviation(
-        why="torch has no graph to walk and raises (the document says None); a function of x that "
-        'does not depend on x has a gradient all the same: None here, with unused="error" an error',
+        why="torch has no graph to walk and raises; jaxgrad returns None for an input that the "
+        'result does not depend on, and raises with unused="error"',
         torch_is=lambda x: {
             "z": x * 6,
             "grad": Raises(RuntimeError, "does not require grad and does not have a grad_fn"),
