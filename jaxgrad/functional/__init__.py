@@ -36,6 +36,7 @@ from jaxgrad.functional.activation.shrink import hardshrink as hardshrink
 from jaxgrad.functional.activation.shrink import softshrink as softshrink
 from jaxgrad.functional.activation.shrink import tanhshrink as tanhshrink
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import hardsigmoid as hardsigmoid
+from jaxgrad.functional.activation.sigmoid_tanh_softplus import logit as logit
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import logsigmoid as logsigmoid
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import sigmoid as sigmoid
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import softplus as softplus
@@ -47,11 +48,11 @@ from jaxgrad.functional.activation.softmax import softmax as softmax
 from jaxgrad.functional.activation.softmax import softmin as softmin
 from jaxgrad.functional.fft.stft import istft as istft
 from jaxgrad.functional.fft.stft import stft as stft
+from jaxgrad.functional.indexing.diagonal_trace import diag as diag
 from jaxgrad.functional.indexing.diagonal_trace import diag_embed as diag_embed
 from jaxgrad.functional.indexing.diagonal_trace import diagflat as diagflat
 from jaxgrad.functional.indexing.diagonal_trace import diagonal as diagonal
 from jaxgrad.functional.indexing.diagonal_trace import trace as trace
-from jaxgrad.functional.indexing.flip_roll_tril import diag as diag
 from jaxgrad.functional.indexing.flip_roll_tril import flip as flip
 from jaxgrad.functional.indexing.flip_roll_tril import repeat_interleave as repeat_interleave
 from jaxgrad.functional.indexing.flip_roll_tril import roll as roll
@@ -86,7 +87,6 @@ from jaxgrad.functional.indexing.sort_topk import topk as topk
 from jaxgrad.functional.indexing.where_mask import masked_fill as masked_fill
 from jaxgrad.functional.indexing.where_mask import masked_scatter as masked_scatter
 from jaxgrad.functional.indexing.where_mask import masked_select as masked_select
-from jaxgrad.functional.indexing.where_mask import nan_to_num as nan_to_num
 from jaxgrad.functional.indexing.where_mask import where as where
 from jaxgrad.functional.linalg.addmm import addbmm as addbmm
 from jaxgrad.functional.linalg.addmm import addmm as addmm
@@ -186,24 +186,16 @@ from jaxgrad.functional.nn.transposed_convolution import conv_transpose2d as con
 from jaxgrad.functional.nn.transposed_convolution import conv_transpose3d as conv_transpose3d
 from jaxgrad.functional.pointwise.abs_sign import abs as abs
 from jaxgrad.functional.pointwise.abs_sign import copysign as copysign
+from jaxgrad.functional.pointwise.abs_sign import heaviside as heaviside
 from jaxgrad.functional.pointwise.abs_sign import sign as sign
 from jaxgrad.functional.pointwise.arithmetic import add as add
-from jaxgrad.functional.pointwise.arithmetic import deg2rad as deg2rad
 from jaxgrad.functional.pointwise.arithmetic import div as div
-from jaxgrad.functional.pointwise.arithmetic import erf as erf
-from jaxgrad.functional.pointwise.arithmetic import erfc as erfc
-from jaxgrad.functional.pointwise.arithmetic import erfinv as erfinv
-from jaxgrad.functional.pointwise.arithmetic import heaviside as heaviside
-from jaxgrad.functional.pointwise.arithmetic import logit as logit
 from jaxgrad.functional.pointwise.arithmetic import mul as mul
-from jaxgrad.functional.pointwise.arithmetic import rad2deg as rad2deg
+from jaxgrad.functional.pointwise.arithmetic import neg as neg
 from jaxgrad.functional.pointwise.arithmetic import sub as sub
 from jaxgrad.functional.pointwise.arithmetic import true_divide as true_divide
 from jaxgrad.functional.pointwise.atan2_hypot import atan2 as atan2
 from jaxgrad.functional.pointwise.atan2_hypot import hypot as hypot
-from jaxgrad.functional.pointwise.atan2_hypot import logaddexp as logaddexp
-from jaxgrad.functional.pointwise.atan2_hypot import sinc as sinc
-from jaxgrad.functional.pointwise.atan2_hypot import xlogy as xlogy
 from jaxgrad.functional.pointwise.bessel import i0 as i0
 from jaxgrad.functional.pointwise.clamp_maximum import clamp as clamp
 from jaxgrad.functional.pointwise.clamp_maximum import clamp_max as clamp_max
@@ -221,6 +213,9 @@ from jaxgrad.functional.pointwise.complex_numbers import real as real
 from jaxgrad.functional.pointwise.complex_numbers import sgn as sgn
 from jaxgrad.functional.pointwise.complex_numbers import view_as_complex as view_as_complex
 from jaxgrad.functional.pointwise.complex_numbers import view_as_real as view_as_real
+from jaxgrad.functional.pointwise.erf_ndtr import erf as erf
+from jaxgrad.functional.pointwise.erf_ndtr import erfc as erfc
+from jaxgrad.functional.pointwise.erf_ndtr import erfinv as erfinv
 from jaxgrad.functional.pointwise.exp_log import exp as exp
 from jaxgrad.functional.pointwise.exp_log import exp2 as exp2
 from jaxgrad.functional.pointwise.exp_log import expm1 as expm1
@@ -228,6 +223,8 @@ from jaxgrad.functional.pointwise.exp_log import log as log
 from jaxgrad.functional.pointwise.exp_log import log1p as log1p
 from jaxgrad.functional.pointwise.exp_log import log2 as log2
 from jaxgrad.functional.pointwise.exp_log import log10 as log10
+from jaxgrad.functional.pointwise.exp_log import logaddexp as logaddexp
+from jaxgrad.functional.pointwise.exp_log import logaddexp2 as logaddexp2
 
 # Aliases that torch defines.
 from jaxgrad.functional.pointwise.fake_quantize import (
@@ -236,11 +233,8 @@ from jaxgrad.functional.pointwise.fake_quantize import (
 from jaxgrad.functional.pointwise.fake_quantize import (
     fake_quantize_per_tensor_affine as fake_quantize_per_tensor_affine,
 )
-from jaxgrad.functional.pointwise.frexp_ldexp import float_power as float_power
 from jaxgrad.functional.pointwise.frexp_ldexp import frexp as frexp
 from jaxgrad.functional.pointwise.frexp_ldexp import ldexp as ldexp
-from jaxgrad.functional.pointwise.frexp_ldexp import logaddexp2 as logaddexp2
-from jaxgrad.functional.pointwise.frexp_ldexp import neg as neg
 from jaxgrad.functional.pointwise.gamma_zeta import digamma as digamma
 from jaxgrad.functional.pointwise.gamma_zeta import igamma as igamma
 from jaxgrad.functional.pointwise.gamma_zeta import igammac as igammac
@@ -255,11 +249,13 @@ from jaxgrad.functional.pointwise.hyperbolic import sinh as sinh
 from jaxgrad.functional.pointwise.lerp_addcmul import addcdiv as addcdiv
 from jaxgrad.functional.pointwise.lerp_addcmul import addcmul as addcmul
 from jaxgrad.functional.pointwise.lerp_addcmul import lerp as lerp
+from jaxgrad.functional.pointwise.nan_to_num import nan_to_num as nan_to_num
+from jaxgrad.functional.pointwise.pow_sqrt import float_power as float_power
 from jaxgrad.functional.pointwise.pow_sqrt import pow as pow
-from jaxgrad.functional.pointwise.roots import reciprocal as reciprocal
-from jaxgrad.functional.pointwise.roots import rsqrt as rsqrt
-from jaxgrad.functional.pointwise.roots import sqrt as sqrt
-from jaxgrad.functional.pointwise.roots import square as square
+from jaxgrad.functional.pointwise.pow_sqrt import reciprocal as reciprocal
+from jaxgrad.functional.pointwise.pow_sqrt import rsqrt as rsqrt
+from jaxgrad.functional.pointwise.pow_sqrt import sqrt as sqrt
+from jaxgrad.functional.pointwise.pow_sqrt import square as square
 from jaxgrad.functional.pointwise.rounding_remainder import ceil as ceil
 from jaxgrad.functional.pointwise.rounding_remainder import floor as floor
 from jaxgrad.functional.pointwise.rounding_remainder import fmod as fmod
@@ -271,8 +267,12 @@ from jaxgrad.functional.pointwise.trigonometric import acos as acos
 from jaxgrad.functional.pointwise.trigonometric import asin as asin
 from jaxgrad.functional.pointwise.trigonometric import atan as atan
 from jaxgrad.functional.pointwise.trigonometric import cos as cos
+from jaxgrad.functional.pointwise.trigonometric import deg2rad as deg2rad
+from jaxgrad.functional.pointwise.trigonometric import rad2deg as rad2deg
 from jaxgrad.functional.pointwise.trigonometric import sin as sin
+from jaxgrad.functional.pointwise.trigonometric import sinc as sinc
 from jaxgrad.functional.pointwise.trigonometric import tan as tan
+from jaxgrad.functional.pointwise.xlogy_entr import xlogy as xlogy
 from jaxgrad.functional.pooling.adaptive import adaptive_avg_pool1d as adaptive_avg_pool1d
 from jaxgrad.functional.pooling.adaptive import adaptive_avg_pool2d as adaptive_avg_pool2d
 from jaxgrad.functional.pooling.adaptive import adaptive_avg_pool3d as adaptive_avg_pool3d
@@ -316,6 +316,7 @@ from jaxgrad.functional.reduction.cumsum_diff_trapezoid import logcumsumexp as l
 from jaxgrad.functional.reduction.cumsum_diff_trapezoid import trapezoid as trapezoid
 from jaxgrad.functional.reduction.distance import cdist as cdist
 from jaxgrad.functional.reduction.distance import cosine_similarity as cosine_similarity
+from jaxgrad.functional.reduction.distance import dist as dist
 from jaxgrad.functional.reduction.distance import pairwise_distance as pairwise_distance
 from jaxgrad.functional.reduction.distance import pdist as pdist
 from jaxgrad.functional.reduction.median_mode import kthvalue as kthvalue
@@ -335,7 +336,6 @@ from jaxgrad.functional.reduction.var_std import std as std
 from jaxgrad.functional.reduction.var_std import std_mean as std_mean
 from jaxgrad.functional.reduction.var_std import var as var
 from jaxgrad.functional.reduction.var_std import var_mean as var_mean
-from jaxgrad.functional.reduction.vector_norm_normalize import dist as dist
 from jaxgrad.functional.reduction.vector_norm_normalize import normalize as normalize
 from jaxgrad.functional.reduction.vector_norm_normalize import renorm as renorm
 

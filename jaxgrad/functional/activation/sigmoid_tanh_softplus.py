@@ -1,4 +1,4 @@
-"""Sigmoid, tanh, softplus and variants with torch's gradients in the tails and at kinks."""
+"""Sigmoid, logit, tanh, softplus and variants with torch's gradients in the tails."""
 
 from __future__ import annotations
 
@@ -158,3 +158,34 @@ def accurate_tanh(x: jax.Array) -> jax.Array:
         return jnp.tanh(x)
     small = jnp.exp(-2 * jnp.abs(x))
     return jnp.where(jnp.abs(x) > 0.5, jnp.copysign(1 - 2 * small / (1 + small), x), jnp.tanh(x))
+
+
+def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
+    """Return `log(p / (1 - p))`, with p clipped to [eps, 1 - eps] if `eps` is given.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(logit)(0.5):.4f}")
+        4.0000
+
+    Torch: `torch.logit`. Gradient conventions: docs/operators.md.
+
+    Differs from jax in:
+        1. Outside [0, 1] the gradient is NaN (`jax.scipy.special.logit`: finite).
+        2. At eps and 1 - eps the gradient passes the clipping in full (`jnp.clip`: half of it).
+    """
+    reject("logit", "complex", input)
+    return in_opmath(_logit, array(input), eps=eps)
+
+
+def _logit_derivative(t: Any, _: Any, x: Any, eps: float | None) -> Any:
+    low = 0.0 if eps is None else eps
+    within = (x >= low) & (x <= 1 - low)
+    factor = jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
+    return (t if eps is None else jnp.where(within, t, 0)) * factor
+
+
+@derivative(_logit_derivative)
+def _logit(x: jax.Array, *, eps: float | None) -> jax.Array:
+    p = x if eps is None else jnp.clip(x, eps, 1 - eps)
+    return jnp.log(p / (1 - p))

@@ -12,7 +12,7 @@ from jaxgrad._core.typing import Array, DTypeLike
 from jaxgrad.functional._core.arguments import array, canonical_dim, in_opmath, result_type
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject_each
-from jaxgrad.functional.pointwise.frexp_ldexp import neg
+from jaxgrad.functional.pointwise.arithmetic import neg
 
 
 def _implicit_dim(name: str, dim: int | None, ndim: int) -> int:

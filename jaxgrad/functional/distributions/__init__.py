@@ -64,6 +64,9 @@ from jaxgrad.functional.distributions.multivariate import (
 from jaxgrad.functional.distributions.multivariate import (
     low_rank_multivariate_normal_log_prob as low_rank_multivariate_normal_log_prob,
 )
+from jaxgrad.functional.distributions.multivariate import (
+    multivariate_normal_log_prob as multivariate_normal_log_prob,
+)
 from jaxgrad.functional.distributions.multivariate import wishart_log_prob as wishart_log_prob
 from jaxgrad.functional.distributions.normal_laplace_uniform import (
     cauchy_log_prob as cauchy_log_prob,
@@ -72,19 +75,7 @@ from jaxgrad.functional.distributions.normal_laplace_uniform import (
     gumbel_log_prob as gumbel_log_prob,
 )
 from jaxgrad.functional.distributions.normal_laplace_uniform import (
-    half_cauchy_log_prob as half_cauchy_log_prob,
-)
-from jaxgrad.functional.distributions.normal_laplace_uniform import (
-    half_normal_log_prob as half_normal_log_prob,
-)
-from jaxgrad.functional.distributions.normal_laplace_uniform import (
     laplace_log_prob as laplace_log_prob,
-)
-from jaxgrad.functional.distributions.normal_laplace_uniform import (
-    log_normal_log_prob as log_normal_log_prob,
-)
-from jaxgrad.functional.distributions.normal_laplace_uniform import (
-    multivariate_normal_log_prob as multivariate_normal_log_prob,
 )
 from jaxgrad.functional.distributions.normal_laplace_uniform import (
     normal_log_prob as normal_log_prob,
@@ -103,7 +94,16 @@ from jaxgrad.functional.distributions.positive_chi2_pareto import (
     generalized_pareto_log_prob as generalized_pareto_log_prob,
 )
 from jaxgrad.functional.distributions.positive_chi2_pareto import (
+    half_cauchy_log_prob as half_cauchy_log_prob,
+)
+from jaxgrad.functional.distributions.positive_chi2_pareto import (
+    half_normal_log_prob as half_normal_log_prob,
+)
+from jaxgrad.functional.distributions.positive_chi2_pareto import (
     inverse_gamma_log_prob as inverse_gamma_log_prob,
+)
+from jaxgrad.functional.distributions.positive_chi2_pareto import (
+    log_normal_log_prob as log_normal_log_prob,
 )
 from jaxgrad.functional.distributions.positive_chi2_pareto import pareto_log_prob as pareto_log_prob
 from jaxgrad.functional.distributions.positive_chi2_pareto import (

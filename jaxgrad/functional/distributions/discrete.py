@@ -21,10 +21,10 @@ from jaxgrad.functional.distributions._parameters import (
 )
 from jaxgrad.functional.loss.binary_and_soft_margin import binary_cross_entropy_with_logits
 from jaxgrad.functional.pointwise.abs_sign import abs
-from jaxgrad.functional.pointwise.atan2_hypot import xlogy
 from jaxgrad.functional.pointwise.clamp_maximum import clamp
 from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
 from jaxgrad.functional.pointwise.gamma_zeta import lgamma
+from jaxgrad.functional.pointwise.xlogy_entr import xlogy
 from jaxgrad.functional.reduction.sum_mean_prod import logsumexp
 
 

@@ -16,9 +16,9 @@ from jaxgrad.functional.distributions._parameters import (
     in_dtype_of,
     value_and_parameters,
 )
-from jaxgrad.functional.pointwise.atan2_hypot import xlogy
 from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.gamma_zeta import lgamma
+from jaxgrad.functional.pointwise.xlogy_entr import xlogy
 
 
 def exponential_log_prob(value: Array, rate: ArrayLike) -> Array:

@@ -9,7 +9,7 @@ from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import softplus
 from jaxgrad.functional.distributions._parameters import distribution_parameters
 from jaxgrad.functional.distributions.discrete import binary_logits, clamped_probs, normalized_probs
-from jaxgrad.functional.distributions.normal_laplace_uniform import half_log_det, mahalanobis
+from jaxgrad.functional.distributions.multivariate import half_log_det, mahalanobis
 from jaxgrad.functional.linalg.solve_lstsq import solve_triangular
 from jaxgrad.functional.loss.binary_and_soft_margin import binary_cross_entropy_with_logits
 from jaxgrad.functional.pointwise.abs_sign import abs

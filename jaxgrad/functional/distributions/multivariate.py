@@ -1,22 +1,19 @@
-"""Log-densities of random matrices, and of vectors with a low-rank covariance."""
+"""Log-densities of random vectors with a covariance, and of random matrices."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, is_array
 from jaxgrad.functional._core.dtypes import reject, reject_each, require_same_dtype
-from jaxgrad.functional.distributions._parameters import distribution_parameters
-from jaxgrad.functional.distributions.normal_laplace_uniform import (
-    cholesky_factor,
-    half_log_det,
-    mahalanobis,
-)
+from jaxgrad.functional.distributions._parameters import distribution_parameters, require_one
 from jaxgrad.functional.linalg.cholesky import cholesky, cholesky_solve
 from jaxgrad.functional.linalg.det import slogdet
+from jaxgrad.functional.linalg.solve_lstsq import solve_triangular
 from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.gamma_zeta import lgamma, mvlgamma
 from jaxgrad.functional.pointwise.pow_sqrt import pow
@@ -126,3 +123,55 @@ def lkj_cholesky_log_prob(value: Array, concentration: ArrayLike = 1.0) -> Array
     alpha = a[..., 0] + 0.5 * (n - 1)
     constant = 0.5 * (n - 1) * math.log(math.pi) + mvlgamma(alpha - 0.5, n - 1)
     return density - (constant - lgamma(alpha) * (n - 1))
+
+
+def multivariate_normal_log_prob(
+    value: Array,
+    loc: Array,
+    covariance_matrix: Array | None = None,
+    scale_tril: Array | None = None,
+) -> Array:
+    """Log-density of the multivariate normal distribution at a vector.
+
+    Args:
+        value: Point, `(*, n)`.
+        loc: Mean, `(*, n)`.
+        covariance_matrix: Covariance, `(*, n, n)`; only its lower triangle is read.
+        scale_tril: Alternatively, the Cholesky factor of the covariance.
+
+    Raises:
+        TypeError: Both or neither of `covariance_matrix` and `scale_tril` are passed.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{multivariate_normal_log_prob(jnp.zeros(2), jnp.zeros(2), jnp.eye(2)):.4f}")
+        -1.8379
+
+    Torch: `torch.distributions.MultivariateNormal`.
+    """
+    reject_each("multivariate_normal_log_prob", "bool", value, loc)
+    factor = cholesky_factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
+    reject("multivariate_normal_log_prob", "bool integer", factor)
+    x, loc, factor = distribution_parameters(
+        array(value, "value"), array(loc, "loc"), factor, elementwise=False
+    )
+    distance = mahalanobis(factor, x - loc)
+    return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - half_log_det(factor)
+
+
+def cholesky_factor(name: str, covariance: Any, factor: Any) -> Array:
+    """Return the factor, or compute it if the covariance is passed instead."""
+    require_one(name, covariance, factor, "covariance_matrix and scale_tril")
+    if factor is not None:
+        return array(factor, "scale_tril")
+    return cholesky(array(covariance, "covariance_matrix"))
+
+
+def mahalanobis(factor: Array, x: Array) -> Array:
+    """Return `x @ inv(covariance) @ x`, given the Cholesky factor of the covariance."""
+    return jnp.sum(pow(solve_triangular(factor, x[..., None], upper=False)[..., 0], 2), -1)
+
+
+def half_log_det(factor: Array) -> Array:
+    """Return half the log-determinant of the covariance."""
+    return jnp.sum(log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)

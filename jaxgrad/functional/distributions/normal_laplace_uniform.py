@@ -7,7 +7,6 @@ parameters are validated, as with torch's `validate_args=False`.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import jax.numpy as jnp
 
@@ -16,12 +15,8 @@ from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import (
     distribution_parameters,
-    in_dtype_of,
-    require_one,
     value_and_parameters,
 )
-from jaxgrad.functional.linalg.cholesky import cholesky
-from jaxgrad.functional.linalg.solve_lstsq import solve_triangular
 from jaxgrad.functional.pointwise.abs_sign import abs
 from jaxgrad.functional.pointwise.exp_log import exp, log, log1p
 from jaxgrad.functional.pointwise.gamma_zeta import lgamma
@@ -41,22 +36,6 @@ def normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     reject_each("normal_log_prob", "bool", value, loc)
     x, loc, scale = value_and_parameters(value, loc, scale)
     return -pow(x - loc, 2) / (2 * pow(scale, 2)) - log(scale) - math.log(math.sqrt(2 * math.pi))
-
-
-def log_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """Log-density of the log-normal distribution at a value.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{log_normal_log_prob(jnp.array(1.0), 0.0, 1.0):.4f}")
-        -0.9189
-
-    Torch: `torch.distributions.LogNormal`.
-    """
-    reject("log_normal_log_prob", "bool", loc)
-    x, loc, scale = distribution_parameters(array(value, "value"), loc, scale)
-    x = log(x)
-    return normal_log_prob(x, loc, scale) - x
 
 
 def laplace_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
@@ -126,38 +105,6 @@ def gumbel_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
     return (y - exp(y)) - log(scale)
 
 
-def half_normal_log_prob(value: Array, scale: ArrayLike) -> Array:
-    """Log-density of the half-normal distribution at a value.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{half_normal_log_prob(jnp.array(0.0), 1.0):.4f}")
-        -0.2258
-
-    Torch: `torch.distributions.HalfNormal`.
-    """
-    reject_each("half_normal_log_prob", "bool", value, scale)
-    reject("half_normal_log_prob", "complex", value)
-    x, scale = distribution_parameters(array(value, "value"), scale)
-    return jnp.where(x >= 0, normal_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
-
-
-def half_cauchy_log_prob(value: Array, scale: ArrayLike) -> Array:
-    """Log-density of the half-Cauchy distribution at a value.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{half_cauchy_log_prob(jnp.array(0.0), 1.0):.4f}")
-        -0.4516
-
-    Torch: `torch.distributions.HalfCauchy`.
-    """
-    reject("half_cauchy_log_prob", "bool", scale)
-    reject("half_cauchy_log_prob", "complex", scale)
-    x, scale = distribution_parameters(in_dtype_of(value, scale), scale)
-    return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
-
-
 def uniform_log_prob(value: Array, low: ArrayLike, high: ArrayLike) -> Array:
     """Log-density of the uniform distribution on `[low, high)`, -inf outside.
 
@@ -172,55 +119,3 @@ def uniform_log_prob(value: Array, low: ArrayLike, high: ArrayLike) -> Array:
     reject("uniform_log_prob", "complex", value, low, high)
     x, low, high = distribution_parameters(array(value, "value"), low, high)
     return jnp.where((low <= x) & (high > x), 0, -jnp.inf) - log(high - low)
-
-
-def multivariate_normal_log_prob(
-    value: Array,
-    loc: Array,
-    covariance_matrix: Array | None = None,
-    scale_tril: Array | None = None,
-) -> Array:
-    """Log-density of the multivariate normal distribution at a vector.
-
-    Args:
-        value: Point, `(*, n)`.
-        loc: Mean, `(*, n)`.
-        covariance_matrix: Covariance, `(*, n, n)`; only its lower triangle is read.
-        scale_tril: Alternatively, the Cholesky factor of the covariance.
-
-    Raises:
-        TypeError: Both or neither of `covariance_matrix` and `scale_tril` are passed.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{multivariate_normal_log_prob(jnp.zeros(2), jnp.zeros(2), jnp.eye(2)):.4f}")
-        -1.8379
-
-    Torch: `torch.distributions.MultivariateNormal`.
-    """
-    reject_each("multivariate_normal_log_prob", "bool", value, loc)
-    factor = cholesky_factor("multivariate_normal_log_prob", covariance_matrix, scale_tril)
-    reject("multivariate_normal_log_prob", "bool integer", factor)
-    x, loc, factor = distribution_parameters(
-        array(value, "value"), array(loc, "loc"), factor, elementwise=False
-    )
-    distance = mahalanobis(factor, x - loc)
-    return -0.5 * (factor.shape[-1] * math.log(2 * math.pi) + distance) - half_log_det(factor)
-
-
-def cholesky_factor(name: str, covariance: Any, factor: Any) -> Array:
-    """Return the factor, or compute it if the covariance is passed instead."""
-    require_one(name, covariance, factor, "covariance_matrix and scale_tril")
-    if factor is not None:
-        return array(factor, "scale_tril")
-    return cholesky(array(covariance, "covariance_matrix"))
-
-
-def mahalanobis(factor: Array, x: Array) -> Array:
-    """Return `x @ inv(covariance) @ x`, given the Cholesky factor of the covariance."""
-    return jnp.sum(pow(solve_triangular(factor, x[..., None], upper=False)[..., 0], 2), -1)
-
-
-def half_log_det(factor: Array) -> Array:
-    """Return half the log-determinant of the covariance."""
-    return jnp.sum(log(jnp.diagonal(factor, axis1=-2, axis2=-1)), -1)

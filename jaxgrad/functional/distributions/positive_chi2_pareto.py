@@ -6,6 +6,8 @@ here in torch's order, so that the results agree even at zeros and infinities.
 
 from __future__ import annotations
 
+import math
+
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array, ArrayLike
@@ -13,12 +15,14 @@ from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.distributions._parameters import (
     distribution_parameters,
+    in_dtype_of,
     value_and_parameters,
 )
 from jaxgrad.functional.distributions.gamma_beta_dirichlet import (
     exponential_log_prob,
     gamma_log_prob,
 )
+from jaxgrad.functional.distributions.normal_laplace_uniform import cauchy_log_prob, normal_log_prob
 from jaxgrad.functional.pointwise.abs_sign import abs
 from jaxgrad.functional.pointwise.exp_log import log, log1p
 from jaxgrad.functional.pointwise.gamma_zeta import lgamma
@@ -130,3 +134,51 @@ def invert_power(y: Array, exponent: Array) -> tuple[Array, Array]:
     """Return the x with `x ** exponent = y`, and the logarithm of dy / dx there."""
     x = pow(y, 1 / exponent)
     return x, log(abs(exponent * y / x))
+
+
+def log_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
+    """Log-density of the log-normal distribution at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{log_normal_log_prob(jnp.array(1.0), 0.0, 1.0):.4f}")
+        -0.9189
+
+    Torch: `torch.distributions.LogNormal`.
+    """
+    reject("log_normal_log_prob", "bool", loc)
+    x, loc, scale = distribution_parameters(array(value, "value"), loc, scale)
+    x = log(x)
+    return normal_log_prob(x, loc, scale) - x
+
+
+def half_normal_log_prob(value: Array, scale: ArrayLike) -> Array:
+    """Log-density of the half-normal distribution at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{half_normal_log_prob(jnp.array(0.0), 1.0):.4f}")
+        -0.2258
+
+    Torch: `torch.distributions.HalfNormal`.
+    """
+    reject_each("half_normal_log_prob", "bool", value, scale)
+    reject("half_normal_log_prob", "complex", value)
+    x, scale = distribution_parameters(array(value, "value"), scale)
+    return jnp.where(x >= 0, normal_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)
+
+
+def half_cauchy_log_prob(value: Array, scale: ArrayLike) -> Array:
+    """Log-density of the half-Cauchy distribution at a value.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(f"{half_cauchy_log_prob(jnp.array(0.0), 1.0):.4f}")
+        -0.4516
+
+    Torch: `torch.distributions.HalfCauchy`.
+    """
+    reject("half_cauchy_log_prob", "bool", scale)
+    reject("half_cauchy_log_prob", "complex", scale)
+    x, scale = distribution_parameters(in_dtype_of(value, scale), scale)
+    return jnp.where(x >= 0, cauchy_log_prob(x, 0.0, scale) + math.log(2), -jnp.inf)

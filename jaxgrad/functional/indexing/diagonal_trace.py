@@ -99,3 +99,22 @@ def _distinct_dims(dim1: int, dim2: int, ndim: int) -> tuple[int, int]:
     if rows == columns:
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     return rows, columns
+
+
+def diag(input: Array, diagonal: int = 0) -> Array:
+    """Extract the diagonal of a matrix, or build a matrix from its diagonal.
+
+    Raises:
+        RuntimeError: The input does not have one or two dims.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(diag(jnp.array([[1, 2], [3, 4]])))
+        [1 4]
+
+    Torch: `torch.diag`. `jnp.diag` is the same.
+    """
+    input = array(input)
+    if input.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+    return jnp.diag(input, diagonal)

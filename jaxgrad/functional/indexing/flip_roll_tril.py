@@ -86,25 +86,6 @@ def triu(input: Array, diagonal: int = 0) -> Array:
     return jnp.triu(_matrix("triu", input), diagonal)
 
 
-def diag(input: Array, diagonal: int = 0) -> Array:
-    """Extract the diagonal of a matrix, or build a matrix from its diagonal.
-
-    Raises:
-        RuntimeError: The input does not have one or two dims.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(diag(jnp.array([[1, 2], [3, 4]])))
-        [1 4]
-
-    Torch: `torch.diag`. `jnp.diag` is the same.
-    """
-    input = array(input)
-    if input.ndim not in (1, 2):
-        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
-    return jnp.diag(input, diagonal)
-
-
 def repeat_interleave(
     input: Array,
     repeats: int | Array,

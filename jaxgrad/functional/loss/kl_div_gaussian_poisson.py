@@ -11,8 +11,8 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, reduce, require, require_floating
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.loss._reduce import loss_arguments
-from jaxgrad.functional.pointwise.atan2_hypot import xlogy_kernel
 from jaxgrad.functional.pointwise.clamp_maximum import passing_floor
+from jaxgrad.functional.pointwise.xlogy_entr import xlogy_kernel
 
 
 def kl_div(

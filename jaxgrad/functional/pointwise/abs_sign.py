@@ -1,4 +1,4 @@
-"""Absolute values and signs with torch's gradients at zero."""
+"""Absolute values, signs and the step function with torch's gradients at zero."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 
 from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
-from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional._core.derivative import derivative, not_differentiable
+from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
 def abs(input: jax.Array) -> jax.Array:
@@ -84,3 +84,29 @@ def _copysign(x: jax.Array, y: jax.Array) -> jax.Array:
 @derivative(lambda t, *rest: t / rest[-1], lambda t, _, a, b: t * -((a / b) / b))
 def _divide(a: jax.Array, b: jax.Array) -> jax.Array:
     return a / b
+
+
+def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
+    """Return 0 for negative elements, 1 for positive ones and `values` at 0, without a gradient.
+
+    Raises:
+        RuntimeError: The dtypes differ, or the function is differentiated.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(heaviside(jnp.array([-1.0, 0.0, 2.0]), jnp.array(0.5)))
+        [0.  0.5 1. ]
+
+    Torch: `torch.heaviside`.
+
+    Differs from jax in:
+        1. It raises if it is differentiated (`jnp.heaviside`: 0).
+    """
+    input, values = array(input), array(values, "values")
+    require_same_dtype("heaviside", input=input, values=values)
+    return _heaviside(input, values)
+
+
+@derivative(not_differentiable("heaviside"), not_differentiable("heaviside"))
+def _heaviside(x: jax.Array, values: jax.Array) -> jax.Array:
+    return jnp.where(x == 0, values, (x > 0).astype(x.dtype))

@@ -1,8 +1,7 @@
-"""Arithmetic, error functions, logit and heaviside with torch's result types and gradients."""
+"""Arithmetic with torch's result types and gradients."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import jax
@@ -10,8 +9,8 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
-from jaxgrad.functional._core.derivative import derivative, not_differentiable
-from jaxgrad.functional._core.dtypes import reject, require_same_dtype
+from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.rounding_remainder import floor_quotient
 
 
@@ -147,140 +146,23 @@ def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
     return x / y
 
 
-def deg2rad(input: jax.Array) -> jax.Array:
-    """Convert degrees to radians.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{deg2rad(jnp.array(180.0)):.4f}")
-        3.1416
-
-    Torch: `torch.deg2rad`.
-    """
-    reject("deg2rad", "complex", input)
-    return in_opmath(lambda x: x * (math.pi / 180), array(input))
-
-
-def rad2deg(input: jax.Array) -> jax.Array:
-    """Convert radians to degrees.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(f"{rad2deg(jnp.array(1.0)):.4f}")
-        57.2958
-
-    Torch: `torch.rad2deg`.
-    """
-    reject("rad2deg", "complex", input)
-    return in_opmath(lambda x: x * (180 / math.pi), array(input))
-
-
-def erf(input: jax.Array) -> jax.Array:
-    """Return the error function of each element.
-
-    Example:
-        >>> import jax
-        >>> print(f"{jax.grad(erf)(0.0):.4f}")
-        1.1284
-
-    Torch: `torch.erf`.
-    """
-    return in_opmath(erf_kernel, array(input))
-
-
-@derivative(lambda t, _, x: t * (2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
-def erf_kernel(x: jax.Array) -> jax.Array:
-    return jax.lax.erf(x)
-
-
-def erfc(input: jax.Array) -> jax.Array:
-    """Return 1 minus the error function of each element.
-
-    Example:
-        >>> import jax
-        >>> print(f"{jax.grad(erfc)(0.0):.4f}")
-        -1.1284
-
-    Torch: `torch.erfc`.
-    """
-    return in_opmath(_erfc, array(input))
-
-
-@derivative(lambda t, _, x: t * (-2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
-def _erfc(x: jax.Array) -> jax.Array:
-    return jax.lax.erfc(x)
-
-
-def erfinv(input: jax.Array) -> jax.Array:
-    """Return the inverse of the error function at each element.
-
-    Example:
-        >>> import jax
-        >>> print(f"{jax.grad(erfinv)(0.0):.4f}")
-        0.8862
-
-    Torch: `torch.erfinv`.
-    """
-    return in_opmath(_erfinv, array(input))
-
-
-@derivative(lambda t, y, _: t * (0.5 * math.sqrt(math.pi) * jnp.exp(y * y)))
-def _erfinv(x: jax.Array) -> jax.Array:
-    return jax.lax.erf_inv(x)
-
-
-def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
-    """Return `log(p / (1 - p))`, with p clipped to [eps, 1 - eps] if `eps` is given.
-
-    Example:
-        >>> import jax
-        >>> print(f"{jax.grad(logit)(0.5):.4f}")
-        4.0000
-
-    Torch: `torch.logit`. Gradient conventions: docs/operators.md.
-
-    Differs from jax in:
-        1. Outside [0, 1] the gradient is NaN (`jax.scipy.special.logit`: finite).
-        2. At eps and 1 - eps the gradient passes the clipping in full (`jnp.clip`: half of it).
-    """
-    reject("logit", "complex", input)
-    return in_opmath(_logit, array(input), eps=eps)
-
-
-def _logit_derivative(t: Any, _: Any, x: Any, eps: float | None) -> Any:
-    low = 0.0 if eps is None else eps
-    within = (x >= low) & (x <= 1 - low)
-    factor = jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
-    return (t if eps is None else jnp.where(within, t, 0)) * factor
-
-
-@derivative(_logit_derivative)
-def _logit(x: jax.Array, *, eps: float | None) -> jax.Array:
-    p = x if eps is None else jnp.clip(x, eps, 1 - eps)
-    return jnp.log(p / (1 - p))
-
-
-def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
-    """Return 0 for negative elements, 1 for positive ones and `values` at 0, without a gradient.
+def neg(input: jax.Array) -> jax.Array:
+    """Return the negated input.
 
     Raises:
-        RuntimeError: The dtypes differ, or the function is differentiated.
+        RuntimeError: The input is boolean.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(heaviside(jnp.array([-1.0, 0.0, 2.0]), jnp.array(0.5)))
-        [0.  0.5 1. ]
+        >>> print(neg(jnp.array([1.0, -2.0])))
+        [-1.  2.]
 
-    Torch: `torch.heaviside`.
-
-    Differs from jax in:
-        1. It raises if it is differentiated (`jnp.heaviside`: 0).
+    Torch: `torch.neg`. `jnp.negative` is the same.
     """
-    input, values = array(input), array(values, "values")
-    require_same_dtype("heaviside", input=input, values=values)
-    return _heaviside(input, values)
-
-
-@derivative(not_differentiable("heaviside"), not_differentiable("heaviside"))
-def _heaviside(x: jax.Array, values: jax.Array) -> jax.Array:
-    return jnp.where(x == 0, values, (x > 0).astype(x.dtype))
+    input = array(input)
+    if input.dtype == jnp.bool_:
+        raise RuntimeError(
+            "Negation, the `-` operator, on a bool tensor is not supported. Use the `~` or "
+            "`logical_not()` operator instead."
+        )
+    return -input

@@ -1,4 +1,4 @@
-"""Normal distribution functions, `erfcx`, `entr` and `xlog1py` with torch's formulas."""
+"""Error functions and normal distribution functions with torch's derivative formulas."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as jss
 
-from jaxgrad._core.typing import Array, ArrayLike
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.pointwise.arithmetic import erf_kernel
 
 
 def ndtr(input: Array) -> Array:
@@ -100,48 +99,55 @@ def _erfcx(x: Array) -> Array:
     return jss.erfcx(x)
 
 
-def entr(input: Array) -> Array:
-    """Return the entropy `-x * log(x)`; it is 0 at 0 and -inf for negative elements.
+def erf(input: jax.Array) -> jax.Array:
+    """Return the error function of each element.
 
     Example:
         >>> import jax
-        >>> print(f"{jax.grad(entr)(0.5):.4f}")
-        -0.3069
+        >>> print(f"{jax.grad(erf)(0.0):.4f}")
+        1.1284
 
-    Torch: `torch.special.entr`.
+    Torch: `torch.erf`.
     """
-    return in_opmath(_entr, array(input))
+    return in_opmath(erf_kernel, array(input))
 
 
-@derivative(lambda t, _, x: t * (-(jnp.log(x) + 1)))
-def _entr(x: Array) -> Array:
-    return jss.entr(x)
-
-
-def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
-    """Return `input * log1p(other)`, or 0 where `input` is 0 and `other` is not NaN.
+def erfc(input: jax.Array) -> jax.Array:
+    """Return 1 minus the error function of each element.
 
     Example:
-        >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(xlog1py)(0.0, jnp.array(-1.0)))
-        0.0
+        >>> import jax
+        >>> print(f"{jax.grad(erfc)(0.0):.4f}")
+        -1.1284
 
-    Torch: `torch.special.xlog1py`. Gradient conventions: docs/operators.md.
-
-    Differs from jax in:
-        1. At input 0 and other <= -1 the gradient is 0 (`jax.scipy.special.xlog1py`: -inf or NaN).
+    Torch: `torch.erfc`.
     """
-    reject("special.xlog1py", "complex", input, other)
-    return in_opmath(_xlog1py, input, other)
+    return in_opmath(_erfc, array(input))
 
 
-def _xlog1py_input_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
-    masked = (x == 0) & (y <= -1)
-    each = jnp.broadcast_to(y, masked.shape)  # one slope per element, as in `xlogy`
-    return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log1p(each))
+@derivative(lambda t, _, x: t * (-2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
+def _erfc(x: jax.Array) -> jax.Array:
+    return jax.lax.erfc(x)
 
 
-@derivative(_xlog1py_input_derivative, lambda t, _, x, y: t * (x / (y + 1)))
-def _xlog1py(x: Array, y: Array) -> Array:
-    product = x * jnp.log1p(y)
-    return jnp.where(jnp.isnan(y), jnp.nan, jnp.where(x == 0, 0, product))
+def erfinv(input: jax.Array) -> jax.Array:
+    """Return the inverse of the error function at each element.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(erfinv)(0.0):.4f}")
+        0.8862
+
+    Torch: `torch.erfinv`.
+    """
+    return in_opmath(_erfinv, array(input))
+
+
+@derivative(lambda t, y, _: t * (0.5 * math.sqrt(math.pi) * jnp.exp(y * y)))
+def _erfinv(x: jax.Array) -> jax.Array:
+    return jax.lax.erf_inv(x)
+
+
+@derivative(lambda t, _, x: t * (2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
+def erf_kernel(x: jax.Array) -> jax.Array:
+    return jax.lax.erf(x)

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import reject
 
 
 def exp(input: jax.Array) -> jax.Array:
@@ -138,3 +139,56 @@ def log1p(input: jax.Array) -> jax.Array:
 @derivative(lambda t, _, x: t / (x + 1))
 def _log1p(x: jax.Array) -> jax.Array:
     return jnp.log1p(x)
+
+
+def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
+    """Return `log(exp(input) + exp(other))` without overflow.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(logaddexp)(0.0, jnp.zeros(())))
+        0.5
+
+    Torch: `torch.logaddexp`. Gradient conventions: docs/operators.md.
+
+    Differs from jax in:
+        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp`: e at (1, inf)); at two equal
+           infinities it is NaN (`jnp.logaddexp`: 1).
+    """
+    reject("logaddexp", "bool integer", input, other)
+    return in_opmath(_logaddexp, array(input), array(other, "other"))
+
+
+@derivative(
+    lambda t, _, x, y: t / (1 + jnp.exp(y - x)), lambda t, _, x, y: t / (1 + jnp.exp(x - y))
+)
+def _logaddexp(x: jax.Array, y: jax.Array) -> jax.Array:
+    high = jnp.maximum(x, y)
+    return jnp.where(jnp.isinf(x) & (x == y), x, high + jnp.log1p(jnp.exp(-jnp.abs(x - y))))
+
+
+def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
+    """Return `log2(2**input + 2**other)` without overflow.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(logaddexp2)(0.0, jnp.zeros(())))
+        0.5
+
+    Torch: `torch.logaddexp2`. Gradient conventions: docs/operators.md.
+
+    Differs from jax in:
+        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)); at two equal
+           infinities it is NaN (`jnp.logaddexp2`: 1).
+    """
+    reject("logaddexp2", "bool integer complex", input, other)
+    return in_opmath(_logaddexp2, array(input), array(other, "other"))
+
+
+@derivative(
+    lambda t, _, x, y: t / (1 + jnp.exp2(y - x)), lambda t, _, x, y: t / (1 + jnp.exp2(x - y))
+)
+def _logaddexp2(x: jax.Array, y: jax.Array) -> jax.Array:
+    high = jnp.maximum(x, y)
+    small = jnp.log1p(jnp.exp2(-jnp.abs(x - y))) / jnp.log(jnp.asarray(2, x.dtype))
+    return jnp.where(jnp.isinf(x) & (x == y), x, high + small)

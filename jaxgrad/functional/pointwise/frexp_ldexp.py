@@ -1,4 +1,4 @@
-"""Negation, powers in double precision, and arithmetic with binary exponents."""
+"""Mantissas and binary exponents with torch's gradients."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import ArrayLike
-from jaxgrad.functional._core.arguments import array, in_opmath, is_array, is_complex, is_floating
+from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.pointwise.pow_sqrt import pow
 
 
 class Frexp(NamedTuple):
@@ -20,74 +18,6 @@ class Frexp(NamedTuple):
 
     mantissa: jax.Array
     exponent: jax.Array
-
-
-def neg(input: jax.Array) -> jax.Array:
-    """Return the negated input.
-
-    Raises:
-        RuntimeError: The input is boolean.
-
-    Example:
-        >>> import jax.numpy as jnp
-        >>> print(neg(jnp.array([1.0, -2.0])))
-        [-1.  2.]
-
-    Torch: `torch.neg`. `jnp.negative` is the same.
-    """
-    input = array(input)
-    if input.dtype == jnp.bool_:
-        raise RuntimeError(
-            "Negation, the `-` operator, on a bool tensor is not supported. Use the `~` or "
-            "`logical_not()` operator instead."
-        )
-    return -input
-
-
-def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
-    """Return `log2(2**input + 2**other)` without overflow.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(logaddexp2)(0.0, jnp.zeros(())))
-        0.5
-
-    Torch: `torch.logaddexp2`. Gradient conventions: docs/operators.md.
-
-    Differs from jax in:
-        1. At an infinity the gradient is 0 or 1 (`jnp.logaddexp2`: 2 at (1, inf)); at two equal
-           infinities it is NaN (`jnp.logaddexp2`: 1).
-    """
-    reject("logaddexp2", "bool integer complex", input, other)
-    return in_opmath(_logaddexp2, array(input), array(other, "other"))
-
-
-@derivative(
-    lambda t, _, x, y: t / (1 + jnp.exp2(y - x)), lambda t, _, x, y: t / (1 + jnp.exp2(x - y))
-)
-def _logaddexp2(x: jax.Array, y: jax.Array) -> jax.Array:
-    high = jnp.maximum(x, y)
-    small = jnp.log1p(jnp.exp2(-jnp.abs(x - y))) / jnp.log(jnp.asarray(2, x.dtype))
-    return jnp.where(jnp.isinf(x) & (x == y), x, high + small)
-
-
-def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
-    """Return a power computed in double precision, or in single if JAX's 64-bit types are off.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> print(float_power(jnp.array([2, 3]), 2))
-        [4. 9.]
-
-    Torch: `torch.float_power`. Gradient conventions: docs/operators.md.
-
-    Differs from jax in:
-        1. The gradient is that of `pow` (`jnp.float_power`: NaN at exponent 0 and base 0).
-    """
-    args = (input, exponent)
-    complex_in = any(is_complex(x) if is_array(x) else isinstance(x, complex) for x in args)
-    dtype = jax.dtypes.canonicalize_dtype(jnp.complex128 if complex_in else jnp.float64)
-    return pow(*(jnp.asarray(x, dtype) if is_array(x) else x for x in args))
 
 
 def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Powers of numbers and arrays with torch's gradients at zero."""
+"""Powers, roots, squares and reciprocals with torch's gradients at zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike
-from jaxgrad.functional._core.arguments import in_opmath, is_floating, together
+from jaxgrad.functional._core.arguments import (
+    array,
+    exact,
+    in_opmath,
+    is_array,
+    is_complex,
+    is_floating,
+    together,
+)
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
@@ -82,3 +90,98 @@ def _base_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
 @derivative(_base_derivative, _exponent_derivative)
 def _pow(x: jax.Array, y: jax.Array) -> jax.Array:
     return jnp.power(x, y)
+
+
+def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
+    """Return a power computed in double precision, or in single if JAX's 64-bit types are off.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(float_power(jnp.array([2, 3]), 2))
+        [4. 9.]
+
+    Torch: `torch.float_power`. Gradient conventions: docs/operators.md.
+
+    Differs from jax in:
+        1. The gradient is that of `pow` (`jnp.float_power`: NaN at exponent 0 and base 0).
+    """
+    args = (input, exponent)
+    complex_in = any(is_complex(x) if is_array(x) else isinstance(x, complex) for x in args)
+    dtype = jax.dtypes.canonicalize_dtype(jnp.complex128 if complex_in else jnp.float64)
+    return pow(*(jnp.asarray(x, dtype) if is_array(x) else x for x in args))
+
+
+def sqrt(input: jax.Array) -> jax.Array:
+    """Return the square root of each element.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(sqrt)(4.0):.4f}")
+        0.2500
+
+    Torch: `torch.sqrt`.
+    """
+    return in_opmath(_sqrt, array(input))
+
+
+@derivative(lambda t, y, _: t / (2 * y))
+def _sqrt(x: jax.Array) -> jax.Array:
+    return jnp.sqrt(x)
+
+
+def rsqrt(input: jax.Array) -> jax.Array:
+    """Return the reciprocal of the square root of each element.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(rsqrt)(4.0):.4f}")
+        -0.0625
+
+    Torch: `torch.rsqrt`. Gradient conventions: docs/operators.md.
+
+    Differs from jax in:
+        1. At -0 the gradient is inf (`lax.rsqrt`: -inf).
+    """
+    return in_opmath(_rsqrt, array(input))
+
+
+@derivative(lambda t, y, _: t * (-0.5 * (y * y * y)))
+def _rsqrt(x: jax.Array) -> jax.Array:
+    return 1 / jnp.sqrt(x)
+
+
+def reciprocal(input: jax.Array) -> jax.Array:
+    """Return the reciprocal of each element.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(reciprocal)(2.0):.4f}")
+        -0.2500
+
+    Torch: `torch.reciprocal`.
+    """
+    return in_opmath(_reciprocal, array(input))
+
+
+@derivative(lambda t, y, _: t * -(y * y))
+def _reciprocal(x: jax.Array) -> jax.Array:
+    return 1 / x
+
+
+def square(input: jax.Array) -> jax.Array:
+    """Return the square of each element.
+
+    Example:
+        >>> import jax
+        >>> print(f"{jax.grad(square)(3.0):.4f}")
+        6.0000
+
+    Torch: `torch.square`.
+    """
+    input = array(input)
+    return exact(_square, input.astype(int) if input.dtype == jnp.bool_ else input)
+
+
+@derivative(lambda t, _, x: t * (2 * x))
+def _square(x: jax.Array) -> jax.Array:
+    return x * x

@@ -199,3 +199,26 @@ def _distance(d: jax.Array, *, p: float) -> jax.Array:
     if not d.size:
         return jnp.zeros(d.shape[:-1], d.dtype)
     return p_norm(d, p=p, axes=(d.ndim - 1,))
+
+
+def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
+    """Return the p-norm of `input - other`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> print(jax.grad(dist)(jnp.ones(2), jnp.ones(2)))
+        [0. 0.]
+
+    Torch: `torch.dist`. Gradient conventions: docs/operators.md.
+
+    Differs from jax in:
+        1. For equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
+    """
+    reject("dist", "integer", input, other)
+    reject_each("dist", "bool", input, other)
+
+    def distance(x: jax.Array, y: jax.Array) -> jax.Array:
+        difference = x - y
+        return p_norm(difference, p=float(p), axes=tuple(range(difference.ndim)))
+
+    return in_opmath(distance, array(input), array(other, "other"))

@@ -19,7 +19,7 @@ from jaxgrad.functional._core.arguments import (
     is_floating,
 )
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import reject, reject_each
+from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.abs_sign import sign_kernel
 from jaxgrad.functional.pointwise.arithmetic import quotient
 from jaxgrad.functional.pointwise.clamp_maximum import clamp_min_kernel
@@ -160,29 +160,6 @@ def _pow(x: jax.Array, p: jax.Array) -> jax.Array:
 
 def _power(x: jax.Array, p: float) -> jax.Array:
     return _pow(x, jnp.asarray(p, x.dtype)) if p else jnp.ones_like(x)
-
-
-def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
-    """Return the p-norm of `input - other`.
-
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(dist)(jnp.ones(2), jnp.ones(2)))
-        [0. 0.]
-
-    Torch: `torch.dist`. Gradient conventions: docs/operators.md.
-
-    Differs from jax in:
-        1. For equal arrays the gradient is 0 (`jnp.linalg.norm(x - y)`: NaN).
-    """
-    reject("dist", "integer", input, other)
-    reject_each("dist", "bool", input, other)
-
-    def distance(x: jax.Array, y: jax.Array) -> jax.Array:
-        difference = x - y
-        return p_norm(difference, p=float(p), axes=tuple(range(difference.ndim)))
-
-    return in_opmath(distance, array(input), array(other, "other"))
 
 
 def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) -> jax.Array:

@@ -83,3 +83,25 @@ def sigmoid(draw):
 )
 def tanh(draw):
     return call(draw(floats()))
+
+
+@operator(
+    "logit",
+    elementwise=True,
+    points=[call([0.0, -0.0, 1.0, 0.5, 1e-8]), call([nan]), call([0.2, 0.8, 0.1, 0.5], 0.2)],
+    differences=[
+        PinnedDifference(
+            call([-0.5, 2.0]),
+            {"transpose/0": (0.0, nan)},
+            "torch's gradient is NaN for every cotangent, JAX's is NaN times the cotangent",
+        )
+    ],
+    jax_idioms={
+        "jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps))": lambda x, eps=0.0: (
+            jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps) if eps else x)
+        )
+    },
+    source="P018",
+)
+def logit(draw):
+    return call(draw(floats(low=0.05, high=0.95)), draw(st.sampled_from([None, 0.2])))

@@ -76,3 +76,20 @@ def lkj_cholesky(draw):
     x = cholesky_factor(draw, draw(st.integers(2, 4)))
     x = x / np.linalg.norm(x, axis=-1, keepdims=True)
     return call(x, draw(floats(draw(st.sampled_from([(), (2,)])), *POSITIVE)))
+
+
+@operator(
+    "distributions.multivariate_normal_log_prob",
+    max_programs=3,
+    torch=log_prob(td.MultivariateNormal),
+    forward_mode="torch's forward mode of cholesky does not symmetrize the tangent",
+    dtypes=WIDE,
+)
+def multivariate_normal(draw):
+    n = draw(st.integers(1, 3))
+    factor = cholesky_factor(draw, n)
+    loc = draw(floats((n,)))
+    x = draw(floats((draw(st.integers(1, 2)), n)))
+    if draw(st.booleans()):
+        return call(x, loc, scale_tril=factor)
+    return call(x, loc, factor @ factor.T)

@@ -2,10 +2,8 @@
 
 import numpy as np
 import torch.distributions as td
-from hypothesis import strategies as st
 
 from parity_tests.operators import PinnedDifference, call, operator
-from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.distributions._shared import (
     ANY,
     GAMMAS,
@@ -13,7 +11,6 @@ from parity_tests.operators.distributions._shared import (
     QUOTIENT,
     UNIT,
     WIDE,
-    cholesky_factor,
     log_prob,
     values_and_parameters,
 )
@@ -30,16 +27,6 @@ operator(
     dtypes=WIDE,
     max_programs=3,
 )(values_and_parameters([ANY, ANY, POSITIVE]))
-
-
-operator(
-    "distributions.log_normal_log_prob",
-    torch=log_prob(td.LogNormal),
-    elementwise=True,
-    points=[call([1.0, 0.0], [0.0, 0.0], [1.0, 1.0])],
-    dtypes=WIDE,
-    max_programs=3,
-)(values_and_parameters([POSITIVE, ANY, POSITIVE]))
 
 
 operator(
@@ -85,26 +72,6 @@ operator(
 
 
 operator(
-    "distributions.half_normal_log_prob",
-    torch=log_prob(td.HalfNormal),
-    elementwise=True,
-    points=[call([0.0, -1.0, 1.0], [1.0, 1.0, 0.0])],
-    dtypes=WIDE,
-    max_programs=3,
-)(values_and_parameters([POSITIVE, POSITIVE]))
-
-
-operator(
-    "distributions.half_cauchy_log_prob",
-    torch=log_prob(td.HalfCauchy),
-    elementwise=True,
-    points=[call([0.0, -1.0, 1.0], [1.0, 1.0, 0.0])],
-    dtypes=WIDE,
-    max_programs=3,
-)(values_and_parameters([POSITIVE, POSITIVE]))
-
-
-operator(
     "distributions.uniform_log_prob",
     torch=log_prob(td.Uniform),
     elementwise=True,
@@ -112,20 +79,3 @@ operator(
     dtypes=WIDE,
     max_programs=3,
 )(values_and_parameters([UNIT, (-1.0, 0.1), (0.9, 2.0)]))
-
-
-@operator(
-    "distributions.multivariate_normal_log_prob",
-    max_programs=3,
-    torch=log_prob(td.MultivariateNormal),
-    forward_mode="torch's forward mode of cholesky does not symmetrize the tangent",
-    dtypes=WIDE,
-)
-def multivariate_normal(draw):
-    n = draw(st.integers(1, 3))
-    factor = cholesky_factor(draw, n)
-    loc = draw(floats((n,)))
-    x = draw(floats((draw(st.integers(1, 2)), n)))
-    if draw(st.booleans()):
-        return call(x, loc, scale_tril=factor)
-    return call(x, loc, factor @ factor.T)

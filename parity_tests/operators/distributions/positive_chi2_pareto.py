@@ -6,6 +6,7 @@ import torch.distributions as td
 
 from parity_tests.operators import PinnedDifference, call, operator
 from parity_tests.operators.distributions._shared import (
+    ANY,
     GAMMAS,
     POSITIVE,
     QUOTIENT,
@@ -94,3 +95,33 @@ operator(
     dtypes=WIDE,
     max_programs=3,
 )(values_and_parameters([POSITIVE] * 3))
+
+
+operator(
+    "distributions.log_normal_log_prob",
+    torch=log_prob(td.LogNormal),
+    elementwise=True,
+    points=[call([1.0, 0.0], [0.0, 0.0], [1.0, 1.0])],
+    dtypes=WIDE,
+    max_programs=3,
+)(values_and_parameters([POSITIVE, ANY, POSITIVE]))
+
+
+operator(
+    "distributions.half_normal_log_prob",
+    torch=log_prob(td.HalfNormal),
+    elementwise=True,
+    points=[call([0.0, -1.0, 1.0], [1.0, 1.0, 0.0])],
+    dtypes=WIDE,
+    max_programs=3,
+)(values_and_parameters([POSITIVE, POSITIVE]))
+
+
+operator(
+    "distributions.half_cauchy_log_prob",
+    torch=log_prob(td.HalfCauchy),
+    elementwise=True,
+    points=[call([0.0, -1.0, 1.0], [1.0, 1.0, 0.0])],
+    dtypes=WIDE,
+    max_programs=3,
+)(values_and_parameters([POSITIVE, POSITIVE]))

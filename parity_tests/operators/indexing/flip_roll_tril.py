@@ -49,16 +49,6 @@ def triu(draw):
 
 
 @operator(
-    "diag",
-    raises=[RaisesFor(call(np.ones((2, 2, 2))), RuntimeError, "Got 3D")],
-)
-def diag(draw):
-    shape = draw(shapes(low=1, high=2))
-    bound = min(shape) - 1 if len(shape) == 2 else 2
-    return call(draw(floats(shape)), draw(st.integers(-bound, bound)))
-
-
-@operator(
     "repeat_interleave",
     max_programs=5,
     jit=False,

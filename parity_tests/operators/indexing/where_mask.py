@@ -1,6 +1,5 @@
 """Records of the operators in `jaxgrad/functional/indexing/where_mask.py`."""
 
-import jax.numpy as jnp
 import numpy as np
 import torch
 from hypothesis import strategies as st
@@ -41,9 +40,6 @@ def masked_scatter(draw):
     return call(x, draw(masks(x.shape)), draw(floats((x.size + draw(st.integers(0, 2)),))))
 
 
-EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -1.5, 2.5, inf, -inf, nan, 1e-300, 1e155]
-
-
 @operator(
     "where",
     points=[call(np.array([True, False]), [inf, 1.0], [1.0, nan])],
@@ -69,13 +65,3 @@ def where(draw):
 def masked_fill(draw):
     a, b = draw(broadcast())
     return call(draw(floats(a)), draw(masks(b)), draw(st.one_of(st.floats(-1, 1), floats(()))))
-
-
-@operator(
-    "nan_to_num",
-    elementwise=True,
-    points=[call(EDGES), call(EDGES, 1.0, 2.0, -2.0), call(EDGES, None)],
-    jax_idioms={"jnp.nan_to_num(x)": lambda x, *_: jnp.nan_to_num(x)},
-)
-def nan_to_num(draw):
-    return call(draw(floats()), nan=1.0)

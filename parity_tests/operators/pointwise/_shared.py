@@ -50,3 +50,11 @@ def quotients(draw):
 
 
 SPECIAL_EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 30.0, inf, -inf, 1e-8, 1e155]
+
+
+ERF_EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-8, 3.0, -3.0, 30.0, -30.0, np.inf, -np.inf, np.nan]
+
+
+def inside(draw):
+    """Draw numbers inside the domain of `erfinv`."""
+    return call(draw(floats(low=-0.9, high=0.9)))

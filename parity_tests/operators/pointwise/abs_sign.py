@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.operators import RaisesFor, call, operator
+from parity_tests.operators._harness.draw import broadcast, floats
 from parity_tests.operators.pointwise._shared import EDGES, PAIRS, one, two
 
 
@@ -36,3 +37,20 @@ operator(
 )
 def copysign(draw):
     return two(draw)
+
+
+@operator(
+    "heaviside",
+    elementwise=True,
+    points=[call(np.array([-1, 0, 2]), np.array(3))],
+    raises=[
+        RaisesFor(
+            call([0.0], np.array([1])), RuntimeError, torch="different dtypes", jax="same dtype"
+        ),
+        RaisesFor(call([0.0], [1.0]), RuntimeError, "heaviside", when="backward"),
+    ],
+    source="P067",
+)
+def heaviside(draw):
+    shape = draw(broadcast(1))[0]
+    return call(np.asarray(np.round(draw(floats(shape)))).astype(int), np.array(3))

@@ -1,17 +1,15 @@
 """Records of the operators in `jaxgrad/functional/pointwise/arithmetic.py`."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
+from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats
-from parity_tests.operators.pointwise._shared import PAIRS
+from parity_tests.operators.pointwise._shared import PAIRS, SIDES
 
 
 inf, nan = np.inf, np.nan
-ERF_EDGES = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1e-8, 3.0, -3.0, 30.0, -30.0, inf, -inf, nan]
 
 
 def two_or_number(draw, low=-3.0):
@@ -103,59 +101,12 @@ def true_divide(draw):
     return call(*two_or_number(draw, 0.3))
 
 
-def inside(draw):
-    return call(draw(floats(low=-0.9, high=0.9)))
-
-
-for name, idiom in (
-    ("erf", jax.scipy.special.erf),
-    ("erfc", jax.scipy.special.erfc),
-    ("erfinv", jax.scipy.special.erfinv),
-    ("deg2rad", jnp.deg2rad),
-    ("rad2deg", jnp.rad2deg),
-):
-    operator(
-        name,
-        elementwise=True,
-        points=[call(ERF_EDGES)],
-        jax_idioms={f"{idiom.__name__}(x)": idiom},
-    )(inside)
-
-
 @operator(
-    "logit",
+    "neg",
     elementwise=True,
-    points=[call([0.0, -0.0, 1.0, 0.5, 1e-8]), call([nan]), call([0.2, 0.8, 0.1, 0.5], 0.2)],
-    differences=[
-        PinnedDifference(
-            call([-0.5, 2.0]),
-            {"transpose/0": (0.0, nan)},
-            "torch's gradient is NaN for every cotangent, JAX's is NaN times the cotangent",
-        )
-    ],
-    jax_idioms={
-        "jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps))": lambda x, eps=0.0: (
-            jax.scipy.special.logit(jnp.clip(x, eps, 1 - eps) if eps else x)
-        )
-    },
-    source="P018",
+    points=[call(SIDES), call(np.arange(3))],
+    raises=[RaisesFor(call(np.array([True])), RuntimeError, "bool tensor")],
+    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
 )
-def logit(draw):
-    return call(draw(floats(low=0.05, high=0.95)), draw(st.sampled_from([None, 0.2])))
-
-
-@operator(
-    "heaviside",
-    elementwise=True,
-    points=[call(np.array([-1, 0, 2]), np.array(3))],
-    raises=[
-        RaisesFor(
-            call([0.0], np.array([1])), RuntimeError, torch="different dtypes", jax="same dtype"
-        ),
-        RaisesFor(call([0.0], [1.0]), RuntimeError, "heaviside", when="backward"),
-    ],
-    source="P067",
-)
-def heaviside(draw):
-    shape = draw(broadcast(1))[0]
-    return call(np.asarray(np.round(draw(floats(shape)))).astype(int), np.array(3))
+def neg(draw):
+    return call(draw(floats()))

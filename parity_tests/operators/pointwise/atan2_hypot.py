@@ -1,14 +1,11 @@
 """Records of the operators in `jaxgrad/functional/pointwise/atan2_hypot.py`."""
 
-import math
-
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.operators import PinnedDifference, call, operator
 from parity_tests.operators._harness.draw import pairs
-from parity_tests.operators.pointwise._shared import ORIGIN, PAIRS, one, quotients, two
+from parity_tests.operators.pointwise._shared import ORIGIN, PAIRS, two
 
 
 inf, nan = np.inf, np.nan
@@ -46,49 +43,3 @@ def atan2(draw):
 )
 def hypot(draw):
     return two(draw)
-
-
-@operator(
-    "xlogy",
-    elementwise=True,
-    points=[call(*PAIRS)],
-    jax_idioms={"jax.scipy.special.xlogy(x, y)": jax.scipy.special.xlogy},
-    source="P033",
-)
-def xlogy(draw):
-    return quotients(draw)
-
-
-@operator(
-    "logaddexp",
-    elementwise=True,
-    points=[call(*PAIRS)],
-    jax_idioms={"jnp.logaddexp(x, y)": jnp.logaddexp},
-    source="P037",
-)
-def logaddexp(draw):
-    return two(draw)
-
-
-@operator(
-    "sinc",
-    source="P172",
-    elementwise=True,
-    points=[call([0.0, -0.0, 1e-300, 1e-160, 1.0, -2.0, 0.5, nan, inf])],
-    torch_gradient=True,
-    differences=[
-        PinnedDifference(
-            call([1e-8]),
-            {"gradient/0": (-2.1063981330815398e-08, -(math.pi**2) * 1e-8 / 3)},
-            "torch's formula suffers from cancellation near 0",
-        ),
-        PinnedDifference(
-            call([0.0]),
-            {"second/0": (nan, -(math.pi**2) / 3)},
-            "torch's second derivative at 0 is 0 / 0",
-        ),
-    ],
-    jax_idioms={"jnp.sinc(x)": jnp.sinc},
-)
-def sinc(draw):
-    return one(draw)

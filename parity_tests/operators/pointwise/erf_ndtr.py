@@ -1,11 +1,12 @@
 """Records of the operators in `jaxgrad/functional/pointwise/erf_ndtr.py`."""
 
+import jax
 import jax.scipy.special as jss
 import numpy as np
 
 from parity_tests.operators import PinnedDifference, call, operator
-from parity_tests.operators._harness.draw import broadcast, floats, pairs, within
-from parity_tests.operators.pointwise._shared import NAN, SPECIAL_EDGES, WIDE
+from parity_tests.operators._harness.draw import within
+from parity_tests.operators.pointwise._shared import ERF_EDGES, NAN, SPECIAL_EDGES, WIDE, inside
 
 
 inf, nan = np.inf, np.nan
@@ -53,25 +54,14 @@ operator(
 )(within(-3, 3))
 
 
-operator(
-    "special.entr",
-    elementwise=True,
-    max_programs=3,
-    points=[call([0.0, -0.0, -1.0, 1.0, inf]), NAN],
-    jax_idioms={"jax.scipy.special.entr(x)": jss.entr},
-)(within(0.05, 3))
-
-
-LOGARITHM_SIDES = [0.0, -0.0, 1.0, -1.0, -2.0, inf, -inf, nan]
-LOGARITHM_PAIRS = pairs(LOGARITHM_SIDES, LOGARITHM_SIDES)
-
-
-@operator(
-    "special.xlog1py",
-    elementwise=True,
-    points=[call(*LOGARITHM_PAIRS)],
-    jax_idioms={"jax.scipy.special.xlog1py(x, y)": jss.xlog1py},
-)
-def xlog1py(draw):
-    left, right = draw(broadcast())
-    return call(draw(floats(left)), draw(floats(right, low=-0.9)))
+for name, idiom in (
+    ("erf", jax.scipy.special.erf),
+    ("erfc", jax.scipy.special.erfc),
+    ("erfinv", jax.scipy.special.erfinv),
+):
+    operator(
+        name,
+        elementwise=True,
+        points=[call(ERF_EDGES)],
+        jax_idioms={f"{idiom.__name__}(x)": idiom},
+    )(inside)

@@ -3,8 +3,8 @@
 import jax.numpy as jnp
 
 from parity_tests.operators import call, operator
-from parity_tests.operators._harness.draw import within
-from parity_tests.operators.pointwise._shared import COMPLEX, ELEMENTARY_EDGES
+from parity_tests.operators._harness.draw import broadcast, floats, within
+from parity_tests.operators.pointwise._shared import COMPLEX, ELEMENTARY_EDGES, PAIRS, two
 
 
 operator(
@@ -58,3 +58,26 @@ operator(
     points=[call(ELEMENTARY_EDGES)],
     jax_idioms={"jnp.log1p(x)": jnp.log1p},
 )(within(-0.9, 5))
+
+
+@operator(
+    "logaddexp",
+    elementwise=True,
+    points=[call(*PAIRS)],
+    jax_idioms={"jnp.logaddexp(x, y)": jnp.logaddexp},
+    source="P037",
+)
+def logaddexp(draw):
+    return two(draw)
+
+
+@operator(
+    "logaddexp2",
+    elementwise=True,
+    points=[call(*PAIRS)],
+    jax_idioms={"jnp.logaddexp2(x, y)": jnp.logaddexp2},
+    source="P037",
+)
+def logaddexp2(draw):
+    left, right = draw(broadcast())
+    return call(draw(floats(left)), draw(floats(right)))

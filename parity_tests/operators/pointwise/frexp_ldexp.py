@@ -1,52 +1,15 @@
 """Records of the operators in `jaxgrad/functional/pointwise/frexp_ldexp.py`."""
 
-import jax.numpy as jnp
 import numpy as np
 import torch
 from hypothesis import strategies as st
 
 from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import broadcast, floats, integers
-from parity_tests.operators.pointwise._shared import PAIRS, SIDES
+from parity_tests.operators.pointwise._shared import PAIRS
 
 
 inf, nan = np.inf, np.nan
-
-
-@operator(
-    "neg",
-    elementwise=True,
-    points=[call(SIDES), call(np.arange(3))],
-    raises=[RaisesFor(call(np.array([True])), RuntimeError, "bool tensor")],
-    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
-)
-def neg(draw):
-    return call(draw(floats()))
-
-
-@operator(
-    "logaddexp2",
-    elementwise=True,
-    points=[call(*PAIRS)],
-    jax_idioms={"jnp.logaddexp2(x, y)": jnp.logaddexp2},
-    source="P037",
-)
-def logaddexp2(draw):
-    left, right = draw(broadcast())
-    return call(draw(floats(left)), draw(floats(right)))
-
-
-@operator(
-    "float_power",
-    elementwise=True,
-    points=[call(*PAIRS), call(SIDES, 0.5), call(np.arange(1, 4), -1)],
-    jax_idioms={"jnp.float_power(x, y)": jnp.float_power},
-    source="P034",
-)
-def float_power(draw):
-    left, right = draw(broadcast())
-    number = st.sampled_from([0.5, 2.0, 3, -1.0, 1.7, 0])
-    return call(draw(floats(left, low=0.2)), draw(st.one_of(number, floats(right))))
 
 
 @operator(

@@ -123,3 +123,17 @@ def cdist(draw):
     modes = ["use_mm_for_euclid_dist_if_necessary", "donot_use_mm_for_euclid_dist"]
     mode = {"compute_mode": draw(st.sampled_from(modes))}
     return call(x, draw(floats((*right, others, width))), draw(POWERS), **mode)
+
+
+@operator(
+    "dist",
+    points=[
+        *(call([1.0, 2.0], [1.0, 2.0], p) for p in (0.5, 1, 2, 3, inf)),
+        call([1.0, 2.0], [1.0, 4.0], inf),
+    ],
+    jax_idioms={"jnp.linalg.norm(x - y, ord=p)": lambda x, y, p: jnp.linalg.norm(x - y, ord=p)},
+    source="P024",
+)
+def dist(draw):
+    left, right = draw(broadcast())
+    return call(draw(floats(left)), draw(floats(right)), draw(st.sampled_from([0.5, 1, 2, 3, inf])))

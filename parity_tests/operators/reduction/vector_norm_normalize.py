@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
-from parity_tests.operators._harness.draw import WIDENED, broadcast, dim_sets, dims, floats, shapes
+from parity_tests.operators._harness.draw import WIDENED, dim_sets, dims, floats, shapes
 from parity_tests.operators.reduction._shared import COMPLEX, EMPTY
 
 
@@ -48,20 +48,6 @@ def vector_norm(draw):
     order = draw(st.sampled_from(ORDERS))
     dims, keepdim = draw(dim_sets(x.ndim)), draw(st.booleans())
     return call(np.asarray(x), order, dims, keepdim, **draw(WIDENED))
-
-
-@operator(
-    "dist",
-    points=[
-        *(call([1.0, 2.0], [1.0, 2.0], p) for p in (0.5, 1, 2, 3, inf)),
-        call([1.0, 2.0], [1.0, 4.0], inf),
-    ],
-    jax_idioms={"jnp.linalg.norm(x - y, ord=p)": lambda x, y, p: jnp.linalg.norm(x - y, ord=p)},
-    source="P024",
-)
-def dist(draw):
-    left, right = draw(broadcast())
-    return call(draw(floats(left)), draw(floats(right)), draw(st.sampled_from([0.5, 1, 2, 3, inf])))
 
 
 @operator(
