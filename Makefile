@@ -62,7 +62,7 @@ kill-table: $(STAMP) ## run `prove` and common checks on planted porting bugs: b
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --markdown benchmarks/KILL_TABLE.md $(ARGS)
 
 kill-sample: $(STAMP) ## do the same for a fixed sample of 12
-	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --sample 12 --no-usual
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --sample 12 --no-checks
 
 lint: $(STAMP) ## run ruff and pyright
 	@"$(BIN)" -m ruff check

@@ -1,7 +1,7 @@
-"""The checks that people use today, as they use them: in float32, with a tolerance.
+"""Apply the checks that people commonly use for ports: float32 values with a tolerance.
 
-Each takes the same pair as `prove`. That they are given the map between the weights, which `prove`
-finds, is in their favour.
+Each check takes the same pair as `prove`. The checks are given the mapping between the weights,
+which `prove` finds by itself, so the comparison favours them.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ Arrays = Mapping[str, np.ndarray]
 
 
 def found(pair: Mapping[str, Any]) -> dict[str, bool]:
-    """Which rules see that the two sides differ; a rule that cannot run sees nothing."""
+    """Return, for each check, whether it finds a difference; a check that cannot run finds none."""
     try:
-        theirs, ours = _torch(pair), _jax(pair)
+        by_torch, by_jax = _torch(pair), _jax(pair)
     except ProofError:
         return dict.fromkeys(RULES, False)
-    return {name: rule(theirs, ours) for name, rule in RULES.items()}
+    return {name: rule(by_torch, by_jax) for name, rule in RULES.items()}
 
 
 def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
@@ -55,16 +55,16 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     pick, loss = (pair.get(key, (None, None))[0] for key in ("outputs", "loss"))
     side = Live(pair["module"], pair["inputs"], pick, loss, 0)
     _, weights = weight_map(side, pair["fn"], pair["params"], pair.get("weights"))
-    given = as_function(pair["fn"], pair["params"])
+    port = as_function(pair["fn"], pair["params"])
     inputs = jax.tree.map(_single, pair["inputs"])
     (pick, loss) = (pair.get(key, (None, None))[1] for key in ("outputs", "loss"))
-    _, leaves, fill = jax_program.flat(given.params)
+    _, leaves, fill = jax_program.flat(port.params)
     leaves = [_single(x) for x in leaves]
     moves = [np.issubdtype(x.dtype, np.inexact) for x in leaves]
 
     def objective(moving: Any) -> Any:
         full = [m if m is not None else x for m, x in zip(moving, leaves, strict=True)]
-        out = given.fn(fill(full), *inputs)
+        out = port.fn(fill(full), *inputs)
         out = out[0] if pair.get("has_state") else out
         out = out if pick is None else pick(out)
         named = jax.tree_util.tree_leaves_with_path(out)
@@ -107,9 +107,9 @@ def _ones(output: np.ndarray) -> np.ndarray:
 
 
 def _close(rtol: float | None, atol: float | None, *keys: str) -> Callable[[Any, Any], bool]:
-    def differs(theirs: Any, ours: Any) -> bool:
+    def differs(by_torch: Any, by_jax: Any) -> bool:
         for key in keys:
-            left, right = theirs[key], ours[key]
+            left, right = by_torch[key], by_jax[key]
             names = left if key != "outputs" else dict(zip(left, right, strict=False))
             values = list(right.values())
             for k, name in enumerate(names):

@@ -1,6 +1,6 @@
-"""Planted porting bugs: which are found, where, by `prove` and by the checks that people use.
+"""Inject porting bugs and record which ones `prove` and the common checks find, and where.
 
-python -m parity_tests.audits.planted_bugs               every bug of every twin
+python -m parity_tests.audits.planted_bugs               every bug of every port
 python -m parity_tests.audits.planted_bugs --sample 12   a fixed sample
 python -m parity_tests.audits.planted_bugs gpt2 --correct --seeds 0 1 2 --wraps jit
 """
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import jax
 
 from jaxgrad.parity import Report, prove
-from jaxgrad.parity.prove import adapters as front
-from parity_tests.audits import common_checks as usual
+from jaxgrad.parity.prove import adapters
+from parity_tests.audits import common_checks
 from parity_tests.ports.bug import Bug
 from parity_tests.runner.settings import ROOT, configure
 
@@ -29,10 +29,10 @@ FOLDER = ROOT / "parity_tests" / "ports"
 WRAPS = {"eager": lambda fn: fn, "jit": jax.jit, "remat": jax.checkpoint}
 
 
-class Row(NamedTuple):
-    """One bug and what became of it."""
+class BugResult(NamedTuple):
+    """One bug and whether it was found."""
 
-    twin: str
+    port: str
     bug: str
     silent: bool
     surface: str
@@ -40,45 +40,45 @@ class Row(NamedTuple):
     found: bool
     right_surface: bool
     right_place: bool
-    said: str  # what the report says: surface and torch name
+    reported: str  # the surface and torch name in the report
     cause: str
     seconds: float
-    usual: dict[str, bool]  # rule -> found
+    checks: dict[str, bool]  # for each common check, whether it found the bug
 
 
 def names() -> list[str]:
     return sorted(p.stem for p in FOLDER.glob("[a-z]*.py") if p.stem != "bug")
 
 
-def twin(name: str) -> Any:
+def load(name: str) -> Any:
     return importlib.import_module(f"parity_tests.ports.{name}")
 
 
 def proved(pair: dict[str, Any], wrap: str = "eager", seed: int = 0) -> Report:
-    """`prove` on what a twin's `pair` gives."""
-    given = dict(pair)
-    module, fn, params, inputs = (given.pop(k) for k in ("module", "fn", "params", "inputs"))
+    """Run `prove` on the arguments that a port's `pair` returns."""
+    options = dict(pair)
+    module, fn, params, inputs = (options.pop(k) for k in ("module", "fn", "params", "inputs"))
     if wrap != "eager":
         fn = WRAPS[wrap](fn)
-    return prove(module, fn, params, inputs, seed=seed, **given)
+    return prove(module, fn, params, inputs, seed=seed, **options)
 
 
-def matches(said: str, where: str) -> bool:
-    """Whether a name in a report is the module or parameter of a bug, or stands inside it."""
-    return any(fnmatch.fnmatch(said, p) for p in (where, f"{where}.*", f"{where}*"))
+def matches(reported: str, where: str) -> bool:
+    """Return whether a reported name is a bug's module or parameter, or inside it."""
+    return any(fnmatch.fnmatch(reported, p) for p in (where, f"{where}.*", f"{where}*"))
 
 
-def judge(name: str, bug: Bug, *, by_usual: bool = True) -> Row:
-    """Plant one bug."""
+def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
+    """Inject one bug, and run `prove` and the common checks on the pair."""
     start = time.perf_counter()
-    pair = twin(name).pair(0, **bug.plant)
+    pair = load(name).pair(0, **bug.plant)
     report = proved(pair)
     seconds = time.perf_counter() - start
     first = report.first
-    said = f"{first.surface}: {first.where}" if first else report.verdict
-    said = next((note for note in report.notes if "a bug in jaxgrad" in note), said)
-    return Row(
-        twin=name,
+    text = f"{first.surface}: {first.where}" if first else report.verdict
+    text = next((note for note in report.notes if "a bug in jaxgrad" in note), text)
+    return BugResult(
+        port=name,
         bug=bug.name,
         silent=bug.silent,
         surface=bug.surface,
@@ -86,34 +86,34 @@ def judge(name: str, bug: Bug, *, by_usual: bool = True) -> Row:
         found=report.verdict == "fail",
         right_surface=first is not None and first.surface == bug.surface,
         right_place=first is not None and matches(first.torch, bug.where),
-        said=said if report.verdict != "error" else f"error: {report.text}",
+        reported=text if report.verdict != "error" else f"error: {report.text}",
         cause=first.cause if first else "",
         seconds=seconds,
-        usual=usual.found(pair) if by_usual else {},
+        checks=common_checks.found(pair) if checks else {},
     )
 
 
 def planted(patterns: Sequence[str] = ()) -> list[tuple[str, Bug]]:
-    """Every bug of every twin."""
+    """Return every bug of every port whose `port/bug` matches a pattern."""
     return [
         (name, bug)
         for name in names()
-        for bug in twin(name).BUGS
+        for bug in load(name).BUGS
         if not patterns or any(fnmatch.fnmatch(f"{name}/{bug.name}", f"*{p}*") for p in patterns)
     ]
 
 
 def correct(patterns: Sequence[str], seeds: Sequence[int], wraps: Sequence[str]) -> int:
-    """Prove what is right; returns how many false alarms there were."""
+    """Prove every correct configuration and return the number of false alarms."""
     alarms = count = 0
     for name in names():
         if patterns and not any(p in name for p in patterns):
             continue
-        made = twin(name)
-        for label, options in made.CONFIGURATIONS.items():
+        port = load(name)
+        for label, options in port.CONFIGURATIONS.items():
             for seed in seeds:
                 for wrap in wraps:
-                    report = proved(made.pair(seed, **options), wrap, seed)
+                    report = proved(port.pair(seed, **options), wrap, seed)
                     count += 1
                     if report.verdict != "pass":
                         alarms += 1
@@ -123,56 +123,57 @@ def correct(patterns: Sequence[str], seeds: Sequence[int], wraps: Sequence[str])
     return alarms
 
 
-def table(rows: Sequence[Row]) -> str:
-    """As markdown."""
-    rules = list(rows[0].usual) if rows else []
+def table(rows: Sequence[BugResult]) -> str:
+    """Return the results as a markdown table."""
+    rules = list(rows[0].checks) if rows else []
     lines = [
-        "| twin | bug | silent | surface | found | said | " + " | ".join(rules) + " |",
+        "| port | bug | silent | surface | found | reported | " + " | ".join(rules) + " |",
         "|---" * (6 + len(rules)) + "|",
     ]
     for r in rows:
-        mark = (
-            "yes" if r.found and r.right_surface and r.right_place else "part" if r.found else "no"
-        )
-        cells = [r.twin, r.bug, "yes" if r.silent else "", r.surface, mark, r.said.split("\n")[0]]
-        cells += ["yes" if r.usual.get(rule) else "no" for rule in rules]
+        right = r.found and r.right_surface and r.right_place
+        mark = "yes" if right else "partly" if r.found else "no"
+        text = r.reported.split("\n")[0]
+        cells = [r.port, r.bug, "yes" if r.silent else "", r.surface, mark, text]
+        cells += ["yes" if r.checks.get(rule) else "no" for rule in rules]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
-    """How many of how many, by us and by each usual rule."""
+def summary(rows: Sequence[BugResult]) -> list[str]:
+    """Return the counts of bugs that `prove` and each common check found."""
     n = len(rows) or 1
     found = sum(r.found for r in rows)
     right = sum(r.found and r.right_surface and r.right_place for r in rows)
     lines = [
-        f"{len(rows)} bugs, {sum(r.silent for r in rows)} leave the forward pass as it is",
-        f"found {found} ({found / n:.0%}), with surface and place {right} ({right / n:.0%})",
+        f"{len(rows)} bugs, {sum(r.silent for r in rows)} leave the forward pass unchanged",
+        f"`prove` found {found} ({found / n:.0%}), with the right surface and place "
+        f"{right} ({right / n:.0%})",
     ]
-    for rule in rows[0].usual if rows else ():
-        k = sum(r.usual[rule] for r in rows)
+    for rule in rows[0].checks if rows else ():
+        k = sum(r.checks[rule] for r in rows)
         lines.append(f"{rule}: {k} ({k / n:.0%})")
     return lines
 
 
-def _usual_of(path: pathlib.Path) -> dict[tuple[str, str], dict[str, bool]]:
-    """What the usual rules said of each bug in an earlier run."""
+def _checks_of(path: pathlib.Path) -> dict[tuple[str, str], dict[str, bool]]:
+    """Read the results of the common checks for each bug from an earlier run."""
     bugs = json.loads(path.read_text())["kill_table"]["bugs"]
-    return {(row["twin"], row["bug"]): row["usual"] for row in bugs if row["usual"]}
+    return {(row["port"], row["bug"]): row["checks"] for row in bugs if row["checks"]}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="part of twin/bug")
-    parser.add_argument("--sample", type=int, metavar="N", help="a fixed sample of N")
-    parser.add_argument("--correct", action="store_true", help="prove what is right instead")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="part of port/bug")
+    parser.add_argument("--sample", type=int, metavar="N", help="run a fixed sample of N bugs")
+    parser.add_argument("--correct", action="store_true", help="prove the correct pairs instead")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--wraps", nargs="+", choices=list(WRAPS), default=list(WRAPS))
-    parser.add_argument("--no-usual", action="store_true", help="leave the usual rules out")
-    text = "an earlier run: what the usual rules say does not change with prove"
-    parser.add_argument("--usual-from", type=pathlib.Path, metavar="JSON", help=text)
+    parser.add_argument("--no-checks", action="store_true", help="skip the common checks")
+    text = "take the common checks from an earlier run; they do not depend on `prove`"
+    parser.add_argument("--checks-from", type=pathlib.Path, metavar="JSON", help=text)
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args(argv)
@@ -184,28 +185,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         chosen = sorted(
             random.Random(0).sample(chosen, options.sample), key=lambda c: (c[0], c[1].name)
         )
-    known = _usual_of(options.usual_from) if options.usual_from else {}
+    known = _checks_of(options.checks_from) if options.checks_from else {}
     rows = []
     for k, (name, bug) in enumerate(chosen, 1):
         before = known.get((name, bug.name))
-        row = judge(name, bug, by_usual=not options.no_usual and before is None)
-        row = row._replace(usual=before) if before is not None else row
+        row = judge(name, bug, checks=not options.no_checks and before is None)
+        row = row._replace(checks=before) if before is not None else row
         mark = "found" if row.found else "MISSED"
         where = (
             ""
             if row.right_surface and row.right_place
-            else f"  (wanted {bug.surface}: {bug.where})"
+            else f"  (expected {bug.surface}: {bug.where})"
         )
         print(
-            f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {row.said.splitlines()[0]}{where} "
-            f"{row.seconds:.1f} s",
+            f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {row.reported.splitlines()[0]}"
+            f"{where} {row.seconds:.1f} s",
             flush=True,
         )
         rows.append(row)
     print("\n".join(summary(rows)))
     if options.json:
-        found = {"summary": summary(rows), "bugs": [row._asdict() for row in rows]}
-        content = {"versions": front.versions(), "results": [], "kill_table": found}
+        results = {"summary": summary(rows), "bugs": [row._asdict() for row in rows]}
+        content = {"versions": adapters.versions(), "results": [], "kill_table": results}
         options.json.write_text(json.dumps(content, indent=1))
     if options.markdown:
         options.markdown.write_text("\n\n".join(["\n".join(summary(rows)), table(rows)]) + "\n")

@@ -1,5 +1,5 @@
-"""Pairs of a torch module and its JAX port, as people write them, and bugs to plant in the port.
+"""Pairs of a torch module and its JAX port in the style of real code, with porting bugs to inject.
 
-Each file is one pair: `pair(seed, **options)` gives the arguments of `jaxgrad.parity.prove`,
-CONFIGURATIONS names options under which both sides agree, BUGS those under which they do not.
+Each file defines one pair: `pair(seed, **options)` returns the arguments of `jaxgrad.parity.prove`,
+CONFIGURATIONS names options under which both programs agree, BUGS those under which they do not.
 """

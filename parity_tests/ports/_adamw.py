@@ -1,4 +1,4 @@
-"""AdamW as people set it up: matrices decay, gradients are clipped, the rate warms up."""
+"""A common AdamW setup: only matrices decay, gradients are clipped, and the rate warms up."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ RATE, DECAY, CLIP, WARM_UP = 1e-2, 0.1, 0.5, 4
 
 
 def torch_adamw(params: Any) -> torch.optim.Optimizer:
-    """AdamW on matrices and plain Adam on vectors, clipped, with a warm-up."""
+    """Return AdamW with decay on matrices only, gradient clipping and a learning rate warm-up."""
     params = list(params)
     groups = [
         {"params": [p for p in params if p.ndim >= 2], "weight_decay": DECAY},
@@ -39,7 +39,7 @@ def is_matrix(path: Any, x: Any) -> bool:
 
 
 def warm_up(count: Any) -> Any:
-    # By multiplication: an int32 divided by an int is a float32 in JAX, also with x64 on.
+    # JAX divides an int32 by an int in float32 even with x64 on, so this multiplies instead.
     return RATE * jnp.minimum(1.0, 1 / WARM_UP * (count + 1))
 
 
@@ -73,7 +73,7 @@ def adamw(
     rate: Callable[[Any], Any] = warm_up,
     coupled: bool = False,
 ) -> optax.GradientTransformation:
-    """The optax chain of `torch_adamw`, and its parts in which a port goes wrong."""
+    """Return the optax equivalent of `torch_adamw`; the arguments introduce mistakes."""
     adam = optax.scale_by_adam() if adam is None else adam
     mask = functools.partial(jax.tree_util.tree_map_with_path, decays)
     decay = optax.add_decayed_weights(DECAY, mask)

@@ -1,4 +1,4 @@
-"""How the twins draw their weights, and how a converter reads them."""
+"""Build the torch modules of the ports, and read their weights as JAX arrays."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -13,13 +13,13 @@ Module = TypeVar("Module", bound=nn.Module)
 
 
 def build(make: Callable[[], Module], seed: int, *, fresh: bool = False) -> Module:
-    """A module in float64, in eval mode.
+    """Return a float64 module in eval mode.
 
     Args:
-      make: The module's constructor.
-      seed: Of its initialisation.
-      fresh: Keep torch's own, in which biases are zeros and norms are ones. Otherwise everything
-        is moved, so that a weight that is dropped or swapped shows.
+        make: The module's constructor.
+        seed: Seed of the initialisation.
+        fresh: Keep torch's initial values, in which biases are zeros and norm weights are ones.
+            Otherwise all weights are perturbed, so that a dropped or swapped weight shows.
     """
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(seed)
@@ -37,7 +37,7 @@ def build(make: Callable[[], Module], seed: int, *, fresh: bool = False) -> Modu
 
 
 def arrays(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The tensors of a state dict as JAX arrays, copied; what JAX already traces stays."""
+    """Copy the tensors of a state dict to JAX arrays; JAX arrays and tracers stay as they are."""
 
     def array(x: Any) -> Any:
         return jnp.array(x.detach().numpy() if isinstance(x, torch.Tensor) else x)

@@ -109,7 +109,7 @@ def exact_gelu(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong."""
+    """The choices of the JAX port; most values other than the default are mistakes."""
 
     eps: float = 1e-12
     scale: float = SIZE**-0.5
@@ -133,7 +133,7 @@ class Norm(nn.Module):
     def __call__(self, x: Any) -> Any:
         scale = self.param("scale", nn.initializers.ones, (WIDTH,))
         shift = self.param("shift", nn.initializers.zeros, (WIDTH,))
-        # The second moment minus the square of the first, as flax computes it.
+        # flax computes the variance as the mean square minus the squared mean.
         mean = x.mean(-1, keepdims=True)
         variance = (x * x).mean(-1, keepdims=True) - mean**2
         mean, variance = self.choices.stop_statistics((mean, variance))
@@ -178,7 +178,7 @@ class Encoder(nn.Module):
     def __call__(self, tokens: Any, segments: Any, mask: Any) -> tuple[Any, Any]:
         c = self.choices
         table = self.param("tokens", nn.initializers.normal(), (VOCABULARY, WIDTH))
-        table = table.at[0].set(c.padding_row(table[0]))  # torch's padding_idx: never trained
+        table = table.at[0].set(c.padding_row(table[0]))  # torch never trains the row `padding_idx`
         places = self.param("places", nn.initializers.normal(), (TOKENS + 1, WIDTH))
         kinds = self.param("kinds", nn.initializers.normal(), (2, WIDTH))
         h = table[tokens] + places[: tokens.shape[1]] + kinds[c.segment(segments)]
@@ -197,7 +197,7 @@ class Encoder(nn.Module):
 def convert(
     state: Any, *, scan: bool = False, query: Callable[[Any], Any] = jnp.transpose
 ) -> dict[str, Any]:
-    """The weights of `Bert` as linen's variables."""
+    """Return linen variables with the weights of `Bert`."""
     w = arrays(state)
 
     def dense(name: str) -> dict[str, Any]:
@@ -261,7 +261,7 @@ def torch_sgd(params: Any) -> torch.optim.Optimizer:
 
 
 def sgd(*, nesterov: bool = False, coupled: bool = True, mask: Any = None) -> Any:
-    """optax's SGD with the decay in the gradient, where torch has it."""
+    """Return optax's SGD with the weight decay added to the gradient, as in torch."""
     decay = optax.add_decayed_weights(1e-2, mask)
     trace = optax.trace(0.9, nesterov=nesterov)
     return optax.chain(*((decay, trace) if coupled else (trace, decay)), optax.scale(-1e-2))
@@ -287,7 +287,7 @@ def pair(
     tx: optax.GradientTransformation = SGD,
     **choices: Any,
 ) -> dict[str, Any]:
-    """BERT against linen; `train` adds a loss over the valid tokens and an optimizer."""
+    """Return BERT and its linen port; `train` adds a loss over valid tokens and an optimizer."""
     module = build(Bert, seed, fresh=fresh)
     rng = np.random.default_rng(seed)
     tokens = rng.integers(1, VOCABULARY, (BATCH, TOKENS))
@@ -316,124 +316,174 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("eps_of_torch", "forward", "*LayerNorm", eps=1e-5, about="1e-5 for BERT's 1e-12"),
-    Bug("gelu_tanh", "forward", "layer.*.act", gelu=jax.nn.gelu, about="jax's default is tanh"),
-    Bug("scale_missing", "forward", "layer.*.attention", scale=1.0, about="no 1/sqrt(d)"),
-    Bug("mask_sense", "forward", "layer.*.attention", seen=lambda mask: mask == 0, about="1 hides"),
-    Bug("mask_unused", "forward", "layer.*.attention", seen=jnp.ones_like, about="padding is seen"),
-    Bug("mask_value", "forward", "layer.*.attention", hidden_score=-1.0, about="-1 for -infinity"),
-    Bug("pre_norm", "forward", "layer.*", pre_norm=True, about="the norms before, not after"),
-    Bug("segments_swapped", "forward", "embeddings.*", segment=lambda s: 1 - s, about="1 for 0"),
-    Bug("pooler_tanh", "forward", "pooler*", pooled=identity, about="no tanh in the pooler"),
+    Bug(
+        "eps_of_torch",
+        "forward",
+        "*LayerNorm",
+        plant=dict(eps=1e-5),
+        about="The port uses torch's default epsilon of 1e-5; BERT uses 1e-12.",
+    ),
+    Bug(
+        "gelu_tanh",
+        "forward",
+        "layer.*.act",
+        plant=dict(gelu=jax.nn.gelu),
+        about="`jax.nn.gelu` defaults to the tanh approximation.",
+    ),
+    Bug(
+        "scale_missing",
+        "forward",
+        "layer.*.attention",
+        plant=dict(scale=1.0),
+        about="The attention scores are not divided by sqrt(d).",
+    ),
+    Bug(
+        "mask_sense",
+        "forward",
+        "layer.*.attention",
+        plant=dict(seen=lambda mask: mask == 0),
+        about="The mask is inverted: its ones hide tokens.",
+    ),
+    Bug(
+        "mask_unused",
+        "forward",
+        "layer.*.attention",
+        plant=dict(seen=jnp.ones_like),
+        about="The padding mask is ignored.",
+    ),
+    Bug(
+        "mask_value",
+        "forward",
+        "layer.*.attention",
+        plant=dict(hidden_score=-1.0),
+        about="Masked scores are -1 instead of -infinity.",
+    ),
+    Bug(
+        "pre_norm",
+        "forward",
+        "layer.*",
+        plant=dict(pre_norm=True),
+        about="The layer norms are applied before each branch instead of after it.",
+    ),
+    Bug(
+        "segments_swapped",
+        "forward",
+        "embeddings.*",
+        plant=dict(segment=lambda s: 1 - s),
+        about="The segment ids 0 and 1 are swapped.",
+    ),
+    Bug(
+        "pooler_tanh",
+        "forward",
+        "pooler*",
+        plant=dict(pooled=identity),
+        about="The pooler has no tanh.",
+    ),
     Bug(
         "query_not_transposed",
         "forward",
         "layer.*.attention.query*",
-        query=identity,
-        about="a square kernel that fits either way",
+        plant=dict(query=identity),
+        about="The square query weight is not transposed.",
     ),
     Bug(
         "attention_stopped",
         "structure",
         "layer.*.attention.*",
         silent=True,
-        stop_attention=lax.stop_gradient,
-        about="probabilities detached: queries and keys are never trained",
+        plant=dict(stop_attention=lax.stop_gradient),
+        about="The attention probabilities are detached, so queries and keys never train.",
     ),
     Bug(
         "statistics_stopped",
         "backward",
         "*LayerNorm",
         silent=True,
-        stop_statistics=lax.stop_gradient,
-        about="mean and variance held constant",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The layer norm's mean and variance are detached.",
     ),
     Bug(
         "skip_stopped",
         "backward",
         "layer.*",
         silent=True,
-        stop_skip=lax.stop_gradient,
-        about="no gradient through the first skip connection",
+        plant=dict(stop_skip=lax.stop_gradient),
+        about="The first skip connection is detached.",
     ),
     Bug(
         "skip_stopped_in_scan",
         "backward",
         "layer.*",
         silent=True,
-        scan=True,
-        stop_skip=lax.stop_gradient,
-        about="the same in a scan over layers",
+        plant=dict(scan=True, stop_skip=lax.stop_gradient),
+        about="The skip connection is detached inside a scan over layers.",
     ),
     Bug(
         "pooled_stopped",
         "backward",
         "pooler*",
         silent=True,
-        stop_pooled=lax.stop_gradient,
-        about="the pooler trains alone",
+        plant=dict(stop_pooled=lax.stop_gradient),
+        about="The pooler's input is detached, so the pooled output trains only the pooler.",
     ),
     Bug(
         "padding_row_trained",
         "gradients",
         "embeddings.word_embeddings.weight",
         silent=True,
-        padding_row=identity,
-        about="padding_idx has no counterpart: its row gets a gradient",
+        plant=dict(padding_row=identity),
+        about="The port ignores `padding_idx`, so the padding row receives a gradient.",
     ),
     Bug(
         "loss_over_padding",
         "forward",
         "loss",
-        train=True,
-        loss=loss_over_padding,
-        about="the mean over all tokens, not over the valid ones",
+        plant=dict(train=True, loss=loss_over_padding),
+        about="The loss is averaged over all tokens instead of the valid ones.",
     ),
     Bug(
         "nesterov",
         "updates",
         "*",
         silent=True,
-        train=True,
-        tx=sgd(nesterov=True),
-        about="Nesterov's momentum for the heavy ball",
+        plant=dict(train=True, tx=sgd(nesterov=True)),
+        about="The optimizer uses Nesterov momentum instead of heavy-ball momentum.",
     ),
     Bug(
         "decoupled_decay",
         "updates",
         "*",
         silent=True,
-        train=True,
-        tx=sgd(coupled=False),
-        about="decay after the momentum",
+        plant=dict(train=True, tx=sgd(coupled=False)),
+        about="Weight decay is applied after the momentum.",
     ),
     Bug(
         "padding_row_not_decayed",
         "updates",
         "embeddings.word_embeddings.weight",
         silent=True,
-        train=True,
-        tx=optax.chain(sgd(), optax.stateless(no_padding_row)),
-        about="the padding row masked in the update: torch decays it",
+        plant=dict(train=True, tx=optax.chain(sgd(), optax.stateless(no_padding_row))),
+        about="The padding row's update is masked, but torch decays that row.",
     ),
     Bug(
         "statistics_stopped_in_scan",
         "backward",
         "*LayerNorm",
         silent=True,
-        scan=True,
-        stop_statistics=lax.stop_gradient,
-        about="mean and variance held constant, layers in a scan",
+        plant=dict(scan=True, stop_statistics=lax.stop_gradient),
+        about="The layer norm's mean and variance are detached inside a scan over layers.",
     ),
     Bug(
         "momentum_averages",
         "updates",
         "*",
         silent=True,
-        train=True,
-        tx=optax.chain(
-            optax.add_decayed_weights(1e-2), optax.ema(0.9, debias=False), optax.scale(-1e-2)
+        plant=dict(
+            train=True,
+            tx=optax.chain(
+                optax.add_decayed_weights(1e-2), optax.ema(0.9, debias=False), optax.scale(-1e-2)
+            ),
         ),
-        about="a running mean of gradients for their running sum",
+        about="The momentum is a running mean of the gradients instead of a running sum.",
     ),
 )

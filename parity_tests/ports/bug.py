@@ -1,4 +1,4 @@
-"""A mistake that people make when they port a model, and where a prover must find it."""
+"""Describe a common porting mistake and the place where a prover must find it."""
 
 import dataclasses
 from typing import Any, Literal
@@ -7,36 +7,22 @@ from typing import Any, Literal
 Surface = Literal["structure", "forward", "backward", "gradients", "updates"]
 
 
-@dataclasses.dataclass(frozen=True, init=False)
+@dataclasses.dataclass(frozen=True)
 class Bug:
-    """One bug, planted in the JAX side of a pair by the keyword arguments in `plant`.
+    """A bug in the JAX program of a pair.
 
     Args:
-      name: Of the bug, in words joined by underscores.
-      surface: The first one on which the two sides differ.
-      where: Dotted name of the torch module or parameter in which it stands; a glob.
-      silent: Whether outputs and loss are the same with the bug.
-      about: What the person did, in one line.
-      plant: Keyword arguments of the twin's `pair`.
+        name: Name of the bug, in words joined by underscores.
+        surface: The first surface on which the two programs differ.
+        where: A glob for the dotted name of the torch module or parameter that the bug affects.
+        silent: Whether outputs and loss are unchanged by the bug.
+        about: The mistake, in one sentence.
+        plant: The keyword arguments of the port's `pair` that introduce the bug.
     """
 
     name: str
     surface: Surface
     where: str
-    silent: bool
-    about: str
-    plant: dict[str, Any]
-
-    def __init__(
-        self,
-        name: str,
-        surface: Surface,
-        where: str,
-        *,
-        silent: bool = False,
-        about: str = "",
-        **plant: Any,
-    ):
-        given = dict(name=name, surface=surface, where=where, silent=silent, about=about)
-        for field, value in (given | {"plant": plant}).items():
-            object.__setattr__(self, field, value)
+    silent: bool = dataclasses.field(default=False, kw_only=True)
+    about: str = dataclasses.field(default="", kw_only=True)
+    plant: dict[str, Any] = dataclasses.field(default_factory=dict, kw_only=True)

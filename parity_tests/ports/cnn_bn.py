@@ -18,11 +18,11 @@ from parity_tests.ports.bug import Bug
 
 
 IMAGE, CHANNELS, WIDTH, WIDER, CLASSES, BATCH = 10, 3, 4, 6, 5, 3
-LEVELS, RANGE = 2, 2.0  # of the quantised activation: steps of 1/2 in [-2, 2]
+LEVELS, RANGE = 2, 2.0  # the quantised activation has steps of 1/2 in [-2, 2]
 
 
 class FakeQuant(nn.Module):
-    """Rounds in the forward pass only, as quantisation-aware training does."""
+    """Round in the forward pass only, as in quantisation-aware training."""
 
     def __init__(self, quantised: bool = True):
         super().__init__()
@@ -36,7 +36,7 @@ class FakeQuant(nn.Module):
 class CNN(nn.Module):
     def __init__(self, quantised: bool = True, momentum: float = 0.1):
         super().__init__()
-        self.conv1 = nn.Conv2d(CHANNELS, WIDTH, 3, padding=1)  # its bias is lost in the norm
+        self.conv1 = nn.Conv2d(CHANNELS, WIDTH, 3, padding=1)  # the norm cancels its bias
         self.bn1 = nn.BatchNorm2d(WIDTH, momentum=momentum)
         self.quant = FakeQuant(quantised)
         self.pool = nn.MaxPool2d(2)
@@ -52,7 +52,7 @@ class CNN(nn.Module):
 
 
 def first_max(x: Any) -> Any:
-    """2 x 2 max pooling; of equal values the first has the gradient."""
+    """Apply 2 x 2 max pooling, where the first of equal values receives the gradient."""
     return nnx.max_pool(x, (2, 2), strides=(2, 2))
 
 
@@ -67,7 +67,7 @@ def straight_through(x: Any, rounded: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong."""
+    """The choices of the JAX port; most values other than the default are mistakes."""
 
     quantised: bool = True
     eps: float = 1e-5
@@ -146,14 +146,14 @@ def whio(kernel: Any) -> Any:
 def convert(
     state: Any, *, choices: Choices, kernel: Callable[[Any], Any] = hwio
 ) -> tuple[nnx.GraphDef[ConvNet], nnx.State]:
-    """`CNN`'s weights in a `ConvNet`, split into what is static and what is not."""
+    """Return the graph definition and state of a `ConvNet` with the weights of `CNN`."""
     w = arrays(state)
 
     def norm(name: str) -> dict[str, Any]:
         affine = {"scale": w[f"{name}.weight"], "bias": w[f"{name}.bias"]}
         return affine | {"mean": w[f"{name}.running_mean"], "var": w[f"{name}.running_var"]}
 
-    graph, made = nnx.split(ConvNet(choices, nnx.Rngs(0)))
+    graph, params = nnx.split(ConvNet(choices, nnx.Rngs(0)))
     values = {
         "stem": {"kernel": kernel(w["conv1.weight"]), "bias": w["conv1.bias"]},
         "stem_norm": norm("bn1"),
@@ -161,8 +161,8 @@ def convert(
         "widen_norm": norm("bn2"),
         "classify": {"kernel": w["fc.weight"].T, "bias": w["fc.bias"]},
     }
-    nnx.replace_by_pure_dict(made, values)
-    return graph, made
+    nnx.replace_by_pure_dict(params, values)
+    return graph, params
 
 
 def pair(
@@ -176,7 +176,7 @@ def pair(
     remat: bool = False,
     **tools: Any,
 ) -> dict[str, Any]:
-    """A CNN in train mode against flax nnx, with the running statistics that it leaves behind."""
+    """Return a CNN in train mode and its flax nnx port, which returns new running statistics."""
     momentum = 0.01 if slow else 0.1
     module = build(lambda: CNN(quantised, momentum), seed, fresh=fresh).train(train)
     module.dropout.eval()
@@ -210,89 +210,95 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("batch_norm_eps", "forward", "bn*", eps=1e-3, about="Keras' eps"),
+    Bug(
+        "batch_norm_eps",
+        "forward",
+        "bn*",
+        plant=dict(eps=1e-3),
+        about="The port uses Keras' default epsilon.",
+    ),
     Bug(
         "same_padding",
         "forward",
         "conv2",
-        padding=((0, 2), (0, 2)),
-        about="all padding at the end, as older TensorFlow models have it",
+        plant=dict(padding=((0, 2), (0, 2))),
+        about="All padding is at the end, as in older TensorFlow models.",
     ),
     Bug(
         "kernel_height_and_width",
         "forward",
         "conv*",
-        kernel=whio,
-        about="OIHW reversed: height and width change places",
+        plant=dict(kernel=whio),
+        about="The kernel's axes are reversed, which swaps height and width.",
     ),
     Bug(
         "flatten_channels_last",
         "forward",
         "fc",
-        channels_first=False,
-        about="the classifier's weight expects channels first",
+        plant=dict(channels_first=False),
+        about="Features are flattened channels last, but the classifier expects channels first.",
     ),
     Bug(
         "running_statistics_used",
         "forward",
         "bn*",
-        training=False,
-        about="train mode in torch, use_running_average in JAX",
+        plant=dict(training=False),
+        about="torch runs in train mode, the port with `use_running_average=True`.",
     ),
     Bug(
         "momentum_sense",
         "updates",
         "bn*",
         silent=True,
-        momentum=0.9,
-        about="torch's momentum is the share of the new, flax's of the old",
+        plant=dict(momentum=0.9),
+        about="torch's momentum weights the new statistics, flax's the old ones.",
     ),
     Bug(
         "biased_running_variance",
         "updates",
         "bn*.running_var",
         silent=True,
-        ddof=0,
-        about="torch keeps N - 1 in the running variance, flax N",
+        plant=dict(ddof=0),
+        about="torch's running variance is unbiased, flax's is biased.",
     ),
     Bug(
         "statistics_stopped",
         "backward",
         "bn*",
         silent=True,
-        stop_statistics=lax.stop_gradient,
-        about="the batch's mean and variance held constant",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The batch mean and variance are detached.",
     ),
     Bug(
         "pool_ties",
         "backward",
         "pool",
         silent=True,
-        pool=every_max,
-        about="a maximum by reshape shares the gradient among equal values",
+        plant=dict(pool=every_max),
+        about="A maximum over a reshaped window splits the gradient among ties.",
     ),
     Bug(
         "straight_through_lost",
         "backward",
         "quant",
         silent=True,
-        through=lambda x, rounded: rounded,
-        about="the gradient of round is zero, of its stand-in one",
+        plant=dict(through=lambda x, rounded: rounded),
+        about="`round` has a zero gradient; the straight-through estimator passes it unchanged.",
     ),
     Bug(
         "straight_through_outside",
         "backward",
         "quant",
         silent=True,
-        clipped_first=False,
-        about="the clipped values get a gradient too",
+        plant=dict(clipped_first=False),
+        about="Values outside the clipping range receive a gradient too.",
     ),
     Bug(
         "features_stopped",
         "structure",
         "[bc]*",
         silent=True,
-        stop_features=lax.stop_gradient,
-        about="a linear probe's detach left in",
+        plant=dict(stop_features=lax.stop_gradient),
+        about="A `detach` that was used for linear probing is still there.",
     ),
 )

@@ -1,4 +1,4 @@
-"""A WGAN-GP critic, whose loss has a gradient in it; in linen, images with their channels last."""
+"""A WGAN-GP critic, whose loss contains a gradient, and its port to linen with channels last."""
 
 import dataclasses
 import functools
@@ -22,7 +22,10 @@ FLAT = (IMAGE // 4) ** 2 * WIDTH
 
 
 class Critic(torch.nn.Module):
-    """Two strided convolutions and a score; no batch norm, whose samples are not independent."""
+    """Score images with two strided convolutions.
+
+    There is no batch norm, because the gradient penalty needs independent samples.
+    """
 
     def __init__(self, norm: str = "instance"):
         super().__init__()
@@ -43,7 +46,7 @@ class Critic(torch.nn.Module):
 
 
 class Penalised(torch.nn.Module):
-    """What is trained: the scores, and the gradient of the critic between real and fake."""
+    """Return the scores of real and fake images, and the critic's gradient between the two."""
 
     def __init__(self, norm: str = "instance"):
         super().__init__()
@@ -68,14 +71,16 @@ def torch_loss(outputs: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong; and `norm`, either of which is right."""
+    """The choices of the JAX port; except for `norm`, other values are mistakes."""
 
     norm: str = "instance"
     eps: float = 1e-5
     slope: float = 0.2
     axes: tuple[int, ...] = (1, 2)
     padding: Any = 1
-    channels_last: bool = False  # flattened so, as linen's users do
+    channels_last: bool = (
+        False  # whether features are flattened with channels last, as is common in linen
+    )
     stop_statistics: Callable[[Any], Any] = identity
     stop_fake: Callable[[Any], Any] = lax.stop_gradient
     stop_slope: Callable[[Any], Any] = identity
@@ -88,7 +93,7 @@ class Scorer(nn.Module):
 
     @nn.compact
     def __call__(self, images: Any, present: Any) -> Any:
-        """NHWC images to a score each."""
+        """Return one score for each NHWC image."""
         c = self.choices
         conv = functools.partial(nn.Conv, WIDTH, (4, 4), strides=2, padding=c.padding)
         act = functools.partial(nn.leaky_relu, negative_slope=c.slope)
@@ -107,7 +112,7 @@ class Scorer(nn.Module):
 
 
 def apply(params: Any, real: Any, noise: Any, alpha: Any, present: Any, *, choices: Any) -> Any:
-    """Scores of the real and of the fake, and the slopes between them."""
+    """Return the scores of real and fake images, and the critic's gradient between the two."""
     c, score = choices, Scorer(choices).apply
     fake = jnp.tanh(noise @ params["generator"]["kernel"] + params["generator"]["bias"])
     fake = c.stop_fake(fake).reshape(real.shape)
@@ -123,7 +128,7 @@ def apply(params: Any, real: Any, noise: Any, alpha: Any, present: Any, *, choic
 
 
 def safe_norm(x: Any) -> Any:
-    """torch's gradient at zero is zero."""
+    """Return the norm of each row, with gradient zero at zero as in torch."""
     square = jnp.sum(x**2, axis=1)
     zero = square == 0
     return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
@@ -136,7 +141,7 @@ def loss(outputs: Any, *, norm: Callable[[Any], Any] = safe_norm) -> Any:
 
 
 def convert(state: Any, *, choices: Choices, score: Callable[[Any], Any] = identity) -> Any:
-    """OIHW kernels to HWIO; the score's kernel stays in torch's order of channels first."""
+    """Return HWIO kernels for OIHW ones; the score's kernel keeps its channels first."""
     w = {name.removeprefix("critic."): x for name, x in arrays(state).items()}
 
     def conv(name: str) -> dict[str, Any]:
@@ -169,7 +174,7 @@ def pair(
     norm_of_slope: Callable[[Any], Any] = safe_norm,
     **choices: Any,
 ) -> dict[str, Any]:
-    """A critic with a gradient penalty; with `absent`, one image is padding and has no slope."""
+    """Return a critic and its port; with `absent`, one image is padding, with slope zero."""
     chosen = Choices(**choices)
     module = build(lambda: Penalised(chosen.norm), seed, fresh=fresh)
     weights = functools.partial(convert, choices=chosen, score=score)
@@ -207,77 +212,93 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("norm_eps", "forward", "critic.norm", eps=1e-6, about="flax's default eps"),
-    Bug("leaky_slope", "forward", "critic.act", slope=0.01, about="jax's default slope"),
-    Bug("instance_for_layer", "forward", "critic.norm", axes=(1, 2, 3), about="over channels too"),
+    Bug(
+        "norm_eps",
+        "forward",
+        "critic.norm",
+        plant=dict(eps=1e-6),
+        about="The port uses flax's default epsilon.",
+    ),
+    Bug(
+        "leaky_slope",
+        "forward",
+        "critic.act",
+        plant=dict(slope=0.01),
+        about="The port uses JAX's default negative slope.",
+    ),
+    Bug(
+        "instance_for_layer",
+        "forward",
+        "critic.norm",
+        plant=dict(axes=(1, 2, 3)),
+        about="The port normalises over channels as well.",
+    ),
     Bug(
         "flatten_order",
         "forward",
         "critic.score",
-        channels_last=True,
-        about="flattened with channels last, the kernel has them first",
+        plant=dict(channels_last=True),
+        about="Features are flattened channels last, but the kernel expects channels first.",
     ),
     Bug(
         "mean_before_slope",
         "forward",
         "",
-        of_batch=jnp.mean,
-        about="the slope of the mean score: smaller by the batch",
+        plant=dict(of_batch=jnp.mean),
+        about="The slope is that of the mean score, which is smaller by the batch size.",
     ),
     Bug(
         "fake_not_detached",
         "structure",
         "generator.*",
         silent=True,
-        stop_fake=identity,
-        about="the critic's loss reaches the generator",
+        plant=dict(stop_fake=identity),
+        about="The critic's loss trains the generator.",
     ),
     Bug(
         "penalty_detached",
         "backward",
         "*",
         silent=True,
-        stop_slope=lax.stop_gradient,
-        about="create_graph forgotten: the penalty moves nothing",
+        plant=dict(stop_slope=lax.stop_gradient),
+        about="As without `create_graph=True`, the penalty has no gradient.",
     ),
     Bug(
         "penalty_with_frozen_weights",
         "backward",
         "*",
         silent=True,
-        frozen_slope=True,
-        about="weights detached within the penalty",
+        plant=dict(frozen_slope=True),
+        about="The critic's weights are detached inside the penalty.",
     ),
     Bug(
         "statistics_stopped",
         "forward",
         "*",
-        stop_statistics=lax.stop_gradient,
-        about="statistics held constant: the slope, an output, changes",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The statistics are detached, which changes the slopes that the model returns.",
     ),
     Bug(
         "norm_at_zero",
         "forward",
         "loss",
         silent=True,
-        absent=True,
-        norm_of_slope=plain_norm,
-        about="the slope of an absent image is zero, its norm's gradient NaN",
+        plant=dict(absent=True, norm_of_slope=plain_norm),
+        about="The slope of an absent image is zero, and the norm's gradient there is NaN.",
     ),
     Bug(
         "norm_with_eps",
         "forward",
         "loss",
-        norm_of_slope=lambda x: jnp.sqrt(jnp.sum(x**2, axis=1) + 1e-6),
-        about="an eps against the NaN",
+        plant=dict(norm_of_slope=lambda x: jnp.sqrt(jnp.sum(x**2, axis=1) + 1e-6)),
+        about="An epsilon inside the square root avoids NaN but changes the slopes.",
     ),
     Bug(
         "penalty_with_frozen_weights_layer_norm",
         "backward",
         "*",
         silent=True,
-        norm="layer",
-        frozen_slope=True,
-        about="the same with a layer norm",
+        plant=dict(norm="layer", frozen_slope=True),
+        about="The weights of a layer-norm critic are detached inside the penalty.",
     ),
 )

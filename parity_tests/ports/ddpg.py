@@ -1,4 +1,4 @@
-"""An actor and a critic with slow targets, one loss for both; in JAX plain functions."""
+"""DDPG with target networks and one loss for actor and critic, and its port to plain functions."""
 
 import dataclasses
 import functools
@@ -49,7 +49,7 @@ class Critic(nn.Module):
 
 
 class ActorCritic(nn.Module):
-    """One pass for both losses: the critic judges the actor with weights that it does not move."""
+    """Compute both losses in one pass; the actor's loss uses a detached copy of the critic."""
 
     def __init__(self, targets: bool = True, zero_bias: bool = False):
         super().__init__()
@@ -84,7 +84,7 @@ def torch_adamw(params: Any) -> torch.optim.Optimizer:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX side, with the choices in which a port goes wrong."""
+    """The JAX port and its choices; most values other than the default are mistakes."""
 
     targets: bool = True
     eps: float = 1e-5
@@ -131,7 +131,7 @@ def linear(p: Any, x: Any) -> Any:
 
 
 def convert(state: Any, *, targets: bool = True, mid: Callable[[Any], Any] = jnp.transpose) -> Any:
-    """The weights of `ActorCritic` as one tree of two or four nets."""
+    """Return the weights of `ActorCritic` as a tree with two or four networks."""
     w = arrays(state)
 
     def layer(name: str, turn: Callable[[Any], Any] = jnp.transpose) -> dict[str, Any]:
@@ -167,7 +167,7 @@ def pair(
     tx: optax.GradientTransformation = ADAMW,
     **tools: Any,
 ) -> dict[str, Any]:
-    """DDPG; `resting` has a state and action of zeros, at which a relu without bias ties."""
+    """Return DDPG and its port; with `resting`, zero inputs put the first ReLU exactly at zero."""
     module = build(lambda: ActorCritic(targets, zero_bias), seed, fresh=fresh)
     port = Port(targets=targets, **tools)
     weights = functools.partial(convert, targets=targets, mid=mid)
@@ -204,92 +204,106 @@ BUGS: tuple[Bug, ...] = (
         "action_first",
         "forward",
         "critic*",
-        joined=lambda s, a: jnp.concatenate([a, s], axis=1),
-        about="actions before states: as many columns",
+        plant=dict(joined=lambda s, a: jnp.concatenate([a, s], axis=1)),
+        about="Actions are concatenated before states; the shapes still fit.",
     ),
-    Bug("limit_forgotten", "forward", "actor", limit=1.0, about="tanh without its scale"),
-    Bug("done_sense", "forward", "", alive=identity, about="bootstraps where an episode ends"),
-    Bug("square_not_transposed", "forward", "critic.l2*", mid=identity, about="it fits"),
+    Bug(
+        "limit_forgotten",
+        "forward",
+        "actor",
+        plant=dict(limit=1.0),
+        about="The tanh is not scaled by the action limit.",
+    ),
+    Bug(
+        "done_sense",
+        "forward",
+        "",
+        plant=dict(alive=identity),
+        about="The `done` flag is inverted, so targets bootstrap where an episode ends.",
+    ),
+    Bug(
+        "square_not_transposed",
+        "forward",
+        "critic.l2*",
+        plant=dict(mid=identity),
+        about="A square weight of the critic is not transposed.",
+    ),
     Bug(
         "critic_trained_by_actor",
         "gradients",
         "critic.*",
         silent=True,
-        freeze_critic=identity,
-        about="the actor's loss moves the critic",
+        plant=dict(freeze_critic=identity),
+        about="The actor's loss trains the critic.",
     ),
     Bug(
         "actor_detached",
         "structure",
         "actor.*",
         silent=True,
-        stop_action=lax.stop_gradient,
-        about="no gradient through the critic into the actor",
+        plant=dict(stop_action=lax.stop_gradient),
+        about="The action is detached, so the actor's loss does not train the actor.",
     ),
     Bug(
         "target_not_detached",
         "structure",
         "target_*",
         silent=True,
-        stop_target=identity,
-        about="the slow nets are trained",
+        plant=dict(stop_target=identity),
+        about="The target is not detached, so the target networks train.",
     ),
     Bug(
         "own_target_not_detached",
         "backward",
         "*",
         silent=True,
-        targets=False,
-        stop_target=identity,
-        about="the critic chases its own target down",
+        plant=dict(targets=False, stop_target=identity),
+        about="The critic's own target is not detached.",
     ),
     Bug(
         "statistics_stopped",
         "backward",
         "critic.norm",
         silent=True,
-        stop_statistics=lax.stop_gradient,
-        about="the layer norm's mean and variance held constant",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The layer norm's mean and variance are detached.",
     ),
     Bug(
         "relu_ties",
         "backward",
         "*",
         silent=True,
-        fresh=True,
-        zero_bias=True,
-        resting=True,
-        relu=lambda x: jnp.maximum(x, 0),
-        about="maximum halves the gradient at zero",
+        plant=dict(fresh=True, zero_bias=True, resting=True, relu=lambda x: jnp.maximum(x, 0)),
+        about="`jnp.maximum` halves the gradient at zero.",
     ),
     Bug(
         "half_of_the_square",
         "forward",
         "loss",
-        error=optax.l2_loss,
-        about="optax.l2_loss has a half in it",
+        plant=dict(error=optax.l2_loss),
+        about="`optax.l2_loss` includes a factor of one half.",
     ),
     Bug(
         "error_broadcasts",
         "forward",
         "loss",
-        error=lambda q, target: (q[:, 0] - target) ** 2,
-        about="(batch,) minus (batch, 1) is (batch, batch)",
+        plant=dict(error=lambda q, target: (q[:, 0] - target) ** 2),
+        about="Subtracting (batch, 1) from (batch,) broadcasts to (batch, batch).",
     ),
     Bug(
         "targets_decayed",
         "updates",
         "target_*",
         silent=True,
-        tx=optax.adamw(1e-2, weight_decay=0.1),
-        about="torch skips what has no gradient, optax decays it",
+        plant=dict(tx=optax.adamw(1e-2, weight_decay=0.1)),
+        about="torch skips parameters without a gradient; optax decays them.",
     ),
     Bug(
         "decay_by_default",
         "updates",
         "*",
         silent=True,
-        tx=optax.adamw(1e-2, mask=trained),
-        about="optax's default decay is 1e-4",
+        plant=dict(tx=optax.adamw(1e-2, mask=trained)),
+        about="`optax.adamw` has a default weight decay of 1e-4.",
     ),
 )

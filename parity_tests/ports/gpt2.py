@@ -1,4 +1,4 @@
-"""GPT-2: a decoder with a fused qkv, a tied head, and plain functions of a dict in JAX."""
+"""GPT-2, a decoder with fused qkv and a tied head, and its port to plain functions of a dict."""
 
 import dataclasses
 import functools
@@ -32,7 +32,7 @@ VOCABULARY, WIDTH, HEADS, LAYERS, BATCH, TOKENS = 17, 16, 4, 2, 2, 7
 
 
 class Conv1D(nn.Module):
-    """A linear layer whose weight is (in, out), as in the published checkpoints."""
+    """A linear layer with an (in, out) weight, as in the published checkpoints."""
 
     def __init__(self, inner: int, outer: int):
         super().__init__()
@@ -116,7 +116,7 @@ def torch_loss(logits: Any, idx: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX side: `apply(params, tokens)`, with the choices in which a port goes wrong."""
+    """The JAX port `apply(params, tokens)` and its choices; most other values are mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -141,7 +141,7 @@ class Port:
         return (x - mean) * lax.rsqrt(variance + self.eps) * p["g"] + p["b"]
 
     def split(self, x: Any) -> Any:
-        """(batch, tokens, width) to (batch, tokens, heads, size)."""
+        """Reshape (batch, tokens, width) to (batch, tokens, heads, size)."""
         if self.heads_first:
             return jnp.swapaxes(x.reshape(*x.shape[:2], -1, HEADS), -1, -2)
         return x.reshape(*x.shape[:2], HEADS, -1)
@@ -187,7 +187,7 @@ def convert(
     tied: bool = True,
     proj: Callable[[Any], Any] = identity,
 ) -> dict[str, Any]:
-    """The weights of `GPT2` for `Port`."""
+    """Return the params of `Port` with the weights of `GPT2`."""
     w = arrays(state)
     turn = jnp.transpose if linear else identity
 
@@ -217,7 +217,7 @@ def convert(
 
 
 def decays(path: Any, x: Any) -> bool:
-    """Not norms, not biases; by name, because stacked biases are matrices."""
+    """Return whether a leaf decays: by name, because stacked biases are matrices."""
     return path[-1].key not in ("g", "b")
 
 
@@ -235,7 +235,7 @@ def pair(
     tx: optax.GradientTransformation = ADAMW,
     **tools: Any,
 ) -> dict[str, Any]:
-    """GPT-2 against plain functions; `linear` has nn.Linear where others have Conv1D."""
+    """Return GPT-2 and its port; `linear` replaces each Conv1D by `nn.Linear`."""
     dense = nn.Linear if linear else Conv1D
     module = build(lambda: GPT2(dense), seed, fresh=fresh)
     port = Port(scan=scan, **tools)
@@ -273,187 +273,232 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("layer_norm_eps", "forward", "h.*.ln_*", eps=1e-6, about="flax's default eps"),
+    Bug(
+        "layer_norm_eps",
+        "forward",
+        "h.*.ln_*",
+        plant=dict(eps=1e-6),
+        about="The port uses flax's default epsilon.",
+    ),
     Bug(
         "gelu_exact",
         "forward",
         "h.*.mlp*",
-        gelu=functools.partial(jax.nn.gelu, approximate=False),
-        about="the exact GELU for GPT-2's tanh form",
+        plant=dict(gelu=functools.partial(jax.nn.gelu, approximate=False)),
+        about="The port uses the exact GELU; GPT-2 uses the tanh approximation.",
     ),
-    Bug("scale_missing", "forward", "h.*.attn", scale=1.0, about="no 1/sqrt(d)"),
-    Bug("scale_1_over_d", "forward", "h.*.attn", scale=HEADS / WIDTH, about="1/d for 1/sqrt(d)"),
-    Bug("mask_value", "forward", "h.*.attn", mask_value=-1.0, about="the future only damped"),
     Bug(
-        "mask_sense", "forward", "h.*.attn", future=jnp.triu, about="sees the future, not the past"
+        "scale_missing",
+        "forward",
+        "h.*.attn",
+        plant=dict(scale=1.0),
+        about="The attention scores are not divided by sqrt(d).",
     ),
-    Bug("softmax_axis", "forward", "h.*.attn", axis=-2, about="softmax over queries"),
     Bug(
-        "head_split", "forward", "h.*.attn", heads_first=True, about="(size, heads) for heads, size"
+        "scale_1_over_d",
+        "forward",
+        "h.*.attn",
+        plant=dict(scale=HEADS / WIDTH),
+        about="The attention scores are divided by d instead of sqrt(d).",
     ),
-    Bug("position_offset", "forward", "wpe", first_position=1, about="positions count from one"),
+    Bug(
+        "mask_value",
+        "forward",
+        "h.*.attn",
+        plant=dict(mask_value=-1.0),
+        about="Masked scores are -1, which damps the future without hiding it.",
+    ),
+    Bug(
+        "mask_sense",
+        "forward",
+        "h.*.attn",
+        plant=dict(future=jnp.triu),
+        about="The causal mask is inverted: each token attends to the future.",
+    ),
+    Bug(
+        "softmax_axis",
+        "forward",
+        "h.*.attn",
+        plant=dict(axis=-2),
+        about="The softmax is over the queries instead of the keys.",
+    ),
+    Bug(
+        "head_split",
+        "forward",
+        "h.*.attn",
+        plant=dict(heads_first=True),
+        about="The heads are split as (size, heads) instead of (heads, size).",
+    ),
+    Bug(
+        "position_offset",
+        "forward",
+        "wpe",
+        plant=dict(first_position=1),
+        about="Positions start at one.",
+    ),
     Bug(
         "transposed_proj",
         "forward",
         "h.*.attn.c_proj*",
-        proj=jnp.transpose,
-        about="a Conv1D's square weight turned as if it were a Linear's",
+        plant=dict(proj=jnp.transpose),
+        about="A square Conv1D weight is transposed as if it belonged to a Linear.",
     ),
     Bug(
         "linear_not_transposed",
         "forward",
         "h.*.attn.c_proj*",
-        linear=True,
-        proj=jnp.transpose,
-        about="a Linear's square weight not turned",
+        plant=dict(linear=True, proj=jnp.transpose),
+        about="The square weight of a Linear is not transposed.",
     ),
     Bug(
         "attention_stopped",
         "backward",
         "h.*.attn*",
         silent=True,
-        stop_attention=lax.stop_gradient,
-        about="the attention map kept for a picture, detached for all",
+        plant=dict(stop_attention=lax.stop_gradient),
+        about="The attention map is detached, as for plotting it.",
     ),
     Bug(
         "statistics_stopped",
         "backward",
         "*ln_*",
         silent=True,
-        stop_statistics=lax.stop_gradient,
-        about="mean and variance of the layer norm held constant",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The layer norm's mean and variance are detached.",
     ),
     Bug(
         "statistics_stopped_in_scan",
         "backward",
         "*ln_*",
         silent=True,
-        scan=True,
-        stop_statistics=lax.stop_gradient,
-        about="the same in a scan over layers",
+        plant=dict(scan=True, stop_statistics=lax.stop_gradient),
+        about="The layer norm's mean and variance are detached inside a scan over layers.",
     ),
     Bug(
         "skip_stopped",
         "backward",
         "h.*",
         silent=True,
-        stop_skip=lax.stop_gradient,
-        about="no gradient through the skip connection",
+        plant=dict(stop_skip=lax.stop_gradient),
+        about="The skip connection is detached.",
     ),
     Bug(
         "gradient_clipped_inside",
         "backward",
         "h.*",
         silent=True,
-        through=clip_gradient,
-        about="a clip of the cotangent left in from debugging",
+        plant=dict(through=clip_gradient),
+        about="A debugging clip of the cotangent is still there.",
     ),
     Bug(
         "untied",
         "structure",
         "wte.weight",
         silent=True,
-        tied=False,
-        about="the head has its own copy of the embedding",
+        plant=dict(tied=False),
+        about="The head has its own copy of the embedding.",
     ),
-    Bug("loss_sum", "forward", "loss", mean=jnp.sum, about="sum over tokens for their mean"),
+    Bug(
+        "loss_sum",
+        "forward",
+        "loss",
+        plant=dict(mean=jnp.sum),
+        about="The loss is summed over tokens instead of averaged.",
+    ),
     Bug(
         "eps_in_sqrt",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, adam=optax.scale_by_adam(eps=0.0, eps_root=1e-8)),
-        about="Adam's eps inside the square root",
+        plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(eps=0.0, eps_root=1e-8))),
+        about="Adam's epsilon is inside the square root.",
     ),
     Bug(
         "bias_correction",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, adam=uncorrected_adam()),
-        about="Adam without its bias correction",
+        plant=dict(tx=adamw(decays, adam=uncorrected_adam())),
+        about="Adam's bias correction is missing.",
     ),
     Bug(
         "b2",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, adam=optax.scale_by_adam(b2=0.99)),
-        about=".99 for .999: the first step is the same",
+        plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(b2=0.99))),
+        about="Adam's second decay rate is 0.99 instead of 0.999; the first step is the same.",
     ),
     Bug(
         "coupled_decay",
         "updates",
         "*weight",
         silent=True,
-        tx=adamw(decays, coupled=True),
-        about="decay added to the gradient, as in Adam, not AdamW",
+        plant=dict(tx=adamw(decays, coupled=True)),
+        about="Weight decay is added to the gradient, as in Adam instead of AdamW.",
     ),
     Bug(
         "decay_on_vectors",
         "updates",
         "*",
         silent=True,
-        tx=adamw(lambda path, x: True),
-        about="biases and norms decay too",
+        plant=dict(tx=adamw(lambda path, x: True)),
+        about="Biases and norms decay too.",
     ),
     Bug(
         "decay_by_rank_of_stacked",
         "updates",
         "h.*",
         silent=True,
-        scan=True,
-        tx=adamw(is_matrix),
-        about="ndim >= 2 chooses what decays, but stacked biases are matrices",
+        plant=dict(scan=True, tx=adamw(is_matrix)),
+        about="`ndim >= 2` selects what decays, but stacked biases are matrices.",
     ),
     Bug(
         "clip_each_tensor",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, clip=clip_each),
-        about="each gradient clipped by its own norm",
+        plant=dict(tx=adamw(decays, clip=clip_each)),
+        about="Each gradient is clipped by its own norm.",
     ),
     Bug(
         "schedule_off_by_one",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, rate=lambda count: warm_up(count - 1)),
-        about="the warm-up starts at zero",
+        plant=dict(tx=adamw(decays, rate=lambda count: warm_up(count - 1))),
+        about="The warm-up starts at zero, one step late.",
     ),
     Bug(
         "skip_stopped_in_scan_remat",
         "backward",
         "h.*",
         silent=True,
-        scan=True,
-        remat=True,
-        stop_skip=lax.stop_gradient,
-        about="no gradient through the skip connection, in a checkpointed scan",
+        plant=dict(scan=True, remat=True, stop_skip=lax.stop_gradient),
+        about="The skip connection is detached inside a checkpointed scan.",
     ),
     Bug(
         "adam_eps",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, adam=optax.scale_by_adam(eps=1e-6)),
-        about="1e-6, as BERT has it, for 1e-8",
+        plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(eps=1e-6))),
+        about="Adam's epsilon is 1e-6, as in BERT, instead of 1e-8.",
     ),
     Bug(
         "nesterov_adam",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, adam=optax.scale_by_adam(nesterov=True)),
-        about="NAdam for Adam",
+        plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(nesterov=True))),
+        about="The optimizer is NAdam instead of Adam.",
     ),
     Bug(
         "clip_forgotten",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, clip=identity),
-        about="no clipping: Adam hides it in the first step",
+        plant=dict(tx=adamw(decays, clip=identity)),
+        about="Gradients are not clipped; Adam hides this in the first step.",
     ),
 )

@@ -1,4 +1,4 @@
-"""A two-layer GRU over scaled, shrunk embeddings; in flax nnx, with a layer for each gate."""
+"""A two-layer GRU with a scaled embedding gradient, and its nnx port with one layer per gate."""
 
 import dataclasses
 import functools
@@ -25,7 +25,7 @@ SHRINK = 0.1
 
 
 class Shrink(torch.autograd.Function):
-    """Scales the gradient, which steadies the training of embeddings."""
+    """Scale the gradient, which stabilises the training of embeddings."""
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -67,7 +67,7 @@ def torch_loss(outputs: Any, tokens: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong; and `remat`, in which it does not."""
+    """The choices of the JAX port; most values other than the default are mistakes."""
 
     remat: bool = False
     scale: float = WIDTH**0.5
@@ -85,7 +85,7 @@ class Choices:
 
 
 class Cell(nnx.Module):
-    """A GRU's step: the biases of reset and update are one, of the candidate there are two."""
+    """One step of a GRU; torch's two biases are merged except for the candidate."""
 
     def __init__(self, choices: Choices, rngs: nnx.Rngs):
         self.choices = choices
@@ -142,7 +142,7 @@ def loss(outputs: Any, tokens: Any) -> Any:
 
 
 def convert(state: Any, *, choices: Choices, order: str = "rzn", turn: Any = identity) -> Any:
-    """`GRUClassifier`'s weights as the state of a `Classifier`; `order` names torch's gates."""
+    """Return the state of a `Classifier`; `order` is the order of torch's gates."""
     w = arrays(state)
 
     def linear(weight: Any, bias: Any = None) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def pair(
     turn: Callable[[Any], Any] = identity,
     **choices: Any,
 ) -> dict[str, Any]:
-    """nn.GRU against a cell in nnx; `train` adds a loss."""
+    """Return `nn.GRU` and its nnx port; `train` adds a loss."""
     module = build(GRUClassifier, seed, fresh=fresh)
     chosen = Choices(**choices)
     graph = nnx.graphdef(Classifier(chosen, nnx.Rngs(0)))
@@ -207,88 +207,123 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("gate_order", "forward", "gru", order="zrn", about="update and reset swapped"),
+    Bug(
+        "gate_order",
+        "forward",
+        "gru",
+        plant=dict(order="zrn"),
+        about="The update and reset gates are swapped.",
+    ),
     Bug(
         "reset_before_product",
         "forward",
         "gru",
-        reset_first=True,
-        about="the original paper's reset, not torch's",
+        plant=dict(reset_first=True),
+        about="The reset gate acts before the product, as in the original paper.",
     ),
     Bug(
         "one_bias",
         "forward",
         "gru",
-        one_bias=True,
-        about="b_hn added outside the reset product, as an LSTM allows",
+        plant=dict(one_bias=True),
+        about="`b_hn` is added outside the reset product, as in an LSTM.",
     ),
     Bug(
         "update_sense",
         "forward",
         "gru",
-        keep=lambda z, h, n: z * n + (1 - z) * h,
-        about="z keeps in torch; in the paper it renews",
+        plant=dict(keep=lambda z, h, n: z * n + (1 - z) * h),
+        about="In torch the update gate keeps the old state; in the paper it renews it.",
     ),
-    Bug("new_not_transposed", "forward", "gru", turn=jnp.transpose, about="a square kernel"),
-    Bug("embedding_scale", "forward", "", scale=1.0, about="no sqrt(width)"),
-    Bug("padding_attended", "forward", "", valid=jnp.ones_like, about="the pooling sees padding"),
-    Bug("pooling_axis", "forward", "", axis=0, about="softmax over the batch"),
-    Bug("first_for_last", "forward", "gru", last=lambda x: x[:, 0], about="the first state"),
+    Bug(
+        "new_not_transposed",
+        "forward",
+        "gru",
+        plant=dict(turn=jnp.transpose),
+        about="The square kernel of the candidate is not transposed.",
+    ),
+    Bug(
+        "embedding_scale",
+        "forward",
+        "",
+        plant=dict(scale=1.0),
+        about="The embeddings are not scaled by sqrt(width).",
+    ),
+    Bug(
+        "padding_attended",
+        "forward",
+        "",
+        plant=dict(valid=jnp.ones_like),
+        about="The pooling attends to padding.",
+    ),
+    Bug(
+        "pooling_axis",
+        "forward",
+        "",
+        plant=dict(axis=0),
+        about="The pooling's softmax is over the batch.",
+    ),
+    Bug(
+        "first_for_last",
+        "forward",
+        "gru",
+        plant=dict(last=lambda x: x[:, 0]),
+        about="The port returns the first state instead of the last.",
+    ),
     Bug(
         "shrink_lost",
         "backward",
         "shrink",
         silent=True,
-        shrink=identity,
-        about="the custom backward was dropped",
+        plant=dict(shrink=identity),
+        about="The custom backward function is missing.",
     ),
     Bug(
         "shrink_detaches",
         "structure",
         "embedding.weight",
         silent=True,
-        shrink=lax.stop_gradient,
-        about="embeddings are never trained",
+        plant=dict(shrink=lax.stop_gradient),
+        about="The embeddings are detached, so they never train.",
     ),
     Bug(
         "padding_row_trained",
         "gradients",
         "embedding.weight",
         silent=True,
-        padding=lambda x, real: x,
-        about="padding_idx has no counterpart: its row gets a gradient",
+        plant=dict(padding=lambda x, real: x),
+        about="The port ignores `padding_idx`, so the padding row receives a gradient.",
     ),
     Bug(
         "reset_stopped",
         "structure",
         "gru.*",
         silent=True,
-        stop_reset=lax.stop_gradient,
-        about="the reset gate is never trained",
+        plant=dict(stop_reset=lax.stop_gradient),
+        about="The reset gate is detached, so it never trains.",
     ),
     Bug(
         "carry_stopped",
         "backward",
         "gru",
         silent=True,
-        stop_carry=lax.stop_gradient,
-        about="the state detached at every step",
+        plant=dict(stop_carry=lax.stop_gradient),
+        about="The state is detached at every step.",
     ),
     Bug(
         "pooling_stopped",
         "structure",
         "attention.*",
         silent=True,
-        stop_weights=lax.stop_gradient,
-        about="the pooling's weights detached",
+        plant=dict(stop_weights=lax.stop_gradient),
+        about="The pooling's weights are detached.",
     ),
     Bug(
         "carry_stopped_remat",
         "backward",
         "gru",
         silent=True,
-        remat=True,
-        stop_carry=lax.stop_gradient,
-        about="the same under remat",
+        plant=dict(remat=True, stop_carry=lax.stop_gradient),
+        about="The state is detached at every step, under `jax.checkpoint`.",
     ),
 )

@@ -1,4 +1,4 @@
-"""A two-layer LSTM, back-propagation truncated or not; in JAX one kernel, one bias, one scan."""
+"""A two-layer LSTM with optional truncated backpropagation, and its port to a scan."""
 
 import functools
 from collections.abc import Callable
@@ -22,7 +22,7 @@ Pair = tuple[Any, Any]
 
 
 class Tagger(nn.Module):
-    """Labels each step of a sequence; the state is detached between windows."""
+    """Label each step of a sequence; the state is detached between windows."""
 
     def __init__(self, bidirectional: bool = False, window: int | None = None):
         super().__init__()
@@ -65,7 +65,7 @@ def cell(
     stop_c: Callable[[Any], Any] = identity,
     stop_gates: Callable[[Any], Any] = identity,
 ) -> tuple[Pair, Any]:
-    """One step of one layer; the gates lie in the kernel as i, o, f, g."""
+    """Compute one step of one layer; the kernel stores the gates in the order i, o, f, g."""
     c, h = carry
     c, h = stop_c(c), stop_h(h)
     gates = jnp.concatenate([x, h], axis=-1) @ p["kernel"] + p["bias"]
@@ -77,7 +77,7 @@ def cell(
 
 
 def over_time(p: Any, x: Any, carry: Pair, *, backwards: bool = False, **tools: Any) -> Any:
-    """(time, batch, features) to (time, batch, hidden), and the last state."""
+    """Scan over (time, batch, features); return the last state and all hidden states."""
     step = functools.partial(cell, p, **tools)
     return lax.scan(step, carry, x, reverse=backwards)
 
@@ -94,7 +94,7 @@ def apply(
     eps: float = 1e-5,
     **tools: Any,
 ) -> tuple[Any, Any]:
-    """`Tagger.forward` with its state as a value, and where a port of it goes wrong."""
+    """Compute `Tagger.forward`; the keyword arguments introduce mistakes."""
     mean = jnp.mean(x, -1, keepdims=True)
     x = (x - mean) / jnp.sqrt(jnp.var(x, -1, keepdims=True) + eps)
     x = jnp.swapaxes(x * params["norm"]["scale"] + params["norm"]["shift"], 0, 1)
@@ -132,7 +132,7 @@ def convert(
     recurrent: Callable[[Any], Any] = jnp.transpose,
     bidirectional: bool = False,
 ) -> dict[str, Any]:
-    """Two biases become one; `order` names torch's gates, which the cell wants as i, o, f, g."""
+    """Merge torch's two biases, and reorder its gates from `order` to i, o, f, g."""
     w = arrays(state)
 
     def gates(x: Any) -> Any:
@@ -169,7 +169,7 @@ def pair(
     mean: Callable[[Any], Any] = jnp.mean,
     **tools: Any,
 ) -> dict[str, Any]:
-    """nn.LSTM against a scan over time; `window` truncates the back-propagation."""
+    """Return `nn.LSTM` and its port to a scan; `window` truncates the backpropagation."""
     module = build(lambda: Tagger(bidirectional, window), seed, fresh=fresh)
     weights = functools.partial(
         convert, order=order, bias=bias, recurrent=recurrent, bidirectional=bidirectional
@@ -206,80 +206,137 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("gate_order", "forward", "lstm", order="ifog", about="torch's order is i, f, g, o"),
-    Bug("gate_order_keras", "forward", "lstm", order="igfo", about="as if it were another's"),
-    Bug("forget_bias", "forward", "lstm", forget_bias=1.0, about="one added to the forget gate"),
-    Bug("second_bias_dropped", "structure", "lstm.bias_hh*", bias=first, about="no bias_hh"),
-    Bug("recurrent_not_transposed", "forward", "lstm", recurrent=identity, about="fits: square"),
-    Bug("no_squash", "forward", "lstm", squash=identity, about="h = o * c"),
-    Bug("candidate_sigmoid", "forward", "lstm", candidate=jax.nn.sigmoid, about="g by a sigmoid"),
-    Bug("cell_for_hidden", "forward", "lstm", last=0, about="returns c where h is meant"),
-    Bug("layer_norm_eps", "forward", "norm", eps=1e-6, about="flax's default"),
+    Bug(
+        "gate_order",
+        "forward",
+        "lstm",
+        plant=dict(order="ifog"),
+        about="The gates are read as i, f, o, g; torch's order is i, f, g, o.",
+    ),
+    Bug(
+        "gate_order_keras",
+        "forward",
+        "lstm",
+        plant=dict(order="igfo"),
+        about="The gates are read in another framework's order.",
+    ),
+    Bug(
+        "forget_bias",
+        "forward",
+        "lstm",
+        plant=dict(forget_bias=1.0),
+        about="One is added to the forget gate's bias.",
+    ),
+    Bug(
+        "second_bias_dropped",
+        "structure",
+        "lstm.bias_hh*",
+        plant=dict(bias=first),
+        about="`bias_hh` is dropped.",
+    ),
+    Bug(
+        "recurrent_not_transposed",
+        "forward",
+        "lstm",
+        plant=dict(recurrent=identity),
+        about="The square recurrent kernel is not transposed.",
+    ),
+    Bug(
+        "no_squash",
+        "forward",
+        "lstm",
+        plant=dict(squash=identity),
+        about="The hidden state is o * c, without the tanh.",
+    ),
+    Bug(
+        "candidate_sigmoid",
+        "forward",
+        "lstm",
+        plant=dict(candidate=jax.nn.sigmoid),
+        about="The candidate uses a sigmoid instead of tanh.",
+    ),
+    Bug(
+        "cell_for_hidden",
+        "forward",
+        "lstm",
+        plant=dict(last=0),
+        about="The port returns the cell state instead of the hidden state.",
+    ),
+    Bug(
+        "layer_norm_eps",
+        "forward",
+        "norm",
+        plant=dict(eps=1e-6),
+        about="The port uses flax's default epsilon.",
+    ),
     Bug(
         "backwards_forwards",
         "forward",
         "lstm",
-        bidirectional=True,
-        second_backwards=False,
-        about="the second direction runs forwards too",
+        plant=dict(bidirectional=True, second_backwards=False),
+        about="The backward direction runs forwards.",
     ),
     Bug(
         "state_not_detached",
         "backward",
         "lstm",
         silent=True,
-        window=WINDOW,
-        detach=identity,
-        about="no truncation between windows",
+        plant=dict(window=WINDOW, detach=identity),
+        about="The state is not detached between windows.",
     ),
     Bug(
         "state_detached",
         "backward",
         "lstm",
         silent=True,
-        stop_h=lax.stop_gradient,
-        about="the hidden state detached at every step",
+        plant=dict(stop_h=lax.stop_gradient),
+        about="The hidden state is detached at every step.",
     ),
     Bug(
         "cell_detached",
         "backward",
         "lstm",
         silent=True,
-        stop_c=lax.stop_gradient,
-        about="the cell detached at every step: no long memory is learned",
+        plant=dict(stop_c=lax.stop_gradient),
+        about="The cell state is detached at every step, so no long memory is learned.",
     ),
     Bug(
         "gates_detached",
         "backward",
         "lstm",
         silent=True,
-        stop_gates=lax.stop_gradient,
-        about="gates as constants: only the candidate learns",
+        plant=dict(stop_gates=lax.stop_gradient),
+        about="The gates are detached, so only the candidate learns.",
     ),
     Bug(
         "layers_detached",
         "backward",
         "lstm",
         silent=True,
-        between=lax.stop_gradient,
-        about="detached between the layers, but the last state of the first is returned",
+        plant=dict(between=lax.stop_gradient),
+        about="The second layer's input is detached, but the first layer's last state is returned.",
     ),
     Bug(
         "gradient_clipped_inside",
         "backward",
         "lstm",
         silent=True,
-        between=clip_gradient,
-        about="a clip of the cotangent between the layers",
+        plant=dict(between=clip_gradient),
+        about="The cotangent is clipped between the layers.",
     ),
-    Bug("loss_sum", "forward", "loss", train=True, mean=jnp.sum, about="sum over time and batch"),
+    Bug(
+        "loss_sum",
+        "forward",
+        "loss",
+        plant=dict(train=True, mean=jnp.sum),
+        about="The loss is summed over time and batch instead of averaged.",
+    ),
     Bug(
         "cell_detached_both_ways",
         "backward",
         "lstm",
         silent=True,
-        bidirectional=True,
-        stop_c=lax.stop_gradient,
-        about="the cell detached at every step, in both directions",
+        plant=dict(bidirectional=True, stop_c=lax.stop_gradient),
+        about="The cell state is detached at every step, in both directions.",
     ),
 )

@@ -1,4 +1,4 @@
-"""A residual MLP autoencoder with a probe on detached features; a dict of arrays in JAX."""
+"""A residual MLP autoencoder with a probe on detached features, and its port to plain functions."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ class WeightNormLinear(nn.Module):
 
 
 class Norm(nn.Module):
-    """As in the annotated transformer: the unbiased std, and eps outside the root."""
+    """Divide by the unbiased std plus eps, as in the Annotated Transformer."""
 
     def __init__(self, features: int, eps: float = 1e-6):
         super().__init__()
@@ -82,7 +82,7 @@ class MLP(nn.Module):
         self.context = nn.Linear(CONTEXT, WIDTH)
         self.blocks = nn.ModuleList([Block() for _ in range(LAYERS)])
         self.probe = Probe()
-        self.aux_head = nn.Linear(WIDTH, 3)  # of the pretraining, unused since
+        self.aux_head = nn.Linear(WIDTH, 3)  # left over from pretraining and unused
         self.decoder_bias = nn.Parameter(torch.zeros(FEATURES))
         self.decoder = None if tied else nn.Linear(WIDTH, FEATURES, bias=False)
         if frozen:
@@ -103,7 +103,7 @@ def torch_loss(outputs: Any, x: Any, context: Any) -> Any:
 
 
 def length(x: Any) -> Any:
-    """The norm of the last axis; its gradient at zero is zero, as torch has it."""
+    """Return the norm over the last axis, with gradient zero at zero as in torch."""
     squares = jnp.sum(x * x, -1, keepdims=True)
     some = squares > 0
     return jnp.where(some, jnp.sqrt(jnp.where(some, squares, 1.0)), 0.0)
@@ -115,7 +115,7 @@ def plain_length(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX side, and the choices in which a port goes wrong."""
+    """The JAX port and its choices; most values other than the default are mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -178,7 +178,7 @@ def convert(
     untied: bool = False,
     square: Callable[[Any], Any] = jnp.transpose,
 ) -> dict[str, Any]:
-    """The weights of `MLP` for `Port`; `merged` has one bias for two that are added."""
+    """Return the params of `Port`; `merged` stores the sum of two biases that are added."""
     w = arrays(state)
 
     def dense(name: str, turn: Callable[[Any], Any] = jnp.transpose) -> dict[str, Any]:
@@ -209,7 +209,7 @@ MATRICES = ("embed", "w", "direction", "decode")
 
 
 def decays(path: Any, x: Any) -> bool:
-    """What is a matrix in torch (its gain too), and used; by name, also where it is stacked."""
+    """Return whether a leaf is a used matrix in torch; by name, because stacking adds an axis."""
     return path[0].key != "aux" and path[-1].key in (*MATRICES, "gain")
 
 
@@ -218,7 +218,7 @@ def decays_and_aux(path: Any, x: Any) -> bool:
 
 
 def decays_trained(path: Any, x: Any) -> bool:
-    """The same with the trunk frozen: torch leaves alone what has no gradient."""
+    """Return whether a leaf decays when the first layers are frozen, which torch then skips."""
     if path[0].key == "layers" and path[1].idx == 0:
         return False
     return path[0].key not in ("embed", "direct", "context") and decays(path, x)
@@ -241,13 +241,13 @@ def pair(
     tx: optax.GradientTransformation | None = None,
     **tools: Any,
 ) -> dict[str, Any]:
-    """A residual MLP against plain functions; one of its rows of inputs is empty."""
+    """Return a residual MLP and its port; one row of the inputs is all zeros."""
     module = build(lambda: MLP(tied, frozen), seed, fresh=fresh)
     port = Port(scan=scan, frozen=frozen, **tools)
     weights = functools.partial(convert, scan=scan, merged=merged, untied=untied, square=square)
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((BATCH, FEATURES)) * (np.arange(BATCH) != 1)[:, None]
-    made: dict[str, Any] = dict(
+    arguments: dict[str, Any] = dict(
         module=module,
         fn=port.apply,
         params=weights(module.state_dict()),
@@ -255,10 +255,12 @@ def pair(
         weights=weights,
     )
     if trained:
-        made["loss"] = torch_loss, port.loss
-    if trained and not merged:  # two biases move twice as far as one
-        made |= dict(optimizer=(torch_adamw, tx or (ADAMW_OF_FROZEN if frozen else ADAMW)), steps=3)
-    return made
+        arguments["loss"] = torch_loss, port.loss
+    if trained and not merged:  # two biases move twice as far as their merged sum
+        arguments |= dict(
+            optimizer=(torch_adamw, tx or (ADAMW_OF_FROZEN if frozen else ADAMW)), steps=3
+        )
+    return arguments
 
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -275,168 +277,173 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("std_over_n", "forward", "blocks.*.norm", ddof=0, about="jnp.std is over N, torch's N - 1"),
-    Bug("norm_eps", "forward", "blocks.*.norm", eps=1e-5, about="another framework's eps"),
+    Bug(
+        "std_over_n",
+        "forward",
+        "blocks.*.norm",
+        plant=dict(ddof=0),
+        about="`jnp.std` divides by N, `torch.std` by N - 1.",
+    ),
+    Bug(
+        "norm_eps",
+        "forward",
+        "blocks.*.norm",
+        plant=dict(eps=1e-5),
+        about="The norm's epsilon is 1e-5 instead of 1e-6.",
+    ),
     Bug(
         "eps_inside_root",
         "forward",
         "blocks.*.norm",
-        scan=True,
-        eps=0.0,
-        eps_inside=1e-6,
-        about="sqrt(var + eps) for std + eps",
+        plant=dict(scan=True, eps=0.0, eps_inside=1e-6),
+        about="The norm divides by sqrt(var + eps) instead of std + eps.",
     ),
     Bug(
         "square_not_transposed",
         "forward",
         "blocks.*.linear",
-        square=identity,
-        about="a square kernel keeps torch's (out, in)",
+        plant=dict(square=identity),
+        about="A square weight is not transposed.",
     ),
     Bug(
         "square_not_transposed_in_scan",
         "forward",
         "blocks.*.linear",
-        scan=True,
-        square=identity,
-        about="the same, in stacked weights",
+        plant=dict(scan=True, square=identity),
+        about="The stacked square weights are not transposed.",
     ),
     Bug(
         "gelu_for_silu",
         "forward",
         "blocks.*",
-        activation=functools.partial(jax.nn.gelu, approximate=False),
-        about="another smooth ReLU",
+        plant=dict(activation=functools.partial(jax.nn.gelu, approximate=False)),
+        about="The activation is GELU instead of SiLU.",
     ),
     Bug(
         "norm_at_zero",
         "backward",
         "unit",
         silent=True,
-        length=plain_length,
-        about="the norm of an empty row: torch's gradient is zero, JAX's is NaN",
+        plant=dict(length=plain_length),
+        about="At an empty row the norm's gradient is zero in torch and NaN in JAX.",
     ),
     Bug(
         "weight_norm_stopped",
         "backward",
         "mix",
         silent=True,
-        stop_length=lax.stop_gradient,
-        about="the norm of the direction held constant: an update may change its length",
+        plant=dict(stop_length=lax.stop_gradient),
+        about="The norm of the direction is detached, so an update may change its length.",
     ),
     Bug(
         "statistics_stopped",
         "backward",
         "blocks.*.norm",
         silent=True,
-        stop_statistics=lax.stop_gradient,
-        about="the deviation held constant",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The standard deviation is detached.",
     ),
     Bug(
         "branch_stopped",
         "structure",
         "blocks.*",
         silent=True,
-        scan=True,
-        stop_branch=lax.stop_gradient,
-        about="an extra detach on the residual branch",
+        plant=dict(scan=True, stop_branch=lax.stop_gradient),
+        about="The residual branch has an extra `stop_gradient`.",
     ),
     Bug(
         "probe_not_detached",
         "backward",
         "probe",
         silent=True,
-        stop_probe=identity,
-        about="a missing detach: the probe trains what it should only watch",
+        plant=dict(stop_probe=identity),
+        about="The probe's input is not detached, so the probe trains the features.",
     ),
     Bug(
         "frozen_trained",
         "structure",
         "[bcfm]*",
         silent=True,
-        frozen=True,
-        stop_frozen=identity,
-        about="requires_grad=False has no counterpart",
+        plant=dict(frozen=True, stop_frozen=identity),
+        about="`requires_grad=False` has no counterpart in the port.",
     ),
     Bug(
         "untied",
         "structure",
         "features.weight",
         silent=True,
-        untied=True,
-        about="the decoder has its own copy of the encoder's weight",
+        plant=dict(untied=True),
+        about="The decoder has its own copy of the encoder's weight.",
     ),
     Bug(
         "mean_of_means",
         "forward",
         "loss",
-        micro_batches=(slice(0, 3), slice(3, None)),
-        about="the mean over micro-batches of 3 and 2 of their means",
+        plant=dict(micro_batches=(slice(0, 3), slice(3, None))),
+        about="The loss averages the means of micro-batches of sizes 3 and 2.",
     ),
     Bug(
         "unused_decayed",
         "updates",
         "aux_head.weight",
         silent=True,
-        tx=adamw(decays_and_aux),
-        about="torch skips what has no gradient; optax decays it",
+        plant=dict(tx=adamw(decays_and_aux)),
+        about="torch skips parameters without a gradient; optax decays them.",
     ),
     Bug(
         "frozen_decayed",
         "updates",
         "[bcfm]*",
         silent=True,
-        frozen=True,
-        tx=ADAMW,
-        about="the frozen trunk shrinks by weight decay",
+        plant=dict(frozen=True, tx=ADAMW),
+        about="Weight decay shrinks the frozen layers.",
     ),
     Bug(
         "decay_on_biases",
         "updates",
         "*[s2]",
         silent=True,
-        tx=adamw(lambda path, x: path[0].key != "aux"),
-        about="biases and norms decay too",
+        plant=dict(tx=adamw(lambda path, x: path[0].key != "aux")),
+        about="Biases and norms decay too.",
     ),
     Bug(
         "coupled_decay",
         "updates",
         "*[tvg]",
         silent=True,
-        tx=adamw(decays, coupled=True),
-        about="decay added to the gradient, as in Adam, not AdamW",
+        plant=dict(tx=adamw(decays, coupled=True)),
+        about="Weight decay is added to the gradient, as in Adam instead of AdamW.",
     ),
     Bug(
         "adam_eps_in_root",
         "updates",
         "*",
         silent=True,
-        scan=True,
-        tx=adamw(decays, adam=optax.scale_by_adam(eps=0.0, eps_root=1e-8)),
-        about="Adam's eps inside the square root",
+        plant=dict(scan=True, tx=adamw(decays, adam=optax.scale_by_adam(eps=0.0, eps_root=1e-8))),
+        about="Adam's epsilon is inside the square root.",
     ),
     Bug(
         "no_bias_correction",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, adam=uncorrected_adam()),
-        about="Adam without its bias correction",
+        plant=dict(tx=adamw(decays, adam=uncorrected_adam())),
+        about="Adam's bias correction is missing.",
     ),
     Bug(
         "clip_each_tensor",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, clip=clip_each),
-        about="each gradient clipped by its own norm",
+        plant=dict(tx=adamw(decays, clip=clip_each)),
+        about="Each gradient is clipped by its own norm.",
     ),
     Bug(
         "schedule_off_by_one",
         "updates",
         "*",
         silent=True,
-        tx=adamw(decays, rate=lambda count: warm_up(count + 1)),
-        about="the warm-up is a step ahead",
+        plant=dict(tx=adamw(decays, rate=lambda count: warm_up(count + 1))),
+        about="The warm-up is one step ahead.",
     ),
 )

@@ -1,4 +1,4 @@
-"""A small MobileNetV2 with a width multiplier, and its port to a list of dicts."""
+"""A small MobileNetV2 with a width multiplier, and its port to plain functions."""
 
 import dataclasses
 import functools
@@ -20,13 +20,13 @@ from parity_tests.ports.bug import Bug
 
 
 IMAGE, CHANNELS, CLASSES, BATCH, STEM, LAST = 12, 3, 4, 2, 8, 16
-STAGES = ((1, 8, 1, 1), (3, 12, 2, 2))  # expansion, channels, blocks, stride of the first
+STAGES = ((1, 8, 1, 1), (3, 12, 2, 2))  # expansion, channels, blocks, stride of the first block
 RATE, ALPHA, MOMENTUM, EPS, DECAY = 1e-2, 0.9, 0.9, 1e-3, 1e-3
 LABELS = np.arange(BATCH)
 
 
 def make_divisible(channels: float, divisor: int = 2) -> int:
-    """The nearest multiple, but never less than nine tenths."""
+    """Round to a multiple of `divisor`, but never below 90 % of `channels`."""
     rounded = max(divisor, int(channels + divisor / 2) // divisor * divisor)
     return rounded + divisor if rounded < 0.9 * channels else rounded
 
@@ -77,9 +77,9 @@ class MobileNetV2(nn.Module):
 
 
 def prune(module: MobileNetV2) -> MobileNetV2:
-    """Two channels of each activated norm are off: exactly on the lower bound of ReLU6.
+    """Zero two channels of each activated norm, which puts them exactly at ReLU6's lower bound.
 
-    Not on the upper one: 6 moved by rounding is on another side, so no verdict would be fair.
+    The upper bound is avoided: rounding could move a 6 to either side of it.
     """
     for part in module.modules():
         if isinstance(part, ConvBNReLU):
@@ -95,7 +95,7 @@ def torch_loss(logits: Any) -> Any:
 
 
 def torch_rmsprop(params: Any) -> torch.optim.Optimizer:
-    """As the paper has it, with the rate that decays every step."""
+    """Return the RMSprop of the MobileNetV2 paper; the learning rate decays at every step."""
     optimizer = torch.optim.RMSprop(
         params, RATE, alpha=ALPHA, eps=EPS, momentum=MOMENTUM, weight_decay=DECAY
     )
@@ -105,7 +105,7 @@ def torch_rmsprop(params: Any) -> torch.optim.Optimizer:
 
 
 def relu6(x: Any) -> Any:
-    """With torch's gradient: none on the bounds."""
+    """ReLU6 with torch's gradient, which is zero at both bounds."""
     inside = (x > 0) & (x < 6)
     return jnp.where(inside, x, lax.stop_gradient(jnp.clip(x, 0, 6)))
 
@@ -116,7 +116,7 @@ PADDED = ((1, 1), (1, 1))
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX side, and the choices in which a port goes wrong."""
+    """The JAX port and its choices; most values other than the default are mistakes."""
 
     folded: bool = False
     remat: bool = False
@@ -133,7 +133,7 @@ class Port:
     mean: Callable[..., Any] = jnp.mean
 
     def convolve(self, p: Params, x: Any, stride: int = 1) -> Any:
-        kernel = p["kernel"]  # (height, width, in, out), of a depthwise one in is 1
+        kernel = p["kernel"]  # (height, width, in, out); in a depthwise kernel, in is 1
         scale = p["gamma"] / jnp.sqrt(p["var"] + self.eps)
         if self.folded:
             kernel = kernel * scale
@@ -186,7 +186,7 @@ def convert(
     depthwise: Callable[[Any], Any] = identity,
     pointwise: Callable[[Any], Any] = identity,
 ) -> Params:
-    """The weights of `MobileNetV2` for `Port`."""
+    """Return the params of `Port` with the weights of `MobileNetV2`."""
     w = arrays(state)
 
     def conv(name: str, norm: str) -> Params:
@@ -225,7 +225,7 @@ def rmsprop(
     rate_inside: bool = False,
     decay: Any = None,
 ) -> Any:
-    """The optax chain of `torch_rmsprop`, and its parts in which a port goes wrong."""
+    """Return the optax equivalent of `torch_rmsprop`; the arguments introduce mistakes."""
     scale = optax.scale_by_rms(ALPHA, EPS, initial, eps_in_sqrt=eps_in_sqrt)
     trace, by_rate = optax.trace(MOMENTUM), optax.scale_by_learning_rate(rate)
     last = (by_rate, trace) if rate_inside else (trace, by_rate)
@@ -256,12 +256,12 @@ def pair(
     tx: Any = RMSPROP,
     **tools: Any,
 ) -> dict[str, Any]:
-    """A MobileNetV2 against plain functions; with `pruned`, values lie on a bound of ReLU6."""
+    """Return a MobileNetV2 and its port; with `pruned`, some values are at a bound of ReLU6."""
     module = build(lambda: MobileNetV2(width_mult, frozen), seed, fresh=fresh)
     module = prune(module) if pruned else module
     port = Port(frozen=frozen, **tools)
     weights = functools.partial(convert, depthwise=depthwise, pointwise=pointwise)
-    # Large enough for some units to be above 6.
+    # The inputs are large enough for some activations to exceed 6.
     images = 5 * np.random.default_rng(seed).standard_normal((BATCH, CHANNELS, IMAGE, IMAGE))
     return dict(
         module=module,
@@ -281,7 +281,7 @@ def swapped(kernel: Any) -> Any:
 
 
 def keras_decay() -> Any:
-    """No decay on norms and biases."""
+    """Return a weight decay that skips norms and biases."""
     names = ("kernel", "w")
     mask = functools.partial(jax.tree_util.tree_map_with_path, lambda p, _: p[-1].key in names)
     return optax.add_decayed_weights(DECAY, mask)
@@ -299,121 +299,148 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("batch_norm_eps", "forward", "*.1", eps=1e-3, about="Keras' eps"),
-    Bug("relu", "forward", "features.*", relu6=jax.nn.relu, about="ReLU for ReLU6"),
-    Bug("same_padding", "forward", "features.*", padding="SAME", about="as in Keras' MobileNetV2"),
+    Bug(
+        "batch_norm_eps",
+        "forward",
+        "*.1",
+        plant=dict(eps=1e-3),
+        about="The port uses Keras' default epsilon.",
+    ),
+    Bug(
+        "relu",
+        "forward",
+        "features.*",
+        plant=dict(relu6=jax.nn.relu),
+        about="The activation is ReLU instead of ReLU6.",
+    ),
+    Bug(
+        "same_padding",
+        "forward",
+        "features.*",
+        plant=dict(padding="SAME"),
+        about='The padding is "SAME", as in Keras\' MobileNetV2.',
+    ),
     Bug(
         "depthwise_swapped",
         "forward",
         "features.*",
-        depthwise=swapped,
-        about="height and width of the depthwise kernels swapped",
+        plant=dict(depthwise=swapped),
+        about="Height and width of the depthwise kernels are swapped.",
     ),
     Bug(
         "square_pointwise",
         "forward",
         "features.1.conv.1",
-        pointwise=functools.partial(jnp.swapaxes, axis1=2, axis2=3),
-        about="a square 1x1 kernel keeps torch's (out, in)",
+        plant=dict(pointwise=functools.partial(jnp.swapaxes, axis1=2, axis2=3)),
+        about="A square 1x1 kernel is not transposed.",
     ),
     Bug(
         "active_bottleneck",
         "forward",
         "features.*",
-        bottleneck=relu6,
-        about="the bottleneck is linear",
+        plant=dict(bottleneck=relu6),
+        about="The bottleneck has an activation; in MobileNetV2 it is linear.",
     ),
-    Bug("skip_missing", "forward", "features.*", skip=False, about="no residual connection"),
-    Bug("global_max", "forward", "", mean=jnp.max, about="max for mean over the image"),
+    Bug(
+        "skip_missing",
+        "forward",
+        "features.*",
+        plant=dict(skip=False),
+        about="The residual connection is missing.",
+    ),
+    Bug(
+        "global_max",
+        "forward",
+        "",
+        plant=dict(mean=jnp.max),
+        about="The global pooling is a maximum instead of a mean.",
+    ),
     Bug(
         "relu6_on_bounds",
         "backward",
         "features.*",
         silent=True,
-        pruned=True,
-        relu6=lambda x: jnp.clip(x, 0, 6),
-        about="on its bounds jnp.clip has half a gradient, ReLU6 none",
+        plant=dict(pruned=True, relu6=lambda x: jnp.clip(x, 0, 6)),
+        about="At its bounds `jnp.clip` passes half the gradient, ReLU6 none.",
     ),
     Bug(
         "skip_stopped",
         "backward",
         "features.*",
         silent=True,
-        stop_skip=lax.stop_gradient,
-        about="the identity is detached",
+        plant=dict(stop_skip=lax.stop_gradient),
+        about="The skip connection is detached.",
     ),
     Bug(
         "branch_stopped",
         "structure",
         "features.*",
         silent=True,
-        stop_branch=lax.stop_gradient,
-        about="an extra detach on the residual branch",
+        plant=dict(stop_branch=lax.stop_gradient),
+        about="The residual branch has an extra `stop_gradient`.",
     ),
     Bug(
         "trunk_stopped",
         "structure",
         "features.*",
         silent=True,
-        stop_trunk=lax.stop_gradient,
-        about="the features of a fine-tuned network detached",
+        plant=dict(stop_trunk=lax.stop_gradient),
+        about="The features of a fine-tuned network are detached.",
     ),
     Bug(
         "frozen_trained",
         "structure",
         "features.*",
         silent=True,
-        frozen=True,
-        stop_frozen=identity,
-        trainable=is_weight,
-        about="requires_grad=False has no counterpart",
+        plant=dict(frozen=True, stop_frozen=identity, trainable=is_weight),
+        about="`requires_grad=False` has no counterpart in the port.",
     ),
     Bug(
         "statistics_trained",
         "structure",
         "features.*running_*",
         silent=True,
-        trainable=lambda path: True,
-        about="running statistics are leaves of params, so they train",
+        plant=dict(trainable=lambda path: True),
+        about="The running statistics are leaves of `params`, so they train.",
     ),
     Bug(
         "eps_in_root",
         "updates",
         "*",
         silent=True,
-        tx=rmsprop(eps_in_sqrt=True),
-        about="optax's RMSProp has its eps inside the root by default",
+        plant=dict(tx=rmsprop(eps_in_sqrt=True)),
+        about="The epsilon of optax's RMSProp is inside the square root by default.",
     ),
     Bug(
         "initial_scale",
         "updates",
         "*",
         silent=True,
-        tx=rmsprop(initial=1.0),
-        about="TensorFlow's accumulator starts at one",
+        plant=dict(tx=rmsprop(initial=1.0)),
+        about="The squared-gradient average starts at one, as in TensorFlow.",
     ),
     Bug(
         "rate_inside_momentum",
         "updates",
         "*",
         silent=True,
-        tx=rmsprop(rate_inside=True),
-        about="the rate in the momentum: the same only while it is constant",
+        plant=dict(tx=rmsprop(rate_inside=True)),
+        about="The rate is inside the momentum, which is the same only for a constant rate.",
     ),
     Bug(
         "schedule_off_by_one",
         "updates",
         "*",
         silent=True,
-        tx=rmsprop(rate=lambda count: RATE * 0.5 ** (count + 1)),
-        about="the rate decays before the first step",
+        plant=dict(tx=rmsprop(rate=lambda count: RATE * 0.5 ** (count + 1))),
+        about="The rate decays before the first step.",
     ),
     Bug(
         "norms_not_decayed",
         "updates",
         "*",
         silent=True,
-        tx=rmsprop(decay=keras_decay()),
-        about="torch's weight_decay is for every parameter",
+        plant=dict(tx=rmsprop(decay=keras_decay())),
+        about="torch's `weight_decay` applies to every parameter, norms included.",
     ),
 )

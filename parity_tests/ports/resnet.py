@@ -1,4 +1,4 @@
-"""A ResNet of basic blocks with eval batch norm, and its port to flax linen, channels last."""
+"""A ResNet of basic blocks with batch norm in eval mode, and its port to linen, channels last."""
 
 import dataclasses
 import functools
@@ -37,7 +37,7 @@ class BasicBlock(torch.nn.Module):
         self.relu = torch.nn.ReLU(inplace=True)
         self.conv2 = conv3x3(outer, outer)
         self.bn2 = torch.nn.BatchNorm2d(outer)
-        torch.nn.init.zeros_(self.bn2.weight)  # zero_init_residual
+        torch.nn.init.zeros_(self.bn2.weight)  # torchvision's `zero_init_residual`
         self.downsample = None
         if stride != 1:
             self.downsample = torch.nn.Sequential(
@@ -95,12 +95,12 @@ def torch_sgd(params: Any) -> torch.optim.Optimizer:
     return optimizer
 
 
-SAME = ((1, 1), (1, 1))  # what padding=1 is; "SAME" is something else where there is a stride
+SAME = ((1, 1), (1, 1))  # torch's padding=1; "SAME" differs from it when there is a stride
 
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong."""
+    """The choices of the JAX port; most values other than the default are mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -108,7 +108,7 @@ class Choices:
     relu: Callable[[Any], Any] = nn.relu
     padding: Any = SAME
     pool_padding: Any = SAME
-    strided: int = 0  # which convolution of a block has the stride
+    strided: int = 0  # the index of the convolution with the stride
     relu_last: bool = True
     stop_shortcut: Callable[[Any], Any] = identity
     stop_downsample: Callable[[Any], Any] = identity
@@ -116,7 +116,7 @@ class Choices:
 
 
 class FrozenStatisticsNorm(nn.Module):
-    """Normalises by statistics of another collection, which nothing here moves."""
+    """Normalise by the statistics in `batch_stats`, which are never updated."""
 
     choices: Choices
     features: int
@@ -185,7 +185,7 @@ class Classifier(nn.Module):
 def convert(
     state: Any, *, scan: bool = False, turned: Callable[[Any], Any] = identity
 ) -> dict[str, Any]:
-    """The weights of `ResNet` as linen's variables."""
+    """Return linen variables with the weights of `ResNet`."""
     w = arrays(state)
 
     def conv(name: str) -> dict[str, Any]:
@@ -201,8 +201,8 @@ def convert(
         names = {f"{kind}_{i}": f"{name}.{n}{i + 1}" for i in (0, 1) for kind, n in KINDS}
         if f"{name}.downsample.0.weight" in w:
             names |= {"project": f"{name}.downsample.0", "scale_project": f"{name}.downsample.1"}
-        made = {ours: (norm if "scale" in ours else conv)(names[ours]) for ours in names}
-        return {name: value for name, value in made.items() if value}
+        weights = {key: (norm if "scale" in key else conv)(names[key]) for key in names}
+        return {name: value for name, value in weights.items() if value}
 
     def network(norm: Callable[[str], Any], conv: Callable[[str], Any]) -> dict[str, Any]:
         blocks = [block(f"layer1.{i}", norm, conv) for i in range(REPEATED)]
@@ -225,7 +225,7 @@ def loss(logits: Any) -> Any:
 
 
 def dampened_trace(dampening: float = DAMPENING, *, first: bool = False) -> Any:
-    """torch's momentum: the new gradient is dampened, but for the very first one."""
+    """Return torch's momentum, which dampens every gradient except the first."""
 
     def init(params: Any) -> Any:
         return jnp.zeros((), int), jax.tree.map(jnp.zeros_like, params)
@@ -260,7 +260,7 @@ def sgd(
     rate: Callable[[Any], Any] = drop,
     decay_last: bool = False,
 ) -> Any:
-    """The optax chain of `torch_sgd`, and its parts in which a port goes wrong."""
+    """Return the optax equivalent of `torch_sgd`; the arguments introduce mistakes."""
     mask = functools.partial(jax.tree_util.tree_map_with_path, decays)
     parts = [optax.add_decayed_weights(DECAY, mask), trace or dampened_trace()]
     clipping = optax.stateless(lambda grads, _: clip(grads))
@@ -287,7 +287,7 @@ def pair(
     tx: Any = SGD,
     **tools: Any,
 ) -> dict[str, Any]:
-    """A ResNet against linen; its residual branches start from zero where it is fresh."""
+    """Return a ResNet and its linen port; with `fresh`, residual branches start at zero."""
     module = build(lambda: ResNet(frozen_norms), seed, fresh=fresh)
     if frozen_norms:
         tools = {"stop_affine": lax.stop_gradient} | tools
@@ -322,134 +322,155 @@ BUGS: tuple[Bug, ...] = (
         "same_padding",
         "forward",
         "layer2.0.conv1",
-        padding="SAME",
-        about="SAME pads a strided convolution at its end only",
+        plant=dict(padding="SAME"),
+        about='"SAME" pads a strided convolution at its end only.',
     ),
     Bug(
         "pool_padding",
         "forward",
         "maxpool",
-        pool_padding=((0, 2), (0, 2)),
-        about="the window is shifted by one",
+        plant=dict(pool_padding=((0, 2), (0, 2))),
+        about="The pooling windows are shifted by one.",
     ),
-    Bug("batch_norm_eps", "forward", "*bn1", eps=1e-3, about="Keras' eps"),
     Bug(
-        "batch_norm_eps_in_scan", "forward", "*bn1", scan=True, eps=1e-3, about="the same in a scan"
+        "batch_norm_eps",
+        "forward",
+        "*bn1",
+        plant=dict(eps=1e-3),
+        about="The port uses Keras' default epsilon.",
+    ),
+    Bug(
+        "batch_norm_eps_in_scan",
+        "forward",
+        "*bn1",
+        plant=dict(scan=True, eps=1e-3),
+        about="The port uses Keras' default epsilon inside a scan.",
     ),
     Bug(
         "kernels_rotated",
         "forward",
         "conv1",
-        turned=lambda kernel: kernel[::-1, ::-1],
-        about="kernels flipped, as for a convolution in the sense of mathematics",
+        plant=dict(turned=lambda kernel: kernel[::-1, ::-1]),
+        about="The kernels are flipped, as in a mathematical convolution.",
     ),
-    Bug("stride_second", "forward", "layer2.0*", strided=1, about="the second convolution strides"),
-    Bug("relu_before_sum", "forward", "layer1.0*", relu_last=False, about="ReLU, then the sum"),
+    Bug(
+        "stride_second",
+        "forward",
+        "layer2.0*",
+        plant=dict(strided=1),
+        about="The second convolution has the stride instead of the first.",
+    ),
+    Bug(
+        "relu_before_sum",
+        "forward",
+        "layer1.0*",
+        plant=dict(relu_last=False),
+        about="The ReLU is applied before the residual sum.",
+    ),
     Bug(
         "relu_at_zero",
         "backward",
         "layer*",
         silent=True,
-        fresh=True,
-        relu=lambda x: jnp.maximum(x, 0.0),
-        about="at exactly zero maximum has half a gradient, ReLU none",
+        plant=dict(fresh=True, relu=lambda x: jnp.maximum(x, 0.0)),
+        about="At zero `jnp.maximum` passes half the gradient, ReLU none.",
     ),
     Bug(
         "shortcut_stopped",
         "backward",
         "layer1.*",
         silent=True,
-        stop_shortcut=lax.stop_gradient,
-        about="the identity is detached",
+        plant=dict(stop_shortcut=lax.stop_gradient),
+        about="The skip connection is detached.",
     ),
     Bug(
         "shortcut_stopped_in_scan",
         "backward",
         "layer1.*",
         silent=True,
-        scan=True,
-        stop_shortcut=lax.stop_gradient,
-        about="the same in a scan over blocks",
+        plant=dict(scan=True, stop_shortcut=lax.stop_gradient),
+        about="The skip connection is detached inside a scan over blocks.",
     ),
     Bug(
         "downsample_stopped",
         "structure",
         "layer2.0.downsample*",
         silent=True,
-        stop_downsample=lax.stop_gradient,
-        about="the projection is detached, so it never trains",
+        plant=dict(stop_downsample=lax.stop_gradient),
+        about="The downsampling projection is detached, so it never trains.",
     ),
     Bug(
         "frozen_norms_trained",
         "structure",
         "*bn*",
         silent=True,
-        frozen_norms=True,
-        stop_affine=identity,
-        about="the norms of the torch side are frozen",
+        plant=dict(frozen_norms=True, stop_affine=identity),
+        about="The norms are frozen in torch but train in the port.",
     ),
     Bug(
         "statistics_trained",
         "structure",
         "*running_*",
         silent=True,
-        trainable=lambda path: True,
-        about="all variables given to the optimizer, batch_stats too",
+        plant=dict(trainable=lambda path: True),
+        about="The optimizer is given all variables, `batch_stats` included.",
     ),
     Bug(
         "dampening_lost",
         "updates",
         "*",
         silent=True,
-        tx=sgd(trace=optax.trace(MOMENTUM)),
-        about="optax.trace has no dampening",
+        plant=dict(tx=sgd(trace=optax.trace(MOMENTUM))),
+        about="`optax.trace` has no dampening.",
     ),
     Bug(
         "dampening_of_first",
         "updates",
         "*",
         silent=True,
-        tx=sgd(trace=dampened_trace(first=True)),
-        about="torch's first step is not dampened",
+        plant=dict(tx=sgd(trace=dampened_trace(first=True))),
+        about="The port dampens the first step; torch does not.",
     ),
     Bug(
         "clip_eps",
         "updates",
         "*",
         silent=True,
-        tx=sgd(clip=lambda g: optax.clip_by_global_norm(CLIP).update(g, optax.EmptyState())[0]),
-        about="torch adds 1e-6 to the norm that it divides by",
+        plant=dict(
+            tx=sgd(clip=lambda g: optax.clip_by_global_norm(CLIP).update(g, optax.EmptyState())[0])
+        ),
+        about="torch adds 1e-6 to the norm that it divides by.",
     ),
     Bug(
         "clip_each_tensor",
         "updates",
         "*",
         silent=True,
-        tx=sgd(clip=lambda grads: jax.tree.map(clip, grads)),
-        about="each gradient clipped by its own norm",
+        plant=dict(tx=sgd(clip=lambda grads: jax.tree.map(clip, grads))),
+        about="Each gradient is clipped by its own norm.",
     ),
     Bug(
         "decay_on_norms",
         "updates",
         "*",
         silent=True,
-        tx=sgd(decays=lambda path, x: True),
-        about="biases and norms decay too",
+        plant=dict(tx=sgd(decays=lambda path, x: True)),
+        about="Biases and norms decay too.",
     ),
     Bug(
         "decay_decoupled",
         "updates",
         "*",
         silent=True,
-        tx=sgd(decay_last=True),
-        about="decay after the momentum",
+        plant=dict(tx=sgd(decay_last=True)),
+        about="Weight decay is applied after the momentum.",
     ),
     Bug(
         "schedule_off_by_one",
         "updates",
         "*",
         silent=True,
-        tx=sgd(rate=lambda count: drop(count + 1)),
-        about="the rate drops a step early",
+        plant=dict(tx=sgd(rate=lambda count: drop(count + 1))),
+        about="The rate drops one step early.",
     ),
 )

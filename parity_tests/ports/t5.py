@@ -1,4 +1,4 @@
-"""T5: an encoder and a decoder, RMS norms, relative positions or rotary ones; in flax nnx."""
+"""T5, an encoder-decoder with RMS norms and relative or rotary positions, and its port to nnx."""
 
 import dataclasses
 import functools
@@ -35,7 +35,7 @@ class T5LayerNorm(nn.Module):
 
 
 def rotate(x: torch.Tensor) -> torch.Tensor:
-    """Rotary positions on (batch, heads, tokens, size), the halves turned against each other."""
+    """Apply rotary positions to (batch, heads, tokens, size), rotating the two halves as pairs."""
     frequency = 10000.0 ** (-torch.arange(0, SIZE, 2, dtype=x.dtype) / SIZE)
     angle = torch.outer(torch.arange(x.shape[2], dtype=x.dtype), frequency)
     angle = torch.cat([angle, angle], dim=-1)
@@ -54,13 +54,13 @@ class T5Attention(nn.Module):
     def position_bias(self, length: int):
         distance = torch.arange(length)[None, :] - torch.arange(length)[:, None]
         buckets = BUCKETS if self.causal else BUCKETS // 2
-        found = torch.zeros_like(distance) if self.causal else (distance > 0).long() * buckets
+        offset = torch.zeros_like(distance) if self.causal else (distance > 0).long() * buckets
         distance = -distance.clamp(max=0) if self.causal else distance.abs()
         near = buckets // 2
         ratio = torch.log(distance.clamp(min=1).float() / near) / math.log(FAR / near)
         large = (near + (ratio * (buckets - near)).long()).clamp(max=buckets - 1)
-        found = found + torch.where(distance < near, distance, large)
-        return self.relative_attention_bias(found).permute(2, 0, 1)[None]
+        bucket = offset + torch.where(distance < near, distance, large)
+        return self.relative_attention_bias(bucket).permute(2, 0, 1)[None]
 
     def forward(self, x, memory, bias):
         def heads(y):
@@ -131,7 +131,7 @@ def torch_loss(logits: Any, source: Any, target: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong; and `rotary`, `scan`, `remat`, in which it does not."""
+    """The choices of the JAX port; most values other than the default are mistakes."""
 
     rotary: bool = False
     scan: bool = False
@@ -156,7 +156,7 @@ class Choices:
 
 
 def buckets_of(length: int, causal: bool, signed: bool) -> np.ndarray:
-    """The bucket of each (query, key): near distances one each, far ones on a log scale."""
+    """Return the bucket of each (query, key) pair, on a log scale for long distances."""
     away = np.arange(length)[:, None] - np.arange(length)
     count = BUCKETS if causal else BUCKETS // 2
     start = 0 if causal or not signed else np.where(away < 0, count, 0)
@@ -187,8 +187,8 @@ class Attend(nnx.Module):
         )
         self.out = nnx.Param(jnp.zeros((HEADS, SIZE, WIDTH)))
 
-    def turn(self, x: Any) -> Any:
-        """Rotary positions as products of complex numbers."""
+    def rotary(self, x: Any) -> Any:
+        """Apply rotary positions by complex multiplication."""
         angle = jnp.arange(x.shape[1])[:, None] + self.c.first_position
         angle = angle * 10000.0 ** (-jnp.arange(SIZE // 2) * 2.0 / SIZE)
         wheel = jnp.exp(1j * angle)[:, None, :]
@@ -202,7 +202,7 @@ class Attend(nnx.Module):
         mixes = [self.mixes[name][...] for name in ("q", "k", "v")]
         parts = zip((x, memory, memory), mixes, strict=True)
         q, k, v = (jnp.einsum("btw,whs->bths", y, w) for y, w in parts)
-        q, k = (self.turn(q), self.turn(k)) if rotary else (q, k)
+        q, k = (self.rotary(q), self.rotary(k)) if rotary else (q, k)
         scores = jnp.einsum("bqhs,bkhs->bhqk", q * self.c.scale, self.c.stop_keys(k)) + bias
         mixed = jnp.einsum("bhqk,bkhs->bqhs", jax.nn.softmax(scores), v)
         return jnp.einsum("bqhs,hsw->bqw", mixed, self.out[...])
@@ -227,7 +227,7 @@ class Block(nnx.Module):
 
 
 class Stack(nnx.Module):
-    """Encoder or decoder; one block with stacked weights where layers are scanned."""
+    """An encoder or decoder; with `scan`, it is one block with stacked weights."""
 
     def __init__(self, c: Choices, decoder: bool):
         self.c, self.causal = c, decoder
@@ -238,8 +238,8 @@ class Stack(nnx.Module):
     def __call__(self, x: Any, mask: Any, *memory: Any) -> Any:
         c, bias = self.c, mask
         if self.table is not None:
-            found = buckets_of(x.shape[1], self.causal, c.signed)
-            bias = mask + c.stop_bias(self.table[...])[found].transpose(2, 0, 1)
+            bucket = buckets_of(x.shape[1], self.causal, c.signed)
+            bias = mask + c.stop_bias(self.table[...])[bucket].transpose(2, 0, 1)
         wrap = jax.checkpoint if c.remat else identity
         if c.scan:
             graph, stacked = nnx.split(self.blocks[0])
@@ -279,7 +279,7 @@ def loss(logits: Any, source: Any, target: Any, *, counted: Any = lambda t: t !=
 
 
 def convert(state: Any, *, choices: Choices, key: Callable[[Any], Any] = jnp.transpose) -> Any:
-    """`T5`'s weights as the state of a `Seq2Seq`."""
+    """Return the state of a `Seq2Seq` with the weights of `T5`."""
     w = arrays(state)
 
     def attend(name: str) -> dict[str, Any]:
@@ -292,22 +292,22 @@ def convert(state: Any, *, choices: Choices, key: Callable[[Any], Any] = jnp.tra
 
     def block(name: str, decoder: bool) -> dict[str, Any]:
         norms = ["norm1", "norm2", "norm3"] if decoder else ["norm1", "norm3"]
-        made = {
+        weights = {
             "norms": {i: {"gain": w[f"{name}.{norm}.weight"]} for i, norm in enumerate(norms)},
             "own": attend(f"{name}.self_attn"),
             "up": w[f"{name}.wi.weight"].T,
             "down": w[f"{name}.wo.weight"].T,
         }
-        return made | ({"cross": attend(f"{name}.cross_attn")} if decoder else {})
+        return weights | ({"cross": attend(f"{name}.cross_attn")} if decoder else {})
 
     def stack(name: str) -> dict[str, Any]:
         blocks = [block(f"{name}.{i}", name == "decoder") for i in range(LAYERS)]
         if choices.scan:
             blocks = [jax.tree.map(lambda *x: jnp.stack(x), *blocks)]
-        made = {"blocks": dict(enumerate(blocks)), "last": {"gain": w[f"{name}_norm.weight"]}}
+        weights = {"blocks": dict(enumerate(blocks)), "last": {"gain": w[f"{name}_norm.weight"]}}
         if not choices.rotary:
-            made["table"] = w[f"{name}.0.self_attn.relative_attention_bias.weight"]
-        return made
+            weights["table"] = w[f"{name}.0.self_attn.relative_attention_bias.weight"]
+        return weights
 
     pure = {"embed": w["shared.weight"], "encode": stack("encoder"), "decode": stack("decoder")}
     params = nnx.state(Seq2Seq(choices), nnx.Param)
@@ -324,7 +324,7 @@ def pair(
     counted: Callable[[Any], Any] = lambda target: target != 0,
     **choices: Any,
 ) -> dict[str, Any]:
-    """T5 against nnx; `rotary` positions for relative ones, `train` adds a loss."""
+    """Return T5 and its nnx port; `rotary` replaces relative positions, `train` adds a loss."""
     chosen = Choices(**choices)
     module = build(lambda: T5(chosen.rotary), seed, fresh=fresh)
     graph = nnx.graphdef(Seq2Seq(chosen))
@@ -365,7 +365,7 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 
 
 def stopped(name: str, **more: Any) -> dict[str, Any]:
-    return {name: lax.stop_gradient, "silent": True} | more
+    return dict(silent=True, plant={name: lax.stop_gradient} | more)
 
 
 def mean_of(x: Any) -> Any:
@@ -373,40 +373,160 @@ def mean_of(x: Any) -> Any:
 
 
 BUGS: tuple[Bug, ...] = (
-    Bug("rms_eps", "forward", "*norm*", eps=1e-5, about="1e-5 for 1e-6"),
-    Bug("layer_norm_for_rms", "forward", "*norm*", centre=mean_of, about="the mean subtracted"),
-    Bug("scaled", "forward", "encoder.*.self_attn", scale=SIZE**-0.5, about="T5 has no 1/sqrt(d)"),
-    Bug("rotary_interleaved", "forward", "encoder.*.self_attn", rotary=True, interleaved=True),
-    Bug("buckets_unsigned", "forward", "encoder.*.self_attn*", signed=False, about="|distance|"),
-    Bug("bias_not_shared", "forward", "encoder.1.*", bias_of=lambda i: i == 0, about="first only"),
-    Bug("output_scale", "forward", "", output_scale=1.0, about="tied head without width**-.5"),
-    Bug("not_shifted", "forward", "shared", shift=identity, about="the decoder sees its answer"),
-    Bug("memory_mask", "forward", "decoder.*.cross_attn", memory_mask=jnp.zeros_like),
-    Bug("key_not_transposed", "forward", "encoder.*.self_attn.k*", key=identity, about="square"),
-    Bug("memory_stopped", "structure", "encoder*", **stopped("stop_memory")),
-    Bug("keys_stopped", "structure", "*_attn.k.weight", **stopped("stop_keys")),
-    Bug("bias_stopped", "structure", "*.relative_attention_bias.*", **stopped("stop_bias")),
-    Bug("statistics_stopped", "backward", "*norm*", **stopped("stop_statistics")),
-    Bug("statistics_stopped_scan", "backward", "*norm*", **stopped("stop_statistics", scan=True)),
-    Bug("skip_stopped", "backward", "*coder.*", **stopped("stop_skip")),
-    Bug("skip_stopped_rotary", "backward", "*coder.*", **stopped("stop_skip", rotary=True)),
-    Bug("head_stopped", "gradients", "shared.weight", **stopped("stop_output")),
-    Bug("keys_stopped_remat", "structure", "*_attn.k.weight", **stopped("stop_keys", remat=True)),
-    Bug("gradient_clipped", "backward", "*coder.*", silent=True, through=clip_gradient),
+    Bug(
+        "rms_eps",
+        "forward",
+        "*norm*",
+        plant=dict(eps=1e-5),
+        about="The norm's epsilon is 1e-5 instead of 1e-6.",
+    ),
+    Bug(
+        "layer_norm_for_rms",
+        "forward",
+        "*norm*",
+        plant=dict(centre=mean_of),
+        about="The norm subtracts the mean, as a layer norm does.",
+    ),
+    Bug(
+        "scaled",
+        "forward",
+        "encoder.*.self_attn",
+        plant=dict(scale=SIZE**-0.5),
+        about="The scores are divided by sqrt(d); in T5 they are not.",
+    ),
+    Bug(
+        "rotary_interleaved",
+        "forward",
+        "encoder.*.self_attn",
+        plant=dict(rotary=True, interleaved=True),
+        about="Rotary positions rotate neighbouring features instead of the two halves.",
+    ),
+    Bug(
+        "buckets_unsigned",
+        "forward",
+        "encoder.*.self_attn*",
+        plant=dict(signed=False),
+        about="The buckets ignore the sign of the distance.",
+    ),
+    Bug(
+        "bias_not_shared",
+        "forward",
+        "encoder.1.*",
+        plant=dict(bias_of=lambda i: i == 0),
+        about="Only the first block adds the relative position bias.",
+    ),
+    Bug(
+        "output_scale",
+        "forward",
+        "",
+        plant=dict(output_scale=1.0),
+        about="The tied head is not scaled by width**-0.5.",
+    ),
+    Bug(
+        "not_shifted",
+        "forward",
+        "shared",
+        plant=dict(shift=identity),
+        about="The decoder's input is not shifted, so it sees its target.",
+    ),
+    Bug(
+        "memory_mask",
+        "forward",
+        "decoder.*.cross_attn",
+        plant=dict(memory_mask=jnp.zeros_like),
+        about="The decoder attends to the encoder's padding.",
+    ),
+    Bug(
+        "key_not_transposed",
+        "forward",
+        "encoder.*.self_attn.k*",
+        plant=dict(key=identity),
+        about="The square key weight is not transposed.",
+    ),
+    Bug(
+        "memory_stopped",
+        "structure",
+        "encoder*",
+        **stopped("stop_memory"),
+        about="The encoder's output is detached, so the encoder never trains.",
+    ),
+    Bug(
+        "keys_stopped",
+        "structure",
+        "*_attn.k.weight",
+        **stopped("stop_keys"),
+        about="The keys are detached, so they never train.",
+    ),
+    Bug(
+        "bias_stopped",
+        "structure",
+        "*.relative_attention_bias.*",
+        **stopped("stop_bias"),
+        about="The relative position bias is detached, so it never trains.",
+    ),
+    Bug(
+        "statistics_stopped",
+        "backward",
+        "*norm*",
+        **stopped("stop_statistics"),
+        about="The norm's statistics are detached.",
+    ),
+    Bug(
+        "statistics_stopped_scan",
+        "backward",
+        "*norm*",
+        **stopped("stop_statistics", scan=True),
+        about="The norm's statistics are detached inside a scan.",
+    ),
+    Bug(
+        "skip_stopped",
+        "backward",
+        "*coder.*",
+        **stopped("stop_skip"),
+        about="The skip connections are detached.",
+    ),
+    Bug(
+        "skip_stopped_rotary",
+        "backward",
+        "*coder.*",
+        **stopped("stop_skip", rotary=True),
+        about="The skip connections are detached in a model with rotary positions.",
+    ),
+    Bug(
+        "head_stopped",
+        "gradients",
+        "shared.weight",
+        **stopped("stop_output"),
+        about="The tied head's weight is detached, so only the embedding's use trains it.",
+    ),
+    Bug(
+        "keys_stopped_remat",
+        "structure",
+        "*_attn.k.weight",
+        **stopped("stop_keys", remat=True),
+        about="The keys are detached under `jax.checkpoint`, so they never train.",
+    ),
+    Bug(
+        "gradient_clipped",
+        "backward",
+        "*coder.*",
+        silent=True,
+        plant=dict(through=clip_gradient),
+        about="The cotangent is clipped inside the model.",
+    ),
     Bug(
         "gradient_clipped_scan",
         "backward",
         "*coder.*",
         silent=True,
-        scan=True,
-        through=clip_gradient,
+        plant=dict(scan=True, through=clip_gradient),
+        about="The cotangent is clipped inside a scan over layers.",
     ),
     Bug(
         "padding_counted",
         "forward",
         "loss",
-        train=True,
-        counted=lambda t: t >= 0,
-        about="no ignore_index",
+        plant=dict(train=True, counted=lambda t: t >= 0),
+        about="The loss counts padding: there is no `ignore_index`.",
     ),
 )

@@ -63,7 +63,7 @@ class Up(nn.Module):
 
 
 class Refine(nn.Module):
-    """A residual layer; several alike."""
+    """A residual layer; the refinement stacks several of them."""
 
     def __init__(self, width: int):
         super().__init__()
@@ -95,7 +95,7 @@ class UNet(nn.Module):
 
 
 def torch_loss(logits: Any, x: Any) -> Any:
-    """Dice of the whole batch and cross entropy; the target is in the sign of the input."""
+    """Return cross entropy plus the batch's dice loss; thresholds of the input give the target."""
     target = (x[:, 0] > 0).long() + (x[:, 1] > 1).long()
     one_hot = functional.one_hot(target, CLASSES).permute(0, 3, 1, 2).to(x.dtype)
     probabilities = logits.softmax(dim=1)
@@ -105,7 +105,7 @@ def torch_loss(logits: Any, x: Any) -> Any:
 
 
 def from_corners(x: Any) -> Any:
-    """Twice the height and width of (channels, height, width), linearly, with aligned corners."""
+    """Upsample (channels, height, width) twice, bilinearly with aligned corners."""
 
     def matrix(n: int) -> Any:
         at = jnp.arange(2 * n) * ((n - 1) / (2 * n - 1))
@@ -132,7 +132,7 @@ def mean_pool(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong; and `scan`, `remat`, in which it does not."""
+    """The choices of the JAX port; most values other than the default are mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -144,11 +144,11 @@ class Choices:
     stop_skip: Callable[[Any], Any] = identity
     stop_up: Callable[[Any], Any] = identity
     stop_statistics: Callable[[Any], Any] = identity
-    over: Any = None  # the axes over which the dice is taken
+    over: Any = None  # the axes of the dice; None is all
 
 
 class Normed(eqx.Module):
-    """Group normalisation of (channels, height, width)."""
+    """Group normalisation of a (channels, height, width) array."""
 
     scale: jax.Array
     shift: jax.Array
@@ -187,7 +187,7 @@ class Polish(eqx.Module):
 class Segmenter(eqx.Module):
     stages: dict[str, Stage]
     enlarge: eqx.nn.ConvTranspose2d
-    polish: Any  # a list, or one with stacked weights
+    polish: Any  # a list of layers, or one layer with stacked weights
     classify: eqx.nn.Conv2d
     choices: Choices = eqx.field(static=True)
 
@@ -217,7 +217,7 @@ class Segmenter(eqx.Module):
 
 @dataclasses.dataclass(frozen=True)
 class Loss:
-    """Dice and cross entropy, with the axes over which the dice is taken."""
+    """Compute cross entropy plus the dice loss over the axes `over`."""
 
     over: Any
 
@@ -232,7 +232,7 @@ class Loss:
 
 
 def flipped(kernel: Any) -> Any:
-    """torch's (in, out, height, width) as equinox has it: a convolution's, turned round."""
+    """Convert torch's transposed (in, out, height, width) kernel to equinox's flipped layout."""
     return jnp.swapaxes(kernel[:, :, ::-1, ::-1], 0, 1)
 
 
@@ -247,19 +247,19 @@ def convert(
     transposed: Callable[[Any], Any] = flipped,
     square: Callable[[Any], Any] = identity,
 ) -> Segmenter:
-    """`UNet`'s weights in a `Segmenter`."""
+    """Return a `Segmenter` with the weights of `UNet`."""
     w, key = arrays(state), jax.random.key(0)
 
-    def filled(made: Any, weight: Any, bias: Any) -> Any:
+    def filled(layer: Any, weight: Any, bias: Any) -> Any:
         if bias is None:
-            return eqx.tree_at(lambda m: m.weight, made, weight)
-        return eqx.tree_at(lambda m: (m.weight, m.bias), made, (weight, bias[:, None, None]))
+            return eqx.tree_at(lambda m: m.weight, layer, weight)
+        return eqx.tree_at(lambda m: (m.weight, m.bias), layer, (weight, bias[:, None, None]))
 
     def conv(name: str, change: Callable[[Any], Any] = identity) -> eqx.nn.Conv2d:
         weight, bias = change(w[f"{name}.weight"]), w.get(f"{name}.bias")
         outer, inner, size, _ = weight.shape
-        made = eqx.nn.Conv2d(inner, outer, size, 1, size // 2, use_bias=bias is not None, key=key)
-        return filled(made, weight, bias)
+        layer = eqx.nn.Conv2d(inner, outer, size, 1, size // 2, use_bias=bias is not None, key=key)
+        return filled(layer, weight, bias)
 
     def norm(name: str) -> Normed:
         return Normed(w[f"{name}.weight"], w[f"{name}.bias"])
@@ -275,7 +275,7 @@ def convert(
         Polish(norm(f"refine.{i}.norm"), conv(f"refine.{i}.conv", square)) for i in range(REFINED)
     ]
     return Segmenter(
-        stages={ours: stage(theirs) for ours, theirs in names.items()},
+        stages={name: stage(prefix) for name, prefix in names.items()},
         enlarge=filled(up, transposed(w["up1.up.weight"]), w["up1.up.bias"]),
         polish=jax.tree.map(lambda *x: jnp.stack(x), *polish) if choices.scan else polish,
         classify=conv("outc"),
@@ -296,19 +296,19 @@ def pair(
     square: Callable[[Any], Any] = identity,
     **tools: Any,
 ) -> dict[str, Any]:
-    """A U-Net against equinox under vmap."""
+    """Return a U-Net and its port to equinox under `vmap`."""
     module = build(UNet, seed, fresh=fresh)
     choices = Choices(**tools)
     weights = functools.partial(convert, choices=choices, transposed=transposed, square=square)
     images = np.random.default_rng(seed).standard_normal((BATCH, CHANNELS, IMAGE, IMAGE))
-    made = dict(
+    arguments = dict(
         module=module,
         fn=apply,
         params=weights(module.state_dict()),
         inputs=(images,),
         weights=weights,
     )
-    return made | ({"loss": (torch_loss, Loss(choices.over))} if trained else {})
+    return arguments | ({"loss": (torch_loss, Loss(choices.over))} if trained else {})
 
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -321,85 +321,106 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("group_norm_eps", "forward", "*double_conv.*", eps=1e-6, about="flax's default eps"),
+    Bug(
+        "group_norm_eps",
+        "forward",
+        "*double_conv.*",
+        plant=dict(eps=1e-6),
+        about="The port uses flax's default epsilon.",
+    ),
     Bug(
         "groups_interleaved",
         "forward",
         "*double_conv.*",
-        interleaved=True,
-        about="(size, groups) for (groups, size)",
+        plant=dict(interleaved=True),
+        about="The channels are grouped as (size, groups) instead of (groups, size).",
     ),
     Bug(
         "align_corners",
         "forward",
         "up2.up",
-        upsample=from_centers,
-        about="jax.image.resize has no aligned corners",
+        plant=dict(upsample=from_centers),
+        about="`jax.image.resize` does not align corners.",
     ),
-    Bug("nearest", "forward", "up2.up", upsample=nearest, about="nearest for bilinear"),
-    Bug("mean_pool", "forward", "down1.pool", pool=mean_pool, about="the mean for the maximum"),
+    Bug(
+        "nearest",
+        "forward",
+        "up2.up",
+        plant=dict(upsample=nearest),
+        about="The upsampling is nearest instead of bilinear.",
+    ),
+    Bug(
+        "mean_pool",
+        "forward",
+        "down1.pool",
+        plant=dict(pool=mean_pool),
+        about="The pooling is a mean instead of a maximum.",
+    ),
     Bug(
         "conv_transpose_not_flipped",
         "forward",
         "up1.up",
-        transposed=not_flipped,
-        about="a transposed convolution's kernel is turned round in torch",
+        plant=dict(transposed=not_flipped),
+        about="The kernel of a transposed convolution is not flipped.",
     ),
     Bug(
         "conv_transpose_square",
         "forward",
         "up1.up",
-        transposed=lambda kernel: kernel[:, :, ::-1, ::-1],
-        about="in and out not swapped, as many of each",
+        plant=dict(transposed=lambda kernel: kernel[:, :, ::-1, ::-1]),
+        about="The input and output channels are not swapped; the shapes still fit.",
     ),
     Bug(
         "square_1x1",
         "forward",
         "refine.*.conv",
-        scan=True,
-        square=not_flipped,
-        about="a square 1x1 kernel transposed, in a scan",
+        plant=dict(scan=True, square=not_flipped),
+        about="A square 1x1 kernel is transposed inside a scan.",
     ),
-    Bug("join_order", "forward", "up*.conv*", skip_first=False, about="upsampled first, then skip"),
+    Bug(
+        "join_order",
+        "forward",
+        "up*.conv*",
+        plant=dict(skip_first=False),
+        about="The upsampled features are concatenated before the skip connection's.",
+    ),
     Bug(
         "skip_stopped",
         "backward",
         "[diu]*",
         silent=True,
-        stop_skip=lax.stop_gradient,
-        about="the skip connections are detached",
+        plant=dict(stop_skip=lax.stop_gradient),
+        about="The skip connections are detached.",
     ),
     Bug(
         "up_stopped",
         "structure",
         "[du]*",
         silent=True,
-        stop_up=lax.stop_gradient,
-        about="the upsampled path is detached",
+        plant=dict(stop_up=lax.stop_gradient),
+        about="The upsampled features are detached.",
     ),
     Bug(
         "statistics_stopped",
         "backward",
         "refine.*.norm",
         silent=True,
-        stop_statistics=lax.stop_gradient,
-        about="mean and variance of the group norm held constant",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The group norm's mean and variance are detached.",
     ),
     Bug(
         "statistics_stopped_in_scan",
         "backward",
         "refine.*.norm",
         silent=True,
-        scan=True,
-        remat=True,
-        stop_statistics=lax.stop_gradient,
-        about="the same with scan and remat",
+        plant=dict(scan=True, remat=True, stop_statistics=lax.stop_gradient),
+        about="The group norm's mean and variance are detached inside a checkpointed scan.",
     ),
     Bug(
         "dice_per_image",
         "forward",
         "loss",
-        over=(1, 2, 3),
-        about="the mean of each image's dice for the dice of the batch",
+        plant=dict(over=(1, 2, 3)),
+        about="The dice is averaged over images instead of computed over the batch.",
     ),
 )

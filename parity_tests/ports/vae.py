@@ -25,7 +25,7 @@ BALANCE, RATE, DECAY, CLIP = 0.8, 1e-2, 0.05, 0.05
 
 
 class Gaussian(nn.Module):
-    """Mean and log variance; it starts as wide as it may be, from zeros."""
+    """Return mean and log variance; the log variance starts at its upper bound, zero."""
 
     def __init__(self, inner: int):
         super().__init__()
@@ -78,7 +78,7 @@ def torch_kl(q: Any, p: Any) -> Any:
 
 
 def torch_loss(outputs: Any, x: Any, condition: Any, noise: Any) -> Any:
-    """Cross entropy of pixels, and the KL that trains the prior more than the posterior."""
+    """Return the reconstruction loss plus a KL that trains the prior more than the posterior."""
     logits, q, p = outputs["logits"], outputs["posterior"], outputs["prior"]
     fixed_q, fixed_p = ([part.detach() for part in pair] for pair in (q, p))
     reconstruction = functional.binary_cross_entropy_with_logits(logits, x, reduction="sum")
@@ -87,7 +87,7 @@ def torch_loss(outputs: Any, x: Any, condition: Any, noise: Any) -> Any:
 
 
 def torch_adam(params: Any) -> torch.optim.Optimizer:
-    """Adam with decay in the gradient, and each entry of a gradient clipped."""
+    """Return Adam with coupled weight decay and elementwise gradient clipping."""
     params = list(params)
     optimizer = torch.optim.Adam(params, lr=RATE, weight_decay=DECAY)
 
@@ -99,13 +99,13 @@ def torch_adam(params: Any) -> torch.optim.Optimizer:
 
 
 def clamp(x: Any) -> Any:
-    """Within [-6, 0]; on the bounds, as in torch, the gradient passes."""
+    """Clamp to [-6, 0] with torch's gradient, which passes at the bounds."""
     return jnp.where(x > 0.0, 0.0, jnp.where(x < -6.0, -6.0, x))
 
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX side, and the choices in which a port goes wrong."""
+    """The JAX port and its choices; most values other than the default are mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -128,7 +128,7 @@ class Port:
 
     def apply(self, params: Any, x: Any, condition: Any, noise: Any) -> dict[str, Any]:
         e, d = params["encode"], params["decode"]
-        # The first layer in two parts: no concatenation.
+        # Splitting the first layer's weight avoids a concatenation of its inputs.
         h = jnp.tanh(x @ e["from_x"] + condition @ e["from_condition"] + e["b"])
 
         def layer(h: Any, p: Any) -> Any:
@@ -142,8 +142,8 @@ class Port:
         mean, width = self.gaussian(params["posterior"], h)
         sample = mean + jnp.exp(self.half * self.stop_width(width)) * noise
         parts = (self.stop_sample(sample), condition)
-        given = jnp.concatenate(parts[::-1] if self.noise_first else parts, -1)
-        logits = jax.nn.elu(given @ d["w0"] + d["b0"]) @ d["w1"] + d["b1"]
+        joined = jnp.concatenate(parts[::-1] if self.noise_first else parts, -1)
+        logits = jax.nn.elu(joined @ d["w0"] + d["b0"]) @ d["w1"] + d["b1"]
         prior = self.stop_prior(self.gaussian(params["prior"], condition))
         return {"logits": logits, "posterior": (mean, width), "prior": prior}
 
@@ -165,7 +165,7 @@ class Port:
 def convert(
     state: Any, *, scan: bool = False, square: Callable[[Any], Any] = jnp.transpose
 ) -> dict[str, Any]:
-    """The weights of `VAE` for `Port`; mean and log variance come from one matrix."""
+    """Return the params of `Port`; one matrix computes both mean and log variance."""
     w = arrays(state)
 
     def gaussian(name: str) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def adam(
     mask: Any = None,
     decay_first: bool = False,
 ) -> Any:
-    """The optax chain of `torch_adam`, and its parts in which a port goes wrong."""
+    """Return the optax equivalent of `torch_adam`; the arguments introduce mistakes."""
     clip = clip or optax.clip(CLIP)
     scale, decay = scale or optax.scale_by_adam(), optax.add_decayed_weights(DECAY, mask)
     parts = (clip, decay, scale) if coupled else (clip, scale, decay)
@@ -231,13 +231,13 @@ def pair(
     tx: Any = ADAM,
     **tools: Any,
 ) -> dict[str, Any]:
-    """A conditional VAE against plain functions; the noise is an input of both."""
+    """Return a conditional VAE and its port; the noise is an input of both programs."""
     module = build(VAE, seed, fresh=fresh)
     port = Port(scan=scan, **tools)
     weights = functools.partial(convert, scan=scan, square=square)
     rng = np.random.default_rng(seed)
     x, condition = rng.random((BATCH, PIXELS)), rng.standard_normal((BATCH, CONDITION))
-    made: dict[str, Any] = dict(
+    arguments: dict[str, Any] = dict(
         module=module,
         fn=port.apply,
         params=weights(module.state_dict()),
@@ -245,8 +245,8 @@ def pair(
         weights=weights,
     )
     if trained:
-        made |= dict(loss=(torch_loss, port.loss), optimizer=(torch_adam, tx), steps=3)
-    return made
+        arguments |= dict(loss=(torch_loss, port.loss), optimizer=(torch_adam, tx), steps=3)
+    return arguments
 
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
@@ -259,127 +259,149 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("variance_for_deviation", "forward", "", half=1.0, about="exp(logvar) is the variance"),
+    Bug(
+        "variance_for_deviation",
+        "forward",
+        "",
+        plant=dict(half=1.0),
+        about="exp(logvar) is the variance, not the standard deviation.",
+    ),
     Bug(
         "square_not_transposed",
         "forward",
         "encoder.hidden.*",
-        square=identity,
-        about="a square kernel keeps torch's (out, in)",
+        plant=dict(square=identity),
+        about="A square weight is not transposed.",
     ),
-    Bug("relu_for_softplus", "forward", "encoder*", softplus=jax.nn.relu, about="the sharp one"),
-    Bug("joined_in_other_order", "forward", "", noise_first=True, about="condition, then sample"),
+    Bug(
+        "relu_for_softplus",
+        "forward",
+        "encoder*",
+        plant=dict(softplus=jax.nn.relu),
+        about="The activation is ReLU instead of softplus.",
+    ),
+    Bug(
+        "joined_in_other_order",
+        "forward",
+        "",
+        plant=dict(noise_first=True),
+        about="The sample and the condition are concatenated in the other order.",
+    ),
     Bug(
         "kl_mean_over_latents",
         "forward",
         "loss",
-        latents=jnp.mean,
-        about="the KL is a sum over latents",
+        plant=dict(latents=jnp.mean),
+        about="The KL is averaged over latents instead of summed.",
     ),
     Bug(
         "pixels_mean",
         "forward",
         "loss",
-        pixels=jnp.mean,
-        about="the reconstruction is a sum over pixels",
+        plant=dict(pixels=jnp.mean),
+        about="The reconstruction loss is averaged over pixels instead of summed.",
     ),
-    Bug("kl_swapped", "forward", "loss", swapped=True, about="KL(p, q) for KL(q, p)"),
+    Bug(
+        "kl_swapped",
+        "forward",
+        "loss",
+        plant=dict(swapped=True),
+        about="The KL is KL(p, q) instead of KL(q, p).",
+    ),
     Bug(
         "balance_lost",
         "backward",
         "loss",
         silent=True,
-        stop_balance=identity,
-        about="without its two detaches the balanced KL has the same value",
+        plant=dict(stop_balance=identity),
+        about="The balanced KL has the same value without its two detaches.",
     ),
     Bug(
         "balance_swapped",
         "backward",
         "loss",
         silent=True,
-        balance=1 - BALANCE,
-        about="the posterior is pulled more than the prior",
+        plant=dict(balance=1 - BALANCE),
+        about="The KL trains the posterior more than the prior.",
     ),
     Bug(
         "sample_stopped",
         "backward",
         "",
         silent=True,
-        stop_sample=lax.stop_gradient,
-        about="the sample is detached: no reparameterisation",
+        plant=dict(stop_sample=lax.stop_gradient),
+        about="The sample is detached: there is no reparameterisation.",
     ),
     Bug(
         "width_stopped",
         "backward",
         "",
         silent=True,
-        scan=True,
-        stop_width=lax.stop_gradient,
-        about="the deviation of the sample is detached, its mean is not",
+        plant=dict(scan=True, stop_width=lax.stop_gradient),
+        about="The sample's standard deviation is detached, but not its mean.",
     ),
     Bug(
         "prior_stopped",
         "structure",
         "prior*",
         silent=True,
-        stop_prior=lax.stop_gradient,
-        about="the learned prior never learns",
+        plant=dict(stop_prior=lax.stop_gradient),
+        about="The learned prior is detached, so it never trains.",
     ),
     Bug(
         "clamp_on_bound",
         "backward",
         "p*",
         silent=True,
-        fresh=True,
-        clamp=lambda x: jnp.clip(x, -6.0, 0.0),
-        about="on a bound clamp passes the gradient, jnp.clip half of it",
+        plant=dict(fresh=True, clamp=lambda x: jnp.clip(x, -6.0, 0.0)),
+        about="At a bound `torch.clamp` passes the gradient, `jnp.clip` half of it.",
     ),
     Bug(
         "decoupled_decay",
         "updates",
         "*",
         silent=True,
-        tx=adam(coupled=False),
-        about="AdamW for torch's Adam with weight_decay",
+        plant=dict(tx=adam(coupled=False)),
+        about="The optimizer is AdamW instead of Adam with `weight_decay`.",
     ),
     Bug(
         "decay_clipped",
         "updates",
         "*",
         silent=True,
-        tx=adam(decay_first=True),
-        about="decay added before the clip",
+        plant=dict(tx=adam(decay_first=True)),
+        about="Weight decay is added before the clip.",
     ),
     Bug(
         "biases_not_decayed",
         "updates",
         "*bias",
         silent=True,
-        tx=adam(mask=matrices),
-        about="torch's weight_decay is for every parameter",
+        plant=dict(tx=adam(mask=matrices)),
+        about="torch's `weight_decay` applies to every parameter, biases included.",
     ),
     Bug(
         "clip_by_norm",
         "updates",
         "*",
         silent=True,
-        tx=adam(clip=optax.clip_by_global_norm(CLIP)),
-        about="by norm, not by value",
+        plant=dict(tx=adam(clip=optax.clip_by_global_norm(CLIP))),
+        about="Gradients are clipped by norm instead of by value.",
     ),
     Bug(
         "adam_eps",
         "updates",
         "*",
         silent=True,
-        tx=adam(scale=optax.scale_by_adam(eps=1e-7)),
-        about="Keras' eps",
+        plant=dict(tx=adam(scale=optax.scale_by_adam(eps=1e-7))),
+        about="The port uses Keras' default epsilon for Adam.",
     ),
     Bug(
         "no_bias_correction",
         "updates",
         "*",
         silent=True,
-        tx=adam(scale=uncorrected_adam()),
-        about="Adam without its bias correction",
+        plant=dict(tx=adam(scale=uncorrected_adam())),
+        about="Adam's bias correction is missing.",
     ),
 )

@@ -1,4 +1,4 @@
-"""A vision transformer with a domain head behind a gradient reversal; equinox under vmap."""
+"""A vision transformer with a domain head behind a gradient reversal, and its equinox port."""
 
 import dataclasses
 import functools
@@ -85,7 +85,7 @@ def halved_and_reversed(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """Where a port goes wrong; and `scan`, `remat`, in which it does not."""
+    """The choices of the JAX port; most values other than the default are mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -110,7 +110,7 @@ class Norm(eqx.Module):
     shift: jax.Array
 
     def __call__(self, x: Any, c: Choices) -> Any:
-        """Of one token."""
+        """Normalise one token."""
         mean, variance = c.stop_statistics((jnp.mean(x), jnp.var(x)))
         return (x - mean) / jnp.sqrt(variance + c.eps) * self.scale + self.shift
 
@@ -190,12 +190,12 @@ def convert(
     output: Callable[[Any], Any] = identity,
     kernel: Callable[[Any], Any] = identity,
 ) -> ViT:
-    """`VisionTransformer`'s weights in a `ViT`; in_proj_weight is cut into three."""
+    """Return a `ViT` with torch's weights; `in_proj_weight` is split into three."""
     w = arrays(state)
 
     def linear(weight: Any, bias: Any) -> eqx.nn.Linear:
-        made = eqx.nn.Linear(weight.shape[1], weight.shape[0], key=jax.random.key(0))
-        return eqx.tree_at(lambda m: (m.weight, m.bias), made, (weight, bias))
+        layer = eqx.nn.Linear(weight.shape[1], weight.shape[0], key=jax.random.key(0))
+        return eqx.tree_at(lambda m: (m.weight, m.bias), layer, (weight, bias))
 
     def linear_of(name: str) -> eqx.nn.Linear:
         return linear(w[f"{name}.weight"], w[f"{name}.bias"])
@@ -249,7 +249,7 @@ def pair(
     kernel: Callable[[Any], Any] = identity,
     **choices: Any,
 ) -> dict[str, Any]:
-    """A ViT against equinox under vmap; `frozen_patches` as in MoCo v3."""
+    """Return a ViT and its equinox port; `frozen_patches` freezes the projection as in MoCo v3."""
     module = build(lambda: VisionTransformer(frozen_patches), seed, fresh=fresh)
     if frozen_patches:
         choices = {"freeze": lax.stop_gradient} | choices
@@ -285,121 +285,163 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {
 }
 
 BUGS: tuple[Bug, ...] = (
-    Bug("layer_norm_eps", "forward", "*norm*", eps=1e-6, about="1e-6, as timm has it, for 1e-5"),
-    Bug("gelu_tanh", "forward", "blocks.*.mlp*", approximate=True, about="jax's default GELU"),
-    Bug("scale_1_over_d", "forward", "blocks.*.attn*", scale=HEADS / WIDTH, about="1/d"),
-    Bug("softmax_axis", "forward", "blocks.*.attn*", axis=-2, about="softmax over queries"),
-    Bug("head_split", "forward", "blocks.*.attn*", split="t (d h)", about="heads innermost"),
-    Bug("in_proj_order", "forward", "blocks.*.attn*", order="kqv", about="keys cut first"),
-    Bug("out_proj_transposed", "forward", "blocks.*.attn*", output=jnp.transpose, about="square"),
-    Bug("token_last", "forward", "", token_last=True, about="the class token after the patches"),
+    Bug(
+        "layer_norm_eps",
+        "forward",
+        "*norm*",
+        plant=dict(eps=1e-6),
+        about="The layer norm's epsilon is 1e-6, as in timm, instead of 1e-5.",
+    ),
+    Bug(
+        "gelu_tanh",
+        "forward",
+        "blocks.*.mlp*",
+        plant=dict(approximate=True),
+        about="`jax.nn.gelu` defaults to the tanh approximation.",
+    ),
+    Bug(
+        "scale_1_over_d",
+        "forward",
+        "blocks.*.attn*",
+        plant=dict(scale=HEADS / WIDTH),
+        about="The attention scores are divided by d instead of sqrt(d).",
+    ),
+    Bug(
+        "softmax_axis",
+        "forward",
+        "blocks.*.attn*",
+        plant=dict(axis=-2),
+        about="The softmax is over the queries instead of the keys.",
+    ),
+    Bug(
+        "head_split",
+        "forward",
+        "blocks.*.attn*",
+        plant=dict(split="t (d h)"),
+        about="The features are split as (size, heads) instead of (heads, size).",
+    ),
+    Bug(
+        "in_proj_order",
+        "forward",
+        "blocks.*.attn*",
+        plant=dict(order="kqv"),
+        about="`in_proj_weight` is split as k, q, v instead of q, k, v.",
+    ),
+    Bug(
+        "out_proj_transposed",
+        "forward",
+        "blocks.*.attn*",
+        plant=dict(output=jnp.transpose),
+        about="The square output weight is transposed, but equinox uses torch's layout.",
+    ),
+    Bug(
+        "token_last",
+        "forward",
+        "",
+        plant=dict(token_last=True),
+        about="The class token is placed after the patches.",
+    ),
     Bug(
         "patch_height_and_width",
         "forward",
         "patch_embed",
-        kernel=functools.partial(jnp.swapaxes, axis1=2, axis2=3),
-        about="the kernel's height and width swapped",
+        plant=dict(kernel=functools.partial(jnp.swapaxes, axis1=2, axis2=3)),
+        about="Height and width of the patch kernel are swapped.",
     ),
     Bug(
         "reversal_lost",
         "backward",
         "reverse",
         silent=True,
-        reverse=identity,
-        about="the custom backward was dropped",
+        plant=dict(reverse=identity),
+        about="The custom backward function is missing.",
     ),
     Bug(
         "reversal_scale",
         "backward",
         "reverse",
         silent=True,
-        reverse=jaxgrad.reverse_gradient,
-        about="reversed, but its factor was forgotten",
+        plant=dict(reverse=jaxgrad.reverse_gradient),
+        about="The gradient is reversed but not scaled.",
     ),
     Bug(
         "reversal_detaches",
         "backward",
         "reverse",
         silent=True,
-        reverse=lax.stop_gradient,
-        about="the domain head does not reach the trunk",
+        plant=dict(reverse=lax.stop_gradient),
+        about="The domain head's gradient does not reach the backbone.",
     ),
     Bug(
         "frozen_patches_trained",
         "structure",
         "patch_embed*",
         silent=True,
-        frozen_patches=True,
-        freeze=identity,
-        about="requires_grad_(False) has no counterpart",
+        plant=dict(frozen_patches=True, freeze=identity),
+        about="`requires_grad_(False)` has no counterpart in the port.",
     ),
     Bug(
         "patches_frozen",
         "structure",
         "patch_embed*",
         silent=True,
-        freeze=lax.stop_gradient,
-        about="frozen as in MoCo v3, which this model is not",
+        plant=dict(freeze=lax.stop_gradient),
+        about="The patch projection is frozen, as in MoCo v3, but not in torch.",
     ),
     Bug(
         "frozen_by_output",
         "backward",
         "patch_embed",
         silent=True,
-        frozen_patches=True,
-        freeze=identity,
-        stop_patches=lax.stop_gradient,
-        about="the output detached, not the weights: the image has no gradient",
+        plant=dict(frozen_patches=True, freeze=identity, stop_patches=lax.stop_gradient),
+        about="The patches are detached instead of the weights, so the image has no gradient.",
     ),
     Bug(
         "attention_stopped",
         "structure",
         "blocks.*.attn.in_proj*",
         silent=True,
-        stop_attention=lax.stop_gradient,
-        about="queries and keys are never trained; fused in torch",
+        plant=dict(stop_attention=lax.stop_gradient),
+        about="The attention probabilities are detached, so queries and keys never train.",
     ),
     Bug(
         "values_stopped_in_scan",
         "structure",
         "blocks.*.attn.in_proj*",
         silent=True,
-        scan=True,
-        stop_values=lax.stop_gradient,
-        about="values are never trained, layers in a scan",
+        plant=dict(scan=True, stop_values=lax.stop_gradient),
+        about="The values are detached inside a scan, so they never train.",
     ),
     Bug(
         "statistics_stopped",
         "backward",
         "*norm*",
         silent=True,
-        stop_statistics=lax.stop_gradient,
-        about="mean and variance held constant",
+        plant=dict(stop_statistics=lax.stop_gradient),
+        about="The layer norm's mean and variance are detached.",
     ),
     Bug(
         "trunk_stopped",
         "structure",
         "*",
         silent=True,
-        stop_token=lax.stop_gradient,
-        about="linear probing left switched on",
+        plant=dict(stop_token=lax.stop_gradient),
+        about="The backbone is detached, as for linear probing.",
     ),
     Bug(
         "gradient_over_batch",
         "backward",
         "norm",
         silent=True,
-        per_image=lambda x: scale_gradient(x, 1 / BATCH),
-        about="the gradient divided by the batch once more",
+        plant=dict(per_image=lambda x: scale_gradient(x, 1 / BATCH)),
+        about="The gradient is divided by the batch size once more.",
     ),
     Bug(
         "statistics_stopped_in_scan_remat",
         "backward",
         "*norm*",
         silent=True,
-        scan=True,
-        remat=True,
-        stop_statistics=lax.stop_gradient,
-        about="the same in a checkpointed scan",
+        plant=dict(scan=True, remat=True, stop_statistics=lax.stop_gradient),
+        about="The layer norm's mean and variance are detached inside a checkpointed scan.",
     ),
 )

@@ -1,4 +1,4 @@
-"""Each twin is what it says: its configurations agree, its bugs do not. Without the prover."""
+"""The correct configurations of each port agree with torch and its bugs differ, without `prove`."""
 
 import copy
 import dataclasses
@@ -22,26 +22,26 @@ from parity_tests.runner.settings import ROOT
 
 FOLDER = ROOT / "parity_tests" / "ports"
 NAMES = sorted(p.stem for p in FOLDER.glob("[a-z]*.py") if p.stem != "bug")
-TWINS = {name: importlib.import_module(f"parity_tests.ports.{name}") for name in NAMES}
-CONFIGURATIONS = [(twin, name) for twin in TWINS for name in TWINS[twin].CONFIGURATIONS]
-BUGS = [(twin, bug.name) for twin in TWINS for bug in TWINS[twin].BUGS]
+PORTS = {name: importlib.import_module(f"parity_tests.ports.{name}") for name in NAMES}
+CONFIGURATIONS = [(port, name) for port in PORTS for name in PORTS[port].CONFIGURATIONS]
+BUGS = [(port, bug.name) for port in PORTS for bug in PORTS[port].BUGS]
 if not os.environ.get("TEST_ALL"):  # `make test-all` runs every one
     CONFIGURATIONS, BUGS = CONFIGURATIONS[::8], BUGS[::30]
 
-SAME = 1e-12  # of scale: what rounding in float64 leaves
-MOVED = 1e-9  # of scale: what a bug must move
-STEPPED = 1e-8  # of the step: Adam divides small gradients by their own size, rounding too
+SAME = 1e-12  # of the scale: float64 rounding
+CHANGED = 1e-9  # of the scale: the smallest effect of a bug
+STEPPED = 1e-8  # of the step: Adam also amplifies the rounding of small gradients
 
 
 @dataclasses.dataclass
-class Side:
-    """What one side shows; gradients by torch's names, None as zeros."""
+class Run:
+    """The results of one framework; gradients are keyed by torch's names and None becomes zeros."""
 
-    forward: list[np.ndarray]  # the outputs, the loss
-    grads: dict[str, np.ndarray]  # of the floating inputs too
-    moved: list[np.ndarray]  # by the optimizer, by leaf of the JAX tree
+    forward: list[np.ndarray]  # the outputs and the loss
+    grads: dict[str, np.ndarray]  # including those of floating inputs
+    changes: list[np.ndarray]  # the optimizer's change of each leaf of the JAX tree
     state: list[np.ndarray]  # running statistics after the forward pass
-    leaves: int = 0  # of the JAX tree
+    leaves: int = 0  # the number of leaves of the JAX tree
 
 
 def is_floating(x: Any) -> bool:
@@ -49,7 +49,7 @@ def is_floating(x: Any) -> bool:
 
 
 def call(loss: Callable[..., Any], outputs: Any, inputs: Any) -> Any:
-    """A loss takes the outputs, or the outputs and the inputs."""
+    """Call a loss with the outputs, and with the inputs if it takes them."""
     parameters = inspect.signature(loss).parameters.values()
     alone = sum(p.kind != p.KEYWORD_ONLY for p in parameters) == 1
     return loss(outputs) if alone else loss(outputs, *inputs)
@@ -61,7 +61,7 @@ def cotangents(outputs: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def tensors(tree: Any) -> list[Any]:
-    """The leaves of what a model returned, in the order of its own containers."""
+    """Return the leaves of a model's outputs in the order of its containers."""
     if dataclasses.is_dataclass(tree):
         tree = [getattr(tree, field.name) for field in dataclasses.fields(tree)]
     if isinstance(tree, dict):
@@ -69,7 +69,7 @@ def tensors(tree: Any) -> list[Any]:
     return [x for part in tree for x in tensors(part)] if isinstance(tree, list | tuple) else [tree]
 
 
-def run_torch(pair: dict[str, Any], *, train: bool) -> Side:
+def run_torch(pair: dict[str, Any], *, train: bool) -> Run:
     module = copy.deepcopy(pair["module"])
     inputs = to_torch(tuple(pair["inputs"]))
     floating = {f"input {i}": x for i, x in enumerate(inputs) if x.is_floating_point()}
@@ -93,7 +93,7 @@ def run_torch(pair: dict[str, Any], *, train: bool) -> Side:
         name: np.zeros(p.shape) if p.grad is None else to_numpy(p.grad)
         for name, p in [*module.named_parameters(), *floating.items()]
     }
-    return Side(forward, grads, torch_steps(pair) if train else [], state)
+    return Run(forward, grads, torch_steps(pair) if train else [], state)
 
 
 def torch_steps(pair: dict[str, Any]) -> list[np.ndarray]:
@@ -113,14 +113,14 @@ def floats(tree: Any) -> list[Any]:
     return [x for x in jax.tree.leaves(tree) if is_floating(x)]
 
 
-def run_jax(pair: dict[str, Any], *, train: bool) -> Side:
+def run_jax(pair: dict[str, Any], *, train: bool) -> Run:
     leaves, treedef = jax.tree.flatten(pair["params"])
     floating = [i for i, x in enumerate(leaves) if is_floating(x)]
     fixed = tuple(map(jnp.array, pair["inputs"]))
     pick = pair.get("outputs", (lambda x: x, lambda x: x))[1]
 
-    def objective(trained: list[Any], given: dict[int, Any]) -> Any:
-        inputs = tuple(given.get(i, x) for i, x in enumerate(fixed))
+    def objective(trained: list[Any], moving: dict[int, Any]) -> Any:
+        inputs = tuple(moving.get(i, x) for i, x in enumerate(fixed))
         filled = list(leaves)
         for i, x in zip(floating, trained, strict=True):
             filled[i] = x
@@ -136,19 +136,19 @@ def run_jax(pair: dict[str, Any], *, train: bool) -> Side:
         return loss, ([*flat, loss], tensors(state))
 
     start = [leaves[i] for i in floating]
-    given = {i: x for i, x in enumerate(fixed) if is_floating(x)}
+    moving = {i: x for i, x in enumerate(fixed) if is_floating(x)}
     (grads, of_inputs), (forward, state) = jax.grad(objective, argnums=(0, 1), has_aux=True)(
-        start, given
+        start, moving
     )
     back = mapped_back(pair, grads) | {f"input {i}": g for i, g in of_inputs.items()}
     back = {name: np.asarray(x) for name, x in back.items()}
-    moved = jax_steps(pair, objective, start) if train else []
+    changes = jax_steps(pair, objective, start) if train else []
     forward, state = ([np.asarray(x) for x in part] for part in (forward, state))
-    return Side(forward, back, moved, state, len(floating))
+    return Run(forward, back, changes, state, len(floating))
 
 
 def mapped_back(pair: dict[str, Any], grads: list[Any], *, buffers: bool = False) -> dict[str, Any]:
-    """The gradients by torch's names: the converter is linear, and this is its transpose."""
+    """Return the gradients keyed by torch's names, by transposing the linear weight converter."""
     state = {name: jnp.array(to_numpy(x)) for name, x in pair["module"].state_dict().items()}
     fixed = {name: x for name, x in state.items() if not is_floating(x)}
     names = [name for name in state if name not in fixed]
@@ -157,11 +157,11 @@ def mapped_back(pair: dict[str, Any], grads: list[Any], *, buffers: bool = False
         return floats(pair["weights"](fixed | dict(zip(names, values, strict=True))))
 
     _, pullback = jax.vjp(convert, [state[name] for name in names])
-    found = dict(zip(names, pullback(grads)[0], strict=True))
+    pulled = dict(zip(names, pullback(grads)[0], strict=True))
     same = dict(pair["module"].named_parameters(remove_duplicate=False))
-    kept = {name: found[name] for name, _ in pair["module"].named_buffers() if name in found}
+    kept = {name: pulled[name] for name, _ in pair["module"].named_buffers() if name in pulled}
     return (kept if buffers else {}) | {
-        name: sum(found[other] for other in same if same[other] is p)
+        name: sum(pulled[other] for other in same if same[other] is p)
         for name, p in pair["module"].named_parameters()
     }
 
@@ -170,7 +170,7 @@ def jax_steps(pair: dict[str, Any], objective: Any, start: list[Any]) -> list[np
     tx = pair["optimizer"][1]
     params = pair["params"]
     leaves, treedef = jax.tree.flatten(params)
-    assert len(start) == len(leaves), "a twin with an optimizer has floating parameters only"
+    assert len(start) == len(leaves), "a pair with an optimizer must have only floating parameters"
     moves = trains(pair)
 
     def only_moving(values: list[Any]) -> Any:
@@ -188,24 +188,27 @@ def jax_steps(pair: dict[str, Any], objective: Any, start: list[Any]) -> list[np
     for _ in range(pair["steps"]):
         params, state, grads = step(params, state)
         first = grads if first is None else first
-    # Adam makes a full step of a gradient that is only rounding: such entries say nothing.
+    # Adam makes a full step for a gradient that is only rounding, so such entries are dropped.
     largest = max(float(jnp.max(jnp.abs(g))) for g in first or [])
     noise = [(np.abs(g) > 0) & (np.abs(g) < 1e-9 * largest) for g in first or []]
-    moved = [np.asarray(b - a) for a, b in zip(leaves, jax.tree.leaves(params), strict=True)]
-    return [np.where(n, np.nan, m) for n, m in zip(noise, moved, strict=True)]
+    changes = [np.asarray(b - a) for a, b in zip(leaves, jax.tree.leaves(params), strict=True)]
+    return [np.where(n, np.nan, x) for n, x in zip(noise, changes, strict=True)]
 
 
 def trains(pair: dict[str, Any]) -> list[bool]:
-    """What `trainable=` says of each leaf."""
+    """Return whether `trainable=` selects each leaf."""
     paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(pair["params"])]
     chosen = pair.get("trainable", lambda _: True)
     return [chosen(jax.tree_util.keystr(path, simple=True, separator="/")) for path in paths]
 
 
-def apart(torch_side: list[Any], jax_side: list[Any]) -> float:
-    """The largest difference over the scale of its leaf; infinite where a shape or NaN differs."""
+def apart(torch_run: list[Any], jax_run: list[Any]) -> float:
+    """Return the largest difference relative to the scale of its leaf.
+
+    It is infinite if a shape differs or a value of JAX is not finite.
+    """
     worst = 0.0
-    for a, b in zip(torch_side, jax_side, strict=True):
+    for a, b in zip(torch_run, jax_run, strict=True):
         if np.shape(a) != np.shape(b) or not np.all(np.isfinite(b)):
             return float("inf")
         scale = max(float(np.max(np.abs(a), initial=0.0)), 1e-300)
@@ -213,12 +216,15 @@ def apart(torch_side: list[Any], jax_side: list[Any]) -> float:
     return worst
 
 
-def grads_apart(torch_side: Side, jax_side: Side) -> float:
-    """The same for gradients; of a leaf that is zero but for rounding, over the largest."""
-    largest = max(float(np.max(np.abs(g))) for g in torch_side.grads.values())
+def grads_apart(torch_run: Run, jax_run: Run) -> float:
+    """Return the largest relative difference of gradients.
+
+    A gradient that is zero up to rounding is compared relative to the largest gradient.
+    """
+    largest = max(float(np.max(np.abs(g))) for g in torch_run.grads.values())
     worst = 0.0
-    for name, a in torch_side.grads.items():
-        b = jax_side.grads[name]
+    for name, a in torch_run.grads.items():
+        b = jax_run.grads[name]
         own = float(np.max(np.abs(a)))
         scale = own if own > 1e-13 * largest else largest
         worst = max(worst, apart([a / scale], [b / scale]) * min(1.0, own / scale))
@@ -227,72 +233,72 @@ def grads_apart(torch_side: Side, jax_side: Side) -> float:
     return worst
 
 
-def steps_apart(torch_side: Side, jax_side: Side) -> float:
-    if len(torch_side.moved) != len(jax_side.moved):
+def steps_apart(torch_run: Run, jax_run: Run) -> float:
+    if len(torch_run.changes) != len(jax_run.changes):
         return float("inf")
-    kept = [~np.isnan(b) for b in jax_side.moved]
-    pairs = list(zip(torch_side.moved, jax_side.moved, kept, strict=True))
+    kept = [~np.isnan(b) for b in jax_run.changes]
+    pairs = list(zip(torch_run.changes, jax_run.changes, kept, strict=True))
     return apart([a[k] for a, _, k in pairs], [b[k] for _, b, k in pairs])
 
 
-@pytest.mark.parametrize(("twin", "name"), CONFIGURATIONS, ids=str)
-def test_a_correct_configuration_agrees(twin: str, name: str):
-    """Outputs, gradients and steps are the same on both sides of a configuration."""
-    pair = TWINS[twin].pair(0, **TWINS[twin].CONFIGURATIONS[name])
+@pytest.mark.parametrize(("port", "name"), CONFIGURATIONS, ids=str)
+def test_a_correct_configuration_agrees(port: str, name: str):
+    """In a correct configuration torch and JAX agree on outputs, gradients and optimizer steps."""
+    pair = PORTS[port].pair(0, **PORTS[port].CONFIGURATIONS[name])
     train = "optimizer" in pair
-    ours, theirs = run_jax(pair, train=train), run_torch(pair, train=train)
+    by_jax, by_torch = run_jax(pair, train=train), run_torch(pair, train=train)
 
-    found = apart(theirs.forward, ours.forward), grads_apart(theirs, ours)
-    assert apart(theirs.state, ours.state) < SAME, "the new state differs"
-    assert max(found) < SAME, f"outputs {found[0]:.1e} and gradients {found[1]:.1e} of scale apart"
-    assert any(np.any(g != 0) for g in theirs.grads.values()), "all gradients are zero"
-    stepped = steps_apart(theirs, ours)
-    assert stepped < STEPPED, f"the steps are {stepped:.1e} of their size apart"
+    worst = apart(by_torch.forward, by_jax.forward), grads_apart(by_torch, by_jax)
+    assert apart(by_torch.state, by_jax.state) < SAME, "the new state differs"
+    assert max(worst) < SAME, f"outputs differ by {worst[0]:.1e}, gradients by {worst[1]:.1e}"
+    assert any(np.any(g != 0) for g in by_torch.grads.values()), "all gradients are zero"
+    stepped = steps_apart(by_torch, by_jax)
+    assert stepped < STEPPED, f"the optimizer steps differ by {stepped:.1e}"
 
 
-@pytest.mark.parametrize(("twin", "name"), BUGS, ids=str)
-def test_a_bug_is_one(twin: str, name: str):
-    """A bug moves the forward pass unless it is silent, and in any case what is trained."""
-    bug: bugs.Bug = next(b for b in TWINS[twin].BUGS if b.name == name)
-    pair = TWINS[twin].pair(0, **bug.plant)
+@pytest.mark.parametrize(("port", "name"), BUGS, ids=str)
+def test_a_bug_has_an_effect(port: str, name: str):
+    """Each bug changes the gradients, steps or trained leaves, and outputs unless it is silent."""
+    bug: bugs.Bug = next(b for b in PORTS[port].BUGS if b.name == name)
+    pair = PORTS[port].pair(0, **bug.plant)
     train = bug.surface == "updates" and "optimizer" in pair
-    ours, theirs = run_jax(pair, train=train), run_torch(pair, train=train)
+    by_jax, by_torch = run_jax(pair, train=train), run_torch(pair, train=train)
 
-    forward = apart(theirs.forward, ours.forward)
-    grads = grads_apart(theirs, ours)
-    stepped = max(steps_apart(theirs, ours), apart(theirs.state, ours.state))
+    forward = apart(by_torch.forward, by_jax.forward)
+    grads = grads_apart(by_torch, by_jax)
+    stepped = max(steps_apart(by_torch, by_jax), apart(by_torch.state, by_jax.state))
     if bug.silent:
-        assert forward < SAME, f"silent, but the forward pass is {forward:.1e} of scale apart"
+        assert forward < SAME, f"a silent bug changes the outputs by {forward:.1e}"
     else:
-        assert forward > MOVED, f"not silent, but the forward pass is {forward:.1e} apart"
+        assert forward > CHANGED, f"the outputs differ by only {forward:.1e}"
     if bug.surface == "updates":
-        assert grads < SAME or not bug.silent, f"of updates, but gradients are {grads:.1e} apart"
-        assert stepped > STEPPED, f"the steps are only {stepped:.1e} of their size apart"
+        assert grads < SAME or not bug.silent, f"the gradients differ by {grads:.1e}"
+        assert stepped > STEPPED, f"the steps differ by only {stepped:.1e}"
     elif bug.surface == "structure":
-        right = TWINS[twin].pair(0)
-        same = ours.leaves == len(floats(right["params"])) and trains(pair) == trains(right)
-        assert grads > MOVED or not same, "neither gradients nor leaves nor what trains differ"
+        right = PORTS[port].pair(0)
+        same = by_jax.leaves == len(floats(right["params"])) and trains(pair) == trains(right)
+        assert grads > CHANGED or not same, "gradients, leaves and trained leaves are all unchanged"
     else:
-        assert grads > MOVED, f"the gradients are only {grads:.1e} of scale apart"
+        assert grads > CHANGED, f"the gradients differ by only {grads:.1e}"
 
 
-def test_the_bugs_name_what_there_is():
-    """Where a bug stands is a module or a parameter of its torch side."""
+def test_the_place_of_a_bug_exists():
+    """The place that a bug names is a module, parameter or buffer of its torch module."""
     import fnmatch
 
     lost = []
-    for twin, module in TWINS.items():
+    for port, module in PORTS.items():
         for bug in module.BUGS:
-            made = module.pair(0, **bug.plant)["module"]
-            found = (made.named_modules(), made.named_parameters(), made.named_buffers())
-            names = [name for part in found for name, _ in part]
+            net = module.pair(0, **bug.plant)["module"]
+            named = (net.named_modules(), net.named_parameters(), net.named_buffers())
+            names = [name for part in named for name, _ in part]
             if bug.where != "loss" and not fnmatch.filter(names, bug.where):
-                lost.append(f"{twin}/{bug.name}: {bug.where}")
+                lost.append(f"{port}/{bug.name}: {bug.where}")
     assert not lost, f"no such module or parameter: {lost}"
 
 
 def test_half_of_the_bugs_are_silent():
-    """At least half of all bugs leave the forward pass as it is."""
-    every = [bug for module in TWINS.values() for bug in module.BUGS]
+    """At least half of all bugs leave the forward pass unchanged."""
+    every = [bug for module in PORTS.values() for bug in module.BUGS]
 
     assert 2 * sum(bug.silent for bug in every) >= len(every)
