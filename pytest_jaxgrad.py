@@ -1,9 +1,9 @@
-"""pytest plugin: prove ports in tests, one line each at the end, and a page of all of them.
+"""A pytest plugin that proves ports in tests, with a summary and an optional page of all proofs.
 
     def test_my_port(grad_parity):
         grad_parity(torch_module, fn, params, inputs)
 
-A module of its own beside `jaxgrad`, because pytest loads it in every run: it must not import jax.
+The plugin is outside of `jaxgrad` because pytest loads it in every run: it must not import jax.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PROOFS = pytest.StashKey[list[dict[str, Any]]]()
 _COLOURS = {"pass": "green", "inconclusive": "yellow"}
-_WORKER = "jaxgrad_proofs"  # where a worker of pytest-xdist leaves its own
+_WORKER = "jaxgrad_proofs"  # the key under which a pytest-xdist worker sends its proofs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -39,16 +39,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def grad_parity(request: pytest.FixtureRequest) -> Callable[..., Report]:
-    """`jaxgrad.parity.prove`, remembered for the summary and checked: the test fails with it."""
+    """Return `jaxgrad.parity.prove`, which fails the test if the proof fails."""
 
     def proved(*args: Any, **options: Any) -> Report:
         __tracebackhide__ = True
         from jaxgrad.parity import prove
 
         report = prove(*args, **options)
-        made = report.to_dict()
-        made["name"] = f"{request.node.nodeid}  {report.name}"
-        request.config.stash[_PROOFS].append(made)
+        proof = report.to_dict()
+        proof["name"] = f"{request.node.nodeid}  {report.name}"
+        request.config.stash[_PROOFS].append(proof)
         return report.check()
 
     return proved
@@ -60,26 +60,26 @@ def pytest_terminal_summary(
     proofs, page = config.stash[_PROOFS], config.getoption("--grad-parity-html")
     if proofs or page:
         terminalreporter.write_sep("=", "gradient parity")
-    for made in proofs:
-        line = f"{made['verdict'].upper():<12} {made['name']}"
-        if made["first"]:
-            first = made["first"]
+    for proof in proofs:
+        line = f"{proof['verdict'].upper():<12} {proof['name']}"
+        if proof["first"]:
+            first = proof["first"]
             line += f"  {first['surface']}: torch {first['torch']} | jax {first['jax']}"
-        elif made["text"]:
-            line += "  " + made["text"].split("\n")[0]
-        terminalreporter.write_line(line, **{_COLOURS.get(made["verdict"], "red"): True})
+        elif proof["text"]:
+            line += "  " + proof["text"].split("\n")[0]
+        terminalreporter.write_line(line, **{_COLOURS.get(proof["verdict"], "red"): True})
     if page:
         from jaxgrad.parity import Report
         from jaxgrad.parity.prove.report import render
 
         path = pathlib.Path(config.invocation_params.dir, page)
-        text = render([Report.from_dict(made) for made in proofs])
+        text = render([Report.from_dict(proof) for proof in proofs])
         path.write_text(text, encoding="utf-8")
         terminalreporter.write_line(f"{len(proofs)} proofs in {path}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of pytest-xdist sends its proofs to the process that prints."""
+    """Send the proofs of a pytest-xdist worker to the process that prints the summary."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
         output[_WORKER] = session.config.stash[_PROOFS]

@@ -1,4 +1,4 @@
-"""The engine of comparison: two observations in, a verdict and the first difference out."""
+"""Compare JAX programs with torch: `compare` observations, `prove` ports, `lint` conventions."""
 
 from jaxgrad.parity.compare import Comparison as Comparison
 from jaxgrad.parity.compare import Leaf as Leaf

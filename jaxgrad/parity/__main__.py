@@ -1,10 +1,10 @@
 """Prove ports from the command line.
 
-    python -m jaxgrad.parity pair.py::name      what name() gives: the arguments of `prove`
-    python -m jaxgrad.parity pair.py            every function whose name starts with `pair`
+    python -m jaxgrad.parity pair.py::name      prove the arguments that name() returns
+    python -m jaxgrad.parity pair.py            prove every function whose name starts with `pair`
 
 Exit status: 0 pass, 1 fail or error, 2 usage, 3 internal error or torch missing, 4 inconclusive,
-130 interrupted; of several proofs the worst.
+130 interrupted. The status is that of the worst proof.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ STEPS = ("torch", "weights", "trace", "jax forward", "align", "jax backward", "u
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line and return the exit status."""
     options = _parser().parse_args(argv)
     try:
         return _run(options)
@@ -70,7 +70,7 @@ def _run(options: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _bar(title: str) -> Iterator[Callable[[str], None]]:
-    """Where a proof is: a bar on a terminal, else a line a step; both on stderr."""
+    """Show progress on stderr: a bar on a terminal, otherwise one line per step."""
     shown: list[str] = []
 
     def line(name: str) -> None:
@@ -89,7 +89,7 @@ def _bar(title: str) -> Iterator[Callable[[str], None]]:
         progress.BarColumn(),
         progress.TimeElapsedColumn(),
     )
-    # Gone before the report is printed, which it would otherwise wrap.
+    # The bar is transient, because it would wrap the report that is printed after it.
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=len(STEPS))
 
@@ -108,10 +108,10 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add = parser.add_argument
-    add("targets", nargs="+", metavar="FILE[::NAME]", help="a file of pairs, or one of them")
-    add("--html", metavar="FILE", help="one offline page of all proofs")
-    add("--json", metavar="FILE")
-    add("--seed", type=int, metavar="N", help="of the cotangents and of the second draw")
+    add("targets", nargs="+", metavar="FILE[::NAME]", help="a file of pairs, or one pair")
+    add("--html", metavar="FILE", help="write one offline page of all proofs")
+    add("--json", metavar="FILE", help="write all proofs as JSON")
+    add("--seed", type=int, metavar="N", help="seed of the cotangents and of the second inputs")
     return parser
 
 

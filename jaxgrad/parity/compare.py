@@ -1,8 +1,8 @@
 """Compare two observations: structure, then dtype, then shape, then value.
 
-An observation is a tree of arrays, `None` ("no gradient"), static values (str, int, bool) and
-exceptions. The reference side may also hold `Raises`, which stands for any exception of a type
-whose text has certain words. Nothing here knows torch or JAX: both sides arrive as numpy.
+An observation is a pytree of arrays, `None` ("no gradient"), static values (str, int, bool) and
+exceptions. The reference may also contain `Raises`, which matches any exception of a type whose
+text contains certain words. This module does not use torch or JAX: all arrays are numpy arrays.
 """
 
 import dataclasses
@@ -24,9 +24,9 @@ from jaxgrad.parity.ulp import (
 )
 
 
-FLOAT64_RTOL = 1e-12  # of the leaf's scale
-STRUCTURAL_ZERO = 1e-13  # of the tree's scale, in float64
-CONTROL_RTOL = 1e-6  # a control must differ by more than this, of the leaf's scale
+FLOAT64_RTOL = 1e-12  # relative to the leaf's scale
+STRUCTURAL_ZERO = 1e-13  # relative to the tree's scale, in float64
+CONTROL_RTOL = 1e-6  # a control must differ by more than this, relative to the leaf's scale
 FLOOR_ULP = 4.0
 TORCH_ERRORS = 3.0
 
@@ -36,7 +36,7 @@ _KINDS = ("structure", "dtype", "shape", "value")
 
 
 class Raises(NamedTuple):
-    """Stands for an exception of this type whose text contains these words."""
+    """Match any exception of a type whose text contains certain words."""
 
     type: type[BaseException]
     words: str = ""
@@ -46,7 +46,7 @@ class Raises(NamedTuple):
 
 
 class Tolerance(NamedTuple):
-    """A bound of a leaf's own, as a share of its scale, with the reason for it."""
+    """A bound relative to a leaf's scale, with the reason for it."""
 
     rtol: float
     why: str
@@ -54,12 +54,12 @@ class Tolerance(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Leaf:
-    """One place of the two trees and what was found there."""
+    """The result of the comparison at one path of the two trees."""
 
     path: str
     verdict: str  # bitwise | close | fail
     kind: str = ""  # what failed: structure | dtype | shape | value
-    text: str = ""  # why, for a person
+    text: str = ""  # the reason in words
     index: tuple[int, ...] = ()
     torch: Any = None  # the value at the worst index
     jax: Any = None
@@ -70,36 +70,38 @@ class Leaf:
     max_rel: float = 0.0
     oracle_ratio: float | None = None
     structural_zero: bool = False
-    histogram: tuple[int, ...] = ()  # elements by elementwise ULP apart, see ulp.BINS
+    histogram: tuple[int, ...] = ()  # number of elements by ULP distance, see ulp.BINS
 
     @property
     def differs(self) -> bool:
-        """Whether this leaf alone would show that a tool was taken out."""
+        """Whether this leaf differs enough for a negative control."""
         if self.kind and self.kind != "value":
             return True
         return self.verdict == "fail" and not self.difference <= CONTROL_RTOL * self.scale
 
 
 class Comparison(NamedTuple):
+    """The verdict of a comparison with the result for every leaf."""
+
     verdict: str  # bitwise | close | fail | error
     leaves: tuple[Leaf, ...]
     text: str = ""
 
     @property
     def first(self) -> Leaf | None:
-        """The first leaf that is wrong; structure before dtype before shape before value."""
-        wrong = [leaf for leaf in self.leaves if leaf.verdict == "fail"]
-        return min(wrong, key=lambda leaf: _KINDS.index(leaf.kind), default=None)
+        """The first failing leaf; structure comes before dtype, shape and value."""
+        failed = [leaf for leaf in self.leaves if leaf.verdict == "fail"]
+        return min(failed, key=lambda leaf: _KINDS.index(leaf.kind), default=None)
 
     @property
     def worst(self) -> Leaf | None:
-        """The leaf to look at: the first wrong one, else the one furthest apart."""
+        """The first failing leaf, or else the leaf with the largest difference in ULP."""
         by_ulp = max(self.leaves, key=lambda leaf: leaf.ulp_at_scale, default=None)
         return self.first or by_ulp
 
 
 def flatten(tree: Any, path: str = "") -> dict[str, Any]:
-    """Leaves by path, `layer/weight`; a list and a tuple of the same items are the same."""
+    """Return a tree's leaves keyed by path (`layer/weight`); lists and tuples are equivalent."""
     if isinstance(tree, Raises):
         return {path: tree}
     if isinstance(tree, Mapping):
@@ -125,19 +127,19 @@ def compare(
     tolerance: Tolerance | None = None,
     zeros: bool = False,
 ) -> Comparison:
-    """Compare two observations by the rules of "numerically identical".
+    """Return whether two observations are numerically identical, and where they differ.
 
     Args:
-      torch: The reference's observation, numpy arrays at the leaves.
-      jax: The observation under test.
-      oracle: The reference's observation in float64 on the same (rounded) inputs. With it, a
-        value passes when it is no further from the oracle than three times torch's own error.
-      reruns: torch's observations with the inputs moved by one ULP; they measure that error.
-      tolerance: A looser bound with its reason, instead of the rules above.
-      zeros: Whether a reference that holds nothing but zeros is meant.
+        torch: The reference's observation, with numpy arrays as leaves.
+        jax: The observation under test.
+        oracle: The reference's observation in float64 on the same (rounded) inputs. With it, a
+            value passes if its error against the oracle is at most three times torch's own error.
+        reruns: torch's observations for inputs perturbed by one ULP, which measure that error.
+        tolerance: A looser bound with its reason, which replaces the rules above.
+        zeros: Whether a reference that contains only zeros is intended.
 
     Returns:
-      A `Comparison`: the verdict, every leaf, and the text of what is wrong.
+        A `Comparison` with the verdict, the result for every leaf, and a description.
     """
     left, right = flatten(torch), flatten(jax)
     if not any(leaf is not None for leaf in (*left.values(), *right.values())):
@@ -150,8 +152,9 @@ def compare(
     leaves = []
     for path in dict.fromkeys((*left, *right)):
         if path not in left or path not in right:
-            side, have = ("torch", right) if path not in left else ("JAX", left)
-            text = f"{side} has no such leaf, the other side has {_show(have[path])}"
+            absent, present = ("torch", "JAX") if path not in left else ("JAX", "torch")
+            leaf = right[path] if path not in left else left[path]
+            text = f"{absent} has no such leaf, {present} has {_show(leaf)}"
             leaves.append(Leaf(path, "fail", "structure", text))
             continue
         leaves.append(
@@ -170,7 +173,7 @@ def compare(
         return Comparison("fail", tuple(leaves), f"{failed.path or 'the value'}: {failed.text}")
     numbers = [leaf for leaf in left.values() if is_array(leaf) and leaf.dtype != bool]
     if numbers and not zeros and not any(np.any(leaf != 0) for leaf in numbers):
-        text = "only zeros were compared; say zeros=True if the case is about zeros"
+        text = "only zeros were compared; pass zeros=True if that is intended"
         return Comparison("error", tuple(leaves), text)
     bitwise = all(leaf.verdict == "bitwise" for leaf in leaves)
     return Comparison("bitwise" if bitwise else "close", tuple(leaves))
@@ -217,6 +220,43 @@ def _compare_leaf(
     return _compare_floats(path, torch, jax, oracle, runs, tree_scale, tolerance)
 
 
+class _Error(NamedTuple):
+    """The elementwise error of a float leaf and the bound that the rules set."""
+
+    values: np.ndarray
+    allowed: float
+    scale: float
+    oracle_ratio: float | None = None
+    structural_zero: bool = False
+
+
+def _error(
+    torch: np.ndarray,
+    jax: np.ndarray,
+    reference: np.ndarray,
+    runs: list[np.ndarray],
+    tree_scale: float,
+    tolerance: Tolerance | None,
+) -> _Error:
+    eps, scale = epsilon(torch.dtype), scale_of(torch)
+    zero = scale_of(reference) <= STRUCTURAL_ZERO * tree_scale
+    if zero and bool(np.all(np.isfinite(wide(reference)))):
+        # Neither framework may exceed the noise level; their relative difference is meaningless.
+        errors = np.maximum(distance(jax, reference), distance(torch, reference))
+        allowed = STRUCTURAL_ZERO * tree_scale * eps / _EPS64
+        return _Error(errors, allowed, tree_scale, structural_zero=True)
+    if tolerance is not None:
+        return _Error(distance(torch, jax), tolerance.rtol * scale, scale)
+    if reference is torch:
+        rtol = FLOAT64_RTOL if eps == _EPS64 else FLOOR_ULP * eps
+        return _Error(distance(torch, jax), rtol * scale, scale)
+    errors = distance(jax, reference)
+    own = max((float(np.max(distance(run, reference), initial=0.0)) for run in runs), default=0.0)
+    allowed = max(TORCH_ERRORS * own, FLOOR_ULP * spacing(scale, torch.dtype))
+    ratio = float(np.max(errors, initial=0.0)) / (allowed / TORCH_ERRORS) if allowed else 0.0
+    return _Error(errors, allowed, scale, ratio)
+
+
 def _compare_floats(
     path: str,
     torch: np.ndarray,
@@ -226,50 +266,27 @@ def _compare_floats(
     tree_scale: float,
     tolerance: Tolerance | None,
 ) -> Leaf:
-    eps = epsilon(torch.dtype)
-    scale = scale_of(torch)
-    ulp = spacing(scale, torch.dtype)
-    apart = distance(torch, jax)
-    judged = torch if oracle is None or oracle.shape != torch.shape else oracle
-    zero_bound = STRUCTURAL_ZERO * tree_scale * eps / _EPS64
-    structural_zero = scale_of(judged) <= STRUCTURAL_ZERO * tree_scale and bool(
-        np.all(np.isfinite(wide(judged)))
-    )
-    ratio = None
-    if structural_zero:
-        # Neither side may rise above the noise; their ratio to each other means nothing.
-        miss, allowed = np.maximum(distance(jax, judged), distance(torch, judged)), zero_bound
-        reference = tree_scale
-    elif tolerance is not None:
-        miss, allowed, reference = apart, tolerance.rtol * scale, scale
-    elif judged is torch:
-        rtol = FLOAT64_RTOL if eps == _EPS64 else FLOOR_ULP * eps
-        miss, allowed, reference = apart, max(rtol * scale, 0.0), scale
-    else:
-        miss, reference = distance(jax, judged), scale
-        own = max((float(np.max(distance(run, judged), initial=0.0)) for run in runs), default=0.0)
-        allowed = max(TORCH_ERRORS * own, FLOOR_ULP * ulp)
-        ratio = float(np.max(miss, initial=0.0)) / (allowed / TORCH_ERRORS) if allowed else 0.0
-
-    difference = float(np.max(miss, initial=0.0))
-    flat = int(np.argmax(miss)) if miss.size else 0
-    index = tuple(int(i) for i in np.unravel_index(flat, miss.shape)) if miss.size else ()
-    at = torch[index] if torch.size else None, jax[index] if jax.size else None
-    passed = difference <= allowed
-    same_bits = torch.tobytes() == jax.tobytes()
-    size = np.abs(wide(torch))
+    reference = torch if oracle is None or oracle.shape != torch.shape else oracle
+    error = _error(torch, jax, reference, runs, tree_scale, tolerance)
+    difference = float(np.max(error.values, initial=0.0))
+    passed = difference <= error.allowed
+    flat = int(np.argmax(error.values)) if torch.size else 0
+    index = tuple(int(i) for i in np.unravel_index(flat, torch.shape)) if torch.size else ()
+    at = (torch[index], jax[index]) if torch.size else (None, None)
+    scale, apart, size = scale_of(torch), distance(torch, jax), np.abs(wide(torch))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         relative = np.where((size > 0) & np.isfinite(size), apart / size, 0.0)
-    widest = float(np.max(apart, initial=0.0))
+    widest, ulp = float(np.max(apart, initial=0.0)), spacing(scale, torch.dtype)
     ulp_at_scale = widest / ulp if ulp else (math.inf if widest else 0.0)
     text = ""
     if not passed:
         text = (
             f"at {_at(index)} torch has {at[0]}, JAX has {at[1]}: {ulp_at_scale:.3g} ULP at leaf "
-            f"scale {scale:.3g}, off by {difference:.3g} where {allowed:.3g} is allowed"
+            f"scale {scale:.3g}, off by {difference:.3g} where {error.allowed:.3g} is allowed"
         )
-        if judged is not torch:
-            text += f" (the float64 oracle has {judged[index]})"
+        if reference is not torch:
+            text += f" (the float64 oracle has {reference[index]})"
+    same_bits = torch.tobytes() == jax.tobytes()
     return Leaf(
         path,
         "bitwise" if same_bits and passed else "close" if passed else "fail",
@@ -278,13 +295,13 @@ def _compare_floats(
         index=index,
         torch=at[0],
         jax=at[1],
-        scale=reference,
+        scale=error.scale,
         difference=difference,
-        allowed=allowed,
+        allowed=error.allowed,
         ulp_at_scale=ulp_at_scale,
         max_rel=float(np.max(relative, initial=0.0)),
-        oracle_ratio=ratio,
-        structural_zero=structural_zero,
+        oracle_ratio=error.oracle_ratio,
+        structural_zero=error.structural_zero,
         histogram=histogram(torch, jax),
     )
 
@@ -305,7 +322,7 @@ def _same_static(torch: Any, jax: Any) -> bool:
 
 def _show(leaf: Any) -> str:
     if isinstance(leaf, Raises):
-        return f"{leaf.type.__name__} with the words {leaf.words!r}"
+        return f"{leaf.type.__name__} containing {leaf.words!r}"
     if isinstance(leaf, BaseException):
         return f"{type(leaf).__name__}: {leaf}"
     if is_array(leaf):

@@ -1,4 +1,4 @@
-"""Copies of trees between numpy, torch and JAX; no copy shares memory with its source."""
+"""Copy pytrees between numpy, torch and JAX; no copy shares memory with its source."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from jaxgrad.parity.compare import is_inexact_dtype
 
 
 def map_leaves(fun: Callable[[Any], Any], tree: Any) -> Any:
-    """Apply `fun` to every leaf; dicts, lists, tuples and named tuples keep their kind."""
+    """Apply `fun` to every leaf; dicts, lists, tuples and named tuples keep their type."""
     if isinstance(tree, Mapping):
         return {key: map_leaves(fun, value) for key, value in tree.items()}
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
@@ -22,7 +22,7 @@ def map_leaves(fun: Callable[[Any], Any], tree: Any) -> Any:
 
 
 def cast(tree: Any, dtype: Any) -> Any:
-    """Floating leaves to `dtype`, complex ones to its complex partner, others as they are."""
+    """Cast floating leaves to `dtype` and complex ones to its complex counterpart."""
     dtype = np.dtype(dtype)
     partner = np.dtype(np.complex128 if dtype == np.float64 else np.complex64)
 
@@ -35,7 +35,7 @@ def cast(tree: Any, dtype: Any) -> Any:
 
 
 def to_torch(tree: Any) -> Any:
-    """Numpy leaves as fresh torch tensors; other leaves (str, int, None) as they are."""
+    """Copy numpy leaves to torch tensors; other leaves (str, int, None) stay as they are."""
     import torch
 
     def leaf(x: Any) -> Any:
@@ -50,10 +50,10 @@ def to_torch(tree: Any) -> Any:
 
 
 def to_jax(tree: Any) -> Any:
-    """Numpy leaves as fresh JAX arrays; other leaves (str, int, None) as they are.
+    """Copy numpy leaves to JAX arrays; other leaves (str, int, None) stay as they are.
 
     Raises:
-      ValueError: A leaf is 64 bits wide and JAX would silently make it 32.
+        ValueError: JAX would silently convert a 64-bit leaf to 32 bits.
     """
 
     def leaf(x: Any) -> Any:
@@ -64,7 +64,7 @@ def to_jax(tree: Any) -> Any:
             raise ValueError(
                 f"{x.dtype} was asked for, but JAX would give {out.dtype} because 64-bit values "
                 'are switched off; call jax.config.update("jax_enable_x64", True) before the '
-                "first array is made, or set JAX_ENABLE_X64=1"
+                "first array is created, or set JAX_ENABLE_X64=1"
             )
         return out
 
@@ -72,5 +72,5 @@ def to_jax(tree: Any) -> Any:
 
 
 def to_numpy(tree: Any) -> Any:
-    """Torch and JAX leaves as fresh numpy arrays; other leaves as they are."""
+    """Copy torch and JAX leaves to numpy arrays; other leaves stay as they are."""
     return map_leaves(copy_to_numpy, tree)

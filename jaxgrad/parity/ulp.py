@@ -1,4 +1,4 @@
-"""Distances between floats: ULP, scale, and arithmetic in which NaN equals NaN."""
+"""Distances between floats in ULP and relative to a scale, where NaN equals NaN."""
 
 import math
 from typing import Any
@@ -15,7 +15,7 @@ def is_array(leaf: Any) -> bool:
 
 
 def is_inexact_dtype(dtype: Any) -> bool:
-    """Whether a dtype is floating or complex, the small floats of ml_dtypes included."""
+    """Return whether a dtype is floating or complex, including the small floats of ml_dtypes."""
     return np.issubdtype(dtype, np.inexact) or _is_extended(dtype)
 
 
@@ -24,7 +24,7 @@ def epsilon(dtype: Any) -> float:
 
 
 def spacing(scale: float, dtype: Any) -> float:
-    """One ULP of `dtype` at this magnitude."""
+    """Return one ULP of `dtype` at the magnitude `scale`."""
     info = ml_dtypes.finfo(_real(dtype))
     if not scale or not math.isfinite(scale):
         return float(info.smallest_subnormal) if not scale else 0.0
@@ -47,7 +47,7 @@ def wide(array: np.ndarray) -> np.ndarray:
 
 
 def scale_of(leaf: Any) -> float:
-    """The largest finite magnitude of a leaf."""
+    """Return the largest finite magnitude of a leaf."""
     if not is_array(leaf) or not is_inexact_dtype(leaf.dtype):
         return 0.0
     size = np.abs(wide(leaf))
@@ -55,10 +55,10 @@ def scale_of(leaf: Any) -> float:
 
 
 def distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """|left - right|, where NaN equals NaN, inf equals inf, and neither equals a number."""
+    """Return |left - right|, where NaN equals NaN, inf equals inf, and neither equals a number."""
     left, right = wide(left), wide(right)
     if left.dtype.kind == "c" or right.dtype.kind == "c":
-        # By parts: inf + 0j and inf + infj are different answers.
+        # Comparing real and imaginary parts distinguishes inf + 0j from inf + infj.
         left, right = left.astype(np.complex128), right.astype(np.complex128)
         return np.hypot(
             distance(np.real(left), np.real(right)), distance(np.imag(left), np.imag(right))
@@ -75,13 +75,13 @@ def histogram(torch: np.ndarray, jax: np.ndarray) -> tuple[int, ...]:
         jax = np.stack([np.real(jax), np.imag(jax)])
     left, right = _ordinal(torch).ravel(), _ordinal(jax).ravel()
     low, high = np.minimum(left, right), np.maximum(left, right)
-    apart = high.astype(np.uint64) - low.astype(np.uint64)  # from end to end int64 would overflow
+    apart = high.astype(np.uint64) - low.astype(np.uint64)  # int64 would overflow
     edges = [*BINS, math.inf]
     return tuple(int(n) for n in np.histogram(apart.astype(np.float64), edges)[0])
 
 
 def _ordinal(array: np.ndarray) -> np.ndarray:
-    """The floats numbered in order, so that neighbours differ by one."""
+    """Map floats to consecutive integers, so that neighbours differ by one."""
     bits = array.dtype.itemsize * 8
     signed = np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").astype(np.int64)
     return np.where(signed < 0, -(2 ** (bits - 1)) - signed, signed)

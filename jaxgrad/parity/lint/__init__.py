@@ -1,10 +1,10 @@
-"""Warnings for ports: where a JAX program answers differently from torch, at the values it saw.
+"""Find where the gradient of a JAX program differs from torch's, at the values it is run with.
 
 | file          | one idea                                                                      |
 |---------------|-------------------------------------------------------------------------------|
-| `linter.py`   | trace a program, run it once, hand back what was found                        |
-| `walking.py`  | every equation of a program with its values, turn by turn                     |
-| `rules.py`    | one row for each convention: where torch and JAX part, and the remedy         |
-| `places.py`   | at which elements a row holds                                                 |
-| `report.py`   | what was found, for a person and for a machine                                |
+| `linter.py`   | trace a program, run it once and return a report                              |
+| `walking.py`  | evaluate a program equation by equation, through loops and branches           |
+| `rules.py`    | a table of the conventions in which torch and JAX differ, with a remedy each  |
+| `places.py`   | masks of the elements at which a convention differs                           |
+| `report.py`   | the report, as text and as JSON                                               |
 """

@@ -1,4 +1,4 @@
-"""Trace a program, run it once, hand back where torch's gradient is another one."""
+"""Trace a program, run it once, and report where torch's gradient differs."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import live_inputs
 from jaxgrad.parity.lint.report import LintReport, Warned
 from jaxgrad.parity.lint.rules import DEEP, RULES, Rule
-from jaxgrad.parity.lint.walking import Seen, Walk
+from jaxgrad.parity.lint.walking import Visit, Walk
 
 
 def lint(fn: Callable[..., Any], *args: Any) -> LintReport:
-    """Where would torch give another gradient than JAX does, at these values?
+    """Report where torch's gradient differs from JAX's at these values.
 
-    `fn` runs once, equation by equation. An equation counts if it lies between a floating point
-    input and a floating point output: what is inside `stop_gradient` is silent, and so is a custom
+    `fn` runs once, equation by equation. Only equations between a floating point input and a
+    floating point output are checked: not those in `stop_gradient`, and not those of a custom
     rule (`jax.nn.relu`, everything in `jaxgrad.functional`). Only conventions of derivatives are
-    looked at; other defaults (`jnp.std` divides by N) change the output, and `prove` finds them.
-    Each equation is judged alone: what follows it may make the difference vanish (a factor of 0).
+    checked; other defaults (`jnp.std` divides by N) change the output, and `prove` finds them.
+    Each equation is checked alone; later equations may cancel the difference (a factor of 0).
 
     Args:
-      fn: A function of trees of arrays: a loss, a model, a step.
-      *args: What it is called with. Values decide: |x| is a finding at 0 and nowhere else.
+        fn: A function of pytrees of arrays: a loss, a model, a training step.
+        *args: The arguments of `fn`. Their values matter: `abs` is a finding at 0 only.
 
     Returns:
-      A report: `findings` with file:line, name stack, primitive, how many elements, both gradients
-      and the remedy; `str`, `check()` and `to_json()`.
+        A report: each finding has file:line, name stack, primitive, number of elements, both
+        gradients and a remedy. `str`, `check()` and `to_json()` present it.
 
     Raises:
-      TypeError: It was called under `jit`, `grad` or `vmap`, where there are no values.
+        TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values.
 
     Example:
       >>> import jax.numpy as jnp
@@ -52,8 +52,8 @@ def lint(fn: Callable[..., Any], *args: Any) -> LintReport:
     leaves, treedef = jax.tree.flatten(args)
     if any(compat.is_traced(x) for x in leaves):
         raise TypeError(
-            "lint looks at values, and an argument is traced, which has none; call it outside of "
-            "jit, grad and vmap, on the function that is under them"
+            "lint needs values, but an argument is traced; call lint outside of jit, grad and "
+            "vmap, on the function that they transform"
         )
     arrays = [i for i, x in enumerate(leaves) if _is_array(x)]
 
@@ -67,10 +67,10 @@ def lint(fn: Callable[..., Any], *args: Any) -> LintReport:
     values = [jnp.asarray(leaves[i]) for i in arrays]
     traced = jax.make_jaxpr(flat)(*values)
     watch = _Watch()
-    Walk(watch.looks, watch.show)(traced, values)
+    Walk(watch.is_wanted, watch.show)(traced, values)
     names = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(args)]
-    found = _conjugates(traced, [names[i] for i in arrays], values)
-    return LintReport((*found, *watch.findings()), watch.count)
+    conjugates = _conjugates(traced, [names[i] for i in arrays], values)
+    return LintReport((*conjugates, *watch.findings()), watch.count)
 
 
 def _is_array(x: Any) -> bool:
@@ -78,43 +78,44 @@ def _is_array(x: Any) -> bool:
 
 
 class _Watch:
-    """Collects what the rules say of each equation, over all turns of the loops around it."""
+    """Collect the findings of each equation over all iterations of its enclosing loops."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.found: dict[tuple, Warned] = {}
+        self.warnings: dict[tuple, Warned] = {}
 
-    def looks(self, name: str) -> bool:
+    def is_wanted(self, name: str) -> bool:
         return name in RULES
 
-    def show(self, seen: Seen) -> None:
-        if seen.library and seen.name not in DEEP:
+    def show(self, visit: Visit) -> None:
+        if visit.library and visit.name not in DEEP:
             return
         self.count += 1
-        for i, rule in enumerate(RULES[seen.name]):
-            mask = rule.place(seen)
+        for i, rule in enumerate(RULES[visit.name]):
+            mask = rule.place(visit)
             if mask is None:
                 continue
-            found = self.found.setdefault((seen.path, i), _none_yet(seen, rule))
-            self.found[seen.path, i] = dataclasses.replace(
-                found,
-                elements=found.elements + int(np.sum(mask)),
-                of=found.of + int(np.size(mask)),
-                turns=found.turns + bool(np.any(mask)),
+            warning = self.warnings.setdefault((visit.path, i), _none_yet(visit, rule))
+            self.warnings[visit.path, i] = dataclasses.replace(
+                warning,
+                elements=warning.elements + int(np.sum(mask)),
+                of=warning.of + int(np.size(mask)),
+                turns=warning.turns + bool(np.any(mask)),
             )
 
     def findings(self) -> list[Warned]:
-        return [self.found[key] for key in sorted(self.found) if self.found[key].elements]
+        ordered = (self.warnings[key] for key in sorted(self.warnings))
+        return [warning for warning in ordered if warning.elements]
 
 
-def _none_yet(seen: Seen, rule: Rule) -> Warned:
-    place = {"line": seen.line, "name_stack": seen.stack, "primitive": seen.name}
+def _none_yet(visit: Visit, rule: Rule) -> Warned:
+    place = {"line": visit.line, "name_stack": visit.stack, "primitive": visit.name}
     sides = {"where": rule.where, "torch": rule.torch, "jax": rule.jax, "remedy": rule.remedy}
     return Warned(**place, **sides, elements=0, of=0, turns=0)
 
 
 def _conjugates(traced: Any, names: list[str], values: list[Any]) -> list[Warned]:
-    """Complex arguments that are differentiated: JAX's gradient is the conjugate of torch's."""
+    """Report complex arguments, whose gradient in JAX is the conjugate of torch's."""
     outs = [jnp.issubdtype(aval.dtype, jnp.inexact) for aval in traced.out_avals]
     live = live_inputs(traced, outs)
     return [

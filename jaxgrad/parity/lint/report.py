@@ -1,4 +1,4 @@
-"""What a linter found, for a person and for a machine."""
+"""The findings of the linter, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Warned:
-    """One place in a program whose gradient torch would answer differently."""
+    """One place in a program at which torch's gradient differs."""
 
     line: str  # file:line
     name_stack: str
-    primitive: str  # `abs`, or `clip()` for a function of JAX's own
+    primitive: str  # `abs`, or `clip()` for one of JAX's own functions
     where: str
-    elements: int  # over all turns of the loops around it
+    elements: int  # elements that differ, over all iterations of the enclosing loops
     of: int
-    turns: int  # in how many of them
-    torch: str  # its gradient there
+    turns: int  # loop iterations with such an element
+    torch: str  # torch's gradient there
     jax: str
     remedy: str
 
     def __str__(self) -> str:
         at = " ".join(filter(None, (self.line or "(no line)", self.name_stack)))
-        loops = f", in {self.turns} turns" if self.turns > 1 else ""
+        loops = f", in {self.turns} iterations" if self.turns > 1 else ""
         return (
             f"{at}  {self.primitive}: {self.elements} of {self.of} {self.where}{loops}\n"
-            f"    gradient: torch's is {self.torch}, JAX's {self.jax}\n"
+            f"    gradient in torch: {self.torch}; in JAX: {self.jax}\n"
             f"    remedy: {self.remedy}"
         )
 
 
 @dataclasses.dataclass(frozen=True)
 class LintReport:
-    """The answer of `lint`: print it, look at `findings`, `check()` it in a test."""
+    """The result of `lint`: print it, read `findings`, or call `check()` in a test."""
 
     findings: tuple[Warned, ...]
-    equations: int  # that were looked at, each turn counted
+    equations: int  # equations that were checked, counted once per iteration
 
     def check(self) -> LintReport:
-        """Itself if nothing was found.
+        """Return the report itself if it has no findings.
 
         Raises:
-          AssertionError: Something was; the text is the whole report.
+            AssertionError: There are findings; the text is the whole report.
         """
         __tracebackhide__ = True  # pytest shows the test's own line
         if self.findings:
@@ -52,11 +52,11 @@ class LintReport:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, dicts, strings and numbers."""
+        """Return the report as plain lists, dicts, strings and numbers."""
         return dataclasses.asdict(self)
 
     def to_json(self, path: str | pathlib.Path | None = None) -> str:
-        """The report as JSON; also written to `path` if one is given."""
+        """Return the report as JSON, and write it to `path` if one is given."""
         text = json.dumps(self.to_dict(), indent=1)
         if path is not None:
             pathlib.Path(path).write_text(text)
@@ -66,5 +66,5 @@ class LintReport:
         if not self.findings:
             return f"torch's conventions hold at these values ({self.equations} equations)"
         count = len(self.findings)
-        head = f"{count} place{'s' * (count > 1)} where torch's gradient is another one"
+        head = f"{count} place{'s' * (count > 1)} where torch's gradient differs"
         return "\n".join([head, *map(str, self.findings)])

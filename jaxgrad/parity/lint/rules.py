@@ -1,7 +1,7 @@
-"""One row for each convention: where torch and JAX part, what both answer, and the remedy.
+"""A table of the conventions in which torch and JAX differ, with both gradients and a remedy.
 
-`tests/jaxgrad/parity/lint/test_lint.py` runs both libraries at each row's point and at an
-ordinary one.
+`tests/jaxgrad/parity/lint/test_rules.py` runs both frameworks where each row applies and where it
+does not.
 """
 
 from __future__ import annotations
@@ -16,30 +16,38 @@ from jaxgrad.parity.lint.places import Place
 
 class Rule(NamedTuple):
     place: Place
-    where: str  # in words
-    torch: str  # its gradient there
+    where: str  # the place in words
+    torch: str  # torch's gradient there
     jax: str
     remedy: str
 
 
-_TIES = "where the largest is there more than once"
+_MAX_TIES, _MIN_TIES = "where the maximum is tied", "where the minimum is tied"
 _RAISES = "an error"
+_NO_GRADIENT = "that torch cannot differentiate"
 _INDEX = "with an index out of range"
 _BY_HAND = "jaxgrad.functional.relu (0 at the bound) or clamp (1)"
 _CLAMP = "jaxgrad.functional.clamp"
-_OVERLOAD = "jaxgrad.functional.max(x, dim) or min(x, dim); amax and amin split as JAX does"
-_STOP = "jax.lax.stop_gradient, as no gradient is meant"
-_CHECK = "look at the indices (jaxgrad.functional.gather and take_along_dim raise as torch does)"
-_LOWER = "torch reads the lower triangle: pass jnp.tril(a) + jnp.tril(a, -1).mT"
-_FINITE = "torch stops here: look at jnp.isfinite of the result"
+_OVERLOAD = "jaxgrad.functional.max(x, dim) or min(x, dim); amax and amin split ties as JAX does"
+_STOP = "jax.lax.stop_gradient, because no gradient is intended"
+_CHECK = "check the indices (jaxgrad.functional.gather and take_along_dim raise as torch does)"
+_FINITE = "check jnp.isfinite of the result; torch raises an error here"
 
-_WIDER = Rule(
-    at.widened_by_a_number,
-    "made wider by a 0-d array",
-    "in the array's type",
-    "in the wider type",
+_NOT_SYMMETRIC = Rule(
+    at.not_symmetric,
+    "that are not symmetric",
+    "in the lower triangle only",
+    "in both triangles",
+    "torch reads only the lower triangle: pass jnp.tril(a) + jnp.tril(a, -1).mT",
+)
+_PROMOTED = Rule(
+    at.promoted_by_a_scalar,
+    "promoted by a 0-d array",
+    "in the array's dtype",
+    "in the promoted dtype",
     "cast the 0-d array, or multiply by a Python number",
 )
+_BOTH_ZERO = at.where(at.is_zero, at.is_zero)
 _OUTSIDE = {
     "gather": at.gathered_outside,
     "dynamic_slice": at.sliced_outside(1, -1),
@@ -49,35 +57,27 @@ _OUTSIDE = {
     "scatter_add": at.scattered_outside,
 }
 
-# `name` is a primitive, `name()` a function of JAX's own, which is then not looked into.
+# `name` is a primitive; `name()` is one of JAX's own functions, whose body is then skipped.
 RULES: dict[str, tuple[Rule, ...]] = {
     "abs": (Rule(at.real_zero, "at 0", "0", "1", "jaxgrad.functional.abs"),),
     "max": (Rule(at.at_a_constant, "at a constant", "0 or 1", "0.5", _BY_HAND),),
     "min": (Rule(at.at_a_constant, "at a constant", "0 or 1", "0.5", _BY_HAND),),
     "clamp": (Rule(at.at_a_bound(1), "at a bound", "1", "0", _CLAMP),),
     "clip()": (Rule(at.at_a_bound(0), "at a bound", "1", "0.5", _CLAMP),),
-    "reduce_max": (Rule(at.tied_in_one_axis, _TIES, "all to one", "split evenly", _OVERLOAD),),
-    "reduce_min": (
-        Rule(
-            at.tied_in_one_axis,
-            "where the smallest is there more than once",
-            "all to one",
-            "split evenly",
-            _OVERLOAD,
-        ),
-    ),
+    "reduce_max": (Rule(at.tied_in_one_axis, _MAX_TIES, "all to one", "split evenly", _OVERLOAD),),
+    "reduce_min": (Rule(at.tied_in_one_axis, _MIN_TIES, "all to one", "split evenly", _OVERLOAD),),
     "cummax": (
-        Rule(at.tied_so_far, "that tie", "to the later", "shared", "jaxgrad.functional.cummax"),
+        Rule(at.tied_so_far, "that tie", "to the later one", "shared", "jaxgrad.functional.cummax"),
     ),
     "cummin": (
-        Rule(at.tied_so_far, "that tie", "to the later", "shared", "jaxgrad.functional.cummin"),
+        Rule(at.tied_so_far, "that tie", "to the later one", "shared", "jaxgrad.functional.cummin"),
     ),
     "rev": (
         Rule(
             at.reversed_sort,
             "that tie in a descending sort",
-            "in their order",
-            "in the reverse order",
+            "ties keep their order",
+            "ties are reversed",
             "jaxgrad.functional.sort(x, descending=True)",
         ),
     ),
@@ -87,9 +87,9 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "median()": (
         Rule(
             at.median_differs,
-            "of an even number, or with ties",
-            "to the lower one; of ties shared",
-            "half to each; of ties to one",
+            "over an even number of elements, or with ties",
+            "to the lower middle element; ties share it",
+            "half to each middle element; ties give it to one",
             "jaxgrad.functional.median",
         ),
     ),
@@ -99,56 +99,44 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "that are the norm of a zero vector",
             "0",
             "nan",
-            "jaxgrad.functional.norm (by hand torch has nan too)",
+            "jaxgrad.functional.norm (the same expression in torch is nan too)",
         ),
     ),
     "norm()": (
-        Rule(at.zero_norm, "of a zero vector", "0", "nan", "jaxgrad.functional.norm"),
-        Rule(at.zero_entry_of_p1, "at 0 of a 1-norm", "0", "1", "jaxgrad.functional.norm"),
-        Rule(at.zero_largest, "of a zero vector", "0", "a share", "jaxgrad.functional.norm"),
+        Rule(at.zero_norm, "of zero vectors", "0", "nan", "jaxgrad.functional.norm"),
+        Rule(at.zero_entry_of_p1, "at 0 in a 1-norm", "0", "1", "jaxgrad.functional.norm"),
+        Rule(at.zero_largest, "of zero vectors", "0", "split evenly", "jaxgrad.functional.norm"),
     ),
     "_std()": (Rule(at.out_is_zero, "of equal values", "0", "nan", "jaxgrad.functional.std"),),
-    "atan2": (
-        Rule(at.where(at.is_zero, at.is_zero), "at (0, 0)", "0", "nan", "jaxgrad.functional.atan2"),
-    ),
+    "atan2": (Rule(_BOTH_ZERO, "at (0, 0)", "0", "nan", "jaxgrad.functional.atan2"),),
     "hypot()": (
         Rule(
-            at.where(at.is_zero, at.is_zero),
+            _BOTH_ZERO,
             "at (0, 0)",
             "nan",
             "0.5",
-            "none is needed, or jaxgrad.functional.hypot",
+            "none needed; jaxgrad.functional.hypot reproduces torch",
         ),
     ),
     "pow": (
         Rule(
-            at.moved(0, at.where(at.is_zero, at.is_zero)),
-            "at 0 to the power 0",
-            "0",
-            "nan",
-            "jaxgrad.functional.pow",
+            at.if_active(0, _BOTH_ZERO), "at 0 to the power 0", "0", "nan", "jaxgrad.functional.pow"
         ),
         Rule(
-            at.moved(1, at.where(at.is_zero, lambda y: y < 0)),
-            "at 0 to a negative power, by the power",
+            at.if_active(1, at.where(at.is_zero, lambda y: y < 0)),
+            "at 0 to a negative power, with respect to the exponent",
             "-inf",
             "nan",
             "jaxgrad.functional.pow",
         ),
-        _WIDER,
+        _PROMOTED,
     ),
     "xlogy()": (
-        Rule(
-            at.moved(0, at.where(at.is_zero, at.is_zero)),
-            "at (0, 0)",
-            "0",
-            "-inf",
-            "jaxgrad.functional.xlogy",
-        ),
+        Rule(at.if_active(0, _BOTH_ZERO), "at (0, 0)", "0", "-inf", "jaxgrad.functional.xlogy"),
     ),
     "xlog1py()": (
         Rule(
-            at.moved(0, at.where(at.is_zero, lambda y: y == -1)),
+            at.if_active(0, at.where(at.is_zero, lambda y: y == -1)),
             "at (0, -1)",
             "0",
             "-inf",
@@ -161,7 +149,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "at (inf, inf)",
             "nan",
             "1",
-            "none is needed, or jaxgrad.functional.logaddexp",
+            "none needed; jaxgrad.functional.logaddexp reproduces torch",
         ),
     ),
     "lgamma": (
@@ -170,7 +158,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "at 0",
             "-inf",
             "nan",
-            "keep the argument away from 0, as it is inf",
+            "keep the argument away from 0, where lgamma is inf",
         ),
     ),
     "leaky_relu()": (
@@ -193,60 +181,58 @@ RULES: dict[str, tuple[Rule, ...]] = {
     ),
     "copysign()": (
         Rule(
-            at.moved(0, at.where(at.is_zero)),
+            at.if_active(0, at.where(at.is_zero)),
             "at 0",
             "0",
             "1 or -1",
             "jaxgrad.functional.copysign",
         ),
     ),
-    "floor_divide()": (Rule(at.always, "at all", _RAISES, "0", _STOP),),
-    "heaviside()": (Rule(at.always, "at all", _RAISES, "0", _STOP),),
+    "floor_divide()": (Rule(at.always, _NO_GRADIENT, _RAISES, "0", _STOP),),
+    "heaviside()": (Rule(at.always, _NO_GRADIENT, _RAISES, "0", _STOP),),
     "sign": (
-        Rule(at.is_complex, "that are complex", "not 0", "0", "x / jaxgrad.functional.abs(x)"),
+        Rule(at.is_complex, "that are complex", "nonzero", "0", "x / jaxgrad.functional.abs(x)"),
     ),
     "det()": (
         Rule(
             at.rank_is_one_less,
-            "of a singular matrix",
+            "of singular matrices",
             "0",
             "its cofactors",
-            "none is needed: JAX's is right",
+            "none needed: JAX's gradient is right",
         ),
     ),
     "slogdet()": (
         Rule(
             at.minus_infinity,
-            "of a singular matrix",
+            "of singular matrices",
             "infinite",
-            "infinite, of the other sign",
-            "keep the matrix away from singular ones",
+            "infinite, with the opposite sign",
+            "keep the matrix nonsingular",
         ),
     ),
-    "inv()": (Rule(at.became_nonfinite, "of a singular matrix", _RAISES, "inf or nan", _FINITE),),
-    "solve()": (Rule(at.became_nonfinite, "of a singular matrix", _RAISES, "inf or nan", _FINITE),),
+    "inv()": (Rule(at.became_nonfinite, "of singular matrices", _RAISES, "inf or nan", _FINITE),),
+    "solve()": (Rule(at.became_nonfinite, "of singular matrices", _RAISES, "inf or nan", _FINITE),),
     "cholesky()": (
-        Rule(at.not_symmetric, "that are not symmetric", "of the lower half", "of both", _LOWER),
-        Rule(at.became_nonfinite, "not positive definite", _RAISES, "nan", _FINITE),
+        _NOT_SYMMETRIC,
+        Rule(at.became_nonfinite, "that are not positive definite", _RAISES, "nan", _FINITE),
     ),
-    "eigh()": (
-        Rule(at.not_symmetric, "that are not symmetric", "of the lower half", "of both", _LOWER),
-    ),
+    "eigh()": (_NOT_SYMMETRIC,),
     **{
-        name: (Rule(place, _INDEX, _RAISES, "of another place, or 0", _CHECK),)
+        name: (Rule(place, _INDEX, _RAISES, "that of another element, or 0", _CHECK),)
         for name, place in _OUTSIDE.items()
     },
-    **dict.fromkeys(("add", "sub", "mul", "div"), (_WIDER,)),
+    **dict.fromkeys(("add", "sub", "mul", "div"), (_PROMOTED,)),
 }
 RULES["scatter"] += (
     Rule(
         at.scattered_twice,
-        "that are overwritten, or overwrite",
-        "1 to each source",
-        "0 to the overwritten",
+        "that overwrite each other",
+        "1 for each source",
+        "0 for overwritten sources",
         "jaxgrad.functional.scatter; or make the indices unique",
     ),
 )
 
-# These are looked at inside JAX's own functions too.
+# These are checked inside JAX's own functions as well.
 DEEP = (*_OUTSIDE, "rev", *(f"{name}()" for name in ("solve", "inv")))

@@ -1,7 +1,7 @@
-"""Every equation of a program with its values, turn by turn.
+"""Evaluate a program equation by equation and show each one that a rule is about.
 
-The program runs equation by equation, so that a value inside a `while` or a branch is the value
-that was there. What holds nothing to look at runs as one piece.
+Loops and branches are entered, so the values inside them are those of each iteration. A call that
+contains no equation of interest runs as a whole.
 """
 
 from __future__ import annotations
@@ -26,129 +26,129 @@ from jaxgrad._core.jaxpr import (
 )
 
 
-class Seen(NamedTuple):
-    """An equation on a differentiated path, and what it was given and made this time."""
+class Visit(NamedTuple):
+    """One evaluation of an equation on a differentiated path, with its inputs and outputs."""
 
     eqn: jex_core.JaxprEqn
     path: Path
     ins: list[Any]
     outs: list[Any]
-    moves: list[bool]  # the inputs that are made of what is differentiated
-    source: Callable[[Any], jex_core.JaxprEqn | None]  # the equation that made a variable
-    name: str  # `clip()` for a function of JAX's own, else the primitive's
-    library: bool  # inside of such a function
+    active: list[bool]  # whether each input depends on a differentiated input
+    source: Callable[[Any], jex_core.JaxprEqn | None]  # the equation defining a variable
+    name: str  # `clip()` for one of JAX's own functions, else the primitive's name
+    library: bool  # whether the equation is inside one of JAX's own functions
     line: str
     stack: str
 
 
 class Walk(NamedTuple):
-    """A run under watch.
+    """An evaluation that shows equations as it reaches them.
 
-    `looks`: whether an equation of this name is of interest, and is not entered.
-    `show`: is called with each of them that lies on a differentiated path.
+    `is_wanted` returns whether equations of a name are of interest; these are not entered.
+    `show` is called with each such equation on a differentiated path.
     """
 
-    looks: Callable[[str], bool]
-    show: Callable[[Seen], None]
+    is_wanted: Callable[[str], bool]
+    show: Callable[[Visit], None]
 
     def __call__(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
-        moves = [is_inexact(v) for v in compat.open_jaxpr(jaxpr)[0].invars]
+        active = [is_inexact(v) for v in compat.open_jaxpr(jaxpr)[0].invars]
         live = [is_inexact(v) for v in compat.open_jaxpr(jaxpr)[0].outvars]
-        return self.run(jaxpr, list(args), moves, live, Where())[0]
+        return self.run(jaxpr, list(args), active, live, Where())[0]
 
     def run(
-        self, jaxpr: Any, args: list[Any], moves: list[bool], live_out: list[bool], where: Where
+        self, jaxpr: Any, args: list[Any], active: list[bool], live_out: list[bool], where: Where
     ) -> tuple[list[Any], list[bool]]:
-        """The outputs, and which of them are made of what is differentiated."""
+        """Return the outputs, and whether each depends on a differentiated input."""
         jaxpr, consts = compat.open_jaxpr(jaxpr)
         env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
-        moving = {v for v, flag in zip(jaxpr.invars, moves, strict=True) if flag}
-        live = live_variables(jaxpr, live_out, moves)
-        made_by: dict[Any, jex_core.JaxprEqn] = {}
+        varied = {v for v, flag in zip(jaxpr.invars, active, strict=True) if flag}
+        live = live_variables(jaxpr, live_out, active)
+        defined_by: dict[Any, jex_core.JaxprEqn] = {}
 
         def value(atom: Any) -> Any:
             return atom.val if isinstance(atom, jex_core.Literal) else env[atom]
 
         def flag(atom: Any) -> bool:
-            return isinstance(atom, jex_core.Var) and atom in moving
+            return isinstance(atom, jex_core.Var) and atom in varied
 
         for i, eqn in enumerate(jaxpr.eqns):
-            ins, moves = [value(v) for v in eqn.invars], [flag(v) for v in eqn.invars]
+            ins, active = [value(v) for v in eqn.invars], [flag(v) for v in eqn.invars]
             lives = [v in live for v in eqn.outvars]
             here = where.at(i, eqn)
             with compat.equation_context(eqn):
-                if any(moves) and any(lives) and self.enters(eqn):
-                    outs, made = self.enter(eqn, ins, moves, lives, here)
+                if any(active) and any(lives) and self.enters(eqn):
+                    outs, flags = self.enter(eqn, ins, active, lives, here)
                 else:
                     outs = compat.bind(eqn, ins)
-                    made = [any(moves) and eqn.primitive.name != "stop_gradient"] * len(outs)
-            if any(moves) and any(lives) and self.looks(name_of(eqn)) and not here.own:
-                seen = Seen(
+                    flags = [any(active) and eqn.primitive.name != "stop_gradient"] * len(outs)
+            if any(active) and any(lives) and self.is_wanted(name_of(eqn)) and not here.own:
+                visit = Visit(
                     eqn,
                     here.path,
                     ins,
                     outs,
-                    moves,
-                    lambda atom: made_by.get(atom) if isinstance(atom, jex_core.Var) else None,
+                    active,
+                    lambda atom: defined_by.get(atom) if isinstance(atom, jex_core.Var) else None,
                     name_of(eqn),
                     where.library,
                     here.line,
                     here.stack,
                 )
-                self.show(seen)
+                self.show(visit)
             env.update(zip(eqn.outvars, outs, strict=True))
-            moving.update(v for v, m in zip(eqn.outvars, made, strict=True) if m and is_inexact(v))
-            made_by.update(dict.fromkeys(eqn.outvars, eqn))
+            varied.update(v for v, f in zip(eqn.outvars, flags, strict=True) if f and is_inexact(v))
+            defined_by.update(dict.fromkeys(eqn.outvars, eqn))
         return [value(v) for v in jaxpr.outvars], [flag(v) for v in jaxpr.outvars]
 
     def enters(self, eqn: jex_core.JaxprEqn) -> bool:
-        """Into whatever may hold something to look at; a custom rule replaces what it holds."""
-        if eqn.primitive.name in _OPAQUE or self.looks(name_of(eqn)):
+        """Return whether an equation is entered: its body has a wanted one and no custom rule."""
+        if eqn.primitive.name in _OPAQUE or self.is_wanted(name_of(eqn)):
             return False
-        return any(self.looks(name_of(p.eqn)) for sub in inner(eqn) for p in walk(sub))
+        return any(self.is_wanted(name_of(p.eqn)) for sub in inner(eqn) for p in walk(sub))
 
     def enter(
         self,
         eqn: jex_core.JaxprEqn,
         args: list[Any],
-        moves: list[bool],
+        active: list[bool],
         lives: list[bool],
         where: Where,
     ) -> tuple[list[Any], list[bool]]:
         name = eqn.primitive.name
-        # A person may jit `jnp.abs` itself: one equation is what they wrote.
+        # If a user jits `jnp.abs` itself, its one equation is the user's own.
         alone = name in compat.JIT and len(compat.open_jaxpr(inner(eqn)[0])[0].eqns) == 1
         where = where.inside(bool(own_function(eqn)) and not alone)
         inside = bodies(eqn)
         if name == "scan":
-            return self.scan(eqn, inside[0], args, moves, lives, where)
+            return self.scan(eqn, inside[0], args, active, lives, where)
         if name == "while":
-            return self.while_loop(inside[0], inside[1], args, moves, lives, where)
+            return self.while_loop(inside[0], inside[1], args, active, lives, where)
         body = inside[int(args[0])] if name == "cond" else inside[0]
-        return self.run(body.jaxpr, body.feed(args), body.feed(moves), lives, where)
+        return self.run(body.jaxpr, body.feed(args), body.feed(active), lives, where)
 
     def scan(
         self,
         eqn: jex_core.JaxprEqn,
         body: Body,
         args: list[Any],
-        moves: list[bool],
+        active: list[bool],
         lives: list[bool],
         where: Where,
     ) -> tuple[list[Any], list[bool]]:
         lives, n, length = _carried(body, lives), len(body.carry), eqn.params["length"]
-        (consts, carry, xs), (fixed, carried, scanned) = body.split(args), body.split(moves)
-        turns = range(length)
+        (consts, carry, xs), (fixed, carried, scanned) = body.split(args), body.split(active)
+        iterations = range(length)
         rows: list[Any] = [None] * length
         flags = [False] * (len(lives) - n)
-        for turn in reversed(turns) if eqn.params["reverse"] else turns:
-            # By a number that is no constant: one program for all turns.
-            at = jnp.asarray(turn)
+        for i in reversed(iterations) if eqn.params["reverse"] else iterations:
+            # With an array as the index, all iterations share one compiled program.
+            at = jnp.asarray(i)
             row = [lax.dynamic_index_in_dim(x, at, keepdims=False) for x in xs]
-            ins, moved = [*consts, *carry, *row], [*fixed, *carried, *scanned]
-            outs, made = self.run(body.jaxpr, ins, moved, lives, where)
-            carry, carried, rows[turn] = outs[:n], made[:n], outs[n:]
-            flags = [x or y for x, y in zip(flags, made[n:], strict=True)]
+            ins, active = [*consts, *carry, *row], [*fixed, *carried, *scanned]
+            outs, reached = self.run(body.jaxpr, ins, active, lives, where)
+            carry, carried, rows[i] = outs[:n], reached[:n], outs[n:]
+            flags = [x or y for x, y in zip(flags, reached[n:], strict=True)]
         if not length:
             return compat.bind(eqn, args), [*carried, *flags]
         return [*carry, *(jnp.stack(ys) for ys in zip(*rows, strict=True))], [*carried, *flags]
@@ -158,26 +158,26 @@ class Walk(NamedTuple):
         test: Body,
         body: Body,
         args: list[Any],
-        moves: list[bool],
+        active: list[bool],
         lives: list[bool],
         where: Where,
     ) -> tuple[list[Any], list[bool]]:
         proceed, lives = jex_core.jaxpr_as_fun(test.jaxpr), _carried(body, lives)
-        (consts, carry, _), (fixed, carried, _) = body.split(args), body.split(moves)
+        (consts, carry, _), (fixed, carried, _) = body.split(args), body.split(active)
         while bool(proceed(*test.split(args)[0], *carry)[0]):
-            ins, moved = [*consts, *carry], [*fixed, *carried]
-            carry, carried = self.run(body.jaxpr, ins, moved, lives, where)
+            ins, active = [*consts, *carry], [*fixed, *carried]
+            carry, carried = self.run(body.jaxpr, ins, active, lives, where)
         return carry, carried
 
 
 class Where(NamedTuple):
-    """Where in the program the walk is."""
+    """The current position in the program."""
 
     path: Path = ()
     line: str = ""
     stack: str = ""
     library: bool = False
-    own: bool = False  # made by this package, which has torch's conventions
+    own: bool = False  # written by jaxgrad, which follows torch's conventions
 
     def at(self, i: int, eqn: jex_core.JaxprEqn) -> Where:
         stack = "/".join(filter(None, (self.stack, str(eqn.source_info.name_stack))))
@@ -193,7 +193,7 @@ _OPAQUE = ("custom_jvp_call", "custom_vjp_call", "shard_map", "custom_vmap_call"
 
 
 def name_of(eqn: jex_core.JaxprEqn) -> str:
-    """`clip()` for JAX's own function of this name, else the primitive's."""
+    """Return `clip()` for JAX's own function of this name, else the primitive's name."""
     name = own_function(eqn)
     return f"{name}()" if name else eqn.primitive.name
 
@@ -205,7 +205,7 @@ def own_function(eqn: jex_core.JaxprEqn) -> str:
 
 
 def _carried(body: Body, lives: list[bool]) -> list[bool]:
-    """Which outputs of a loop's body a derivative reaches in any turn: to a fixpoint."""
+    """Return the outputs of a loop's body that a derivative reaches in any iteration."""
     n = len(body.carry)
     while True:
         ins = live_inputs(body.jaxpr, lives)

@@ -1,9 +1,9 @@
-"""torch's backward graph, recorded while a program runs, for `jaxgrad.graph` to draw.
+"""Record torch's backward graph while a program runs, for `jaxgrad.graph` to draw.
 
-A function mode sees every call of torch. What a call gave is followed through `grad_fn` and
-`next_functions`; a call that gave no `grad_fn` (under `no_grad`, in `inference_mode`, of frozen
-parameters) is remembered as one that was never recorded. At each `backward` the graph is read off.
-The program's values live no longer for being watched, and its hooks and errors are its own.
+A function mode intercepts every torch call. Results are followed through `grad_fn` and
+`next_functions`; a call whose result has no `grad_fn` (under `no_grad` or `inference_mode`, or of
+frozen parameters) is kept as a step that autograd did not record. Each `backward` yields a graph.
+Recording does not extend the lifetime of values and does not change hooks or errors.
 """
 
 from __future__ import annotations
@@ -25,28 +25,27 @@ from jaxgrad.parity.torch_graph.tape import Tape
 
 
 _BACKWARD = (Tensor.backward, torch.autograd.backward, torch.autograd.grad)
-_VIEWS = ("data", "T", "mT", "H", "mH", "real", "imag")  # properties that make a tensor
+_VIEWS = ("data", "T", "mT", "H", "mH", "real", "imag")  # properties that return a tensor
 _NO_STEP = ("numpy", "__array__", "item", "tolist", "requires_grad_", "__set__", "__get__")
 
 
 def record(program: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Graph]:
-    """Run a torch program and read its backward graphs.
+    """Run a torch program and return its backward graphs.
 
     Args:
-      program: Any function that uses torch. Modules that it makes, calls, is given or closes over
-        give the lanes and the names of parameters.
-      *args: What it is called with; other tensors that require a gradient have the names of
-        arguments, or of the program's variables.
-      **kwargs: The same.
+        program: A function that uses torch. The modules that it creates, calls, receives or
+            captures define the lanes and the names of parameters.
+        *args: Positional arguments of `program`. Tensors that are not in a module are named after
+            the argument or variable that refers to them.
+        **kwargs: Keyword arguments of `program`.
 
     Returns:
-      One `Graph` for each call of `backward` or `torch.autograd.grad`, and for each call of torch
-      on the way to one that raises; if there is none, that of the tensor that `program` returns.
-      The states of its operations: on the path of the loss, recorded but not reached, never
-      recorded.
+        One `Graph` for each call of `backward` or `torch.autograd.grad`, and for each torch call
+        that raises; without any, the graph of the tensor that `program` returns. An operation is
+        on the path of the loss, recorded but not reached, or never recorded.
 
     Raises:
-      Exception: What `program` raises, if it is not in a graph.
+        Exception: `program` raises an exception that no graph represents.
 
     Example:
       >>> import torch
@@ -62,7 +61,7 @@ def record(program: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Graph
       MulBackward0: on the path of the loss
       SumBackward0: on the path of the loss
 
-    Torch: `loss.grad_fn`, `next_functions`, and what they do not show.
+    Torch: `loss.grad_fn`, `next_functions`, plus the calls that they omit.
     """
     recorder = _Recorder(Names(program, args, kwargs))
     try:
@@ -84,7 +83,7 @@ class _Recorder(TorchFunctionMode):
         self.raised: Exception | None = None
         self._names = names
         self._tape = Tape(names)
-        self._since = 0  # the last backward: what was used up before it is not shown again
+        self._since = 0  # index of the first step after the last backward
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -98,9 +97,9 @@ class _Recorder(TorchFunctionMode):
 
         def register(module: nn.Module, name: str, child: nn.Module | None) -> None:
             del name
-            for made in (module, child):
-                if made is not None:
-                    self._names.module(made)
+            self._names.module(module)
+            if child is not None:
+                self._names.module(child)
 
         handles = (
             module_hooks.register_module_forward_pre_hook(enter),
@@ -125,8 +124,8 @@ class _Recorder(TorchFunctionMode):
         except Exception as error:
             self._refused(_name(func), ins, error)
             raise
-        for made in tensors(out):
-            self._tape.note(_name(func), ins, made)
+        for result in tensors(out):
+            self._tape.note(_name(func), ins, result)
         return out
 
     # ---- a graph
@@ -161,7 +160,7 @@ class _Recorder(TorchFunctionMode):
             self.graphs.append(self.graph([], (step, error)))
 
     def _spoiled(self, roots: list[Tensor]) -> int | None:
-        """The first node whose saved tensors cannot be read any more: there backward will raise."""
+        """Return the first node whose saved tensors can no longer be read, where backward raises."""
         for node in walk(roots):
             try:
                 list(kept(node, set(), strict=True))
@@ -172,7 +171,7 @@ class _Recorder(TorchFunctionMode):
     def graph(
         self, roots: list[Tensor], failure: tuple[int | None, Exception] | None = None
     ) -> Graph:
-        """What there is to see now from these roots; `failure`: the step that raised, and what."""
+        """Return the current graph of `roots`; `failure` is the step that raised and its error."""
         start = {e.to for root in roots for e in self._tape.sources(root) if isinstance(e.to, int)}
         if failure is not None and failure[0] is not None:
             start.add(failure[0])
@@ -185,7 +184,7 @@ class _Recorder(TorchFunctionMode):
         number = {i: place for place, i in enumerate(shown)}
         ends: dict[int | str, int | str] = {**number, **names}
         storages = {storage(self._names.leaves[key]): name for key, name in names.items()}
-        seen: set[int] = set()
+        counted_storages: set[int] = set()
         ops = tuple(
             Op(
                 step.name,
@@ -193,7 +192,7 @@ class _Recorder(TorchFunctionMode):
                 paths.get(id(step.module), ()),
                 tuple(e._replace(to=ends[e.to]) for e in step.edges if e.to in ends),
                 REACHED if i in reached else RECORDED if step.recorded else ABSENT,
-                saved=tuple(counted(step.kept, storages, seen)),
+                saved=tuple(counted(step.kept, storages, counted_storages)),
             )
             for i, step in zip(shown, steps, strict=True)
         )
@@ -208,7 +207,7 @@ class _Recorder(TorchFunctionMode):
 
 
 def _name(func: Any) -> str:
-    """What torch calls a function; of a property's getter, the property."""
+    """Return torch's name for a function; for a property's getter, the name of the property."""
     name = getattr(func, "__name__", type(func).__name__)
     prop = getattr(getattr(func, "__self__", None), "__name__", "")
     return prop if name == "__get__" and prop in _VIEWS else name

@@ -1,4 +1,4 @@
-"""What a torch program calls its modules and leaves."""
+"""Find the names of a torch program's modules and leaves."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from torch import Tensor, nn
 
 
 class Names:
-    """The modules and leaves that were met, by `id`; they are held, so that an id stays theirs."""
+    """The program's modules and leaves by `id`; they are kept alive, so that no id is reused."""
 
     def __init__(self, program: Any, args: Any, kwargs: Any):
-        """Learn the names of the arguments, and the modules among them and in the closure."""
+        """Collect the names of the arguments, and the modules in arguments and closure."""
         self.leaves: dict[str, Tensor] = {}
         self._modules: dict[int, nn.Module] = {}
-        self._given: dict[str, str] = {}
+        self._arguments: dict[str, str] = {}
         try:
             named: dict[str, Any] = dict(inspect.signature(program).bind(*args, **kwargs).arguments)
         except (TypeError, ValueError):
@@ -26,7 +26,7 @@ class Names:
         for argument, tree in named.items():
             for path, value in flat(tree):
                 if isinstance(value, Tensor):
-                    self._given[str(id(value))] = path or argument
+                    self._arguments[str(id(value))] = path or argument
         cells = [cell.cell_contents for cell in getattr(program, "__closure__", None) or ()]
         for _, value in flat([named, cells, program]):
             if isinstance(value, nn.Module):
@@ -36,19 +36,14 @@ class Names:
         self._modules[id(module)] = module
 
     def leaf(self, x: Tensor) -> str:
-        """Remember a leaf; what stands for it until it has a name."""
+        """Register a leaf and return its key, which `find` replaces by a name."""
         self.leaves[str(id(x))] = x
         return str(id(x))
 
     def find(
         self, read: Collection[str], running: Collection[int]
     ) -> tuple[dict[str, str], dict[int, tuple[str, ...]]]:
-        """The names of leaves and the paths of modules.
-
-        Args:
-          read: The leaves that are used.
-          running: The modules, by id, that are.
-        """
+        """Return the names of the used leaves `read` and the paths of the used modules."""
         roots = self._roots(set(read), set(running))
         names: dict[str, str] = {}
         paths: dict[int, tuple[str, ...]] = {}
@@ -64,11 +59,13 @@ class Names:
             for path, parameter in root.named_parameters():
                 names.setdefault(self.leaf(parameter), ".".join((*prefix, path)))
         for key in sorted(set(read) - set(names), key=list(self.leaves).index):
-            names[key] = self._given.get(key) or _variable(self.leaves[key]) or f"leaf{len(names)}"
+            names[key] = (
+                self._arguments.get(key) or _variable(self.leaves[key]) or f"leaf{len(names)}"
+            )
         return names, paths
 
     def _roots(self, read: set[str], running: set[int]) -> list[nn.Module]:
-        """The modules that are part of no other, of those that are used."""
+        """Return the used modules that are not submodules of another module."""
         known = self._modules.values()
         inner = {id(part) for module in known for part in module.modules() if part is not module}
         return [
@@ -83,7 +80,7 @@ class Names:
 
 
 def flat(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of dicts, lists and tuples, with their paths."""
+    """Yield the leaves of nested dicts, lists and tuples with their paths."""
     if isinstance(tree, dict):
         items = [(str(key), value) for key, value in tree.items()]
     elif isinstance(tree, list | tuple):
@@ -100,7 +97,7 @@ def tensors(tree: Any) -> list[Tensor]:
 
 
 def _variable(value: Any) -> str:
-    """What the running program calls it, in whatever function: a variable, or part of one."""
+    """Return the name of a variable or attribute of the running program with this value."""
     held = list(_locals())
     inside = (pair for _, holder in held for pair in _parts(holder))
     for name, other in (*held, *inside):
@@ -110,7 +107,7 @@ def _variable(value: Any) -> str:
 
 
 def _locals() -> Iterator[tuple[str, Any]]:
-    """The variables of the running program, the innermost function's first."""
+    """Yield the running program's local variables, innermost function first."""
     frame = sys._getframe()
     while frame is not None:
         if frame.f_globals.get("__name__", "").split(".")[0] not in ("torch", "jaxgrad"):
@@ -119,7 +116,7 @@ def _locals() -> Iterator[tuple[str, Any]]:
 
 
 def _parts(holder: Any) -> list[tuple[str, Any]]:
-    """What an object or a dict of the program holds, by name; a module's parts have their paths."""
+    """Return a dict's items or an object's attributes; a module's are named by their paths."""
     if isinstance(holder, dict):
         return [(key, value) for key, value in list(holder.items()) if isinstance(key, str)]
     if isinstance(holder, nn.Module | type) or inspect.ismodule(holder):

@@ -1,4 +1,4 @@
-"""Nodes of torch's backward graph: where they lead, and what they saved."""
+"""Read the nodes of torch's backward graph: their successors and saved tensors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from jaxgrad.parity.torch_graph.names import flat
 
 
 class Kept(NamedTuple):
-    """A tensor that a node saved, and where its values are."""
+    """A tensor that a node saved, with the address of its storage."""
 
     storage: int
     saved: Saved
 
 
 def behind(node: Any) -> list[Any]:
-    """The nodes that a node hands gradients to; a leaf's node has a `variable`."""
+    """Return the nodes that a node passes gradients to; a leaf's node has a `variable`."""
     return [other for other, _ in node.next_functions if other is not None]
 
 
@@ -29,24 +29,24 @@ def is_leaf(node: Any) -> bool:
 
 
 def walk(roots: Iterable[Tensor]) -> Iterator[Any]:
-    """The nodes that backward visits from these tensors, leaves not, nearest first."""
+    """Yield the nodes that backward visits from `roots`, nearest first and without leaves."""
     todo = [root.grad_fn for root in roots if root.grad_fn is not None]
-    seen = set()
+    visited = set()
     while todo:
         node = todo.pop(0)
-        if node not in seen:
-            seen.add(node)
+        if node not in visited:
+            visited.add(node)
             yield node
             todo += [other for other in behind(node) if not is_leaf(other)]
 
 
 def kept(node: Any, constants: set[int], *, strict: bool = False) -> Iterator[Kept]:
-    """What a node saved for its backward.
+    """Yield the tensors that a node saved for its backward.
 
     Args:
-      node: A node of the graph.
-      constants: Where the values are that need no gradient.
-      strict: Raise torch's error if they were freed, or changed since.
+        node: A node of the graph.
+        constants: The storages of values that need no gradient.
+        strict: Whether to raise torch's error for tensors that were freed or modified.
     """
     names = [name for name in dir(node) if name.startswith("_saved_")] or ["saved_tensors"]
     for name in names:
@@ -71,9 +71,9 @@ def _kept(node: Any, name: str, x: Tensor, constants: set[int]) -> Kept:
     return Kept(storage(x), Saved(what, dtype, tuple(x.shape), size, not constant))
 
 
-def counted(found: Iterable[Kept], leaves: Mapping[int, str], before: set[int]) -> Iterator[Saved]:
-    """The same with leaves by their names; what was counted `before` does not count again."""
-    for where, saved in found:
+def counted(saves: Iterable[Kept], leaves: Mapping[int, str], before: set[int]) -> Iterator[Saved]:
+    """Yield the saved tensors with leaves named; storages in `before` do not count again."""
+    for where, saved in saves:
         if where in leaves:
             yield saved._replace(what=leaves[where], extra=False)
         else:
@@ -82,7 +82,7 @@ def counted(found: Iterable[Kept], leaves: Mapping[int, str], before: set[int]) 
 
 
 def storage(x: Tensor) -> int:
-    """Where the values of a tensor are; views share it."""
+    """Return the address of a tensor's storage, which views share."""
     return x.untyped_storage().data_ptr() if x.layout is torch.strided else id(x)
 
 

@@ -1,4 +1,4 @@
-"""What a torch program did, step by step, and which of it belongs to a loss."""
+"""The steps of a torch program, and which of them belong to a loss."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from jaxgrad.parity.torch_graph.nodes import Kept
 
 @dataclasses.dataclass
 class Step:
-    """One call of torch that was not recorded, or one node of its graph."""
+    """A node of torch's graph, or a torch call that autograd did not record."""
 
     name: str
     kind: str
     module: nn.Module | None
     recorded: bool
-    edges: list[Edge]  # to a step, by its number, or to a leaf, as `Names.leaf` calls it
-    made: list[weakref.ref[Tensor]] = dataclasses.field(default_factory=list)
+    edges: list[Edge]  # to the index of a step, or to the key of a leaf
+    outputs: list[weakref.ref[Tensor]] = dataclasses.field(default_factory=list)
     kept: list[Kept] = dataclasses.field(default_factory=list)
 
 
 def before(steps: Sequence[Step], start: Collection[int]) -> set[int]:
-    """The steps that led to these, through whatever was cut."""
-    found: set[int] = set()
+    """Return the steps that `start` depends on, including through cut edges."""
+    reached: set[int] = set()
     todo = list(start)
     while todo:
         step = todo.pop()
-        if step not in found:
-            found.add(step)
+        if step not in reached:
+            reached.add(step)
             todo += [e.to for e in steps[step].edges if isinstance(e.to, int)]
-    return found
+    return reached
 
 
-def beside(steps: Sequence[Step], found: set[int], since: int) -> set[int]:
-    """These, and what has to do with them: recorded `since` a step, and still held."""
+def beside(steps: Sequence[Step], chosen: set[int], since: int) -> set[int]:
+    """Add the live graphs recorded from step `since` on that share a step or leaf with `chosen`."""
     parts = [
         before(steps, {i})
         for i in range(since, len(steps))
-        if steps[i].recorded and any(ref() is not None for ref in steps[i].made)
+        if steps[i].recorded and any(ref() is not None for ref in steps[i].outputs)
     ]
-    ends = _ends(steps, found)
-    while near := [part for part in parts if not part <= found and _ends(steps, part) & ends]:
-        found = found.union(*near)
-        ends = _ends(steps, found)
-    return found
+    ends = _ends(steps, chosen)
+    while near := [part for part in parts if not part <= chosen and _ends(steps, part) & ends]:
+        chosen = chosen.union(*near)
+        ends = _ends(steps, chosen)
+    return chosen
 
 
 def _ends(steps: Sequence[Step], chosen: set[int]) -> set[int | str]:

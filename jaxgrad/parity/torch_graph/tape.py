@@ -1,4 +1,4 @@
-"""What a torch program made of what: each call a step, recorded by torch or not."""
+"""Record every torch call of a program as a step, whether or not autograd records it."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from jaxgrad.parity.torch_graph.nodes import behind, is_leaf, kept, storage
 from jaxgrad.parity.torch_graph.steps import Step
 
 
-_CUTS = ("detach", "data")  # the same value, and no way back
-_HANDS_ON = ("clone", "contiguous", "to", "float", "double")  # of a stopped value: stopped as it is
+_CUTS = ("detach", "data")  # return the same value without a gradient
+_COPIES = ("clone", "contiguous", "to", "float", "double")  # a copy is stopped like its input
 
 
 class Tape:
-    """The steps of a program in their order, and where a gradient of each value would go on to."""
+    """The steps of a program in order, and the steps or leaves that receive each gradient."""
 
     def __init__(self, names: Names) -> None:
         self.steps: list[Step] = []
         self.running: list[nn.Module] = []
         self._names = names
         self._stopped: dict[int, tuple[weakref.ref[Tensor], list[Edge]]] = {}
-        self._mark = f"jaxgrad {id(self)}"  # in a node's metadata: the number of its step
+        self._mark = f"jaxgrad {id(self)}"  # the key of a step's number in a node's metadata
 
     def number(self, node: Any) -> int:
-        """The number of a node's step."""
+        """Return the index of a node's step."""
         return node.metadata[self._mark]
 
     def note(self, name: str, ins: list[Tensor], out: Tensor) -> None:
-        """Remember a call, by one of the tensors that it gave."""
+        """Record a call by one of the tensors that it returned."""
         if out.grad_fn is not None:
             new = len(self.steps)
             step = self._step_of(out.grad_fn, name, ins)
-            self.steps[step].made.append(weakref.ref(out))
+            self.steps[step].outputs.append(weakref.ref(out))
             if step >= new:
                 closed = [edge for x in ins for edge in self.sources(x) if not edge.flows]
                 edges = self.steps[step].edges
@@ -49,13 +49,13 @@ class Tape:
         sources = [edge for x in ins for edge in self.sources(x)]
         if name in _CUTS:
             self._stop(out, [e._replace(flows=False, cut=e.cut or name) for e in sources])
-        elif name in _HANDS_ON and not any(edge.flows for edge in sources):
+        elif name in _COPIES and not any(edge.flows for edge in sources):
             self._stop(out, sources)
         elif sources and not (torch.is_grad_enabled() and any(x.requires_grad for x in ins)):
             self._stop(out, [Edge(self.unrecorded(name, sources), flows=False, cut=_mode())])
 
     def sources(self, x: Tensor) -> list[Edge]:
-        """Where a gradient of `x` would go on to."""
+        """Return the edges along which a gradient of `x` would continue."""
         stopped = self._stopped.get(id(x))
         if x.grad_fn is not None:
             return [Edge(self._step_of(x.grad_fn, "", []))]
@@ -66,7 +66,7 @@ class Tape:
         return []
 
     def unrecorded(self, name: str, sources: list[Edge]) -> int:
-        """Make a step of a call that torch does not record; its number."""
+        """Record a call that torch does not trace and return its index."""
         edges = list(dict.fromkeys(edge._replace(flows=False) for edge in sources))
         self.steps.append(Step(name, f"{name}.0", self._module(), False, edges))
         return len(self.steps) - 1
@@ -79,10 +79,10 @@ class Tape:
         return self.running[-1] if self.running else None
 
     def _step_of(self, node: Any, name: str, ins: list[Tensor]) -> int:
-        """The step of a node; it, and the nodes behind it that nobody has seen, become steps."""
+        """Return the index of a node's step, after recording the node and its new predecessors."""
         new: list[Any] = []
         todo = [(node, False)]
-        while todo:  # what is behind a node comes before it
+        while todo:  # depth first, so that predecessors come first
             here, ready = todo.pop()
             if ready:
                 new.append(here)
@@ -104,7 +104,7 @@ class Tape:
 
 
 def _mode() -> str:
-    """What keeps a call from being recorded."""
+    """Return the mode that prevents recording, or an empty string."""
     if torch.is_inference_mode_enabled():
         return "inference_mode"
     return "" if torch.is_grad_enabled() else "no_grad"

@@ -124,7 +124,7 @@ def test_only_zeros(monkeypatch):
         lambda w, x: {"w": torch.zeros_like(w)},
     )
 
-    assert "say zeros=True" in run(zeros).text
+    assert "pass zeros=True" in run(zeros).text
     assert run(dataclasses.replace(zeros, zeros=True)).verdict == "blind"
 
 

@@ -1,0 +1,55 @@
+"""`jaxgrad.parity.lint` on whole programs: complex arguments, an ordinary network and tracing."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from jax import lax
+
+from jaxgrad.parity import lint
+
+
+def test_complex_arguments_are_reported():
+    """A complex argument is a finding, because JAX's gradient is the conjugate of torch's."""
+    z = np.array([1 + 2j])
+    by_jax = jax.grad(lambda z: jnp.sum(jnp.abs(z) ** 2))(z)
+    by_torch = torch.tensor(z, requires_grad=True)
+    (by_torch.abs() ** 2).sum().backward()
+    np.testing.assert_allclose(np.conj(by_jax), np.asarray(by_torch.grad))
+    (finding,) = lint(lambda tree: jnp.sum(jnp.abs(tree["z"]) ** 2), {"z": z}).findings
+    assert (finding.line, finding.primitive, finding.elements) == ("args[0]['z']", "argument", 1)
+    signs = lint(lambda z: jnp.real(jnp.sign(z)), z).findings
+    assert [f.primitive for f in signs] == ["argument", "sign"]
+
+
+def test_ordinary_network_is_silent():
+    """`lint` has no finding in a small network at random values, but finds a label out of range."""
+    keys = jax.random.split(jax.random.key(0), 3)
+    params = {
+        "w": jax.random.normal(keys[0], (4, 3)),
+        "k": jax.random.normal(keys[1], (2, 2, 1, 4)),
+    }
+    image = jax.random.normal(keys[2], (2, 6, 6, 1))
+
+    def loss(params, image, labels):
+        numbers = ("NHWC", "HWIO", "NHWC")
+        x = lax.conv_general_dilated(image, params["k"], (1, 1), "SAME", dimension_numbers=numbers)
+        x = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        x = jax.nn.relu(x) + jax.nn.gelu(x)
+        logits = jax.nn.log_softmax(x.max((1, 2)) @ params["w"])
+        return -jnp.take_along_axis(logits, labels[:, None], 1).mean()
+
+    report = lint(loss, params, image, jnp.array([0, 2]))
+    assert report.findings == (), str(report)
+    assert report.equations > 5
+    (finding,) = lint(loss, params, image, jnp.array([0, 7])).findings
+    assert finding.primitive == "gather" and finding.elements == 1
+
+
+def test_traced_arguments_are_an_error():
+    """`lint` under `jit` raises TypeError, because traced arguments have no values."""
+    with pytest.raises(TypeError, match="lint needs values, but an argument is traced"):
+        jax.jit(lambda x: [lint(jnp.abs, x), x][1])(1.0)

@@ -1,0 +1,43 @@
+"""The report of `lint` names the user's line, the elements, both gradients and a remedy."""
+
+from __future__ import annotations
+
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxgrad.parity import lint
+
+
+def test_a_finding_has_line_name_stack_and_text():
+    """A finding inside `jnp.clip` is reported at the user's line, with its name stack."""
+
+    def model(x):
+        with jax.named_scope("block"):
+            y = jnp.clip(x, 0.0, 1.0)  # the line
+        return jnp.sum(y)
+
+    report = lint(model, jnp.array([0.0, 0.5, 1.0]))
+    (finding,) = report.findings
+    line = model.__code__.co_firstlineno + 2
+    assert finding.line == f"test_report.py:{line}"
+    assert finding.name_stack == "block"
+    assert str(report) == (
+        "1 place where torch's gradient differs\n"
+        f"test_report.py:{line} block  clip(): 2 of 3 at a bound\n"
+        "    gradient in torch: 1; in JAX: 0.5\n"
+        "    remedy: jaxgrad.functional.clamp"
+    )
+    assert json.loads(report.to_json())["findings"][0]["elements"] == 2
+    with pytest.raises(AssertionError, match="2 of 3 at a bound"):
+        report.check()
+
+
+def test_a_report_without_findings(tmp_path):
+    """A report without findings passes `check()` and has an empty list in its JSON."""
+    report = lint(jnp.sin, jnp.ones(2)).check()
+    assert str(report) == "torch's conventions hold at these values (0 equations)"
+    report.to_json(tmp_path / "lint.json")
+    assert json.loads((tmp_path / "lint.json").read_text()) == {"findings": [], "equations": 0}
