@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.ulp import (
     distance,
     epsilon,
@@ -41,7 +42,7 @@ class Raises(NamedTuple):
     type: type[BaseException]
     words: str = ""
 
-    def matches(self, error: Any) -> bool:
+    def matches(self, error: object) -> bool:
         return isinstance(error, self.type) and self.words in str(error)
 
 
@@ -100,7 +101,7 @@ class Comparison(NamedTuple):
         return self.first or by_ulp
 
 
-def flatten(tree: Any, path: str = "") -> dict[str, Any]:
+def flatten(tree: PyTree, path: str = "") -> dict[str, Any]:
     """Return a tree's leaves keyed by path (`layer/weight`); lists and tuples are equivalent."""
     if isinstance(tree, Raises):
         return {path: tree}
@@ -119,11 +120,11 @@ def flatten(tree: Any, path: str = "") -> dict[str, Any]:
 
 
 def compare(
-    torch: Any,
-    jax: Any,
+    torch: PyTree,
+    jax: PyTree,
     *,
-    oracle: Any = None,
-    reruns: Sequence[Any] = (),
+    oracle: PyTree = None,
+    reruns: Sequence[PyTree] = (),
     tolerance: Tolerance | None = None,
     zeros: bool = False,
 ) -> Comparison:
@@ -157,17 +158,10 @@ def compare(
             text = f"{absent} has no such leaf, {present} has {_show(leaf)}"
             leaves.append(Leaf(path, "fail", "structure", text))
             continue
-        leaves.append(
-            _compare_leaf(
-                path,
-                left[path],
-                right[path],
-                truth[path] if is_array(truth.get(path)) else None,
-                [run[path] for run in (left, *others) if is_array(run.get(path))],
-                tree_scale,
-                tolerance,
-            )
-        )
+        exact = truth[path] if is_array(truth.get(path)) else None
+        runs = [run[path] for run in (left, *others) if is_array(run.get(path))]
+        pair = left[path], right[path]
+        leaves.append(_compare_leaf(path, *pair, exact, runs, tree_scale, tolerance))
     failed = Comparison("fail", tuple(leaves)).first
     if failed is not None:
         return Comparison("fail", tuple(leaves), f"{failed.path or 'the value'}: {failed.text}")

@@ -7,10 +7,11 @@ import jax
 import numpy as np
 
 from jaxgrad._core.copies import BIT_VIEWS, copy_to_numpy
-from jaxgrad.parity.compare import is_inexact_dtype
+from jaxgrad._core.typing import DTypeLike, PyTree
+from jaxgrad.parity.ulp import is_inexact_dtype
 
 
-def map_leaves(fun: Callable[[Any], Any], tree: Any) -> Any:
+def map_leaves(fun: Callable[[Any], Any], tree: PyTree) -> PyTree:
     """Apply `fun` to every leaf; dicts, lists, tuples and named tuples keep their type."""
     if isinstance(tree, Mapping):
         return {key: map_leaves(fun, value) for key, value in tree.items()}
@@ -21,7 +22,7 @@ def map_leaves(fun: Callable[[Any], Any], tree: Any) -> Any:
     return fun(tree)
 
 
-def cast(tree: Any, dtype: Any) -> Any:
+def cast(tree: PyTree, dtype: DTypeLike) -> PyTree:
     """Cast floating leaves to `dtype` and complex ones to its complex counterpart."""
     dtype = np.dtype(dtype)
     partner = np.dtype(np.complex128 if dtype == np.float64 else np.complex64)
@@ -34,7 +35,7 @@ def cast(tree: Any, dtype: Any) -> Any:
     return map_leaves(leaf, tree)
 
 
-def to_torch(tree: Any) -> Any:
+def to_torch(tree: PyTree) -> PyTree:
     """Copy numpy leaves to torch tensors; other leaves (str, int, None) stay as they are."""
     import torch
 
@@ -49,7 +50,7 @@ def to_torch(tree: Any) -> Any:
     return map_leaves(leaf, tree)
 
 
-def to_jax(tree: Any) -> Any:
+def to_jax(tree: PyTree) -> PyTree:
     """Copy numpy leaves to JAX arrays; other leaves (str, int, None) stay as they are.
 
     Raises:
@@ -71,6 +72,6 @@ def to_jax(tree: Any) -> Any:
     return map_leaves(leaf, tree)
 
 
-def to_numpy(tree: Any) -> Any:
+def to_numpy(tree: PyTree) -> PyTree:
     """Copy torch and JAX leaves to numpy arrays; other leaves stay as they are."""
     return map_leaves(copy_to_numpy, tree)

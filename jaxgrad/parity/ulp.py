@@ -1,29 +1,31 @@
 """Distances between floats in ULP and relative to a scale, where NaN equals NaN."""
 
 import math
-from typing import Any
+from typing import TypeGuard
 
 import ml_dtypes
 import numpy as np
+
+from jaxgrad._core.typing import DTypeLike
 
 
 BINS = (0, 1, 2, 4, 8, 16, 32, 64, 128)  # the lower edges of `histogram`
 
 
-def is_array(leaf: Any) -> bool:
+def is_array(leaf: object) -> TypeGuard[np.ndarray]:
     return isinstance(leaf, np.ndarray | np.generic)
 
 
-def is_inexact_dtype(dtype: Any) -> bool:
+def is_inexact_dtype(dtype: DTypeLike) -> bool:
     """Return whether a dtype is floating or complex, including the small floats of ml_dtypes."""
     return np.issubdtype(dtype, np.inexact) or _is_extended(dtype)
 
 
-def epsilon(dtype: Any) -> float:
+def epsilon(dtype: DTypeLike) -> float:
     return float(ml_dtypes.finfo(_real(dtype)).eps)
 
 
-def spacing(scale: float, dtype: Any) -> float:
+def spacing(scale: float, dtype: DTypeLike) -> float:
     """Return one ULP of `dtype` at the magnitude `scale`."""
     info = ml_dtypes.finfo(_real(dtype))
     if not scale or not math.isfinite(scale):
@@ -32,12 +34,12 @@ def spacing(scale: float, dtype: Any) -> float:
     return max(math.ldexp(float(info.eps), exponent), float(info.smallest_subnormal))
 
 
-def _real(dtype: Any) -> np.dtype:
+def _real(dtype: DTypeLike) -> np.dtype:
     dtype = np.dtype(dtype)
     return np.real(np.empty(0, dtype)).dtype if dtype.kind == "c" else dtype
 
 
-def _is_extended(dtype: Any) -> bool:
+def _is_extended(dtype: DTypeLike) -> bool:
     dtype = np.dtype(dtype)
     return dtype.kind == "V" and dtype.name.startswith(("bfloat", "float"))
 
@@ -46,7 +48,7 @@ def wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
-def scale_of(leaf: Any) -> float:
+def scale_of(leaf: object) -> float:
     """Return the largest finite magnitude of a leaf."""
     if not is_array(leaf) or not is_inexact_dtype(leaf.dtype):
         return 0.0

@@ -12,12 +12,13 @@ import numpy as np
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import live_inputs
+from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.lint.report import LintReport, Warned
 from jaxgrad.parity.lint.rules import DEEP, RULES, Rule
 from jaxgrad.parity.lint.walking import Visit, Walk
 
 
-def lint(fn: Callable[..., Any], *args: Any) -> LintReport:
+def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
     """Report where torch's gradient differs from JAX's at these values.
 
     `fn` runs once, equation by equation. Only equations between a floating point input and a

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn.modules import module as module_hooks
 from torch.overrides import TorchFunctionMode
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.graph import ABSENT, REACHED, RECORDED, Failure, Graph, Leaf, Op
 from jaxgrad.parity.torch_graph.names import Names, tensors
 from jaxgrad.parity.torch_graph.nodes import counted, kept, norm, storage, walk
@@ -29,7 +30,7 @@ _VIEWS = ("data", "T", "mT", "H", "mH", "real", "imag")  # properties that retur
 _NO_STEP = ("numpy", "__array__", "item", "tolist", "requires_grad_", "__set__", "__get__")
 
 
-def record(program: Callable[..., Any], *args: Any, **kwargs: Any) -> list[Graph]:
+def record(program: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> list[Graph]:
     """Run a torch program and return its backward graphs.
 
     Args:
@@ -160,7 +161,7 @@ class _Recorder(TorchFunctionMode):
             self.graphs.append(self.graph([], (step, error)))
 
     def _spoiled(self, roots: list[Tensor]) -> int | None:
-        """Return the first node whose saved tensors can no longer be read, where backward raises."""
+        """Return the first node whose saved tensors cannot be read any more, so backward raises."""
         for node in walk(roots):
             try:
                 list(kept(node, set(), strict=True))

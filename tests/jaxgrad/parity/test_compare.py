@@ -1,4 +1,4 @@
-"""`compare` and `interop`: what passes, what cannot pass, and what the text says."""
+"""`compare` accepts identical observations only, describes differences, and `interop` copies."""
 
 import math
 
@@ -35,55 +35,55 @@ quick = hypothesis.settings(max_examples=150, deadline=None)
 @quick
 @hypothesis.given(trees)
 def test_identical_passes(tree):
-    """Identical trees pass, bit for bit, whatever their structure."""
-    found = compare(tree, interop.to_numpy(tree))
+    """Identical trees of any structure are reported as bitwise equal."""
+    result = compare(tree, interop.to_numpy(tree))
 
     empty = all(leaf is None for leaf in flatten(tree).values())
-    assert found.verdict == ("error" if empty else "bitwise")
+    assert result.verdict == ("error" if empty else "bitwise")
 
 
 @quick
 @hypothesis.given(trees, trees)
 def test_structure_errors_are_symmetric(left, right):
-    """Two trees either agree both ways round or fail both ways round with the same kind."""
+    """Swapping the two observations changes neither the verdict nor the kind of the failure."""
     there, back = compare(left, right), compare(right, left)
 
     assert (there.verdict in ("bitwise", "close")) == (back.verdict in ("bitwise", "close"))
-    kinds = [found.first.kind if found.first else "" for found in (there, back)]
+    kinds = [result.first.kind if result.first else "" for result in (there, back)]
     assert kinds[0] == kinds[1]
 
 
 @quick
 @hypothesis.given(arrays, st.data())
 def test_perturbed_never_passes(array, data):
-    """One element moved by 1e-9 of the scale is red."""
+    """A change of one element by 1e-9 of the scale fails the comparison."""
     index = tuple(data.draw(st.integers(0, n - 1)) for n in array.shape)
-    moved = array.copy()
-    moved[index] += 1e-9 * np.max(np.abs(array))
+    changed = array.copy()
+    changed[index] += 1e-9 * np.max(np.abs(array))
 
-    found = compare({"g": array}, {"g": moved})
+    result = compare({"g": array}, {"g": changed})
 
-    assert found.verdict == "fail"
-    assert found.first is not None
-    assert found.first.index == index
+    assert result.verdict == "fail"
+    assert result.first is not None
+    assert result.first.index == index
 
 
 @quick
 @hypothesis.given(arrays, st.randoms())
 def test_permuted_never_passes(array, random):
-    """The same numbers in another order are red."""
+    """The same numbers in a different order fail the comparison."""
     flat = array.ravel().tolist()
     random.shuffle(flat)
-    moved = np.asarray(flat).reshape(array.shape)
-    hypothesis.assume(np.max(np.abs(moved - array)) > 1e-9 * np.max(np.abs(array)))
+    changed = np.asarray(flat).reshape(array.shape)
+    hypothesis.assume(np.max(np.abs(changed - array)) > 1e-9 * np.max(np.abs(array)))
 
-    assert compare(array, moved).verdict == "fail"
+    assert compare(array, changed).verdict == "fail"
 
 
 @quick
 @hypothesis.given(st.lists(arrays, min_size=2, max_size=4), st.randoms())
 def test_swapped_leaves_never_pass(values, random):
-    """Leaves under each other's names are red."""
+    """Swapping the names of leaves fails the comparison."""
     left = {str(i): value for i, value in enumerate(values)}
     order = list(left)
     random.shuffle(order)
@@ -103,7 +103,7 @@ def test_swapped_leaves_never_pass(values, random):
 @quick
 @hypothesis.given(arrays, st.sampled_from([np.nan, np.inf, -np.inf]), st.data())
 def test_non_finite_values_must_be_the_same(array, value, data):
-    """NaN equals NaN and inf equals inf, and none of them equals anything else."""
+    """NaN equals only NaN, and an infinity equals only itself."""
     index = tuple(data.draw(st.integers(0, n - 1)) for n in array.shape)
     special = array.copy()
     special[index] = value
@@ -118,7 +118,7 @@ def test_non_finite_values_must_be_the_same(array, value, data):
 
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_without_an_oracle_small_floats_get_four_ulp(dtype):
-    """4 ULP at leaf scale pass, 5 do not; float64 has 1e-12 of scale."""
+    """Without an oracle, 4 ULP at leaf scale pass and 5 fail; for float64 the bound is 1e-12."""
     ones = np.ones(3, dtype)
     step = spacing(1.0, dtype) if dtype != np.float64 else 2.4e-13
     near, far = ones.copy(), ones.copy()
@@ -130,28 +130,28 @@ def test_without_an_oracle_small_floats_get_four_ulp(dtype):
 
 
 def test_the_oracle_allows_three_times_torchs_error():
-    """A value is judged by its distance to the oracle, not to torch."""
+    """The error of a value is its distance to the oracle, not to torch."""
     oracle = np.array([1.0, 2.0])
-    theirs = np.array([1.0, 2.0 + 1e-5], np.float32)  # torch is off by 1e-5
+    by_torch = np.array([1.0, 2.0 + 1e-5], np.float32)  # torch is off by 1e-5
     good, bad = (np.array([1.0, 2.0 - e], np.float32) for e in (2.5e-5, 4e-5))
 
-    assert compare(theirs, good, oracle=oracle).verdict == "close"
-    found = compare(theirs, bad, oracle=oracle)
-    assert found.verdict == "fail"
-    assert found.first is not None
-    assert found.first.oracle_ratio == pytest.approx(4, abs=0.5)
+    assert compare(by_torch, good, oracle=oracle).verdict == "close"
+    result = compare(by_torch, bad, oracle=oracle)
+    assert result.verdict == "fail"
+    assert result.first is not None
+    assert result.first.oracle_ratio == pytest.approx(4, abs=0.5)
     lucky = oracle.astype(np.float32)
     assert compare(lucky, good, oracle=oracle).verdict == "fail"
-    assert compare(lucky, good, oracle=oracle, reruns=[theirs]).verdict == "close"
+    assert compare(lucky, good, oracle=oracle, reruns=[by_torch]).verdict == "close"
 
 
 def test_structurally_zero_leaves_are_not_compared_relatively():
-    """Noise below 1e-13 of the tree passes against other noise, and fails once it is more."""
+    """Values below 1e-13 of the tree's scale pass against each other; larger ones fail."""
     tree = {"w": np.ones(2), "b": np.array([1e-17, -2e-17])}
 
-    found = compare(tree, tree | {"b": np.array([-5e-17, 3e-16])})
-    assert found.verdict == "close"
-    assert [leaf.structural_zero for leaf in found.leaves] == [True, False]
+    result = compare(tree, tree | {"b": np.array([-5e-17, 3e-16])})
+    assert result.verdict == "close"
+    assert [leaf.structural_zero for leaf in result.leaves] == [True, False]
     assert compare(tree, tree | {"b": np.array([0.0, 1e-9])}).verdict == "fail"
     small = {"w": np.ones(2, np.float32), "b": np.full(2, 1e-7, np.float32)}
     noise = small | {"b": np.array([-3e-7, 2e-7], np.float32)}
@@ -162,12 +162,12 @@ def test_structurally_zero_leaves_are_not_compared_relatively():
 
 
 def test_signed_zero_is_close_not_bitwise():
-    """0.0 and -0.0 are close, not bitwise."""
+    """0.0 and -0.0 are close but not bitwise equal."""
     assert compare([np.array([0.0, 1.0])], [np.array([-0.0, 1.0])]).verdict == "close"
 
 
 def test_complex_by_parts():
-    """Complex numbers are compared in both parts; a conjugate is red."""
+    """Complex numbers are compared in real and imaginary part; a conjugate fails."""
     z = np.array([1 + 2j, 3 - 1j])
 
     assert compare(z, z.copy()).verdict == "bitwise"
@@ -193,29 +193,29 @@ def test_complex_by_parts():
     ),
 )
 def test_what_the_text_says(left, right, kind, words):
-    """The text names the leaf and both sides; the kind is the first thing that is wrong."""
-    found = compare({"loss": np.ones(1), "g": left}, {"loss": np.ones(1), "g": right})
+    """The text names the leaf and both values, and `kind` is the first failing category."""
+    result = compare({"loss": np.ones(1), "g": left}, {"loss": np.ones(1), "g": right})
 
-    assert found.verdict == "fail"
-    assert found.first is not None
-    assert found.first.kind == kind
-    assert found.text.startswith("g: ")
-    assert found.first.differs
-    assert words in found.text
+    assert result.verdict == "fail"
+    assert result.first is not None
+    assert result.first.kind == kind
+    assert result.text.startswith("g: ")
+    assert result.first.differs
+    assert words in result.text
 
 
 def test_structure_is_reported_before_values():
-    """A wrong structure explains more than a wrong value, wherever it stands."""
+    """A structural failure is reported before a failing value, wherever it is in the tree."""
     left = {"a": np.ones(2), "z": None}
 
-    found = compare(left, {"a": np.zeros(2), "z": np.ones(1)})
+    result = compare(left, {"a": np.zeros(2), "z": np.ones(1)})
 
-    assert found.first is not None
-    assert found.first.path == "z"
+    assert result.first is not None
+    assert result.first.path == "z"
 
 
 def test_exceptions():
-    """A `Raises` stands for its type and words; two exceptions are the same only if they are."""
+    """`Raises` matches by type and words; two exceptions must agree in type and text."""
     error = RuntimeError("backward through the graph a second time")
 
     assert compare(Raises(RuntimeError, "second time"), error).verdict == "bitwise"
@@ -226,7 +226,7 @@ def test_exceptions():
 
 
 def test_tolerance_replaces_the_rules():
-    """A tolerance is a share of the leaf's scale."""
+    """A tolerance is relative to the leaf's scale and replaces the other rules."""
     ones = np.array([1.0, 100.0])
 
     assert compare(ones, ones + 0.5, tolerance=Tolerance(1e-2, "why")).verdict == "close"
@@ -234,19 +234,19 @@ def test_tolerance_replaces_the_rules():
 
 
 def test_histogram_counts_every_element():
-    """The elementwise histogram is a detail, but a complete one."""
+    """The histogram of ULP distances counts every element."""
     base = np.ones(6, np.float32)
-    moved = base.copy()
+    changed = base.copy()
     for i, steps in enumerate((0, 1, 2, 5, 9, 200)):
-        moved[i] += np.float32(steps) * np.spacing(np.float32(1))
+        changed[i] += np.float32(steps) * np.spacing(np.float32(1))
 
-    (leaf,) = compare(base, moved, tolerance=Tolerance(1.0, "why")).leaves
+    (leaf,) = compare(base, changed, tolerance=Tolerance(1.0, "why")).leaves
     assert leaf.histogram == (1, 1, 1, 1, 1, 0, 0, 0, 1)
     assert leaf.ulp_at_scale == 200
 
 
 def test_empty_arrays():
-    """An empty array equals an empty array of its shape, and alone it compares nothing."""
+    """Empty arrays of equal shape agree, but comparing only empty arrays is an error."""
     assert (
         compare([np.zeros((0, 3)), np.ones(1)], [np.zeros((0, 3)), np.ones(1)]).verdict == "bitwise"
     )
@@ -271,7 +271,7 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_copies_keep_every_bit(name):
-    """numpy -> torch -> numpy and numpy -> JAX -> numpy keep dtype, shape and every bit."""
+    """Copying from numpy to torch or JAX and back keeps dtype, shape and every bit."""
     array = ODD[name]
     for there in (interop.to_torch, interop.to_jax):
         back = interop.to_numpy(there(array))
@@ -282,7 +282,7 @@ def test_copies_keep_every_bit(name):
         assert not np.shares_memory(back, array)
 
 
-def test_torch_tensors_of_every_kind():
+def test_all_sorts_of_torch_tensors_are_copied():
     """Leaves, views, conjugates, negatives, sparse and inference tensors become plain arrays."""
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     z = torch.tensor([1 + 2j]).conj()
@@ -308,7 +308,7 @@ def test_torch_tensors_of_every_kind():
 
 
 def test_x64_off_is_an_error_not_a_silent_float32():
-    """64-bit input with 64-bit values off says what to do."""
+    """A 64-bit input with 64-bit values switched off raises an error that names the remedy."""
     with (
         jax.enable_x64(False),
         pytest.raises(ValueError, match="float64 was asked for.*JAX_ENABLE_X64=1"),
@@ -319,7 +319,7 @@ def test_x64_off_is_an_error_not_a_silent_float32():
 
 
 def test_cast_touches_floating_leaves_only():
-    """Labels, masks and strings stay; complex follows its partner."""
+    """`cast` changes floating and complex leaves, and keeps labels, masks and strings."""
     tree = {"x": np.ones(2), "n": np.arange(2), "z": np.ones(2, complex), "s": "a", "none": None}
 
     out = interop.cast(tree, np.float32)
@@ -330,13 +330,14 @@ def test_cast_touches_floating_leaves_only():
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 def test_neighbours_are_one_ulp_apart(dtype):
+    """Floats that are n steps apart are counted at n ULP in the histogram."""
     x = np.array([1.0, -1.0, 0.0, 3e-7, -2.0], dtype)
     near = x
     for apart in range(1, 5):
         near = np.nextafter(near, np.array(np.inf, dtype))
-        found = histogram(x, near)
-        # -0.0 and 0.0 are neighbours like any others.
+        counts = histogram(x, near)
+        # -0.0 and 0.0 count as neighbours as well.
         expected = [0] * len(BINS)
         expected[max(i for i, edge in enumerate(BINS) if edge <= apart)] = len(x)
-        assert list(found) == expected
+        assert list(counts) == expected
     assert sum(histogram(np.array([-np.inf]), np.array([np.inf]))) == 1

@@ -51,8 +51,8 @@ def test_an_unused_parameter_is_shown():
     def fun(params):
         return jnp.sum(linear(params["l1"], X))
 
-    twin = texts(side_by_side({"": backward_graph(fun, net(6, 4, 1))}))
-    assert [t for t in twin if t in ("l1", "l2", "not used")] == ["l1", "l2", "not used"]
+    jax_texts = texts(side_by_side({"": backward_graph(fun, net(6, 4, 1))}))
+    assert [t for t in jax_texts if t in ("l1", "l2", "not used")] == ["l1", "l2", "not used"]
 
 
 def test_a_graph_is_read_at_each_backward_and_old_ones_are_gone():
@@ -145,12 +145,12 @@ def test_other_exceptions_propagate():
 
 def test_recording_changes_nothing():
     """A recorded program gives the same gradients and hook calls, and no global hook remains."""
-    seen = []
+    hooked = []
 
     def program(x):
         w = x.clone().requires_grad_()
         h = torch.tanh(w * 2)
-        h.register_hook(lambda g: seen.append(g) or g * 2)
+        h.register_hook(lambda g: hooked.append(g) or g * 2)
         (h**2).sum().backward()
         return w.grad
 
@@ -158,7 +158,7 @@ def test_recording_changes_nothing():
     plain = program(x)
     held: list[Any] = []
     record(lambda: held.append(program(x)))
-    assert plain is not None and torch.equal(plain, held[0]) and len(seen) == 2
+    assert plain is not None and torch.equal(plain, held[0]) and len(hooked) == 2
     assert not nn.modules.module._global_forward_hooks
 
 
