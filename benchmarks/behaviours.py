@@ -32,7 +32,7 @@ class Behaviour(NamedTuple):
 
     torch: Callable[[nn.Sequential], tuple[Loss, Callable[[Loss, Any, Any], Any]]]
     by_hand: Callable[[Network], Grads]
-    ours: Callable[[Network], Grads]
+    with_jaxgrad: Callable[[Network], Grads]
 
 
 BEHAVIOURS: dict[str, Callable[[], Behaviour]] = {}
@@ -92,13 +92,13 @@ def detach() -> Behaviour:
 
         return grads
 
-    def ours(net: Network) -> Grads:
+    def with_jaxgrad(net: Network) -> Grads:
         cut = middle(net.stages)
         return jaxgrad.value_and_grad(
             _loss(net, at=lambda n, h: lax.stop_gradient(h) if n == cut else h)
         )
 
-    return Behaviour(reference, by_hand, ours)
+    return Behaviour(reference, by_hand, with_jaxgrad)
 
 
 @behaviour
@@ -110,7 +110,7 @@ def freeze() -> Behaviour:
             module.requires_grad_(False)
         return _torch_loss(net), _backward
 
-    def ours(net: Network) -> Grads:
+    def with_jaxgrad(net: Network) -> Grads:
         cut = middle(net.stages) + 1
 
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
@@ -122,7 +122,7 @@ def freeze() -> Behaviour:
 
         return grads
 
-    return Behaviour(reference, detach().by_hand, ours)
+    return Behaviour(reference, detach().by_hand, with_jaxgrad)
 
 
 @behaviour
@@ -149,12 +149,12 @@ def hooks() -> Behaviour:
         halved.defvjp(lambda h: (h, None), lambda _, g: (g * 0.5,))
         return jax.value_and_grad(_loss(net, at=lambda n, h: halved(h) if n == cut else h))
 
-    def ours(net: Network) -> Grads:
+    def with_jaxgrad(net: Network) -> Grads:
         cut = middle(net.stages)
         hooked = lambda n, h: jaxgrad.hook(h, lambda g: g * 0.5) if n == cut else h  # noqa: E731
         return jaxgrad.value_and_grad(_loss(net, at=hooked))
 
-    return Behaviour(reference, by_hand, ours)
+    return Behaviour(reference, by_hand, with_jaxgrad)
 
 
 @behaviour
@@ -176,14 +176,14 @@ def clip() -> Behaviour:
 
         return grads
 
-    def ours(net: Network) -> Grads:
+    def with_jaxgrad(net: Network) -> Grads:
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
             value, grads = jaxgrad.value_and_grad(_loss(net))(params, x, y)
             return value, jaxgrad.clip_grad_norm(grads, 0.1)[0]
 
         return grads
 
-    return Behaviour(reference, by_hand, ours)
+    return Behaviour(reference, by_hand, with_jaxgrad)
 
 
 @behaviour

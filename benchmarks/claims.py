@@ -23,11 +23,13 @@ from parity_tests.audits.networks import torch_bytes
 
 
 TITLE = "What stopping a gradient costs, and what a static graph costs"
-WAYS = ("all recorded", "detach", "no_grad", "inference_mode")
+METHODS = ("all recorded", "detach", "no_grad", "inference_mode")
 
 
 def cells() -> list[tuple[str, str]]:
-    return [("stops", way) for way in ("torch", "JAX")] + [("graphs", name) for name in NETWORKS]
+    return [("stops", method) for method in ("torch", "JAX")] + [
+        ("graphs", name) for name in NETWORKS
+    ]
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
@@ -50,30 +52,33 @@ def _stops_in_torch() -> dict[str, dict[str, float]]:
     half = len(modules) // 2
     x, y = torch.tensor(net.x), torch.tensor(net.y)
 
-    def features(way: str) -> torch.Tensor:
-        if way == "no_grad":
+    def features(method: str) -> torch.Tensor:
+        if method == "no_grad":
             with torch.no_grad():
                 return modules[:half](x)
-        if way == "inference_mode":
+        if method == "inference_mode":
             with torch.inference_mode():
                 h = modules[:half](x)
             return h.clone()  # an inference tensor cannot be saved for the backward pass
         h = modules[:half](x)
-        return h.detach() if way == "detach" else h
+        return h.detach() if method == "detach" else h
 
-    def run(way: str) -> None:
+    def run(method: str) -> None:
         modules.zero_grad()
-        loss(way).backward()
+        loss(method).backward()
 
-    def loss(way: str) -> torch.Tensor:
-        return torch.nn.functional.cross_entropy(modules[half:](features(way)), y)
+    def loss(method: str) -> torch.Tensor:
+        return torch.nn.functional.cross_entropy(modules[half:](features(method)), y)
 
-    def saved(way: str) -> int:
-        return torch_bytes(lambda: loss(way), [x, y, *modules.parameters()])
+    def saved(method: str) -> int:
+        return torch_bytes(lambda: loss(method), [x, y, *modules.parameters()])
 
-    times = rounds({way: lambda way=way: run(way) for way in WAYS})
-    whole = saved(WAYS[0])
-    return {way: {"time": over(times, way, WAYS[0]), "bytes": saved(way) / whole} for way in WAYS}
+    times = rounds({method: lambda method=method: run(method) for method in METHODS})
+    whole = saved(METHODS[0])
+    return {
+        method: {"time": over(times, method, METHODS[0]), "bytes": saved(method) / whole}
+        for method in METHODS
+    }
 
 
 def _stops_in_jax() -> dict[str, dict[str, float]]:
@@ -87,23 +92,24 @@ def _stops_in_jax() -> dict[str, dict[str, float]]:
         return forward(net.stages[:half], params[:half], x)
 
     stops: dict[str, Callable[[Any, jax.Array], jax.Array]] = {
-        WAYS[0]: first,
+        METHODS[0]: first,
         "detach": lambda params, x: lax.stop_gradient(first(params, x)),
         "no_grad": jaxgrad.no_grad(first),
     }
     runs: dict[str, Run] = {}
     kept: dict[str, int] = {}
-    for way, stop in stops.items():
+    for method, stop in stops.items():
 
         def loss(params: Any, x: jax.Array, y: jax.Array, stop: Any = stop) -> jax.Array:
             return cross_entropy(forward(net.stages[half:], params[half:], stop(params, x)), y)
 
         step = jax.jit(jaxgrad.value_and_grad(loss)).lower(params, x, y).compile()
-        runs[way] = lambda step=step: step(params, x, y)
-        kept[way] = jaxgrad.saved_bytes(lambda params, loss=loss: loss(params, x, y), params)
+        runs[method] = lambda step=step: step(params, x, y)
+        kept[method] = jaxgrad.saved_bytes(lambda params, loss=loss: loss(params, x, y), params)
     times = rounds(runs)
     return {
-        way: {"time": over(times, way, WAYS[0]), "bytes": kept[way] / kept[WAYS[0]]} for way in runs
+        method: {"time": over(times, method, METHODS[0]), "bytes": kept[method] / kept[METHODS[0]]}
+        for method in runs
     }
 
 
@@ -152,10 +158,10 @@ def markdown(numbers: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield "| | torch: time | torch: bytes saved | JAX: time | JAX: bytes saved |"
     yield "|---|---|---|---|---|"
-    for way in WAYS:
-        sides = [numbers["stops"][side].get(way) for side in ("torch", "JAX")]
+    for method in METHODS:
+        sides = [numbers["stops"][side].get(method) for side in ("torch", "JAX")]
         values = [f"{side[k]:.2f}" if side else "" for side in sides for k in ("time", "bytes")]
-        yield f"| {way} | {' | '.join(values)} |"
+        yield f"| {method} | {' | '.join(values)} |"
     yield ""
     yield (
         "`detach` does not copy: torch records the first half and then drops the reference to it. "

@@ -27,8 +27,8 @@ BOUND = 1.05
 class Comparison(NamedTuple):
     """jaxgrad's operator, the usual JAX expression, their arguments, and the reason for a cost."""
 
-    ours: Callable[..., Any]
-    natural: Callable[..., Any]
+    operator: Callable[..., Any]
+    jax_form: Callable[..., Any]
     args: tuple[Any, ...]
     why: str = ""
 
@@ -216,10 +216,10 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
     ratios = {}
     for name, row in ROWS.items():
         tick(name)
-        ours, natural = (counts(fun, *row.args) for fun in (row.ours, row.natural))
+        operator, jax_form = (counts(fun, *row.args) for fun in (row.operator, row.jax_form))
         ratios[name] = {
-            "flops": ours.flops / max(natural.flops, 1.0),
-            "bytes": ours.bytes / natural.bytes,
+            "flops": operator.flops / max(jax_form.flops, 1.0),
+            "bytes": operator.bytes / jax_form.bytes,
         }
     return ratios
 

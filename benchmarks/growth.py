@@ -57,7 +57,7 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
 def _point(net: Network) -> dict[str, float]:
     behaviour, (_, params) = BEHAVIOURS["control"](), net.built()
     start = time.perf_counter()
-    step = jax_step(net, params, behaviour.ours(net), optax.sgd(1e-2))
+    step = jax_step(net, params, behaviour.with_jaxgrad(net), optax.sgd(1e-2))
     built = time.perf_counter() - start
     runs: dict[str, Run] = {"JAX step": step, "torch step": torch_step(net, behaviour)}
     times = rounds(runs, budget=1.0)

@@ -137,7 +137,7 @@ def transformer(
 
 
 def mobilenet(batch: int = 8, size: int = 64) -> Network:
-    """Return MobileNetV2 in train mode, without running statistics in both frameworks.
+    """Return MobileNetV2 in train mode; neither framework keeps running statistics.
 
     In JAX the channels are last, as in flax, because XLA's CPU convolution is faster with them.
     """

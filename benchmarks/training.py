@@ -48,7 +48,7 @@ def _row(network: str, name: str, start: Callable[..., Wait]) -> dict[str, Any]:
     if name == "per sample gradients" and net.mixes_samples:
         return {"why": "undefined, since batch norm mixes the samples"}
     wait = start(_by_hand, network, name)
-    ours = jax_step(net, net.built()[1], behaviour.ours(net), jaxgrad.optim.sgd(LR))
+    ours = jax_step(net, net.built()[1], behaviour.with_jaxgrad(net), jaxgrad.optim.sgd(LR))
     wait()
     hand = _by_hand(network, name)
     runs: dict[str, Run] = {"ours": ours, "by hand": hand, "torch": torch_step(net, behaviour)}

@@ -199,8 +199,8 @@ def _run_cells(cells: "list[Cell]", options: argparse.Namespace, results: "list[
             id = "" if last else cells[index + 1].case.id
             bar.update(task, advance=1, description=id)
             if id != result.id and not options.explain:
-                mine = [result for result in results if result.id == cells[index].case.id]
-                print(report.line(mine), flush=True)
+                of_case = [result for result in results if result.id == cells[index].case.id]
+                print(report.line(of_case), flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

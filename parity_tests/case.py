@@ -226,13 +226,13 @@ def _check(record: Case) -> None:
 
 def _names(fun: Callable[..., Any]) -> set[str]:
     """Return every name used by a function and by the functions it calls in the same module."""
-    seen: set[Any] = set()
+    visited: set[Any] = set()
     names: set[str] = set()
 
     def visit(code: types.CodeType) -> None:
-        if code in seen:
+        if code in visited:
             return
-        seen.add(code)
+        visited.add(code)
         names.update(code.co_names, code.co_freevars)
         for const in code.co_consts:
             if isinstance(const, types.CodeType):

@@ -34,7 +34,7 @@ def single():
 
 
 @pytest.mark.parametrize("network", [*SMALL, "MobileNetV2"])
-def test_the_networks_are_one(network):
+def test_the_stages_of_a_network_agree(network):
     """Each JAX stage of a network gives the output of torch's stage for the same input."""
     net = SMALL[network]() if network in SMALL else mobilenet(batch=4, size=32)
     modules, params = net.built()
@@ -56,13 +56,13 @@ def test_the_networks_are_one(network):
 @pytest.mark.parametrize(
     ("network", "name"), [*(("MLP", name) for name in BEHAVIOURS), ("transformer", "control")]
 )
-def test_the_steps_are_one(network, name):
+def test_the_steps_of_a_behaviour_agree(network, name):
     """A hand-written JAX step, a jaxgrad step and a torch step give the same parameters."""
     net, behaviour = SMALL[network](), BEHAVIOURS[name]()
     _, params = net.built()
     with one_process():
         truth = [p.detach().numpy() for p in torch_step(net, behaviour)()]
-    ours = jax_step(net, params, behaviour.ours(net), jaxgrad.optim.sgd(1e-2))()[1][0]
+    ours = jax_step(net, params, behaviour.with_jaxgrad(net), jaxgrad.optim.sgd(1e-2))()[1][0]
     hand = jax_step(net, params, behaviour.by_hand(net), optax.sgd(1e-2))()[1][0]
     before = [p[k] for p, module in zip(params, net.modules(), strict=True) for k in _names(module)]
     wanted = [t - np.asarray(b) for t, b in zip(truth, before, strict=True)]
@@ -88,9 +88,9 @@ def _names(module):
 def test_a_convention_costs_nothing(name):
     """An operator with torch's gradient costs as much as its usual JAX form, or has a reason."""
     row = functional.ROWS[name]
-    ours, natural = (functional.counts(fun, *row.args) for fun in (row.ours, row.natural))
+    operator, jax_form = (functional.counts(fun, *row.args) for fun in (row.operator, row.jax_form))
 
-    more = max(ours.bytes / natural.bytes, ours.flops / max(natural.flops, 1.0))
+    more = max(operator.bytes / jax_form.bytes, operator.flops / max(jax_form.flops, 1.0))
     assert more <= functional.BOUND if not row.why else more > functional.BOUND
 
 
@@ -123,7 +123,7 @@ def test_checkpointing_is_sublinear_in_depth():
     assert kept[1] < 8 * kept[0]
 
 
-def test_the_page_is_what_was_measured(tmp_path):
+def test_the_results_page_is_current(tmp_path):
     """RESULTS.md and the HTML page are generated from results.json and are current."""
     records = results.load(HERE)
     assert set(records) == set(SECTIONS), "run `make bench`"

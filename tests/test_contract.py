@@ -145,7 +145,7 @@ def test_import_jaxgrad_needs_jax_and_optax_only():
     assert _after_import(", ".join(f"jaxgrad.{name}" for name in jaxgrad._LAZY)).strip() == "[]"
 
 
-def test_that_the_import_test_can_fail():
+def test_the_import_check_can_fail():
     """The check for imported packages detects torch in a module that imports it."""
     assert "torch" in _after_import("torch_ref._net")
 
@@ -162,7 +162,7 @@ def test_every_public_helper_is_documented(name):
         assert section in doc, f"the docstring of jaxgrad.{name} has no line {section!r}"
 
 
-def test_the_surface_is_what_the_design_names():
+def test_the_expected_names_are_public():
     """`jaxgrad` exports the names that users' code relies on."""
     wanted = (
         "GradScaler accumulate autocast backward_hook clip_grad_norm clip_grad_value depends_on "

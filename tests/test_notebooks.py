@@ -122,7 +122,7 @@ def test_the_copy_has_its_outputs(script):
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)
-def test_a_notebook_is_read_in_one_sitting(script):
+def test_a_notebook_is_short(script):
     """A notebook has few cells and is small enough for GitHub to display."""
     assert len(code_of(copy_of(script))) <= CELLS
     assert script.with_suffix(".ipynb").stat().st_size <= 1000 * KILOBYTES
@@ -174,7 +174,7 @@ def test_ruff(command):
 # ---- building
 
 
-def test_the_badge_waits_for_an_address():
+def test_the_badge_needs_a_repository():
     """The Colab badge and the clone command are written only if the repository URL is known."""
     url = "https://github.com/someone/jaxgrad"
 
@@ -239,7 +239,7 @@ def test_an_id_is_exact():
         shows.show("grad_modes/detatch")
 
 
-def test_show_refuses_to_show_nothing():
+def test_show_raises_if_no_result_matches():
     """`show` raises if no result matches the glob in `only`."""
     with pytest.raises(AssertionError, match="no result of .* matches 'no/such/path'"):
         shows.show("grad_modes/detach", only="no/such/path")
@@ -282,7 +282,7 @@ def test_an_id_is_escaped():
     assert "<script" not in shown._repr_html_()
 
 
-def test_it_reads_without_styles():
+def test_a_result_is_readable_without_styles():
     """Alignment and code blocks survive without styles, which GitHub removes."""
     text = re.sub(r' style="[^"]*"', "", shows.show("backward/cubic")._repr_html_())
 
@@ -300,7 +300,7 @@ def test_a_long_line_is_folded():
     assert "".join(folded.split()) == "".join(line.split())
 
 
-def test_noise_is_called_zero():
+def test_noise_is_displayed_as_zero():
     """A gradient that is rounding noise around zero is displayed as zero for both frameworks."""
     scale, noise = np.ones(3), np.array([1e-17, -2e-17, 0.0])
     rows = list(

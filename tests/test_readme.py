@@ -30,7 +30,7 @@ def test_a_python_block_runs(block):
     _run(block)
 
 
-def test_the_torch_comments_of_the_ten_lines_are_torch():
+def test_the_torch_comments_form_a_torch_program():
     """The `# torch:` comments form a torch program with the gradients of the JAX program."""
     block = next(block for block in BLOCKS if "# torch:" in block)
     jax_names = _run(block)
@@ -56,7 +56,7 @@ def test_every_torch_comment_is_in_the_ten_lines():
 
 
 @pytest.mark.parametrize("block, text", PRINTED, ids=range(len(PRINTED)))
-def test_a_block_prints_what_is_said(block, text, capsys):
+def test_a_block_prints_the_text_under_it(block, text, capsys):
     """The text under a block is its output, except for digits and the running time."""
     _run(block)
     printed = re.sub(r"\n+[\d.]+ s: .*\n$", "\n", capsys.readouterr().out)
@@ -73,7 +73,7 @@ def test_prove_finds_only_what_is_wrong():
     assert [report.verdict for report in reports] == ["pass"], reports[0]
 
 
-def test_the_kill_table_is_quoted_as_it_is():
+def test_the_kill_table_is_quoted_correctly():
     """The README quotes the figures of the table that `make kill-table` wrote."""
     table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
     figures = {

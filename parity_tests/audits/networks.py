@@ -49,8 +49,8 @@ def compared(name: str) -> Bytes:
     with enable_x64():
         module, fun, args = network(name)
         inputs = to_torch(args[1:])
-        given = [*inputs, *module.parameters(), *module.buffers()]
-        in_torch = torch_bytes(lambda: module(*inputs), given)
+        known_tensors = [*inputs, *module.parameters(), *module.buffers()]
+        in_torch = torch_bytes(lambda: module(*inputs), known_tensors)
         return Bytes(saved_bytes(fun, *args), compiled_bytes(fun, *args), in_torch)
 
 
@@ -81,9 +81,9 @@ def _numbers(x: Any) -> tuple[str, bytes]:
     return str(x.dtype), np.sort(x, axis=None).tobytes()
 
 
-def torch_bytes(run: Callable[[], Any], given: Iterable[torch.Tensor]) -> int:
+def torch_bytes(run: Callable[[], Any], known_tensors: Iterable[torch.Tensor]) -> int:
     """Return the bytes that torch saves for the backward pass, without the given tensors."""
-    known = {x.untyped_storage().data_ptr() for x in given}
+    known = {x.untyped_storage().data_ptr() for x in known_tensors}
     kept: list[torch.Tensor] = []
 
     def pack(x: torch.Tensor) -> torch.Tensor:

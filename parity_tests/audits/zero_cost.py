@@ -37,7 +37,7 @@ class Counts(NamedTuple):
 class Pair(NamedTuple):
     """A program with the helper, the equivalent program written by hand, and their arguments."""
 
-    ours: Callable[..., Any]
+    with_helper: Callable[..., Any]
     by_hand: Callable[..., Any]
     args: tuple[Any, ...]
     more: str = ""
@@ -91,7 +91,7 @@ def value_and_grad_none() -> Pair:
     params, x, y = _net()
     spare = jnp.ones((64, 64), jnp.float32)
 
-    def ours(params: Any, spare: Any, x: Any, y: Any) -> Any:
+    def with_helper(params: Any, spare: Any, x: Any, y: Any) -> Any:
         def loss(p: Any) -> Any:
             return _loss(p["net"], x, y)
 
@@ -101,7 +101,7 @@ def value_and_grad_none() -> Pair:
         del spare
         return jax.grad(_loss)(params, x, y)
 
-    return Pair(ours, by_hand, (params, spare, x, y))
+    return Pair(with_helper, by_hand, (params, spare, x, y))
 
 
 @pair
@@ -122,8 +122,8 @@ def no_grad() -> Pair:
         loss = lambda part: _loss({**p, **part}, x, y, mark=lax.stop_gradient)  # noqa: E731
         return jax.grad(loss)(reached)
 
-    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.no_grad(lambda h: h)))
-    return Pair(ours, by_hand, _net())
+    with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.no_grad(lambda h: h)))
+    return Pair(with_helper, by_hand, _net())
 
 
 @pair
@@ -133,15 +133,15 @@ def hook() -> Pair:
         return h
 
     clipped.defvjp(lambda h: (h, None), lambda _, g: (jnp.clip(g, -0.1, 0.1),))
-    ours = jaxgrad.grad(
+    with_helper = jaxgrad.grad(
         lambda *a: _loss(*a, mark=lambda h: jaxgrad.hook(h, lambda g: jnp.clip(g, -0.1, 0.1)))
     )
-    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=clipped)), _net())
+    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=clipped)), _net())
 
 
 @pair
 def backward_hook() -> Pair:
-    ours = jaxgrad.grad(
+    with_helper = jaxgrad.grad(
         lambda *a: _loss(*a, mark=jaxgrad.backward_hook(jnp.sin, lambda gi, _: (2 * gi[0],)))
     )
 
@@ -150,7 +150,7 @@ def backward_hook() -> Pair:
         return jnp.sin(h)
 
     doubled.defvjp(lambda h: (jnp.sin(h), h), lambda h, g: (2 * (g * jnp.cos(h)),))
-    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=doubled)), _net())
+    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=doubled)), _net())
 
 
 @pair
@@ -163,11 +163,11 @@ def retain_grad() -> Pair:
         value, (grads, kept) = jax.value_and_grad(loss, argnums=(0, 1))(p, zero)
         return value, grads, {"h": kept}
 
-    def ours(p: Any, x: Any, y: Any) -> Any:
+    def with_helper(p: Any, x: Any, y: Any) -> Any:
         marked = lambda *a: _loss(*a, mark=lambda h: jaxgrad.retain_grad(h, "h"))  # noqa: E731
         return jaxgrad.value_and_retained_grads(marked)(p, x, y)
 
-    return Pair(ours, by_hand, (params, x, y))
+    return Pair(with_helper, by_hand, (params, x, y))
 
 
 class _Clamp:
@@ -197,8 +197,8 @@ def straight_through() -> Pair:
         return jnp.round(h)
 
     rounded.defvjp(lambda h: (jnp.round(h), None), lambda _, g: (g,))
-    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.straight_through(jnp.round)))
-    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=rounded)), _net())
+    with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.straight_through(jnp.round)))
+    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=rounded)), _net())
 
 
 @pair
@@ -208,20 +208,20 @@ def reverse_gradient() -> Pair:
         return h
 
     reversed_.defvjp(lambda h: (h, None), lambda _, g: (-g,))
-    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.reverse_gradient))
-    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=reversed_)), _net())
+    with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.reverse_gradient))
+    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=reversed_)), _net())
 
 
 @pair
 def partition() -> Pair:
-    def ours(p: Any, x: Any, y: Any) -> Any:
+    def with_helper(p: Any, x: Any, y: Any) -> Any:
         some, rest = jaxgrad.partition(p, lambda path, _: "l3" in path)
         return jaxgrad.grad(lambda s: _loss(jaxgrad.combine(s, rest), x, y))(some)["l3"]
 
     def by_hand(p: Any, x: Any, y: Any) -> Any:
         return jax.grad(lambda l3: _loss({**p, "l3": l3}, x, y))(p["l3"])
 
-    return Pair(ours, by_hand, _net())
+    return Pair(with_helper, by_hand, _net())
 
 
 @pair
@@ -231,9 +231,9 @@ def clip_grad_norm() -> Pair:
         scale = jnp.minimum(1.0, 1.0 / (norm + 1e-6))
         return jax.tree.map(lambda g: g * scale, grads), norm
 
-    ours = lambda grads: jaxgrad.clip_grad_norm(grads, 1.0)  # noqa: E731
+    with_helper = lambda grads: jaxgrad.clip_grad_norm(grads, 1.0)  # noqa: E731
     more = "as in torch, each leaf's norm is computed first, which adds three scalar operations"
-    return Pair(ours, by_hand, (_net()[0],), more)
+    return Pair(with_helper, by_hand, (_net()[0],), more)
 
 
 @pair
@@ -259,7 +259,7 @@ def grad_scaler() -> Pair:
     scaler = jaxgrad.GradScaler()
     state, grads = scaler.init(), _net()[0]
 
-    def ours(grads: Any, state: Any) -> Any:
+    def with_helper(grads: Any, state: Any) -> Any:
         unscaled, infinite = scaler.unscale(state, grads)
         return unscaled, scaler.update(state, infinite)
 
@@ -275,7 +275,7 @@ def grad_scaler() -> Pair:
         return unscaled, type(state)(scale, tracker.astype(state.growth_tracker.dtype))
 
     more = "two factors replace the reciprocal, which is subnormal for a scale above 2**126"
-    return Pair(ours, by_hand, (grads, state), more)
+    return Pair(with_helper, by_hand, (grads, state), more)
 
 
 @pair
@@ -294,5 +294,5 @@ def saved_tensors_hooks() -> Pair:
     hooked = jaxgrad.saved_tensors_hooks(
         jnp.sin, lambda x: x.astype(half), lambda kept: kept.astype(jnp.float32)
     )
-    ours = jaxgrad.grad(lambda *a: _loss(*a, mark=hooked))
-    return Pair(ours, jax.grad(lambda *a: _loss(*a, mark=by_rule)), _net())
+    with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=hooked))
+    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=by_rule)), _net())

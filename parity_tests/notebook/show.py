@@ -49,18 +49,18 @@ def show(
     Raises:
         AssertionError: The cell does not pass, so the notebook would show something false.
     """
-    seen = _observe(id, dtype, mode, seed)
-    rows = list(compared(list(seen.values.values()), seen.result.dtype, only))
+    cell = _observe(id, dtype, mode, seed)
+    rows = list(compared(list(cell.values.values()), cell.result.dtype, only))
     assert rows, f"no result of {id} matches {only!r}"
-    gone = [f"JAX {_replaced(seen.case)}"] if seen.case.control is not None else []
+    gone = [f"JAX {_replaced(cell.case)}"] if cell.case.control is not None else []
     return Shown(
-        title=seen.case.claim,
-        sources=_programs(seen.case),
+        title=cell.case.claim,
+        sources=_programs(cell.case),
         columns=("", "torch", "", "JAX", *gone),
-        rows=(*cut(rows), *measured(list(seen.measured.values()))),
-        verdict=_sentence(seen.result),
-        values=seen.values,
-        measured=seen.measured,
+        rows=(*cut(rows), *measured(list(cell.measured.values()))),
+        verdict=_sentence(cell.result),
+        values=cell.values,
+        measured=cell.measured,
     )
 
 
@@ -83,20 +83,20 @@ def without(
     control = _find(id).control
     if control is None:
         raise ValueError(f"{id} has no tool that could be removed")
-    seen = _observe(id, dtype, mode, seed)
-    kept, gone = seen.values["JAX"], seen.values["without"]
+    cell = _observe(id, dtype, mode, seed)
+    kept, gone = cell.values["JAX"], cell.values["without"]
     rows = [
         (path, left, right)
-        for path, left, sign, right in compared([kept, gone], seen.result.dtype, only)
+        for path, left, sign, right in compared([kept, gone], cell.result.dtype, only)
         if sign == SIGNS["deviation"]
     ]
     tools = ", ".join(control)
     assert rows, f"{id}: no result that matches {only!r} changes without {tools}"
     return Shown(
-        title=f"The same program {_replaced(seen.case)}; only the results that change:",
-        columns=("", f"with {tools}", _replaced(seen.case)),
+        title=f"The same program {_replaced(cell.case)}; only the results that change:",
+        columns=("", f"with {tools}", _replaced(cell.case)),
         rows=cut(rows),
-        verdict=f"✓ {_replaced(seen.case)}, the result changes",
+        verdict=f"✓ {_replaced(cell.case)}, the result changes",
         values={"JAX": kept, "without": gone},
     )
 
@@ -165,7 +165,7 @@ def _find(id: str) -> Case:
     return cases[id]
 
 
-class _Seen(NamedTuple):
+class _PassedCell(NamedTuple):
     """A passed cell: the results of torch and JAX, and JAX's results without the tool if any."""
 
     case: Case
@@ -175,19 +175,19 @@ class _Seen(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)  # a notebook shows a behaviour, then plots it
-def _observe(id: str, dtype: str | None, mode: str | None, seed: int) -> _Seen:
+def _observe(id: str, dtype: str | None, mode: str | None, seed: int) -> _PassedCell:
     case = _find(id)
     dtype = dtype or case.dtypes[0]
     mode = mode or ("jit" if "jit" in case.modes else case.modes[0])
     result = run(case, dtype, mode, seed=seed)
     assert result.passed, str(result)  # the verdict is `blind` if removing the tool has no effect
-    seen = run_torch(case, dtype, seed, "cpu")
-    sides = {"torch": seen.observed, "JAX": Program(case.fun, mode)(seen.inputs)}
+    torch_run = run_torch(case, dtype, seed, "cpu")
+    sides = {"torch": torch_run.observed, "JAX": Program(case.fun, mode)(torch_run.inputs)}
     if case.control is not None:
-        sides["without"] = Program(case.without_tool(), mode)(seen.inputs)
+        sides["without"] = Program(case.without_tool(), mode)(torch_run.inputs)
     pairs = {name: split(side) for name, side in sides.items()}
     values, amounts = ({name: pair[n] for name, pair in pairs.items()} for n in (0, 1))
-    return _Seen(case, result, values, amounts)
+    return _PassedCell(case, result, values, amounts)
 
 
 def _replaced(case: Case) -> str:

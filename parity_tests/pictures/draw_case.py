@@ -49,8 +49,8 @@ def picture(case: Case, seed: int = 0) -> str:
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
     """Return the rows of a case's picture by name."""
     inputs = draw(case.inputs, case.id, seed)
-    torch_seen, torch_graphs = _torch(case, inputs)
-    jax_seen, jax_graphs = _jax(case, inputs, len(torch_graphs))
+    torch_observation, torch_graphs = _torch(case, inputs)
+    jax_observation, jax_graphs = _jax(case, inputs, len(torch_graphs))
     both = pairs(torch_graphs, jax_graphs)
     if both is None:
         raise CaseError(
@@ -58,8 +58,8 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
             f"times, its JAX program differentiates {len(jax_graphs)} functions that can be drawn, "
             "and the graphs cannot be paired; cases with picture=True can be drawn"
         )
-    names = _row_names(case, torch_seen, len(both))
-    verdict = _verdict(case, torch_seen, jax_seen)
+    names = _row_names(case, torch_observation, len(both))
+    verdict = _verdict(case, torch_observation, jax_observation)
     rows = {}
     for i, (name, pair) in enumerate(zip(names, both, strict=True)):
         untitled = RowTitle("", "", "")  # the case's idiom does not describe each of several rows
@@ -67,8 +67,8 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
             name, untitled if len(names) > 1 else RowTitle(*case.idiom, "")
         )
         torch, jax_ = (
-            _as_used(graph, _observed(seen, name, i, len(names)), inputs)
-            for graph, seen in zip(pair, (torch_seen, jax_seen), strict=True)
+            _as_used(graph, _observed(observation, name, i, len(names)), inputs)
+            for graph, observation in zip(pair, (torch_observation, jax_observation), strict=True)
         )
         raised = [graph.framework for graph in (torch, jax_) if graph.failure]
         sign = f"{raised[0]} raises" if raised else verdict
@@ -80,8 +80,8 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
     return rows
 
 
-def _verdict(case: Case, torch_seen: Any, jax_seen: Any) -> str:
-    torch_value, jax_value = split(torch_seen)[0], split(jax_seen)[0]
+def _verdict(case: Case, torch_observation: Any, jax_observation: Any) -> str:
+    torch_value, jax_value = split(torch_observation)[0], split(jax_observation)[0]
     judged = compare(
         torch_value, jax_value, oracle=torch_value, tolerance=case.tolerance, zeros=case.zeros
     )
@@ -97,14 +97,14 @@ def _torch(case: Case, inputs: Any) -> tuple[Any, list[Graph]]:
     graphs: list[Graph] = []
 
     def recorded(**inputs: Any) -> Any:
-        seen: list[Any] = []
+        observation: list[Any] = []
 
         @functools.wraps(case.reference)
         def program(**inputs: Any) -> None:
-            seen.append(case.reference(**inputs))
+            observation.append(case.reference(**inputs))
 
         graphs.extend(record(program, **inputs))
-        return seen[0] if seen else None
+        return observation[0] if observation else None
 
     watched: Any = types.SimpleNamespace(reference=recorded)
     return run_reference(watched, inputs, "float64"), graphs
@@ -115,13 +115,13 @@ def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
     calls: list[Call] = []
     try:
         with derivatives_watched(calls):
-            seen = case.fun(**interop.to_jax(inputs))
+            observation = case.fun(**interop.to_jax(inputs))
     except Exception as error:  # an exception is a valid observation
-        seen = error
+        observation = error
     if len(calls) < wanted:  # a scan hides its steps, so rerun it as a Python loop
         calls.clear()
         with derivatives_watched(calls), jax.disable_jit():
-            seen = case.fun(**interop.to_jax(inputs))
+            observation = case.fun(**interop.to_jax(inputs))
     known: dict[int, tuple[str, Any]] = {}
     for call in calls:
         known |= leaf_names(call)
@@ -131,25 +131,25 @@ def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:
         # A function that captures tracers (inside vmap, say) cannot be traced again.
         with contextlib.suppress(jax.errors.UnexpectedTracerError):
             graphs.append(backward_graph(fun, *args, constants=constants, **options))
-    return interop.to_numpy(seen), graphs
+    return interop.to_numpy(observation), graphs
 
 
-def _row_names(case: Case, seen: Any, count: int) -> list[str]:
+def _row_names(case: Case, observation: Any, count: int) -> list[str]:
     """Name the rows after the observation's keys if there is one key per graph."""
     if count == 1:
         return [case.behaviour]
     if case.id in ROWS and len(ROWS[case.id]) == count:
         return list(ROWS[case.id])
-    if isinstance(seen, dict) and len(seen) == count:
-        return list(seen)
+    if isinstance(observation, dict) and len(observation) == count:
+        return list(observation)
     return [f"step {i + 1}" for i in range(count)]
 
 
-def _observed(seen: Any, name: str, i: int, count: int) -> dict[str, Any]:
+def _observed(observation: Any, name: str, i: int, count: int) -> dict[str, Any]:
     """Return the part of the observation that belongs to one row: gradients and new parameters."""
-    if not isinstance(seen, dict):
+    if not isinstance(observation, dict):
         return {}
-    row = seen.get(name, seen)
+    row = observation.get(name, observation)
     row = row if isinstance(row, dict) else {}
     grads = row.get("grads")
     if isinstance(grads, list) and len(grads) == count:

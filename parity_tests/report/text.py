@@ -111,17 +111,17 @@ def write_junit(path: str, results: Sequence[Result]) -> None:
     """Write JUnit XML with one suite per theme and one test per cell."""
     root = ElementTree.Element("testsuites", name="parity")
     for theme in dict.fromkeys(result.theme for result in results):
-        mine = [result for result in results if result.theme == theme]
+        members = [result for result in results if result.theme == theme]
         suite = ElementTree.SubElement(
             root,
             "testsuite",
             name=theme,
-            tests=str(len(mine)),
-            failures=str(sum(r.verdict in ("fail", "blind") for r in mine)),
-            errors=str(sum(r.verdict == "error" for r in mine)),
-            time=f"{sum(r.seconds for r in mine):.3f}",
+            tests=str(len(members)),
+            failures=str(sum(r.verdict in ("fail", "blind") for r in members)),
+            errors=str(sum(r.verdict == "error" for r in members)),
+            time=f"{sum(r.seconds for r in members):.3f}",
         )
-        for result in mine:
+        for result in members:
             test = ElementTree.SubElement(
                 suite,
                 "testcase",

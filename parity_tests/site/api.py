@@ -62,12 +62,12 @@ class Entry(NamedTuple):
 
 def entries() -> list[Entry]:
     """Return every public name once, in the order in which `jaxgrad` exports them."""
-    seen: set[int] = set()
+    listed: set[int] = set()
     public = []
     for module in sorted(_modules(), key=lambda module: module.__name__.count(".")):
         for name, value in vars(module).items():
-            if _is_public(module, name, value) and id(value) not in seen:
-                seen.add(id(value))
+            if _is_public(module, name, value) and id(value) not in listed:
+                listed.add(id(value))
                 public.append(Entry(module.__name__, name, value))
     return public
 

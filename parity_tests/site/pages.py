@@ -166,13 +166,13 @@ def notebook(path: pathlib.Path) -> str:
     return json.dumps(book, indent=1, ensure_ascii=False)
 
 
-def _within_site(found: re.Match[str]) -> str:
+def _within_site(match: re.Match[str]) -> str:
     """Adapt a link: notebooks and their README are pages of the site, other files become text."""
-    text, target = found.groups()
+    text, target = match.groups()
     if target == "README.md":
         return f"[{text}](index.md)"
     elsewhere = not target.endswith(".ipynb") and (ROOT / "notebooks" / target).exists()
-    return text if elsewhere else found[0]
+    return text if elsewhere else match[0]
 
 
 def notebook_index() -> str:

@@ -89,7 +89,7 @@ def test_pictures_are_drawn_and_described(report, tab):
     assert tab.locator(".picture > svg").count() == places.count()
 
 
-def test_cells_that_show_the_same_share_a_table():
+def test_equal_cells_share_a_table():
     """Eager and jit cells of a dtype share a table if their verdict, text and leaves are equal."""
     leaf = Leaf("x", "close", "", "1.0", (0,), 1.0, float("nan"))
     eager = dataclasses.replace(

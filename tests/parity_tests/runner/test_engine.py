@@ -212,7 +212,7 @@ def test_deviation(monkeypatch, dtype):
         ({"jax_is": lambda w, x: {"first": by_hand(w, x)["first"]}}, "JAX no longer matches"),
     ),
 )
-def test_deviation_that_moved(monkeypatch, change, words):
+def test_a_changed_deviation_fails(monkeypatch, change, words):
     """A pin that no longer matches fails, and the text names the framework that changed."""
     pinned = Deviation(**({"why": "a reason", "torch_is": RAISES, "jax_is": by_hand} | change))
 
@@ -290,7 +290,7 @@ def test_branch_taken_by_rounding_is_redrawn(monkeypatch):
 
 
 def test_inputs_are_drawn_once_per_case():
-    """The inputs depend on the case's id and the seed, and on nothing else."""
+    """Inputs are reproducible from the case's id and the seed, and differ between ids and seeds."""
     spec = {"a": normal(3), "b": linear(2, 3), "n": integers(4, high=9)}
     first, again = draw(spec, "a/b", 1), draw(spec, "a/b", 1)
 
@@ -299,7 +299,7 @@ def test_inputs_are_drawn_once_per_case():
     assert not np.array_equal(first["a"], draw(spec, "a/b", 2)["a"])
 
 
-def test_nudge_moves_what_is_continuous_by_one_ulp():
+def test_nudge_changes_continuous_values_by_one_ulp():
     """`nudge` changes only continuous inputs; integers, masks and fixed points stay the same."""
     spec = {"a": normal(100), "n": integers(4, high=9), "kink": fixed([0.0])}
     inputs = draw(spec, "a/b")

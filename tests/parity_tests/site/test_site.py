@@ -29,7 +29,7 @@ def test_every_public_helper_is_on_an_api_page(name):
     assert re.search(rf"currentmodule:: jaxgrad\n\n\.\. auto\w+:: {name}$", page, re.MULTILINE)
 
 
-def test_prose_is_what_it_says_in_markdown():
+def test_prose_escapes_markdown():
     """`prose` escapes underscores and asterisks in text and leaves code unchanged."""
     assert prose("of __init__.py: a*b < c, `__dict__ * 2`") == (
         r"of \_\_init\_\_.py: a\*b \< c, `__dict__ * 2`"
@@ -89,7 +89,7 @@ def test_every_link_within_the_site_has_a_target():
     assert links and links <= targets, f"no target for {links - targets}"
 
 
-def test_a_package_says_what_is_public():
+def test_only_exported_names_have_a_page():
     """A name that its package does not export is on no page."""
     listed = {"jaxgrad.parity.prove", "jaxgrad.parity.Report", "jaxgrad.graph.side_by_side"}
     paths = {entry.path for entry in docs_api.entries()}
@@ -187,7 +187,7 @@ def test_notebooks_are_in_the_order_of_their_readme(checkout):
     assert docs_pages.notebook_index().endswith("c\na\nb\n```\n")
 
 
-def test_a_notebook_is_copied_with_links_that_the_site_has(checkout):
+def test_the_links_of_a_notebook_are_adapted(checkout):
     """A notebook on the site links to other notebooks and the index; other links become text."""
     text = "[n](n.ipynb) [r](README.md) [s](n.py) [w](https://x.org) [h](#h) [gone](gone.ipynb)"
     (checkout / "n.py").write_text("")

@@ -46,18 +46,18 @@ NAMED = named()
 
 def problem(row: CatalogueRow, named: set[str]) -> str:
     """Return the error in a line of the catalogue, or ""."""
-    kind, _, rest = row.where.partition(": ")
+    category, _, rest = row.where.partition(": ")
     if row.id in named:
         stale = row.where.startswith("not covered")
         return "a case names it, so remove the reason why it is not covered" if stale else ""
     if not row.where:
         return f"no case or operator names it; add one with source={row.id!r}, or state why not"
-    if kind == "test":
+    if category == "test":
         path = ROOT / rest
         if not path.is_file():
             return f"{rest} is not a file"
         return "" if row.id in path.read_text() else f"{rest} does not name it"
-    known = kind == "not covered" or re.fullmatch(r"issue [4-9]", kind)
+    known = category == "not covered" or re.fullmatch(r"issue [4-9]", category)
     return "" if known and len(rest) > 3 else f"{row.where!r} is neither an issue nor a reason"
 
 
@@ -86,5 +86,5 @@ def test_sources_are_rows():
         ("not covered: ", set(), "neither an issue nor a reason"),
     ),
 )
-def test_that_a_line_can_be_wrong(where, named, words):
+def test_an_invalid_line_is_reported(where, named, words):
     assert words in problem(CatalogueRow("P003", "abs0", "|x| at 0", where), named)

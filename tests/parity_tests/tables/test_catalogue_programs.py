@@ -138,7 +138,7 @@ def test_a_closed_over_parameter_has_no_gradient():
     assert jax.grad(lambda args: args["x"] * args["used"])({"x": 3.0, "used": 2.0})["used"] == 3.0
 
 
-def test_clipping_nothing_to_nothing():
+def test_clipping_zero_gradients_to_zero():
     """P142: clipping zero gradients with a `max_norm` of 0 gives 0 and not NaN."""
     p = torch.nn.Parameter(torch.zeros(2, dtype=F64))
     p.grad = torch.zeros(2, dtype=F64)
@@ -163,7 +163,7 @@ def test_norm_of_half_gradients():
 @pytest.mark.parametrize(
     "array, number", (("bfloat16", "float32"), ("float16", "float64"), ("float32", "float64"))
 )
-def test_numbers_of_no_dimension_do_not_widen(array, number):
+def test_scalar_arrays_do_not_widen(array, number):
     """P200, P201: an array times a 0-d array of a wider dtype keeps its dtype."""
     theirs = torch.ones(2, dtype=getattr(torch, array)) * torch.tensor(
         2.0, dtype=getattr(torch, number)
@@ -173,7 +173,7 @@ def test_numbers_of_no_dimension_do_not_widen(array, number):
     assert functional.mul(x, scale).dtype == array and (x * scale).dtype == number
 
 
-def test_float64_is_asked_for_and_had():
+def test_float64_is_not_silently_narrowed():
     """P198: JAX silently uses float32 for float64; the comparison raises instead."""
     with compat.enable_x64(False), pytest.raises(ValueError, match="float64 was asked for"):
         to_jax(np.ones(2))
