@@ -145,10 +145,7 @@ class Embedding(Layer):
 
     def __call__(self, input: Array) -> Array:
         return functional.embedding(
-            input,
-            value(self.weight),
-            self.padding_idx,
-            scale_grad_by_freq=self.scale_grad_by_freq,
+            input, value(self.weight), self.padding_idx, scale_grad_by_freq=self.scale_grad_by_freq
         )
 
 

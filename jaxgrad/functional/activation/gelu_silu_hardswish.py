@@ -135,7 +135,7 @@ def hardswish(input: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x: jnp.where(x <= -3, 0, t) * jnp.where((x > -3) & (x < 3), x / 3 + 0.5, 1),
+    lambda t, _, x: jnp.where(x <= -3, 0, t) * jnp.where((x > -3) & (x < 3), x / 3 + 0.5, 1)
 )
 def _hardswish(x: jax.Array) -> jax.Array:
     return x * jnp.clip(x + 3, 0, 6) / 6

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dims
+from jaxgrad.functional._core.windows import Sizes
 from jaxgrad.functional.fft._transforms import transform_1d, transform_nd
 
 
@@ -39,17 +40,7 @@ def fft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = No
 
 
 def ifft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
-    """Inverse discrete Fourier transform along one dim.
-
-    Args:
-        input: Signal, of any shape with at least one dim.
-        n: Length to which the signal is cut or zero-padded; None means no change.
-        dim: Dim to transform.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: `n` is not positive, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    """Inverse discrete Fourier transform along one dim, with the arguments and errors of `fft`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,10 +53,7 @@ def ifft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = N
 
 
 def fft2(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: Sequence[int] = (-2, -1),
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Array:
     """Discrete Fourier transform along two dims.
 
@@ -91,22 +79,9 @@ def fft2(
 
 
 def ifft2(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: Sequence[int] = (-2, -1),
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Array:
-    """Inverse discrete Fourier transform along two dims.
-
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    """Inverse discrete Fourier transform along two dims, with the arguments and errors of `fft2`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -120,22 +95,9 @@ def ifft2(
 
 
 def fftn(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] | None = None,
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sizes | None = None, norm: str | None = None
 ) -> Array:
-    """Discrete Fourier transform along several dims.
-
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    """Discrete Fourier transform along several dims, with the arguments and errors of `fft2`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -149,22 +111,9 @@ def fftn(
 
 
 def ifftn(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] | None = None,
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sizes | None = None, norm: str | None = None
 ) -> Array:
-    """Inverse discrete Fourier transform along several dims.
-
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    """Inverse of `fftn`, with the arguments and errors of `fft2`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -177,7 +126,7 @@ def ifftn(
     return transform_nd(jnp.fft.ifftn, input, s, dim, norm)
 
 
-def fftshift(input: Array, dim: int | Sequence[int] | None = None) -> Array:
+def fftshift(input: Array, dim: Sizes | None = None) -> Array:
     """Reorder frequencies so that the negative ones come first.
 
     Example:
@@ -191,7 +140,7 @@ def fftshift(input: Array, dim: int | Sequence[int] | None = None) -> Array:
     return jnp.fft.fftshift(input, canonical_dims(dim, input.ndim))
 
 
-def ifftshift(input: Array, dim: int | Sequence[int] | None = None) -> Array:
+def ifftshift(input: Array, dim: Sizes | None = None) -> Array:
     """Undo `fftshift`: reorder frequencies so that zero comes first.
 
     Example:

@@ -7,21 +7,14 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
+from jaxgrad.functional._core.windows import Sizes
 from jaxgrad.functional.fft._transforms import scaled, transform_1d, transform_nd
 
 
 def hfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """Discrete Fourier transform of a Hermitian signal, given its first half.
 
-    Args:
-        input: Signal, of any shape with at least one dim.
-        n: Length to which the signal is cut or zero-padded; None means no change.
-        dim: Dim to transform.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: `n` is not positive, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,15 +29,7 @@ def hfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = N
 def ihfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """Inverse of `hfft`: the first half of a Hermitian signal from its real spectrum.
 
-    Args:
-        input: Signal, of any shape with at least one dim.
-        n: Length to which the signal is cut or zero-padded; None means no change.
-        dim: Dim to transform.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: `n` is not positive, the input is complex, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft`; a complex input raises RuntimeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -57,22 +42,11 @@ def ihfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = 
 
 
 def hfft2(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: Sequence[int] = (-2, -1),
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Array:
     """Transform a Hermitian signal by `fft` along the first of two dims, then `hfft`.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,22 +60,11 @@ def hfft2(
 
 
 def ihfft2(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: Sequence[int] = (-2, -1),
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Array:
     """Inverse of `hfft2`: half of a Hermitian signal from its real spectrum.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, the input is complex, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -115,22 +78,11 @@ def ihfft2(
 
 
 def hfftn(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] | None = None,
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sizes | None = None, norm: str | None = None
 ) -> Array:
     """Transform a Hermitian signal by `fft` along all given dims but the last, then `hfft`.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -144,22 +96,11 @@ def hfftn(
 
 
 def ihfftn(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] | None = None,
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sizes | None = None, norm: str | None = None
 ) -> Array:
     """Inverse of `hfftn`: half of a Hermitian signal from its real spectrum.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, the input is complex, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
 
     Example:
         >>> import jax.numpy as jnp

@@ -7,21 +7,14 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
+from jaxgrad.functional._core.windows import Sizes
 from jaxgrad.functional.fft._transforms import transform_1d, transform_nd
 
 
 def rfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """Discrete Fourier transform of a real signal: the non-negative frequencies.
 
-    Args:
-        input: Signal, of any shape with at least one dim.
-        n: Length to which the signal is cut or zero-padded; None means no change.
-        dim: Dim to transform.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: `n` is not positive, the input is complex, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft`; a complex input raises RuntimeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -36,15 +29,7 @@ def rfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = N
 def irfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """Inverse of `rfft`: a real signal of length n, by default `2 * (size - 1)`.
 
-    Args:
-        input: Signal, of any shape with at least one dim.
-        n: Length to which the signal is cut or zero-padded; None means no change.
-        dim: Dim to transform.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: `n` is not positive, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -57,22 +42,11 @@ def irfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = 
 
 
 def rfft2(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: Sequence[int] = (-2, -1),
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Array:
     """Transform a real signal by `rfft` along the second of two dims and `fft` along the first.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -86,22 +60,11 @@ def rfft2(
 
 
 def irfft2(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: Sequence[int] = (-2, -1),
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Array:
     """Inverse of `rfft2`: a real signal from half of its spectrum.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -115,22 +78,11 @@ def irfft2(
 
 
 def rfftn(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] | None = None,
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sizes | None = None, norm: str | None = None
 ) -> Array:
     """Transform a real signal by `rfft` along the last of several dims and `fft` along the others.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -144,22 +96,11 @@ def rfftn(
 
 
 def irfftn(
-    input: Array,
-    s: int | Sequence[int] | None = None,
-    dim: int | Sequence[int] | None = None,
-    norm: str | None = None,
+    input: Array, s: Sizes | None = None, dim: Sizes | None = None, norm: str | None = None
 ) -> Array:
     """Inverse of `rfftn`: a real signal from half of its spectrum.
 
-    Args:
-        input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
-        dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
-
-    Raises:
-        RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.
-        IndexError: The input does not have this dim.
+    The arguments and errors are those of `fft2`.
 
     Example:
         >>> import jax.numpy as jnp

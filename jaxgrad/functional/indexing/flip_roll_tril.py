@@ -87,11 +87,7 @@ def triu(input: Array, diagonal: int = 0) -> Array:
 
 
 def repeat_interleave(
-    input: Array,
-    repeats: int | Array,
-    dim: int | None = None,
-    *,
-    output_size: int | None = None,
+    input: Array, repeats: int | Array, dim: int | None = None, *, output_size: int | None = None
 ) -> Array:
     """Repeat each element, or each slice along a dim, several times in a row.
 

@@ -231,6 +231,5 @@ def _check_labels(input: Array, target: Array, ignore_index: int) -> None:
     classes = input.shape[1 if input.ndim > 1 else 0]
     bad = (target != ignore_index) & ((target < 0) | (target >= classes))
     require(
-        ~jnp.any(bad),
-        IndexError(f"a target is out of bounds: labels are from 0 to {classes - 1}"),
+        ~jnp.any(bad), IndexError(f"a target is out of bounds: labels are from 0 to {classes - 1}")
     )

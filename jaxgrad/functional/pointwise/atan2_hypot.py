@@ -33,8 +33,7 @@ def _over_square(numerator: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, y, x: t * _over_square(x, y, x),
-    lambda t, _, y, x: t * _over_square(-y, y, x),
+    lambda t, _, y, x: t * _over_square(x, y, x), lambda t, _, y, x: t * _over_square(-y, y, x)
 )
 def _atan2(y: jax.Array, x: jax.Array) -> jax.Array:
     return jnp.arctan2(y, x)

@@ -75,8 +75,7 @@ def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
 
 
 @derivative(
-    lambda t, _, x, low: jnp.where(x >= low, t, 0),
-    lambda t, _, x, low: jnp.where(x < low, t, 0),
+    lambda t, _, x, low: jnp.where(x >= low, t, 0), lambda t, _, x, low: jnp.where(x < low, t, 0)
 )
 def clamp_min_kernel(x: jax.Array, low: jax.Array) -> jax.Array:
     return jnp.maximum(x, low)

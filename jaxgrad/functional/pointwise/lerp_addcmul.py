@@ -42,10 +42,7 @@ def lerp_kernel(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
 
 
 # A Python weight has more digits than the arrays, so `1 - weight` is computed from the number.
-@derivative(
-    lambda t, *_, weight: t * (1 - weight),
-    lambda t, *_, weight: t * weight,
-)
+@derivative(lambda t, *_, weight: t * (1 - weight), lambda t, *_, weight: t * weight)
 def _lerp_number(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
     return lerp_kernel(x, end, jnp.asarray(weight, x.dtype))
 

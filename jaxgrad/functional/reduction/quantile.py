@@ -93,8 +93,7 @@ def _quantile(
         raise RuntimeError(f"{name}() q must be a scalar or 1D tensor, not of {q.ndim} dims")
     require_same_dtype(name, input=input, q=q)
     require(
-        jnp.all((q >= 0) & (q <= 1)),
-        RuntimeError(f"{name}() q values must be in the range [0, 1]"),
+        jnp.all((q >= 0) & (q <= 1)), RuntimeError(f"{name}() q values must be in the range [0, 1]")
     )
     axis = 0 if dim is None else canonical_dim(dim, input.ndim)
     rows = input.reshape(-1) if dim is None or not input.ndim else jnp.moveaxis(input, axis, -1)
