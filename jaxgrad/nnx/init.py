@@ -225,10 +225,7 @@ def xavier_uniform(gain: float = 1.0) -> Initializer:
 
 
 def xavier_normal(gain: float = 1.0) -> Initializer:
-    """Return a normal initialiser with variance `2 gain**2 / (fan_in + fan_out)`.
-
-    Raises:
-        ValueError: The shape has fewer than two dims.
+    """Return a normal initialiser with the variance and errors of `xavier_uniform`.
 
     Example:
         >>> import jax
@@ -268,9 +265,6 @@ def kaiming_normal(
     a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu"
 ) -> Initializer:
     """Return a normal initialiser with variance `gain**2 / fan`; see `kaiming_uniform`.
-
-    Raises:
-        ValueError: `mode` is unknown, or the shape has fewer than two dims.
 
     Example:
         >>> import jax

@@ -152,10 +152,6 @@ class Embedding(Layer):
 class EmbeddingBag(Layer):
     """Reduce rows of a table by sum, mean or maximum; see `Embedding` and `embedding_bag`.
 
-    Raises:
-        AssertionError: `padding_idx` is not a row of the table.
-        ValueError: `max_norm` is set; torch's forward pass would then write to the weight.
-
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx

@@ -42,10 +42,9 @@ def dropout(
 def dropout1d(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Drop whole channels of an input `(N, C, L)` or `(C, L)`.
+    """Drop whole channels of an input `(N, C, L)` or `(C, L)`; see `dropout`.
 
     Raises:
-        ValueError: `p` is not in [0, 1], or the key is missing.
         RuntimeError: The input does not have two or three dims.
 
     Example:
@@ -62,10 +61,9 @@ def dropout1d(
 def dropout2d(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Drop whole channels of an input `(N, C, H, W)`; an input of three dims is `(N, C, L)`.
+    """Drop whole channels of an input `(N, C, H, W)`; three dims are `(N, C, L)`; see `dropout`.
 
     Raises:
-        ValueError: `p` is not in [0, 1], or the key is missing.
         RuntimeError: The input has fewer than two dims.
 
     Example:
@@ -82,10 +80,9 @@ def dropout2d(
 def dropout3d(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Drop whole channels of an input `(N, C, D, H, W)` or `(C, D, H, W)`.
+    """Drop whole channels of an input `(N, C, D, H, W)` or `(C, D, H, W)`; see `dropout`.
 
     Raises:
-        ValueError: `p` is not in [0, 1], or the key is missing.
         RuntimeError: The input has fewer than two dims.
 
     Example:
@@ -102,10 +99,7 @@ def dropout3d(
 def alpha_dropout(
     input: jax.Array, p: float = 0.5, training: bool = False, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Replace dropped elements by SELU's lower limit, which preserves mean 0 and variance 1.
-
-    Raises:
-        ValueError: `p` is not in [0, 1], or the key is missing.
+    """Replace dropped elements by SELU's lower limit to keep mean 0 and variance 1; see `dropout`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -123,7 +117,6 @@ def feature_alpha_dropout(
     """Apply `alpha_dropout` to whole channels of an input `(N, C, ...)`.
 
     Raises:
-        ValueError: `p` is not in [0, 1], or the key is missing.
         RuntimeError: The input has fewer than two dims.
 
     Example:

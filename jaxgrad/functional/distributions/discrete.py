@@ -51,10 +51,7 @@ def bernoulli_log_prob(
     Args:
         value: Zeros and ones, of any shape.
         probs: Probability of 1, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, its logit; passing both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -79,10 +76,7 @@ def geometric_log_prob(
     Args:
         value: Numbers of failures, of any shape.
         probs: Probability of success.
-        logits: Alternatively, its logit.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, its logit; passing both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -111,10 +105,7 @@ def binomial_log_prob(
         value: Numbers of successes, of any shape.
         total_count: Number of trials.
         probs: Probability of success, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, its logit; passing both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -143,10 +134,7 @@ def negative_binomial_log_prob(
         value: Numbers of successes, of any shape.
         total_count: Number of failures that end the trials.
         probs: Probability of success, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, its logit; passing both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -171,10 +159,7 @@ def categorical_log_prob(
     Args:
         value: Indices of classes, which broadcast with the batch dims.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -198,10 +183,7 @@ def multinomial_log_prob(
     Args:
         value: Counts of the classes, `(*, classes)`.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp

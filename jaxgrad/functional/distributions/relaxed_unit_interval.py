@@ -66,11 +66,8 @@ def continuous_bernoulli_log_prob(
     Args:
         value: Values in [0, 1], of any shape.
         probs: Parameter of the distribution, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit.
+        logits: Alternatively, its logit; passing both or neither is a TypeError.
         lims: Between these two `probs` the normalizing constant is computed by a Taylor series.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
 
     Example:
         >>> import jax.numpy as jnp
@@ -110,10 +107,7 @@ def relaxed_bernoulli_log_prob(
         value: Values in [0, 1], of any shape.
         temperature: Temperature; values near 0 are nearly discrete.
         probs: Probability of 1, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, its logit; passing both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -155,10 +149,7 @@ def relaxed_one_hot_categorical_log_prob(
         value: Point of the simplex, `(*, classes)`.
         temperature: Temperature, a number or `()`; values near 0 are nearly discrete.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -185,10 +176,7 @@ def one_hot_categorical_log_prob(
     Args:
         value: One-hot vectors, `(*, classes)`.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities, `(*, classes)`.
-
-    Raises:
-        TypeError: Both or neither of `probs` and `logits` are passed.
+        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
 
     Example:
         >>> import jax.numpy as jnp

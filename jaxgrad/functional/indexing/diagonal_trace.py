@@ -11,11 +11,7 @@ from jaxgrad.functional.reduction.sum_mean_prod import widened
 
 
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """Return a diagonal of matrices as the last dim.
-
-    Raises:
-        RuntimeError: `dim1` and `dim2` are the same dim.
-        IndexError: A dim is out of range.
+    """Return a diagonal of matrices as the last dim; the errors are those of `diag_embed`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -55,16 +55,7 @@ def _l1(difference: Array) -> Array:
 def mse_loss(
     input: Array, target: Array, *, reduction: str = "mean", weight: Array | None = None
 ) -> Array:
-    """Squared difference of input and target, without the factor one half.
-
-    Args:
-        input: Predictions, of any shape.
-        target: Targets, of the same shape; a different shape broadcasts with a warning.
-        reduction: `"none"`, `"mean"` or `"sum"`.
-        weight: Weight of each element; the mean then divides by the sum of the weights.
-
-    Raises:
-        ValueError: `weight` and `input` differ in shape, or `reduction` is not one of the three.
+    """Squared difference of input and target, with the arguments and errors of `l1_loss`.
 
     Example:
         >>> import jax, jax.numpy as jnp

@@ -124,11 +124,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Array:
-    """Triplet loss with any distance function; None means `pairwise_distance`.
-
-    Raises:
-        ValueError: The margin is not positive, or `reduction` is not one of the three.
-        RuntimeError: The three inputs differ in their number of dims.
+    """Triplet loss with any distance (None: `pairwise_distance`); see `triplet_margin_loss`.
 
     Example:
         >>> import jax, jax.numpy as jnp

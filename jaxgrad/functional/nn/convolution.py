@@ -63,10 +63,7 @@ def conv2d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Array:
-    """Cross-correlate images `(N, in, H, W)` with kernels `(out, in / groups, KH, KW)`.
-
-    Raises:
-        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
+    """Cross-correlate images `(N, in, H, W)` with `(out, in / groups, KH, KW)`; see `conv1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -89,10 +86,7 @@ def conv3d(
     dilation: Sizes = 1,
     groups: int = 1,
 ) -> Array:
-    """Cross-correlate volumes `(N, in, D, H, W)` with kernels `(out, in / groups, K, K, K)`.
-
-    Raises:
-        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
+    """Cross-correlate volumes `(N, in, D, H, W)` with `(out, in / groups, K, K, K)`; see `conv1d`.
 
     Example:
         >>> import jax.numpy as jnp

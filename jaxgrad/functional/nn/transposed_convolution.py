@@ -70,10 +70,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Array:
-    """Apply the transpose of `conv2d`; the weight is `(in, out / groups, KH, KW)`.
-
-    Raises:
-        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
+    """Transpose `conv2d`, with a weight `(in, out / groups, KH, KW)`; see `conv_transpose1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -95,10 +92,7 @@ def conv_transpose3d(
     groups: int = 1,
     dilation: Sizes = 1,
 ) -> Array:
-    """Apply the transpose of `conv3d`; the weight is `(in, out / groups, K, K, K)`.
-
-    Raises:
-        RuntimeError: The shapes are incompatible, the dtypes differ, or an option is out of range.
+    """Transpose `conv3d`, with a weight `(in, out / groups, K, K, K)`; see `conv_transpose1d`.
 
     Example:
         >>> import jax.numpy as jnp

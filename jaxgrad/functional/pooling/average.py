@@ -83,10 +83,7 @@ def avg_pool3d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Array:
-    """Average over each window of `(N, C, D, H, W)`, or its sum divided by `divisor_override`.
-
-    Raises:
-        RuntimeError: A size is invalid, the output would be empty, or the divisor is 0.
+    """Average over each window of `(N, C, D, H, W)`, with the arguments and errors of `avg_pool2d`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -65,11 +65,8 @@ def fractional_max_pool3d(
 ) -> Array | MaxPool:
     """Maximum over 3D windows at random positions in `(N, C, D, H, W)` or `(C, D, H, W)`.
 
-    `_random_samples` are the offsets of the windows in D, H and W, `(N, C, 3)` in [0, 1).
-
-    Raises:
-        ValueError: Neither a size nor a ratio, or neither samples nor a key is passed.
-        RuntimeError: The windows do not fit into the input.
+    `_random_samples` are the offsets of the windows in D, H and W, `(N, C, 3)` in [0, 1); the other
+    arguments and the errors are those of `fractional_max_pool2d`.
 
     Example:
         >>> import jax, jax.numpy as jnp

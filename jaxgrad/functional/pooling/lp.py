@@ -50,10 +50,7 @@ def lp_pool2d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Array:
-    """Return `sum(x**p) ** (1 / p)` over each window of `(N, C, H, W)`, with p = `norm_type`.
-
-    Raises:
-        RuntimeError: A size is invalid, or the output would be empty.
+    """Pool each window of `(N, C, H, W)` as `lp_pool1d` does, with the same errors.
 
     Example:
         >>> import jax.numpy as jnp
@@ -72,10 +69,7 @@ def lp_pool3d(
     stride: Sizes | None = None,
     ceil_mode: bool = False,
 ) -> Array:
-    """Return `sum(x**p) ** (1 / p)` over each window of `(N, C, D, H, W)`, with p = `norm_type`.
-
-    Raises:
-        RuntimeError: A size is invalid, or the output would be empty.
+    """Pool each window of `(N, C, D, H, W)` as `lp_pool1d` does, with the same errors.
 
     Example:
         >>> import jax.numpy as jnp

@@ -75,10 +75,7 @@ def max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Array | MaxPool:
-    """Maximum over each window of `(N, C, H, W)`; the arguments are those of `max_pool1d`.
-
-    Raises:
-        RuntimeError: A size is invalid, or the output would be empty.
+    """Maximum over each window of `(N, C, H, W)`, with the arguments and errors of `max_pool1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -99,10 +96,7 @@ def max_pool3d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Array | MaxPool:
-    """Maximum over each window of `(N, C, D, H, W)`; the arguments are those of `max_pool1d`.
-
-    Raises:
-        RuntimeError: A size is invalid, or the output would be empty.
+    """Maximum over each window of `(N, C, D, H, W)`, with the arguments and errors of `max_pool1d`.
 
     Example:
         >>> import jax.numpy as jnp

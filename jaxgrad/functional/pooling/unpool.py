@@ -60,11 +60,7 @@ def max_unpool2d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Array:
-    """Write values of `(N, C, H, W)` to the indices that `max_pool2d` returned, else zeros.
-
-    Raises:
-        RuntimeError: An index is out of range, or `indices` and `input` differ in shape.
-        ValueError: `output_size` is not a size that gives this many maxima.
+    """Write values `(N, C, H, W)` to the indices from `max_pool2d`; see `max_unpool1d`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -85,11 +81,7 @@ def max_unpool3d(
     padding: Sizes = 0,
     output_size: Sequence[int] | None = None,
 ) -> Array:
-    """Write values of `(N, C, D, H, W)` to the indices that `max_pool3d` returned, else zeros.
-
-    Raises:
-        RuntimeError: An index is out of range, or `indices` and `input` differ in shape.
-        ValueError: `output_size` is not a size that gives this many maxima.
+    """Write values `(N, C, D, H, W)` to the indices from `max_pool3d`; see `max_unpool1d`.
 
     Example:
         >>> import jax.numpy as jnp

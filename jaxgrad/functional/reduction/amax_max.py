@@ -52,11 +52,7 @@ def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
 
 
 def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
-    """Return the minimum over some dims or over all; ties share the gradient equally.
-
-    Raises:
-        RuntimeError: The input is empty and `dim` is None.
-        IndexError: A reduced dim has size 0.
+    """Return the minimum over some dims or over all, as `amax` returns the maximum.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -197,18 +193,7 @@ def min(input: jax.Array, dim: jax.Array) -> jax.Array: ...
 def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the minimum over all elements or along a dim, or the elementwise one of two arrays.
 
-    Args:
-        input: Array of any shape.
-        dim: None reduces all elements, and ties share the gradient. An int reduces that dim, and
-            the first of a tie has the gradient. An array computes `minimum(input, dim)`.
-        keepdim: Whether to keep the reduced dim with size 1.
-
-    Returns:
-        An array, or `(values, indices)` if `dim` is an int.
-
-    Raises:
-        RuntimeError: The input is empty and `dim` is None.
-        IndexError: The dim has size 0.
+    The arguments, return types and errors are those of `max`.
 
     Example:
         >>> import jax, jax.numpy as jnp

@@ -197,15 +197,7 @@ def cumulative_trapezoid(
 ) -> jax.Array:
     """Return the cumulative integral by the trapezoidal rule, one element shorter along the dim.
 
-    Args:
-        y: Values, of any shape with at least one dim.
-        x: Sample points, `(n,)` or of a shape that broadcasts with `y`; None for equal distances.
-        dx: Distance of the sample points if `x` is None.
-        dim: Dim to integrate along.
-
-    Raises:
-        RuntimeError: The number of sample points does not match, or an argument is boolean.
-        IndexError: `dim` is out of range.
+    The arguments and errors are those of `trapezoid`.
 
     Example:
         >>> import jax.numpy as jnp

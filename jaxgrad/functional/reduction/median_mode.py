@@ -94,16 +94,7 @@ def nanmedian(input: jax.Array, dim: int, keepdim: bool = ...) -> ValuesIndices:
 def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> Any:
     """Return the lower median of the elements that are not NaN, of all or along a dim.
 
-    Args:
-        input: Array of any shape.
-        dim: None for all elements, or an int.
-        keepdim: Whether to keep the reduced dim with size 1.
-
-    Returns:
-        An array, or `(values, indices)` if `dim` is an int.
-
-    Raises:
-        IndexError: The dim has size 0.
+    The arguments, return types and errors are those of `median`.
 
     Example:
         >>> import jax.numpy as jnp

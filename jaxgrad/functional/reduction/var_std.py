@@ -63,15 +63,7 @@ def std(
 ) -> jax.Array:
     """Return the standard deviation over some dims, with gradient 0 for a constant input.
 
-    Args:
-        input: Float or complex array of any shape.
-        dim: Dim or dims to reduce; None for all. A bool is taken as `unbiased`, over all dims.
-        unbiased: torch's legacy option: True is `correction=1`, False is `correction=0`.
-        keepdim: Whether to keep the reduced dims with size 1.
-        correction: Number subtracted from N in the divisor.
-
-    Raises:
-        RuntimeError: The input is neither float nor complex.
+    The arguments and errors are those of `var`.
 
     Example:
         >>> import jax, jax.numpy as jnp
