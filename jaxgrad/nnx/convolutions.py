@@ -198,20 +198,14 @@ class Transposed(_Conv):
                 f"{type(self).__name__}: for {input.ndim}D input, output_size must have "
                 f"{self.spatial} or {input.ndim} elements (got {len(output_size)})"
             )
-        dims = zip(
-            input.shape[-self.spatial :],
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.kernel_size,
-            strict=True,
-        )
+        shape = input.shape[-self.spatial :]
+        dims = zip(shape, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in dims]
         most = [low + s - 1 for low, s in zip(least, self.stride, strict=True)]
         if not all(a <= n <= b for a, n, b in zip(least, wanted, most, strict=True)):
             raise ValueError(
                 f"requested an output size of {wanted}, but valid sizes range from {least} to "
-                f"{most} (for an input of {list(input.shape[-self.spatial :])})"
+                f"{most} (for an input of {list(shape)})"
             )
         return tuple(n - low for n, low in zip(wanted, least, strict=True))
 

@@ -192,15 +192,10 @@ class EmbeddingBag(Layer):
         self, input: Array, offsets: Array | None = None, per_sample_weights: Array | None = None
     ) -> Array:
         return functional.embedding_bag(
-            input,
-            value(self.weight),
-            offsets,
-            scale_grad_by_freq=self.scale_grad_by_freq,
-            mode=self.mode,
-            per_sample_weights=per_sample_weights,
+            input, value(self.weight), offsets, mode=self.mode, padding_idx=self.padding_idx,
+            scale_grad_by_freq=self.scale_grad_by_freq, per_sample_weights=per_sample_weights,
             include_last_offset=self.include_last_offset,
-            padding_idx=self.padding_idx,
-        )
+        )  # fmt: skip
 
 
 def _table(padding: int | None) -> init.Initializer:

@@ -68,11 +68,7 @@ def value(variable: Any) -> Any:
 
 
 def needed(rngs: nnx.Rngs | None, name: str) -> nnx.Rngs:
-    """Return the keys for parameters.
-
-    Raises:
-        TypeError: `rngs` is None.
-    """
+    """Return the keys for parameters, or raise TypeError if there are none."""
     if rngs is None:
         raise TypeError(f"{name} draws its parameters; pass rngs=nnx.Rngs(seed)")
     return rngs

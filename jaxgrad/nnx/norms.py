@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from jaxgrad import functional
+from jaxgrad.nnx.init import ones, zeros
 from jaxgrad.nnx.module import Array, Dtype, Layer, sizes, value
 
 
@@ -69,7 +70,7 @@ class RMSNorm(Layer):
         shape = sizes(normalized_shape, 1)
         self.normalized_shape, self.eps = shape, eps
         if elementwise_affine:
-            self.parameter("weight", _ones, None, shape, dtype)
+            self.parameter("weight", ones(), None, shape, dtype)
         else:
             self.absent("weight")
 
@@ -175,15 +176,10 @@ class _BatchNorm(_Running):
         factor: Any = self.momentum
         if factor is None:  # torch then averages over all batches
             factor = 1.0 / count.astype(value(self.running_mean).dtype) if updates else 0.0
+        means, variances = value(self.running_mean), value(self.running_var)
+        weight, bias, use_batch = value(self.weight), value(self.bias), self.training or not tracked
         result = functional.batch_norm(
-            input,
-            value(self.running_mean),
-            value(self.running_var),
-            value(self.weight),
-            value(self.bias),
-            self.training or not tracked,
-            factor,
-            self.eps,
+            input, means, variances, weight, bias, use_batch, factor, self.eps
         )
         if updates:  # after all checks, so that a failed call changes nothing
             self.num_batches_tracked[...] = count
@@ -272,21 +268,17 @@ class _InstanceNorm(_Running):
     def __call__(self, input: Array) -> Array:
         self.check(input)
         channel = 0 if input.ndim == self.ndims[0] else 1
-        if value(self.weight) is not None and input.shape[channel] != self.num_features:
+        weight = value(self.weight)
+        if weight is not None and input.shape[channel] != self.num_features:
             raise ValueError(
                 f"expected input's size at dim={channel} to match num_features"
                 f" ({self.num_features}), but got: {input.shape[channel]}."
             )
         batch = input[None] if channel == 0 else input
+        means, variances = value(self.running_mean), value(self.running_var)
+        use_input, momentum = self.training or not self.track_running_stats, self.momentum or 0.0
         result = functional.instance_norm(
-            batch,
-            value(self.running_mean),
-            value(self.running_var),
-            value(self.weight),
-            value(self.bias),
-            self.training or not self.track_running_stats,
-            self.momentum or 0.0,
-            self.eps,
+            batch, means, variances, weight, value(self.bias), use_input, momentum, self.eps
         )
         if isinstance(result, tuple):
             if self.training:
@@ -350,17 +342,9 @@ class InstanceNorm3d(_InstanceNorm):
     ndims = (4, 5)
 
 
-def _ones(_: Any, shape: tuple[int, ...], dtype: Dtype) -> Array:
-    return jnp.ones(shape, dtype)
-
-
-def _zeros(_: Any, shape: tuple[int, ...], dtype: Dtype) -> Array:
-    return jnp.zeros(shape, dtype)
-
-
 def _affine(layer: Layer, shape: tuple[int, ...], affine: bool, bias: bool, dtype: Dtype) -> None:
     """Add a weight of ones and a bias of zeros, or None where they are switched off."""
-    for name, init, wanted in (("weight", _ones, affine), ("bias", _zeros, affine and bias)):
+    for name, init, wanted in (("weight", ones(), affine), ("bias", zeros(), affine and bias)):
         if wanted:
             layer.parameter(name, init, None, shape, dtype)
         else:

@@ -256,11 +256,9 @@ class LSTM(_Recurrent):
         super().__init__(input_size, hidden_size, *options)
 
     def step(self) -> Step:
-        return _projected if self.proj_size else _plain
-
-
-def _plain(x: Array, state: Any, *weights: Any) -> tuple[Array, Array]:
-    return functional.lstm_cell(x, state, *weights[:4])
+        if self.proj_size:
+            return _projected
+        return lambda x, state, *weights: functional.lstm_cell(x, state, *weights[:4])
 
 
 def _projected(

@@ -27,11 +27,7 @@ def is_array(x: Any) -> bool:
 
 
 def array(x: Any, name: str = "input") -> jax.Array:
-    """Return an argument that must be an array as a `jax.Array`.
-
-    Raises:
-        TypeError: The argument is not an array, but for example a number, a list or None.
-    """
+    """Return the argument as a `jax.Array`; a number, a list or None raises a TypeError."""
     if not is_array(x):
         raise TypeError(
             f"argument '{name}' must be an array, not {type(x).__name__}; "
@@ -41,9 +37,7 @@ def array(x: Any, name: str = "input") -> jax.Array:
 
 
 def require_floating(x: Any, op: str, name: str = "input", *, complex: bool = False) -> jax.Array:
-    """Return `x` as an array for an operator whose kernel takes only floats.
-
-    Complex numbers are accepted if `complex` is true.
+    """Return `x` as an array for a kernel that takes only floats, or also `complex` numbers.
 
     Raises:
         TypeError: The argument is not an array.
@@ -120,11 +114,7 @@ def promoted(*args: Any) -> list[jax.Array]:
 
 
 def together(*args: Any) -> list[jax.Array]:
-    """Promote arguments after checking that their shapes broadcast; do not broadcast them.
-
-    Raises:
-        RuntimeError: The shapes do not broadcast.
-    """
+    """Promote arguments without broadcasting them; incompatible shapes raise a RuntimeError."""
     with broadcasting(*args):
         jnp.broadcast_shapes(*(jnp.shape(x) for x in args))
     return promoted(*args)
@@ -132,11 +122,7 @@ def together(*args: Any) -> list[jax.Array]:
 
 @contextlib.contextmanager
 def broadcasting(*args: Any) -> Iterator[None]:
-    """Turn JAX's errors for shapes that do not broadcast into torch's RuntimeError.
-
-    Raises:
-        RuntimeError: The shapes do not broadcast.
-    """
+    """Turn JAX's errors for shapes that do not broadcast into torch's RuntimeError."""
     try:
         yield
     except (TypeError, ValueError) as error:
@@ -186,11 +172,7 @@ def _narrow(y: jax.Array, dtype: Any) -> jax.Array:
 
 
 def canonical_dim(dim: int, ndim: int) -> int:
-    """Return a dim as a non-negative index; a 0-d array has the dims 0 and -1.
-
-    Raises:
-        IndexError: The dim is out of range.
-    """
+    """Return a dim as a non-negative index, or raise IndexError; a 0-d array has dims 0 and -1."""
     size = max(ndim, 1)
     if not -size <= dim < size:
         raise IndexError(
@@ -220,11 +202,7 @@ def canonical_dims(dim: Dim, ndim: int, *, empty_is_all: bool = True) -> tuple[i
 
 
 def reduce(loss: jax.Array, reduction: str) -> jax.Array:
-    """Reduce a loss to its mean or sum, or return it unreduced.
-
-    Raises:
-        ValueError: `reduction` is not "mean", "sum" or "none".
-    """
+    """Return a loss, its mean or its sum; an unknown `reduction` raises a ValueError."""
     if reduction == "mean":
         return jnp.mean(loss)
     if reduction == "sum":

@@ -64,7 +64,7 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
                 for formula, tangent in zip(formulas, tangents, strict=False)
                 if formula is not None and not is_zero(tangent)
             ]
-            return out, jax.tree.map(_total, out, *terms, is_leaf=_is_none)
+            return out, jax.tree.map(_total, out, *terms, is_leaf=lambda x: x is None)
 
         return call
 
@@ -90,10 +90,6 @@ def is_zero(tangent: Any) -> bool:
         isinstance(leaf, SymbolicZero) or getattr(leaf, "dtype", None) == _NO_TANGENT
         for leaf in leaves
     )
-
-
-def _is_none(x: Any) -> bool:
-    return x is None
 
 
 def _total(out: jax.Array, *terms: Any) -> Any:

@@ -32,21 +32,13 @@ def reject(op: str, classes: str, *args: Any) -> None:
 
 
 def reject_each(op: str, classes: str, *args: Any) -> None:
-    """Call `reject` for each argument alone, as torch rejects booleans even beside floats.
-
-    Raises:
-        NotImplementedError: The dtype of an argument belongs to one of `classes`.
-    """
+    """Call `reject` for each argument alone, as torch rejects booleans even beside floats."""
     for x in args:
         reject(op, classes, x)
 
 
 def require_same_dtype(op: str, **args: Any) -> None:
-    """Raise if the arrays among the named arguments do not have one dtype.
-
-    Raises:
-        RuntimeError: The dtypes differ.
-    """
+    """Raise RuntimeError if the arrays among the named arguments differ in dtype."""
     # While 64-bit types are off, JAX converts NumPy's 64-bit arrays to 32 bits.
     dtypes = {n: jax.dtypes.canonicalize_dtype(x.dtype) for n, x in args.items() if is_array(x)}
     if len(set(dtypes.values())) > 1:

@@ -58,11 +58,7 @@ Sizes = int | Sequence[int]
 
 
 def sizes(value: Sizes, spatial: int, name: str) -> tuple[int, ...]:
-    """Expand an argument to one number for each of the `spatial` dims.
-
-    Raises:
-        RuntimeError: The argument has neither one nor `spatial` numbers.
-    """
+    """Expand one number to `spatial` numbers; any other count of numbers raises a RuntimeError."""
     if isinstance(value, int):
         return (value,) * spatial
     numbers = tuple(value)
@@ -77,11 +73,7 @@ def sizes(value: Sizes, spatial: int, name: str) -> tuple[int, ...]:
 
 
 def at_least(least: int, name: str, fun: str, numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the numbers after checking that none is below `least`.
-
-    Raises:
-        RuntimeError: A number is below `least`.
-    """
+    """Return the numbers, or raise RuntimeError if one is below `least`."""
     if min(numbers) < least:
         bound = "must be greater than zero" if least == 1 else "must not be negative"
         raise RuntimeError(f"{fun}() {name} {bound}, but got {list(numbers)}")

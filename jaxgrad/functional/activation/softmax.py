@@ -48,11 +48,7 @@ def softmax(input: Array, dim: int | None = None, *, dtype: DTypeLike | None = N
     return in_opmath(_softmax, input, axis=axis)
 
 
-def _softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
-    return y * (t - jnp.sum(y * t, axis if x.ndim else None, keepdims=True))
-
-
-@derivative(_softmax_derivative)
+@derivative(lambda t, y, x, axis: y * (t - jnp.sum(y * t, axis if x.ndim else None, keepdims=True)))
 def _softmax(x: Array, *, axis: int) -> Array:
     if not x.size:
         return x
@@ -90,11 +86,9 @@ def log_softmax(input: Array, dim: int | None = None, *, dtype: DTypeLike | None
     return in_opmath(log_softmax_kernel, input, axis=axis)
 
 
-def _log_softmax_derivative(t: Any, y: Any, x: Any, axis: int) -> Any:
-    return t - jnp.sum(jnp.exp(y) * t, axis if x.ndim else None, keepdims=True)
-
-
-@derivative(_log_softmax_derivative)
+@derivative(
+    lambda t, y, x, axis: t - jnp.sum(jnp.exp(y) * t, axis if x.ndim else None, keepdims=True)
+)
 def log_softmax_kernel(x: Array, *, axis: int) -> Array:
     if not x.size:
         return x

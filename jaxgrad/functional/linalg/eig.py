@@ -99,11 +99,7 @@ def _eigh(x: Array) -> tuple[Array, Array]:
     return values, V
 
 
-def _eigvalsh_derivative(t: Any, _: Any, x: Any) -> Any:
-    return jnp.diagonal(_in_basis(t, _eigh(x)[1]), axis1=-2, axis2=-1).real
-
-
-@derivative(_eigvalsh_derivative)
+@derivative(lambda t, _, x: jnp.diagonal(_in_basis(t, _eigh(x)[1]), axis1=-2, axis2=-1).real)
 def _eigvalsh(x: Array) -> Array:
     return _eigh(x)[0]
 

@@ -86,11 +86,7 @@ def angle(input: Array) -> Array:
     return in_opmath(_real_angle, input)
 
 
-def _angle_derivative(t: Any, _: Any, z: Any) -> Any:
-    return jnp.imag(t * jnp.where(z == 0, 0, jnp.conj(z) / jnp.abs(z) ** 2))
-
-
-@derivative(_angle_derivative)
+@derivative(lambda t, _, z: jnp.imag(t * jnp.where(z == 0, 0, jnp.conj(z) / jnp.abs(z) ** 2)))
 def _angle(z: Array) -> Array:
     return jnp.angle(z)
 

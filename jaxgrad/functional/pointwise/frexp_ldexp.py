@@ -83,10 +83,6 @@ def frexp(input: jax.Array) -> Frexp:
     return Frexp(*in_opmath(_frexp, input))
 
 
-def _frexp_derivative(t: Any, out: Any, *_: Any) -> Any:
-    return t / jnp.exp2(out[1].astype(t.dtype)), None
-
-
-@derivative(_frexp_derivative)
+@derivative(lambda t, out, *_: (t / jnp.exp2(out[1].astype(t.dtype)), None))
 def _frexp(x: jax.Array) -> tuple[jax.Array, jax.Array]:
     return jnp.frexp(x)

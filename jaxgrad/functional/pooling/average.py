@@ -124,13 +124,9 @@ def average_pool(
         ends.append(max((o - 1) * s + k - n - p, 0))
 
     def averaged(x: Array) -> Array:
+        zero, padding = np.zeros((), x.dtype), ((0, 0), (0, 0), *zip(pads, ends, strict=True))
         total = jax.lax.reduce_window(
-            x,
-            np.zeros((), x.dtype),
-            jax.lax.add,
-            (1, 1, *kernel),
-            (1, 1, *steps),
-            ((0, 0), (0, 0), *zip(pads, ends, strict=True)),
+            x, zero, jax.lax.add, (1, 1, *kernel), (1, 1, *steps), padding
         )
         total = total[(slice(None), slice(None), *(slice(o) for o in out))]
         return total / jnp.asarray(counts if divisor is None else divisor, x.dtype)

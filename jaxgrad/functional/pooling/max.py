@@ -129,16 +129,13 @@ def max_pool(
     ]
     index = jax.lax.broadcasted_iota(jnp.int32, (math.prod(x.shape[2:]),), 0)
     index = jnp.broadcast_to(index.reshape(x.shape[2:]), x.shape)
+    pairs = jax.lax.stop_gradient(x), index
     initial = (np.asarray(-jnp.inf, x.dtype), np.asarray(jnp.iinfo(jnp.int32).max, np.int32))
+    padding = ((0, 0), (0, 0), *zip(pads, ends, strict=True))
     _, chosen = jax.lax.reduce_window(
-        (jax.lax.stop_gradient(x), index),
-        initial,
-        _first_of_largest,
-        (1, 1, *kernel),
-        (1, 1, *steps),
-        ((0, 0), (0, 0), *zip(pads, ends, strict=True)),
+        pairs, initial, _first_of_largest, (1, 1, *kernel), (1, 1, *steps), padding,
         window_dilation=(1, 1, *dilations),
-    )
+    )  # fmt: skip
     chosen = chosen[(slice(None), slice(None), *(slice(o) for o in out))]
     return take_maxima(x, chosen, had_batch, return_indices)
 
