@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
 
@@ -29,11 +29,11 @@ def _elu_derivative(t: Any, _: Any, x: Any, negative: float, scale: float, rate:
 
 
 @derivative(_elu_derivative)
-def _elu(x: jax.Array, *, negative: float, scale: float, rate: float) -> jax.Array:
+def _elu(x: Array, *, negative: float, scale: float, rate: float) -> Array:
     return jnp.where(x < 0, jnp.expm1(x * rate) * negative, x * scale)
 
 
-def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
+def elu(input: Array, alpha: float = 1.0) -> Array:
     """Return the exponential linear unit: `x` above 0, else `alpha * (exp(x) - 1)`.
 
     Example:
@@ -50,7 +50,7 @@ def elu(input: jax.Array, alpha: float = 1.0) -> jax.Array:
     return in_opmath(_elu, require_floating(input, "elu"), negative=alpha, scale=1.0, rate=1.0)
 
 
-def selu(input: jax.Array) -> jax.Array:
+def selu(input: Array) -> Array:
     """Return the scaled exponential linear unit, `elu` with constants that preserve the variance.
 
     Example:
@@ -69,7 +69,7 @@ def selu(input: jax.Array) -> jax.Array:
     )
 
 
-def celu(input: jax.Array, alpha: float = 1.0, *, torch_gradient: bool = False) -> jax.Array:
+def celu(input: Array, alpha: float = 1.0, *, torch_gradient: bool = False) -> Array:
     """Return `max(0, x) + min(0, alpha * (exp(x / alpha) - 1))`, a smooth `elu`.
 
     Args:
@@ -104,6 +104,6 @@ def _celu_derivative(t: Any, out: Any, x: Any, alpha: float, rate: float, slope:
 
 
 @derivative(_celu_derivative)
-def _celu(x: jax.Array, *, alpha: float, rate: float, slope: float) -> jax.Array:
+def _celu(x: Array, *, alpha: float, rate: float, slope: float) -> Array:
     del slope
     return jnp.where(x < 0, jnp.expm1(x * rate) * alpha, x)

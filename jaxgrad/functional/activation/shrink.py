@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import tanh
 
 
-def tanhshrink(input: jax.Array) -> jax.Array:
+def tanhshrink(input: Array) -> Array:
     """Return `x - tanh(x)`.
 
     Example:
@@ -35,7 +35,7 @@ def tanhshrink(input: jax.Array) -> jax.Array:
     return input - tanh(input)
 
 
-def hardshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
+def hardshrink(input: Array, lambd: float = 0.5) -> Array:
     """Set the elements in [-lambd, lambd] to 0.
 
     Example:
@@ -53,11 +53,11 @@ def _shrink_derivative(t: Any, _: Any, x: Any, lambd: float) -> Any:
 
 
 @derivative(_shrink_derivative)
-def _hardshrink(x: jax.Array, *, lambd: float) -> jax.Array:
+def _hardshrink(x: Array, *, lambd: float) -> Array:
     return jnp.where((x >= -lambd) & (x <= lambd), 0, x)
 
 
-def softshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
+def softshrink(input: Array, lambd: float = 0.5) -> Array:
     """Shrink each element toward 0 by `lambd`, and set those in [-lambd, lambd] to 0.
 
     Raises:
@@ -78,5 +78,5 @@ def softshrink(input: jax.Array, lambd: float = 0.5) -> jax.Array:
 
 
 @derivative(_shrink_derivative)
-def _softshrink(x: jax.Array, *, lambd: float) -> jax.Array:
+def _softshrink(x: Array, *, lambd: float) -> Array:
     return jnp.where(x > lambd, x - lambd, jnp.where(x < -lambd, x + lambd, x * 0))

@@ -159,7 +159,7 @@ def categorical_log_prob(
     Args:
         value: Indices of classes, which broadcast with the batch dims.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
+        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -183,7 +183,7 @@ def multinomial_log_prob(
     Args:
         value: Counts of the classes, `(*, classes)`.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
+        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
 
     Example:
         >>> import jax.numpy as jnp

@@ -149,7 +149,7 @@ def relaxed_one_hot_categorical_log_prob(
         value: Point of the simplex, `(*, classes)`.
         temperature: Temperature, a number or `()`; values near 0 are nearly discrete.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
+        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -176,7 +176,7 @@ def one_hot_categorical_log_prob(
     Args:
         value: One-hot vectors, `(*, classes)`.
         probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither is a TypeError.
+        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
 
     Example:
         >>> import jax.numpy as jnp

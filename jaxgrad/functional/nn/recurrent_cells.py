@@ -56,7 +56,7 @@ def rnn_relu_cell(
     b_ih: Array | None = None,
     b_hh: Array | None = None,
 ) -> Array:
-    """Compute `relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`, with `rnn_tanh_cell`'s shapes and errors.
+    """Compute `relu(input @ w_ih.T + b_ih + hx @ w_hh.T + b_hh)`; see `rnn_tanh_cell`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core.typing import ArrayLike
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
-def abs(input: jax.Array) -> jax.Array:
+def abs(input: Array) -> Array:
     """Return the absolute value of each element, with gradient 0 at 0.
 
     Example:
@@ -30,18 +29,18 @@ def abs(input: jax.Array) -> jax.Array:
     return jnp.abs(input) if is_complex(input) else abs_kernel(input)
 
 
-def sign_kernel(x: jax.Array) -> jax.Array:
+def sign_kernel(x: Array) -> Array:
     """Return the sign of each element as -1, 0 or 1, with 0 at NaN."""
     zero, one = (np.asarray(n, x.dtype) for n in (0, 1))
     return jnp.where(x > 0, one, jnp.where(x < 0, -one, zero))
 
 
 @derivative(lambda t, _, x: t * sign_kernel(x))
-def abs_kernel(x: jax.Array) -> jax.Array:
+def abs_kernel(x: Array) -> Array:
     return jnp.abs(x)
 
 
-def sign(input: jax.Array) -> jax.Array:
+def sign(input: Array) -> Array:
     """Return the sign of each element as -1, 0 or 1, with gradient 0.
 
     Example:
@@ -60,7 +59,7 @@ def sign(input: jax.Array) -> jax.Array:
     return jnp.where(jnp.isnan(input), 0, jnp.sign(input))
 
 
-def copysign(input: jax.Array, other: ArrayLike) -> jax.Array:
+def copysign(input: Array, other: ArrayLike) -> Array:
     """Return the magnitude of `input` with the sign of `other`.
 
     Example:
@@ -77,16 +76,16 @@ def copysign(input: jax.Array, other: ArrayLike) -> jax.Array:
 
 
 @derivative(lambda t, y, x, _: t * jnp.where(x == 0, 0, _divide(y, x)), None)
-def _copysign(x: jax.Array, y: jax.Array) -> jax.Array:
+def _copysign(x: Array, y: Array) -> Array:
     return jnp.copysign(x, y)
 
 
 @derivative(lambda t, *rest: t / rest[-1], lambda t, _, a, b: t * -((a / b) / b))
-def _divide(a: jax.Array, b: jax.Array) -> jax.Array:
+def _divide(a: Array, b: Array) -> Array:
     return a / b
 
 
-def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
+def heaviside(input: Array, values: Array) -> Array:
     """Return 0 for negative elements, 1 for positive ones and `values` at 0, without a gradient.
 
     Raises:
@@ -108,5 +107,5 @@ def heaviside(input: jax.Array, values: jax.Array) -> jax.Array:
 
 
 @derivative(not_differentiable("heaviside"), not_differentiable("heaviside"))
-def _heaviside(x: jax.Array, values: jax.Array) -> jax.Array:
+def _heaviside(x: Array, values: Array) -> Array:
     return jnp.where(x == 0, values, (x > 0).astype(x.dtype))

@@ -7,14 +7,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import ArrayLike
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.rounding_remainder import floor_quotient
 
 
-def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
+def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> Array:
     """Return `input + alpha * other`.
 
     Raises:
@@ -32,7 +32,7 @@ def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
     return x + (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
 
 
-def sub(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
+def sub(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> Array:
     """Return `input - alpha * other`.
 
     Raises:
@@ -61,7 +61,7 @@ def sub(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> jax.Array:
     return x - (y if alpha == 1 else y * jnp.asarray(alpha, y.dtype))
 
 
-def _check_alpha(alpha: float, x: jax.Array) -> None:
+def _check_alpha(alpha: float, x: Array) -> None:
     if isinstance(alpha, float) and not is_floating(x):
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number, but "
@@ -69,7 +69,7 @@ def _check_alpha(alpha: float, x: jax.Array) -> None:
         )
 
 
-def mul(input: ArrayLike, other: ArrayLike) -> jax.Array:
+def mul(input: ArrayLike, other: ArrayLike) -> Array:
     """Return `input * other`.
 
     Example:
@@ -83,7 +83,7 @@ def mul(input: ArrayLike, other: ArrayLike) -> jax.Array:
     return x * y
 
 
-def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None) -> jax.Array:
+def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None) -> Array:
     """Return `input / other`; a rounded quotient has gradient 0.
 
     Args:
@@ -120,7 +120,7 @@ def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None)
     return in_opmath(lambda *xs: jax.lax.stop_gradient(floor_quotient(*_barrier(*xs))), x, y)
 
 
-def true_divide(input: ArrayLike, other: ArrayLike) -> jax.Array:
+def true_divide(input: ArrayLike, other: ArrayLike) -> Array:
     """Return `input / other` without rounding; integers are divided as floats.
 
     Example:
@@ -133,20 +133,20 @@ def true_divide(input: ArrayLike, other: ArrayLike) -> jax.Array:
     return div(input, other)
 
 
-def _barrier(x: jax.Array, y: jax.Array) -> Any:
+def _barrier(x: Array, y: Array) -> Any:
     return jax.lax.optimization_barrier(tuple(_broadcast(x, y)))
 
 
-def _broadcast(x: jax.Array, y: jax.Array) -> list[jax.Array]:
+def _broadcast(x: Array, y: Array) -> list[Array]:
     return jnp.broadcast_arrays(x, y)
 
 
 @derivative(lambda t, _, __, y: t / y, lambda t, _, x, y: t * -((x / y) / y))
-def quotient(x: jax.Array, y: jax.Array) -> jax.Array:
+def quotient(x: Array, y: Array) -> Array:
     return x / y
 
 
-def neg(input: jax.Array) -> jax.Array:
+def neg(input: Array) -> Array:
     """Return the negated input.
 
     Raises:

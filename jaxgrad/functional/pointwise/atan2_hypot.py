@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def atan2(input: jax.Array, other: jax.Array) -> jax.Array:
+def atan2(input: Array, other: Array) -> Array:
     """Return the angle of the point (other, input) in radians.
 
     Example:
@@ -27,7 +27,7 @@ def atan2(input: jax.Array, other: jax.Array) -> jax.Array:
     return in_opmath(_atan2, array(input), array(other, "other"))
 
 
-def _over_square(numerator: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+def _over_square(numerator: Array, x: Array, y: Array) -> Array:
     square = x * x + y * y
     return jnp.where(square == 0, 0, numerator * (1 / square))
 
@@ -35,11 +35,11 @@ def _over_square(numerator: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
 @derivative(
     lambda t, _, y, x: t * _over_square(x, y, x), lambda t, _, y, x: t * _over_square(-y, y, x)
 )
-def _atan2(y: jax.Array, x: jax.Array) -> jax.Array:
+def _atan2(y: Array, x: Array) -> Array:
     return jnp.arctan2(y, x)
 
 
-def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
+def hypot(input: Array, other: Array) -> Array:
     """Return `sqrt(input**2 + other**2)` without overflow.
 
     Example:
@@ -58,5 +58,5 @@ def hypot(input: jax.Array, other: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, r, x, _: t * (x / r), lambda t, r, _, y: t * (y / r))
-def _hypot(x: jax.Array, y: jax.Array) -> jax.Array:
+def _hypot(x: Array, y: Array) -> Array:
     return jnp.hypot(x, y)

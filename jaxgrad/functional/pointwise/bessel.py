@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import jax.scipy.special as jss
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 
 
-def i0(input: jax.Array) -> jax.Array:
+def i0(input: Array) -> Array:
     """Return the modified Bessel function of the first kind, of order 0.
 
     Example:
@@ -30,11 +30,11 @@ def i0(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: t * _i1(x))
-def _i0(x: jax.Array) -> jax.Array:
+def _i0(x: Array) -> Array:
     return jss.i0(x)
 
 
-def i0e(input: jax.Array) -> jax.Array:
+def i0e(input: Array) -> Array:
     """Return `exp(-|x|) * i0(x)`, which does not overflow.
 
     Example:
@@ -48,11 +48,11 @@ def i0e(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, x: t * (_i1e(x) - jnp.sign(x) * y))
-def _i0e(x: jax.Array) -> jax.Array:
+def _i0e(x: Array) -> Array:
     return jss.i0e(x)
 
 
-def i1(input: jax.Array) -> jax.Array:
+def i1(input: Array) -> Array:
     """Return the modified Bessel function of the first kind, of order 1.
 
     Example:
@@ -81,11 +81,11 @@ def _i1_derivative(t: Any, y: Any, x: Any) -> Any:
 
 
 @derivative(_i1_derivative)
-def _i1(x: jax.Array) -> jax.Array:
+def _i1(x: Array) -> Array:
     return jss.i1(x)
 
 
-def i1e(input: jax.Array) -> jax.Array:
+def i1e(input: Array) -> Array:
     """Return `exp(-|x|) * i1(x)`, which does not overflow.
 
     Example:
@@ -107,5 +107,5 @@ def _i1e_derivative(t: Any, y: Any, x: Any) -> Any:
 
 
 @derivative(_i1e_derivative)
-def _i1e(x: jax.Array) -> jax.Array:
+def _i1e(x: Array) -> Array:
     return jss.i1e(x)

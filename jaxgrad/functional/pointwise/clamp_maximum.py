@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import ArrayLike
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, is_array, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def clamp(
-    input: jax.Array, min: ArrayLike | None = None, max: ArrayLike | None = None
-) -> jax.Array:
+def clamp(input: Array, min: ArrayLike | None = None, max: ArrayLike | None = None) -> Array:
     """Clamp the input to [min, max]; at a bound the input receives the full gradient.
 
     Args:
@@ -52,11 +49,11 @@ def clamp(
     lambda t, _, x, low, high: jnp.where((low < high) & (x < low), t, 0),
     lambda t, _, x, low, high: jnp.where((x > high) | (high < low), t, 0),
 )
-def _clamp(x: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+def _clamp(x: Array, low: Array, high: Array) -> Array:
     return jnp.minimum(jnp.maximum(x, low), high)
 
 
-def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
+def clamp_min(input: Array, min: ArrayLike) -> Array:
     """Return the larger of the input and a lower bound, with the gradient to the input at a tie.
 
     Example:
@@ -77,11 +74,11 @@ def clamp_min(input: jax.Array, min: ArrayLike) -> jax.Array:
 @derivative(
     lambda t, _, x, low: jnp.where(x >= low, t, 0), lambda t, _, x, low: jnp.where(x < low, t, 0)
 )
-def clamp_min_kernel(x: jax.Array, low: jax.Array) -> jax.Array:
+def clamp_min_kernel(x: Array, low: Array) -> Array:
     return jnp.maximum(x, low)
 
 
-def clamp_max(input: jax.Array, max: ArrayLike) -> jax.Array:
+def clamp_max(input: Array, max: ArrayLike) -> Array:
     """Return the smaller of the input and an upper bound, with the gradient to the input at a tie.
 
     Example:
@@ -103,17 +100,17 @@ def clamp_max(input: jax.Array, max: ArrayLike) -> jax.Array:
     lambda t, _, x, high: jnp.where(x <= high, t, 0),
     lambda t, _, x, high: jnp.where(x > high, t, 0),
 )
-def _clamp_max(x: jax.Array, high: jax.Array) -> jax.Array:
+def _clamp_max(x: Array, high: Array) -> Array:
     return jnp.minimum(x, high)
 
 
-def _reject_boolean(op: str, input: jax.Array, bound: ArrayLike) -> None:
+def _reject_boolean(op: str, input: Array, bound: ArrayLike) -> None:
     """Reject booleans if the bound is a number: torch clamps them only by arrays."""
     if not is_array(bound):
         reject(op, "bool", input, bound)
 
 
-def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
+def maximum(input: Array, other: Array) -> Array:
     """Return the elementwise maximum; a tie splits the gradient in half, NaN propagates.
 
     Example:
@@ -134,11 +131,11 @@ def maximum(input: jax.Array, other: jax.Array) -> jax.Array:
     lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
     lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
 )
-def _maximum(x: jax.Array, y: jax.Array) -> jax.Array:
+def _maximum(x: Array, y: Array) -> Array:
     return jnp.maximum(x, y)
 
 
-def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
+def minimum(input: Array, other: Array) -> Array:
     """Return the elementwise minimum; a tie splits the gradient in half, NaN propagates.
 
     Example:
@@ -159,11 +156,11 @@ def minimum(input: jax.Array, other: jax.Array) -> jax.Array:
     lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x > y, 0, t)),
     lambda t, _, x, y: jnp.where(x == y, t / 2, jnp.where(x < y, 0, t)),
 )
-def minimum_kernel(x: jax.Array, y: jax.Array) -> jax.Array:
+def minimum_kernel(x: Array, y: Array) -> Array:
     return jnp.minimum(x, y)
 
 
-def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
+def fmax(input: Array, other: Array) -> Array:
     """Return the elementwise maximum, ignoring NaN; at a tie the first input has the gradient.
 
     Example:
@@ -184,11 +181,11 @@ def fmax(input: jax.Array, other: jax.Array) -> jax.Array:
     lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), t, 0),
     lambda t, _, x, y: jnp.where((x >= y) | jnp.isnan(y), 0, t),
 )
-def _fmax(x: jax.Array, y: jax.Array) -> jax.Array:
+def _fmax(x: Array, y: Array) -> Array:
     return jnp.fmax(x, y)
 
 
-def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
+def fmin(input: Array, other: Array) -> Array:
     """Return the elementwise minimum, ignoring NaN; at a tie the first input has the gradient.
 
     Example:
@@ -209,11 +206,11 @@ def fmin(input: jax.Array, other: jax.Array) -> jax.Array:
     lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), t, 0),
     lambda t, _, x, y: jnp.where((x <= y) | jnp.isnan(y), 0, t),
 )
-def _fmin(x: jax.Array, y: jax.Array) -> jax.Array:
+def _fmin(x: Array, y: Array) -> Array:
     return jnp.fmin(x, y)
 
 
 @derivative(lambda t, *_, **__: t)
-def passing_floor(x: jax.Array, *, eps: float) -> jax.Array:
+def passing_floor(x: Array, *, eps: float) -> Array:
     """Return `maximum(x, eps)`, with the gradient of the identity."""
     return jnp.maximum(x, eps)

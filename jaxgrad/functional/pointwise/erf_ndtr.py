@@ -99,7 +99,7 @@ def _erfcx(x: Array) -> Array:
     return jss.erfcx(x)
 
 
-def erf(input: jax.Array) -> jax.Array:
+def erf(input: Array) -> Array:
     """Return the error function of each element.
 
     Example:
@@ -112,7 +112,7 @@ def erf(input: jax.Array) -> jax.Array:
     return in_opmath(erf_kernel, array(input))
 
 
-def erfc(input: jax.Array) -> jax.Array:
+def erfc(input: Array) -> Array:
     """Return 1 minus the error function of each element.
 
     Example:
@@ -126,11 +126,11 @@ def erfc(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: t * (-2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
-def _erfc(x: jax.Array) -> jax.Array:
+def _erfc(x: Array) -> Array:
     return jax.lax.erfc(x)
 
 
-def erfinv(input: jax.Array) -> jax.Array:
+def erfinv(input: Array) -> Array:
     """Return the inverse of the error function at each element.
 
     Example:
@@ -144,10 +144,10 @@ def erfinv(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, _: t * (0.5 * math.sqrt(math.pi) * jnp.exp(y * y)))
-def _erfinv(x: jax.Array) -> jax.Array:
+def _erfinv(x: Array) -> Array:
     return jax.lax.erf_inv(x)
 
 
 @derivative(lambda t, _, x: t * (2 / math.sqrt(math.pi) * jnp.exp(-(x * x))))
-def erf_kernel(x: jax.Array) -> jax.Array:
+def erf_kernel(x: Array) -> Array:
     return jax.lax.erf(x)

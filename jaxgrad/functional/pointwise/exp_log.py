@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def exp(input: jax.Array) -> jax.Array:
+def exp(input: Array) -> Array:
     """Return the exponential of each element.
 
     Example:
@@ -26,11 +26,11 @@ def exp(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, _: t * y)
-def _exp(x: jax.Array) -> jax.Array:
+def _exp(x: Array) -> Array:
     return jnp.exp(x)
 
 
-def exp2(input: jax.Array) -> jax.Array:
+def exp2(input: Array) -> Array:
     """Return 2 to the power of each element.
 
     Example:
@@ -44,11 +44,11 @@ def exp2(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, _: t * (y * math.log(2)))
-def _exp2(x: jax.Array) -> jax.Array:
+def _exp2(x: Array) -> Array:
     return jnp.exp2(x)
 
 
-def expm1(input: jax.Array) -> jax.Array:
+def expm1(input: Array) -> Array:
     """Return `exp(x) - 1`, accurate near 0.
 
     Example:
@@ -65,11 +65,11 @@ def expm1(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, _: t * (y + 1))
-def _expm1(x: jax.Array) -> jax.Array:
+def _expm1(x: Array) -> Array:
     return jnp.expm1(x)
 
 
-def log(input: jax.Array) -> jax.Array:
+def log(input: Array) -> Array:
     """Return the natural logarithm of each element.
 
     Example:
@@ -83,11 +83,11 @@ def log(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: t / x)
-def _log(x: jax.Array) -> jax.Array:
+def _log(x: Array) -> Array:
     return jnp.log(x)
 
 
-def log2(input: jax.Array) -> jax.Array:
+def log2(input: Array) -> Array:
     """Return the logarithm to base 2 of each element.
 
     Example:
@@ -101,11 +101,11 @@ def log2(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: t / (x * math.log(2)))
-def _log2(x: jax.Array) -> jax.Array:
+def _log2(x: Array) -> Array:
     return jnp.log2(x)
 
 
-def log10(input: jax.Array) -> jax.Array:
+def log10(input: Array) -> Array:
     """Return the logarithm to base 10 of each element.
 
     Example:
@@ -119,11 +119,11 @@ def log10(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: t / (x * math.log(10)))
-def _log10(x: jax.Array) -> jax.Array:
+def _log10(x: Array) -> Array:
     return jnp.log10(x)
 
 
-def log1p(input: jax.Array) -> jax.Array:
+def log1p(input: Array) -> Array:
     """Return `log(1 + x)`, accurate near 0.
 
     Example:
@@ -137,11 +137,11 @@ def log1p(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: t / (x + 1))
-def _log1p(x: jax.Array) -> jax.Array:
+def _log1p(x: Array) -> Array:
     return jnp.log1p(x)
 
 
-def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
+def logaddexp(input: Array, other: Array) -> Array:
     """Return `log(exp(input) + exp(other))` without overflow.
 
     Example:
@@ -162,12 +162,12 @@ def logaddexp(input: jax.Array, other: jax.Array) -> jax.Array:
 @derivative(
     lambda t, _, x, y: t / (1 + jnp.exp(y - x)), lambda t, _, x, y: t / (1 + jnp.exp(x - y))
 )
-def _logaddexp(x: jax.Array, y: jax.Array) -> jax.Array:
+def _logaddexp(x: Array, y: Array) -> Array:
     high = jnp.maximum(x, y)
     return jnp.where(jnp.isinf(x) & (x == y), x, high + jnp.log1p(jnp.exp(-jnp.abs(x - y))))
 
 
-def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
+def logaddexp2(input: Array, other: Array) -> Array:
     """Return `log2(2**input + 2**other)` without overflow.
 
     Example:
@@ -188,7 +188,7 @@ def logaddexp2(input: jax.Array, other: jax.Array) -> jax.Array:
 @derivative(
     lambda t, _, x, y: t / (1 + jnp.exp2(y - x)), lambda t, _, x, y: t / (1 + jnp.exp2(x - y))
 )
-def _logaddexp2(x: jax.Array, y: jax.Array) -> jax.Array:
+def _logaddexp2(x: Array, y: Array) -> Array:
     high = jnp.maximum(x, y)
     small = jnp.log1p(jnp.exp2(-jnp.abs(x - y))) / jnp.log(jnp.asarray(2, x.dtype))
     return jnp.where(jnp.isinf(x) & (x == y), x, high + small)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import ArrayLike
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
 
-def lerp(input: jax.Array, end: jax.Array, weight: ArrayLike) -> jax.Array:
+def lerp(input: Array, end: Array, weight: ArrayLike) -> Array:
     """Interpolate linearly: return `input + weight * (end - input)`.
 
     Example:
@@ -36,20 +35,18 @@ def lerp(input: jax.Array, end: jax.Array, weight: ArrayLike) -> jax.Array:
     lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * rest[-1],
     lambda t, _, x, end, __: t * (end - x),
 )
-def lerp_kernel(x: jax.Array, end: jax.Array, w: jax.Array) -> jax.Array:
+def lerp_kernel(x: Array, end: Array, w: Array) -> Array:
     delta = end - x
     return jnp.where(jnp.abs(w) < 0.5, x + w * delta, end - delta * (1 - w))
 
 
 # A Python weight has more digits than the arrays, so `1 - weight` is computed from the number.
 @derivative(lambda t, *_, weight: t * (1 - weight), lambda t, *_, weight: t * weight)
-def _lerp_number(x: jax.Array, end: jax.Array, *, weight: float) -> jax.Array:
+def _lerp_number(x: Array, end: Array, *, weight: float) -> Array:
     return lerp_kernel(x, end, jnp.asarray(weight, x.dtype))
 
 
-def addcmul(
-    input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
-) -> jax.Array:
+def addcmul(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
     """Return `input + value * tensor1 * tensor2`.
 
     Example:
@@ -66,9 +63,7 @@ def addcmul(
     return in_opmath(lambda x, a, b: x + value * a * b, x, a, b)
 
 
-def addcdiv(
-    input: jax.Array, tensor1: jax.Array, tensor2: jax.Array, *, value: float = 1
-) -> jax.Array:
+def addcdiv(input: Array, tensor1: Array, tensor2: Array, *, value: float = 1) -> Array:
     """Return `input + value * tensor1 / tensor2`.
 
     Raises:
@@ -96,5 +91,5 @@ def addcdiv(
     lambda t, out, _, __, b, value: jnp.broadcast_to(t, out.shape) * (value / b),
     lambda t, out, _, a, b, value: jnp.broadcast_to(t, out.shape) * -(value * a / (b * b)),
 )
-def _addcdiv(x: jax.Array, a: jax.Array, b: jax.Array, *, value: float) -> jax.Array:
+def _addcdiv(x: Array, a: Array, b: Array, *, value: float) -> Array:
     return x + value * a / b

@@ -12,10 +12,7 @@ from jaxgrad.functional._core.derivative import derivative
 
 
 def nan_to_num(
-    input: Array,
-    nan: float | None = 0.0,
-    posinf: float | None = None,
-    neginf: float | None = None,
+    input: Array, nan: float | None = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Array:
     """Replace NaN and infinities by finite numbers, with gradient 0 there.
 

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import ArrayLike
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import (
     array,
     exact,
@@ -21,7 +21,7 @@ from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
+def pow(input: ArrayLike, exponent: ArrayLike) -> Array:
     """Return `input` to the power of `exponent`; at least one of them is an array.
 
     Raises:
@@ -53,7 +53,7 @@ def pow(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
     return in_opmath(_pow, base, exponent)
 
 
-def _integer_power(x: jax.Array, y: jax.Array) -> jax.Array:
+def _integer_power(x: Array, y: Array) -> Array:
     """Truncate `1 / x**-y` toward zero for a negative exponent, as torch does; base 0 gives 0."""
     inverse = jnp.where(jnp.abs(x) == 1, jnp.where(y % 2 == 0, 1, x), 0).astype(x.dtype)
     return jnp.where(y < 0, inverse, jnp.power(x, jnp.maximum(y, 0)))
@@ -66,7 +66,7 @@ def _power_derivative(t: Any, _: Any, x: Any, exponent: float) -> Any:
 
 
 @derivative(_power_derivative)
-def _power(x: jax.Array, *, exponent: float) -> jax.Array:
+def _power(x: Array, *, exponent: float) -> Array:
     if exponent in (0.5, -0.5):
         root = jnp.sqrt(x)
         return root if exponent > 0 else 1 / root
@@ -88,11 +88,11 @@ def _base_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
 
 
 @derivative(_base_derivative, _exponent_derivative)
-def _pow(x: jax.Array, y: jax.Array) -> jax.Array:
+def _pow(x: Array, y: Array) -> Array:
     return jnp.power(x, y)
 
 
-def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
+def float_power(input: ArrayLike, exponent: ArrayLike) -> Array:
     """Return a power computed in double precision, or in single if JAX's 64-bit types are off.
 
     Example:
@@ -111,7 +111,7 @@ def float_power(input: ArrayLike, exponent: ArrayLike) -> jax.Array:
     return pow(*(jnp.asarray(x, dtype) if is_array(x) else x for x in args))
 
 
-def sqrt(input: jax.Array) -> jax.Array:
+def sqrt(input: Array) -> Array:
     """Return the square root of each element.
 
     Example:
@@ -125,11 +125,11 @@ def sqrt(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, _: t / (2 * y))
-def _sqrt(x: jax.Array) -> jax.Array:
+def _sqrt(x: Array) -> Array:
     return jnp.sqrt(x)
 
 
-def rsqrt(input: jax.Array) -> jax.Array:
+def rsqrt(input: Array) -> Array:
     """Return the reciprocal of the square root of each element.
 
     Example:
@@ -146,11 +146,11 @@ def rsqrt(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, _: t * (-0.5 * (y * y * y)))
-def _rsqrt(x: jax.Array) -> jax.Array:
+def _rsqrt(x: Array) -> Array:
     return 1 / jnp.sqrt(x)
 
 
-def reciprocal(input: jax.Array) -> jax.Array:
+def reciprocal(input: Array) -> Array:
     """Return the reciprocal of each element.
 
     Example:
@@ -164,11 +164,11 @@ def reciprocal(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, y, _: t * -(y * y))
-def _reciprocal(x: jax.Array) -> jax.Array:
+def _reciprocal(x: Array) -> Array:
     return 1 / x
 
 
-def square(input: jax.Array) -> jax.Array:
+def square(input: Array) -> Array:
     """Return the square of each element.
 
     Example:
@@ -183,5 +183,5 @@ def square(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: t * (2 * x))
-def _square(x: jax.Array) -> jax.Array:
+def _square(x: Array) -> Array:
     return x * x

@@ -8,13 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import ArrayLike
+from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def floor(input: jax.Array) -> jax.Array:
+def floor(input: Array) -> Array:
     """Round each element down to an integer, with gradient 0.
 
     Example:
@@ -28,7 +28,7 @@ def floor(input: jax.Array) -> jax.Array:
     return _stepwise(jnp.floor, input)
 
 
-def ceil(input: jax.Array) -> jax.Array:
+def ceil(input: Array) -> Array:
     """Round each element up to an integer, with gradient 0.
 
     Example:
@@ -42,7 +42,7 @@ def ceil(input: jax.Array) -> jax.Array:
     return _stepwise(jnp.ceil, input)
 
 
-def trunc(input: jax.Array) -> jax.Array:
+def trunc(input: Array) -> Array:
     """Round each element toward zero to an integer, with gradient 0.
 
     Example:
@@ -56,7 +56,7 @@ def trunc(input: jax.Array) -> jax.Array:
     return _stepwise(jnp.trunc, input)
 
 
-def round(input: jax.Array, *, decimals: int = 0) -> jax.Array:
+def round(input: Array, *, decimals: int = 0) -> Array:
     """Round each element to `decimals` decimal places, halves to even, with gradient 0.
 
     Example:
@@ -75,12 +75,12 @@ def round(input: jax.Array, *, decimals: int = 0) -> jax.Array:
     return in_opmath(lambda x: jnp.round(x / scale) * scale, array(input))
 
 
-def _stepwise(fun: Any, input: Any) -> jax.Array:
+def _stepwise(fun: Any, input: Any) -> Array:
     input = array(input)
     return fun(input) if is_floating(input) else input
 
 
-def frac(input: jax.Array) -> jax.Array:
+def frac(input: Array) -> Array:
     """Return the fractional part of each element, with its sign and gradient 1.
 
     Example:
@@ -95,11 +95,11 @@ def frac(input: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, *_: t)
-def _frac(x: jax.Array) -> jax.Array:
+def _frac(x: Array) -> Array:
     return x - jnp.trunc(x)
 
 
-def fmod(input: jax.Array, other: ArrayLike) -> jax.Array:
+def fmod(input: Array, other: ArrayLike) -> Array:
     """Return the remainder of the division, with the sign of the dividend `input`.
 
     Example:
@@ -114,11 +114,11 @@ def fmod(input: jax.Array, other: ArrayLike) -> jax.Array:
 
 
 @derivative(lambda t, *_: t, lambda t, _, x, y: t * -jnp.trunc(x / y))
-def _fmod(x: jax.Array, y: jax.Array) -> jax.Array:
+def _fmod(x: Array, y: Array) -> Array:
     return jnp.fmod(x, y)
 
 
-def remainder(input: ArrayLike, other: ArrayLike) -> jax.Array:
+def remainder(input: ArrayLike, other: ArrayLike) -> Array:
     """Return the remainder of the division, with the sign of the divisor `other`.
 
     Example:
@@ -135,7 +135,7 @@ def remainder(input: ArrayLike, other: ArrayLike) -> jax.Array:
     return _remainder(*together(input, other))
 
 
-def floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
+def floor_quotient(x: Array, y: Array) -> Array:
     """Divide and round down exactly as torch's kernel does, including at infinities."""
     mod = jnp.fmod(x, y)
     down = (mod != 0) & ((y < 0) != (mod < 0))
@@ -147,5 +147,5 @@ def floor_quotient(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, *_: t, lambda t, _, x, y: t * -jax.lax.stop_gradient(floor_quotient(x, y)))
-def _remainder(x: jax.Array, y: jax.Array) -> jax.Array:
+def _remainder(x: Array, y: Array) -> Array:
     return jnp.remainder(x, y)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import jax.scipy.special as jss
 
@@ -14,7 +13,7 @@ from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def xlogy(input: ArrayLike, other: ArrayLike) -> jax.Array:
+def xlogy(input: ArrayLike, other: ArrayLike) -> Array:
     """Return `input * log(other)`, or 0 where `input` is 0 and `other` is not NaN.
 
     Example:
@@ -38,7 +37,7 @@ def _xlogy_input_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
 
 
 @derivative(_xlogy_input_derivative, lambda t, _, x, y: t * (x / y))
-def xlogy_kernel(x: jax.Array, y: jax.Array) -> jax.Array:
+def xlogy_kernel(x: Array, y: Array) -> Array:
     product = x * jnp.log(y)
     return jnp.where((x == 0) & ~jnp.isnan(y), 0, product)
 

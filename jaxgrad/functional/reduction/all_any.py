@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import Dim, array, canonical_dims
 
 
-def all(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
+def all(input: Array, dim: Dim = None, keepdim: bool = False) -> Array:
     """Return whether all elements along the given dims are nonzero.
 
     Example:
@@ -23,7 +23,7 @@ def all(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
     return _logical(jnp.all, input, dim, keepdim)
 
 
-def any(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
+def any(input: Array, dim: Dim = None, keepdim: bool = False) -> Array:
     """Return whether any element along the given dims is nonzero.
 
     Example:
@@ -36,14 +36,14 @@ def any(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
     return _logical(jnp.any, input, dim, keepdim)
 
 
-def _logical(fun: Any, input: Any, dim: Dim, keepdim: bool) -> jax.Array:
+def _logical(fun: Any, input: Any, dim: Dim, keepdim: bool) -> Array:
     input = array(input)
     axes = canonical_dims(dim, input.ndim, empty_is_all=False)
     result = fun(input != 0, axes, keepdims=keepdim)
     return result.astype(jnp.uint8) if input.dtype == jnp.uint8 else result
 
 
-def count_nonzero(input: jax.Array, dim: Dim = None) -> jax.Array:
+def count_nonzero(input: Array, dim: Dim = None) -> Array:
     """Count the nonzero elements along the given dims.
 
     Example:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, overload
 
-import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     Dim,
     array,
@@ -22,18 +22,18 @@ from jaxgrad.functional.pointwise.clamp_maximum import maximum, minimum
 class ValuesIndices(NamedTuple):
     """The values that a reduction along a dim selects, and their indices along that dim."""
 
-    values: jax.Array
-    indices: jax.Array
+    values: Array
+    indices: Array
 
 
 class MinMax(NamedTuple):
     """The smallest and the largest elements."""
 
-    min: jax.Array
-    max: jax.Array
+    min: Array
+    max: Array
 
 
-def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
+def amax(input: Array, dim: Dim = None, keepdim: bool = False) -> Array:
     """Return the maximum over some dims or over all; ties share the gradient equally.
 
     Raises:
@@ -51,7 +51,7 @@ def amax(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
     return _extreme("amax", amax_kernel, input, dim, keepdim)
 
 
-def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
+def amin(input: Array, dim: Dim = None, keepdim: bool = False) -> Array:
     """Return the minimum over some dims or over all, as `amax` returns the maximum.
 
     Example:
@@ -65,7 +65,7 @@ def amin(input: jax.Array, dim: Dim = None, keepdim: bool = False) -> jax.Array:
     return _extreme("amin", amin_kernel, input, dim, keepdim)
 
 
-def _extreme(name: str, fun: Any, input: Any, dim: Dim, keepdim: bool) -> jax.Array:
+def _extreme(name: str, fun: Any, input: Any, dim: Dim, keepdim: bool) -> Array:
     input = array(input)
     axes = canonical_dims(dim, input.ndim)
     require_nonempty(name, input, dim, axes)
@@ -82,16 +82,16 @@ def _split_evenly(t: Any, out: Any, x: Any, axes: Any) -> Any:
 
 
 @derivative(_split_evenly)
-def amax_kernel(x: jax.Array, *, axes: Any) -> jax.Array:
+def amax_kernel(x: Array, *, axes: Any) -> Array:
     return jnp.max(x, axes, keepdims=True)
 
 
 @derivative(_split_evenly)
-def amin_kernel(x: jax.Array, *, axes: Any) -> jax.Array:
+def amin_kernel(x: Array, *, axes: Any) -> Array:
     return jnp.min(x, axes, keepdims=True)
 
 
-def require_nonempty(name: str, input: jax.Array, dim: Any, axes: Any) -> None:
+def require_nonempty(name: str, input: Array, dim: Any, axes: Any) -> None:
     """Raise torch's error for a reduction over no elements."""
     if dim is None and not input.size:
         raise RuntimeError(
@@ -110,16 +110,16 @@ def split_among_ties(t: Any, out: Any, x: Any, **_: Any) -> Any:
 
 
 @derivative(split_among_ties)
-def _max(x: jax.Array) -> jax.Array:
+def _max(x: Array) -> Array:
     return jnp.max(x)
 
 
 @derivative(split_among_ties)
-def _min(x: jax.Array) -> jax.Array:
+def _min(x: Array) -> Array:
     return jnp.min(x)
 
 
-def aminmax(input: jax.Array, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
+def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False) -> MinMax:
     """Return the minimum and the maximum along a dim or over all elements.
 
     Raises:
@@ -143,14 +143,14 @@ def aminmax(input: jax.Array, *, dim: int | None = None, keepdim: bool = False) 
 
 
 @overload
-def max(input: jax.Array) -> jax.Array: ...
+def max(input: Array) -> Array: ...
 @overload
-def max(input: jax.Array, dim: int, keepdim: bool = ...) -> ValuesIndices: ...
+def max(input: Array, dim: int, keepdim: bool = ...) -> ValuesIndices: ...
 @overload
-def max(input: jax.Array, dim: jax.Array) -> jax.Array: ...
+def max(input: Array, dim: Array) -> Array: ...
 
 
-def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
+def max(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the maximum over all elements or along a dim, or the elementwise one of two arrays.
 
     Args:
@@ -183,14 +183,14 @@ def max(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
 
 
 @overload
-def min(input: jax.Array) -> jax.Array: ...
+def min(input: Array) -> Array: ...
 @overload
-def min(input: jax.Array, dim: int, keepdim: bool = ...) -> ValuesIndices: ...
+def min(input: Array, dim: int, keepdim: bool = ...) -> ValuesIndices: ...
 @overload
-def min(input: jax.Array, dim: jax.Array) -> jax.Array: ...
+def min(input: Array, dim: Array) -> Array: ...
 
 
-def min(input: jax.Array, dim: Any = None, keepdim: bool = False) -> Any:
+def min(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
     """Return the minimum over all elements or along a dim, or the elementwise one of two arrays.
 
     The arguments, return types and errors are those of `max`.
@@ -227,7 +227,7 @@ def _max_or_min(name: str, input: Any, dim: Any, keepdim: bool) -> Any:
     return select_along(input, indices, axis, keepdim)
 
 
-def select_along(input: jax.Array, indices: jax.Array, axis: int, keepdim: bool) -> ValuesIndices:
+def select_along(input: Array, indices: Array, axis: int, keepdim: bool) -> ValuesIndices:
     """Return the values at `indices`, which have size 1 along the axis, and the indices."""
     values = jnp.take_along_axis(input, indices, axis)
     if keepdim:

@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import DTypeLike
+from jaxgrad._core.typing import Array, DTypeLike
 from jaxgrad.functional._core.arguments import (
     array,
     broadcasting,
@@ -23,7 +23,7 @@ from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.reduction.sum_mean_prod import widened
 
 
-def cumsum(input: jax.Array, dim: int, *, dtype: DTypeLike | None = None) -> jax.Array:
+def cumsum(input: Array, dim: int, *, dtype: DTypeLike | None = None) -> Array:
     """Return the cumulative sum along a dim; integers are summed as int64.
 
     Raises:
@@ -44,7 +44,7 @@ def cumsum(input: jax.Array, dim: int, *, dtype: DTypeLike | None = None) -> jax
     return exact(lambda x: jnp.cumsum(x, axis), input)
 
 
-def cumprod(input: jax.Array, dim: int, *, dtype: DTypeLike | None = None) -> jax.Array:
+def cumprod(input: Array, dim: int, *, dtype: DTypeLike | None = None) -> Array:
     """Return the cumulative product along a dim; integers are multiplied as int64.
 
     Raises:
@@ -77,11 +77,11 @@ def _cumprod_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
 
 
 @derivative(_cumprod_derivative)
-def _cumprod(x: jax.Array, *, axis: int) -> jax.Array:
+def _cumprod(x: Array, *, axis: int) -> Array:
     return jnp.cumprod(x, axis)
 
 
-def logcumsumexp(input: jax.Array, dim: int) -> jax.Array:
+def logcumsumexp(input: Array, dim: int) -> Array:
     """Return the logarithm of the cumulative sum of exponentials along a dim.
 
     Raises:
@@ -120,17 +120,17 @@ def _logcumsumexp_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
 
 
 @derivative(_logcumsumexp_derivative)
-def _logcumsumexp(x: jax.Array, *, axis: int) -> jax.Array:
+def _logcumsumexp(x: Array, *, axis: int) -> Array:
     return jax.lax.cumlogsumexp(x, axis)
 
 
 def diff(
-    input: jax.Array,
+    input: Array,
     n: int = 1,
     dim: int = -1,
-    prepend: jax.Array | None = None,
-    append: jax.Array | None = None,
-) -> jax.Array:
+    prepend: Array | None = None,
+    append: Array | None = None,
+) -> Array:
     """Return the n-th differences of neighbouring elements along a dim.
 
     Raises:
@@ -162,9 +162,7 @@ def diff(
     return jnp.diff(x, min(n, x.shape[axis]), axis)
 
 
-def trapezoid(
-    y: jax.Array, x: jax.Array | None = None, *, dx: float = 1, dim: int = -1
-) -> jax.Array:
+def trapezoid(y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1) -> Array:
     """Return the integral along a dim by the trapezoidal rule.
 
     Args:
@@ -193,8 +191,8 @@ def trapezoid(
 
 
 def cumulative_trapezoid(
-    y: jax.Array, x: jax.Array | None = None, *, dx: float = 1, dim: int = -1
-) -> jax.Array:
+    y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1
+) -> Array:
     """Return the cumulative integral by the trapezoidal rule, one element shorter along the dim.
 
     The arguments and errors are those of `trapezoid`.
@@ -210,7 +208,7 @@ def cumulative_trapezoid(
     return jnp.cumsum(pairs, axis)
 
 
-def _trapezoids(name: str, y: Any, x: Any, dx: float, dim: int) -> tuple[jax.Array, int]:
+def _trapezoids(name: str, y: Any, x: Any, dx: float, dim: int) -> tuple[Array, int]:
     y = array(y, "y")
     if not y.ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -223,7 +221,7 @@ def _trapezoids(name: str, y: Any, x: Any, dx: float, dim: int) -> tuple[jax.Arr
                 f"{name}: received a bool input for `{which}`, but bool is not supported"
             )
 
-    def ends(z: jax.Array, along: int) -> tuple[jax.Array, jax.Array]:
+    def ends(z: Array, along: int) -> tuple[Array, Array]:
         n = z.shape[along]
         low = jax.lax.slice_in_dim(z, 0, max(n - 1, 0), axis=along)
         return low, jax.lax.slice_in_dim(z, min(1, n), n, axis=along)

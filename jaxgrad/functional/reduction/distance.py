@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     array,
     canonical_dim,
@@ -23,8 +24,8 @@ from jaxgrad.functional.reduction.vector_norm_normalize import p_norm, sgn_kerne
 
 
 def pairwise_distance(
-    x1: jax.Array, x2: jax.Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> jax.Array:
+    x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Array:
     """Return the p-norm of `x1 - x2 + eps` along the last dim.
 
     Example:
@@ -43,16 +44,14 @@ def pairwise_distance(
     return in_opmath(pairwise, array(x1, "x1"), array(x2, "x2"), **options)
 
 
-def pairwise(
-    x: jax.Array, y: jax.Array, *, p: float, eps: float, keepdim: bool = False
-) -> jax.Array:
+def pairwise(x: Array, y: Array, *, p: float, eps: float, keepdim: bool = False) -> Array:
     """Return the pairwise distance without argument checks."""
     difference = x - y + eps
     axes = (difference.ndim - 1,) if difference.ndim else ()
     return p_norm(difference, p=float(p), axes=axes, keepdim=keepdim)
 
 
-def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1e-8) -> jax.Array:
+def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
     """Return the cosine of the angle between vectors, with norms bounded below by `eps`.
 
     Raises:
@@ -77,7 +76,7 @@ def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1
             f"expected common dtype to be floating point, yet common dtype is {common}"
         )
 
-    def similarity(x: jax.Array, y: jax.Array) -> jax.Array:
+    def similarity(x: Array, y: Array) -> Array:
         x, y = jnp.broadcast_arrays(x, y)
         axes = (canonical_dim(dim, x.ndim),) if x.ndim else ()
         norms = [p_norm(z, p=2.0, axes=axes, keepdim=True) for z in (x, y)]
@@ -87,7 +86,7 @@ def cosine_similarity(x1: jax.Array, x2: jax.Array, dim: int = 1, eps: float = 1
     return in_opmath(similarity, x1, x2)
 
 
-def pdist(input: jax.Array, p: float = 2) -> jax.Array:
+def pdist(input: Array, p: float = 2) -> Array:
     """Return the distances between all pairs of rows, each pair once.
 
     Args:
@@ -123,11 +122,8 @@ def pdist(input: jax.Array, p: float = 2) -> jax.Array:
 
 
 def cdist(
-    x1: jax.Array,
-    x2: jax.Array,
-    p: float = 2.0,
-    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
-) -> jax.Array:
+    x1: Array, x2: Array, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary"
+) -> Array:
     """Return the distances between each row of `x1` and each row of `x2`.
 
     Args:
@@ -195,13 +191,13 @@ def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
 
 
 @derivative(_distance_derivative)
-def _distance(d: jax.Array, *, p: float) -> jax.Array:
+def _distance(d: Array, *, p: float) -> Array:
     if not d.size:
         return jnp.zeros(d.shape[:-1], d.dtype)
     return p_norm(d, p=p, axes=(d.ndim - 1,))
 
 
-def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
+def dist(input: Array, other: Array, p: float = 2) -> Array:
     """Return the p-norm of `input - other`.
 
     Example:
@@ -217,7 +213,7 @@ def dist(input: jax.Array, other: jax.Array, p: float = 2) -> jax.Array:
     reject("dist", "integer", input, other)
     reject_each("dist", "bool", input, other)
 
-    def distance(x: jax.Array, y: jax.Array) -> jax.Array:
+    def distance(x: Array, y: Array) -> Array:
         difference = x - y
         return p_norm(difference, p=float(p), axes=tuple(range(difference.ndim)))
 

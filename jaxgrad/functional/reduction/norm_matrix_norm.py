@@ -6,10 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import DTypeLike
+from jaxgrad._core.typing import Array, DTypeLike
 from jaxgrad.functional._core.arguments import Dim, array, canonical_dim, canonical_dims, in_opmath
 from jaxgrad.functional._core.lapack import nan_if_infinite
 from jaxgrad.functional.reduction.amax_max import amax_kernel, amin_kernel
@@ -17,13 +16,13 @@ from jaxgrad.functional.reduction.vector_norm_normalize import cast_for_norm, p_
 
 
 def norm(
-    input: jax.Array,
+    input: Array,
     p: float | str | None = "fro",
     dim: Dim = None,
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
-) -> jax.Array:
+) -> Array:
     """Return the p-norm over the elements, even for matrices; `"fro"` is the 2-norm.
 
     Args:
@@ -55,13 +54,13 @@ def norm(
 
 
 def linalg_norm(
-    input: jax.Array,
+    input: Array,
     ord: float | str | None = None,
     dim: Dim = None,
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
-) -> jax.Array:
+) -> Array:
     """Return a vector norm, or a matrix norm if there are two dims and an `ord`.
 
     Args:
@@ -108,13 +107,13 @@ def linalg_norm(
 
 
 def matrix_norm(
-    input: jax.Array,
+    input: Array,
     ord: float | str = "fro",
     dim: Sequence[int] | int = (-2, -1),
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
-) -> jax.Array:
+) -> Array:
     """Return a norm of each matrix in the input.
 
     Args:
@@ -156,7 +155,7 @@ def matrix_norm(
     return in_opmath(_matrix_norm, input, ord=ord, dims=(first, second), keepdim=keepdim)
 
 
-def _matrix_norm(x: jax.Array, *, ord: Any, dims: tuple[int, int], keepdim: bool) -> jax.Array:
+def _matrix_norm(x: Array, *, ord: Any, dims: tuple[int, int], keepdim: bool) -> Array:
     if ord in ("nuc", 2, -2):
         values = jnp.linalg.svd(nan_if_infinite(jnp.moveaxis(x, dims, (-2, -1))), compute_uv=False)
         if ord == "nuc":

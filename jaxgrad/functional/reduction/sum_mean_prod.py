@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import DTypeLike
+from jaxgrad._core.typing import Array, DTypeLike
 from jaxgrad.functional._core.arguments import (
     Dim,
     array,
@@ -20,7 +20,7 @@ from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
 
-def widened(input: Any, dtype: DTypeLike | None) -> jax.Array:
+def widened(input: Any, dtype: DTypeLike | None) -> Array:
     """Cast the input to the dtype in which torch accumulates it: int64 for integers."""
     input = array(input)
     if dtype is not None:
@@ -29,8 +29,8 @@ def widened(input: Any, dtype: DTypeLike | None) -> jax.Array:
 
 
 def sum(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-) -> jax.Array:
+    input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Array:
     """Return the sum over some dims or over all; integers are summed as int64.
 
     Example:
@@ -48,8 +48,8 @@ def sum(
 
 
 def mean(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-) -> jax.Array:
+    input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Array:
     """Return the mean over some dims or over all.
 
     Raises:
@@ -67,7 +67,7 @@ def mean(
     return in_opmath(lambda x: jnp.mean(x, axes, keepdims=keepdim), input)
 
 
-def _require_inexact(name: str, input: Any) -> jax.Array:
+def _require_inexact(name: str, input: Any) -> Array:
     input = array(input)
     if not is_floating(input):
         raise RuntimeError(
@@ -78,8 +78,8 @@ def _require_inexact(name: str, input: Any) -> jax.Array:
 
 
 def nansum(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-) -> jax.Array:
+    input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Array:
     """Return the sum of the elements that are not NaN, over some dims or over all.
 
     Raises:
@@ -96,7 +96,7 @@ def nansum(
     return sum(jnp.where(jnp.isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-def _cast_real(name: str, input: jax.Array, dtype: DTypeLike | None) -> jax.Array:
+def _cast_real(name: str, input: Array, dtype: DTypeLike | None) -> Array:
     """Cast to `dtype`, and reject complex inputs and casts from floats to complex numbers."""
     reject(name, "complex", input)
     wide = widened(input, dtype)
@@ -106,8 +106,8 @@ def _cast_real(name: str, input: jax.Array, dtype: DTypeLike | None) -> jax.Arra
 
 
 def nanmean(
-    input: jax.Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
-) -> jax.Array:
+    input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Array:
     """Return the mean of the elements that are not NaN, over some dims or over all.
 
     Raises:
@@ -126,7 +126,7 @@ def nanmean(
     )
     axes = canonical_dims(dim, input.ndim)
 
-    def average(x: jax.Array) -> jax.Array:
+    def average(x: Array) -> Array:
         counts = ~jnp.isnan(x)
         total = jnp.sum(_nan_to_zero(x), axes, keepdims=keepdim)
         return total / jnp.sum(counts, axes, keepdims=keepdim).astype(x.dtype)
@@ -136,17 +136,13 @@ def nanmean(
 
 # The mask is a factor, so that the infinite cotangent of an all-NaN mean gives NaN as in torch.
 @derivative(lambda t, _, x: t * jnp.where(jnp.isnan(x), 0, 1))
-def _nan_to_zero(x: jax.Array) -> jax.Array:
+def _nan_to_zero(x: Array) -> Array:
     return jnp.where(jnp.isnan(x), 0, x)
 
 
 def prod(
-    input: jax.Array,
-    dim: int | None = None,
-    keepdim: bool = False,
-    *,
-    dtype: DTypeLike | None = None,
-) -> jax.Array:
+    input: Array, dim: int | None = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
+) -> Array:
     """Return the product along one dim or over all; integers are multiplied as int64.
 
     Example:
@@ -165,7 +161,7 @@ def prod(
     return exact(lambda x: _squeeze(_prod(x, axes=axes), axes, keepdim), input)
 
 
-def _squeeze(y: jax.Array, axes: Any, keepdim: bool) -> jax.Array:
+def _squeeze(y: Array, axes: Any, keepdim: bool) -> Array:
     return y if keepdim else jnp.squeeze(y, axes)
 
 
@@ -183,11 +179,11 @@ def _prod_derivative(t: Any, _: Any, x: Any, axes: Any) -> Any:
 
 
 @derivative(_prod_derivative)
-def _prod(x: jax.Array, *, axes: Any) -> jax.Array:
+def _prod(x: Array, *, axes: Any) -> Array:
     return jnp.prod(x, axes, keepdims=True)
 
 
-def logsumexp(input: jax.Array, dim: Dim, keepdim: bool = False) -> jax.Array:
+def logsumexp(input: Array, dim: Dim, keepdim: bool = False) -> Array:
     """Return the logarithm of the sum of exponentials over some dims.
 
     Example:
@@ -200,7 +196,7 @@ def logsumexp(input: jax.Array, dim: Dim, keepdim: bool = False) -> jax.Array:
     input = array(input)
     axes = canonical_dims(dim, input.ndim)
 
-    def total(x: jax.Array) -> jax.Array:
+    def total(x: Array) -> Array:
         out = _logsumexp(x, axes=axes)
         return out if keepdim else jnp.squeeze(out, axes)
 
@@ -208,7 +204,7 @@ def logsumexp(input: jax.Array, dim: Dim, keepdim: bool = False) -> jax.Array:
 
 
 @derivative(lambda t, out, x, axes: jnp.sum(t * jnp.exp(x - out), axes, keepdims=True))
-def _logsumexp(x: jax.Array, *, axes: Any) -> jax.Array:
+def _logsumexp(x: Array, *, axes: Any) -> Array:
     if not x.size:
         return jnp.log(jnp.sum(jnp.exp(x), axes, keepdims=True))
     high = jnp.max(jnp.real(x), axes, keepdims=True)

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core.typing import DTypeLike
+from jaxgrad._core.typing import Array, DTypeLike
 from jaxgrad.functional._core.arguments import (
     Dim,
     array,
@@ -26,13 +26,13 @@ from jaxgrad.functional.pointwise.clamp_maximum import clamp_min_kernel
 
 
 def vector_norm(
-    input: jax.Array,
+    input: Array,
     ord: float = 2,
     dim: Dim = None,
     keepdim: bool = False,
     *,
     dtype: DTypeLike | None = None,
-) -> jax.Array:
+) -> Array:
     """Return the p-norm over some dims or over all.
 
     Args:
@@ -70,7 +70,7 @@ def vector_norm(
     return in_opmath(p_norm, input, p=float(ord), axes=axes, keepdim=keepdim)
 
 
-def cast_for_norm(name: str, x: jax.Array, dtype: DTypeLike | None) -> jax.Array:
+def cast_for_norm(name: str, x: Array, dtype: DTypeLike | None) -> Array:
     """Cast `x` to `dtype` after torch's checks that the cast neither narrows nor drops a part."""
     if not is_floating(x):
         raise RuntimeError(
@@ -91,7 +91,7 @@ def cast_for_norm(name: str, x: jax.Array, dtype: DTypeLike | None) -> jax.Array
     return x.astype(dtype)
 
 
-def p_norm(x: jax.Array, *, p: float, axes: tuple[int, ...], keepdim: bool = False) -> jax.Array:
+def p_norm(x: Array, *, p: float, axes: tuple[int, ...], keepdim: bool = False) -> Array:
     """Return the p-norm without argument checks, in the input's dtype."""
     out = _norm(x, p=p, axes=axes)
     return out if keepdim else jnp.squeeze(out, axes)
@@ -125,7 +125,7 @@ def _norm_derivative(t: Any, norm: Any, x: Any, p: float, axes: Any) -> Any:
 
 
 @derivative(_norm_derivative)
-def _norm(x: jax.Array, *, p: float, axes: tuple[int, ...]) -> jax.Array:
+def _norm(x: Array, *, p: float, axes: tuple[int, ...]) -> Array:
     size = jnp.abs(x)
     if p == 0:
         return jnp.sum((x != 0).astype(size.dtype), axes, keepdims=True)
@@ -140,7 +140,7 @@ def _norm(x: jax.Array, *, p: float, axes: tuple[int, ...]) -> jax.Array:
     return jnp.power(jnp.sum(jnp.power(size, p), axes, keepdims=True), 1 / p)
 
 
-def sgn_kernel(x: jax.Array) -> jax.Array:
+def sgn_kernel(x: Array) -> Array:
     """Return `x / |x|`, or 0 at 0; for real inputs also 0 at NaN and without a derivative."""
     if is_complex(x):
         size = jnp.abs(x)
@@ -149,20 +149,20 @@ def sgn_kernel(x: jax.Array) -> jax.Array:
 
 
 @derivative(lambda t, _, x: jnp.real(jnp.conj(sgn_kernel(x)) * t))
-def _abs(x: jax.Array) -> jax.Array:
+def _abs(x: Array) -> Array:
     return jnp.abs(x)
 
 
 @derivative(lambda t, _, x, p: t * (jnp.where(p == 0, 0, p * jnp.power(x, p - 1))), None)
-def _pow(x: jax.Array, p: jax.Array) -> jax.Array:
+def _pow(x: Array, p: Array) -> Array:
     return jnp.power(x, p)
 
 
-def _power(x: jax.Array, p: float) -> jax.Array:
+def _power(x: Array, p: float) -> Array:
     return _pow(x, jnp.asarray(p, x.dtype)) if p else jnp.ones_like(x)
 
 
-def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) -> jax.Array:
+def normalize(input: Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) -> Array:
     """Divide the input by its p-norm along a dim, with the norm bounded below by `eps`.
 
     Raises:
@@ -182,14 +182,14 @@ def normalize(input: jax.Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12
     input = array(input)
     axes = canonical_dims(dim, input.ndim)
 
-    def unit(x: jax.Array) -> jax.Array:
+    def unit(x: Array) -> Array:
         size = p_norm(x, p=float(p), axes=axes, keepdim=True)
         return quotient(x, clamp_min_kernel(size, jnp.asarray(eps, size.dtype)))
 
     return in_opmath(unit, input)
 
 
-def renorm(input: jax.Array, p: float, dim: int, maxnorm: float) -> jax.Array:
+def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
     """Scale down each slice along a dim whose p-norm exceeds `maxnorm` to that norm.
 
     Raises:
@@ -233,6 +233,6 @@ def _bounded_derivative(t: Any, _: Any, x: Any, p: float, axes: Any, bound: floa
 
 
 @derivative(_bounded_derivative)
-def _bounded(x: jax.Array, *, p: float, axes: Any, bound: float) -> jax.Array:
+def _bounded(x: Array, *, p: float, axes: Any, bound: float) -> Array:
     size = p_norm(x, p=p, axes=axes, keepdim=True)
     return x * jnp.where(size > bound, bound / (size + 1e-7), 1)
