@@ -82,7 +82,11 @@ def polygamma(n: int, input: Array) -> Array:
     return in_opmath(lambda x: _polygamma(x, n=n), array(input))
 
 
-@derivative(lambda t, _, x, n: t * _polygamma(x, n=n + 1))
+def _polygamma_derivative(t: Any, _: Any, x: Any, n: int) -> Any:
+    return t * _polygamma(x, n=n + 1)
+
+
+@derivative(_polygamma_derivative)
 def _polygamma(x: Array, *, n: int) -> Array:
     if n == 0:
         return _digamma(x)
@@ -125,7 +129,11 @@ def zeta(input: ArrayLike, other: ArrayLike) -> Array:
     return in_opmath(_zeta, input, other)
 
 
-@derivative(not_differentiable("special_zeta: self"), lambda t, _, s, q: t * (-s * _zeta(s + 1, q)))
+def _zeta_derivative(t: Any, _: Any, s: Any, q: Any) -> Any:
+    return t * (-s * _zeta(s + 1, q))
+
+
+@derivative(not_differentiable("special_zeta: self"), _zeta_derivative)
 def _zeta(s: Array, q: Array) -> Array:
     s, q = jnp.broadcast_arrays(s, q)
     integer = jnp.floor(q) == q

@@ -124,10 +124,8 @@ def average_pool(
         ends.append(max((o - 1) * s + k - n - p, 0))
 
     def averaged(x: Array) -> Array:
-        zero, padding = np.zeros((), x.dtype), ((0, 0), (0, 0), *zip(pads, ends, strict=True))
-        total = jax.lax.reduce_window(
-            x, zero, jax.lax.add, (1, 1, *kernel), (1, 1, *steps), padding
-        )
+        zero, widths = np.zeros((), x.dtype), ((0, 0), (0, 0), *zip(pads, ends, strict=True))
+        total = jax.lax.reduce_window(x, zero, jax.lax.add, (1, 1, *kernel), (1, 1, *steps), widths)
         total = total[(slice(None), slice(None), *(slice(o) for o in out))]
         return total / jnp.asarray(counts if divisor is None else divisor, x.dtype)
 

@@ -131,9 +131,9 @@ def max_pool(
     index = jnp.broadcast_to(index.reshape(x.shape[2:]), x.shape)
     pairs = jax.lax.stop_gradient(x), index
     initial = (np.asarray(-jnp.inf, x.dtype), np.asarray(jnp.iinfo(jnp.int32).max, np.int32))
-    padding = ((0, 0), (0, 0), *zip(pads, ends, strict=True))
+    widths = ((0, 0), (0, 0), *zip(pads, ends, strict=True))
     _, chosen = jax.lax.reduce_window(
-        pairs, initial, _first_of_largest, (1, 1, *kernel), (1, 1, *steps), padding,
+        pairs, initial, _first_of_largest, (1, 1, *kernel), (1, 1, *steps), widths,
         window_dilation=(1, 1, *dilations),
     )  # fmt: skip
     chosen = chosen[(slice(None), slice(None), *(slice(o) for o in out))]
