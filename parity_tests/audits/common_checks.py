@@ -26,7 +26,7 @@ from jaxgrad.parity.prove.weights.resolve import weight_map
 Arrays = Mapping[str, np.ndarray]
 
 
-def found(pair: Mapping[str, Any]) -> dict[str, bool]:
+def run_checks(pair: Mapping[str, Any]) -> dict[str, bool]:
     """Return, for each check, whether it finds a difference; a check that cannot run finds none."""
     try:
         by_torch, by_jax = _torch(pair), _jax(pair)
@@ -60,10 +60,10 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     (pick, loss) = (pair.get(key, (None, None))[1] for key in ("outputs", "loss"))
     _, leaves, fill = jax_program.flat(port.params)
     leaves = [_single(x) for x in leaves]
-    moves = [np.issubdtype(x.dtype, np.inexact) for x in leaves]
+    is_float = [np.issubdtype(x.dtype, np.inexact) for x in leaves]
 
-    def objective(moving: Any) -> Any:
-        full = [m if m is not None else x for m, x in zip(moving, leaves, strict=True)]
+    def objective(trained: Any) -> Any:
+        full = [m if m is not None else x for m, x in zip(trained, leaves, strict=True)]
         out = port.fn(fill(full), *inputs)
         out = out[0] if pair.get("has_state") else out
         out = out if pick is None else pick(out)
@@ -74,15 +74,17 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
         return sum(jnp.sum(x) for x in floats), [x for _, x in named]
 
     with jax.enable_x64(False):
-        moving = [jnp.asarray(x) if m else None for x, m in zip(leaves, moves, strict=True)]
-        (_, outs), grads = jax.value_and_grad(objective, has_aux=True)(moving)
+        trained = [jnp.asarray(x) if m else None for x, m in zip(leaves, is_float, strict=True)]
+        (_, outs), grads = jax.value_and_grad(objective, has_aux=True)(trained)
         after = {}
         if "optimizer" in pair:
             tx = pair["optimizer"][1]
-            tree = fill(moving, None)
+            tree = fill(trained, None)
             change, _ = tx.update(fill(grads, None), tx.init(tree), tree)
             new = iter(jax.tree.leaves(optax.apply_updates(tree, change)))
-            full = [np.asarray(next(new)) if m else x for m, x in zip(moves, leaves, strict=True)]
+            full = [
+                np.asarray(next(new)) if m else x for m, x in zip(is_float, leaves, strict=True)
+            ]
             after = weights.values_of(full)
     return {
         "outputs": {str(i): np.asarray(x) for i, x in enumerate(outs)},

@@ -54,7 +54,7 @@ def load(name: str) -> Any:
     return importlib.import_module(f"parity_tests.ports.{name}")
 
 
-def proved(pair: dict[str, Any], wrap: str = "eager", seed: int = 0) -> Report:
+def prove_pair(pair: dict[str, Any], wrap: str = "eager", seed: int = 0) -> Report:
     """Run `prove` on the arguments that a port's `pair` returns."""
     options = dict(pair)
     module, fn, params, inputs = (options.pop(k) for k in ("module", "fn", "params", "inputs"))
@@ -72,7 +72,7 @@ def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
     """Inject one bug, and run `prove` and the common checks on the pair."""
     start = time.perf_counter()
     pair = load(name).pair(0, **bug.plant)
-    report = proved(pair)
+    report = prove_pair(pair)
     seconds = time.perf_counter() - start
     first = report.first
     text = f"{first.surface}: {first.where}" if first else report.verdict
@@ -89,11 +89,11 @@ def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
         reported=text if report.verdict != "error" else f"error: {report.text}",
         cause=first.cause if first else "",
         seconds=seconds,
-        checks=common_checks.found(pair) if checks else {},
+        checks=common_checks.run_checks(pair) if checks else {},
     )
 
 
-def planted(patterns: Sequence[str] = ()) -> list[tuple[str, Bug]]:
+def bugs(patterns: Sequence[str] = ()) -> list[tuple[str, Bug]]:
     """Return every bug of every port whose `port/bug` matches a pattern."""
     return [
         (name, bug)
@@ -113,7 +113,7 @@ def correct(patterns: Sequence[str], seeds: Sequence[int], wraps: Sequence[str])
         for label, options in port.CONFIGURATIONS.items():
             for seed in seeds:
                 for wrap in wraps:
-                    report = proved(port.pair(seed, **options), wrap, seed)
+                    report = prove_pair(port.pair(seed, **options), wrap, seed)
                     count += 1
                     if report.verdict != "pass":
                         alarms += 1
@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     configure()
     if options.correct:
         return 1 if correct(options.patterns, options.seeds, options.wraps) else 0
-    chosen = planted(options.patterns)
+    chosen = bugs(options.patterns)
     if options.sample is not None and options.sample < len(chosen):
         chosen = sorted(
             random.Random(0).sample(chosen, options.sample), key=lambda c: (c[0], c[1].name)

@@ -46,7 +46,7 @@ class Critic(torch.nn.Module):
 
 
 class Penalised(torch.nn.Module):
-    """Return the scores of real and fake images, and the critic's gradient between the two."""
+    """Compute the scores of real and fake images, and the critic's gradient between them."""
 
     def __init__(self, norm: str = "instance"):
         super().__init__()

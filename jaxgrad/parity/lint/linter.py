@@ -39,14 +39,14 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
         TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values.
 
     Example:
-      >>> import jax.numpy as jnp
-      >>> from jaxgrad.parity import lint
-      >>> report = lint(lambda x: jnp.sum(jnp.abs(x)), jnp.array([0.0, 1.0, -2.0]))
-      >>> finding = report.findings[0]
-      >>> print(finding.primitive, finding.elements, finding.torch, finding.jax, finding.remedy)
-      abs 1 0 1 jaxgrad.functional.abs
-      >>> lint(lambda x: jnp.sum(jnp.abs(x)), jnp.array([1.0, -2.0])).findings
-      ()
+        >>> import jax.numpy as jnp
+        >>> from jaxgrad.parity import lint
+        >>> report = lint(lambda x: jnp.sum(jnp.abs(x)), jnp.array([0.0, 1.0, -2.0]))
+        >>> finding = report.findings[0]
+        >>> print(finding.primitive, finding.elements, finding.torch, finding.jax, finding.remedy)
+        abs 1 0 1 jaxgrad.functional.abs
+        >>> lint(lambda x: jnp.sum(jnp.abs(x)), jnp.array([1.0, -2.0])).findings
+        ()
 
     Torch: none; its conventions are those of `jaxgrad.functional`.
     """

@@ -102,7 +102,7 @@ class Walk(NamedTuple):
         return [value(v) for v in jaxpr.outvars], [flag(v) for v in jaxpr.outvars]
 
     def enters(self, eqn: jex_core.JaxprEqn) -> bool:
-        """Return whether an equation is entered: its body has a wanted one and no custom rule."""
+        """Return whether to enter an equation: it has no custom rule and contains a wanted one."""
         if eqn.primitive.name in _OPAQUE or self.is_wanted(name_of(eqn)):
             return False
         return any(self.is_wanted(name_of(p.eqn)) for sub in inner(eqn) for p in walk(sub))

@@ -49,18 +49,18 @@ def record(program: Callable[..., PyTree], *args: PyTree, **kwargs: PyTree) -> l
         Exception: `program` raises an exception that no graph represents.
 
     Example:
-      >>> import torch
-      >>> from jaxgrad.parity.torch_graph import record
-      >>> def program(w):
-      ...     w.requires_grad_()
-      ...     h = (w * 2).detach()
-      ...     (h * w).sum().backward()
-      >>> (graph,) = record(program, torch.ones(3))
-      >>> for op in graph.ops:
-      ...     print(f"{op.name}: {op.state}")
-      MulBackward0: recorded, but not reached
-      MulBackward0: on the path of the loss
-      SumBackward0: on the path of the loss
+        >>> import torch
+        >>> from jaxgrad.parity.torch_graph import record
+        >>> def program(w):
+        ...     w.requires_grad_()
+        ...     h = (w * 2).detach()
+        ...     (h * w).sum().backward()
+        >>> (graph,) = record(program, torch.ones(3))
+        >>> for op in graph.ops:
+        ...     print(f"{op.name}: {op.state}")
+        MulBackward0: recorded, but not reached
+        MulBackward0: on the path of the loss
+        SumBackward0: on the path of the loss
 
     Torch: `loss.grad_fn`, `next_functions`, plus the calls that they omit.
     """

@@ -116,7 +116,7 @@ def _locals() -> Iterator[tuple[str, Any]]:
 
 
 def _parts(holder: Any) -> list[tuple[str, Any]]:
-    """Return a dict's items or an object's attributes; a module's are named by their paths."""
+    """Return a dict's items or an object's attributes, but nothing for a module."""
     if isinstance(holder, dict):
         return [(key, value) for key, value in list(holder.items()) if isinstance(key, str)]
     if isinstance(holder, nn.Module | type) or inspect.ismodule(holder):

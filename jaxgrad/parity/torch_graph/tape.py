@@ -15,7 +15,7 @@ from jaxgrad.parity.torch_graph.steps import Step
 
 
 _CUTS = ("detach", "data")  # return the same value without a gradient
-_COPIES = ("clone", "contiguous", "to", "float", "double")  # a copy is stopped like its input
+_COPIES = ("clone", "contiguous", "to", "float", "double")  # copies stay detached
 
 
 class Tape:

@@ -28,9 +28,11 @@ BUGS = [(port, bug.name) for port in PORTS for bug in PORTS[port].BUGS]
 if not os.environ.get("TEST_ALL"):  # `make test-all` runs every one
     CONFIGURATIONS, BUGS = CONFIGURATIONS[::8], BUGS[::30]
 
-SAME = 1e-12  # of the scale: float64 rounding
-CHANGED = 1e-9  # of the scale: the smallest effect of a bug
-STEPPED = 1e-8  # of the step: Adam also amplifies the rounding of small gradients
+SAME = 1e-12  # relative to the scale: the bound for float64 rounding
+CHANGED = 1e-9  # relative to the scale: the smallest effect of a bug
+STEPPED = (
+    1e-8  # relative to the step; larger because Adam amplifies the rounding of small gradients
+)
 
 
 @dataclasses.dataclass
@@ -119,8 +121,8 @@ def run_jax(pair: dict[str, Any], *, train: bool) -> Run:
     fixed = tuple(map(jnp.array, pair["inputs"]))
     pick = pair.get("outputs", (lambda x: x, lambda x: x))[1]
 
-    def objective(trained: list[Any], moving: dict[int, Any]) -> Any:
-        inputs = tuple(moving.get(i, x) for i, x in enumerate(fixed))
+    def objective(trained: list[Any], floats_in: dict[int, Any]) -> Any:
+        inputs = tuple(floats_in.get(i, x) for i, x in enumerate(fixed))
         filled = list(leaves)
         for i, x in zip(floating, trained, strict=True):
             filled[i] = x
@@ -136,9 +138,9 @@ def run_jax(pair: dict[str, Any], *, train: bool) -> Run:
         return loss, ([*flat, loss], tensors(state))
 
     start = [leaves[i] for i in floating]
-    moving = {i: x for i, x in enumerate(fixed) if is_floating(x)}
+    floats_in = {i: x for i, x in enumerate(fixed) if is_floating(x)}
     (grads, of_inputs), (forward, state) = jax.grad(objective, argnums=(0, 1), has_aux=True)(
-        start, moving
+        start, floats_in
     )
     back = mapped_back(pair, grads) | {f"input {i}": g for i, g in of_inputs.items()}
     back = {name: np.asarray(x) for name, x in back.items()}
@@ -171,17 +173,17 @@ def jax_steps(pair: dict[str, Any], objective: Any, start: list[Any]) -> list[np
     params = pair["params"]
     leaves, treedef = jax.tree.flatten(params)
     assert len(start) == len(leaves), "a pair with an optimizer must have only floating parameters"
-    moves = trains(pair)
+    mask = trains(pair)
 
-    def only_moving(values: list[Any]) -> Any:
-        kept = [x if m else jnp.zeros_like(x) for x, m in zip(values, moves, strict=True)]
+    def masked(values: list[Any]) -> Any:
+        kept = [x if m else jnp.zeros_like(x) for x, m in zip(values, mask, strict=True)]
         return jax.tree.unflatten(treedef, kept)
 
     @jax.jit
     def step(params: Any, state: Any) -> Any:
         grads, _ = jax.grad(objective, has_aux=True)(jax.tree.leaves(params), {})
-        updates, state = tx.update(only_moving(grads), state, params)
-        updates = only_moving(jax.tree.leaves(updates))
+        updates, state = tx.update(masked(grads), state, params)
+        updates = masked(jax.tree.leaves(updates))
         return optax.apply_updates(params, updates), state, grads
 
     state, first = tx.init(params), None
