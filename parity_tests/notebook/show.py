@@ -10,6 +10,7 @@ network()                        the small network that the programs share
 import difflib
 import functools
 import importlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxgrad.graph import Table, table
@@ -208,6 +209,8 @@ def _name(value: Any) -> str:
     if isinstance(value, functools.partial):
         options = ", ".join(f"{key}={_name(item)}" for key, item in value.keywords.items())
         return f"{_name(value.func)}({options})"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_name(item)}" for key, item in value.items()) + "}"
     return getattr(value, "__name__", repr(value))
 
 

@@ -54,10 +54,10 @@ def assert_matches_torch(ours: Any, theirs: Any, schedule: Any, seed: int, steps
     if live is None:
         other = in_torch(params, torch_grads, foreach=True)
         low = [i for i, dtype in enumerate(dtypes) if dtype == "float32"]
-        ours, truth, *theirs = [
+        jax_run, truth, *torch_runs = [
             ([r[0][i] for i in low], [{}] * len(low)) for r in (run, oracle, stock, other)
         ]
-        assert not runs.excess_errors(ours, truth, theirs)
+        assert not runs.excess_errors(jax_run, truth, torch_runs)
 
 
 class TestAdafactor(AggregatingTests, NoneTests):
