@@ -43,7 +43,7 @@ def with_taps(
     """
     for place in walk(jaxpr):
         if place.closed and (place.path in slots or place.path in reads):
-            raise ValueError(f"no tap reaches equation {place.path}, inside {place.closed}")
+            raise ValueError(f"cannot tap equation {place.path}: taps cannot enter {place.closed}")
     wanted = {path[:n] for path in (*slots, *reads) for n in range(len(path) + 1)}
     chosen = set(reads)
 

@@ -95,7 +95,7 @@ def _checked(name: str, input: Array, norm: str | None, *, real: bool) -> Array:
             f'Invalid normalization mode: "{norm}"; use "backward", "ortho" or "forward"'
         )
     if input.dtype in HALF:
-        raise RuntimeError(f"Unsupported dtype {input.dtype}; transform it in float32")
+        raise RuntimeError(f"Unsupported dtype {input.dtype}; cast the input to float32")
     if real and is_complex(input):
         name = name.strip("_")
         raise RuntimeError(

@@ -63,8 +63,8 @@ def pad(
         reject(f"pad of mode '{mode}'", "bool", x)
     if x.ndim - len(ends) not in (1, 2) or not 1 <= len(ends) <= 3:
         raise NotImplementedError(
-            f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now: {mode} "
-            f"of {len(ends)} dims of an input of {x.ndim}"
+            f"Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now; "
+            f"got {mode} padding of {len(ends)} dims of a {x.ndim}D input"
         )
     for axis, (low, high) in enumerate(ends, start=first):
         n = x.shape[axis]

@@ -162,7 +162,7 @@ def view_as_complex(input: Array) -> Array:
     input = array(input)
     if not input.ndim or input.shape[-1] != 2:
         raise RuntimeError(
-            f"Tensor must have a last dimension of size 2, its shape is {list(input.shape)}"
+            f"Tensor must have a last dimension of size 2, but its shape is {list(input.shape)}"
         )
     if not is_floating(input) or is_complex(input):
         raise RuntimeError(

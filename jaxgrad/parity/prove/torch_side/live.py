@@ -220,7 +220,8 @@ def _check_run(
         )
     if not outputs:
         raise ProofError(
-            "the torch module returns no tensor; select one with outputs=(torch_pick, jax_pick)"
+            "no tensor was found in the torch module's output; extract one with "
+            "outputs=(torch_pick, jax_pick)"
         )
     if not any(np.issubdtype(x.dtype, np.inexact) for x in outputs.values()):
         dtypes = ", ".join(sorted({str(x.dtype) for x in outputs.values()}))
