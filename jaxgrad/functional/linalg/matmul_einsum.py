@@ -169,7 +169,8 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[int | Sequence[int]] = 2)
         left, right = ((d,) if isinstance(d, int) else tuple(d) for d in dims)
     if len(left) != len(right):
         raise RuntimeError(
-            f"both dimension lists should have same length, but they have {len(left)} and {len(right)}"
+            "both dimension lists should have same length, but they have "
+            f"{len(left)} and {len(right)}"
         )
     pairs = [
         (canonical_dim(p, x.ndim), canonical_dim(q, y.ndim))
