@@ -523,7 +523,7 @@ def test_pinned_custom_vjp_none() -> None:
 
 
 def test_corner_of_programs_that_need_numbers() -> None:
-    """If a program cannot be traced, a leaf used only by `floor` gets None; torch has zeros."""
+    """If a program cannot be traced, a leaf used only by `floor` gets None, and zeros in torch."""
     torch_program = lambda x, y, n: (x.floor() + y).sum() if n[0] > 0 else y.sum()  # noqa: E731
     _, (torch_grad, _, _) = torch_gradients(torch_program)
     jax_program = jaxgrad.grad(

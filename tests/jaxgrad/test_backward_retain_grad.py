@@ -105,7 +105,7 @@ INSIDE = {
 
 @pytest.mark.parametrize(("wrap", "shape"), INSIDE.values(), ids=INSIDE)
 def test_retained_inside(wrap: Any, shape: tuple[int, ...]) -> None:
-    """Gradients retained inside scan, vmap, cond, remat or jit are stacked, and no bit changes."""
+    """Gradients retained in scan, vmap, cond, remat or jit are stacked, and no result changes."""
     x = jnp.linspace(0.1, 2.0, 6, dtype=jnp.float64).reshape(2, 3)
     loss = lambda x: (wrap(tagged_sin)(x) ** 2).sum()  # noqa: E731 # the program
     value, grads, retained = jaxgrad.value_and_retained_grads(loss)(x)

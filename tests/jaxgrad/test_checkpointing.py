@@ -31,8 +31,8 @@ F = torch.nn.functional
 def test_a_network(name, record_property):
     """The counted bytes of a network are within 1 % of the compiled program's residuals.
 
-    Without checkpoints JAX saves up to 2.5 times as much as torch, because it saves for each
-    operation where torch has one kernel; `OPERATIONS` lists examples.
+    Without checkpoints JAX saves up to 2.5 times as much as torch, because it saves values for
+    several operations that torch runs as a single kernel; `OPERATIONS` lists examples.
     """
     kept = compared(name)
     shown = f"counted {kept.counted}, compiled {kept.compiled}, torch {kept.torch}"
@@ -89,7 +89,7 @@ OPERATIONS = {
 
 
 def torch_keeps(fun, *w):
-    """Return the bytes that torch saves, without those of the arguments."""
+    """Return the number of bytes that torch saves, excluding the arguments."""
     args = [torch.tensor(value.tolist(), requires_grad=True) for value in (X, *w)]
     known = {value.untyped_storage().data_ptr() for value in args}
     kept = {}
@@ -157,7 +157,7 @@ def test_a_copy_keeps_the_breakdown():
 
 @pytest.mark.parametrize(("fun", "low", "high"), [(plain, 0.98, 1.02), (in_segments, 0.4, 0.75)])
 def test_saved_bytes_grow(fun, low, high):
-    """Saved bytes grow with the depth without checkpoints, and with its root in segments."""
+    """Saved bytes grow with the depth, or with its square root if checkpointed in segments."""
     kept = [jaxgrad.saved_bytes(fun, *arguments(depth)) for depth in DEPTHS]
     power = slope(DEPTHS, kept)
     print(f"{fun.__name__}: {dict(zip(DEPTHS, kept, strict=True))}, depth ** {power:.2f}")

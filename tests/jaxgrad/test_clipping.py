@@ -1,4 +1,4 @@
-"""`jaxgrad.clipping` against torch.nn.utils, for every norm, dtype and special value."""
+"""`jaxgrad.clipping` matches torch.nn.utils for every norm, dtype and special value."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_float0_gradients_are_unchanged():
 
 @pytest.mark.parametrize("bad", (NAN, INF, -INF))
 def test_error_if_nonfinite(bad):
-    """A non-finite norm raises torch's words, both eagerly and under checkify."""
+    """A non-finite norm raises torch's message, both eagerly and under checkify."""
     grads = [np.array([1.0, bad])]
     words = "The total norm of order 2.0 for gradients"
     rest = "non-finite, so it cannot be clipped. To disable this error and scale the gradients by"
@@ -197,7 +197,7 @@ def test_error_if_nonfinite(bad):
 
 
 def test_trees_vmap_and_a_traced_maximum():
-    """Under `vmap`, each row of a tree has its own norm and its own traced maximum."""
+    """Under `vmap`, each batch element has its own norm and its own traced maximum."""
     rows = {"w": jnp.array([[3.0, 4.0], [0.3, 0.4]]), "b": [jnp.array([12.0, 0.0]), None]}
     maxima = jnp.array([2.0, 1.0])
     clipped, norms = jax.jit(jax.vmap(jaxgrad.clip_grad_norm))(rows, maxima)
@@ -269,7 +269,7 @@ def test_clip_grad_value_with_a_traced_bound():
 
 
 def test_clip_grad_value_refuses():
-    """Complex gradients, and bounds that overflow the dtype, raise torch's words."""
+    """Complex gradients, and bounds that overflow the dtype, raise torch's message."""
     with pytest.raises(NotImplementedError, match="clamp is not supported for complex types"):
         torch_clip(clip_grad_value_, [np.array([3.0 + 4.0j])], 1.0)
     with pytest.raises(TypeError, match="clamp is not supported for complex types: a gradient is"):

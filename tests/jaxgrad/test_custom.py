@@ -200,7 +200,7 @@ def test_straight_through_of_a_function_without_derivative():
 
 
 def test_straight_through_needs_a_result_like_its_argument():
-    """A result unlike the first argument raises an error with both types."""
+    """A result whose type differs from the first argument's raises an error with both types."""
     words = re.escape(
         "straight_through(<lambda>) passes its cotangent on to its first argument, so"
     )

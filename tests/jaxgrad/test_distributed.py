@@ -1,4 +1,4 @@
-"""Gradients on many devices, and the collectives that compiled programs contain."""
+"""Gradients on many devices are correct, and compiled collectives are counted."""
 
 import os
 import pathlib
@@ -74,7 +74,7 @@ def test_unused_parameters_of_sharded_functions_get_none():
 
 @pytest.mark.parametrize("p", (0, 1, 2, 3, float("inf"), float("-inf")))
 def test_the_norm_of_shards_is_that_of_the_whole(p):
-    """Every norm of sharded gradients equals that of the whole; replicated ones count once."""
+    """The norm of sharded gradients equals the unsharded norm; replicated gradients count once."""
     grads = {"w": np.arange(-7.0, 9.0).reshape(8, 2), "b": np.array([3.0, -0.5]), "none": None}
     specs = {"w": P(RANKS), "b": P(), "none": None}
     clip = lambda g: jaxgrad.clip_grad_norm(g, 0.1, p, axis_name=RANKS)  # noqa: E731
@@ -184,7 +184,7 @@ def module(*lines, header="HloModule m, num_partitions=8"):
     ),
 )
 def test_a_collective_is_read(line, fields):
-    """Kind, group size and bytes are parsed for each notation of replica groups that XLA uses."""
+    """A collective's kind, group size and bytes are parsed in every notation that XLA uses."""
     assert read_collectives(module(f"  {line}, channel_id=1")) == [Collective(*fields)]
 
 
@@ -209,7 +209,7 @@ def test_groups_that_are_not_understood_are_an_error():
 
 
 def test_a_loop_counts_its_iterations_and_a_condition_its_branches():
-    """A sum in a scan of length 5 counts five times, and one in a branch of a cond once."""
+    """A sum in a scan of length 5 is counted five times, and one in a cond's branch once."""
 
     def program(x):
         x = lax.scan(lambda c, _: (c + lax.psum(c, RANKS) * 0.1, None), x, None, length=5)[0]
@@ -234,7 +234,7 @@ def test_a_ring_sends_its_share(kind, sent):
 
 
 def test_a_permutation_sends_all():
-    """A device in a permutation sends its whole array."""
+    """In a permutation, each device sends its whole array."""
     assert Collective("collective-permute", 2, 1, 100).sent == 100.0
 
 

@@ -42,7 +42,7 @@ def test_no_grad_stops_captured_and_keyword_values():
 
 
 def test_no_grad_never_differentiates_the_body():
-    """A while loop, which JAX cannot reverse, may run on the arguments of the function."""
+    """Under `no_grad`, a function may contain a while loop, which JAX cannot reverse."""
 
     def halve(x):
         return lax.while_loop(lambda x: jnp.abs(x).max() > 1.0, lambda x: x / 2.0, x)
@@ -54,7 +54,7 @@ def test_no_grad_never_differentiates_the_body():
 
 
 def test_no_grad_passes_other_leaves_on():
-    """Leaves that are not JAX arrays reach the function, and the caller, as they are."""
+    """Leaves that are not JAX arrays are passed to the function, and returned, unchanged."""
     fun = jaxgrad.no_grad(lambda name, tree: (name, tree["n"], tree["x"]))
     array = np.ones(2)
     name, number, same = fun("a", {"n": 3, "x": array})

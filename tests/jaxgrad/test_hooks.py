@@ -253,7 +253,7 @@ def torch_error(answer) -> str:
     ids=("shorter", "scalar", "narrower", "integer", "number", "tuple"),
 )
 def test_wrong_replacements(torch_s, jax_s, kind, words, detail):
-    """A replacement of wrong shape or dtype raises torch's words when the hook is set."""
+    """A replacement of wrong shape or dtype raises torch's message when the hook is set."""
     assert words in torch_error(torch_s)
     jax_s.__name__ = "mine"
     with pytest.raises(kind, match=f"hook 'mine'.*{words}") as raised:
@@ -270,7 +270,7 @@ def test_wrong_structure_of_a_replacement():
 
 
 def test_a_value_that_has_no_gradient_is_refused():
-    """Hooking an integer array raises an error with torch's words."""
+    """Hooking an integer array raises an error with torch's message."""
     words = "cannot register a hook on a (tensor|value) that"
     with pytest.raises(RuntimeError, match=words):
         torch.tensor([1, 2]).register_hook(lambda g: g)

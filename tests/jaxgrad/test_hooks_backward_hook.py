@@ -284,7 +284,7 @@ def test_nothing_to_hook():
 
 @pytest.mark.parametrize("count", (1, 3))
 def test_wrong_number_of_grad_inputs(count):
-    """A result with the wrong number of gradients raises torch's words."""
+    """A result with the wrong number of gradients raises torch's message."""
     words = f"returned an invalid number of grad_input, got {count}, but expected 2"
 
     def answer(gi, go):

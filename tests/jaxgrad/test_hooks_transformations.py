@@ -39,7 +39,7 @@ ROWS = np.stack([V, W])
 
 
 def test_vmap_of_grad_and_grad_of_vmap():
-    """In `vmap` of `grad` and in `grad` of `vmap`, the hook gets each row's own cotangent."""
+    """In `vmap` of `grad` and in `grad` of `vmap`, the hook gets each example's own cotangent."""
     loss = per_row(jaxgrad.hook)
     expected = jnp.stack([jax.grad(loss)(row) for row in to_jax(ROWS)])
     for grad in (
@@ -52,7 +52,7 @@ def test_vmap_of_grad_and_grad_of_vmap():
 
 
 def test_vmap_where_only_the_hook_is_mapped():
-    """If a hook captures a mapped value, an unmapped input gets one hook per row."""
+    """If a hook captures a mapped value, it runs once per example, even for an unmapped input."""
 
     def loss(x, scale):
         return (jaxgrad.hook(x, lambda g: g * scale) * 3.0).sum()
@@ -80,7 +80,7 @@ def test_unmapped_programs_stay_unmapped():
 
 
 def test_a_value_that_is_not_mapped_is_hooked_once():
-    """Inside `vmap`, the hook of an unmapped value gets the sum over the rows."""
+    """Inside `vmap`, the hook of an unmapped value gets the gradient summed over the batch."""
 
     def total(x, scales):
         return jax.vmap(lambda s: (jaxgrad.hook(x, clamp) * s).sum())(scales).sum()
@@ -204,7 +204,7 @@ def test_under_shard_map():
 
 
 def test_under_autocast():
-    """Hooks work under autocast: a cotangent of another dtype is cast for the hook and back."""
+    """Under autocast, a cotangent of a different dtype is cast for the hook and back."""
 
     def loss(x, w):
         y = jaxgrad.hook(x @ w, lambda g: g * x.sum())

@@ -27,7 +27,7 @@ def run(program: str) -> list[str]:
 
 
 def test_import_does_not_load_the_namespaces():
-    """`import jaxgrad` imports neither the operators nor the optimizers nor the comparison."""
+    """`import jaxgrad` loads no operators, optimizers or comparison code."""
     loaded = run("import sys, jaxgrad\nnames = set(sys.modules)")
 
     assert not EXPENSIVE & set(loaded)

@@ -1,4 +1,4 @@
-"""Classes written for torch.autograd.Function whose one body runs in torch and in JAX."""
+"""Subclasses of torch.autograd.Function that run unchanged in both torch and JAX."""
 
 # ruff: noqa: N803  # Base is a class
 
@@ -203,7 +203,7 @@ def identity(xp, Base):
 
 def huber(xp, Base):
     class Huber(Base):
-        """The Huber loss of S4-12."""
+        """The Huber loss from case S4-12."""
 
         @staticmethod
         def forward(ctx, prediction, target, delta):

@@ -1,4 +1,4 @@
-"""Classes ported with `from_function` give torch's values, gradients and Nones."""
+"""Classes ported with `from_function` give torch's values and gradients, including None."""
 
 # ruff: noqa: N803  # Base is a class
 
@@ -108,7 +108,7 @@ def test_under_vmap_scan_and_remat(name):
 
 
 def test_unmapped_inputs_get_the_summed_gradient():
-    """Under `vmap`, an unmapped input gets the gradient summed over the rows."""
+    """Under `vmap`, an unmapped input gets the gradient summed over the batch."""
     function = jaxgrad.from_function(product(jnp, object))
 
     def loss(x, w):
@@ -122,7 +122,7 @@ def test_unmapped_inputs_get_the_summed_gradient():
 
 @pytest.mark.parametrize("wrap", (eager, jax.jit, jax.checkpoint), ids=("eager", "jit", "remat"))
 def test_a_none_of_backward_is_none(wrap):
-    """A None that `backward` returns is None in `.grad` and in `value_and_grad`."""
+    """If `backward` returns None, torch's `.grad` and the gradient in `value_and_grad` are None."""
     x, w = (to_torch(v).requires_grad_() for v in (V, W))
     first_only(torch, torch.autograd.Function).apply(x, w).sum().backward()
     function = jaxgrad.from_function(first_only(jnp, object))
@@ -136,7 +136,7 @@ def test_a_none_of_backward_is_none(wrap):
 
 
 def test_a_none_is_none_only_in_the_first_derivative():
-    """An input with None as first gradient still has a second derivative if it is saved."""
+    """A saved input whose first gradient is None still has a second derivative."""
     x, w = (to_torch(v).requires_grad_() for v in (V, W))
     y = first_only(torch, torch.autograd.Function).apply(x, w)
     (first,) = torch.autograd.grad(y.sum(), x, create_graph=True)
@@ -152,7 +152,7 @@ def test_a_none_is_none_only_in_the_first_derivative():
 
 
 def test_captured_values_have_no_gradient():
-    """Captured values get no first gradient, but one in the second derivative, as in torch."""
+    """As in torch, captured values get a gradient in the second derivative but not in the first."""
 
     def maker(b):
         def make(xp, Base):
@@ -249,7 +249,7 @@ def test_closing_over_a_value_of_a_loop_or_of_jit():
 
 
 def test_needs_input_grad_follows_what_is_differentiated():
-    """`needs_input_grad` is torch's in `backward`, and True for every float array in `forward`."""
+    """`needs_input_grad` matches torch's in `backward`; in `forward` every float array has True."""
     seen = {}
 
     def make(xp, Base, side):
@@ -313,7 +313,7 @@ def test_a_gradient_is_cast_to_the_input(given, dtype):
 
 
 def test_complex_classes_port_as_they_are():
-    """A complex class receives torch's cotangent while its caller receives JAX's conjugate."""
+    """A complex class receives torch's cotangent, and its caller gets JAX's, the conjugate."""
 
     def make(xp, Base):
         class Turn(Base):
@@ -440,7 +440,7 @@ def test_branching_on_values():
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch triggers it
 def test_forward_mode():
-    """A class with a `jvp` method supports jvp, forward and reverse jacobians, and Hessians."""
+    """A class with `jvp` supports `jax.jvp`, forward- and reverse-mode Jacobians, and Hessians."""
 
     class Cube:
         @staticmethod
@@ -467,7 +467,7 @@ def test_forward_mode():
 
 
 def torch_jvp(cls) -> float:
-    """Return the tangent of the same class under torch's forward mode at 2."""
+    """Return the tangent at 2 that torch's forward mode computes for the same class."""
     from torch.autograd import forward_ad
 
     methods = {name: cls.__dict__[name] for name in ("forward", "backward", "jvp")}

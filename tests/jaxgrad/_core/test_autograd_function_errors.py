@@ -76,7 +76,7 @@ SHAPE = "ReturnsBackward returned an invalid gradient at index 0"
     ids=("few", "many", "list", "static", "short", "scalar", "number"),
 )
 def test_wrong_gradients(answer, args, kind, words):
-    """A wrong number, shape or type of gradients raises torch's words when the class is called."""
+    """Gradients wrong in number, shape or type raise torch's message when the class is called."""
     x = to_torch(args[0]).requires_grad_()
     function = returns(answer)(torch, torch.autograd.Function)
     with pytest.raises(RuntimeError, match=re.escape(words)):
@@ -104,7 +104,7 @@ def test_a_complex_gradient_of_a_real_input_is_refused():
 
 
 def test_saving_a_non_array():
-    """Saving a non-array for backward raises torch's words and names the alternative."""
+    """Saving a non-array for backward raises torch's message and names the alternative."""
 
     def make(xp, Base):
         class Saves(Base):

@@ -58,7 +58,7 @@ def rounded(x):
 
 
 def test_the_gradient_is_computed_from_the_packed_residual():
-    """The gradient of `sin` is its residual cos(x) rounded to bfloat16; its value is exact."""
+    """The gradient of `sin` is its residual cos(x) rounded to bfloat16, but the value is exact."""
     value, grad = jax.value_and_grad(lambda x: jnp.sum(half(jnp.sin)(x)))(X)
 
     assert value == jnp.sum(jnp.sin(X))
@@ -67,7 +67,7 @@ def test_the_gradient_is_computed_from_the_packed_residual():
 
 @pytest.mark.parametrize(("wrap", "share"), [(lossless, 1.0), (half, 0.5), (integers, 0.25)])
 def test_residuals_are_packed(wrap, share):
-    """`saved_bytes` counts what `pack` returned, plus 8 bytes per residual for `integers`."""
+    """`saved_bytes` counts the bytes `pack` returns; `integers` adds 8 bytes per residual."""
     kept = jaxgrad.saved_bytes(wrap(of_x), X)
     values = len(jaxgrad.saved_bytes(of_x, X).values)
 
@@ -91,7 +91,7 @@ def test_captured_variables_are_not_packed():
 
 @pytest.mark.parametrize("wrap", [lossless, half, integers])
 def test_transformations_compose(wrap):
-    """A hooked function has the lossless gradient under jit, vmap, checkpoint and outer hooks."""
+    """A hooked function has the same gradient under jit, vmap, checkpoint and outer hooks."""
     grad = jax.grad(wrap(of_x))(X)
     grads = {
         "jit": jax.jit(jax.grad(wrap(of_x)))(X),
@@ -131,7 +131,7 @@ def test_a_second_derivative_goes_past_the_hooks(fun, outer, inner):
 
 
 def test_trees_integers_and_auxiliary_results():
-    """Arguments and results may be trees, and their integer leaves pass through unchanged."""
+    """Arguments and results may be pytrees, and their integer leaves pass through unchanged."""
 
     def fun(batch, scale=1.0):
         h = jnp.exp(batch["x"][batch["rows"]] * scale)
@@ -178,7 +178,7 @@ def test_a_variable_captured_by_pack_has_no_gradient():
 
 
 def test_unpack_must_restore_the_dtype():
-    """The error names the dtype that `unpack` returned and the one that `pack` was given."""
+    """If `unpack` changes a dtype, the error names that dtype and the one `pack` received."""
     wrong = jaxgrad.saved_tensors_hooks(
         jnp.sin, lambda x: x.astype(jnp.bfloat16), lambda kept: kept
     )

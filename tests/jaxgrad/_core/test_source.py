@@ -1,4 +1,4 @@
-"""An equation knows the source line and the name stack that it comes from."""
+"""Every equation records the source line and name stack that it comes from."""
 
 from __future__ import annotations
 

@@ -27,9 +27,9 @@ NINE = np.arange(1.0, 10.0)
         ("addcdiv", call(NINE, [2.0], [0.0])),
     ],
 )
-@pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch's forward mode uses it
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch's forward mode calls it
 def test_slopes_are_summed_where_torch_sums_them(name, sample):
-    """The sum over subtracted, weighted or broadcast terms meets an infinity where torch's does."""
+    """Gradients with infinite terms match torch's, which depend on where the terms are summed."""
     record, at = OPERATORS[name], job(name, sample, None)
     truth = observe(torch_side(record), at)
     (outputs,) = run([jax_side(record)], [at], [truth.cotangents], [truth.directions], name=None)
@@ -51,7 +51,7 @@ def test_slopes_are_summed_where_torch_sums_them(name, sample):
     ],
 )  # fmt: skip
 def test_shapes_that_do_not_broadcast_are_a_runtime_error(name):
-    """Shapes that do not broadcast raise torch's RuntimeError, and the text has both shapes."""
+    """Shapes that do not broadcast raise torch's RuntimeError with both shapes in the message."""
     left, right = np.ones(2), np.ones(3)
 
     with pytest.raises(RuntimeError):

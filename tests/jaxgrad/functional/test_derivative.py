@@ -18,7 +18,7 @@ def _product(x, scale):
 
 
 def test_the_second_derivative_is_that_of_the_formula():
-    """A second derivative differentiates the formula, inside a scan and in forward mode as well."""
+    """A second derivative differentiates the formula, even inside a scan and in forward mode."""
     twice = jax.grad(jax.grad(_sine_with_other_slope))
 
     def scanned(x):

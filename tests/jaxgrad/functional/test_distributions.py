@@ -29,7 +29,7 @@ test_operator = agreement_test("distributions")
     ],
 )
 def test_infinite_slopes_are_summed_element_by_element(name, value, params, infinite):
-    """Slopes inf and -inf of a broadcast argument are summed to NaN, as in torch."""
+    """As in torch, derivatives of inf and -inf sum to NaN when an argument is broadcast."""
     args, cotangent = [np.array(x) for x in (value, *params)], np.array([1.0, -3.0])
     record = OPERATORS[f"distributions.{name}_log_prob"]
     tensors = [x.requires_grad_() for x in to_torch(args)]

@@ -25,7 +25,7 @@ KINDS = ("int64", "float32", "float64", "complex64", "complex128", "bool")
 
 
 def _calls(record: Operator, without: str = "") -> list[Job]:
-    """Return the drawn calls, except those with the keyword argument `without`."""
+    """Return the sampled calls, except those that pass the keyword argument named in `without`."""
     return [job("", sample, None) for sample in drawn(record) if without not in sample.kwargs]
 
 
@@ -57,7 +57,7 @@ def _outcomes(record: Operator, call: Job, arrays: list[np.ndarray], dtype: str 
         return torch_side(record)(*args, **kwargs, **more)
 
     def shapes_of_jax() -> Any:
-        """Return empty outputs, without computing values if the function can be traced."""
+        """Return empty outputs; values are computed only if the function cannot be traced."""
         inputs = to_jax(arrays)
         outputs = jax.eval_shape(run_jax, inputs) if record.jit else run_jax(inputs)
         leaves = jax.tree.leaves(outputs)
@@ -72,7 +72,7 @@ def _named(kinds: str, reason: str, *names: str) -> dict[tuple[str, str], str]:
     return dict.fromkeys(itertools.product(names, kinds.split()), reason)
 
 
-# Where torch and JAX disagree if every floating argument has another class of dtype.
+# Expected differences between torch and JAX when all floating arguments get a non-float dtype.
 CONVERT = "JAX raises and says to convert: torch truncates the result to integers"
 ONE_PLACE = "JAX raises: torch has no kernel, and accepts it only for windows of one element"
 OTHER_KINDS = {
@@ -110,7 +110,7 @@ def test_integers_booleans_and_complex_numbers(name):
     assert set(disagreements) == known, disagreements
 
 
-# Where torch and JAX compute different values from integers.
+# Operators whose values for integer inputs are expected to differ between torch and JAX.
 OTHER_NUMBERS = {
     **dict.fromkeys(["local_response_norm", "lp_pool3d"], "torch truncates the means"),
     "distributions.inverse_gamma_log_prob": "torch truncates the reciprocal of the value to 0",
@@ -144,7 +144,7 @@ def test_values_for_integers(name):
 MIXED_KINDS = ("float32", "int64", "bool", "complex128")
 
 
-# Where torch and JAX disagree if one argument has another dtype than the rest.
+# Expected differences between torch and JAX when one argument's dtype differs from the rest.
 ONE_DNN = "torch's oneDNN accepts a bias of another dtype, and JAX raises"
 AS_IF = "torch reinterprets a matrix of another dtype as one of B's dtype"
 OTHER_MIXTURES = {
@@ -183,7 +183,7 @@ OTHER_MIXTURES = {
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_arguments_of_different_dtypes(name):
-    """A call with one argument of another dtype returns torch's dtypes, or raises as in torch."""
+    """Arguments of different dtypes give outputs of torch's dtypes, or an error as in torch."""
     record, disagreements = OPERATORS[name], {}
     for call in _calls(record):
         places = [i for i, x in enumerate(call.arrays) if x.dtype == np.float64]

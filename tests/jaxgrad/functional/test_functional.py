@@ -1,4 +1,4 @@
-"""What holds for all of `jaxgrad.functional`: its names, its docstrings, and subnormal numbers."""
+"""Names, docstrings and subnormal inputs behave alike throughout `jaxgrad.functional`."""
 
 import dataclasses
 import doctest
@@ -39,7 +39,7 @@ def _place(namespace):
 
 @pytest.mark.parametrize("namespace", TORCH)
 def test_every_listed_name_is_an_operator_of_torch(namespace):
-    """A namespace lists functions that torch's module of the same name also has."""
+    """Every function that a namespace lists also exists in torch's module of the same name."""
     strays = [
         name
         for name in set(dir(_place(namespace))) - set(() if namespace else NAMESPACES)
@@ -54,7 +54,7 @@ def test_every_listed_name_is_an_operator_of_torch(namespace):
 
 
 def test_every_listed_distribution_is_one_of_torch():
-    """`distributions` lists a log-probability or a divergence of torch's distributions."""
+    """Every name in `distributions` is a log-probability or divergence of a torch distribution."""
     place = functional.distributions
     strays = []
     for name in dir(place):
@@ -89,7 +89,7 @@ def test_every_operator_with_a_record_is_listed():
     assert not missing, f"`__dir__` leaves out {missing}: list them, or remove their records"
 
 
-# Second names of recorded functions, as `torch.special.erf` is of `torch.erf`: name -> record.
+# Maps aliases to the recorded name: `torch.special.erf`, for example, aliases `torch.erf`.
 ALIASES = {
     name: next((known for known in OPERATORS if PUBLIC.get(known) is function), None)
     for name, function in PUBLIC.items()
@@ -99,7 +99,7 @@ ALIASES = {
 
 @pytest.mark.parametrize("name", ALIASES)
 def test_an_alias_is_an_alias_in_torch_too(name):
-    """torch's functions of both names return the same bits."""
+    """In torch, an alias and the function it stands for also return bit-identical results."""
     record = OPERATORS[ALIASES[name] or name]
     call = jobs(record)[0]
     args, kwargs = call.rebuild(to_torch(call.arrays))
@@ -112,7 +112,7 @@ def test_an_alias_is_an_alias_in_torch_too(name):
 
 @pytest.mark.parametrize("name", PUBLIC)
 def test_every_function_is_documented(name):
-    """A docstring has a first sentence, an example that runs, and torch's name."""
+    """Every docstring starts with a sentence, has a runnable example, and gives torch's name."""
     doc = inspect.getdoc(PUBLIC[name]) or ""
 
     assert doctest.DocTestParser().get_examples(doc), f"functional.{name} has no example that runs"
@@ -121,7 +121,7 @@ def test_every_function_is_documented(name):
 
 
 def test_subnormals_are_zero_on_the_cpu():
-    """XLA flushes subnormals to zero on the CPU, and torch does not, so they differ at a kink."""
+    """On CPU, XLA flushes subnormals to zero and torch does not, so results near a kink differ."""
     x = jnp.array([1e-310, -1e-310], jnp.float64)
 
     assert (x > 0).tolist() == [False, False]

@@ -1,4 +1,4 @@
-"""Every public operator has its record, in the file that mirrors its implementation's."""
+"""Every public operator has a test record whose file path mirrors its implementation's."""
 
 import inspect
 
@@ -19,24 +19,24 @@ TESTS = ROOT / "tests" / "jaxgrad" / "functional"
 
 
 def _place(name):
-    """Return the room and the stem of the file that implements an operator: `linalg/lu`."""
+    """Return the path, without suffix, of the file that implements an operator: `linalg/lu`."""
     module = look_up(functional, name).__module__
     return module.removeprefix("jaxgrad.functional.").replace(".", "/")
 
 
 def _files(folder):
-    """Return the public files of the rooms of a folder: `linalg/lu.py`."""
+    """Return the public Python files in the subfolders of a folder, such as `linalg/lu.py`."""
     paths = (path.relative_to(folder) for path in folder.glob("*/*.py"))
     return {str(path) for path in paths if not any(part[0] == "_" for part in path.parts)}
 
 
 def _implementations():
-    """Return the files that implement an operator, which those of `_core` do not."""
+    """Return the files that implement operators, which excludes those in `_core`."""
     return {f"{_place(name)}.py" for name in PUBLIC}
 
 
 def test_every_function_has_its_record():
-    """Every public function has a record, under one of its names."""
+    """Every public function has a test record under one of its names."""
     recorded = {PUBLIC.get(name) for name in OPERATORS}
     missing = [
         f"write a record of {name} in parity_tests/operators/{_place(name)}.py"
@@ -51,7 +51,7 @@ def test_every_function_has_its_record():
 
 
 def test_a_record_is_in_the_file_of_its_operator():
-    """The record of an operator is in the file of the same room and stem as its implementation."""
+    """An operator's test record and its implementation have the same folder and file name."""
     wrong = [
         f"move the record of {name} from parity_tests/operators/{record.place}.py "
         f"to parity_tests/operators/{_place(name)}.py"
@@ -63,7 +63,7 @@ def test_a_record_is_in_the_file_of_its_operator():
 
 
 def test_every_file_of_operators_has_its_file_of_records():
-    """The files of records are those of the implementations, room by room and stem by stem."""
+    """Files of test records and files of implementations have the same folders and names."""
     missing, strays = _implementations() - _files(RECORDS), _files(RECORDS) - _implementations()
 
     assert not missing, f"write {', '.join(f'parity_tests/operators/{x}' for x in sorted(missing))}"
@@ -75,7 +75,7 @@ def test_every_file_of_operators_has_its_file_of_records():
 
 @pytest.mark.parametrize("room", sorted({record.room for record in OPERATORS.values()}))
 def test_every_room_has_its_test_file(room):
-    """The records of a room are run by the test file of its name."""
+    """Each folder of test records is run by the test file named after it."""
     path = TESTS / f"test_{room}.py"
     line = f'test_operator = agreement_test("{room}")'
 
@@ -83,24 +83,24 @@ def test_every_room_has_its_test_file(room):
     assert line in path.read_text(), f"add the line {line} to {path.relative_to(ROOT)}"
 
 
-# The options that no call sets, with the reason.
+# Options that no recorded call sets, with the reason.
 UNDRAWN = {
-    "rrelu": {"training", "key"},  # torch does not accept the noise
+    "rrelu": {"training", "key"},  # torch does not accept the noise as an argument
     "scaled_dot_product_attention": {"dropout_p", "dropout_key"},  # nor does it here
     "multi_head_attention_forward": {"dropout_key"},  # nor does it here
-    "gumbel_softmax": {"key", "eps"},  # the noise is passed instead; torch ignores eps
-    "triplet_margin_with_distance_loss": {"distance_function"},  # would be code of one framework
-    "linalg.lu": {"pivot"},  # pivot=False is an error on the CPU
+    "gumbel_softmax": {"key", "eps"},  # the noise is passed directly; torch ignores eps
+    "triplet_margin_with_distance_loss": {"distance_function"},  # it runs in only one framework
+    "linalg.lu": {"pivot"},  # pivot=False raises on the CPU
     "linalg.lu_factor": {"pivot"},
     "linalg.lu_factor_ex": {"pivot"},
-    "fractional_max_pool2d": {"key"},  # the samples are passed instead
+    "fractional_max_pool2d": {"key"},  # the samples are passed directly
     "fractional_max_pool3d": {"key"},
     "topk": {"sorted"},  # with sorted=False the order is unspecified
 }
 
 
 def test_every_option_is_drawn():
-    """Each option of an operator differs from its default in at least one call of its record."""
+    """At least one recorded call of each operator changes each option from its default."""
     left = {}
     for name, record in OPERATORS.items():
         signature = inspect.signature(PUBLIC[name])

@@ -17,7 +17,7 @@ test_operator = agreement_test("linalg")
 
 
 def test_the_sum_of_the_gradients_of_equal_eigenvalues_is_defined():
-    """The gradient of the sum of equal eigenvalues does not depend on the basis LAPACK chooses."""
+    """The gradient of a sum of equal eigenvalues does not depend on the basis LAPACK chooses."""
     ones, equal = np.ones((3, 3)), np.array([1.0, 1.0, 0.0])
     x, cotangent = to_torch([ones, equal])
     (expected,) = torch.autograd.grad(torch.linalg.eigvalsh(x.requires_grad_()), x, cotangent)
@@ -38,7 +38,7 @@ def test_derivatives_of_a_determinant_are_those_of_the_polynomial(rank, dtype):
 
     holomorphic = dtype == "complex128"
     x = np.random.default_rng(rank).standard_normal((2, 4, 4))
-    x[..., rank:] = 0  # exact zeros, so that rounding cannot make the matrix regular
+    x[..., rank:] = 0  # exact zeros, so that rounding cannot make the matrix invertible
     x = x[0] + 1j * x[1] if holomorphic else x[0]
     batch = jnp.stack([jnp.asarray(x), jnp.eye(4, dtype=dtype)])
 

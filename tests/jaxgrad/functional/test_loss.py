@@ -17,7 +17,7 @@ test_operator = agreement_test("loss")
 @pytest.mark.parametrize("name", ["l1_loss", "mse_loss"])
 @pytest.mark.parametrize("weight", [np.array([1.0, 2.0]), np.array([1.0 - 1j, 2.0])])
 def test_weighted_losses_of_complex_numbers(name, weight):
-    """A weighted loss accepts complex inputs, as in torch, whose unweighted kernels do not."""
+    """As in torch, losses accept complex inputs if weights are passed."""
     x, y = np.array([1.0 + 2j, 3j]), np.array([0.0, 1.0])
     tensors = to_torch([x, y, weight])
     tensors[0].requires_grad_()

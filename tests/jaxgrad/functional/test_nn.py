@@ -1,4 +1,4 @@
-"""The operators of `jaxgrad/functional/nn` agree with torch, including attention masks at inf."""
+"""The operators of `jaxgrad/functional/nn` agree with torch, even for masked infinite scores."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,7 +13,7 @@ test_operator = agreement_test("nn")
 
 
 def test_a_boolean_attention_mask_is_added_to_the_scores():
-    """As in torch, an infinite score becomes NaN where it is masked, instead of being left out."""
+    """As in torch, masking an infinite attention score gives NaN instead of excluding the score."""
     q, k = np.ones((1, 2)), np.array([[np.inf, 1.0], [1.0, 2.0], [0.0, 1.0]])
     mask = np.array([[False, True, True]])
 

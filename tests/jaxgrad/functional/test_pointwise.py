@@ -1,4 +1,4 @@
-"""The operators of `jaxgrad/functional/pointwise` agree with torch, even in mixed derivatives."""
+"""The operators of `jaxgrad/functional/pointwise` agree with torch, including mixed derivatives."""
 
 import jax
 import jax.numpy as jnp

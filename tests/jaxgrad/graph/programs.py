@@ -1,4 +1,4 @@
-"""Programs in both frameworks, and views of their graphs and pictures, for the tests of graphs."""
+"""Programs in both frameworks, and helpers that extract facts from their graphs and pictures."""
 
 # torch, flax and numpy declare results as unions; the tests know the actual type.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false
@@ -52,7 +52,7 @@ def torch_net() -> nn.Module:
 
 
 def torch_step(cut: str = "") -> Graph:
-    """Record one backward pass of `torch_net` whose first layer is stopped by `cut`."""
+    """Record a backward pass of `torch_net` with its first layer's gradient stopped by `cut`."""
     model: Any = torch_net()
     x, y = torch.ones(3, 6), torch.ones(3, 1)
     modes = {"no_grad": torch.no_grad, "inference_mode": torch.inference_mode}
@@ -76,22 +76,22 @@ def states(graph: Graph) -> dict[str, set[str]]:
 
 
 def grads(graph: Graph) -> dict[str, float | None]:
-    """Map each leaf with a slot to the norm of its gradient."""
+    """Map each leaf that can have a gradient to the norm of that gradient."""
     return {leaf.name: leaf.grad for leaf in graph.leaves if leaf.slot}
 
 
 def drawn(svg: str) -> str:
-    """Return a picture's elements without its texts."""
+    """Return a picture's SVG elements other than text."""
     body = svg[svg.index("</style>") :]
     return re.sub(r"<(title|text)[^>]*>[^<]*</\1>", "", body)
 
 
 def texts(svg: str) -> list[str]:
-    """Return the texts of a picture in drawing order."""
+    """Return a picture's text strings in drawing order."""
     return re.findall(r"<text[^>]*>([^<]*)</text>", svg)
 
 
 def described(graphs: dict[str, Graph]) -> dict[str, str]:
-    """Describe each setting in words: the states of its lanes, cuts, gradients and errors."""
+    """Describe in words each setting's lanes, cuts, gradients and errors."""
     (panel,) = fit([graphs]).panels
     return {name: describe(panel.diagram, view) for name, view in panel.views.items()}

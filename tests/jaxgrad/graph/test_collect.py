@@ -25,7 +25,7 @@ def test_norms_are_those_of_jax_grad():
 
 
 def test_stop_gradient_leaves_outlines_and_none():
-    """Operations behind `stop_gradient` are absent but keep their steps; their leaves get None."""
+    """Operations behind `stop_gradient` are absent but stay listed, and their leaves get None."""
     params = net(6, 4, 1)
     plain = backward_graph(loss, params, X)
     stopped = backward_graph(lambda p: loss(p, X, lax.stop_gradient), params)
@@ -78,7 +78,7 @@ def test_a_function_without_a_loss_is_refused(fun, words):
 
 
 def test_backward_graph_refuses_an_unknown_unused():
-    """An `unused` that is neither "none" nor "zeros" raises ValueError."""
+    """`backward_graph` raises ValueError if `unused` is neither "none" nor "zeros"."""
     with pytest.raises(
         ValueError, match="unused must be .none. .torch. or .zeros. .jax.grad., got 'zero'"
     ):

@@ -17,7 +17,7 @@ def boxes_of(diagram: Diagram, lane: str) -> list[Box]:
 
 
 def test_relayouts_move_into_their_consumers_box_first():
-    """A lane with one box too many first loses the boxes of its parameters' relayouts."""
+    """In a lane with one box too many, boxes that only reshape parameters are folded first."""
     graph = backward_graph(loss, net(6, 4, 1), X)
     everything = fold(assign_all([graph]), 1, lambda lane: 99, 9)
     fewer = fold(assign_all([graph]), 1, lambda lane: len(boxes_of(everything, lane)) - 1, 9)
@@ -28,7 +28,7 @@ def test_relayouts_move_into_their_consumers_box_first():
 
 
 def test_a_lane_that_is_still_too_full_becomes_one_box():
-    """With a limit of one box and one badge, a lane has a single folded box and a counted badge."""
+    """With a limit of one box and one badge, a lane has one folded box and a badge with a count."""
     graph = backward_graph(loss, net(6, 4, 1), X)
     diagram = fold(assign_all([graph]), 1, lambda lane: 1, 1)
 
@@ -40,7 +40,7 @@ def test_a_lane_that_is_still_too_full_becomes_one_box():
 
 
 def test_a_cut_inside_a_folded_box_is_shown():
-    """S0-16: both cuts of the critic's loss are drawn although their operations are folded."""
+    """Both cuts of the critic's loss in S0-16 are drawn although their operations are folded."""
     stopped = pictures.settings(CASES["actor_critic/critic_loss"])["stopped"]
     svg = side_by_side({"": Setting(jax=stopped.jax)})
     assert texts(svg).count("stop_gradient") == 2

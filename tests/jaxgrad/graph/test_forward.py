@@ -1,4 +1,4 @@
-"""The operations of a JAX program: jit is inlined, programs within a program are folded."""
+"""Listing a JAX program's operations inlines `jit` and folds other inner programs."""
 
 import jax
 import jax.numpy as jnp

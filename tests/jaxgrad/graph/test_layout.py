@@ -1,4 +1,4 @@
-"""Coordinates of boxes and badges: shared by all settings, without overlaps."""
+"""Boxes and badges have the same coordinates in all settings, and do not overlap."""
 
 import itertools
 import re

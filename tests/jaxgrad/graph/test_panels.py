@@ -1,4 +1,4 @@
-"""Real models fit on a page: the detail is reduced until they do."""
+"""Real models fit on a page, because detail is reduced until they do."""
 
 # torch, flax and numpy declare results as unions; the tests know the actual type.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIncompatibleMethodOverride=false

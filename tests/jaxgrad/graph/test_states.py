@@ -1,4 +1,4 @@
-"""The states of lanes, cuts and gradients in each setting of a diagram."""
+"""A diagram shows the states of lanes, cuts and gradients in each setting."""
 
 import jax.numpy as jnp
 
@@ -18,7 +18,7 @@ def test_a_nan_is_shown():
 
 
 def test_the_drawn_states_of_torch_differ_where_its_states_do():
-    """For S0-01 to S0-06, the description of `l1` differs between the five ways of stopping it."""
+    """Five of the cases S0-01 to S0-06 cut `l1` differently, and each has its own description."""
     names = "nothing_stopped detach no_grad inference_mode inference_clone".split()
     rows = {name: pictures.settings(CASES[f"grad_modes/{name}"]) for name in names}
     torch_side = described({n: s.torch for n, row in rows.items() for s in row.values() if s.torch})
@@ -37,7 +37,7 @@ def test_the_drawn_states_of_torch_differ_where_its_states_do():
 
 
 def test_partial_no_grad_and_partial_optimizers():
-    """S0-04 cuts each excluded submodule; S0-07 notes the gradients that no optimizer applies."""
+    """Submodules cut in case S0-04, and gradients that no optimizer applies in S0-07, are shown."""
     rows = pictures.settings(CASES["grad_modes/no_grad_part"])
     said = described({name: row.torch for name, row in rows.items() if row.torch})
     assert len(set(said.values())) == 4 and "does not require grad" in said["both_inside"]
@@ -47,7 +47,7 @@ def test_partial_no_grad_and_partial_optimizers():
 
 
 def test_a_partitioned_parameter_has_no_slot():
-    """S2-11: a partitioned-off parameter keeps its place and is labelled `no slot`."""
+    """In case S2-11, a partitioned-off parameter is still drawn, with the label `no slot`."""
     rows = pictures.settings(CASES["grad_modes/requires_grad"])
     frozen = next(iter(rows.values())).jax
     assert frozen is not None and not frozen.leaf("l1.weight").slot

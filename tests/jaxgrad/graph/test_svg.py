@@ -70,6 +70,6 @@ def test_notebooks_display_the_picture_of_a_graph():
 
 
 def test_side_by_side_refuses_empty_settings():
-    """A picture of no settings raises ValueError."""
+    """Drawing a picture without any setting raises ValueError."""
     with pytest.raises(ValueError, match="settings is empty"):
         side_by_side({})

@@ -1,4 +1,4 @@
-"""The table of nodes, primitives and saved values."""
+"""Tables list nodes, primitives and saved values."""
 
 from typing import Any
 

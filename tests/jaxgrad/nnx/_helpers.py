@@ -87,7 +87,7 @@ def layer_case(
 
 
 def runs(cases: Mapping[str, LayerCase], eager: tuple[str, ...] = ()) -> list[Any]:
-    """Return pytest parameters that run every case under `jit`, and those in `eager` without."""
+    """Return pytest parameters: every case under `jit`, and the cases in `eager` without it too."""
     compiled = [pytest.param(name, True, id=f"{name}-jit") for name in cases]
     return compiled + [pytest.param(name, False, id=f"{name}-eager") for name in eager]
 
@@ -96,7 +96,7 @@ def check_training(case: LayerCase, jit: bool) -> None:
     """Require torch's outputs, gradients and states in three training steps and one evaluation."""
     torch.manual_seed(0)
     reference, layer = case.torch(), case.jax()
-    with torch.no_grad():  # norms start with ones and zeros, which would hide mistakes
+    with torch.no_grad():  # norms are initialised to ones and zeros, which would hide mistakes
         for p in reference.parameters():
             p.add_(torch.linspace(0.1, 0.3, p.numel(), dtype=F64).reshape(p.shape))
     assert layers.load_state_dict(layer, reference.state_dict()) == ([], [])
@@ -126,7 +126,7 @@ def check_round_trip(case: LayerCase) -> None:
 
 
 def check_initial_distribution(name: str, *args: int, bounded: bool = True) -> None:
-    """Require the mean, spread and bounds of every fresh parameter to be those of torch's layer."""
+    """Require fresh parameters to have the mean, spread and bounds of those in torch's layer."""
     torch.manual_seed(0)
     wanted = getattr(torch.nn, name)(*args).state_dict()
     for key, x in layers.state_dict(getattr(layers, name)(*args, rngs=rngs())).items():

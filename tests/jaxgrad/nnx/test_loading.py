@@ -37,7 +37,7 @@ PROBLEMS = {
 
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_strict_load_that_fails_has_torchs_message_and_writes_nothing(name):
-    """A state dict with wrong keys or shapes raises torch's message and leaves the layer as is."""
+    """A state dict with wrong keys or shapes raises torch's message and changes no parameter."""
     layer = layers.Linear(3, 4, rngs=rngs())
     before = layers.state_dict(layer)
     with pytest.raises(RuntimeError) as error:
@@ -49,7 +49,7 @@ def test_a_strict_load_that_fails_has_torchs_message_and_writes_nothing(name):
 
 
 def test_a_load_that_is_not_strict_returns_missing_and_unexpected_keys():
-    """With `strict=False` matching keys are written, the rest is returned, and shapes must fit."""
+    """With `strict=False`, mismatched keys are skipped and returned, but shapes must match."""
     layer = layers.Linear(3, 4, rngs=rngs())
     result = layers.load_state_dict(layer, {"bias": np.ones(4), "more": np.ones(1)}, strict=False)
     assert result == (["weight"], ["more"])
@@ -59,7 +59,7 @@ def test_a_load_that_is_not_strict_returns_missing_and_unexpected_keys():
 
 
 def test_a_state_dict_without_metadata_may_lack_the_batch_counter():
-    """As in torch, a dict without metadata may be older than `num_batches_tracked`."""
+    """As in torch, a state dict without metadata may lack `num_batches_tracked`."""
     old = {k: v.numpy() for k, v in torch.nn.BatchNorm1d(3).state_dict().items()}
     del old["num_batches_tracked"]
     assert layers.load_state_dict(layers.BatchNorm1d(3), old) == ([], [])

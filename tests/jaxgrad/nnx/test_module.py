@@ -15,7 +15,7 @@ from tests.jaxgrad.nnx._helpers import Net, draw, rngs
 
 
 def test_argument_names_order_and_defaults_are_torchs():
-    """Constructors take torch's arguments in torch's order, except those without a meaning here."""
+    """Constructors take torch's arguments in torch's order, except those meaningless in JAX."""
     left_out = {"self", "device", "dtype", "inplace", "_weight", "_freeze", "bias", "rngs"}
     for name in ("RNN", "GRU", "LSTM"):  # torch's constructors take *args
         assert list(inspect.signature(getattr(layers, name).__init__).parameters)[1:4] == [
@@ -39,7 +39,7 @@ def test_argument_names_order_and_defaults_are_torchs():
 
 
 def test_train_and_eval_reach_every_layer():
-    """`train()` and `eval()` of a model set the mode of layers inside lists too."""
+    """A model's `train()` and `eval()` also set the mode of layers inside lists."""
     net = Net()
     net.eval()
     assert not net.layers[1].training and not net.drop.training

@@ -86,7 +86,7 @@ def assert_matches_torch(
 
 
 def draw_learning_rate(rng: np.random.Generator, lr: float, steps: int) -> tuple[Any, Any, Any]:
-    """Draw JAX's and torch's learning rate and torch's schedule: a number, tensor or schedule."""
+    """Draw JAX's and torch's learning rate (number, tensor or schedule), and torch's schedule."""
     kind = str(rng.choice(["number", "float32", "float64", "schedule"]))
     if kind == "number":
         return lr, lr, None
@@ -122,7 +122,7 @@ class OptimizerTests:
         return OPTIMIZERS[self.name]
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Parametrize a test by the record's lists."""
+        """Parametrize a test with the lists in the optimizer's record."""
         for argument, options in (
             ("configuration", self.record.configurations),
             ("invalid", self.record.invalid),
@@ -247,13 +247,13 @@ class ElementwiseTests(OptimizerTests):
                 w.grad = torch.tensor(np.asarray(GRADS["w"]))
                 with runs.ieee_sqrt(), np.errstate(invalid="ignore"):
                     optimizer.step()
-        except ZeroDivisionError:  # Python numbers divide by zero where arrays give infinity
+        except ZeroDivisionError:  # 1 / 0 raises for Python numbers but not for arrays
             assert not np.isfinite(out["w"]).any()
         else:
             np.testing.assert_array_equal(out["w"], w.detach().numpy())
 
     def test_training_continues_in_the_other_framework(self):
-        """Training that moves from torch to JAX and back has the bits of training in torch."""
+        """Training that moves from torch to JAX and back is bit-identical to training in torch."""
         options = self.record.representative
         rng = np.random.default_rng(0)
         params = [rng.standard_normal(shape) for shape in [(3,), (2, 4), (2,)]]
@@ -321,7 +321,7 @@ class AggregatingTests(OptimizerTests):
         leaves, optimizer = start()
         self.torch_steps(leaves, optimizer, draws[:3])
         b, a = (jnp.asarray(leaf.detach().numpy()) for leaf in leaves)
-        ours, names = {"a": a, "b": b.T}, {"a": "a", "b": ("b", (1, 0))}  # other order and layout
+        ours, names = {"a": a, "b": b.T}, {"a": "a", "b": ("b", (1, 0))}  # a new order and layout
         tx = self.record.make(**options)
         state = optim.state_from_torch(tx, ours, optimizer.state_dict(), names)
         assert jax.tree.structure(state) == jax.tree.structure(tx.init(ours))

@@ -36,7 +36,7 @@ def assert_matches_torch(ours: Any, theirs: Any, schedule: Any, seed: int, steps
 
     stock = in_torch(params, torch_grads)
     eps1, eps2 = theirs.get("eps", (None, 1e-3))
-    if eps1 is None:  # torch uses that of the first parameter with a gradient
+    if eps1 is None:  # torch uses the epsilon of the first parameter with a gradient
         eps1 = float(np.finfo(dtypes[0]).eps)
     oracle = in_torch(wide(params), wide(torch_grads), eps=(eps1, eps2))
     run = runs.run_jax(optim.adafactor(**ours), params, grads, live)
@@ -111,7 +111,7 @@ def test_an_unused_parameter_does_not_decay():
 
 @pytest.mark.parametrize("options, dtype", [({}, "complex128")], ids=str)
 def test_parameters_that_torch_rejects(options, dtype):
-    """`init` raises the error that torch raises at the first step, with torch's words."""
+    """`init` raises the error that torch raises at the first step, with torch's message."""
     leaf = torch.zeros(2, 2, dtype=getattr(torch, dtype), requires_grad=True)
     leaf.grad = torch.ones_like(leaf)
     with pytest.raises((ValueError, RuntimeError)) as theirs:

@@ -27,7 +27,7 @@ def loss(w: Any) -> Any:
 
 
 def torch_train(clip: Any) -> dict[str, np.ndarray]:
-    """Train ten steps with SGD over two parameter groups, with `clip(optimizer)` in each."""
+    """Train two parameter groups with SGD for ten steps, calling `clip(optimizer)` in each step."""
     w = {name: torch.nn.Parameter(torch.tensor(x)) for name, x in START.items()}
     groups = [
         {"params": [w[name] for name in w if GROUPS[name] == group], "lr": rate}

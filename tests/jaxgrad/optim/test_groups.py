@@ -63,7 +63,7 @@ def test_groups_by_name_and_frozen():
 
 
 def test_a_parameter_in_two_groups_or_in_none():
-    """A parameter in two groups raises torch's error with its path, and one in none is named."""
+    """The errors for a parameter in two groups (torch's) and in no group name its path."""
     everything = [lambda path: True, lambda path: path == "w"]
     with pytest.raises(
         ValueError,
@@ -122,7 +122,7 @@ def test_a_group_of_adamw_may_turn_decoupling_off():
 
 
 def test_lbfgs_rejects_several_groups():
-    """The error starts with torch's message."""
+    """The error for L-BFGS with several groups starts with torch's message."""
     u = torch.zeros(1, requires_grad=True)
     with pytest.raises(ValueError, match="per-parameter options") as theirs:
         torch.optim.LBFGS([{"params": [u]}, {"params": [u.detach().clone()]}])

@@ -142,7 +142,7 @@ def quartic(params: Any) -> Any:
     "kind, options", list(zip(PROBLEMS, RECORD.configurations, strict=True)), ids=str
 )
 def test_configuration(kind, options):
-    """Every option agrees with torch on eight steps: parameters and numbers of evaluations."""
+    """Every option gives torch's parameters and evaluation counts over eight steps."""
     assert_matches_torch(kind, options, options, 0, 8, None)
 
 

@@ -128,7 +128,7 @@ def test_muon_beside_adamw():
     ids=str,
 )
 def test_parameters_that_torch_rejects(options, dtype):
-    """`init` raises the error that torch raises at the first step, with torch's words."""
+    """`init` raises the error that torch raises at the first step, with torch's message."""
     leaf = torch.zeros(2, 2, dtype=getattr(torch, dtype), requires_grad=True)
     leaf.grad = torch.ones_like(leaf)
     with pytest.raises((ValueError, RuntimeError)) as theirs:

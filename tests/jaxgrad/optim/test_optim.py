@@ -1,4 +1,4 @@
-"""The package as a whole: random options of every optimizer, and complete docstrings."""
+"""Random options of every optimizer agree with torch, and every docstring is complete."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def test_an_unused_parameter_does_not_decay():
 
 
 def test_masked_does_not_freeze():
-    """`optax.masked` passes masked-out gradients through, and their parameters move."""
+    """`optax.masked` passes masked-out gradients through, so their parameters still change."""
     tx = optax.masked(optim.sgd(0.1), {"u": False, "w": True})
     out, _ = run(tx, GRADS, steps=1)
 
@@ -38,7 +38,7 @@ def test_masked_does_not_freeze():
 
 
 def test_trivial_wrappers_change_nothing():
-    """Adam inside a wrapper of optax that has no effect moves as Adam alone."""
+    """Adam inside an optax wrapper that has no effect takes the same steps as Adam alone."""
     alone = run(optim.adam(0.1), GRADS)[0]
     label = {"u": "a", "w": "b"}
     wrappers = {
@@ -151,7 +151,7 @@ def test_a_new_learning_rate_does_not_retrace():
 
 
 def test_the_learning_rate_has_a_gradient():
-    """A loss after a step can be differentiated by `lr`, with x64 on and off."""
+    """A loss after a step can be differentiated with respect to `lr`, with x64 on and off."""
 
     def loss(lr: Any, exact: bool) -> Any:
         tx = optim.adam(lr, exact=exact)
@@ -196,7 +196,7 @@ def test_costs_what_optax_costs(name):
 
 
 def test_donation_in_the_order_of_the_results():
-    """Donating parameters before the state copies no leaf; the order of `step` copies each one."""
+    """Donating parameters before the state copies no leaf; `step`'s argument order copies all."""
     params = {name: jnp.ones((64, 32), "float32") for name in "abc"}
     tx = optim.adamw()
     state = tx.init(params)

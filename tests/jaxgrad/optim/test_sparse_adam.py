@@ -59,7 +59,7 @@ def torch_sparse(options: Any, params: Any, steps: Any, schedule: Any = None) ->
 
 
 def dense(step: Any, params: Any) -> Any:
-    """Return the dense gradients, and for each a boolean mask of its rows."""
+    """Return the dense gradients, each with a boolean mask of the rows that have a gradient."""
     grads, rows = [], []
     for at, p in zip(step, params, strict=True):
         grad, mask = np.zeros_like(p), np.zeros(len(p), bool)
@@ -161,7 +161,7 @@ def test_a_table_without_a_gradient():
 
 
 def test_rows_of_a_tree():
-    """`rows` may be a prefix of the parameter tree, with None to infer rows, through optax too."""
+    """`rows` may be a prefix of the tree, with None to infer rows, even in an optax chain."""
     params = {"emb": {"a": jnp.ones((3, 2)), "b": jnp.ones((3, 1))}, "bias": jnp.ones(2)}
     grads = jax.tree.map(jnp.zeros_like, params)
     grads["bias"] = jnp.array([1.0, 0.0])

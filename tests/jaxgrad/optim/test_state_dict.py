@@ -25,7 +25,7 @@ def test_a_step_count_from_torch_1_11():
 
 
 def test_a_parameter_without_state():
-    """A missing entry, or one without a buffer, converts to the initial state."""
+    """A missing entry, or one whose momentum buffer is None, converts to the initial state."""
     tx, params = optim.sgd(momentum=0.9, dampening=0.5), [jnp.ones(2)]
     for entries in ({}, {0: {"momentum_buffer": None}}):
         theirs = {"state": entries, "param_groups": [{"params": [0]}]}
@@ -49,7 +49,7 @@ def test_a_state_without_torch(monkeypatch):
 
 
 def test_state_of_groups_in_a_chain():
-    """A state inside optax's chain converts by names or by order, and its schedule continues."""
+    """A state inside an optax chain converts by names or by order, and its schedule continues."""
     options = [{"lr": jnp.asarray([0.1] * 3 + [0.2] * 3).__getitem__}, {"weight_decay": 0.3}]
     tx = optim.param_groups(optim.adamw, options, {"u": 0, "w": 1}, lr=0.03)
     params, state = run(tx, GRADS, 3)

@@ -1,4 +1,4 @@
-"""`compare` accepts identical observations only, describes differences, and `interop` copies."""
+"""`compare` rejects and describes differences beyond rounding, and `interop` copies every bit."""
 
 import math
 
@@ -167,7 +167,7 @@ def test_signed_zero_is_close_not_bitwise():
 
 
 def test_complex_by_parts():
-    """Complex numbers are compared in real and imaginary part; a conjugate fails."""
+    """Real and imaginary parts are compared separately, and a conjugate fails."""
     z = np.array([1 + 2j, 3 - 1j])
 
     assert compare(z, z.copy()).verdict == "bitwise"
@@ -226,7 +226,7 @@ def test_exceptions():
 
 
 def test_tolerance_replaces_the_rules():
-    """A tolerance is relative to the leaf's scale and replaces the other rules."""
+    """A tolerance is relative to the leaf's scale and replaces the usual rules."""
     ones = np.array([1.0, 100.0])
 
     assert compare(ones, ones + 0.5, tolerance=Tolerance(1e-2, "why")).verdict == "close"

@@ -72,7 +72,7 @@ def test_a_graph_is_read_at_each_backward_and_old_ones_are_gone():
 
 
 def test_two_losses_share_a_trunk():
-    """Operations that only another loss uses are recorded but not reached by this one."""
+    """Operations that only the other of two losses uses are recorded but not reached."""
     model: Any = torch_net()
     x = torch.ones(3, 6)
 

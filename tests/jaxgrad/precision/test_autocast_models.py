@@ -189,7 +189,7 @@ def run_torch(program: Any, p: Any, x: Any, y: Any, low: Any) -> Any:
 @pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
 @pytest.mark.parametrize("model", MODELS)
 def test_every_operation_and_gradient(model: str, low: Any, jit: bool) -> None:
-    """Every operation and every gradient has the dtype and the value of torch."""
+    """Every operation and every gradient has torch's dtype and value."""
     theirs, ours, p, x, y = MODELS[model]
     ops, grads = run_torch(theirs, p, x, y, low)
     exact, exact_grads = run_torch(theirs, p, x, y, None)
@@ -210,7 +210,7 @@ def test_every_operation_and_gradient(model: str, low: Any, jit: bool) -> None:
         return to_numpy({"ops": dict(zip(names, ops, strict=True)), "grads": grads})
 
     def values(ops: list[Any], grads: Any) -> Any:
-        """Cast to low precision even the float32 values, which were computed from low precision."""
+        """Cast every value to low precision, even float32 values computed from low precision."""
         return cast(tree(ops, grads), str(low)[6:])
 
     first, *reruns = (values([v for _, v in o], g) for o, g in ((ops, grads), *nudged))

@@ -67,15 +67,15 @@ def test_a_region_has_its_own_setting(call: str, low: Any, enabled: bool) -> Non
     with torch.autocast("cpu", dtype=torch.bfloat16):
         expected = torch_regions(torch.tensor(X), torch.tensor(W), low, enabled)
     got = jax_regions(CALLS[call], dtype, enabled)(jnp.asarray(X), jnp.asarray(W))
-    if call != "while":  # there, the carry has its widest dtype in all iterations
+    if call != "while":  # in a while loop, the carry has its widest dtype in all iterations
         assert [f"torch.{v.dtype}" for v in got] == [str(v.dtype) for v in expected]
     for a, b in zip(got, expected, strict=True):
-        four_ulp = 2.0**-6 * float(b.abs().max())  # of bfloat16
+        four_ulp = 2.0**-6 * float(b.abs().max())  # ULPs of bfloat16
         np.testing.assert_allclose(np.asarray(a, "d"), b.double(), atol=four_ulp)
 
 
 def test_enabled_inside_disabled() -> None:
-    """An enabled region inside a disabled one autocasts, with the dtypes of torch."""
+    """An enabled region inside a disabled one autocasts, with torch's dtypes."""
     x, w = torch.tensor(X), torch.tensor(W)
     with torch.autocast("cpu", enabled=False):
         h = x @ w
@@ -125,7 +125,7 @@ def test_residuals_have_low_precision() -> None:
 
 
 def test_1_a_carry_has_one_dtype() -> None:
-    """The carry of a scan has its widest dtype; the final carry has the dtype of torch."""
+    """The carry of a scan has its widest dtype, but the final carry has torch's dtype."""
     h, doubled = torch.zeros(4), []
     with torch.autocast("cpu", dtype=torch.bfloat16):
         for row in torch.tensor(X):
@@ -142,7 +142,7 @@ def test_1_a_carry_has_one_dtype() -> None:
 
 
 def test_2_patterns_that_count_as_one_operation() -> None:
-    """A product plus a vector, `dot` and a mean square have different dtypes in torch."""
+    """A product plus a vector, `dot` and a mean square have different dtypes than in torch."""
     x, w, b = torch.tensor(X), torch.tensor(W), torch.tensor(B)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         h = x @ w

@@ -335,7 +335,7 @@ def test_invalid_settings_raise():
 
 
 def test_vmap():
-    """Under vmap, every row has its own scale and skips on its own gradients."""
+    """Under `vmap`, every batch element has its own scale and skips on its own gradients."""
     scaler = jaxgrad.GradScaler(growth_interval=1)
     states = jax.tree.map(lambda x: jnp.stack([x, x]), scaler.init())
     grads = jnp.array([[1.0, 2.0], [INF, 2.0]])

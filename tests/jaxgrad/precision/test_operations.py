@@ -188,7 +188,7 @@ ROWS: dict[str, tuple[Any, Any]] = {
         lambda h: F.linear(h, tensor(EYE), tensor(C)) + F.linear(h, tensor(EYE)),
         lambda h: h @ EYE + h @ EYE + C,
     ),
-    # operations on none of the lists
+    # operations that are on none of torch's lists
     "batch_norm 1": (
         lambda h: F.batch_norm(h, None, None, tensor(G), tensor(C), training=True),
         lambda h: norm_by_hand(h, 0),
@@ -260,7 +260,7 @@ def both(row: str, low: Any = torch.bfloat16, device_type: str = "cpu") -> tuple
 @pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
 @pytest.mark.parametrize("row", ROWS)
 def test_on_a_cpu(row: str, low: Any) -> None:
-    """On a CPU, the result has the dtype of torch, and its value within two units of `eps`."""
+    """On a CPU, the result has torch's dtype, and torch's value within two units of `eps`."""
     expected, got = both(row, low)
 
     assert f"torch.{got.dtype}" == str(expected.dtype)
@@ -281,7 +281,7 @@ def listed(macro: str) -> set[str]:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_on_cuda(row: str) -> None:
-    """On CUDA, the dtype is the one that torch's header lists; if unlisted, that of the CPU."""
+    """On CUDA, the dtype is the one torch's header lists; unlisted operations behave as on CPU."""
     name = row.split(maxsplit=1)[0]
     expected, got = both(row, device_type="cuda")
 

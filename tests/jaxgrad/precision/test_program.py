@@ -1,4 +1,4 @@
-"""The program graph by which autocast recognizes biases."""
+"""Autocast recognizes biases in a program graph."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ B = RNG.normal(size=4).astype("f")
 
 
 def test_a_bias_is_distinguished_from_data() -> None:
-    """An example under vmap is a vector but not a bias; a vector with a weight penalty is one."""
+    """A vector example under `vmap` is not a bias, but a vector that has a weight penalty is."""
     x, w, b = torch.tensor(X), torch.tensor(W), torch.tensor(B)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         theirs = x + F.layer_norm(x, (4,)) @ w, F.linear(x, w.T, b)

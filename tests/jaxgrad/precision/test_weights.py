@@ -1,4 +1,4 @@
-"""A weight that only products use is cast once, outside of loops, as in torch."""
+"""As in torch, a weight that is used only in products is cast once, outside of loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_weight_is_cast_once() -> None:
 
 
 def casts(program: Any, shape: tuple[int, ...], *args: Any) -> list[int]:
-    """Return the path length of every cast of a float32 array of `shape` to low precision."""
+    """Return the nesting depth of each cast of a float32 array of `shape` to low precision."""
     jaxpr = jax.make_jaxpr(program)(*args)
     return [
         len(place.path)

@@ -15,7 +15,7 @@ from tests.jaxgrad._core.jaxpr.programs import PROGRAMS, X, quintupled_vjp, trip
 
 
 def higher_order(f: Any, *args: Any) -> Any:
-    """Return the only equation of `f`'s jaxpr that has bodies."""
+    """Return the only equation in `f`'s jaxpr that has inner jaxprs."""
     eqns = [e for e in _jaxpr.trace(f, *args).jaxpr.jaxpr.eqns if _jaxpr.bodies(e)]
     assert len(eqns) == 1
     return eqns[0]
@@ -34,7 +34,7 @@ def test_scan_wiring() -> None:
 
 
 def test_while_wiring() -> None:
-    """Both jaxprs of a while loop read the carry; its condition feeds no output."""
+    """Both jaxprs of a while loop read the carry; the condition's result feeds no output."""
 
     def f(limit: Any, step: Any, x: Any) -> Any:
         return lax.while_loop(lambda c: c[1].sum() < limit, lambda c: (c[0] + 1, c[1] + step), x)
@@ -81,7 +81,7 @@ def test_call_wiring(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_wired_values_have_the_same_type(name: str) -> None:
-    """A body input has the dtype and, except for slices and shards, the shape of its source."""
+    """Inner inputs have their source's dtype and, except for slices and shards, its shape."""
     for place in _jaxpr.walk(_jaxpr.trace(PROGRAMS[name], jnp.asarray(X)).jaxpr):
         for body in _jaxpr.bodies(place.eqn):
             jaxpr = getattr(body.jaxpr, "jaxpr", body.jaxpr)
@@ -102,7 +102,7 @@ def test_wired_values_have_the_same_type(name: str) -> None:
 
 
 def test_no_bodies() -> None:
-    """An ordinary equation has no bodies, and neither has a linear solve."""
+    """`bodies` returns nothing for an ordinary equation or a linear solve."""
     for program in (jnp.sin, lambda x: lax.custom_linear_solve(jnp.negative, x, lambda _, b: -b)):
         for eqn in _jaxpr.trace(program, jnp.asarray(np.ones(3))).jaxpr.jaxpr.eqns:
             assert _jaxpr.bodies(eqn) == _jaxpr.inner(eqn) == []

@@ -1,4 +1,4 @@
-"""`saved_bytes` counts what the backward pass keeps of the forward pass."""
+"""`saved_bytes` counts the forward-pass values that are kept for the backward pass."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SAVED = {
 
 @pytest.mark.parametrize(("f", "kept"), SAVED.values(), ids=SAVED)
 def test_saved_bytes(f: Any, kept: int) -> None:
-    """Arguments and constants are not counted, each value counts once, and remat saves nothing."""
+    """Arguments and constants are not counted, values are counted once, and remat saves nothing."""
     assert saved_bytes(f, A) == kept
 
 

@@ -1,4 +1,4 @@
-"""Taps read values and their cotangents out of a program without changing a bit of it."""
+"""Taps read values and cotangents inside a program without changing any result by a bit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ AROUND = {
 
 @pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
 def test_reads_and_cotangents(around: Any) -> None:
-    """A tapped value and its cotangent can be read, stacked over loops, without changing a bit."""
+    """Tapped values and cotangents are stacked over loop iterations, and no result changes."""
     x = jnp.array(X)
     program = lambda x: jnp.exp(around(lambda x: jnp.sin(x) * 3)(x)).sum()  # noqa: E731 # a program
     jaxpr = _jaxpr.trace(program, x).jaxpr

@@ -1,4 +1,4 @@
-"""Paths name equations, and places know what surrounds an equation."""
+"""A path identifies an equation, and a place lists the primitives that enclose it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.jaxgrad._core.jaxpr.programs import X
 
 
 def test_paths_and_places() -> None:
-    """Paths are unique, and a place lists the scans and higher-order primitives around it."""
+    """Paths are unique, and a place lists the scans and higher-order primitives that enclose it."""
 
     def f(x: Any) -> Any:
         return lax.map(lambda row: lax.map(jax.jit(jnp.sin), row), x)

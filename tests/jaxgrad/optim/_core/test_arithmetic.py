@@ -35,7 +35,8 @@ def test_small_steps_of_large_parameters(name, as_optax):
 def test_parameters_that_are_not_finite(name, dtype):
     """An infinite parameter that decays stays infinite, and a NaN stays NaN, as in torch.
 
-    The exception is `update` of AdamW and NAdam, which skips the clamp to save flops: it gives NaN.
+    The exception is the `update` of AdamW and NAdam, which skips a clamp to save FLOPs: infinite
+    parameters become NaN.
     """
     options: dict[str, Any] = {
         "adamw": {"lr": 0.1, "weight_decay": 0.5},

@@ -1,4 +1,4 @@
-"""`elementwise` applies a rule to every leaf; None and `live` leave a leaf unchanged."""
+"""`elementwise` applies a rule to every leaf unless its gradient is None or `live` is False."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.jaxgrad.optim.shared import GRADS, PARAMS, assert_same, run
 
 
 def torch_none(name: str, options: dict[str, Any], grads: Any) -> tuple[Any, Any]:
-    """Return a parameter (3, -1) after ten steps of torch, and its state."""
+    """Return the parameter (3, -1) after ten steps in torch, and its state."""
     u = torch.tensor([3.0, -1.0], dtype=torch.float64, requires_grad=True)
     torch_class: Any = OPTIMIZERS[name].torch
     optimizer = torch_class([u], **options)
@@ -77,7 +77,7 @@ def test_the_update_for_none_is_zero():
 
 
 def test_live_is_a_prefix():
-    """`live` may hold one bool for a branch, constant or traced, and False freezes as None does."""
+    """One bool in `live` may cover a subtree and may be traced; False freezes it as None does."""
     params = {"trunk": PARAMS, "head": jnp.ones(3)}
     grads = {"trunk": GRADS, "head": jnp.ones(3)}
     tx = optim.adamw(0.1)
@@ -108,7 +108,7 @@ def test_none_and_odd_leaves():
 
 
 def test_a_gradient_of_the_wrong_shape():
-    """The error names the parameter and both shapes."""
+    """The error for a gradient of the wrong shape names the parameter and both shapes."""
     tx = optim.sgd()
     with pytest.raises(
         ValueError, match=r"the gradient of \['u'\] has shape \(3,\), but the parameter has"

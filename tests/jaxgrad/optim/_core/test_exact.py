@@ -14,7 +14,7 @@ from tests.jaxgrad.optim.shared import single_tensor
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_sum_halfway_between_two_floats(dtype):
-    """A tie rounds to even; a product just below a tie rounds down, though a float64 sum ties."""
+    """A tie rounds to even; a product just below a tie rounds down, even if float64 sees a tie."""
     eps = np.finfo(dtype).eps
     odd_and_even = 1 + eps * np.arange(16)
     params = [np.asarray(np.concatenate([odd_and_even, -odd_and_even]), dtype)]
@@ -28,7 +28,7 @@ def test_a_sum_halfway_between_two_floats(dtype):
 
 
 def test_x64_off():
-    """With x64 off float32 parameters have torch's bits, because scalars are still doubles."""
+    """With x64 off, float32 parameters have torch's bits, because scalars are still doubles."""
     params, grads = runs.problem(4, 20, ["float32"] * 4)
     for name in ("adam", "nadam", "asgd"):
         options = OPTIMIZERS[name].representative

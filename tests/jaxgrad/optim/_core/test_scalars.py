@@ -42,7 +42,7 @@ def test_betas_that_are_tensors(name, dtype):
 
 @pytest.mark.parametrize("beta", [0.3, 0.5, 0.9])
 def test_betas_that_are_arrays(beta):
-    """Array betas agree with numbers below, at and above 1/2, where `lerp` changes its base."""
+    """Array betas give the same results as floats, on both sides of 1/2, where `lerp` switches."""
     by_arrays, _ = run(optim.adam(0.1, (jnp.asarray(beta), jnp.asarray(0.9))), GRADS)
 
     assert_same(by_arrays, run(optim.adam(0.1, (beta, 0.9)), GRADS)[0], 1e-12)

@@ -28,7 +28,7 @@ COPIES: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", SINGLE)
 def test_copies(name):
-    """However it is copied, a transformation keeps `step`, whose result has the same bits."""
+    """However a transformation is copied, its `step` gives bit-identical results."""
     tx = OPTIMIZERS[name].make(0.1)
     params, grads = {"w": PARAMS["w"]}, {"w": GRADS["w"]}
     expected = tx.step(grads, tx.init(params), params)
@@ -40,7 +40,7 @@ def test_copies(name):
 
 
 def test_pickled_groups_and_lbfgs():
-    """Parameter groups, even with options that a constructor rejects, and L-BFGS are pickled."""
+    """L-BFGS and parameter groups, even with options a constructor would reject, can be pickled."""
     groups = [{"lr": -0.1}, {"weight_decay": 0.3}]
     tx = optim.param_groups(optim.adamw, groups, {"u": 0, "w": 1}, betas=(0.8, 0.9))
     groups[0]["lr"] = 5.0  # the transformation has its own copy of the options
@@ -57,7 +57,7 @@ def test_pickled_groups_and_lbfgs():
 
 
 def test_what_cannot_be_pickled_is_named():
-    """Pickle names the lambda or closure in the arguments of the factory."""
+    """The pickling error names the lambda or closure among the factory's arguments."""
     with pytest.raises((pickle.PicklingError, AttributeError), match="lambda"):
         pickle.dumps(optim.sgd(lambda step: 0.1))
     with pytest.raises((pickle.PicklingError, AttributeError), match="leaf.<locals>.build"):
@@ -79,7 +79,7 @@ def test_is_a_frozen_dataclass():
 
 
 def test_optax_unpacks_it_as_its_own_pair():
-    """It unpacks as `init, update`, and is an instance of optax's types."""
+    """A `Transformation` unpacks as `init, update` and is an instance of optax's types."""
     tx = optim.sgd(0.1)
     init, update = tx
 

@@ -20,14 +20,14 @@ def draw_search(rng: np.random.Generator) -> Any:
     bowl, slope, place, wave = *rng.uniform(0.05, 1, 2), rng.uniform(-2, 2), rng.uniform(1, 9)
     hole, width, x = 0.0, 0.0, rng.standard_normal(2)
     factor, t = rng.choice([0.1, 1.0, 30.0]), 10 ** rng.uniform(-1, 1)
-    if kind == "period":  # as high as at the start, except for a faint slope
+    if kind == "period":  # as high as the start, except for a faint slope
         bowl, kink, ripple, factor, x[:] = 0.0, 0.0, 1.0, 1.0, x[0]
         slope = wave * rng.choice([-1, 1]) * 10 ** rng.uniform(-7, -4)
         t = 2 * np.pi / wave / abs(slope + wave * np.cos(wave * x[0]))
-    elif kind == "kink":  # a kink between slopes as steep as at the start
+    elif kind == "kink":  # a kink; the slopes on both sides are as steep as at the start
         bowl, slope, kink, ripple, factor, x[:] = 0.0, rng.uniform(-0.05, 0.05), 2.0, 0.0, 1.0, x[0]
         t = abs(x[0] - place) / 2 * rng.uniform(1.2, 4)
-    elif kind == "hole":  # a hole, in which the function is NaN
+    elif kind == "hole":  # an interval in which the function is NaN
         hole, width, ripple = 0.1, rng.uniform(0.05, 0.5), 0.0
     most = rng.choice([1, 2, 3, 5] if kind in {"period", "hole"} else [1, 2, 3, 5, 25, 80])
     return (bowl, slope, kink, place, ripple, wave, hole, width), x, factor, t, most

@@ -62,7 +62,7 @@ def schedule(spec: Spec, lr: Any) -> Any:
 
 
 def torch_run(spec: Spec, lr: Any, steps: int = STEPS) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Return torch's learning rates and momenta, (steps, groups), and the error that ended them."""
+    """Return torch's rates and momenta, (steps, groups), and the error that ended the run."""
     lrs = lr if isinstance(lr, list) else [lr]
     params = [torch.nn.Parameter(torch.zeros(1)) for _ in lrs]
     groups = [{"params": [p], "lr": x} for p, x in zip(params, lrs, strict=True)]
@@ -282,7 +282,7 @@ class SchedulerTests(TransformationTests):
         assert ours[1:] == theirs[1:]
 
     def test_no_step_loops_over_the_previous_ones(self):
-        """Every step costs the same: the program has a loop only if the factors are arbitrary."""
+        """Every step costs the same; only arbitrary factors need a loop over the previous steps."""
         program = str(jax.make_jaxpr(schedule(self.spec, 0.3))(0))
         assert ("while" in program) == self.loops, program
 

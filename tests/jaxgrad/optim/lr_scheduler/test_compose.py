@@ -105,7 +105,7 @@ ODD: dict[str, Spec] = {
             milestones=[31],
         ),
     ),
-    "a milestone that the inner sequence skips": (  # its second starts before epoch 0
+    "a milestone that the inner sequence skips": (  # its second part starts before epoch 0
         "SequentialLR",
         dict(
             schedulers=[
@@ -181,7 +181,7 @@ ODD: dict[str, Spec] = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_settings(name):
-    """Settings at the edges give torch's learning rates, or its exception."""
+    """Edge-case settings give torch's learning rates, or its exception."""
     assert_same(ODD[name], 0.3)
 
 
@@ -197,7 +197,7 @@ INVALID: dict[str, tuple[Spec, str]] = {
 
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_settings(name):
-    """Invalid settings raise torch's exception and words, with the value that was passed."""
+    """Invalid settings raise torch's exception type and message, including the value passed."""
     # torch raises IndexError for an empty chain
     kind = ValueError if name == "nothing to chain" else None
     assert_rejected(*INVALID[name], kind)
@@ -225,7 +225,7 @@ def test_schedulers_of_schedulers(block):
 
 
 def test_schedules_that_cannot_be_combined():
-    """A plateau, a function, another learning rate and a later start are rejected by index."""
+    """The error for a plateau, a function, a different `lr` or a later start gives its index."""
     one, plateau = jax_lr.step_lr(0.1, 3), jax_lr.reduce_lr_on_plateau(0.1)
     makes: list[Callable[[Any], Any]] = [
         jax_lr.chained_scheduler,
@@ -280,7 +280,7 @@ def test_the_learning_rate_may_come_first():
 
 
 def test_a_chain_cannot_start_at_a_milestone():
-    """torch's SequentialLR can start a chain only in first place, and the error says so."""
+    """torch's SequentialLR accepts a chain only as its first schedule, and the error says so."""
     parts = [
         jax_lr.constant_lr(0.1),
         jax_lr.chained_scheduler([jax_lr.constant_lr(0.1)]),

@@ -32,7 +32,7 @@ ODD: dict[str, Spec] = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_settings(name):
-    """Settings at the edges give torch's learning rates, or its exception."""
+    """Edge-case settings give torch's learning rates, or its exception."""
     assert_same(ODD[name], 0.3)
 
 
@@ -47,12 +47,12 @@ INVALID: dict[str, tuple[Spec, str]] = {
 
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_settings(name):
-    """Invalid settings raise torch's exception and words, with the value that was passed."""
+    """Invalid settings raise torch's exception type and message, including the value passed."""
     assert_rejected(*INVALID[name])
 
 
 def test_invalid_calls():
-    """A cycle without rising steps, and a momentum that is not cycled, are rejected."""
+    """A cycle without rising steps is rejected, and so is the momentum of an uncycled schedule."""
     with pytest.raises(ZeroDivisionError, match="got step_size_up=0, step_size_down=3"):
         jax_lr.cyclic_lr(0.1, 0.1, 1.0, step_size_up=0, step_size_down=3)
     fixed = jax_lr.cyclic_lr(0.1, 0.1, 1.0, cycle_momentum=False)

@@ -44,7 +44,7 @@ ODD: dict[str, Spec] = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_settings(name):
-    """Settings at the edges give torch's learning rates, or its exception."""
+    """Edge-case settings give torch's learning rates, or its exception."""
     assert_same(ODD[name], 0.3)
 
 
@@ -58,12 +58,12 @@ INVALID: dict[str, tuple[Spec, str]] = {
 
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_settings(name):
-    """Invalid settings raise torch's exception and words, with the value that was passed."""
+    """Invalid settings raise torch's exception type and message, including the value passed."""
     assert_rejected(*INVALID[name])
 
 
 def test_a_linear_schedule_to_zero():
-    """At the end torch's learning rate is only rounding error, and it is reproduced."""
+    """Where a linear schedule reaches zero, torch's rounding error is reproduced."""
     for start, length in ((1.0, 7), (1 / 3, 10), (0.7, 7)):
         spec: Spec = (
             "LinearLR",

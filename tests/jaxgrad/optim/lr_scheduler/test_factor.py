@@ -1,4 +1,4 @@
-"""Schedules by a function of the epoch or by milestones follow torch's."""
+"""Schedules defined by a function of the epoch or by milestones follow torch's."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ODD: dict[str, Spec] = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_settings(name):
-    """Settings at the edges give torch's learning rates, or its exception."""
+    """Edge-case settings give torch's learning rates, or its exception."""
     assert_same(ODD[name], 0.3)
 
 
@@ -66,12 +66,12 @@ INVALID: dict[str, tuple[Spec, str]] = {
 
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_settings(name):
-    """Invalid settings raise torch's exception and words, with the value that was passed."""
+    """Invalid settings raise torch's exception type and message, including the value passed."""
     assert_rejected(*INVALID[name])
 
 
 def test_steps_at_exact_multiples():
-    """StepLR falls at exact multiples, where optax's floor of a float quotient may be late."""
+    """StepLR decays at exact multiples of `step_size`; optax's staircase may decay a step late."""
     late = 0
     for size in (1, 3, 7, 41, 47, 55, 82, 83, 94, 110, 249, 400):
         steps = np.array([size - 1, size, 3 * size - 1, 3 * size])

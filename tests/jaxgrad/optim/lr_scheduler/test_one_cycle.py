@@ -32,7 +32,7 @@ ODD: dict[str, Spec] = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_settings(name):
-    """Settings at the edges give torch's learning rates, or its exception."""
+    """Edge-case settings give torch's learning rates, or its exception."""
     assert_same(ODD[name], 0.3)
 
 
@@ -56,7 +56,7 @@ INVALID: dict[str, tuple[Spec, str]] = {
 
 @pytest.mark.parametrize("name", INVALID)
 def test_invalid_settings(name):
-    """Invalid settings raise torch's exception and words, with the value that was passed."""
+    """Invalid settings raise torch's exception type and message, including the value passed."""
     assert_rejected(*INVALID[name])
 
 

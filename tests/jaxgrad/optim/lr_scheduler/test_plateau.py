@@ -84,7 +84,7 @@ def test_reduce_lr_on_plateau(seed, x64):
 
 
 def test_invalid_settings():
-    """An invalid factor or mode, and a list of the wrong length, raise torch's words."""
+    """An invalid factor or mode, and a list of the wrong length, raise torch's message."""
     optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=0.1)
     invalid: list[tuple[dict[str, Any], str, str]] = [
         (dict(factor=1.0), "Factor should be < 1.0.", "Got factor=1.0"),

@@ -19,7 +19,7 @@ from tests.jaxgrad.optim.lr_scheduler.shared import (
 
 
 def test_division_is_correctly_rounded():
-    """`quotient` divides; XLA multiplies by a constant's reciprocal, which often differs."""
+    """`quotient` rounds correctly, unlike XLA, which multiplies by a constant's reciprocal."""
     epochs = np.arange(1000.0)
     for period in (7, 97, 299):
 

@@ -1,4 +1,4 @@
-"""`jaxgrad.parity.lint` on whole programs: complex arguments, an ordinary network and tracing."""
+"""`lint` handles whole programs: complex arguments, an ordinary network and traced values."""
 
 from __future__ import annotations
 

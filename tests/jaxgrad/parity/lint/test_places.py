@@ -1,4 +1,4 @@
-"""The places of `lint` mark exactly the elements at which the gradients differ."""
+"""`lint` reports exactly the elements at which the gradients differ."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SILENT = {
 
 @pytest.mark.parametrize("name", SILENT)
 def test_silent(name):
-    """`lint` has no finding where torch has the same convention or no gradient passes."""
+    """`lint` reports nothing where torch has the same convention or no gradient flows."""
     fn, args = SILENT[name]
     report = lint(fn, *(np.asarray(a, float) for a in args))
     assert report.findings == (), str(report)

@@ -16,7 +16,7 @@ def test_a_finding_has_line_name_stack_and_text():
 
     def model(x):
         with jax.named_scope("block"):
-            y = jnp.clip(x, 0.0, 1.0)  # the line
+            y = jnp.clip(x, 0.0, 1.0)  # the reported line
         return jnp.sum(y)
 
     report = lint(model, jnp.array([0.0, 0.5, 1.0]))

@@ -34,7 +34,7 @@ def _torch_set(x: Any) -> Any:
 
 
 class Convention(NamedTuple):
-    """One program in both frameworks, a point where their gradients differ and an ordinary one."""
+    """A program in both frameworks, a point where their gradients differ, and an ordinary point."""
 
     rule: str
     jax: Callable[..., Any]
@@ -234,7 +234,7 @@ IDS = [f"{i}-{r.rule}" for i, r in enumerate(CONVENTIONS)]
 
 @pytest.mark.parametrize("case", CONVENTIONS, ids=IDS)
 def test_a_convention_is_reported_exactly_where_it_differs(case: Convention):
-    """`lint` reports the gradients of both frameworks at the point, and nothing at the other."""
+    """`lint` reports both gradients where they differ, and nothing at the ordinary point."""
     by_torch, by_jax = gradients(case, case.point)
     if case.rule == "lgamma" and same(by_torch, by_jax):  # JAX 0.11 agrees with torch
         lint(case.jax, *(np.asarray(p, float) for p in case.point)).check()

@@ -29,7 +29,7 @@ def test_transformed_functions_are_entered(name):
 
 
 def test_findings_in_loops_count_iterations():
-    """A finding in a loop counts the iterations whose carry has the value in question."""
+    """A finding in a loop counts the iterations in which the carry has the problematic value."""
 
     def step(carry, x):
         return carry - 1.0, jnp.abs(carry) * x
@@ -89,7 +89,7 @@ def test_inlined_functions_have_the_line_of_their_call():
 
 
 def test_an_argument_of_a_helper_is_the_users():
-    """`lint` checks an expression passed to `retain_grad`, but not the backward hook of `hook`."""
+    """`lint` checks an expression passed to `retain_grad`, but not the function given to `hook`."""
     tagged = lint(lambda x: jaxgrad.retain_grad(jnp.abs(x), "y"), jnp.zeros(2))
     assert [f.primitive for f in tagged.findings] == ["abs"]
     hooked = jaxgrad.hook

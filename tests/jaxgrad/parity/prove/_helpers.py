@@ -1,4 +1,4 @@
-"""A small torch module, its port, and a file of pairs, which several tests prove."""
+"""A small torch module, its port, and a file of pairs, shared by several tests."""
 
 import os
 import pathlib

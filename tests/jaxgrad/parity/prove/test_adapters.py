@@ -1,4 +1,4 @@
-"""Functions and models in one form."""
+"""Adapters bring functions and models into one common form."""
 
 import functools
 from typing import Any
@@ -36,19 +36,19 @@ def test_an_nnx_module_becomes_a_function_of_its_state():
 
 
 def test_a_linen_module_is_applied():
-    """A linen module becomes its `apply`."""
+    """A linen module is called through its `apply` method."""
     module = linen.Dense(4)
 
     assert as_function(module, {"params": {}}).fn == module.apply
 
 
 def test_a_pair_of_model_and_params_is_unpacked():
-    """A tuple (fn, params) is unpacked if there are no params."""
+    """A tuple (fn, params) is unpacked if no params are passed separately."""
     assert as_function((port, 2.0), None) == (port, 2.0)
 
 
 def test_a_number_is_not_a_model():
-    """An object that cannot be called gives an error with the remedy."""
+    """An object that cannot be called raises an error that suggests a remedy."""
     with pytest.raises(ProofError, match="fn is int, which is not callable: pass a function"):
         as_function(3, None)
 
@@ -82,6 +82,6 @@ def test_an_incomplete_selection_is_an_error(trainable, words):
 
 
 def test_models_are_named_after_their_source():
-    """A function is named with its file and line, and another callable after its class."""
+    """A function is described by its file and line, and any other callable by its class."""
     assert name_of(port) == f"port (test_adapters.py:{port.__code__.co_firstlineno})"
     assert name_of(functools.partial(port)) == "partial"

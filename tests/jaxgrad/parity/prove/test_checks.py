@@ -1,4 +1,4 @@
-"""Errors of the user's model, inputs and outputs."""
+"""Errors in the user's model, inputs and outputs are explained."""
 
 import types
 
@@ -49,13 +49,13 @@ def _run_key() -> object:
     ],
 )
 def test_an_exception_becomes_a_sentence(run, words):
-    """An exception of the user's code becomes a sentence with the line of that code."""
+    """An exception in the user's code becomes a sentence that gives the line that raised it."""
     with pytest.raises(ProofError, match=words):
         checks.guarded(run)
 
 
 def test_outputs_must_have_equal_shapes():
-    """Outputs of another number or shape are explained, except a loss of shape (1,)."""
+    """Outputs that differ in number or shape are explained, except a loss of shape (1,)."""
     program = types.SimpleNamespace(out_paths=["logits"])
     outputs = {"logits": np.ones((2, 3))}
 

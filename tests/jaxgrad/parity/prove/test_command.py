@@ -1,4 +1,4 @@
-"""The command line, which proves pairs from a file."""
+"""The command line proves pairs of models from a file."""
 
 import json
 import pathlib
@@ -20,7 +20,7 @@ def pairs(tmp_path, monkeypatch) -> pathlib.Path:
 
 
 def test_one_pair_is_proved(pairs, capsys):
-    """A pair that is named prints its report and, on stderr, its steps."""
+    """Naming a pair on the command line prints its report and, on stderr, its progress."""
     status = main([f"{pairs}::pair_good"])
     out, err = capsys.readouterr()
 
@@ -31,7 +31,7 @@ def test_one_pair_is_proved(pairs, capsys):
 
 
 def test_all_pairs_of_a_file_are_proved(pairs, tmp_path, capsys):
-    """Without a name all functions that start with `pair` are proved, and the worst decides."""
+    """By default all functions named `pair*` are proved; the worst verdict sets the exit status."""
     page, document = tmp_path / "proofs.html", tmp_path / "proofs.json"
     status = main([str(pairs), "--html", str(page), "--json", str(document), "--seed", "3"])
     proofs = json.loads(document.read_text())["proofs"]

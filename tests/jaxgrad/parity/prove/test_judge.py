@@ -1,4 +1,4 @@
-"""The comparison of two arrays under rounding."""
+"""Two arrays are compared with an allowance for rounding."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_the_worst_element_is_reported():
 
 
 def test_reruns_may_be_given_as_numbers():
-    """The effect of rounding may be given as the size of a difference."""
+    """The allowance for rounding may be given as the size of a difference."""
     assert judge("w", X, X + 1e-6, [1e-6]).verdict == "pass"
     assert judge("w", X, X + 1e-6, [1e-8]).verdict == "fail"
 
@@ -59,7 +59,7 @@ def test_an_explicit_scale_replaces_the_leafs():
 
 @pytest.mark.parametrize("factor", [1 + CONTROL_SIZE, 1 + 10 * RTOL])
 def test_a_control_exceeds_the_tolerance(factor):
-    """An error of the size of a negative control fails."""
+    """An error as large as a negative control's fails."""
     assert judge("w", X, X * factor).verdict == "fail"
 
 
@@ -77,14 +77,14 @@ def test_an_empty_array_passes():
 
 
 def test_a_row_holds_relative_numbers():
-    """A row of the report has differences relative to the scale."""
+    """A row of the report gives differences relative to the scale."""
     row = judge("w", X, X + np.array([0.0, 0.0, 1.0])).row()
 
     assert (row["difference"], row["allowed"], row["index"]) == (0.25, RTOL, [2])
 
 
 def test_the_largest_finite_difference_is_returned():
-    """NaN does not count in the largest difference."""
+    """The largest difference ignores NaN."""
     assert max_difference(np.array([1.0, 2.0]), np.array([1.5, np.nan])) == 0.5
 
 

@@ -72,7 +72,7 @@ def test_markup_stays_text():
 
 
 def test_values_are_shown_in_full():
-    """Both values of the worst element have all digits, and NaN and infinity are words."""
+    """Both values of the worst element have all digits; NaN and infinity are written as words."""
     html = render([FAILED])
 
     for words in ("7.306502745452065", ">NaN<", ">∞<", "[2, 0]"):

@@ -190,7 +190,7 @@ def test_nan_in_the_torch_weights_is_an_error(arguments):
 
 
 def test_a_planted_bug_matches_names_inside_its_module():
-    """The place of a planted bug matches names inside its module and no others."""
+    """An injected bug's location pattern matches names inside that module and no others."""
     bug = Bug("b", "forward", "layers.*.norm")
     assert planted_bugs.matches("layers.0.norm", bug.where)
     assert planted_bugs.matches("layers.0.norm.weight", bug.where)

@@ -1,4 +1,4 @@
-"""Reports as text and as JSON."""
+"""Reports can be written as text and as JSON."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ def test_a_failing_report_raises_its_text():
 
 
 def test_a_finding_states_both_values_and_the_cause():
-    """The text of a finding has its place, both values and the likely cause."""
+    """A finding's text contains its location, both values and the likely cause."""
     finding = Finding("forward", "fc", "net.py:3", "it differs", (0, 1), 1.5, 2.5,
                       cause="the bias is missing", op="linear")  # fmt: skip
 
@@ -51,7 +51,7 @@ def test_unmatched_modules_are_listed():
 
 
 def test_an_error_judges_nothing():
-    """The report of an error has a text and judges no surface."""
+    """An error report has a text, and no surface has a verdict."""
     report = Report.error("fn is int", "int | fn", {"torch": 0.5})
 
     assert {surface.verdict for surface in report.surfaces.values()} == {"not judged"}

@@ -1,4 +1,4 @@
-"""The alignment of torch values with JAX values."""
+"""Torch values are aligned with the JAX values that match them."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ X, Y = np.random.default_rng(0).standard_normal((2, 3, 4))
 
 
 def aligned(torch: list[np.ndarray], jax: list[np.ndarray], noise: float = 0.0) -> Alignment:
-    """Align arrays in a single draw."""
+    """Align torch's arrays with JAX's, all from a single random draw."""
     spots = [Spot((i,), 0) for i in range(len(jax))]
     prints = np.stack([fingerprint(x) for x in jax])
     return align([[fingerprint(x) for x in torch]], [prints], spots, np.full(len(torch), noise))

@@ -1,4 +1,4 @@
-"""Fingerprints of arrays."""
+"""A fingerprint summarizes an array independently of the order of its elements."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_a_fingerprint_counts_nan_and_infinities():
 
 
 def test_a_repeated_array_has_a_scaled_fingerprint():
-    """The fingerprint of a repeated array follows from that of the array."""
+    """The fingerprint of a repeated array can be computed from that of the original."""
     x = np.array([1.0, -2.0, np.inf])
     (print_,) = repeated(fingerprint(x), np.array([[3.0]]))
 
@@ -58,6 +58,6 @@ def test_a_complex_array_has_the_fingerprint_of_its_parts():
 
 
 def test_an_empty_array_has_a_fingerprint():
-    """The fingerprint of an empty array is zero, and no fingerprints stack to no rows."""
+    """The fingerprint of an empty array is zero, and stacking no fingerprints gives zero rows."""
     assert not fingerprint(np.zeros((0, 3))).any()
     assert stack([]).shape == (0, SIZE)

@@ -1,4 +1,4 @@
-"""The data flow of a program whose layers run under `scan` and `checkpoint`."""
+"""The data flow of a program is traced even if its layers run under `scan` and `checkpoint`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -109,7 +109,7 @@ def test_stops_between_values_are_listed_in_order():
 
 
 def test_the_place_of_a_leaf_is_its_path():
-    """The place of a leaf is its path, and that of another value its source line."""
+    """A leaf is located by its path, and any other value by its source line."""
     flow = flow_of(lambda _, x: jnp.sin(x), X)
 
     assert place(flow.program, leaf_key(0)) == "0"

@@ -1,4 +1,4 @@
-"""Casts below float64 inside a port are lifted, and listed in the report."""
+"""Low-precision casts inside a port are replaced by float64, and listed in the report."""
 
 from collections.abc import Callable
 from typing import Any

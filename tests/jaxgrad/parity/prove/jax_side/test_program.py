@@ -1,4 +1,4 @@
-"""The traced program of a port, and its evaluation equation by equation."""
+"""A port's traced program can be evaluated equation by equation."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""The float64 numbers behind float32 constants."""
+"""The float64 numbers behind constants rounded to float32 are recovered."""
 
 import math
 
@@ -18,7 +18,7 @@ def test_a_rounded_constant_is_recovered(number):
 
 
 def test_an_unknown_constant_is_not_recovered():
-    """A number with many digits that is no common constant is not recovered."""
+    """A number with many digits that is not a common constant is not recovered."""
     assert meant(np.float32(0.123456789)) is None
 
 

@@ -1,4 +1,4 @@
-"""The mistakes that are tried in a torch call."""
+"""The prover repeats a torch call with typical mistakes to explain a wrong result."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ MASK = torch.tensor([True, False, False, True])
     ],
 )
 def test_a_mistake_reproduces_its_result(call, expected, mistake):
-    """Among the results of all mistakes in a call, the wrong one is described by its mistake."""
+    """One of the mistakes tried in a torch call reproduces the wrong result."""
     texts = [
         wrong.mistake
         for wrong, x in forward_causes.results(call)
@@ -95,7 +95,7 @@ def test_a_mistake_reproduces_its_result(call, expected, mistake):
 
 
 def test_mistakes_are_tried_once():
-    """No two mistakes of a fill value are equal."""
+    """Each mistake in a fill value is tried only once."""
     call = TorchCall(torch.Tensor.masked_fill, (X, MASK, 0.0), {}, "masked_fill")
     texts = [wrong.mistake for wrong, _ in forward_causes.results(call)]
 
@@ -103,7 +103,7 @@ def test_mistakes_are_tried_once():
 
 
 def test_a_multiple_is_found_among_fingerprints():
-    """A JAX value that is torch's divided by sqrt(8) is found with its factor."""
+    """A JAX value that is torch's divided by sqrt(8) is found, and the factor is reported."""
     x = np.random.default_rng(0).standard_normal((3, 4))
     prints = np.stack([fingerprint(x + 1), fingerprint(x / 8**0.5)])
     at, factor = forward_causes.find_multiple(x, prints) or (None, 0.0)

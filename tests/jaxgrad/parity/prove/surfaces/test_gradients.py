@@ -1,4 +1,4 @@
-"""The gradients surface: a tied weight with a stop_gradient on one of its uses."""
+"""The gradients check finds a stop_gradient on one use of a tied weight."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Divergences of the backward pass in a vector quantizer, which computes a difference twice."""
+"""Backward divergences are located, even in a quantizer that computes a difference twice."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +25,7 @@ def value(op: str, *inputs: int) -> Value:
 
 
 def run(*values: Value, **contributions: np.ndarray) -> TorchRun:
-    """A run of three calls, with the cotangent of value 0 through the calls `v1` and `v2`."""
+    """Return a run of three calls; `v1` and `v2` are two calls' contributions to a cotangent."""
     parts = {int(name[1:]): x for name, x in contributions.items()}
     return TorchRun(list(values), [], {}, [], {}, [], {}, None, [], [], parts)
 
@@ -114,7 +114,7 @@ def test_a_value_without_a_cotangent_in_torch_is_located():
 
 
 def test_the_nearest_weights_are_upstream():
-    """The nearest weights are those of the last call with weights, or else the input."""
+    """The nearest weights are those of the last earlier call with weights, or else the input."""
     weight = value("linear", 0)
     weight.weights = ("fc.weight",)
     record = run(value("input"), weight, value("tanh", 1))

@@ -1,4 +1,4 @@
-"""The float32 errors of gradients that agree in float64."""
+"""Gradients that agree in float64 may have large float32 errors, which a note reports."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""The structure surface: weights that are trained or tied in one framework only."""
+"""Weights that are trained or tied in only one framework are found."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def apply(params: Any, x: Any) -> Any:
 
 
 def first(module: nn.Module, fn: Any = apply, **options: Any) -> Finding:
-    """Prove the port with the weights of both layers, and return the first finding."""
+    """Prove a port that stores both layers' weights, and return the first finding."""
     state = arrays(module)
     params = {"one": state["one.weight"], "two": state["two.weight"]}
     report = prove(module, fn, params, (draw(4, 3),), **options)
@@ -61,7 +61,7 @@ def test_a_frozen_parameter_that_jax_trains_is_found(module):
 
 
 def test_a_stopped_parameter_is_found(module):
-    """A parameter behind a stop_gradient is found with the place of the stop_gradient."""
+    """A parameter behind a stop_gradient is found, and so is the stop_gradient's source line."""
     stopped = lambda p, x: apply(p | {"two": lax.stop_gradient(p["two"])}, x)  # noqa: E731
     finding = first(module, stopped)
 

@@ -1,4 +1,4 @@
-"""The updates surface: optimizers, their settings and their schedules."""
+"""Optimizers, their settings and their schedules are compared."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
     ids=["decay", "eps", "rate"],
 )
 def test_a_different_optimizer_setting_is_named(arguments, cause, tx):
-    """An optax transformation with another setting fails, and the setting is named."""
+    """An optax transformation with a different setting fails, and the report names the setting."""
     report = proved(arguments, optimizer=(lambda p: torch.optim.AdamW(p, 1e-3), tx), steps=2)
     assert report.first.surface == "updates"
     assert cause in report.first.cause
@@ -36,7 +36,7 @@ def scheduled(parameters: Any) -> Any:
 
 @pytest.mark.parametrize("rate", [0.9, 0.901])
 def test_a_schedule_in_float32_is_lifted(arguments, rate):
-    """A schedule that optax computes in float32 passes, but one with another rate fails."""
+    """A schedule that optax computes in float32 passes, but one with a different rate fails."""
     tx = optax.sgd(optax.exponential_decay(1e-3, 1, rate))
     report = proved(arguments, optimizer=(scheduled, tx), steps=3)
     assert (report.verdict == "pass") == (rate == 0.9), report

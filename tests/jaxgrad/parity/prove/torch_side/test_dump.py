@@ -1,4 +1,4 @@
-"""Dumps of a torch module, which are proved without torch."""
+"""Ports can be proved against a dump of a torch module, without torch."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Tables that each framework rounds to float32 differently, in a decoder with tied embeddings."""
+"""Tables that each framework rounds to float32 differently do not hide a decoder's bugs."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ class Rotary(nn.Module):
 
 
 class Decoder(nn.Module):
-    """A decoder with one head and one layer, named like a well-known one."""
+    """A decoder with one head and one layer, whose submodules are named as in a real model."""
 
     def __init__(self, size: int = 8):
         super().__init__()
@@ -63,7 +63,7 @@ def halves(x: Any) -> Any:
 
 
 def negated(x: Any) -> Any:
-    """Negate the wrong half."""
+    """Rotate the two halves with a bug: negate the wrong one."""
     return -halves(x)
 
 
@@ -109,7 +109,7 @@ def decoder(**changes: Any) -> Report:
 
 
 def test_a_float32_port_with_an_unused_tied_copy_passes():
-    """A port passes that computes in float32 and stores a tied weight a second time."""
+    """A port that computes in float32 and stores a tied weight twice passes."""
     decoder().check()
 
 

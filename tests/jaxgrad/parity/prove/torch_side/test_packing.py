@@ -1,4 +1,4 @@
-"""Trees in one file without pickle."""
+"""A tree is packed into a single file without pickle."""
 
 import dataclasses
 
@@ -48,7 +48,7 @@ def test_other_objects_are_not_pickled(tmp_path, tree, words):
 
 @dataclasses.dataclass
 class Pair:
-    """A record of the tests."""
+    """A dataclass that these tests pack and unpack."""
 
     x: np.ndarray
     rest: object

@@ -1,4 +1,4 @@
-"""Values inside multi-head attention and scripted functions, and values with several consumers."""
+"""Values inside multi-head attention and scripted functions are recorded, with all consumers."""
 
 import re
 import warnings

@@ -1,4 +1,4 @@
-"""Constant weights, which are paired by name and checked with redrawn values."""
+"""Constant weights are paired by name and checked with redrawn values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Weights that are matched by value."""
+"""Weights are matched by their values."""
 
 from typing import Any
 
@@ -57,7 +57,7 @@ def test_a_scale_stored_minus_one_has_an_offset():
 
 
 def test_equal_tensors_go_to_different_leaves():
-    """Of two tensors with equal values, the one that is not taken is matched."""
+    """If two tensors have equal values and one is already matched, a leaf gets the other."""
     tensors = Tensors({"online": A, "target": A})
 
     assert whole(tensors, leaf(A), {"online"})[0].name == "target"

@@ -1,4 +1,4 @@
-"""Weight maps that the user wrote."""
+"""A weight map may be written by the user."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The whole inference of a weight map."""
+"""A whole weight map can be inferred from the values."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from jaxgrad.parity.prove.weights.infer import infer
 
 
 def test_fused_stacked_and_summed_weights_are_inferred():
-    """A fused, a stacked and a summed leaf are inferred, and carry weights and gradients."""
+    """Fused, stacked and summed leaves are inferred, and the map converts weights and gradients."""
     rng = np.random.default_rng(0)
     t = {name: rng.standard_normal((4, 4)) for name in ("q", "k", "v", "l.0", "l.1")}
     t |= {name: rng.standard_normal(4) for name in ("b_ih", "b_hh")}

@@ -1,4 +1,4 @@
-"""The layout of one array in another."""
+"""A layout describes where one array's elements occur in another array."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_a_flipped_kernel_is_found():
 
 
 def test_other_values_have_no_layout():
-    """Arrays of other values or another size have no layout."""
+    """An array with different values, or of a different size, has no layout."""
     w = np.random.default_rng(0).standard_normal((3, 4))
 
     assert layout(w, w.T + 1e-3) is None

@@ -1,16 +1,16 @@
-"""The likeness of torch names and JAX paths."""
+"""`likeness` scores how similar a torch name and a JAX path are."""
 
 from jaxgrad.parity.prove.weights.likeness import likeness, natural, same_leaf
 
 
 def test_synonyms_are_equal_words():
-    """A scale is as like a weight as another weight, but a bias is not."""
+    """The words "scale" and "weight" count as equal, but "bias" and "weight" do not."""
     assert likeness("layers.0.norm.weight", "layers/0/norm/scale") == 1
     assert likeness("layers.0.norm.weight", "layers/0/norm/bias") < 1
 
 
 def test_a_layer_number_outweighs_a_word():
-    """A name is more like a path of the same layer than like one of the same role."""
+    """A matching layer number counts for more than a matching word."""
     assert likeness("h.1.weight", "h/1/bias") > likeness("h.1.weight", "h/2/weight")
     assert likeness("h.1.mlp.weight", "h/1/weight") > likeness("h.1.mlp.weight", "h/2/mlp/weight")
 

@@ -1,4 +1,4 @@
-"""The map between torch tensors and JAX leaves."""
+"""A weight map converts between torch tensors and JAX leaves."""
 
 import numpy as np
 
@@ -27,7 +27,7 @@ def test_weights_go_to_jax_and_back():
 
 
 def test_an_offset_is_added_and_removed():
-    """The offset of a piece is added in JAX and removed in torch."""
+    """An offset is added when a tensor becomes a leaf, and subtracted on the way back."""
     weights = mapped(Piece(0, ALL, "a", np.array([0, 1]), -1.0))
     (leaf,) = weights.to_jax({"a": A})
 
@@ -68,7 +68,7 @@ def test_places_and_names_are_listed():
 
 
 def test_a_copy_of_a_tensor_is_found():
-    """A tensor that no leaf holds is a copy of one with equal values that a leaf holds."""
+    """A tensor that no leaf holds is recognized as a copy if a leaf holds an equal tensor."""
     weights = WeightMap((PLAIN,), (A,), {"a": A, "b": A.copy(), "c": B}, ("leaf0",))
 
     assert weights.copy_of("b") == "a"

@@ -1,4 +1,4 @@
-"""The weight map of a module, given or inferred, and its errors."""
+"""A module's weight map is given by the user or inferred, and mistakes raise errors."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_a_transposed_weight_is_inferred():
 
 
 def test_a_converter_makes_the_params():
-    """A converter makes the params, and the map holds torch's own values."""
+    """A converter produces the params, and the map holds torch's own values."""
     params, mapped = resolved(None, lambda state: {"kernel": state["fc.weight"].T})
 
     assert params["kernel"].shape == (2, 3)
@@ -45,7 +45,7 @@ def test_a_converter_makes_the_params():
 
 
 def test_a_mapping_is_read():
-    """A dict from torch names to paths and axes is read."""
+    """A dict from torch names to paths and axes is accepted as a weight map."""
     _, mapped = resolved({"kernel": W.T}, {"fc.weight": ("kernel", (1, 0))})
 
     assert np.array_equal(mapped.to_jax(mapped.tensors)[0], W.T)
@@ -74,18 +74,18 @@ def test_a_mapping_is_read():
     ],
 )
 def test_an_unknown_map_is_explained(params, weights, words):
-    """Params and converters that do not fit the module are explained."""
+    """Params and converters that do not fit the module give an explanatory error."""
     with pytest.raises(ProofError, match=words):
         resolved(params, weights)
 
 
 def test_a_converter_may_not_change_values():
-    """A converter whose result depends on the values in another way than a rearrangement fails."""
+    """A converter that does more than rearrange the values fails."""
     calls = []
 
     def convert(state: Any) -> Any:
         calls.append(None)
-        return {"x": state["fc.weight"] * len(calls)}  # changes the values in the second call
+        return {"x": state["fc.weight"] * len(calls)}  # changes the values in the second call only
 
     words = "weights= may only permute, reshape or split tensors, but leaf 'x' has new values"
     with pytest.raises(ProofError, match=words):
