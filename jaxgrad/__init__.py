@@ -1,6 +1,6 @@
 """PyTorch's gradient behaviour as pure JAX functions, with parity tests against torch.
 
-This list is the public surface. Behaviours have torch's names; helpers that torch lacks have JAX's.
+`__all__` is the public API. Counterparts of torch functions have torch's names; others follow JAX.
 """
 
 import importlib as _importlib

@@ -38,7 +38,7 @@ def value_and_grad(
             with `has_aux`, a pair of the loss and any auxiliary output.
         argnums: Positions of the arguments to differentiate: an int or a sequence.
         has_aux: Whether `fun` returns a pair.
-        unused: The gradient of a leaf without a path: "none"; "zeros", as in
+        unused: Gradient of a leaf without a path to the loss: "none"; "zeros", as in
             `jax.value_and_grad`; or "error", which raises and names the leaves.
 
     Returns:
@@ -284,7 +284,7 @@ def accumulate(grads: PyTree, new: PyTree) -> PyTree:
         For each leaf the sum, or the gradient that is not None, or None if both are None.
 
     Raises:
-        ValueError: The structures of the trees differ, or the shapes of two leaves do.
+        ValueError: The trees' structures differ, or the shapes of two leaves differ.
 
     Example:
         >>> accumulate({"w": 2.0, "b": None}, {"w": 3.0, "b": None})

@@ -1,4 +1,4 @@
-"""Count the values saved for the backward pass, and save them in another form."""
+"""Count the values saved for the backward pass, and save them in a different form."""
 
 from __future__ import annotations
 

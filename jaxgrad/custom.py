@@ -141,7 +141,7 @@ def from_function(cls: type) -> Function:
 
 
 class Function:
-    """A class for torch.autograd.Function as a JAX function, made by `from_function`."""
+    """A JAX function that `from_function` created from a torch.autograd.Function class."""
 
     def __init__(self, cls: type) -> None:
         self.cls = cls
@@ -156,7 +156,7 @@ class Function:
 
 def _positional(cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
     """Return all arguments by position, as `backward` counts them."""
-    split = hasattr(cls, "setup_context")  # then `forward` has no ctx, and defaults are inputs
+    split = hasattr(cls, "setup_context")  # `forward` has no ctx, and default values are inputs
     bound = inspect.signature(cls.forward).bind(*(() if split else (None,)), *args, **kwargs)
     if split:
         bound.apply_defaults()

@@ -1,4 +1,4 @@
-"""Count the collectives of a program for many devices, by reading the compiled program.
+"""Count the collectives in a multi-device program by reading its compiled text.
 
 Averaging gradients needs no helper. Under `jit` with a sharded batch, the mean of a loss is taken
 over all devices and its gradient is `DistributedDataParallel`'s. In `shard_map`, differentiate the
@@ -36,7 +36,7 @@ _BRANCHES = re.compile(r"branch_computations=\{([^}]*)\}")
 _TRIP_COUNT = re.compile(r'"known_trip_count":\{"n":"(\d+)"\}')
 _ARRAY = re.compile(r"\b([a-z]\w*)\[([\d,]*)\]")
 # HLO writes replica groups as {{0,1},{2,3}}, [2,2]<=[4], or mesh['x'=2,'y'=2] {'y'}, where 'x':(1)2
-# is a part of an axis; {} means all devices.
+# is a sub-axis; {} means all devices.
 _LISTED = re.compile(r"replica_groups=\{\{([\d,]*)\}")
 _IOTA = re.compile(r"replica_groups=\[(\d+),(\d+)\]")
 _MESH = re.compile(r"replica_groups=mesh\[(.*?)\](?: device_ids=\S+)? *\{(.*?)\}")
@@ -50,7 +50,7 @@ class Collective:
     """The collectives of one kind and group size in one run of a program.
 
     `bytes` is the size of the whole reduced, gathered or sent array, summed over all runs of the
-    operations. `sent` is the part of it that each device of a ring sends.
+    operations. `sent` is the number of bytes that each device sends in a ring algorithm.
     """
 
     kind: str
@@ -60,14 +60,14 @@ class Collective:
 
     @property
     def sent(self) -> float:
-        """Return the bytes that each device of a ring sends."""
+        """Return the number of bytes that each device sends in a ring algorithm."""
         share = (self.devices - 1) / self.devices
         rounds = {"all-reduce": 2.0, "collective-permute": 1 / share if share else 0.0}
         return rounds.get(self.kind, 1.0) * share * self.bytes
 
 
 def collectives(fun: Callable[..., Any], *args: PyTree) -> list[Collective]:
-    """Count the collectives of a compiled program and the bytes that they move.
+    """Count the collectives in a compiled program and the bytes that they move.
 
     An operation in a loop counts once per iteration if the compiler knows the trip count, else
     once. Every branch of a conditional counts.
@@ -180,7 +180,7 @@ def _devices(line: str, all_devices: int) -> int:
 
 
 def _size(shape: str, kind: str, devices: int, *, started: bool) -> int:
-    """Return the bytes of the whole array; an async start's type lists its operands first."""
+    """Return a collective's array size in bytes, without the operands that an async start lists."""
     arrays = [_bytes(*array) for array in _ARRAY.findall(shape)]
     if started and kind != "all-reduce":
         arrays = arrays[len(arrays) // 2 :]

@@ -1,7 +1,7 @@
 """Stop gradients through a function, and freeze parameters by partitioning them.
 
-torch turns recording off with a mode. JAX differentiates functions and records nothing, so a region
-without gradients is a function here, and frozen parameters are not differentiated arguments.
+torch turns recording off with a mode. JAX differentiates functions and records nothing. Here, a
+region without gradients is a function, and frozen parameters are arguments without gradients.
 """
 
 import functools
@@ -28,7 +28,7 @@ def no_grad(fun: Fun) -> Fun:
         fun: Any function of trees; leaves that are not JAX arrays are passed on unchanged.
 
     Returns:
-        A function with the same arguments and the same value.
+        A function with the same arguments and the same result.
 
     Example:
         >>> import jax, jaxgrad

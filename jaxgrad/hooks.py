@@ -2,7 +2,7 @@
 
 A hook is an identity whose transpose is the user's function. Its derivative rule applies the hook
 to the tangent again, so that a second derivative goes through the user's function and, as in torch,
-meets the hook again. Forward mode ignores hooks.
+calls the hook again. Forward mode ignores hooks.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ def _leave(out: Any, slot: Any) -> Any:
 def _result_types(fun: Callable[..., PyTree], values: list[Any]) -> PyTree:
     try:
         closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*values)
-    except NEEDS_NUMBERS:  # it branches on values, which exist outside of jit
+    except NEEDS_NUMBERS:  # it branches on values, which only exist outside jit
         return jax.tree.map(jax.typeof, fun(*values))
     return jax.tree.unflatten(jax.tree.structure(shapes), closed.out_avals)
 

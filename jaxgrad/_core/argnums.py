@@ -41,7 +41,7 @@ def pair(fun: Callable[..., Any], out: Any) -> tuple[Any, Any]:
 
 
 def scalar(fun: Callable[..., Any], value: Any) -> Any:
-    """Return the single element of a loss, or raise an error that names the remedy."""
+    """Return the single element of a loss, or raise an error that says how to fix it."""
     if not _tree.is_array(value):
         raise TypeError(
             f"{name(fun)} must return the loss, one floating point number, "

@@ -2,8 +2,8 @@
 
 `attach(outs, operands, rule, name)` returns `outs`, bit for bit; `rule` computes their tangents.
 `linear(forward, transpose, ...)` is a step of such a rule: a linear map with an explicit transpose,
-which may be any function of the cotangents (a hook that clips, a user's own backward). Both compute
-ordinary JAX, so the next derivative differentiates through it and meets the rule again.
+which may be any function of the cotangents (a hook that clips, a user's own backward). Both run
+ordinary JAX operations, so a second derivative differentiates through them and uses the rule again.
 
 JAX's own tools do not suffice. Inside a scan, `custom_jvp` loses its rule in the second derivative
 (JAX 0.10 hoists loop invariants with a partial evaluation that runs the body instead), `custom_vjp`
@@ -36,8 +36,8 @@ def attach(outs: Values, operands: Any, rule: JvpRule, name: str) -> list[Any]:
     Args:
         outs: Arrays.
         operands: A tree of arrays that the rule uses.
-        rule: See `JvpRule`. None stands for a zero tangent, among its arguments and its results.
-        name: The name of the operation in a drawn graph.
+        rule: See `JvpRule`. None stands for a zero tangent, as an argument and as a result.
+        name: Operation name that a drawn graph shows.
     """
     leaves, structure = jax.tree.flatten(operands)
 
@@ -49,7 +49,7 @@ def attach(outs: Values, operands: Any, rule: JvpRule, name: str) -> list[Any]:
 
 
 def pass_operand_tangents(outs: Values, operands: Any, tangents: Values, new: Any) -> Values:
-    """Give each output the tangent of its operand: the rule of a straight-through value."""
+    """Return each operand's tangent as its output's tangent: the straight-through rule."""
     del outs, operands, tangents
     return jax.tree.leaves(new, is_leaf=is_none)
 
@@ -60,9 +60,9 @@ def linear(
     """Apply a linear map to `tangents`.
 
     Args:
-        forward: See `Forward`. None stands for a zero among its results.
-        transpose: See `Transpose`. None stands for a zero cotangent, among its arguments and its
-            results; it is not called if all arguments are zero.
+        forward: See `Forward`. A result of None stands for zero.
+        transpose: See `Transpose`. None stands for a zero cotangent, as an argument and as a
+            result; it is not called if all arguments are zero.
         residuals: A tree of arrays, passed to both functions.
         tangents: The arrays to map.
         types: The abstract values of the outputs.
@@ -89,7 +89,7 @@ def hoist(fun: Callable[..., Any], *example: Any) -> Hoisted:
     """Trace `fun` into a function that takes the captured values as its first argument.
 
     A transpose may run after the trace in which it was defined has ended, so every value that it
-    captures has to travel as a residual.
+    captures must be passed to it as a residual.
     """
     closed, shapes = jax.make_jaxpr(fun, return_shape=True)(*example)
     jaxpr, structure = closed.jaxpr, jax.tree.structure(shapes)
@@ -104,7 +104,7 @@ def hoist(fun: Callable[..., Any], *example: Any) -> Hoisted:
 
 
 def _cast(values: Values, dtypes: Values) -> list[Any]:
-    """Cast the values to `dtypes`, because autocast may run a rule in other dtypes than traced."""
+    """Cast the values to `dtypes`; autocast may run a rule in dtypes other than the traced ones."""
     return [
         v if v is None or v.dtype == d else v.astype(d) for v, d in zip(values, dtypes, strict=True)
     ]
@@ -191,7 +191,7 @@ def _linear_batch(
 
 
 def _each(axis: Any, in_axes: Any) -> Callable[[Any], Any]:
-    """Return `jax.vmap` over the axis of a batching rule; None stays None."""
+    """Return `jax.vmap` set up for the axis that a batching rule receives."""
     return functools.partial(
         jax.vmap,
         in_axes=in_axes,

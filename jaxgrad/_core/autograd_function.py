@@ -1,7 +1,7 @@
 """Turn a class with torch's `forward` and `backward` into a JAX function with that derivative.
 
-`forward` runs once, at the call, on values without gradient. Its outputs are then attached to the
-arguments by a rule whose transpose is `backward`. The contents of `ctx` travel as residuals: a
+`forward` runs once, at the call, on values that carry no gradient. Its outputs are then attached to
+the arguments by a rule whose transpose is `backward`. The contents of `ctx` become residuals: a
 saved input or output is passed as that input or output itself, so that a second derivative goes
 through it, as in torch; any other array is passed as a constant.
 """
@@ -78,7 +78,7 @@ def call(cls: Any, args: Values) -> Any:
 
 
 def _attach(cls: Any, ctx: Context, args: Values, detached: Values, outs: Values) -> list[Any]:
-    """Make the outputs differentiable by the class's `backward` and `jvp`."""
+    """Make the outputs differentiable through the class's `backward` and `jvp`."""
     marked = {id(o) for o in ctx._fixed}
     live = [is_inexact(o) and id(o) not in marked for o in outs]
     inexact = [is_inexact(a) for a in args]
@@ -99,13 +99,13 @@ def _attach(cls: Any, ctx: Context, args: Values, detached: Values, outs: Values
         out_tangents = _method(cls, "jvp")(rebuild(needs, state), *dense)
         return list(out_tangents) if isinstance(out_tangents, tuple) else [out_tangents]
 
-    # An argument for which `backward` returns None is not attached: no path starts from it.
+    # An argument for which `backward` returns None is not attached, so it gets no gradient.
     live_types = merge(live, select(live, out_types))
     consts, wanted, traced = [], inexact, None
     if hasattr(cls, "backward") or hasattr(cls, "vjp"):
         try:
             traced, consts, grads = hoist(functools.partial(backward, inexact), saved, live_types)
-        except NEEDS_NUMBERS:  # it branches on values, which are known outside of jit
+        except NEEDS_NUMBERS:  # it branches on values, which only exist outside jit
             grads = backward(inexact, saved, [_materialized(True, None, t) for t in live_types])
         wanted = [grad is not None for grad in grads]
     if not any(isinstance(c, Tracer) for c in consts):
@@ -149,7 +149,7 @@ def _attach(cls: Any, ctx: Context, args: Values, detached: Values, outs: Values
 def _pack(ctx: Context, detached: Values, outs: Values) -> tuple[State, Callable[..., Context]]:
     """Split `ctx` into the arrays that it holds and a function that rebuilds it from them.
 
-    An array whose value is known stays in that function, unless it is an argument or an output.
+    A concrete array stays in that function, unless it is an argument or an output.
     """
     own = ("needs_input_grad", "_fixed", "_materialize")
     attributes = {name: value for name, value in vars(ctx).items() if name not in own}
@@ -179,7 +179,7 @@ def _pack(ctx: Context, detached: Values, outs: Values) -> tuple[State, Callable
 
 
 def _checked(name: str, grads: Values, types: Values) -> list[Any]:
-    """Check the gradients that `backward` returned by torch's rules, and fit them to the inputs."""
+    """Check the gradients from `backward` as torch does, and match them to the inputs."""
     expected, got = len(types), len(grads)
     if got < expected or any(grad is not None for grad in grads[expected:]):
         raise ValueError(
@@ -206,7 +206,7 @@ def _checked(name: str, grads: Values, types: Values) -> list[Any]:
 
 
 def _fitted(grad: Any, like: Any, name: str, index: int) -> jax.Array:
-    """Sum a gradient over broadcast dimensions to its input's shape and cast it to its dtype."""
+    """Sum a gradient over broadcast dimensions to its input's shape, and cast it to the dtype."""
     extra = grad.ndim - like.ndim
     sizes = [*zip(grad.shape[max(extra, 0) :], like.shape, strict=False)]
     if extra < 0 or any(size not in (wide, 1) for wide, size in sizes):
@@ -248,7 +248,7 @@ def _method(cls: Any, *names: str) -> Any:
 
 
 def _detached(x: Any) -> Any:
-    """Stop the gradient of every array in a tree; as in torch, a tree has no gradient."""
+    """Stop the gradient of every array in a tree; as in torch, trees get no gradient."""
     return jax.tree.map(lambda leaf: jax.lax.stop_gradient(leaf) if is_tensor(leaf) else leaf, x)
 
 
@@ -261,5 +261,5 @@ def _type(x: Any) -> Any:
 
 
 def is_tensor(x: Any) -> bool:
-    """Tell whether torch would hold `x` as a tensor: arrays are tensors, Python numbers are not."""
+    """Return whether `x` would be a tensor in torch: an array is one, a Python number is not."""
     return hasattr(x, "shape") and hasattr(x, "dtype")

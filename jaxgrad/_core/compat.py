@@ -15,7 +15,7 @@ from jax.extend import source_info_util
 from jax.interpreters import ad, batching, mlir
 
 
-# The errors of a function that needs concrete values while it is traced, as `if x > 0:` does.
+# Errors raised if a function needs concrete values while it is traced, as `if x > 0:` does.
 NEEDS_NUMBERS = (
     jax.errors.ConcretizationTypeError,
     jax.errors.NonConcreteBooleanIndexError,
@@ -58,7 +58,7 @@ def scan_counts(eqn: jex_core.JaxprEqn) -> tuple[int, int]:
     """Return how many inputs of a scan are constants, and how many are carried."""
     if "num_carry" in eqn.params:
         return eqn.params["num_consts"], eqn.params["num_carry"]
-    consts, carry, _ = eqn.params["ft_in"].unpack()  # since 0.11
+    consts, carry, _ = eqn.params["ft_in"].unpack()  # since JAX 0.11
     return len(list(consts)), len(list(carry))
 
 
@@ -73,7 +73,7 @@ def shard_map_like(eqn: jex_core.JaxprEqn, body: Callable[..., Any]) -> Callable
 def abstract(aval: Any) -> jax.ShapeDtypeStruct:
     """Return a placeholder to trace with: an abstract value's shape, dtype and sharding."""
     options: dict[str, Any] = {}
-    for name in ("manual_axis_type", "vma"):  # renamed in 0.10
+    for name in ("manual_axis_type", "vma"):  # renamed in JAX 0.10
         if (axes := getattr(aval, name, None)) is not None and name in _STRUCT:
             options[name] = axes
     sharding = getattr(aval, "sharding", None)
@@ -86,7 +86,7 @@ def varying_axes(aval: Any) -> frozenset[str]:
     """Return the manual mesh axes along which a value varies, as far as JAX tracks them."""
     aval = getattr(aval, "aval", aval)
     axes = getattr(aval, "manual_axis_type", None)
-    return getattr(aval, "vma", frozenset()) if axes is None else axes.varying  # before 0.10
+    return getattr(aval, "vma", frozenset()) if axes is None else axes.varying  # before JAX 0.10
 
 
 def vary(x: Any, axes: frozenset[str]) -> Any:
@@ -100,7 +100,7 @@ def vary(x: Any, axes: frozenset[str]) -> Any:
 
 
 def is_traced(x: Any) -> bool:
-    """Tell whether a value is a tracer, which has a shape but no concrete numbers."""
+    """Return whether a value is a tracer, which has a shape but no concrete numbers."""
     return isinstance(x, jax.core.Tracer)  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -112,7 +112,7 @@ def memory(aval: Any) -> str:
 def identity_primitive(name: str) -> jex_core.Primitive:
     """Create an identity primitive that tags a value in a jaxpr.
 
-    Its tangent bypasses it, so that a tag changes no bit of any gradient. `vmap` moves the mapped
+    Its tangent bypasses it, so that a tag leaves gradients bit-identical. `vmap` moves the mapped
     axis to the front, so that tagged values are stacked along axis 0. No remat policy reacts to it,
     unlike `checkpoint_name`, which `save_any_names_but_these` would match.
     """

@@ -30,6 +30,6 @@ def _tensor_to_numpy(x: Any) -> np.ndarray:
     x = x.detach().cpu().resolve_conj().resolve_neg().to_dense()
     name = str(x.dtype).removeprefix("torch.")
     if name in BIT_VIEWS:
-        torch = sys.modules["torch"]  # loaded by whoever made the tensor
+        torch = sys.modules["torch"]  # imported already: `x` is a torch tensor
         return np.array(x.contiguous().view(torch.int16).numpy()).view(BIT_VIEWS[name])
     return np.array(x.numpy(), copy=True)

@@ -96,11 +96,11 @@ def _linearize(fun: Callable[..., Values], args: Values, moving: Sequence[bool])
 def _stays_unpacked(source: _jaxpr.Source, num_unpacked_args: int) -> bool:
     if source.kind == _jaxpr.GIVEN:
         return not isinstance(source.key, int) or source.key < num_unpacked_args
-    return source.kind == _jaxpr.PACK  # hooks nested inside these have packed it already
+    return source.kind == _jaxpr.PACK  # nested hooks have already packed it
 
 
 def _store(pack: Callable[[Any], PyTree], x: Any) -> Any:
-    """Pack a residual; its second derivative goes past the hooks to `x`, or is refused."""
+    """Pack a residual; its second derivative bypasses the hooks and uses `x`, or raises."""
     packed = pack(x)
     if _is_like(packed, x):
         return attach([packed], x, pass_operand_tangents, _jaxpr.PACK)[0]
@@ -139,7 +139,7 @@ def _refuse(packed: PyTree, x: Any) -> Callable[..., Any]:
 
 
 def _is_like(packed: Any, x: Any) -> bool:
-    """Tell whether a tangent of `packed` is, up to its precision, a tangent of `x`."""
+    """Return whether a tangent of `packed` is, up to its precision, a tangent of `x`."""
     return is_inexact(packed) and packed.shape == x.shape
 
 

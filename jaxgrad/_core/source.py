@@ -22,7 +22,7 @@ def source_line(eqn: jex_core.JaxprEqn) -> str:
 
 
 def is_written(eqn: jex_core.JaxprEqn) -> bool:
-    """Tell whether user code asked for a conversion (`astype`), as opposed to type promotion."""
+    """Return whether user code asked for a conversion (`astype`), as opposed to type promotion."""
     traceback = eqn.source_info.traceback
     names = {frame.function_name for frame in traceback.frames} if traceback is not None else set()
     return bool(names & {"astype", "asarray", "convert_element_type"})
@@ -76,7 +76,7 @@ def own_name(eqn: jex_core.JaxprEqn) -> str:
 
 
 def is_own(eqn: jex_core.JaxprEqn) -> bool:
-    """Tell whether this package created `eqn`, rather than user code that this package called."""
+    """Return whether this package created `eqn`, rather than user code that this package called."""
     for path, _, _ in _frames(eqn):
         if path.startswith(_OWN):
             return not path.startswith(_PROVING)
@@ -86,7 +86,7 @@ def is_own(eqn: jex_core.JaxprEqn) -> bool:
 
 
 def callers(eqn: jex_core.JaxprEqn) -> set[str]:
-    """Return the names of the functions between an equation and the user's line."""
+    """Return the names of the functions on the stack between an equation and the user's line."""
     names: set[str] = set()
     for path, _, name in _frames(eqn):
         if _is_users(path):

@@ -23,7 +23,7 @@ def map_none(fun: Callable[..., Any], tree: Any, *rest: Any) -> Any:
 
 
 def is_array(x: Any) -> bool:
-    """Tell whether JAX can trace `x`: an array, a tracer, or a Python or NumPy number."""
+    """Return whether JAX can trace `x`: an array, a tracer, or a Python or NumPy number."""
     try:
         jax.typeof(x)
     except TypeError:
@@ -32,7 +32,7 @@ def is_array(x: Any) -> bool:
 
 
 def is_inexact(x: Any) -> bool:
-    """Tell whether `x` has a real or complex floating point dtype.
+    """Return whether `x` has a real or complex floating point dtype.
 
     `x` may be an array, an abstract value or a variable of a jaxpr. A Python number has no dtype.
     """
@@ -41,12 +41,12 @@ def is_inexact(x: Any) -> bool:
 
 
 def is_differentiable(x: Any) -> bool:
-    """Tell whether `x` is a floating point array or number, real or complex."""
+    """Return whether `x` is a floating point array or number, real or complex."""
     return is_array(x) and jnp.issubdtype(jnp.result_type(x), jnp.inexact)
 
 
 def kind(x: Any) -> str:
-    """Name a leaf in an error message by its dtype, or by its type if it is not an array."""
+    """Describe a leaf in an error message: its dtype, or its type if it is not an array."""
     return str(jnp.result_type(x)) if is_array(x) else type(x).__name__
 
 

@@ -85,7 +85,7 @@ def backward_graph(
 
 
 def _behind_cuts(jaxpr: Any, flat: _Flat, forward: Forward) -> dict[Place, list[str]]:
-    """Return the VJP's steps as if nothing were stopped, to outline the absent operations."""
+    """Return the VJP's steps as if no gradient were stopped, to outline the absent operations."""
     if not forward.cut:
         return {}
     try:

@@ -1,6 +1,6 @@
 """Merge the graphs of several settings into one diagram with shared lanes, boxes and edges.
 
-A lane is a module. If a lane has too many operations, those that only relayout a parameter first
+A lane is a module. If a lane has too many operations, transposes and casts of a parameter first
 move into the box of their consumer; then each submodule becomes one box, and finally the whole
 lane does.
 """
@@ -55,7 +55,7 @@ def fold(
         graphs: One graph for each setting.
         depth: Number of components of a module's path that name a lane.
         max_boxes: Maps a lane's name to its largest number of boxes.
-        max_badges: Largest number of parameters of a lane that are drawn one by one.
+        max_badges: Largest number of parameters in a lane that get their own badges.
     """
     lanes = runs(graphs, depth)
     names = tuple(map(_lane_name, lanes))
@@ -78,7 +78,7 @@ def fold(
 
 
 def _choices(lane: int, keys: list[Key], indexed: list[Indexed]) -> Iterator[dict[Key, Key]]:
-    """Yield assignments of a lane's operations to boxes, from the most boxes to one."""
+    """Yield assignments of a lane's operations to boxes, from the most boxes to a single box."""
     yield {key: key for key in keys}
     yield _relayouts_inside(keys, indexed)
     deepest = max((len(key[1]) for key in keys), default=0)
@@ -123,7 +123,7 @@ def _boxes(indexed: list[Indexed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
                 known = members.setdefault(box_of[key], {})
                 best = known.setdefault(key, op)
                 if best.state == ABSENT or (op.drawn and not best.drawn):
-                    known[key] = op  # prefer the setting that draws it
+                    known[key] = op  # prefer an operation that is drawn
     relayouts = frozenset[Key]().union(*(each.relayouts for each in indexed))
     return {key: _box(key, ops, key in relayouts) for key, ops in members.items()}
 
@@ -142,7 +142,7 @@ def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
 def _badges(
     indexed: Sequence[Indexed], lane_of: Mapping[ModulePath, int], depth: int, max_badges: int
 ) -> dict[Key, ParamBadge]:
-    """Make a badge for each parameter, or for those of a lane with one kind of gradient."""
+    """Make a badge for each parameter, or for all of a lane's with the same kind of gradient."""
     by_lane: dict[int, list[str]] = {}
     for name in indexed[0].assigned.leaves:
         by_lane.setdefault(_lane_of_leaf(name, indexed, lane_of), []).append(name)
@@ -179,7 +179,7 @@ def _lane_of_leaf(name: str, indexed: Sequence[Indexed], lane_of: Mapping[Module
 def _edges(
     indexed: Sequence[Indexed], end_of: Mapping[Any, Key], views: Sequence[View]
 ) -> list[BoxEdge]:
-    """Return the edges that any setting uses or cuts, and the others of unreached boxes."""
+    """Return the edges that any setting uses or cuts, and the other edges of unreached boxes."""
     used = [edge for view in views for edge in (*view.flows, *view.cuts)]
     known = {end for view in views for edge in view.flows for end in edge}
     outlines = [

@@ -14,7 +14,7 @@ from jaxgrad.graph._model import Edge, Op
 
 
 CUT = "stop_gradient"
-# The index of an operation's equation, after those of the jit equations that it is nested in.
+# The index of an operation's equation, preceded by those of the enclosing jit equations.
 Place = tuple[int, ...]
 _WRAPPED = re.compile(r"^\w+\((.*)\)$")  # jvp(name), vmap(name)
 
@@ -68,7 +68,7 @@ class Forward:
         return [of(atom) for atom in jaxpr.outvars]
 
     def _reach(self, outs: list[Any], through_cuts: bool) -> set[Place]:
-        """Return the operations that reach the loss, over all edges or only over open ones."""
+        """Return the operations that reach the loss, over all edges or only over uncut ones."""
         todo = [edge for edges in outs for edge in edges]
         reached: set[Place] = set()
         while todo:

@@ -1,4 +1,4 @@
-"""Match operations across settings, and find the edges between the drawn ones."""
+"""Match operations across settings, and find the edges between drawn operations."""
 
 from __future__ import annotations
 

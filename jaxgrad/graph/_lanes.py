@@ -12,7 +12,7 @@ from jaxgrad.graph._model import Graph, Op, distinct
 ModulePath = tuple[str, ...]  # ("features", "3", "conv"); its first components name a lane
 LOSS: ModulePath = ("loss",)
 
-# They only change the layout or dtype of their input, so that x @ w.T counts as reading w.
+# They only change their input's layout or dtype, so that x @ w.T counts as reading w.
 _RELAYOUTS = frozenset(
     "alias broadcast_in_dim convert_element_type copy expand permute reshape slice squeeze t "
     "tocopy transpose unsafeview unsqueeze view".split()
@@ -65,7 +65,7 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
         if path is None:
             path = latest if leads_on[i] and latest else LOSS
         elif latest and set(around) == {latest} and latest[: len(path)] == path and not read[i]:
-            path = latest  # it connects two submodules: part of the first
+            path = latest  # it connects two submodules; assign it to the first
         elif latest and not relayouts[i] and path != LOSS:
             path = _again(path, latest, order)
         order.setdefault(path, len(order) if path != LOSS else 1_000_000)
@@ -107,7 +107,7 @@ def _without_containers(scopes: Sequence[ModulePath], firsts: Collection[str]) -
 
 
 def _named(scope: ModulePath, leaves: Collection[str]) -> ModulePath:
-    """Drop a trailing index of a module without parameters, such as a ReLU in nn.Sequential."""
+    """Drop the trailing index of a module without parameters, such as a ReLU in nn.Sequential."""
     inside = any(module_path(name)[: len(scope)] == scope for name in leaves)
     return scope[:-1] if scope and scope[-1].isdigit() and not inside else scope
 
@@ -132,7 +132,7 @@ def _leads_on(ops: Sequence[Op], own: Sequence[ModulePath | None]) -> list[bool]
 
 
 def _again(path: ModulePath, latest: ModulePath, order: dict[ModulePath, int]) -> ModulePath:
-    """Return a numbered path for a module that runs again after others: a lane of its own."""
+    """Return a numbered path, for a separate lane, if a module runs again after others."""
     visit, name = 1, path
     while name in order and order[name] < order[latest] and not _within(latest, name):
         visit += 1

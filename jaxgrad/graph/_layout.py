@@ -1,7 +1,7 @@
 """Compute coordinates: every setting draws a box at the same place.
 
 The forward pass runs to the right and the backward pass to the left. Within a lane, a box is left
-of every box that passes a gradient to it. Operations that only relayout a parameter are below the
+of every box that passes a gradient to it. Transposes and casts of a parameter are below the
 main row, and parameters are at the bottom, under the boxes that pass them a gradient.
 """
 
@@ -117,7 +117,7 @@ def _box_width(text: str) -> float:
 
 
 def _columns(diagram: Diagram) -> dict[Any, int]:
-    """Return each box's column: the longest path to it within its lane; 0 is rightmost."""
+    """Return each box's column: the length of the longest path to it; column 0 is rightmost."""
     above = collections.defaultdict(list)
     for source, target in diagram.edges:
         if target in diagram.boxes and diagram.boxes[source].lane == diagram.boxes[target].lane:
@@ -136,7 +136,7 @@ def _columns(diagram: Diagram) -> dict[Any, int]:
 
 
 def _rows(diagram: Diagram, columns: Mapping[Any, int]) -> dict[Any, int]:
-    """Return each box's row: the first free one from 0 on, or from 1 on for relayouts."""
+    """Return each box's row: the first free one from 0 on, or from 1 on for layout changes."""
     taken: set[tuple[int, int, int]] = set()
     rows: dict[Any, int] = {}
     for key, box in sorted(diagram.boxes.items(), key=lambda item: item[1].is_relayout):
@@ -170,7 +170,7 @@ def _by_feeder(own: list[Any], diagram: Diagram, boxes: Mapping[Any, Rect]) -> d
 def _place_badges(
     wanted: Mapping[Any, float], widths: Mapping[Any, float], lane: Rect, y: float
 ) -> dict[Any, Rect]:
-    """Place each badge under the box that passes it a gradient, as far as there is room."""
+    """Place each badge under the box that passes it a gradient, as far as space allows."""
     rects: dict[Any, Rect] = {}
     room = lane.w - 2 * PAD - sum(widths[key] + 6 for key in wanted) + 6
     x = lane.x + PAD

@@ -59,7 +59,7 @@ class Leaf(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The gradient in a word: value, zero, none, or no slot."""
+        """The gradient in one word: value, zero, none, or no slot."""
         if not self.slot:
             return "no slot"
         if self.grad is None and self.known:
@@ -68,7 +68,7 @@ class Leaf(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An exception, and the operation that raised it: None if the call of `backward` did."""
+    """An exception and the operation that raised it, or None if the `backward` call itself did."""
 
     op: int | None
     text: str
@@ -90,7 +90,7 @@ class Graph(NamedTuple):
         return renderers["svg"](self)
 
     def leaf(self, name: str) -> Leaf:
-        """Return the leaf of this name; a missing one has no slot in JAX and None in torch."""
+        """Return the leaf with this name; if it is missing, a leaf without a gradient."""
         absent = Leaf(name, slot=self.framework == "torch")
         return next((leaf for leaf in self.leaves if leaf.name == name), absent)
 
@@ -124,7 +124,7 @@ class Graph(NamedTuple):
         return self._replace(ops=tuple(ops), leaves=tuple(leaves))
 
 
-# How notebooks display a graph. `_svg.py` adds itself: it imports this file, not the reverse.
+# How notebooks display a graph. `_svg.py` registers itself here, because it imports this file.
 renderers: dict[str, Callable[[Graph], str]] = {}
 
 

@@ -1,4 +1,4 @@
-"""Choose the lanes: modules in order of time, with runs of similar ones merged."""
+"""Choose the lanes: modules in execution order, with runs of similar modules merged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Run = list[ModulePath]  # the modules of one lane
 
 
 def assign_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[Assigned]:
-    """Assign modules in one framework's graphs, with torch's parameters if JAX lacks some."""
+    """Assign operations to modules; JAX graphs that lack some parameters use torch's names."""
     names, other_names = (
         tuple(distinct(leaf.name for g in side for leaf in g.leaves if leaf.slot))
         for side in (graphs, others)
@@ -28,7 +28,7 @@ def assign_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[As
 def depths_for(sides: Sequence[Sequence[Assigned]]) -> list[int]:
     """Return the numbers of path components that may name a lane, the best first.
 
-    The best is the largest that gives at most `MAX_LANES` lanes in order of time; failing that,
+    The best is the largest that gives at most `MAX_LANES` lanes in execution order; failing that,
     the smallest for which merging similar neighbours does. Smaller numbers follow.
     """
     every = [g for graphs in sides for g in graphs]

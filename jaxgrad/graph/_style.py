@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-# Each hue has a lane's background, a box's fill, and its outline; first light, then dark.
+# For each hue: lane background, box fill and box outline; first in light mode, then in dark.
 _HUES = (
     (("#eef3fb", "#c3d7f3", "#2a62b8"), ("#18212f", "#263f63", "#86b1f0")),
     (("#ecf6f0", "#b9e2cd", "#177148"), ("#15241d", "#1f4a37", "#6fcf9f")),

@@ -60,7 +60,7 @@ def table(*graphs: Graph) -> Table:
         *graphs: A torch graph, a JAX graph, or one of each.
 
     Returns:
-        A `Table` of the operations on the path of the loss. Operations without an equation in
+        A `Table` of the operations that the loss depends on. Operations without an equation in
         JAX's VJP are left out: an addition of equal shapes passes its cotangent on unchanged.
 
     Raises:

@@ -112,7 +112,7 @@ class Drawing:
         y1, y2 = a.y + a.h, b.y
         others = self.boxes.values()
         if any(box.x <= x1 <= box.right and y1 < box.y < y2 for box in others):
-            x1, y1 = a.x - 8, a.middle[1]  # go around a box that is below
+            x1, y1 = a.x - 8, a.middle[1]  # avoid a box directly below
             d = f"M{n(a.x)} {n(y1)}Q{n(x1)} {n(y1)} {n(x1)} {n(y1 + 8)}"
         else:
             d = f"M{n(x1)} {n(y1)}"

@@ -16,7 +16,7 @@ class Dropout(Layer):
 
     Args:
         p: Probability of zeroing an element.
-        rngs: Keys, whose stream `dropout` is forked; with None every call needs `key=`.
+        rngs: Keys, whose `dropout` stream is forked; if None, every call needs `key=`.
 
     Raises:
         ValueError: `p` is not a probability, or a training call has no key.

@@ -132,7 +132,7 @@ def dirac(groups: int = 1) -> Initializer:
         if shape[0] % groups:
             raise ValueError(f"dim 0 must be divisible by groups: got {shape[0]} and {groups}")
         kernel = np.zeros(shape)
-        outputs = shape[0] // groups  # of one group
+        outputs = shape[0] // groups  # per group
         for channel in range(shape[0]):
             if channel % outputs < shape[1]:
                 kernel[(channel, channel % outputs, *(n // 2 for n in shape[2:]))] = 1
@@ -344,7 +344,7 @@ def _kaiming(shape: Sequence[int], a: float, mode: str, nonlinearity: str) -> fl
 
 
 def _scaled(std: Callable[[Sequence[int]], float], *, bounded: bool) -> Initializer:
-    """Return a uniform (if `bounded`) or normal initialiser of this standard deviation."""
+    """Return a uniform (if `bounded`) or normal initialiser with this standard deviation."""
 
     def initializer(key: Array, shape: Sequence[int], dtype: DTypeLike = jnp.float32) -> Array:
         if 0 in shape:

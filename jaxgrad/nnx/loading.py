@@ -46,7 +46,7 @@ def state_dict(module: nnx.Module) -> dict[str, np.ndarray]:
 def load_state_dict(
     module: nnx.Module, state_dict: Mapping[str, Any], strict: bool = True
 ) -> Incompatible:
-    """Write a torch state dict to a module, which keeps its dtypes.
+    """Load a torch state dict into a module, which keeps its own dtypes.
 
     Args:
         module: A flax nnx module.
@@ -126,7 +126,7 @@ def _is_transient(variable: Any) -> bool:
 
 def _saved(variable: nnx.Variable) -> np.ndarray:
     x = variable[...]
-    # torch counts in int64, even where 64-bit types are switched off in JAX.
+    # torch counts in int64, even if 64-bit types are switched off in JAX.
     return np.array(x, np.int64 if jnp.issubdtype(x.dtype, jnp.integer) else None)
 
 

@@ -40,7 +40,7 @@ class Layer(nnx.Module):
         shape: Sequence[int],
         dtype: Dtype,
     ) -> None:
-        """Add a parameter, initialised with a key of the stream `params`."""
+        """Add a parameter, initialised with a key from the `params` stream."""
         key = rngs.params() if rngs is not None else None
         setattr(self, name, nnx.Param(init(key, tuple(shape), dtype or jnp.float32)))
 
@@ -58,7 +58,7 @@ class Layer(nnx.Module):
             setattr(self, name, nnx.data(None))
 
     def buffer(self, name: str, x: Array) -> None:
-        """Add a state that is not differentiated."""
+        """Add a buffer: a variable that is not differentiated."""
         setattr(self, name, nnx.BatchStat(x))
 
 

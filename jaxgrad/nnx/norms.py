@@ -288,7 +288,7 @@ class _InstanceNorm(_Running):
 
 
 class InstanceNorm1d(_InstanceNorm):
-    """Instance normalisation of `(N, C, L)` or `(C, L)`: each channel of each example by itself.
+    """Instance normalisation of `(N, C, L)` or `(C, L)`, separately per example and channel.
 
     Args:
         num_features: Number of channels C.
@@ -343,7 +343,7 @@ class InstanceNorm3d(_InstanceNorm):
 
 
 def _affine(layer: Layer, shape: tuple[int, ...], affine: bool, bias: bool, dtype: Dtype) -> None:
-    """Add a weight of ones and a bias of zeros, or None where they are switched off."""
+    """Add a weight of ones and a bias of zeros, or None if they are switched off."""
     for name, init, wanted in (("weight", ones(), affine), ("bias", zeros(), affine and bias)):
         if wanted:
             layer.parameter(name, init, None, shape, dtype)

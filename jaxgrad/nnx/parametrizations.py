@@ -69,7 +69,7 @@ def spectral_norm(
         module: Module with the parameter; it is not changed.
         name: Name of the parameter.
         n_power_iterations: Number of power iterations at each use of the weight in training.
-        eps: Lower bound of the norms that are divided by.
+        eps: Lower bound for the norms used as divisors.
         dim: Dim of the outputs; None means 0, or 1 for a transposed convolution.
         rngs: Keys for the initial vectors, which 15 power iterations then improve.
 
@@ -200,7 +200,7 @@ def _parametrized(module: Any, name: str, parametrize: Callable[[Array], Layer])
 
 @functools.cache
 def _class_with(cls: Any, name: str) -> Any:
-    """Return the subclass whose attribute is computed at each use, the same one for each call."""
+    """Return a cached subclass that computes the named attribute at each use."""
 
     class Parametrized(cls):
         pass

@@ -1,4 +1,4 @@
-"""Run one equation in other dtypes than those that it was traced with."""
+"""Run one equation in dtypes other than those that it was traced with."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def is_float(atom: Any) -> bool:
 
 
 def is_eligible(dtype: Any) -> bool:
-    """Tell whether torch's autocast casts values of this dtype."""
+    """Return whether torch's autocast casts values of this dtype."""
     return dtype in (jnp.float32, jnp.bfloat16, jnp.float16)
 
 

@@ -17,7 +17,7 @@ _STATISTICS |= {"max", "stop_gradient", *compat.JIT}
 
 
 def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
-    """Match `(x - mean) / sqrt(var + eps)`, with scale and bias, given the equation of the root."""
+    """Match `(x - mean) / sqrt(var + eps)`, with scale and bias, given the equation of `sqrt`."""
     argument = eqn.invars[0] if eqn.primitive.name in ("rsqrt", "sqrt") else None
     shifted = program.find_producer(argument, "add") if argument is not None else None
     if shifted is None or number(shifted.invars[1]) is None:
@@ -69,7 +69,7 @@ def _statistics(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[A
 
 
 def _over_batch(eqn: jex_core.JaxprEqn) -> bool:
-    """Tell whether an equation sums over the first axis but not over all axes."""
+    """Return whether an equation sums over the first axis but not over all axes."""
     sums = [eqn] if eqn.primitive.name == "reduce_sum" else []
     sums += [p.eqn for s in _jaxpr.inner(eqn) for p in _jaxpr.walk(s)]
     return any(

@@ -182,7 +182,7 @@ def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, .
 
 
 def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
-    """Tell whether the program uses only indexed entries: the log-probability of a label."""
+    """Return whether the program uses only indexed entries: the log-probability of a label."""
     negated = program.sole_consumer(eqn, "neg")
     users = program.consumers(negated if negated is not None else eqn)
     names = {"take_along_axis", "_take", "take"}
@@ -193,7 +193,7 @@ def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
 
 
 def _same_shapes(program: Program, eqn: jex_core.JaxprEqn) -> bool:
-    """Tell whether neither input of an equation was broadcast, as a subtracted mean is."""
+    """Return whether neither input of an equation was broadcast, as a subtracted mean is."""
     broadcasts = [program.find_producer(v, "broadcast_in_dim") for v in eqn.invars]
     arrays = [e for e in broadcasts if e is not None and not program.is_number(e.invars[0])]
     return not arrays and len({_jaxpr.abstract(v).shape for v in eqn.invars}) == 1

@@ -88,7 +88,7 @@ class Program:
         return consumers
 
     def feeds_only(self, eqn: jex_core.JaxprEqn, *consumers: Any) -> bool:
-        """Tell whether only `consumers` use the output of `eqn`."""
+        """Return whether only `consumers` use the output of `eqn`."""
         return all(any(user is other for other in consumers) for user in self.consumers(eqn))
 
     def sole_consumer(self, eqn: jex_core.JaxprEqn, *names: str) -> jex_core.JaxprEqn | None:
@@ -99,7 +99,7 @@ class Program:
         return None
 
     def views(self, atom: Any, through: set[str] = VIEW) -> Iterator[Any]:
-        """Yield `atom` and the values that it is a view of, into and out of `jit` calls.
+        """Yield `atom` and the values that it is a view of, across `jit` boundaries.
 
         An explicit conversion of integers (`astype`) does not make a view.
         """
@@ -135,7 +135,7 @@ class Program:
         return 2 if all(_jaxpr.abstract(view).shape for view in views) else 1
 
     def is_number(self, atom: Any) -> bool:
-        """Tell whether `atom` is a literal number, or a scalar computed from literals alone."""
+        """Return whether `atom` is a literal number, or a scalar computed from literals alone."""
         if not isinstance(atom, jex_core.Var):
             return atom is not None
         if atom not in self._producers:
@@ -144,27 +144,27 @@ class Program:
         return len(operands) > 0 and all(map(self.is_number, operands))
 
     def is_argument(self, atom: Any) -> bool:
-        """Tell whether `atom` is a floating point argument of the program, or a slice of one."""
+        """Return whether `atom` is a floating point argument of the program, or a slice of one."""
         origin = atom if atom is None else self.origin(atom, PART)
         if not isinstance(origin, jex_core.Var) or origin in self._producers:
             return False
         return _jaxpr.is_inexact(origin) and all(map(self.is_argument, self._outer.get(origin, [])))
 
     def is_vector(self, atom: Any) -> bool:
-        """Tell whether `atom` may be a bias or a scale: a vector argument, possibly broadcast."""
+        """Return whether `atom` may be a bias or a scale: a vector argument, possibly broadcast."""
         shapes = [_jaxpr.abstract(view).shape for view in self.views(atom, PART)]
         flat = any(shape and sum(n != 1 for n in shape) <= 1 for shape in shapes)
         return flat and self.is_argument(atom)
 
     def is_bias(self, atom: Any) -> bool:
-        """Tell whether `atom` is a vector that is only added or scaled; data has other uses."""
+        """Return whether `atom` is a vector that is only added or scaled; data has other uses."""
         return self.is_vector(atom) and all(
             user is None or user.primitive.name in {"add", "mul", "square", "integer_pow"}
             for user in self._consumers(self.origin(atom, PART), PART)
         )
 
     def is_linear(self, atom: Any) -> bool:
-        """Tell whether `atom` is a matrix product, or a sum of such products and biases."""
+        """Return whether `atom` is a matrix product, or a sum of such products and biases."""
         eqn = self.producer(self.origin(atom))
         if eqn is None:
             return False
@@ -182,7 +182,7 @@ def number(atom: Any) -> float | None:
 
 
 def contracts(eqn: jex_core.JaxprEqn) -> bool:
-    """Tell whether a product sums over a dimension; `einsum` writes outer products that do not."""
+    """Return whether a product sums over a dimension; `einsum` emits outer products that do not."""
     dimensions = eqn.params["dimension_numbers"] if eqn.primitive.name == "dot_general" else None
     return dimensions is None or len(dimensions[0][0]) > 0
 

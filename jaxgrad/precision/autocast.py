@@ -36,8 +36,8 @@ def autocast(
     """Run `fun` with the dtypes that torch's autocast would give its operations.
 
     Matrix products and convolutions, with their biases, run in `dtype`; operations on torch's
-    float32 list run in float32; all others run in the widest dtype of their inputs, where numbers
-    and 0-d arrays do not count. An operation of torch that is several equations in JAX is computed
+    float32 list run in float32; all others run in the widest dtype of their inputs, not counting
+    numbers and 0-d arrays. A torch operation that is several equations in JAX is computed
     in float32 and rounded once: linear, mean, var, norm, softmax, logsumexp, layer, group and batch
     norm, average pooling, cross entropy, MSE and L1 losses, gelu and the other functions of
     `jax.nn`. As in torch, float64 and complex values are not cast. Parameters keep their dtype and
@@ -208,7 +208,7 @@ class _Rule:
         return binding.each(eqn.outvars, outs, self.widest(dtypes, known))
 
     def cast(self, x: Any, path: Any, low: Any) -> Any:
-        """Cast to low precision; an argument only once, so that its cotangents sum up in `low`."""
+        """Cast to low precision; an argument only once, so its cotangents are summed in `low`."""
         if len(path) > 1 or id(x) not in self._args:
             return binding.to(x, low)
         if (id(x), low) not in self._casts:
@@ -216,7 +216,7 @@ class _Rule:
         return self._casts[id(x), low]
 
     def is_reciprocal(self, eqn: jex_core.JaxprEqn, region: _Region) -> bool:
-        """Tell whether an equation is `1 / x` and torch's float32 list has `reciprocal`."""
+        """Return whether an equation is `1 / x` and torch's float32 list has `reciprocal`."""
         listed = "reciprocal" in lists.FLOAT32_OPERATIONS[region.device_type]
         return listed and eqn.primitive.name == "div" and self.program.rank(eqn.invars[0]) == 0
 

@@ -162,7 +162,7 @@ class GradScaler:
 
         Args:
             state: The state of this step.
-            found_inf: The flag that `unscale` returned, or a list with that of each optimizer.
+            found_inf: The flag that `unscale` returned, or a list with one flag per optimizer.
         """
         if not self.enabled:
             return state

@@ -28,7 +28,7 @@ class Body(NamedTuple):
         return [values[i] for i in self.inputs]
 
     def split(self, values: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        """Split the values that feed the body: constants, initial carry and scanned inputs."""
+        """Split the body's input values into constants, initial carry and scanned inputs."""
         fed, a, b = self.feed(values), self.carry.start, self.carry.stop
         return fed[:a], fed[a:b], fed[b:]
 
@@ -67,5 +67,5 @@ def bodies(eqn: jex_core.JaxprEqn) -> list[Body]:
 
 
 def inner(eqn: jex_core.JaxprEqn) -> list[Any]:
-    """List the jaxprs inside an equation without their wiring."""
+    """List the jaxprs inside an equation without their input and output wiring."""
     return [body.jaxpr for body in bodies(eqn)]

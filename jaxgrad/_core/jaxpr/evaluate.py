@@ -1,8 +1,8 @@
 """Evaluate a jaxpr with a rule in place of each equation, keeping the jaxpr's structure.
 
-A `scan` stays `lax.scan` (slots are scanned over, reads are stacked along the iterations), `cond`
-stays `lax.switch`, remat stays `jax.checkpoint` with its policy, and `jit` stays `jax.jit`. A
-custom rule is rebuilt: the equation rule is applied to its function and to its derivative.
+A `scan` stays `lax.scan` (slots, the extra inputs, are scanned over; reads, the extra outputs, are
+stacked), `cond` stays `lax.switch`, remat stays `jax.checkpoint` with its policy, `jit` stays
+`jax.jit`. A custom rule is rebuilt: the equation rule is applied to its function and derivative.
 """
 
 from __future__ import annotations
@@ -54,15 +54,15 @@ def evaluate(
         jaxpr: A closed jaxpr.
         args: Its inputs; their dtypes may differ from the traced ones if `rule` accepts that.
         rule: See `EquationRule`. It is called for every equation that is not entered.
-        slots: Values for some paths; inside a scan, with one leading axis per enclosing scan.
+        slots: Extra inputs of `rule`, keyed by path, with one leading axis per enclosing scan.
         enters: Whether to evaluate the bodies of a higher-order equation; if not, it is treated
             as a single equation.
         after: See `After`. It is called for every equation that was entered.
-        inline: Whether to dissolve a `jit` into its equations. An eager run needs this: otherwise
+        inline: Whether to inline the equations of a `jit`. An eager run needs this: otherwise
             every call compiles a new function.
 
     Returns:
-        The outputs, and the rule's reads by path; inside a scan, reads have a leading axis.
+        The outputs, and the rule's reads keyed by path; reads in a scan have a leading axis.
     """
     return _Evaluator(rule, enters, after, inline).run(jaxpr, args, (), slots or {})
 
@@ -96,7 +96,7 @@ class _Evaluator(NamedTuple):
         return outs, reads
 
     def enter(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
-        """Rebuild one higher-order equation by its public function around the evaluated bodies."""
+        """Rebuild a higher-order equation: call its public JAX function on the evaluated bodies."""
         name, params = eqn.primitive.name, eqn.params
         if name == "scan":
             return self.scan(eqn, path, args, slots)

@@ -23,13 +23,13 @@ from jaxgrad._core.tree import is_inexact, merge, partition
 # Primitives whose output i depends on input i alone.
 _ONE_TO_ONE = ("sort", "optimization_barrier", "copy", "device_put", "psum", "psum_invariant")
 
-# The limit on custom rules inside custom rules. A rule that calls itself on its tangents without
-# end counts as using all of them.
+# The maximum nesting depth of custom rules. A rule that calls itself on its tangents without end
+# counts as using all of them.
 _DEEPEST = 8
 
 
 def live_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
-    """Tell for each of `leaves` (floating point arrays) whether `fun(*leaves)` depends on it.
+    """Return, for each of `leaves` (floating point arrays), whether `fun(*leaves)` depends on it.
 
     A function that needs concrete values (`if x > 0:`) cannot be traced; its tangent program at
     these values is analyzed instead. There, an operation whose derivative is zero everywhere
@@ -46,7 +46,7 @@ def live_leaves(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
 def live_inputs(
     jaxpr: Any, live_out: Sequence[bool], varied: Sequence[bool] | None = None, depth: int = 0
 ) -> list[bool]:
-    """Tell for each input of `jaxpr` whether a differentiable path leads to a live output.
+    """Return, for each input of `jaxpr`, whether a differentiable path leads to a live output.
 
     A path may start at the inputs `varied` (by default at all of them). `depth` is the number of
     custom rules around this jaxpr.
@@ -95,7 +95,7 @@ def _dependent(jaxpr: Any, varied: Sequence[bool]) -> set[Any]:
 def _through(
     eqn: jex_core.JaxprEqn, outs: list[bool], varied: list[bool], depth: int
 ) -> list[bool]:
-    """Tell for each input of one equation whether it reaches one of the live `outs`."""
+    """Return, for each input of one equation, whether it reaches one of the live `outs`."""
     name, n = eqn.primitive.name, len(eqn.invars)
     if name == "stop_gradient":
         return [False] * n
@@ -120,9 +120,9 @@ def _through(
 
 
 def _through_body(body: Body, outs: list[bool], varied: list[bool], depth: int) -> list[bool]:
-    """Tell for each input of a body whether it reaches one of the equation's live `outs`.
+    """Return, for each body input, whether it reaches one of the equation's live `outs`.
 
-    A loop is followed backward from its last iteration until the flags of the carry repeat. If the
+    A loop is followed backward from its last iteration until the carry's flags repeat. If the
     number of iterations is unknown, the flags of every possible number are combined.
     """
     carry, n = body.carry, len(body.carry)
@@ -167,7 +167,7 @@ def _through_custom_jvp(
 ) -> list[bool]:
     """Analyze the rule, not the function: a straight-through `x > 0` passes its tangent on.
 
-    Only what depends on the tangents is followed: a rule may call its own function (`exp`).
+    Only values that depend on the tangents are followed: a rule may call its own function (`exp`).
     """
     inexact = [is_inexact(v) for v in eqn.invars]
     if depth == _DEEPEST:

@@ -35,7 +35,7 @@ class Source(NamedTuple):
 # The kinds of sources that are not primitives: an input of the program, and the result of a `pack`.
 GIVEN, PACK = "given", "pack"
 
-# Primitives that only reshape or reorder: a result has the kind of its operand.
+# Primitives that only reshape or reorder; the result keeps its operand's kind.
 _VIEWS = ("broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "name", "pvary")
 _VIEWS += ("reduce_precision", "reshape", "retained", "sharding_constraint", "squeeze")
 _VIEWS += ("attach", "stop_gradient", "transpose")
@@ -105,7 +105,7 @@ def _new(eqn: jex_core.JaxprEqn, path: Any, kinds: Sequence[tuple[str, str]]) ->
 
 
 def _kinds_within(eqn: Any, ins: Sequence[Any], path: Any, scope: str) -> list[tuple[str, str]]:
-    """Return the kind and scope of each branch result, except for a branch's placeholder zeros."""
+    """Return the kind and scope of each branch result, ignoring a branch's placeholder zeros."""
     kinds: list[tuple[str, str]] = [(eqn.primitive.name, scope)] * len(eqn.outvars)
     for n, body in enumerate(bodies(eqn)):
         for k, source in enumerate(sources(body.jaxpr, body.feed(ins), (*path, n), scope)):
@@ -136,11 +136,11 @@ def _scanned(eqn: Any, ins: Sequence[Source | None], path: Any, scope: str) -> l
 
 
 def _is_view(eqn: Any) -> bool:
-    """Tell whether an operation returns the same numbers as its operand, possibly reordered."""
+    """Return whether an operation returns the same numbers as its operand, possibly reordered."""
     if eqn.primitive.name not in _VIEWS:
         return False
     before, after = eqn.invars[0].aval, eqn.outvars[0].aval
-    if eqn.primitive.name == "reduce_precision":  # the mark of a remat policy on a saved value
+    if eqn.primitive.name == "reduce_precision":  # a remat policy marks saved values with it
         info = jnp.finfo(before.dtype)
         return (info.nexp, info.nmant) == (eqn.params["exponent_bits"], eqn.params["mantissa_bits"])
     return before.dtype == after.dtype and math.prod(before.shape) == math.prod(after.shape)

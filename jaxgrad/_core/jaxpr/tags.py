@@ -1,4 +1,4 @@
-"""Find the intermediate values that a program tags by name to ask for their gradients."""
+"""Find intermediate values that a program has tagged by name to request their gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ retained_p = compat.identity_primitive("retain_grad")
 
 
 def tags(jaxpr: Any) -> dict[str, list[Place]]:
-    """Map each tag name to its places: one, or one in each branch of a single `cond`."""
+    """Map each tag name to its positions: one, or one in each branch of a single `cond`."""
     places: dict[str, list[Place]] = {}
     branching: set[Any] = set()
     for place in walk(jaxpr):
@@ -38,6 +38,6 @@ def tags(jaxpr: Any) -> dict[str, list[Place]]:
 
 
 def _exclusive(a: Place, b: Place, branching: set[Any]) -> bool:
-    """Tell whether two tags are in different branches of one `cond`, on values of the same type."""
+    """Return whether two tags are in different branches of a `cond`, on values of the same type."""
     n = next(i for i, (x, y) in enumerate(zip(a.path, b.path, strict=False)) if x != y)
     return a.path[:n] in branching and slot_shape(a) == slot_shape(b)

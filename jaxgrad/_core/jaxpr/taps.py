@@ -1,6 +1,6 @@
 """Read intermediate values out of a program, or compute their cotangents.
 
-The cotangent of a value is the gradient of its slot, an extra input that is zero.
+A value's cotangent is the gradient with respect to its slot, an extra input of zeros.
 """
 
 from __future__ import annotations

@@ -32,12 +32,12 @@ class Place(NamedTuple):
 
     path: Path
     eqn: jex_core.JaxprEqn
-    lengths: tuple[int, ...]  # of the enclosing scans, outermost first
+    lengths: tuple[int, ...]  # lengths of the enclosing scans, outermost first
     within: tuple[str, ...]  # the enclosing higher-order primitives, outermost first
 
     @property
     def closed(self) -> str | None:
-        """The outermost enclosing primitive that admits no tap, or None."""
+        """The outermost enclosing primitive that does not allow taps, or None."""
         return next((around for around in self.within if around in CLOSED), None)
 
 

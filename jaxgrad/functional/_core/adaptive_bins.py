@@ -1,4 +1,4 @@
-"""Adaptive bins: how torch divides a dim of any size into any number of bins, and their means."""
+"""Adaptive bins: torch's division of a dim into any number of bins, and averages over them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OutputSize = int | Sequence[int | None]
 
 
 def bins(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices in each bin, padded to `(count, largest)`, and a mask of the real ones."""
+    """Return each bin's indices, padded to `(count, largest)`, and a mask of the valid ones."""
     begin = np.arange(count) * size // max(count, 1)
     end = -(-(np.arange(count) + 1) * size // max(count, 1))
     members = begin[:, None] + np.arange(max(end - begin, default=1))
@@ -26,7 +26,7 @@ def bins(size: int, count: int) -> tuple[np.ndarray, np.ndarray]:
 def bin_arguments(
     name: str, spatial: int, input: Array, output_size: OutputSize
 ) -> tuple[Array, bool, tuple[int, ...]]:
-    """Return the batched input, whether it had a batch, and the number of bins of each dim."""
+    """Return the batched input, whether it had a batch dim, and the number of bins per dim."""
     x, had_batch = batched(input, spatial, name)
     counts = (output_size,) if isinstance(output_size, int) else tuple(output_size)
     counts = counts * spatial if len(counts) == 1 else counts

@@ -37,11 +37,11 @@ def array(x: Any, name: str = "input") -> jax.Array:
 
 
 def require_floating(x: Any, op: str, name: str = "input", *, complex: bool = False) -> jax.Array:
-    """Return `x` as an array for a kernel that takes only floats, or also `complex` numbers.
+    """Return `x` as an array for a kernel that takes only floats, or floats and `complex` numbers.
 
     Raises:
         TypeError: The argument is not an array.
-        NotImplementedError: The dtype is an integer, boolean or complex one.
+        NotImplementedError: The dtype is integer, boolean, or complex without `complex`.
     """
     x = array(x, name)
     if not is_floating(x) or (is_complex(x) and not complex):
@@ -52,7 +52,7 @@ def require_floating(x: Any, op: str, name: str = "input", *, complex: bool = Fa
 
 
 def is_floating(x: Any) -> bool:
-    """Return whether the array's dtype is a float or complex one."""
+    """Return whether the array's dtype is floating point, real or complex."""
     return jnp.issubdtype(x.dtype, jnp.inexact)
 
 
@@ -62,7 +62,7 @@ def is_complex(x: Any) -> bool:
 
 
 def result_type(*args: Any) -> Any:
-    """Return torch's result type: arrays take precedence over 0-d arrays, these over numbers.
+    """Return torch's result type: arrays outrank 0-d arrays, which outrank numbers.
 
     A weakly typed 0-d array counts as a number, because `jit` turns numbers into such arrays.
     """
@@ -89,7 +89,7 @@ def result_type(*args: Any) -> Any:
 
 
 def _before(higher: Any, lower: Any) -> Any:
-    """Combine the dtypes of two groups: `lower` counts only if its dtype class is higher."""
+    """Combine the dtypes of two ranks: `lower` matters only if its dtype class is higher."""
     classes = ["b", "ui", "f", "c"]
 
     def rank(dtype: Any) -> int:
@@ -162,7 +162,7 @@ def in_opmath(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 
 def exact(fun: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Call `in_opmath` if an argument is floating; else compute on integers and booleans as is."""
+    """Call `in_opmath` if an argument is floating; else use integers and booleans as they are."""
     has_floats = any(is_floating(x) for x in args)
     return in_opmath(fun, *args, **options) if has_floats else fun(*args, **options)
 

@@ -32,7 +32,7 @@ def reject(op: str, classes: str, *args: Any) -> None:
 
 
 def reject_each(op: str, classes: str, *args: Any) -> None:
-    """Call `reject` for each argument alone, as torch rejects booleans even beside floats."""
+    """Call `reject` on each argument by itself: torch rejects booleans even alongside floats."""
     for x in args:
         reject(op, classes, x)
 

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 def nan_if_infinite(x: jax.Array) -> jax.Array:
     """Replace matrices that contain an infinity by NaN.
 
-    LAPACK's singular value iteration, used from 3 x 3 on, may never end for an infinity, but it
-    returns at once for NaN.
+    LAPACK's singular value iteration, used for 3 x 3 and larger, may never end on an infinity, but
+    it returns at once on NaN.
     """
     if min(x.shape[-2:]) < 3:
         return x

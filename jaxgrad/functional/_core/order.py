@@ -7,6 +7,6 @@ import jax.numpy as jnp
 
 
 def stable_order(input: jax.Array, axis: int, descending: bool = False) -> jax.Array:
-    """Return the indices that sort the input along an axis, with ties in their old order."""
+    """Return the indices that sort the input along an axis, with ties in their original order."""
     fixed = jax.lax.stop_gradient(input)
     return jnp.argsort(fixed, axis, stable=True, descending=descending).astype(int)

@@ -34,7 +34,7 @@ def window_arguments(
 
 
 def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
-    """Count the windows; with `ceil_mode` the last may extend past the end, not start past it."""
+    """Count the windows; with `ceil_mode` the last may extend past the end but not start there."""
     reach = n + 2 * p - d * (k - 1) - 1
     count = (reach + (s - 1 if ceil_mode else 0)) // s + 1
     return count - 1 if ceil_mode and (count - 1) * s >= n + p else count

@@ -20,7 +20,7 @@ def dropout(
         input: Array of any shape.
         p: Probability of zeroing an element.
         training: Whether to drop elements; if false, the input is returned unchanged.
-        key: A `jax.random` key, required if elements are drawn.
+        key: A `jax.random` key, required if a mask is drawn.
 
     Raises:
         ValueError: `p` is not in [0, 1], or the key is missing.
@@ -61,7 +61,7 @@ def dropout1d(
 def dropout2d(
     input: jax.Array, p: float = 0.5, training: bool = True, *, key: jax.Array | None = None
 ) -> jax.Array:
-    """Drop whole channels of an input `(N, C, H, W)`; three dims are `(N, C, L)`; see `dropout`.
+    """Drop whole channels of an input `(N, C, H, W)`; a 3-D input is `(N, C, L)`; see `dropout`.
 
     Raises:
         RuntimeError: The input has fewer than two dims.

@@ -172,7 +172,7 @@ def _gate(value: jax.Array, gate: jax.Array) -> jax.Array:
     return value * sigmoid(gate)
 
 
-# A function of its own, because the two terms of its derivative could be inf and -inf.
+# A separate function, because the two terms of its derivative could be inf and -inf.
 @derivative(lambda t, y, x: t * (y * (1 - 2 * sigmoid(x))))
 def _sigmoid_slope(x: jax.Array) -> jax.Array:
     y = sigmoid(x)

@@ -1,7 +1,7 @@
 """ReLU and its variants with torch's gradients at kinks, bounds and NaN.
 
 torch's gradient of `hardtanh` and `relu6` at NaN depends on the element's position in the array,
-because its vectorised and scalar loops differ; here it is that of an array with one element.
+because its vectorised and scalar loops differ; here it is the one for a one-element array.
 """
 
 from __future__ import annotations

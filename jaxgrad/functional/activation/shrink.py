@@ -1,7 +1,7 @@
 """Shrinkage activations with torch's gradients at their bounds and at NaN.
 
 torch's gradient at NaN can depend on the element's position in the array, because its vectorised
-and scalar loops differ; here it is that of an array with one element.
+and scalar loops differ; here it is the one for a one-element array.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def i1(input: Array) -> Array:
 
 
 def _nonzero(x: Any) -> tuple[Any, Any]:
-    """Return a mask of the elements above eps in size, and `x` with the others replaced by eps."""
+    """Return a mask of the elements above eps in magnitude, and `x` with others replaced by eps."""
     eps = jnp.finfo(x.dtype).eps
     mask = jnp.abs(x) > eps
     return mask, jnp.where(mask, x, eps)

@@ -54,7 +54,7 @@ def _clamp(x: Array, low: Array, high: Array) -> Array:
 
 
 def clamp_min(input: Array, min: ArrayLike) -> Array:
-    """Return the larger of the input and a lower bound, with the gradient to the input at a tie.
+    """Return the larger of the input and a lower bound; at a tie the input gets the gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -79,7 +79,7 @@ def clamp_min_kernel(x: Array, low: Array) -> Array:
 
 
 def clamp_max(input: Array, max: ArrayLike) -> Array:
-    """Return the smaller of the input and an upper bound, with the gradient to the input at a tie.
+    """Return the smaller of the input and an upper bound; at a tie the input gets the gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -161,7 +161,7 @@ def minimum_kernel(x: Array, y: Array) -> Array:
 
 
 def fmax(input: Array, other: Array) -> Array:
-    """Return the elementwise maximum, ignoring NaN; at a tie the first input has the gradient.
+    """Return the elementwise maximum, ignoring NaN; at a tie the first input gets the gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -186,7 +186,7 @@ def _fmax(x: Array, y: Array) -> Array:
 
 
 def fmin(input: Array, other: Array) -> Array:
-    """Return the elementwise minimum, ignoring NaN; at a tie the first input has the gradient.
+    """Return the elementwise minimum, ignoring NaN; at a tie the first input gets the gradient.
 
     Example:
         >>> import jax, jax.numpy as jnp

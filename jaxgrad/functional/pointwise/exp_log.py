@@ -1,4 +1,4 @@
-"""Exponentials and logarithms with torch's derivative formulas, also for second derivatives."""
+"""Exponentials and logarithms with torch's derivative formulas, including second derivatives."""
 
 from __future__ import annotations
 

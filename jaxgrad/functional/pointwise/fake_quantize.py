@@ -19,7 +19,7 @@ def fake_quantize_per_tensor_affine(
 
     Args:
         input: Array of any shape. Its gradient is the output's inside the range of levels, else 0.
-        scale: Distance of neighbouring levels; it has no gradient.
+        scale: Distance between neighbouring levels; it has no gradient.
         zero_point: Index of the level with the value 0.
         quant_min: Index of the lowest level.
         quant_max: Index of the highest level.
@@ -53,7 +53,7 @@ def fake_quantize_per_channel_affine(
 
     Args:
         input: Array of any shape.
-        scale: Distances of neighbouring levels, `(channels,)`; it has no gradient.
+        scale: Distances between neighbouring levels, `(channels,)`; it has no gradient.
         zero_point: Indices of the levels with the value 0, `(channels,)`.
         axis: Dim of the channels, not negative.
         quant_min: Index of the lowest level.
@@ -87,7 +87,7 @@ def fake_quantize_per_channel_affine(
         )
     shape = [-1 if i == dim else 1 for i in range(x.ndim)]
     scale, zero_point = scale.astype(jnp.float32).reshape(shape), zero_point.reshape(shape)
-    # torch's per-channel kernel casts to int64, where a number out of range becomes the smallest.
+    # torch's per-channel kernel casts to int64, which maps out-of-range numbers to the minimum.
     overflow = jnp.abs(_points(jax.lax.stop_gradient(x), scale, zero_point)) >= 2.0**63
     return _quantized(
         jnp.where(overflow, -jnp.inf, x), scale, zero_point, low=quant_min, high=quant_max

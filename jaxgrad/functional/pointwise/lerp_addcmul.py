@@ -30,7 +30,7 @@ def lerp(input: Array, end: Array, weight: ArrayLike) -> Array:
 
 
 @derivative(
-    # Broadcast before multiplying: a sum over factors of inf and -inf is NaN in torch.
+    # Broadcast before multiplying, so that products inf and -inf sum to NaN as in torch.
     lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * (1 - rest[-1]),
     lambda t, out, *rest: jnp.broadcast_to(t, out.shape) * rest[-1],
     lambda t, _, x, end, __: t * (end - x),
@@ -40,7 +40,7 @@ def lerp_kernel(x: Array, end: Array, w: Array) -> Array:
     return jnp.where(jnp.abs(w) < 0.5, x + w * delta, end - delta * (1 - w))
 
 
-# A Python weight has more digits than the arrays, so `1 - weight` is computed from the number.
+# A Python weight is more precise than the arrays, so `1 - weight` is computed from the number.
 @derivative(lambda t, *_, weight: t * (1 - weight), lambda t, *_, weight: t * weight)
 def _lerp_number(x: Array, end: Array, *, weight: float) -> Array:
     return lerp_kernel(x, end, jnp.asarray(weight, x.dtype))

@@ -81,7 +81,7 @@ def _stepwise(fun: Any, input: Any) -> Array:
 
 
 def frac(input: Array) -> Array:
-    """Return the fractional part of each element, with its sign and gradient 1.
+    """Return the fractional part of each element, with the element's sign and gradient 1.
 
     Example:
         >>> import jax.numpy as jnp

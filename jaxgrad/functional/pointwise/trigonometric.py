@@ -1,4 +1,4 @@
-"""Trigonometric functions with torch's derivative formulas, also for second derivatives."""
+"""Trigonometric functions with torch's derivative formulas, including second derivatives."""
 
 from __future__ import annotations
 

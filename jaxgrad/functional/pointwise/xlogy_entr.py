@@ -1,4 +1,4 @@
-"""Logarithms times a factor that is zero at their pole, with torch's derivative formulas."""
+"""Products such as `x * log(y)` that are 0 at a logarithm's pole, with torch's derivatives."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def xlogy(input: ArrayLike, other: ArrayLike) -> Array:
 
 def _xlogy_input_derivative(t: Any, _: Any, x: Any, y: Any) -> Any:
     masked = (x == 0) & (y <= 0)
-    each = jnp.broadcast_to(y, masked.shape)  # one per element: inf and -inf sum to NaN
+    each = jnp.broadcast_to(y, masked.shape)  # per element: inf and -inf sum to NaN
     return jnp.where(masked, 0, t) * jnp.where(masked, 0, jnp.log(each))
 
 

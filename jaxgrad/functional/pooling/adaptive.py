@@ -36,7 +36,7 @@ def adaptive_avg_pool1d(input: Array, output_size: OutputSize) -> Array:
 
 
 def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
-    """Average over 2D bins of `(N, C, H, W)` or `(C, H, W)`; None keeps the size of a dim.
+    """Average over 2D bins of `(N, C, H, W)` or `(C, H, W)`; None keeps a dim's size.
 
     Raises:
         RuntimeError: An output size is negative, or the input is empty.
@@ -53,7 +53,7 @@ def adaptive_avg_pool2d(input: Array, output_size: OutputSize) -> Array:
 
 
 def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
-    """Average over 3D bins of `(N, C, D, H, W)` or `(C, D, H, W)`; None keeps the size of a dim.
+    """Average over 3D bins of `(N, C, D, H, W)` or `(C, D, H, W)`; None keeps a dim's size.
 
     Raises:
         RuntimeError: An output size is negative, or the input is empty.
@@ -93,7 +93,7 @@ def adaptive_max_pool1d(
 def adaptive_max_pool2d(
     input: Array, output_size: OutputSize, return_indices: bool = False
 ) -> Array | MaxPool:
-    """Maximum over 2D bins of `(N, C, H, W)` or `(C, H, W)`; None keeps the size of a dim.
+    """Maximum over 2D bins of `(N, C, H, W)` or `(C, H, W)`; None keeps a dim's size.
 
     Raises:
         RuntimeError: An output size is negative, or the input is empty.
@@ -111,7 +111,7 @@ def adaptive_max_pool2d(
 def adaptive_max_pool3d(
     input: Array, output_size: OutputSize, return_indices: bool = False
 ) -> Array | MaxPool:
-    """Maximum over 3D bins of `(N, C, D, H, W)` or `(C, D, H, W)`; None keeps the size of a dim.
+    """Maximum over 3D bins of `(N, C, D, H, W)` or `(C, D, H, W)`; None keeps a dim's size.
 
     Raises:
         RuntimeError: An output size is negative, or the input is empty.

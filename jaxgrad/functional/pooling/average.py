@@ -26,7 +26,7 @@ def avg_pool1d(
         input: Signal, `(N, C, L)` or `(C, L)`.
         kernel_size: Size of the window.
         stride: Step from one window to the next; None means `kernel_size`.
-        padding: Number of zeros on both sides, at most half of `kernel_size`.
+        padding: Number of zeros on each side, at most half of `kernel_size`.
         ceil_mode: Whether to add a last window that extends past the padded input; the elements
             that it covers beyond the padding are not counted in its divisor.
         count_include_pad: Whether the divisor counts the padding.

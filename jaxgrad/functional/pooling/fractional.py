@@ -36,7 +36,7 @@ def fractional_max_pool2d(
         key: Key of `jax.random` that draws the offsets, if they are not passed.
 
     Raises:
-        ValueError: Neither a size nor a ratio, or neither samples nor a key is passed.
+        ValueError: Neither a size nor a ratio is passed, or neither samples nor a key.
         RuntimeError: The windows do not fit into the input.
 
     Example:
@@ -100,7 +100,7 @@ def _fractional_max_pool(
         output_size = [int(n * r) for n, r in zip(spatial, output_ratio, strict=True)]
     outs = sizes(output_size, places, "output_size")
     for n, k, out in zip(spatial, kernel, outs, strict=True):
-        if out + k - 1 > n - (places == 3):  # in 3D torch allows one element less
+        if out + k - 1 > n - (places == 3):  # in 3D torch allows one element fewer
             raise RuntimeError(
                 f"{name}(): pool size {k} too large relative to input size {n} for {out} windows"
             )
@@ -132,7 +132,7 @@ def _fractional_max_pool(
 
 
 def _window_starts(sample: Array, n: int, k: int, out: int) -> Array:
-    """Return the start of every window; the last window ends with the input."""
+    """Return the start of every window; the last window ends where the input ends."""
     alpha = (n - k) / (out - 1) if out > 1 else 0.0
     u = jax.lax.stop_gradient(sample)[..., None]
     alpha = jnp.asarray(alpha, u.dtype)

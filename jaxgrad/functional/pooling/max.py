@@ -40,7 +40,7 @@ def max_pool1d(
         input: Signal, `(N, C, L)` or `(C, L)`.
         kernel_size: Number of elements in a window.
         stride: Step from one window to the next; None means `kernel_size`.
-        padding: Number of -inf on both sides, at most half of `kernel_size`.
+        padding: Number of -inf values on each side, at most half of `kernel_size`.
         dilation: Step between the elements of a window.
         ceil_mode: Whether to add a last window that extends past the padded input.
         return_indices: Whether to also return the flat index of each maximum.
@@ -141,7 +141,7 @@ def max_pool(
 
 
 def _first_of_largest(one: Any, two: Any) -> Any:
-    """Choose from two (value, index) pairs the later NaN, else the larger, else the earlier."""
+    """Return the later NaN of two (value, index) pairs, else the larger, else the earlier."""
     (x, i), (y, j) = one, two
     nan_x, nan_y = jnp.isnan(x), jnp.isnan(y)
     both = jnp.where(nan_x & nan_y, j > i, (y > x) | ((y == x) & (j < i)))

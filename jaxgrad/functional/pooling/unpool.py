@@ -32,11 +32,11 @@ def max_unpool1d(
         kernel_size: `kernel_size` of the max pool.
         stride: `stride` of the max pool.
         padding: `padding` of the max pool.
-        output_size: Size of the input of the max pool, where several sizes give the same maxima.
+        output_size: Input size of the max pool, needed if several sizes give as many maxima.
 
     Raises:
         RuntimeError: An index is out of range, or `indices` and `input` differ in shape.
-        ValueError: `output_size` is not a size that gives this many maxima.
+        ValueError: The max pool does not give this many maxima for `output_size`.
 
     Example:
         >>> import jax.numpy as jnp

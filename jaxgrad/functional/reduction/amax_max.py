@@ -34,7 +34,7 @@ class MinMax(NamedTuple):
 
 
 def amax(input: Array, dim: Dim = None, keepdim: bool = False) -> Array:
-    """Return the maximum over some dims or over all; ties share the gradient equally.
+    """Return the maximum over the given dims or all dims; ties share the gradient equally.
 
     Raises:
         RuntimeError: The input is empty and `dim` is None.
@@ -52,7 +52,7 @@ def amax(input: Array, dim: Dim = None, keepdim: bool = False) -> Array:
 
 
 def amin(input: Array, dim: Dim = None, keepdim: bool = False) -> Array:
-    """Return the minimum over some dims or over all, as `amax` returns the maximum.
+    """Return the minimum over the given dims or all dims; ties share the gradient equally.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -104,7 +104,7 @@ def require_nonempty(name: str, input: Array, dim: Any, axes: Any) -> None:
 
 
 def split_among_ties(t: Any, out: Any, x: Any, **_: Any) -> Any:
-    """Split the gradient of a full reduction among the elements equal to the result or all NaN."""
+    """Split the gradient of a full reduction among elements equal to the result, or all NaN."""
     equal = (x == out) | (jnp.isnan(x) & jnp.isnan(out)) if is_floating(x) else x == out
     return jnp.sum(jnp.where(equal, t, 0) / jnp.sum(equal.astype(t.dtype)))
 
@@ -151,12 +151,12 @@ def max(input: Array, dim: Array) -> Array: ...
 
 
 def max(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the maximum over all elements or along a dim, or the elementwise one of two arrays.
+    """Return the maximum of all elements or along a dim, or the elementwise maximum of two arrays.
 
     Args:
         input: Array of any shape.
         dim: None reduces all elements, and ties share the gradient. An int reduces that dim, and
-            the first of a tie has the gradient. An array computes `maximum(input, dim)`.
+            the first of a tie gets the gradient. An array computes `maximum(input, dim)`.
         keepdim: Whether to keep the reduced dim with size 1.
 
     Returns:
@@ -191,7 +191,7 @@ def min(input: Array, dim: Array) -> Array: ...
 
 
 def min(input: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    """Return the minimum over all elements or along a dim, or the elementwise one of two arrays.
+    """Return the minimum of all elements or along a dim, or the elementwise minimum of two arrays.
 
     The arguments, return types and errors are those of `max`.
 

@@ -40,8 +40,8 @@ def cov(
         `(variables, variables)`, or a 0-d array for one variable.
 
     Raises:
-        RuntimeError: The input has three dims or more or is boolean, or the weights have another
-            dtype or number, or are negative.
+        RuntimeError: The input has three dims or more or is boolean, or the weights have the
+            wrong dtype or number, or are negative.
 
     Example:
         >>> import jax.numpy as jnp
@@ -148,7 +148,7 @@ def gradient(
 
     Args:
         input: Array of any shape.
-        spacing: Distance of neighbouring elements: a number, or for each dim a number or an array
+        spacing: Distance between neighbours: a number, or for each dim a number or an array
             of coordinates.
         dim: Dim or dims to differentiate along; None for all.
         edge_order: Order of the one-sided differences at the ends, 1 or 2.
@@ -157,7 +157,7 @@ def gradient(
         One array of the input's shape for each dim.
 
     Raises:
-        RuntimeError: `edge_order` is invalid, the number of spacings is not that of the dims, or
+        RuntimeError: `edge_order` is invalid, there are not as many spacings as dims, or
             a dim is too short.
 
     Example:

@@ -67,7 +67,7 @@ def cumprod(input: Array, dim: int, *, dtype: DTypeLike | None = None) -> Array:
 
 
 def _cumprod_derivative(t: Any, out: Any, x: Any, axis: int) -> Any:
-    """Divide the product by each factor, or without a division if any element is 0."""
+    """Divide the product by each factor, but avoid the division if any element is 0."""
     zero = jnp.any(x == 0)
     terms = jnp.cumsum(t / jnp.where(zero, 1, x), axis)
     direct = jax.jvp(
@@ -85,7 +85,7 @@ def logcumsumexp(input: Array, dim: int) -> Array:
     """Return the logarithm of the cumulative sum of exponentials along a dim.
 
     Raises:
-        NotImplementedError: The dtype is an integer or boolean one.
+        NotImplementedError: The dtype is integer or boolean.
 
     Example:
         >>> import jax.numpy as jnp
@@ -135,7 +135,7 @@ def diff(
 
     Raises:
         RuntimeError: The input is a 0-d array, `n` is negative, or `prepend` or `append` has
-            another number of dims.
+            a different number of dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -167,8 +167,8 @@ def trapezoid(y: Array, x: Array | None = None, *, dx: float = 1, dim: int = -1)
 
     Args:
         y: Values, of any shape with at least one dim.
-        x: Sample points, `(n,)` or of a shape that broadcasts with `y`; None for equal distances.
-        dx: Distance of the sample points if `x` is None.
+        x: Sample points, `(n,)` or of a shape that broadcasts with `y`; None if equally spaced.
+        dx: Distance between sample points if `x` is None.
         dim: Dim to integrate along.
 
     Raises:

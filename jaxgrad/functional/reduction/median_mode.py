@@ -1,4 +1,4 @@
-"""Median, mode and k-th smallest value; torch's choice of the element that has the gradient."""
+"""Median, mode and k-th smallest value; torch's choice of the element that gets the gradient."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jaxgrad.functional.reduction.amax_max import (
 
 
 def kthvalue(input: jax.Array, k: int, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
-    """Return the k-th smallest value along a dim and its index, which may differ for ties in torch.
+    """Return the k-th smallest value along a dim and its index; torch's index may differ for ties.
 
     Raises:
         RuntimeError: `k` is not between 1 and the dim's size.
@@ -60,7 +60,7 @@ def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> A
 
     Args:
         input: Array of any shape.
-        dim: None for all elements, where ties share the gradient; for an int one element has it.
+        dim: None for all elements, where ties share the gradient; for an int one element gets it.
         keepdim: Whether to keep the reduced dim with size 1.
 
     Returns:
@@ -92,7 +92,7 @@ def nanmedian(input: jax.Array, dim: int, keepdim: bool = ...) -> ValuesIndices:
 
 
 def nanmedian(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the lower median of the elements that are not NaN, of all or along a dim.
+    """Return the lower median of the non-NaN elements, over all dims or along one.
 
     The arguments, return types and errors are those of `median`.
 

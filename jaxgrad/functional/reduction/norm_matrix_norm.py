@@ -33,8 +33,8 @@ def norm(
         dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: The input is neither float nor complex, is empty where the norm has no
-            identity, or cannot be cast to `dtype` without narrowing.
+        RuntimeError: The input is neither float nor complex, is empty although the norm has
+            no identity, or cannot be cast to `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp

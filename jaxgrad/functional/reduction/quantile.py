@@ -57,7 +57,7 @@ def nanquantile(
     *,
     interpolation: str = "linear",
 ) -> jax.Array:
-    """Return the q-quantiles of the elements that are not NaN, of all or along a dim.
+    """Return the q-quantiles of the non-NaN elements, over all dims or along one.
 
     Example:
         >>> import jax.numpy as jnp

@@ -31,7 +31,7 @@ def widened(input: Any, dtype: DTypeLike | None) -> Array:
 def sum(
     input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Array:
-    """Return the sum over some dims or over all; integers are summed as int64.
+    """Return the sum over the given dims or all dims; integers are summed as int64.
 
     Example:
         >>> import jax.numpy as jnp
@@ -50,7 +50,7 @@ def sum(
 def mean(
     input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Array:
-    """Return the mean over some dims or over all.
+    """Return the mean over the given dims or all dims.
 
     Raises:
         RuntimeError: The dtype, after a cast to `dtype`, is not floating.
@@ -80,7 +80,7 @@ def _require_inexact(name: str, input: Any) -> Array:
 def nansum(
     input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Array:
-    """Return the sum of the elements that are not NaN, over some dims or over all.
+    """Return the sum of the elements that are not NaN, over the given dims or all dims.
 
     Raises:
         NotImplementedError: The input is complex, or is floating and `dtype` is complex.
@@ -108,10 +108,10 @@ def _cast_real(name: str, input: Array, dtype: DTypeLike | None) -> Array:
 def nanmean(
     input: Array, dim: Dim = None, keepdim: bool = False, *, dtype: DTypeLike | None = None
 ) -> Array:
-    """Return the mean of the elements that are not NaN, over some dims or over all.
+    """Return the mean of the elements that are not NaN, over the given dims or all dims.
 
     Raises:
-        RuntimeError: The input or `dtype` is an integer or boolean one.
+        RuntimeError: The input or `dtype` is integer or boolean.
         NotImplementedError: The input or `dtype` is complex.
 
     Example:
@@ -166,7 +166,7 @@ def _squeeze(y: Array, axes: Any, keepdim: bool) -> Array:
 
 
 def _prod_derivative(t: Any, _: Any, x: Any, axes: Any) -> Any:
-    """Divide the product by each factor, or without a division if any element is 0."""
+    """Divide the product by each factor, but avoid the division if any element is 0."""
     zero = jnp.any(x == 0)
     safe = jnp.where(zero, 1, x)  # dividing `out` would bring 0 * inf into a second derivative
     quotient = jnp.where(zero, 0, _prod(safe, axes=axes)) / safe
@@ -184,7 +184,7 @@ def _prod(x: Array, *, axes: Any) -> Array:
 
 
 def logsumexp(input: Array, dim: Dim, keepdim: bool = False) -> Array:
-    """Return the logarithm of the sum of exponentials over some dims.
+    """Return the logarithm of the sum of exponentials over the given dims.
 
     Example:
         >>> import jax.numpy as jnp

@@ -28,7 +28,7 @@ def var(
     *,
     correction: float | None = 1,
 ) -> jax.Array:
-    """Return the variance over some dims or over all, by default divided by N - 1.
+    """Return the variance over the given dims or all dims, by default divided by N - 1.
 
     Args:
         input: Float or complex array of any shape.
@@ -61,7 +61,7 @@ def std(
     *,
     correction: float | None = 1,
 ) -> jax.Array:
-    """Return the standard deviation over some dims, with gradient 0 for a constant input.
+    """Return the standard deviation over the given dims, with gradient 0 for a constant input.
 
     The arguments and errors are those of `var`.
 
@@ -87,7 +87,7 @@ def var_mean(
     *,
     correction: float | None = 1,
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the variance and the mean over some dims or over all.
+    """Return the variance and the mean over the given dims or all dims.
 
     Example:
         >>> import jax.numpy as jnp
@@ -107,7 +107,7 @@ def std_mean(
     *,
     correction: float | None = 1,
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the standard deviation and the mean over some dims or over all.
+    """Return the standard deviation and the mean over the given dims or all dims.
 
     Example:
         >>> import jax.numpy as jnp

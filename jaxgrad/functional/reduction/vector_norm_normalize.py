@@ -33,7 +33,7 @@ def vector_norm(
     *,
     dtype: DTypeLike | None = None,
 ) -> Array:
-    """Return the p-norm over some dims or over all.
+    """Return the p-norm over the given dims or all dims.
 
     Args:
         input: Float or complex array of any shape.
@@ -43,8 +43,8 @@ def vector_norm(
         dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
-        RuntimeError: The input is neither float nor complex, is empty where the norm has no
-            identity, or cannot be cast to `dtype` without narrowing.
+        RuntimeError: The input is neither float nor complex, is empty although the norm has
+            no identity, or cannot be cast to `dtype` without narrowing.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -71,7 +71,7 @@ def vector_norm(
 
 
 def cast_for_norm(name: str, x: Array, dtype: DTypeLike | None) -> Array:
-    """Cast `x` to `dtype` after torch's checks that the cast neither narrows nor drops a part."""
+    """Cast `x` to `dtype` after torch's checks that no precision or imaginary part is lost."""
     if not is_floating(x):
         raise RuntimeError(
             f"{name}: Expected a floating point or complex tensor as input. Got {x.dtype}"
@@ -141,7 +141,7 @@ def _norm(x: Array, *, p: float, axes: tuple[int, ...]) -> Array:
 
 
 def sgn_kernel(x: Array) -> Array:
-    """Return `x / |x|`, or 0 at 0; for real inputs also 0 at NaN and without a derivative."""
+    """Return `x / |x|`, or 0 at 0; real inputs give 0 at NaN and have no derivative."""
     if is_complex(x):
         size = jnp.abs(x)
         return jnp.where(size == 0, 0, x / jnp.where(size == 0, 1, size))
@@ -190,7 +190,7 @@ def normalize(input: Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) ->
 
 
 def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
-    """Scale down each slice along a dim whose p-norm exceeds `maxnorm` to that norm.
+    """Scale each slice along a dim whose p-norm exceeds `maxnorm` down to that norm.
 
     Raises:
         RuntimeError: The input has fewer than two dims, `p` is not positive, or `maxnorm` is
