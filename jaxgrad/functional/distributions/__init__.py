@@ -130,5 +130,5 @@ from jaxgrad.functional.distributions.relaxed_unit_interval import (
 
 
 def __dir__() -> list[str]:
-    """List the operators without the files that define them."""
+    """List the operators but not the submodules that define them."""
     return [name for name, value in globals().items() if callable(value) and name[0] != "_"]

@@ -11,7 +11,7 @@ from jaxgrad.functional._core.arguments import array, floating, is_complex, prom
 
 
 def distribution_parameters(*args: Any, elementwise: bool = True) -> list[Array]:
-    """Return the arguments in the precision of their result type; real arguments stay real."""
+    """Return the arguments in the precision of their promoted dtype; real arguments stay real."""
     arrays = (together if elementwise else promoted)(*args)
     if is_complex(arrays[0]):
         pairs = zip(args, arrays, strict=True)
@@ -20,14 +20,14 @@ def distribution_parameters(*args: Any, elementwise: bool = True) -> list[Array]
 
 
 def in_dtype_of(value: Any, *params: Any) -> Array:
-    """Cast a value to the dtype of the parameters, where torch does not promote them."""
+    """Cast a value to the parameters' dtype, for formulas in which torch does not promote them."""
     return array(value, "value").astype(floating(promoted(*params)[0]).dtype)
 
 
 def broadcast_parameters(*params: Array) -> list[Array]:
     """Broadcast parameters to one shape, as torch's distributions store them.
 
-    Gradients of a broadcast parameter are summed, so infinite ones of opposite sign give NaN.
+    Gradients of a broadcast parameter are summed, so infinite gradients of opposite sign give NaN.
     """
     return jnp.broadcast_arrays(*params)
 

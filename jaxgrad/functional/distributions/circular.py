@@ -1,4 +1,4 @@
-"""Log-density of an angle, with torch's polynomials for the modified Bessel function."""
+"""Log-densities on the circle, with torch's polynomials for the modified Bessel function."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxgrad.functional.pointwise.exp_log import log
 from jaxgrad.functional.pointwise.trigonometric import cos
 
 
-# Abramowitz and Stegun 9.8.1 and 9.8.2, rounded as in torch; highest power first.
+# Coefficients of Abramowitz and Stegun 9.8.1 and 9.8.2, rounded as in torch, highest power first.
 _SMALL = (0.0045813, 0.0360768, 0.2659732, 1.2067492, 3.0899424, 3.5156229, 1.0)
 _LARGE = (
     0.00392377, -0.01647633, 0.02635537, -0.02057706, 0.00916281, -0.00157565, 0.00225319,

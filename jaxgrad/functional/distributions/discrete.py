@@ -1,6 +1,6 @@
-"""Log-probabilities of counts and classes, with torch's formulas, so edge cases agree.
+"""Log-probabilities of counts and classes, with torch's formulas, so that edge cases agree.
 
-Arguments broadcast and are not validated, as in `real_line`.
+Arguments broadcast and are not validated, as in `normal_laplace_uniform`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def bernoulli_log_prob(
     Args:
         value: Zeros and ones, of any shape.
         probs: Probability of 1, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit; passing both or neither is a TypeError.
+        logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -71,12 +71,12 @@ def bernoulli_log_prob(
 def geometric_log_prob(
     value: Array, probs: ArrayLike | None = None, logits: ArrayLike | None = None
 ) -> Array:
-    """Log-probability of a number of failures before the first success.
+    """Log-probability of the number of failures before the first success.
 
     Args:
         value: Numbers of failures, of any shape.
         probs: Probability of success.
-        logits: Alternatively, its logit; passing both or neither is a TypeError.
+        logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -99,13 +99,13 @@ def binomial_log_prob(
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
 ) -> Array:
-    """Log-probability of a number of successes in `total_count` trials.
+    """Log-probability of the number of successes in `total_count` trials.
 
     Args:
         value: Numbers of successes, of any shape.
         total_count: Number of trials.
         probs: Probability of success, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit; passing both or neither is a TypeError.
+        logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -128,13 +128,13 @@ def negative_binomial_log_prob(
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
 ) -> Array:
-    """Log-probability of a number of successes before `total_count` failures.
+    """Log-probability of the number of successes before `total_count` failures.
 
     Args:
         value: Numbers of successes, of any shape.
-        total_count: Number of failures that end the trials.
+        total_count: Number of failures after which the trials end.
         probs: Probability of success, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit; passing both or neither is a TypeError.
+        logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -157,9 +157,9 @@ def categorical_log_prob(
     """Log-probability of a class, given as an index.
 
     Args:
-        value: Indices of classes, which broadcast with the batch dims.
-        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
+        value: Class indices, which broadcast with the batch dims of `probs`.
+        probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -178,12 +178,12 @@ def categorical_log_prob(
 def multinomial_log_prob(
     value: Array, probs: Array | None = None, logits: Array | None = None
 ) -> Array:
-    """Log-probability of the number of times that each class occurs.
+    """Log-probability of the counts of all classes in independent trials.
 
     Args:
-        value: Counts of the classes, `(*, classes)`.
-        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
+        value: Count of each class, `(*, classes)`.
+        probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,6 +1,6 @@
-"""Log-densities of the gamma family, with torch's formulas, so edge cases agree.
+"""Log-densities of the gamma family, with torch's formulas, so that edge cases agree.
 
-Arguments broadcast and are not validated, as in `real_line`.
+Arguments broadcast and are not validated, as in `normal_laplace_uniform`.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def dirichlet_log_prob(value: Array, concentration: Array) -> Array:
     """Log-density of the Dirichlet distribution at a value.
 
     Args:
-        value: Point of the simplex, `(*, n)`.
+        value: Point on the simplex, `(*, n)`.
         concentration: Concentration parameters, `(*, n)`.
 
     Example:

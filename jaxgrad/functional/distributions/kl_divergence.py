@@ -1,4 +1,4 @@
-"""Kullback-Leibler divergences between two distributions of one family, by torch's formulas."""
+"""Kullback-Leibler divergences within a family of distributions, with torch's formulas."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EULER = 0.5772156649015329
 def normal_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """KL divergence of two normal distributions, `KL(p || q)`.
+    """KL divergence between two normal distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -42,7 +42,7 @@ def normal_kl_divergence(
 def laplace_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """KL divergence of two Laplace distributions, `KL(p || q)`.
+    """KL divergence between two Laplace distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -60,7 +60,7 @@ def laplace_kl_divergence(
 def gumbel_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """KL divergence of two Gumbel distributions, `KL(p || q)`.
+    """KL divergence between two Gumbel distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -80,7 +80,7 @@ def gumbel_kl_divergence(
 def cauchy_kl_divergence(
     p_loc: ArrayLike, p_scale: ArrayLike, q_loc: ArrayLike, q_scale: ArrayLike
 ) -> Array:
-    """KL divergence of two Cauchy distributions, `KL(p || q)`.
+    """KL divergence between two Cauchy distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -96,7 +96,7 @@ def cauchy_kl_divergence(
 
 
 def exponential_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
-    """KL divergence of two exponential distributions, `KL(p || q)`.
+    """KL divergence between two exponential distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -111,7 +111,7 @@ def exponential_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
 
 
 def poisson_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
-    """KL divergence of two Poisson distributions, `KL(p || q)`.
+    """KL divergence between two Poisson distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -128,7 +128,7 @@ def poisson_kl_divergence(p_rate: ArrayLike, q_rate: ArrayLike) -> Array:
 def gamma_kl_divergence(
     p_concentration: ArrayLike, p_rate: ArrayLike, q_concentration: ArrayLike, q_rate: ArrayLike
 ) -> Array:
-    """KL divergence of two gamma distributions, `KL(p || q)`.
+    """KL divergence between two gamma distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -152,7 +152,7 @@ def beta_kl_divergence(
     q_concentration1: ArrayLike,
     q_concentration0: ArrayLike,
 ) -> Array:
-    """KL divergence of two beta distributions, `KL(p || q)`.
+    """KL divergence between two beta distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -170,7 +170,7 @@ def beta_kl_divergence(
 
 
 def dirichlet_kl_divergence(p_concentration: Array, q_concentration: Array) -> Array:
-    """KL divergence of two Dirichlet distributions, `KL(p || q)`.
+    """KL divergence between two Dirichlet distributions, `KL(p || q)`.
 
     Args:
         p_concentration: Concentration parameters of p, `(*, n)`.
@@ -194,7 +194,7 @@ def dirichlet_kl_divergence(p_concentration: Array, q_concentration: Array) -> A
 def uniform_kl_divergence(
     p_low: ArrayLike, p_high: ArrayLike, q_low: ArrayLike, q_high: ArrayLike
 ) -> Array:
-    """KL divergence of two uniform distributions, `KL(p || q)`.
+    """KL divergence between two uniform distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -211,7 +211,7 @@ def uniform_kl_divergence(
 
 
 def bernoulli_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
-    """KL divergence of two Bernoulli distributions, `KL(p || q)`.
+    """KL divergence between two Bernoulli distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -230,7 +230,7 @@ def bernoulli_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
 
 
 def geometric_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
-    """KL divergence of two geometric distributions, `KL(p || q)`.
+    """KL divergence between two geometric distributions, `KL(p || q)`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -247,11 +247,11 @@ def geometric_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
 
 
 def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
-    """KL divergence of two categorical distributions, `KL(p || q)`.
+    """KL divergence between two categorical distributions, `KL(p || q)`.
 
     Args:
-        p_probs: Weights of the classes of p, `(*, classes)`, which are normalized.
-        q_probs: Weights of the classes of q, `(*, classes)`, which are normalized.
+        p_probs: Class weights of p, `(*, classes)`, which need not sum to 1.
+        q_probs: Class weights of q, `(*, classes)`, which need not sum to 1.
 
     Example:
         >>> import jax.numpy as jnp
@@ -269,13 +269,13 @@ def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
 def multivariate_normal_kl_divergence(
     p_loc: Array, p_scale_tril: Array, q_loc: Array, q_scale_tril: Array
 ) -> Array:
-    """KL divergence of two multivariate normal distributions, `KL(p || q)`.
+    """KL divergence between two multivariate normal distributions, `KL(p || q)`.
 
     Args:
         p_loc: Mean of p, `(*, n)`.
-        p_scale_tril: Cholesky factor of the covariance of p, `(*, n, n)`.
+        p_scale_tril: Cholesky factor of p's covariance, `(*, n, n)`.
         q_loc: Mean of q, `(*, n)`.
-        q_scale_tril: Cholesky factor of the covariance of q, `(*, n, n)`.
+        q_scale_tril: Cholesky factor of q's covariance, `(*, n, n)`.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Log-densities of random vectors with a covariance, and of random matrices."""
+"""Log-densities of multivariate normal vectors and of random matrices."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def lkj_cholesky_log_prob(value: Array, concentration: ArrayLike = 1.0) -> Array
 
     Args:
         value: Lower triangular matrix with rows of norm 1, `(*, n, n)`.
-        concentration: Concentration; 1 is uniform over correlation matrices.
+        concentration: Concentration; 1 gives a uniform density over correlation matrices.
 
     Example:
         >>> import jax.numpy as jnp
@@ -160,7 +160,7 @@ def multivariate_normal_log_prob(
 
 
 def cholesky_factor(name: str, covariance: Any, factor: Any) -> Array:
-    """Return the factor, or compute it if the covariance is passed instead."""
+    """Return the Cholesky factor, computing it if the covariance is passed instead."""
     require_one(name, covariance, factor, "covariance_matrix and scale_tril")
     if factor is not None:
         return array(factor, "scale_tril")

@@ -1,4 +1,4 @@
-"""Log-densities of real values, with torch's formulas, so edge cases agree.
+"""Log-densities on the real line, with torch's formulas, so that edge cases agree.
 
 Arguments broadcast, and parameters may be numbers. Neither the support nor the domains of the
 parameters are validated, as with torch's `validate_args=False`.

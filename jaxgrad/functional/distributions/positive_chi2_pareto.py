@@ -1,7 +1,7 @@
-"""Log-densities of positive and of heavy-tailed values.
+"""Log-densities of positive and of heavy-tailed distributions.
 
-torch defines most of these distributions as a transformed simple one. The transforms are inverted
-here in torch's order, so that the results agree even at zeros and infinities.
+torch defines most of these distributions as transforms of simpler ones. The transforms are
+inverted here in torch's order, so that the results agree even at zeros and infinities.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def fisher_snedecor_log_prob(value: Array, df1: ArrayLike, df2: ArrayLike) -> Ar
 
 
 def invert_power(y: Array, exponent: Array) -> tuple[Array, Array]:
-    """Return the x with `x ** exponent = y`, and the logarithm of dy / dx there."""
+    """Return x such that `x ** exponent = y`, and the logarithm of dy / dx at x."""
     x = pow(y, 1 / exponent)
     return x, log(abs(exponent * y / x))
 

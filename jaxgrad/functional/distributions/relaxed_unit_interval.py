@@ -66,8 +66,8 @@ def continuous_bernoulli_log_prob(
     Args:
         value: Values in [0, 1], of any shape.
         probs: Parameter of the distribution, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit; passing both or neither is a TypeError.
-        lims: Between these two `probs` the normalizing constant is computed by a Taylor series.
+        logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
+        lims: Range of `probs` in which a Taylor series computes the normalizing constant.
 
     Example:
         >>> import jax.numpy as jnp
@@ -105,9 +105,9 @@ def relaxed_bernoulli_log_prob(
 
     Args:
         value: Values in [0, 1], of any shape.
-        temperature: Temperature; values near 0 are nearly discrete.
+        temperature: Temperature; near 0 the variable is nearly discrete.
         probs: Probability of 1, clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, its logit; passing both or neither is a TypeError.
+        logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -129,7 +129,7 @@ def relaxed_bernoulli_log_prob(
     return softplus(-x) + softplus(x) + score
 
 
-# For an exp close to overflow XLA flushes its reciprocal to 0 and torch does not.
+# When `exp` is close to overflow, XLA flushes its reciprocal to 0; torch does not.
 @derivative(lambda t, _, x: t * _logistic(x))
 def _log1p_exp(x: Array) -> Array:
     return jnp.log1p(jnp.exp(x))
@@ -146,10 +146,10 @@ def relaxed_one_hot_categorical_log_prob(
     """Log-density of a relaxed one-hot categorical variable.
 
     Args:
-        value: Point of the simplex, `(*, classes)`.
-        temperature: Temperature, a number or `()`; values near 0 are nearly discrete.
-        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
+        value: Point on the simplex, `(*, classes)`.
+        temperature: Temperature, a number or `()`; near 0 the variable is nearly discrete.
+        probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -175,8 +175,8 @@ def one_hot_categorical_log_prob(
 
     Args:
         value: One-hot vectors, `(*, classes)`.
-        probs: Weights of the classes, `(*, classes)`; normalized, then clamped to `[eps, 1 - eps]`.
-        logits: Alternatively, unnormalized log-probabilities; both or neither raise a TypeError.
+        probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
+        logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -190,10 +190,10 @@ def one_hot_categorical_log_prob(
 
 
 def logistic_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
-    """Log-density of the logistic-normal distribution at a point of the simplex.
+    """Log-density of the logistic-normal distribution at a point on the simplex.
 
     Args:
-        value: Point of the simplex, `(*, n + 1)`.
+        value: Point on the simplex, `(*, n + 1)`.
         loc: Mean of the normal distribution before the stick-breaking transform, `(*, n)`.
         scale: Standard deviation of that normal distribution, `(*, n)`.
 

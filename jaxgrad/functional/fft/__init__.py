@@ -23,5 +23,5 @@ from jaxgrad.functional.fft.real import rfftn as rfftn
 
 
 def __dir__() -> list[str]:
-    """List the operators without the files that define them."""
+    """List the operators but not the submodules that define them."""
     return [name for name, value in globals().items() if callable(value) and name[0] != "_"]

@@ -1,4 +1,4 @@
-"""Dims, sizes, norms and errors that all Fourier transforms share, as in torch."""
+"""Handling of dims, sizes, norms and errors in all Fourier transforms, as in torch."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def transform_nd(
 
 
 def normalize(fun: Callable[..., Array], y: Array, sizes: Sequence[int], norm: str | None) -> Array:
-    """Move the division by the number of points from the inverse transform to where `norm` asks."""
+    """Rescale the transform `y`, which has the default norm "backward", to the given `norm`."""
     count = math.prod(sizes)
     if norm == "ortho":
         count = math.sqrt(count)
@@ -75,14 +75,14 @@ def normalize(fun: Callable[..., Array], y: Array, sizes: Sequence[int], norm: s
 
 
 def scaled(y: Array, factor: float) -> Array:
-    """Scale real and imaginary parts separately: a complex product turns an infinity into NaN."""
+    """Scale real and imaginary parts separately; a complex product turns infinities into NaN."""
     if not is_complex(y):
         return y * factor
     return jax.lax.complex(y.real * factor, y.imag * factor)
 
 
 def _length(fun: Callable[..., Array], size: int) -> int:
-    """Return the default length of the output for an input of this size, as in torch."""
+    """Return torch's default output length for an input of the given size."""
     return (
         2 * (size - 1) if fun.__name__.strip("_") in ("irfft", "hfft", "irfftn", "hfftn") else size
     )

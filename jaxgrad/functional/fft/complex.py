@@ -1,6 +1,6 @@
 """Complex Fourier transforms: `jnp.fft` with torch's dims and errors, and float32 for integers.
 
-The transforms are linear, so JAX's derivatives are torch's, up to the conjugation that
+The transforms are linear, so JAX's derivatives equal torch's up to the conjugation that
 `jaxgrad.functional.pointwise.complex_numbers` describes.
 """
 
@@ -23,7 +23,7 @@ def fft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = No
         input: Signal, of any shape with at least one dim.
         n: Length to which the signal is cut or zero-padded; None means no change.
         dim: Dim to transform.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`; `"ortho"`: 1 / sqrt n.
 
     Raises:
         RuntimeError: `n` is not positive, or `norm` is unknown.
@@ -59,9 +59,9 @@ def fft2(
 
     Args:
         input: Signal, of any shape with these dims.
-        s: Length of each dim, cut or zero-padded; if `dim` is None, of the last dims.
+        s: Lengths to which the dims (the last ones if `dim` is None) are cut or zero-padded.
         dim: Dims to transform; None means all.
-        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`, or `"ortho"` (both).
+        norm: Transform scaled by 1 / n: `"backward"` (or None), `"forward"`; `"ortho"`: 1 / sqrt n.
 
     Raises:
         RuntimeError: A length is not positive, a dim occurs twice, or `norm` is unknown.

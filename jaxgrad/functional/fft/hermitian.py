@@ -44,7 +44,7 @@ def ihfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = 
 def hfft2(
     input: Array, s: Sizes | None = None, dim: Sequence[int] = (-2, -1), norm: str | None = None
 ) -> Array:
-    """Transform a Hermitian signal by `fft` along the first of two dims, then `hfft`.
+    """Transform a Hermitian signal: `fft` along the first of two dims, `hfft` along the second.
 
     The arguments and errors are those of `fft2`.
 
@@ -80,7 +80,7 @@ def ihfft2(
 def hfftn(
     input: Array, s: Sizes | None = None, dim: Sizes | None = None, norm: str | None = None
 ) -> Array:
-    """Transform a Hermitian signal by `fft` along all given dims but the last, then `hfft`.
+    """Transform a Hermitian signal: `hfft` along the last given dim, `fft` along the others.
 
     The arguments and errors are those of `fft2`.
 

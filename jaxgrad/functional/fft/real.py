@@ -12,7 +12,7 @@ from jaxgrad.functional.fft._transforms import transform_1d, transform_nd
 
 
 def rfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
-    """Discrete Fourier transform of a real signal: the non-negative frequencies.
+    """Discrete Fourier transform of a real signal, at non-negative frequencies only.
 
     The arguments and errors are those of `fft`; a complex input raises RuntimeError.
 

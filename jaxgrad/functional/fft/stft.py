@@ -26,7 +26,7 @@ def stft(
     return_complex: bool | None = None,
     align_to_window: bool | None = None,
 ) -> Array:
-    """Short-time Fourier transform: transforms of overlapping windowed frames.
+    """Short-time Fourier transform: Fourier transforms of overlapping windowed frames.
 
     Args:
         input: Signal, `(N, L)` or `(L,)`.
@@ -34,13 +34,13 @@ def stft(
         hop_length: Step from one frame to the next; None means `n_fft // 4`.
         win_length: Length of the window, which is centred in a frame; None means `n_fft`.
         window: Window, `(win_length,)`; None means ones.
-        center: Whether frames are centred at their times, which pads half a frame at both ends.
-        pad_mode: Mode of that padding, as in `pad`.
+        center: Whether to center each frame at its time by padding half a frame at both ends.
+        pad_mode: Mode of this padding, as in `pad`.
         normalized: Whether to divide by the square root of `n_fft`.
         onesided: Whether to return only non-negative frequencies; None means True for real input.
-        return_complex: Whether to return complex numbers, or their parts in an extra last dim.
+        return_complex: Whether to return complex numbers, not real pairs in an extra last dim.
             Required if input and window are real.
-        align_to_window: Whether, without `center`, the first window (not its frame) starts at 0.
+        align_to_window: Without `center`: whether the first window, not its frame, starts at 0.
 
     Returns:
         The transforms, `(N, frequencies, frames)`.
@@ -112,7 +112,7 @@ def istft(
     length: int | None = None,
     return_complex: bool = False,
 ) -> Array:
-    """Inverse of `stft`: the signal whose frames fit the given transforms best in least squares.
+    """Inverse of `stft`: the signal whose frames are the least-squares fit to the input.
 
     Args:
         input: Complex transforms, `(N, frequencies, frames)` or `(frequencies, frames)`.
@@ -122,7 +122,7 @@ def istft(
         window: Window, `(win_length,)`; None means ones.
         center: Whether `stft` padded half a frame at both ends.
         normalized: Whether `stft` divided by the square root of `n_fft`.
-        onesided: Whether the frequencies are non-negative only; None infers it from their number.
+        onesided: Whether the frequencies are all non-negative; None infers it from their number.
         length: Length to which the signal is cut or zero-padded; None means no change.
         return_complex: Whether the signal is complex.
 
@@ -178,7 +178,7 @@ def istft(
         jnp.all(jnp.abs(jax.lax.stop_gradient(weight)) > 1e-11),
         RuntimeError("istft: window overlap add min: 1; the windows leave a gap in the signal"),
     )
-    # XLA's complex quotient is infinite where torch's is NaN; multiplying by 1 / weight agrees.
+    # XLA's complex quotient is infinite where torch's is NaN; `total * (1 / weight)` gives NaN too.
     signal = total * (1 / weight) if is_complex(weight) else total / weight
     missing = end - begin - signal.shape[-1]
     return pad(signal, (0, missing)) if missing > 0 else signal
@@ -205,7 +205,7 @@ def _check_onesided(half: bool, complex_: bool) -> None:
 
 
 def _window(name: str, window: Any, width: int, n_fft: int, like: Array) -> Array:
-    """Return the window zero-padded to the length of a frame."""
+    """Return the window, zero-padded to the frame length."""
     w = jnp.ones(width, like.dtype) if window is None else floating(array(window, "window"))
     if w.shape != (width,):
         raise RuntimeError(

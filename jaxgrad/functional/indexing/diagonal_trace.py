@@ -11,7 +11,7 @@ from jaxgrad.functional.reduction.sum_mean_prod import widened
 
 
 def diagonal(input: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
-    """Return a diagonal of matrices as the last dim; the errors are those of `diag_embed`.
+    """Return a diagonal of each matrix as the last dim; the errors are those of `diag_embed`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -30,7 +30,7 @@ def diag_embed(input: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) ->
 
     Args:
         input: At least one dim.
-        offset: Number of diagonals above the main one.
+        offset: How far above the main diagonal to write.
         dim1: Dim of the rows in the result.
         dim2: Dim of the columns in the result.
 

@@ -93,12 +93,12 @@ def repeat_interleave(
 
     Args:
         input: Any shape; it is flattened if `dim` is None.
-        repeats: Number of repeats of all slices, or of each slice.
+        repeats: Number of repeats, one for all slices or one per slice.
         dim: Dim to repeat along.
         output_size: Sum of the repeats, required under `jit` if they are an array.
 
     Raises:
-        RuntimeError: The repeats are negative, or their number is not that of the slices.
+        RuntimeError: A repeat is negative, or `repeats` does not have one number per slice.
 
     Example:
         >>> import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Extracting patches of images as columns, and summing them back, with torch's layouts."""
+"""Extracting image patches as columns and summing them back, with torch's layouts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxgrad.functional._core.arguments import in_opmath, require_floating
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
-Pair = tuple[int, ...]  # one number for the rows and one for the columns
+Pair = tuple[int, ...]  # one number for the height, one for the width
 
 
 def unfold(
@@ -58,7 +58,7 @@ def fold(
     padding: Sizes = 0,
     stride: Sizes = 1,
 ) -> Array:
-    """Sum blocks at their positions in an image, which is the transpose of `unfold`.
+    """Sum blocks at their positions in an image: the transpose of `unfold`.
 
     Args:
         input: `(N, C * KH * KW, blocks)` or `(C * KH * KW, blocks)`.
@@ -117,7 +117,7 @@ def _block(kernel_size: Sizes, dilation: Sizes, padding: Sizes, stride: Sizes) -
 def _block_positions(
     name: str, size: Pair, kernel: Pair, dilation: Pair, padding: Pair, stride: Pair
 ) -> list[np.ndarray]:
-    """Return, for each dim, the `(kernel, blocks)` positions of the blocks in the padded input."""
+    """Return `(kernel, blocks)` positions of block elements in the padded input, for each dim."""
     positions = []
     for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True):
         blocks = (n + 2 * p - d * (k - 1) - 1) // s + 1

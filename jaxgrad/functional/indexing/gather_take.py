@@ -1,7 +1,7 @@
-"""Reading elements at indices, and the index checks that writing shares.
+"""Reading elements at indices, and the index checks that the writing functions share.
 
-An index out of range raises torch's error. Under `jit` it cannot: JAX's behavior applies, unless
-the function is transformed by `checkify`.
+An index out of range raises torch's error. Under `jit` JAX's behavior applies instead, unless the
+function is transformed by `checkify`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, require
 
 
-Positions = tuple[Any, ...]  # one index per dim, for `x[positions]` and `x.at[positions]`
+Positions = tuple[Any, ...]  # an index for each dim, as in `x[positions]` and `x.at[positions]`
 
 
 def gather(input: Array, dim: int, index: Array) -> Array:
@@ -122,7 +122,7 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 
 
 def _full_index(index: Array, dim: int) -> Positions:
-    """Index `dim` with `index`, and every other dim with the position of the element itself."""
+    """Return an index per dim: `index` for `dim`, the element's own position for the others."""
     return tuple(
         index if d == dim else np.arange(n).reshape(-1, *[1] * (index.ndim - d - 1))
         for d, n in enumerate(index.shape)

@@ -1,6 +1,6 @@
-"""Writing slices at indices of a dim, with torch's gradients for slices that are overwritten.
+"""Writing slices at indices along a dim, with torch's gradients for overwritten slices.
 
-An index out of range raises an error, as `gather.py` explains.
+An index out of range raises an error, as `gather_take.py` explains.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from jaxgrad.functional.indexing.scatter_put import _add_at, _set_at
 
 
 def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: float = 1) -> Array:
-    """Add slices to the input at indices of a dim; a repeated index adds each of its slices.
+    """Add slices to the input at indices along a dim; slices with the same index accumulate.
 
     Raises:
         RuntimeError: An index is negative or out of range (IndexError for a vector), or the shapes
@@ -40,10 +40,10 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: flo
 
 
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
-    """Write slices into the input at indices of a dim; for a repeated index the last one wins.
+    """Write slices into the input at indices along a dim; if an index repeats, the last wins.
 
     Raises:
-        IndexError: An index is negative or out of range, or there is not one index per slice.
+        IndexError: An index is negative or out of range, or not every slice has one.
         RuntimeError: The dtypes differ.
 
     Example:
@@ -63,7 +63,7 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
 
 
 def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Array:
-    """Fill the slices at indices of a dim with one value.
+    """Fill the slices at indices along a dim with one value.
 
     Raises:
         IndexError: An index is out of range.
@@ -98,7 +98,7 @@ def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Ar
 def _slice_indices(
     name: str, input: Array, dim: int, index: Array, source: Array, error: type[Exception]
 ) -> tuple[Array, int]:
-    """Broadcast one index per slice to all elements of the source; also return the dim."""
+    """Broadcast the index of each slice to the source's shape; also return the dim."""
     index = array(index, "index").reshape(-1)
     require_same_dtype(name, input=input, source=source)
     dim = canonical_dim(dim, input.ndim)

@@ -1,4 +1,4 @@
-"""Padding, with torch's order of the dims and its border modes."""
+"""Padding, with torch's order of dims and its padding modes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def pad(
         input: Any shape; for modes other than "constant" `(N, C, ...)` or `(C, ...)`.
         pad: Amounts before and after the last dim, then for the dim before it, and so on.
         mode: "constant", "reflect", "replicate" or "circular".
-        value: The constant. None: 0.
+        value: The constant; None means 0.
 
     Raises:
         RuntimeError: There are too many amounts, an amount is too large for the mode, or `value` is

@@ -1,6 +1,6 @@
-"""Writing elements at indices, with torch's gradients for elements that are overwritten.
+"""Writing elements at indices, with torch's gradients for overwritten elements.
 
-An index out of range raises an error, as `gather.py` explains.
+An index out of range raises an error, as `gather_take.py` explains.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from jaxgrad.functional.indexing.gather_take import (
 
 
 def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
-    """Write elements into the input at indices along a dim; for a repeated index the last wins.
+    """Write elements into the input at indices along a dim; if an index repeats, the last wins.
 
     Args:
         input: Any shape.
@@ -55,7 +55,7 @@ def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
 
 
 def scatter_add(input: Array, dim: int, index: Array, src: Array) -> Array:
-    """Add elements to the input at indices along a dim; the arguments are those of `scatter`.
+    """Add elements to the input at indices along a dim, with the arguments of `scatter`.
 
     Raises:
         RuntimeError: An index is negative or out of range, or shapes or dtypes are incompatible.

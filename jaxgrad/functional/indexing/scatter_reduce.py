@@ -125,7 +125,7 @@ def _reduced(
 
 
 def _clear_unless_kept(x: Array, positions: Positions, kept: bool, neutral: Any) -> Array:
-    """Return the input; unless it is kept, its indexed elements become the neutral element."""
+    """Return the input; unless `kept`, replace its indexed elements by the neutral element."""
     return x if kept else x.at[positions].set(jnp.asarray(neutral, x.dtype))
 
 
@@ -134,7 +134,7 @@ def _add(x: Array, y: Array, *, positions: Positions, kept: bool) -> Array:
 
 
 def _included(x: Array, positions: Positions, kept: bool) -> Array:
-    """Return a mask of the elements of the input that take part in the result."""
+    """Return a mask of the input's elements that take part in the reduction."""
     return _clear_unless_kept(jnp.ones(x.shape, bool), positions, kept, False)
 
 
@@ -161,7 +161,7 @@ def _product(x: Array, y: Array, *, positions: Positions, kept: bool) -> Array:
 def _shares(
     out: Array, x: Array, y: Array, positions: Positions, kept: bool, counted: bool
 ) -> tuple[Array, Array]:
-    """Return the shares of the gradient that the input's and the source's elements get."""
+    """Return the fractions of the gradient that go to the input's and the source's elements."""
     x_ties = (x == out).astype(x.dtype)
     if not counted:
         x_ties = jnp.where(_included(x, positions, kept), x_ties, 0)

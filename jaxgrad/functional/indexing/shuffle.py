@@ -66,7 +66,7 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
 
 
 def channel_shuffle(input: Array, groups: int) -> Array:
-    """Interleave the channels of groups: the first of each group, then the second, and so on.
+    """Interleave channel groups: the first channel of each, then the second of each, and so on.
 
     Raises:
         RuntimeError: `groups` does not divide the channels, or there are fewer than three dims.

@@ -70,7 +70,7 @@ def diagonal_scatter(
 
     Args:
         input: At least two dims.
-        src: Has the diagonal's shape: the other dims of the input, then its length.
+        src: Has the diagonal's shape: the input's other dims, then the diagonal's length.
         offset: Number of diagonals above the main one.
         dim1: Dim of the rows.
         dim2: Dim of the columns.

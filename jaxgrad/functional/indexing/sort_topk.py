@@ -21,7 +21,7 @@ def sort(
         input: Any shape.
         dim: Dim to sort along.
         descending: Whether the largest comes first.
-        stable: Ignored; always stable, as torch's is with True (or up to 16 elements on CPU).
+        stable: Ignored: the sort is always stable (torch's is with True, or up to 16 elements).
 
     Example:
         >>> import jax.numpy as jnp

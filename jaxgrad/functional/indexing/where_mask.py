@@ -1,4 +1,4 @@
-"""Selecting, filling and replacing elements by a condition or a mask."""
+"""Selecting, filling and replacing elements with a condition or a mask."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def where(condition: Array, input: ArrayLike, other: ArrayLike) -> Array:
 
 
 def masked_fill(input: Array, mask: Array, value: ArrayLike) -> Array:
-    """Replace the elements at which the mask is True by one value.
+    """Replace the elements where the mask is True with one value.
 
     Raises:
         RuntimeError: The mask is not boolean, or the value is not 0-d.
@@ -57,7 +57,7 @@ def masked_fill(input: Array, mask: Array, value: ArrayLike) -> Array:
 
 
 def masked_select(input: Array, mask: Array) -> Array:
-    """Return the elements at which the mask is True as a vector (not under `jit`).
+    """Return a vector of the elements where the mask is True (not supported under `jit`).
 
     Raises:
         RuntimeError: The mask is not boolean.
@@ -78,7 +78,7 @@ def masked_select(input: Array, mask: Array) -> Array:
 
 
 def masked_scatter(input: Array, mask: Array, source: Array) -> Array:
-    """Replace the elements at which the mask is True by successive elements of the source.
+    """Replace the elements where the mask is True with successive elements of the source.
 
     Raises:
         RuntimeError: The source has too few elements, or the dtypes differ.

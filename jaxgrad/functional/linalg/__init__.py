@@ -1,4 +1,4 @@
-"""The functions of `torch.linalg`, under their torch names."""
+"""The functions of `torch.linalg`, under the same names."""
 
 from jaxgrad.functional.linalg.cholesky import cholesky as cholesky
 from jaxgrad.functional.linalg.det import det as det
@@ -43,5 +43,5 @@ norm = _linalg_norm
 
 
 def __dir__() -> list[str]:
-    """List the operators without the files that define them."""
+    """List the operators but not the submodules that define them."""
     return [name for name, value in globals().items() if callable(value) and name[0] != "_"]

@@ -1,4 +1,4 @@
-"""Helpers of the matrix functions: argument checks, conjugate transposes and triangles."""
+"""Helpers for matrix functions: argument checks, conjugate transposes and triangles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def matrix(name: str, A: Any, *, integers: bool = False) -> Array:
 
 
 def square(name: str, A: Any, *, integers: bool = False) -> Array:
-    """Return `A` as an array after checking that its last two dims are equal."""
+    """Return `A` as an array after checking that its last two dims have equal size."""
     A = matrix(name, A, integers=integers)
     if A.shape[-1] != A.shape[-2]:
         raise RuntimeError(
@@ -38,7 +38,7 @@ def square(name: str, A: Any, *, integers: bool = False) -> Array:
 
 
 def require_regular(message: str, A: Array, result: Array) -> None:
-    """Raise RuntimeError if the result is not finite although `A` is: `A` is then singular."""
+    """Raise RuntimeError if `A` is singular: it is finite, but the result is not."""
     A, result = jax.lax.stop_gradient((A, result))
     require(
         jnp.all(jnp.isfinite(result)) | ~jnp.all(jnp.isfinite(A)),
@@ -51,11 +51,11 @@ def conj_transpose(x: Array) -> Array:
 
 
 def hermitian_from_lower(x: Array) -> Array:
-    """Return the Hermitian matrix that has the lower triangle of `x`."""
+    """Return the Hermitian matrix whose lower triangle is that of `x`."""
     return jnp.tril(x) + conj_transpose(jnp.tril(x, -1))
 
 
 def broadcast_batches(a: Array, b: Array) -> tuple[Array, Array]:
-    """Broadcast the leading dims of two arrays of matrices."""
+    """Broadcast the batch dims of two stacks of matrices."""
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return jnp.broadcast_to(a, batch + a.shape[-2:]), jnp.broadcast_to(b, batch + b.shape[-2:])

@@ -1,4 +1,4 @@
-"""Helpers of the matrix products: torch's shape checks, and products of several matrices."""
+"""Helpers for matrix products: torch's shape checks, and products of several matrices."""
 
 from __future__ import annotations
 
@@ -68,11 +68,11 @@ def chain_product(*matrices: Array) -> Array:
     first, last = matrices[0], matrices[-1]
     sizes = [first.shape[0] if first.ndim == 2 else 1, *(x.shape[0] for x in matrices[1:])]
     sizes.append(last.shape[1] if last.ndim == 2 else 1)
-    direction = -1 if len(matrices) == 3 else 1  # at equal cost torch takes (A @ B) @ C
+    direction = -1 if len(matrices) == 3 else 1  # at equal cost torch picks (A @ B) @ C
 
     @functools.cache
     def cheapest(i: int, j: int) -> tuple[int, int]:
-        """Return the cost of multiplying matrices i to j, and the last index of the left factor."""
+        """Return the least cost of multiplying matrices i to j, and where the left factor ends."""
         if i == j:
             return 0, i
         result_size = sizes[i] * sizes[j + 1]

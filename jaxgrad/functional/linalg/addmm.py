@@ -1,4 +1,4 @@
-"""Products added to an input, as in `addmm`: with `beta=0` the input is ignored, NaN included."""
+"""Matrix products added to an input; with `beta=0` the input is ignored, even if it is NaN."""
 
 from __future__ import annotations
 

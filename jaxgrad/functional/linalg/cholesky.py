@@ -1,4 +1,4 @@
-"""Cholesky factors, and inverses and solutions from them, with torch's triangles and gradients."""
+"""Cholesky factors, inverses and solvers that read torch's triangle and have its gradients."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def cholesky(A: Array, *, upper: bool = False) -> Array:
 
 
 def _cholesky_derivative(t: Any, L: Any, _: Any) -> Any:
-    # The transpose of torch's formula, which also covers tangents with a complex diagonal.
+    # Transposes torch's formula for the gradient, and covers tangents with a complex diagonal.
     inner = conj_transpose(_left_solve(L, conj_transpose(_left_solve(L, t))))
     return jnp.matmul(L, (jnp.tril(inner) + jnp.tril(conj_transpose(inner), -1)) / 2)
 
@@ -138,7 +138,7 @@ def _solve(B: Array, L: Array, *, torch_gradient: bool) -> Array:
 
 
 def _product(L: Array, torch_gradient: bool) -> Array:
-    """Return `L @ L.mH` of the lower triangle, optionally with the gradient of the full matrix."""
+    """Return `L @ L.mH` of the lower triangle, optionally with the full matrix's gradient."""
     lower = jnp.tril(L)
     product = jnp.matmul(lower, conj_transpose(lower))
     if not torch_gradient:

@@ -1,4 +1,4 @@
-"""Determinants, with torch's gradients and with correct ones for singular matrices."""
+"""Determinants, with torch's gradients or, for singular matrices, the correct ones."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _regular_derivative(t: Any, out: Any, x: Any) -> Any:
 
 
 def _log_slope(t: Any, x: Any) -> Array:
-    """Return the derivative of the log-determinant of `x` along `t`."""
+    """Return the directional derivative of the log-determinant at `x` along `t`."""
     return jnp.trace(jnp.linalg.solve(x, t), axis1=-2, axis2=-1)
 
 
@@ -99,9 +99,9 @@ def _det(x: Array) -> Array:
 
 
 def _bordered_det(x: Array) -> Array:
-    """Return the determinant of `x` from that of the invertible matrix `x + left @ right`.
+    """Compute the determinant of `x` from that of the invertible matrix `x + left @ right`.
 
-    The correction has rank two, which makes two derivatives correct. If `x` has rank n - 3 or
+    A correction of rank two makes the first two derivatives correct. If `x` has rank n - 3 or
     less, both are 0.
     """
     u, s, vh = jnp.linalg.svd(lax.stop_gradient(x))
@@ -121,7 +121,7 @@ def _torch_det_derivative(t: Any, out: Any, x: Any) -> Any:
 
 @derivative(_torch_det_derivative)
 def _torch_det(x: Array) -> Array:
-    # For 2 or 3 rows jnp.linalg.det does not use LU, so a singular matrix may not give exactly 0.
+    # jnp.linalg.det does not use LU for 2 or 3 rows, so it may be nonzero for a singular matrix.
     diagonal, parity = _pivots(x)
     return jnp.prod(diagonal, -1) * parity
 
@@ -168,7 +168,7 @@ def _slogdet(x: Array) -> tuple[Array, Array]:
 
 
 def logdet(input: Array) -> Array:
-    """Return the log-determinant; it is NaN with gradient 0 where the determinant is negative.
+    """Return the log-determinant; for a negative determinant it is NaN and its gradient 0.
 
     Raises:
         RuntimeError: The input is not square.

@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors, with torch's triangles and gradients.
+"""Eigenvalues and eigenvectors, with torch's choice of triangle and its gradients.
 
 An eigenvector is determined up to a sign (or phase), so its gradient is meaningful only if the loss
 does not depend on that sign. For equal eigenvalues LAPACK returns an arbitrary basis, on which the
@@ -52,7 +52,7 @@ def eigh(A: Array, UPLO: str = "L") -> EighResult:
 
 
 def eigvalsh(A: Array, UPLO: str = "L") -> Array:
-    """Return the ascending eigenvalues of Hermitian matrices; equal ones have a finite gradient.
+    """Return the ascending eigenvalues of Hermitian matrices; repeated ones have finite gradients.
 
     Raises:
         RuntimeError: `A` is not square, or `UPLO` is neither `"L"` nor `"U"`.
@@ -150,7 +150,7 @@ def _eig_derivative(t: Any, out: Any, _: Any) -> Any:
     values, V = out
     inner = jnp.linalg.solve(V, jnp.matmul(t.astype(V.dtype), V))
     dV = jnp.matmul(V, inner / _gaps(values))
-    radial = jnp.sum(jnp.conj(V) * dV, -2, keepdims=True).real  # subtracted: the length stays 1
+    radial = jnp.sum(jnp.conj(V) * dV, -2, keepdims=True).real  # removed to keep unit length
     return jnp.diagonal(inner, axis1=-2, axis2=-1), dV - V * radial
 
 

@@ -47,7 +47,7 @@ class LUFactorExResult(NamedTuple):
 
 
 def inv_ex(A: Array, *, check_errors: bool = False) -> InvExResult:
-    """Return the inverses of square matrices and the 1-based index of a zero pivot, or 0.
+    """Invert square matrices; also return the 1-based index of a zero pivot, or 0.
 
     Args:
         A: `(*, n, n)`. The inverse of a singular matrix is meaningless.
@@ -164,7 +164,7 @@ def _zero_pivot(A: Array) -> Array:
 
 
 def _not_positive(A: Array) -> Array:
-    """Return the 1-based index of the first pivot of the elimination that is not positive, or 0."""
+    """Return the 1-based index of the first non-positive pivot in Gaussian elimination, or 0."""
     A = jnp.tril(A) + conj_transpose(jnp.tril(A, -1))
 
     def eliminate(k: int, state: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -96,7 +96,7 @@ def pinv(
 
 
 def _read(x: Array, hermitian: bool) -> Array:
-    """Return the matrix that LAPACK reads: `x`, or the one given by its lower triangle."""
+    """Return the matrix that LAPACK reads: `x`, or the Hermitian one with its lower triangle."""
     return nan_if_infinite(hermitian_from_lower(x) if hermitian else x)
 
 
@@ -117,7 +117,7 @@ def cond(A: Array, p: float | str | None = None) -> Array:
 
     Args:
         A: `(*, m, n)`.
-        p: The `ord` of `matrix_norm`; None is 2. Orders other than 2 and -2 need square matrices.
+        p: The `ord` of `matrix_norm`; None: 2. Orders other than 2 and -2 need square matrices.
 
     Example:
         >>> import jax.numpy as jnp

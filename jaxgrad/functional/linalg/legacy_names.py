@@ -1,4 +1,4 @@
-"""Linear algebra under torch's older names, such as `torch.svd`, with their argument order."""
+"""Linear algebra under torch's older names, such as `torch.svd`, with the old argument order."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TriangularSolve(NamedTuple):
 
 
 def svd(input: Array, some: bool = True, compute_uv: bool = True) -> SVD:
-    """Return the singular value decomposition with V, where `linalg.svd` returns `V.mH`.
+    """Return the singular value decomposition with V rather than the `V.mH` of `linalg.svd`.
 
     Args:
         input: `(*, m, n)`.

@@ -64,7 +64,7 @@ def _lu(x: Array) -> tuple[Array, Array, Array]:
 
 
 def _triangle_tangents(t: Array, L: Array, U: Array) -> tuple[Array, Array]:
-    """Return the tangents of L and U from that of `L @ U`; as in torch, one NaN fills a row."""
+    """Return the tangents of L and U given that of `L @ U`; as in torch, a NaN fills its row."""
     k = L.shape[-1]
     L1, L2, U1, U2 = L[..., :k, :], L[..., k:, :], U[..., :k], U[..., k:]
     inner = _right_solve(U1, _left_solve(L1, t[..., :k, :k]))
@@ -95,7 +95,7 @@ def _triangles(LU: Array) -> tuple[Array, Array]:
 
 
 def _permutation(rows: Array, dtype: Any) -> Array:
-    """Return the matrix P of `A = P @ L @ U` for this order of the rows."""
+    """Return the permutation matrix P in `A = P @ L @ U` for a given row order."""
     return jnp.swapaxes(jax.nn.one_hot(rows, rows.shape[-1], dtype=dtype), -1, -2)
 
 
@@ -134,7 +134,7 @@ def _lu_factor_derivative(t: Any, out: Any, _: Any) -> Any:
     L, U = _triangles(LU)
     _, dL, dU = _lu_derivative(t, (P, L, U), None)
     k = L.shape[-1]
-    square = dL[..., :k, :] + dU[..., :k]  # in each place at least one term is 0 or NaN
+    square = dL[..., :k, :] + dU[..., :k]  # in each entry one of the terms is 0 or NaN
     tall = L.shape[-2] > k
     rest = dL[..., k:, :] if tall else dU[..., k:]
     return jnp.concatenate([square, rest], -2 if tall else -1), None

@@ -137,7 +137,7 @@ def kron(input: Array, other: Array) -> Array:
 
     Torch: `torch.kron`. `jnp.kron` is the same.
     """
-    # A 0-d array takes part in promotion like any other array, so it gets a dim first.
+    # torch promotes a 0-d array like any other array here, so it gets a dim before promotion.
     x, y = promoted(*(jnp.atleast_1d(array(z)) for z in (input, other)))
     if not (jnp.ndim(input) or jnp.ndim(other)):
         x, y = x[0], y[0]
@@ -212,7 +212,7 @@ def einsum(equation: str, *operands: Array) -> Array:
 
 
 def _check_contractions(equation: str, operands: list[Array]) -> None:
-    """Raise unless operands that torch contracts, going from left to right, have the same dtype."""
+    """Raise if torch, multiplying from left to right, would contract operands of unequal dtype."""
     terms, _, out = equation.replace(" ", "").partition("->")
     labels = [_labels(term, x.shape) for term, x in zip(terms.split(","), operands, strict=False)]
     left, dtype = labels[0], operands[0].dtype

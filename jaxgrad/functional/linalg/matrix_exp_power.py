@@ -60,7 +60,7 @@ def matrix_exp(A: Array) -> Array:
     return in_opmath(_scalar_exp if A.shape[-1] == 1 else _exp, A)
 
 
-# torch exponentiates a matrix of twice the size for the derivative: NaN if `x` is infinite.
+# For the derivative torch exponentiates a matrix of twice the size, giving NaN at infinite `x`.
 @derivative(lambda t, y, x: t * jnp.where(jnp.isfinite(x), y, jnp.nan))
 def _scalar_exp(x: Array) -> Array:
     return jnp.exp(x)

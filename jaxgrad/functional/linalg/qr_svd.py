@@ -106,7 +106,7 @@ def _qr(x: Array) -> tuple[Array, Array]:
 
 
 def _undifferentiable(x: Array, why: str, mode: str = "reduced") -> tuple[Array, Array]:
-    """Decompose `x`; differentiating the result raises RuntimeError with the reason."""
+    """Return Q and R of `x`; differentiating them raises a RuntimeError that says `why`."""
 
     def formula(*_: Any) -> Any:
         raise RuntimeError(f"qr is not differentiable: its derivative {why}, as in torch")
@@ -228,7 +228,7 @@ def _householder(A: Array, tau: Array) -> Array:
 
 
 def _apply_reflections(A: Array, tau: Array) -> Array:
-    """Compute the product of `_householder` one reflection at a time, which is differentiable."""
+    """Compute the same as `_householder`, differentiably: apply one reflection at a time."""
     m, n = A.shape[-2:]
     vectors = jnp.tril(A, -1) + jnp.eye(m, n, dtype=A.dtype)
     Q = jnp.broadcast_to(jnp.eye(m, n, dtype=A.dtype), A.shape)

@@ -1,4 +1,4 @@
-"""Linear systems, with torch's layouts of the right-hand side and its errors."""
+"""Linear systems, with torch's errors and its layouts of the right-hand side."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def solve_triangular(
 def _triangular_derivative(
     t: Any, X: Any, system: Any, *, upper: bool, left: bool, unit: bool
 ) -> Array:
-    # The two tangents are combined before one solve, so that NaN spreads as it does in torch.
+    # Both tangents are combined before a single solve, so that NaN spreads as it does in torch.
     (dA, dB), (A, _) = t, system
     if not is_zero(dA):
         dA = jnp.triu(dA, int(unit)) if upper else jnp.tril(dA, -int(unit))
@@ -122,7 +122,7 @@ def _triangular(system: tuple[Array, Array], *, upper: bool, left: bool, unit: b
 
 
 def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
-    """Return the X of least norm that minimizes `|A @ X - B|`; only X has a gradient.
+    """Return the minimum-norm X that minimizes `|A @ X - B|`; only X has a gradient.
 
     Args:
         A: `(*, m, n)`.

@@ -18,7 +18,7 @@ def tensorsolve(A: Array, B: Array, dims: Sequence[int] | None = None) -> Array:
     """Solve `tensordot(A, X, X.ndim) = B` for X.
 
     Args:
-        A: The shape of B followed by that of X, which has as many elements.
+        A: Has B's shape followed by X's; X has as many elements as B.
         B: Any shape.
         dims: Dims of A to move to its end before solving.
 

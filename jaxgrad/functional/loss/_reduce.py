@@ -1,4 +1,4 @@
-"""Arguments of losses: supported dtypes, and weights that are not differentiable."""
+"""Handling of loss arguments: supported dtypes and non-differentiable weights."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject
 
 
-EPSILON = float(np.float32(1e-12))  # torch's kernel rounds it to float32 even for float64
+EPSILON = float(np.float32(1e-12))  # rounded to float32 even for float64, as in torch
 
 
 def constants(**weights: Any) -> list[Array]:
-    """Return the weights that are not None; differentiating one raises."""
+    """Return the weights that are not None; differentiating with respect to one raises."""
     return [constant(w, name) for name, w in weights.items() if w is not None]
 
 

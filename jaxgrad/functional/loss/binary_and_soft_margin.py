@@ -92,7 +92,7 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Array | None = None,
 ) -> Array:
-    """Binary cross entropy of the sigmoid of logits.
+    """Binary cross entropy computed from logits.
 
     Args:
         input: Logits, of any shape.

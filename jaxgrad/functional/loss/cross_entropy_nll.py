@@ -1,4 +1,4 @@
-"""Classification losses, with torch's denominators for weights, ignored labels and smoothing.
+"""Classification losses, with torch's weighted means, ignored labels and label smoothing.
 
 Labels are integers. Eagerly, a label out of range raises; under `jit` it is only checked inside
 `checkify.checkify`, and otherwise selects some other class.
@@ -93,7 +93,7 @@ def cross_entropy(
     reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Array:
-    """Cross entropy of logits, with labels or with probabilities of the logits' shape.
+    """Cross entropy between logits and labels, or probabilities of the logits' shape.
 
     Args:
         input: Logits, `(C,)` or `(N, C, ...)`.

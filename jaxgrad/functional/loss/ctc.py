@@ -153,7 +153,7 @@ def _ctc(log_probs: Array, **options: Any) -> Array:
 def _negative_log_likelihood(
     log_probs: Array, *, targets: Array, lengths: Any, blank: int, **_: Any
 ) -> Array:
-    """Return the negative log-probability of all alignments, by the forward recursion."""
+    """Return the negative log-probability of all alignments, using the forward algorithm."""
     batch, longest = targets.shape
     states = jnp.full((batch, 2 * longest + 1), blank).at[:, 1::2].set(targets)
     skips = jnp.zeros(states.shape, bool)
@@ -184,7 +184,7 @@ def _negative_log_likelihood(
 
 
 def _logsumexp(x: Array) -> Array:
-    """Log-sum-exp over the first dim; where all elements are -inf, -inf with gradient 0."""
+    """Log-sum-exp over the first dim; if all elements are -inf, it is -inf with gradient 0."""
     high = jax.lax.stop_gradient(jnp.max(x, 0))
     none = high == -jnp.inf
     safe = jnp.where(none, 0, high)

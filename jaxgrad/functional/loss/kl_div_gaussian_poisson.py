@@ -1,4 +1,4 @@
-"""Likelihood and divergence losses, with torch's reductions and its floor of a variance."""
+"""Likelihood and divergence losses, with torch's reductions and its lower bound on variances."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from jaxgrad.functional.reduction.sum_mean_prod import mean, sum
 def l1_loss(
     input: Array, target: Array, *, reduction: str = "mean", weight: Array | None = None
 ) -> Array:
-    """Absolute difference of input and target, with gradient 0 where they are equal.
+    """Absolute difference between input and target, with gradient 0 where they are equal.
 
     Args:
         input: Predictions, of any shape.
@@ -55,7 +55,7 @@ def _l1(difference: Array) -> Array:
 def mse_loss(
     input: Array, target: Array, *, reduction: str = "mean", weight: Array | None = None
 ) -> Array:
-    """Squared difference of input and target, with the arguments and errors of `l1_loss`.
+    """Squared difference between input and target, with the arguments and errors of `l1_loss`.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -72,8 +72,8 @@ def mse_loss(
         reject("mse_loss", "bool integer complex", input, target)
     else:
         reject_each("mse_loss", "bool", input, target)
-        # With a weight torch differentiates the square of the difference, so that one tangent
-        # passes instead of two, which could be infinite with opposite signs.
+        # With a weight torch differentiates the squared difference, so that a single tangent
+        # flows instead of two, which could be infinite with opposite signs.
         loss = _square_of_difference
     return _regression(loss, input, target, reduction, weight, weighted_mean=True)
 
@@ -174,7 +174,7 @@ def _huber_slope(d: Array, *, delta: float) -> Array:
     return jnp.where(jnp.abs(d) < delta, d, _sign(d) * delta)
 
 
-# Separate formulas for x and y: with an infinite cotangent their second derivatives are inf - inf.
+# Separate formulas for x and y: as in torch, infinite cotangents give NaN second derivatives.
 @derivative(
     lambda t, _, x, y, delta: t * _huber_slope(x - y, delta=delta),
     lambda t, _, x, y, delta: -(t * _huber_slope(x - y, delta=delta)),

@@ -1,4 +1,4 @@
-"""Losses of distances, with torch's margins, swaps and gradients at coinciding points."""
+"""Distance-based losses, with torch's margins, swaps and gradients at coinciding points."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Array:
-    """Triplet loss with any distance (None: `pairwise_distance`); see `triplet_margin_loss`.
+    """Triplet loss with any distance (default `pairwise_distance`); see `triplet_margin_loss`.
 
     Example:
         >>> import jax, jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Helpers of the normalizations: standardizing, weight and bias, and torch's checks."""
+"""Helpers for normalization: standardizing, applying weight and bias, and torch's checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxgrad.functional._core.arguments import DEFAULT, HALF, in_opmath, is_floa
 
 
 def standardize(x: Array, dims: tuple[int, ...], eps: float) -> Array:
-    """Shift and scale `x` to zero mean and unit variance over these dims."""
+    """Shift and scale `x` to zero mean and unit variance over the given dims."""
     centred = x - jnp.mean(x, dims, keepdims=True)
     return centred * jax.lax.rsqrt(jnp.mean(centred * centred, dims, keepdims=True) + eps)
 
@@ -38,7 +38,7 @@ def per_channel(x: Array, like: Array) -> Array:
 def normalize_channels(
     input: Array, dims: tuple[int, ...], weight: Array | None, bias: Array | None, eps: float
 ) -> Array:
-    """Standardize over these dims, then scale and shift each channel."""
+    """Standardize over the given dims, then scale and shift each channel."""
 
     def fun(x: Array, w: Array, b: Array) -> Array:
         return standardize(x, dims, eps) * per_channel(w, x) + per_channel(b, x)
@@ -65,7 +65,7 @@ def check_channels(input: Array, **params: Array | None) -> None:
 
 
 def check_dtypes(name: str, input: Array, *params: Array | None) -> None:
-    """Raise unless the params have the input's floating dtype, or float32 for a half input."""
+    """Raise unless params have the input's floating dtype, or float32 for half-precision input."""
     if not is_floating(input):
         raise NotImplementedError(
             f"{name} is not implemented for {input.dtype}; convert the input to a float"

@@ -15,7 +15,7 @@ from jaxgrad.functional.nn import _statistics as stats
 
 
 class BatchNorm(NamedTuple):
-    """The output of `batch_norm`, and the running statistics after this batch."""
+    """The output of `batch_norm` and the updated running statistics."""
 
     output: Array
     running_mean: Array | None
@@ -181,14 +181,14 @@ def instance_norm(
 def _updated_statistics(
     input: Array, dims: tuple[int, ...], mean: Array | None, var: Array | None, momentum: float
 ) -> tuple[Array | None, Array | None]:
-    """Return the running mean and (unbiased) variance after this batch."""
+    """Return the running mean and (unbiased) variance updated with this batch."""
     x = input.astype(DEFAULT) if input.dtype in HALF else input
     x = jax.lax.stop_gradient(x)
 
     def updated(running: Array | None, new: Array) -> Array | None:
         if running is None:
             return None
-        new = new.reshape(-1, input.shape[1]).mean(0)  # instance_norm: the mean over the examples
+        new = new.reshape(-1, input.shape[1]).mean(0)  # for instance_norm: average over examples
         old = jax.lax.stop_gradient(running).astype(x.dtype)
         return (momentum * new + (1 - momentum) * old).astype(running.dtype)
 

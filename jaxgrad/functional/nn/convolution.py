@@ -15,7 +15,7 @@ from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
-MAX_TAPS = 27  # kernel elements up to which unrolling a depthwise convolution pays off
+MAX_TAPS = 27  # most kernel elements for which unrolling a depthwise convolution pays off
 
 
 def conv1d(
@@ -155,13 +155,13 @@ def _conv(
 
 
 def _is_depthwise(x: Array, w: Array, groups: int) -> bool:
-    """Return whether XLA would run this as a dense convolution, where 0 * inf crosses groups."""
+    """Return whether XLA would run this densely, so that 0 * inf in one group affects others."""
     small = math.prod(w.shape[2:]) <= MAX_TAPS
     return x.dtype == jnp.float64 and x.shape[1] == groups > 1 and small
 
 
 def _depthwise(x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:
-    """Convolve each channel on its own, as a sum of one product per kernel element."""
+    """Convolve each channel separately, as a sum of one product per kernel element."""
     sizes = zip(x.shape[2:], w.shape[2:], strides, dilations, strict=True)
     spans = [(n - d * (k - 1) - 1) // s * s for n, k, s, d in sizes]
     y = jnp.zeros((), x.dtype)

@@ -113,7 +113,7 @@ def embedding_bag(
 
 
 def _bags(input: Array, offsets: Array | None, include_last: bool) -> tuple[Array, int]:
-    """Return the bag of each index, and the number of bags."""
+    """Return the bag to which each index belongs, and the number of bags."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError(

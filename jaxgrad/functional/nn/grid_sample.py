@@ -95,7 +95,7 @@ def grid_sample(
             pairs = taps(at)
             if mode == "bicubic":
                 pairs = [(_padded(i, n, padding_mode, align), w) for i, w in pairs]
-            shape = [1] * d + [-1] + [1] * (rank - 1 - d)  # each dim gets its own axis of taps
+            shape = [1] * d + [-1] + [1] * (rank - 1 - d)  # each dim has its own axis of taps
             index, exists, weight = (
                 jnp.stack(column, -1).reshape(*at.shape, *shape)
                 for column in zip(*(_bounded(i, n, w) for i, w in pairs), strict=True)
@@ -165,7 +165,7 @@ def affine_grid(theta: Array, size: Sequence[int], align_corners: bool | None = 
 
 
 def _line(n: int, align: bool) -> np.ndarray:
-    """Return the positions from -1 to 1 of n elements in a row."""
+    """Return the coordinates, in [-1, 1], of n elements along a dim."""
     if n <= 1:
         return np.zeros(n)
     return np.linspace(-1, 1, n) * (1 if align else (n - 1) / n)
@@ -179,7 +179,7 @@ def _padded(at: Array, n: int, mode: str, align: bool) -> Array:
     return _clipped(at, end=n - 1)
 
 
-# The gradient is 0 on the border too.
+# The gradient is 0 even exactly on the border.
 @derivative(lambda t, _, at, end: t * jnp.where((at > 0) & (at < end), 1, 0))
 def _clipped(at: Array, *, end: int) -> Array:
     return jnp.where(at > 0, jnp.minimum(at, end), 0)
@@ -228,7 +228,7 @@ def _far(x: Array) -> Array:
 
 
 def _bounded(index: Array, n: int, weight: Array) -> tuple[Array, Array, Array]:
-    """Return the index (0 if it is out of range), whether it is in range, and its weight."""
+    """Return the index (0 if out of range), a mask of indices in range, and the weight."""
     index = jax.lax.stop_gradient(index)
     inside = (index >= 0) & (index <= n - 1)
     return jnp.where(inside, index, 0).astype(jnp.int32), inside, weight

@@ -141,7 +141,7 @@ def _out_size(
     mode: str,
     recompute: bool | None,
 ) -> tuple[tuple[int, ...], list[float | None]]:
-    """Return the output size, and for each dim the factor that positions follow, or None."""
+    """Return the output size and, per dim, the factor that scales positions (None: size ratio)."""
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
@@ -164,10 +164,10 @@ def _out_size(
 def _kernel(
     mode: str, align: bool, antialias: bool, real: type
 ) -> Callable[[int, int, float | None], tuple[np.ndarray, np.ndarray | None]]:
-    """Return a function of (input size, output size, factor) that gives indices and weights.
+    """Return a function from (input size, output size, factor) to indices and their weights.
 
-    Both are `(output, taps)`, but "nearest" has no weights and `(output,)` indices. An index
-    equal to the input size reads a 0.
+    Both have shape `(output, taps)`, but "nearest" has no weights and `(output,)` indices. An
+    index equal to the input size stands for a zero.
     """
 
     def ratio(n: int, out: int, factor: float | None, real: type = real) -> np.floating:

@@ -1,4 +1,4 @@
-"""Linear and bilinear maps, with torch's layout of the weight."""
+"""Linear and bilinear maps, with torch's weight layout."""
 
 from __future__ import annotations
 

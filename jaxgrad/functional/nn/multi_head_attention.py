@@ -126,7 +126,7 @@ def multi_head_attention_forward(
     q, k, v = in_heads(q, None), in_heads(k, static_k), in_heads(v, static_v)
     if add_zero_attn:
         k, v = (jnp.pad(x, ((0, 0), (0, 0), (0, 1), (0, 0))) for x in (k, v))
-    causal = is_causal and key_padding_mask is None and not need_weights  # the mask is then built
+    causal = is_causal and key_padding_mask is None and not need_weights  # then attn_mask is unused
     shape = (batch, num_heads, length, k.shape[2] - appended)
     mask = _mask(None if causal else attn_mask, key_padding_mask, shape, appended, q.dtype)
 
@@ -151,7 +151,7 @@ def multi_head_attention_forward(
 def _projected(
     inputs: list[Array], separate: tuple[Any, ...] | None, weight: Array | None, bias: Array | None
 ) -> list[Array]:
-    """Project query, key and value with separate weights, or with the thirds of a stacked one."""
+    """Project query, key and value with separate weights, or with thirds of a stacked weight."""
     if separate is not None:
         weights: Any = separate
     else:
@@ -167,7 +167,7 @@ def _projected(
 def _mask(
     attention: Array | None, padding: Array | None, shape: Sequence[int], appended: int, dtype: Any
 ) -> Array | None:
-    """Combine both masks into a bias of the scores, which is 0 for the appended keys."""
+    """Combine both masks into a bias that is added to the scores and is 0 for appended keys."""
     batch, heads, length, keys = shape
     masks = []
     for name, mask in {"attn_mask": attention, "key_padding_mask": padding}.items():

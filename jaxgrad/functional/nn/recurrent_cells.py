@@ -1,4 +1,4 @@
-"""Recurrent cells, with torch's two biases and its order of the gates."""
+"""Recurrent cells, with torch's two biases per gate and its gate order."""
 
 from __future__ import annotations
 

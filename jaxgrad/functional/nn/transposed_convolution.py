@@ -15,7 +15,7 @@ from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 from jaxgrad.functional.nn.convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
 
 
-Ints = Sequence[int]  # a number for each spatial dim
+Ints = Sequence[int]  # one number per spatial dim
 
 
 def conv_transpose1d(
@@ -171,8 +171,8 @@ def _spread(
     for size, k, s, d, c, n in zip(
         x.shape[2:], w.shape[2:], strides, dilations, crops, lengths, strict=True
     ):
-        # In float64 the cropped elements are computed too: in torch their zero cotangents times
-        # infinite weights are NaN.
+        # In float64 even the cropped elements are computed, because in torch their zero cotangents
+        # times infinite weights are NaN.
         start = c if x.dtype == jnp.float64 else 0
         low = d * (k - 1) - c + start
         high = max(low, n + start - low - (size - 1) * s - 1 + d * (k - 1))
@@ -191,7 +191,7 @@ def _spread(
 def _spread_depthwise(
     x: Array, w: Array, strides: Ints, dilations: Ints, crops: Ints, lengths: Ints
 ) -> Array:
-    """Spread each channel on its own, as a sum of one padded product per kernel element."""
+    """Transpose a depthwise convolution, as a sum of one padded product per kernel element."""
     y = jnp.zeros((), x.dtype)
     for tap in np.ndindex(w.shape[2:]):
         product = x[:, :, None] * _tap(w, tap, x.shape[1])
