@@ -73,7 +73,7 @@ def test_results_that_are_not_a_loss(fun: Any, text: str, unused: Any) -> None:
 
 
 def test_missing_arguments() -> None:
-    """An out-of-range `argnums`, or `has_aux` without a pair, raises a TypeError."""
+    """An out-of-range `argnums`, or `has_aux` without a returned pair, raises a TypeError."""
     with pytest.raises(TypeError, match="argnums=2 asks for argument 2 of <lambda>, .* with 1 "):
         jaxgrad.grad(lambda x: x, 2)(1.0)
     with pytest.raises(TypeError, match=re.escape("<lambda> must return (loss, aux), got")):

@@ -433,7 +433,7 @@ def test_unused_zeros_is_jax_grad(name: str) -> None:
         assert c is not None or not np.any(b)
 
 
-# Instructions of random programs: the arity, the torch form and the JAX form.
+# Instructions for random programs: the arity, the torch form and the JAX form.
 INSTRUCTIONS: list[tuple[int, Any, Any]] = [
     (2, T.add, J.add),
     (2, T.mul, J.multiply),

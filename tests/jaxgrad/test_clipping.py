@@ -250,7 +250,7 @@ def test_optax_has_no_epsilon():
 @pytest.mark.parametrize("bound", (1.0, 0.3, 0.0, -1.0, INF, NAN, 2))
 @pytest.mark.parametrize("dtype", ("float64", "float32", "bfloat16", "float16"))
 def test_clip_grad_value(dtype, bound, mode):
-    """Clipping by value is bit-identical to torch's, including NaN, infinities and signed zeros."""
+    """Clipping by value is bit-identical to torch's, even for NaN, infinities and signed zeros."""
     values = [NAN, INF, -INF, 3.0, -0.5, 0.0, -0.0, 0.3, -1.0]
     grads = [np.asarray(jnp.asarray(values, dtype)), None, np.zeros((0, 2), dtype)]
     clipped = MODES[mode](lambda g: jaxgrad.clip_grad_value(g, bound))(to_jax(grads))
@@ -261,7 +261,7 @@ def test_clip_grad_value(dtype, bound, mode):
 
 
 def test_clip_grad_value_with_a_traced_bound():
-    """The bound may be traced and mapped."""
+    """The bound for clipping may be traced or mapped by `vmap`."""
     out = jax.vmap(jaxgrad.clip_grad_value, (None, 0))(
         [jnp.array([-3.0, 0.5])], jnp.array([1.0, 0.1])
     )

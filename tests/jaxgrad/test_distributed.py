@@ -88,7 +88,7 @@ def test_the_norm_of_shards_is_that_of_the_whole(p):
 
 
 def test_without_tracking_every_gradient_counts_as_sharded():
-    """Under `check_vma=False`, where JAX does not track replication, each gradient is a shard."""
+    """Under `check_vma=False`, where JAX does not track replication, gradients count as shards."""
     clip = lambda g: jaxgrad.clip_grad_norm(g, 1.0, axis_name=(RANKS,))[1]  # noqa: E731
     run = jax.shard_map(clip, mesh=twins.mesh_of(4), in_specs=P(), out_specs=P(), check_vma=False)
 
@@ -316,7 +316,7 @@ def test_a_rank_that_raises_is_named_and_the_others_do_not_wait():
 
 
 def test_trees_of_ranks_are_stacked():
-    """Ranks' tensors are stacked, Nones stay None, and unequal shapes become a list."""
+    """Tensors from all ranks are stacked, None stays None, and unequal shapes become a list."""
     one, two = torch.ones(2), torch.zeros(3)
 
     tree = _ranks.stacked([{"a": one, "b": None, "c": one}, {"a": one, "b": None, "c": two}])

@@ -120,7 +120,7 @@ OTHER_NUMBERS = {
 
 @pytest.mark.parametrize("name", OPERATORS)
 def test_values_for_integers(name):
-    """If both accept integers and return the same dtypes, they return the same values."""
+    """If torch and JAX accept integers and return the same dtypes, they return the same values."""
     record, same = OPERATORS[name], True
     for call in sorted(_calls(record), key=lambda call: -sum(x.size for x in call.arrays))[:3]:
         arrays = [_as(x, "int64") if x.dtype.kind in "fc" else x for x in call.arrays]

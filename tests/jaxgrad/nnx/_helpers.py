@@ -145,8 +145,8 @@ def check_constructor_error(construct: Callable[[Any], Any], message: str) -> No
     """Require a constructor to raise in both frameworks, and in JAX with this message.
 
     Args:
-        construct: A function of the package of layers, such as `lambda nn: nn.Linear(3, -1)`.
-        message: A part of the message.
+        construct: A function taking the layers' package, such as `lambda nn: nn.Linear(3, -1)`.
+        message: A part of JAX's error message.
     """
     with pytest.raises((ValueError, AssertionError)) as error:
         construct(WithKeys())

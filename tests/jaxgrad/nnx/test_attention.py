@@ -68,7 +68,7 @@ def test_state_dicts_of_attention_layers_round_trip(name):
 
 
 def test_fresh_attention_layers_are_distributed_as_in_torch():
-    """Fresh projections of an attention layer have the mean, spread and bounds of torch's."""
+    """Fresh projections of an attention layer match torch's in mean, spread and bounds."""
     check_initial_distribution("MultiheadAttention", 64, 2)
 
 

@@ -52,7 +52,7 @@ def test_state_dicts_of_convolutions_round_trip(name):
 
 @pytest.mark.parametrize("name", ["Conv2d", "ConvTranspose2d"])
 def test_fresh_convolutions_are_distributed_as_in_torch(name):
-    """Fresh kernels and biases have the mean, spread and bounds of torch's (P117)."""
+    """Fresh kernels and biases match torch's in mean, spread and bounds (P117)."""
     check_initial_distribution(name, 40, 60, 3)
 
 

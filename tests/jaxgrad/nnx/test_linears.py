@@ -47,7 +47,7 @@ def test_state_dicts_of_linear_layers_and_embeddings_round_trip(name):
     [("Linear", (200, 300)), ("Bilinear", (40, 30, 20)), ("Embedding", (300, 100))],
 )
 def test_fresh_linear_layers_and_embeddings_are_distributed_as_in_torch(name, sizes):
-    """Fresh parameters have the mean, spread and bounds of torch's (P106, P117)."""
+    """Fresh parameters match torch's in mean, spread and bounds (P106, P117)."""
     check_initial_distribution(name, *sizes, bounded=name != "Embedding")
 
 

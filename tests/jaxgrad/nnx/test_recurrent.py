@@ -59,7 +59,7 @@ def test_a_projection_as_wide_as_the_hidden_state_is_rejected():
 
 
 def test_fresh_recurrent_layers_are_distributed_as_in_torch():
-    """Fresh weights and biases of a GRU have the mean, spread and bounds of torch's."""
+    """Fresh weights and biases of a GRU match torch's in mean, spread and bounds."""
     check_initial_distribution("GRU", 100, 80)
 
 

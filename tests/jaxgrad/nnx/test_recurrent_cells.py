@@ -38,7 +38,7 @@ def test_state_dicts_of_recurrent_cells_round_trip(name):
 
 
 def test_fresh_recurrent_cells_are_distributed_as_in_torch():
-    """Fresh weights and biases of an LSTM cell have the mean, spread and bounds of torch's."""
+    """Fresh weights and biases of an LSTM cell match torch's in mean, spread and bounds."""
     check_initial_distribution("LSTMCell", 100, 80)
 
 

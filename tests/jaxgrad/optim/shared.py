@@ -1,6 +1,6 @@
 """Tests that every optimizer passes, as base classes, and the helpers that they share.
 
-`class TestAdam(ElementwiseTests): name = "adam"` runs them for the record of `adam`.
+`class TestAdam(ElementwiseTests): name = "adam"` runs them for `adam`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def single_tensor(options: Any) -> dict[str, Any]:
 def assert_matches_torch(
     name: str, ours: Any, theirs: Any, seed: int, steps: int, schedule: Any = None, live: Any = None
 ) -> None:
-    """Assert that exact mode has torch's bits and that fast mode differs by rounding alone."""
+    """Assert that exact mode is bit-identical to torch and fast mode differs only by rounding."""
     params, grads = runs.problem(seed, steps)
     torch_grads = runs.with_none(grads, live)
     torch_run = functools.partial(runs.run_torch, name, single_tensor(theirs), schedule=schedule)
@@ -131,7 +131,7 @@ class OptimizerTests:
                 metafunc.parametrize(argument, options, ids=str)
 
     def test_arguments_are_those_of_torch(self):
-        """The factory has torch's argument names, order, kinds and defaults, and `exact`."""
+        """The factory has torch's argument names, order, kinds and defaults, plus `exact`."""
         theirs = dict(inspect.signature(self.record.torch).parameters)
         ours = dict(inspect.signature(self.record.make).parameters)
         del theirs["params"], ours["exact"]
@@ -154,7 +154,7 @@ class ElementwiseTests(OptimizerTests):
     """The comparison with torch for an optimizer whose rule acts on single elements."""
 
     def test_configuration(self, configuration):
-        """After 100 steps exact mode has torch's bits, and fast mode differs by rounding alone."""
+        """Over 100 steps exact mode has torch's bits; fast mode differs only by rounding."""
         options = {"lr": 0.03, **configuration}
         assert_matches_torch(self.name, options, options, seed=0, steps=STEPS)
 
@@ -228,7 +228,7 @@ class ElementwiseTests(OptimizerTests):
         assert not runs.differing(ours, theirs)
 
     def test_defaults_of_groups_are_validated_but_groups_are_not(self, invalid):
-        """As in torch, invalid defaults are rejected even if overridden, invalid groups are not."""
+        """As in torch, invalid defaults are rejected even if overridden; invalid groups are not."""
         torch_class: Any = self.record.torch
         signature = inspect.signature(torch_class).parameters
         valid = {k: signature[k].default for k in invalid}

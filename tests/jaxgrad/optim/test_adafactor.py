@@ -24,7 +24,7 @@ SHAPES = [(7, 5), (33,), (), (2, 3, 4), (1, 6)]
 
 
 def assert_matches_torch(ours: Any, theirs: Any, schedule: Any, seed: int, steps: int) -> None:
-    """Assert that parameters and states differ from torch's by rounding alone."""
+    """Assert that parameters and states differ from torch's only by rounding."""
     rng = np.random.default_rng(seed)
     dtypes = [str(rng.choice(["float32", "float64"])) for _ in SHAPES * 2]
     params, grads = runs.problem(seed, steps, dtypes, SHAPES)
@@ -67,7 +67,7 @@ class TestAdafactor(AggregatingTests, NoneTests):
 
 @pytest.mark.parametrize("options", RECORD.configurations, ids=str)
 def test_configuration(options):
-    """Every option agrees with torch for 100 steps on vectors and matrices in both dtypes."""
+    """With every option, 100 steps agree with torch on vectors and matrices in both dtypes."""
     options = {"lr": 0.03, **options}
     assert_matches_torch(options, options, None, seed=2, steps=STEPS)
 

@@ -214,7 +214,7 @@ def test_a_none_gradient_is_zero():
 
 
 def test_missing_gradients_are_computed():
-    """Gradients that are None as a whole are computed, not treated as zero."""
+    """If all gradients are passed as a single None, they are computed, not treated as zero."""
     tx, start = optim.lbfgs(0.1), jnp.array([1.0, -2.0])
     value, state = jnp.sum(start**2), tx.init(start)
     alone, _ = tx.step(None, state, start, value=value, value_fn=lambda w: jnp.sum(w**2))

@@ -70,7 +70,7 @@ class TestMuon(AggregatingTests, NoneTests):
 
 @pytest.mark.parametrize("options", RECORD.configurations, ids=str)
 def test_configuration(options, monkeypatch):
-    """Every option agrees with torch for 100 steps on wide and tall matrices in both dtypes."""
+    """With every option, 100 steps agree with torch on wide and tall matrices in both dtypes."""
     options = {"lr": 0.03, **options}
     assert_matches_torch(monkeypatch, options, options, None, seed=0, steps=STEPS)
 
@@ -95,7 +95,7 @@ def test_parameters_must_be_matrices():
 
 
 def test_exact_momentum():
-    """In exact mode the momentum has torch's bits, although matrix products have XLA's."""
+    """In exact mode the momentum is bit-identical to torch's, although matrix products are not."""
     params, grads = runs.problem(0, 20, ["float32", "float64"], MATRICES)
     stock = runs.run_torch("muon", {}, params, grads)
     run = runs.run_jax(optim.muon(exact=True), params, grads)
@@ -105,7 +105,7 @@ def test_exact_momentum():
 
 
 def test_muon_beside_adamw():
-    """In `optax.partition` Muon updates the matrices as alone, and AdamW the other parameters."""
+    """In `optax.partition`, Muon updates the matrices as it would alone, and AdamW the rest."""
     params = {"w": jnp.ones((4, 3)), "b": jnp.ones(3)}
     grads = {"w": jnp.arange(12.0).reshape(4, 3), "b": jnp.arange(3.0)}
     muon, adamw = optim.muon(0.1), optim.adamw(0.01)

@@ -100,7 +100,7 @@ def test_gradient_accumulation():
 
 
 def test_tree_tools():
-    """States are named tuples of trees, which optax searches and flax serializes."""
+    """States are named tuples of trees, which optax can search and flax can serialize."""
     tx = optim.adam(0.1)
     _, state = run(tx, GRADS)
     saved = flax.serialization.to_bytes(state)

@@ -72,7 +72,7 @@ def dense(step: Any, params: Any) -> Any:
 
 
 def assert_matches_torch(ours: Any, theirs: Any, schedule: Any, seed: int, steps: int) -> None:
-    """Assert that exact mode has torch's bits and that fast mode differs by rounding alone."""
+    """Assert that exact mode is bit-identical to torch and fast mode differs only by rounding."""
     params, sparse_grads = sparse_problem(seed, steps)
     with runs.ieee_sqrt():
         leaves, optimizer = torch_sparse(theirs, params, sparse_grads, schedule)
@@ -116,14 +116,14 @@ class TestSparseAdam(AggregatingTests):
 
 @pytest.mark.parametrize("options", RECORD.configurations, ids=str)
 def test_configuration(options):
-    """Exact mode has torch's bits while rows come and go, repeat, or are all absent."""
+    """Exact mode is bit-identical to torch while rows come and go, repeat, or are all absent."""
     options = {"lr": 0.03, **options}
     assert_matches_torch(options, options, None, seed=0, steps=STEPS)
 
 
 @pytest.mark.parametrize("seed", range(FUZZ))
 def test_drawn_options(seed):
-    """Random combinations of options and learning rates have torch's bits in exact mode."""
+    """Random options and learning rates are bit-identical to torch in exact mode."""
     rng = np.random.default_rng(seed)
     options = RECORD.draw(rng)
     ours, theirs, schedule = draw_learning_rate(rng, float(10 ** rng.uniform(-3, -1)), 30)

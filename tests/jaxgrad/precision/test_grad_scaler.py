@@ -368,7 +368,7 @@ LONG = {
 @pytest.mark.parametrize("x64", (True, False))
 @pytest.mark.parametrize("name", LONG)
 def test_two_thousand_random_steps(name, x64):
-    """Over 2000 random steps of two optimizers, scale and growth tracker have torch's bits.
+    """In 2000 random steps of two optimizers, scale and growth tracker match torch's bit for bit.
 
     Some gradients are NaN or infinite; one update takes the `found_inf` flags of both optimizers.
     """

@@ -239,7 +239,7 @@ class TransformationTests:
             np.testing.assert_allclose(np.array(result), expected, rtol=1e-15, err_msg=name)
 
     def test_x64_off(self):
-        """With x64 off the result is the float64 value rounded once, inside jit and scan too."""
+        """With x64 off the result is the float64 value rounded once, even inside jit and scan."""
         steps = np.arange(100)
         expected = np.asarray(schedule(self.spec, 0.3)(steps), np.float32)
         made = schedule(self.spec, 0.3)
@@ -266,14 +266,14 @@ class SchedulerTests(TransformationTests):
         return FIXED[self.name]
 
     def test_every_step(self):
-        """Random settings for one to three parameter groups give torch's rates and momenta."""
+        """Random settings for one to three groups give torch's learning rates and momenta."""
         for seed in range(5):
             rng = np.random.default_rng([seed, *self.name.encode()])
             lr, groups = initial_lr(rng)
             assert_same(draw(rng, self.name, groups), lr)
 
     def test_arguments_are_those_of_torch(self):
-        """The names, order and defaults are torch's, with `lr` in place of the optimizer."""
+        """Arguments have torch's names, order and defaults, with `lr` in place of the optimizer."""
         functions = getattr(torch_lr, self.name, SWALR), NAMES[self.name]
         theirs, ours = (
             [(p.name, p.default) for p in inspect.signature(f).parameters.values()]
@@ -287,7 +287,7 @@ class SchedulerTests(TransformationTests):
         assert ("while" in program) == self.loops, program
 
     def test_last_epoch(self):
-        """A schedule with `last_epoch` is the tail of the schedule without it."""
+        """A schedule with `last_epoch` continues the schedule without it after that epoch."""
         name, kwargs = self.spec
         whole, rest = (
             schedule((name, kwargs), 0.3),
@@ -297,7 +297,7 @@ class SchedulerTests(TransformationTests):
 
 
 def assert_rejected(spec: Spec, value: str, kind: Any = None) -> None:
-    """Assert torch's exception type and words, and that the message contains the value."""
+    """Assert that an error has torch's exception type and message, and contains the value."""
     params = [{"params": [torch.nn.Parameter(torch.zeros(1))], "lr": 0.1} for _ in range(2)]
     optimizer = torch.optim.SGD(params, momentum=0.9)
     with pytest.raises((TypeError, ValueError, IndexError)) as theirs:

@@ -20,7 +20,7 @@ from tests.jaxgrad.optim.lr_scheduler.shared import (
 
 
 def test_arguments_are_those_of_torch():
-    """The names, order and defaults are torch's, with `lr` in place of the optimizer."""
+    """Arguments have torch's names, order and defaults, with `lr` in place of the optimizer."""
     functions = torch_lr.ReduceLROnPlateau, jax_lr.reduce_lr_on_plateau
     theirs, ours = (
         [(p.name, p.default) for p in inspect.signature(f).parameters.values()] for f in functions

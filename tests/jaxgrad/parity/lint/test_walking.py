@@ -64,7 +64,7 @@ def test_a_custom_rule_is_not_entered():
 
 
 def test_a_user_function_with_the_name_of_one_of_jax():
-    """A user's function called `clip` is not mistaken for `jnp.clip`."""
+    """A user's function named `clip` is not mistaken for `jnp.clip`."""
 
     @jax.jit
     def clip(x):

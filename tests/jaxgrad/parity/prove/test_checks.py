@@ -12,7 +12,7 @@ from jaxgrad.parity.prove import checks
 
 
 def test_inputs_become_float64_arrays():
-    """A single array becomes a tuple, floats become float64, and integers stay integers."""
+    """A single input becomes a tuple, floats become float64, and integers stay integers."""
     (x,) = checks.as_arrays(np.ones(2, np.float32))
     named = checks.as_arrays({"ids": jnp.arange(3), "name": "x"})
 

@@ -53,18 +53,18 @@ def test_a_repeated_value_matches_the_value():
 
 
 def test_a_reshape_refers_to_its_input():
-    """Torch values with equal elements refer to the first of them."""
+    """Several torch values with equal elements are represented by the first of them."""
     assert aligned([X, Y, X.reshape(12)], [X]).first == (0, 1, 0)
 
 
 def test_rounding_noise_widens_the_match():
-    """A value that rounding changes is matched within the size of the change."""
+    """A value that rounding perturbs is matched within the size of the perturbation."""
     assert not aligned([X], [X * (1 + 1e-9)]).matches(0)
     assert aligned([X], [X * (1 + 1e-9)], noise=1e-9).matches(0)
 
 
 def test_a_noisy_value_is_not_matched():
-    """A value that rounding changes too much is not matched at all."""
+    """A value that rounding perturbs too much is not matched at all."""
     assert not aligned([X], [X], noise=1e-3).matches(0)
 
 

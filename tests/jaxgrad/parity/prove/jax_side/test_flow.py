@@ -67,7 +67,7 @@ def test_the_line_of_a_bug_inside_a_scan_is_reported():
 
 
 def test_the_stop_gradient_of_a_weight_is_reported():
-    """The stop_gradient of a weight is reported, and not the one inside softmax."""
+    """The stop_gradient of a weight is reported, but not the one inside softmax."""
     wrong, line = stacked(stop_query=lax.stop_gradient)
     assert wrong.first is not None
     assert (wrong.first.surface, wrong.first.torch) == ("structure", "0.query.weight")

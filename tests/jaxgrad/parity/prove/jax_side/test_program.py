@@ -65,7 +65,7 @@ def test_an_associative_scan_matches_a_loop():
 
 
 def test_a_complex_parameter_is_compared():
-    """The gradient of a complex parameter is compared, and a stopped imaginary part is found."""
+    """The gradient of a complex parameter is compared, and a detached imaginary part is found."""
     torch.manual_seed(0)
 
     class Spectral(nn.Module):

@@ -122,7 +122,7 @@ def test_numbers_are_written_as_people_write_them(x, text):
 
 
 def test_the_ratio_of_gradients_is_described():
-    """A zero, a proportional and a partly different gradient are described."""
+    """Gradients that are zero, proportional or partly different are described as such."""
     g = np.random.default_rng(0).standard_normal((8, 3))
     padded = g.copy()
     padded[2] = 0
