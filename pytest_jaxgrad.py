@@ -3,7 +3,7 @@
     def test_my_port(grad_parity):
         grad_parity(torch_module, fn, params, inputs)
 
-The plugin is outside of `jaxgrad` because pytest loads it in every run: it must not import jax.
+The plugin is outside `jaxgrad` because pytest loads it in every run, so it must not import jax.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PROOFS = pytest.StashKey[list[dict[str, Any]]]()
 _COLOURS = {"pass": "green", "inconclusive": "yellow"}
-_WORKER = "jaxgrad_proofs"  # the key under which a pytest-xdist worker sends its proofs
+_WORKER = "jaxgrad_proofs"  # the `workeroutput` key of a pytest-xdist worker's proofs
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,4 +1,4 @@
-"""Adafactor, which keeps second moments of rows and columns instead of elements."""
+"""Adafactor, which keeps second moments per row and per column instead of per element."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jaxgrad.optim._core.transformation import Transformation, broadcast, from_a
 
 
 class AdafactorState(NamedTuple):
-    """State of `adafactor`: `variance` for vectors, `row_var` and `col_var` for all else."""
+    """State of `adafactor`: `variance` for vectors, `row_var` and `col_var` for matrices."""
 
     step: PyTree
     row_var: PyTree
@@ -79,7 +79,7 @@ def _at_least(bound: Any, x: jax.Array) -> jax.Array:
 def _moments(axes: tuple[int, ...], param: Any) -> Array | None:
     """Return the initial moments averaged over `axes`, or None if the parameter has no such axes.
 
-    Matrices have moments over one of their last two axes, vectors and scalars over none.
+    A matrix's moments are averaged over one of its last two axes; a vector's are not averaged.
     """
     if jnp.iscomplexobj(param):
         raise RuntimeError(
@@ -95,7 +95,7 @@ def _moments(axes: tuple[int, ...], param: Any) -> Array | None:
 
 
 def _first_epsilon(grads: PyTree, params: PyTree, live: PyTree) -> Any:
-    """Return the machine epsilon of the first parameter with a gradient; torch uses it for all."""
+    """Return the first machine epsilon of a parameter with a gradient; torch uses it for all."""
     leaves = zip(
         jax.tree.leaves(params), gradients(grads, params), broadcast(live, params), strict=True
     )

@@ -50,7 +50,7 @@ def adamax(
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
-        betas: Decay rates of the gradient's average and of its maximum.
+        betas: Decay rates of the gradient's running average and running maximum.
         eps: Added to the magnitude of each gradient, for numerical stability.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
         foreach, differentiable, capturable: Accepted as in torch; no effect.

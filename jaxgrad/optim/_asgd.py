@@ -60,7 +60,7 @@ def asgd(
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
         lambd: Decay term: each step multiplies the parameters by `1 - lambd * eta`.
-        alpha: Exponent with which the learning rate `eta` decreases.
+        alpha: Exponent of the decay of the learning rate `eta`.
         t0: Step at which averaging starts.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
         foreach, differentiable, capturable: Accepted as in torch; no effect.

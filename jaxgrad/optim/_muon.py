@@ -24,7 +24,7 @@ class MuonState(NamedTuple):
 
 
 def _buffer(param: Any) -> jax.Array:
-    """Return the initial buffer of a matrix; raise torch's error for any other parameter."""
+    """Return a matrix's initial momentum buffer; raise torch's error for any other parameter."""
     if jnp.iscomplexobj(param):
         raise RuntimeError(
             f"Muon does not support complex parameters, but one is of dtype {param.dtype}"
@@ -77,7 +77,7 @@ def _wide(x: jax.Array) -> jax.Array:
 
 
 def _ratio(adjust_lr_fn: str | None, shape: tuple[int, ...]) -> float:
-    """Return the factor of the learning rate for a matrix of this shape."""
+    """Return the factor that scales the learning rate for a matrix of this shape."""
     rows, columns = shape
     if adjust_lr_fn == "match_rms_adamw":
         return 0.2 * math.sqrt(max(rows, columns))
@@ -104,7 +104,7 @@ def muon(
         momentum: Decay rate of the average of the gradients.
         nesterov: Use Nesterov momentum.
         ns_coefficients: The three coefficients of the Newton-Schulz iteration.
-        eps: Lower bound of the norm by which a matrix is divided.
+        eps: Lower bound of the norm by which the matrix is divided before the iteration.
         ns_steps: Number of Newton-Schulz iterations, fewer than 100.
         adjust_lr_fn: How to scale `lr`: `"original"` (or None) multiplies it by
             `sqrt(max(1, rows / columns))`, `"match_rms_adamw"` by `0.2 * sqrt(max(rows, columns))`.

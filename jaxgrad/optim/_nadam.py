@@ -52,10 +52,10 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[A
 
 
 def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
-    """Multiply two scalars and keep a float32-subnormal product, which XLA on CPU flushes to 0."""
+    """Multiply two scalars without flushing subnormal float32 products to 0, as XLA on CPU does."""
     dtype = mu_product.dtype
     product = (ops.scalar(mu_product) * mu).astype(dtype)
-    if dtype != np.float32:  # the state comes from torch with a float64 default dtype
+    if dtype != np.float32:  # the state was created in torch with float64 as the default dtype
         return product
     first, unit = (
         np.finfo(np.float32).tiny,
@@ -92,7 +92,7 @@ def nadam(
         eps: Added to the root of the bias-corrected second moment, for numerical stability.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it. With
             `decoupled_weight_decay`, each step subtracts `lr * weight_decay * param` instead.
-        momentum_decay: Rate at which the momentum grows from half of `betas[0]` to all of it.
+        momentum_decay: Rate at which the momentum grows from half of `betas[0]` to `betas[0]`.
         decoupled_weight_decay: Decay the parameters instead of the gradients, as in AdamW.
         foreach, capturable, differentiable: Accepted as in torch; no effect.
         maximize: Maximize the objective instead of minimizing it.

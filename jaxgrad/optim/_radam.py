@@ -60,7 +60,7 @@ def radam(
     differentiable: bool = False,
     exact: bool = False,
 ) -> Transformation:
-    """RAdam: Adam that rectifies the variance of its adaptive step, and starts as momentum SGD.
+    """RAdam: Adam with a rectified adaptive learning rate; the first steps are momentum SGD.
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.

@@ -16,7 +16,7 @@ from jaxgrad.optim._core.scalars import is_zero
 class SGDState(NamedTuple):
     """State of `sgd`: trees like the parameters, None without momentum."""
 
-    started: PyTree  # whether a step was taken; torch creates the buffer in the first one
+    started: PyTree  # whether a step was taken; torch creates the buffer in the first step
     momentum_buffer: PyTree
     count: Any = None
 
@@ -29,7 +29,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any
         if not is_zero(h.dampening):  # torch does not dampen the first gradient
             factor = ops.select(first, 1.0, factor)
         buffer = ops.add(ops.mul(state.momentum_buffer, h.momentum), grad, factor)
-        if ops.exact:  # 0 + -0 would lose the sign of zero
+        if ops.exact:  # 0 + -0 would be +0
             buffer = jnp.where(first, grad, buffer)
         state = SGDState(jnp.ones_like(state.started), buffer)
         grad = ops.add(grad, buffer, h.momentum) if h.nesterov else buffer
@@ -54,7 +54,7 @@ def sgd(
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
         momentum: Momentum factor; 0 disables momentum.
-        dampening: From the second step on, the gradient enters the buffer times `1 - dampening`.
+        dampening: From the second step on, the gradient is scaled by `1 - dampening`.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
         nesterov: Use Nesterov momentum.
         maximize: Maximize the objective instead of minimizing it.

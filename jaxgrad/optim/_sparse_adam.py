@@ -52,14 +52,14 @@ def sparse_adam(
     *,
     exact: bool = False,
 ) -> Transformation:
-    """SparseAdam: Adam that updates only rows with a gradient, and only their moments.
+    """SparseAdam: Adam that updates only rows with a gradient, including their moments.
 
     `step` and `update` take one more argument, `rows`: a tree like the parameters, or a prefix of
     it, that selects the rows with a gradient. Its leaves are boolean arrays with the shape of the
     parameter's first axes, or integer arrays of row indices in any order and shape, with
     repetitions (an embedding's input). Without `rows`, or where it is None, a row has a gradient if
-    any element of it is nonzero. torch can do better: it also updates a row that was looked up and
-    whose gradient is zero.
+    any element of its gradient is nonzero. torch's sparse gradients are more precise: torch also
+    updates a row that was looked up but has a zero gradient.
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
@@ -101,7 +101,7 @@ def sparse_adam(
     dense = elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)
 
     def keep(grads: PyTree, rows: PyTree, old: Any, new: Any) -> Any:
-        """Combine the rows of `new` that have a gradient with the other rows of `old`."""
+        """Take the rows with a gradient from `new` and all other rows from `old`."""
         (at, before), (to, after) = old, new
         masks = jax.tree.structure(to).unflatten(_masks(grads, rows, to))
 
@@ -126,7 +126,7 @@ def sparse_adam(
 
 
 def _masks(grads: PyTree, rows: PyTree, params: PyTree) -> list[jax.Array]:
-    """Return for every parameter a mask of its rows with a gradient, which broadcasts to it."""
+    """Return each parameter's mask of rows with a gradient, broadcastable to the parameter."""
 
     def below(rows: Any, subtree: PyTree) -> PyTree:
         return jax.tree.map(lambda _: rows, subtree)

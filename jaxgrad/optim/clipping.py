@@ -13,10 +13,10 @@ def clip_grad_norm(
 ) -> optax.GradientTransformation:
     """Clip all gradients by their joint norm, as `jaxgrad.clip_grad_norm` does.
 
-    Inside `optax.partition` each group is clipped by its own norm, as when torch's
-    `clip_grad_norm_` is called once per parameter group; before it, the joint norm of all groups
-    counts. The norm is not stored: to log it, call `jaxgrad.clip_grad_norm` and pass its result to
-    the optimizer.
+    Inside `optax.partition`, it clips each group by its own norm, as when torch's `clip_grad_norm_`
+    is called once per group; chained before `optax.partition`, it uses the joint norm of all
+    groups. The norm is not stored: to log it, call `jaxgrad.clip_grad_norm` and pass the clipped
+    gradients to the optimizer.
 
     Args:
         max_norm: Maximum norm of the gradients.

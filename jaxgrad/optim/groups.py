@@ -23,7 +23,7 @@ DEFAULTS_ONLY = {"initial_accumulator_value"}  # torch ignores these in a group
 
 
 class GroupsState(NamedTuple):
-    """The state of each group by label, with `optax.MaskedNode` for parameters of other groups."""
+    """Each group's state by label; `optax.MaskedNode` stands for parameters in other groups."""
 
     groups: dict[Hashable, Any]
 
@@ -42,8 +42,8 @@ def param_groups(
             A list (the labels are 0, 1, ...) or a dict by label.
         labels: The group of each parameter: a tree of labels (a prefix of the parameter tree), a
             function from a path such as `"encoder.0.bias"` to a label, or one predicate on paths
-            per group. A parameter labelled `"frozen"` is in no group: it never moves and has no
-            state.
+            per group. A parameter labelled `"frozen"` is in no group: it never changes and has
+            no state.
         **defaults: Options shared by all groups.
 
     Returns:
@@ -52,7 +52,7 @@ def param_groups(
     Raises:
         ValueError: A default is out of range, or `factory` is `lbfgs` and there are several groups.
             `init` raises it if a parameter is in two groups or in none.
-        TypeError: `factory` does not accept a default or an option of a group.
+        TypeError: `factory` does not accept one of the defaults or of a group's options.
 
     Example:
         >>> import jax.numpy as jnp, jaxgrad
@@ -161,7 +161,7 @@ def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> G
 
 
 def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool:
-    """Whether `factory` needs only `defaults`; TypeError if it does not accept one of them."""
+    """Whether `factory` requires only `defaults`; raises TypeError if it does not accept them."""
     signature = inspect.signature(factory)
     signature.bind_partial(**defaults)
     try:
@@ -172,7 +172,7 @@ def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool
 
 
 def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tuple[list[Any], Any]:
-    """Return the label of every parameter, and a function that masks the leaves of other groups."""
+    """Return each parameter's label, and a function that masks parameters in other groups."""
     paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
     treedef = jax.tree.structure(params)
     if isinstance(labels, Sequence) and all(callable(f) for f in labels):

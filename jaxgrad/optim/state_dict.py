@@ -1,4 +1,4 @@
-"""Conversion of optimizer state from and to torch's `state_dict`, to continue a training run."""
+"""Convert optimizer state from and to torch's `state_dict`, to continue a training run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jaxgrad.optim._lbfgs.history import LBFGSState
 
 JAX_ONLY = ("started", "count")  # fields that torch's state does not have
 SCALARS = ("step", "mu_product", "eta", "mu")  # 0-dim fields
-TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # when a matrix is transposed
+TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # swapped if a matrix is transposed
 
 
 def state_from_torch(
@@ -34,22 +34,22 @@ def state_from_torch(
     """Convert the state of a torch optimizer to the state of `tx`.
 
     Args:
-        tx: The same optimizer with the same options, alone, in `param_groups` or in an optax chain.
+        tx: The same optimizer with the same options, bare, in `param_groups` or in an optax chain.
         params: The parameters, any tree.
         state_dict: `optimizer.state_dict()`; its values are tensors or numpy arrays.
-        names: The torch parameter of each leaf of `params`: a tree of torch's names or of indices
-            in `state_dict`, or of `(name, axes)` where the leaf is `transpose(torch's, axes)`. By
-            default a leaf's path is torch's name (`fc.weight`), and a list is in torch's order.
+        names: The torch parameter for each leaf of `params`: a tree of torch names or `state_dict`
+            indices, or of `(name, axes)` if the leaf is `transpose(torch_parameter, axes)`. By
+            default a leaf's path is its torch name (`fc.weight`), and a list is in torch's order.
         order: torch's names in the order of the optimizer's parameters. Required to use names if
             the optimizer was not constructed from `named_parameters()`.
         count: Number of steps a schedule has taken; by default the largest of torch's step counts.
 
     Returns:
         The state of `tx`. A parameter without state in torch gets its initial state. Scalars
-        (`step`, `mu_product`, ...) keep the dtype that they have in torch.
+        (`step`, `mu_product`, ...) keep torch's dtype.
 
     Raises:
-        ValueError: A parameter has no counterpart, or its state does not match in shape or fields.
+        ValueError: A parameter has no counterpart, or its state has a different shape or fields.
 
     Example:
         >>> import jax.numpy as jnp, numpy as np, jaxgrad
@@ -120,7 +120,7 @@ def state_to_torch(
     """Convert optimizer state to the `state_dict` of a torch optimizer.
 
     Args:
-        state: The state of an optimizer of this package, alone, in groups or in an optax chain.
+        state: A `jaxgrad` optimizer's state, bare, in parameter groups or in an optax chain.
         params: The parameters, any tree.
         state_dict: `optimizer.state_dict()` of the torch optimizer to load into; its groups and
             their options are kept.
@@ -161,7 +161,7 @@ def state_to_torch(
         always = dict.fromkeys(fields.get("momentum_buffer", ()), True)
         begun = fields.get("started", fields.get("step", always))
         for path, started in begun.items():
-            if not started and "sum" not in fields:  # Adagrad's state exists from the start
+            if not started and "sum" not in fields:  # Adagrad's state exists before the first step
                 continue
             index, axes = counterpart[path]
             for field, leaves in fields.items():

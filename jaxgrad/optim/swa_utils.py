@@ -1,4 +1,4 @@
-"""Weight averaging over a training run: stochastic weight averaging and moving averages."""
+"""Averages of the weights during training: stochastic weight averaging and moving averages."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def averaged_model(
     multi_avg_fn: MultiAvgFn | None = None,
     use_buffers: bool = False,
 ) -> AveragedModel:
-    """Average a model's parameters over updates, with equal weights or by `avg_fn`.
+    """Average a model's parameters over updates, with equal weights or with `avg_fn`.
 
     Args:
         avg_fn: `(averaged, current, n_averaged) -> averaged` for one leaf; by default
@@ -142,7 +142,7 @@ def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
 
 
 def get_swa_multi_avg_fn() -> MultiAvgFn:
-    """Return a `multi_avg_fn` that weights all models equally, by a lerp with a float32 weight.
+    """Return a `multi_avg_fn` that weights all models equally, using lerp with float32 weights.
 
     Raises:
         TypeError: A leaf is an integer; raised by the returned function, as in torch.
@@ -162,7 +162,7 @@ def get_swa_multi_avg_fn() -> MultiAvgFn:
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
-    """Return a `multi_avg_fn` that gives each new model the weight `1 - decay`, by a lerp.
+    """Return a `multi_avg_fn` that gives each new model the weight `1 - decay`, using lerp.
 
     Raises:
         ValueError: `decay` is not between 0 and 1.

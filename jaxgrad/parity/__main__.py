@@ -4,7 +4,7 @@
     python -m jaxgrad.parity pair.py            prove every function whose name starts with `pair`
 
 Exit status: 0 pass, 1 fail or error, 2 usage, 3 internal error or torch missing, 4 inconclusive,
-130 interrupted. The status is that of the worst proof.
+130 interrupted. Several proofs exit with the worst status.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Compare two observations: structure, then dtype, then shape, then value.
 
 An observation is a pytree of arrays, `None` ("no gradient"), static values (str, int, bool) and
-exceptions. The reference may also contain `Raises`, which matches any exception of a type whose
-text contains certain words. This module does not use torch or JAX: all arrays are numpy arrays.
+exceptions. The reference may also contain `Raises`, which matches exceptions by type and by words
+in their message. This module does not use torch or JAX: all arrays are numpy arrays.
 """
 
 import dataclasses
@@ -27,7 +27,7 @@ from jaxgrad.parity.ulp import (
 
 FLOAT64_RTOL = 1e-12  # relative to the leaf's scale
 STRUCTURAL_ZERO = 1e-13  # relative to the tree's scale, in float64
-CONTROL_RTOL = 1e-6  # a control must differ by more than this, relative to the leaf's scale
+CONTROL_RTOL = 1e-6  # a negative control must differ by more, relative to the leaf's scale
 FLOOR_ULP = 4.0
 TORCH_ERRORS = 3.0
 
@@ -37,7 +37,7 @@ _KINDS = ("structure", "dtype", "shape", "value")
 
 
 class Raises(NamedTuple):
-    """Match any exception of a type whose text contains certain words."""
+    """Match exceptions of a given type whose message contains certain words."""
 
     type: type[BaseException]
     words: str = ""
@@ -47,7 +47,7 @@ class Raises(NamedTuple):
 
 
 class Tolerance(NamedTuple):
-    """A bound relative to a leaf's scale, with the reason for it."""
+    """A bound on differences, relative to a leaf's scale, and the reason for it."""
 
     rtol: float
     why: str
@@ -62,7 +62,7 @@ class Leaf:
     kind: str = ""  # what failed: structure | dtype | shape | value
     text: str = ""  # the reason in words
     index: tuple[int, ...] = ()
-    torch: Any = None  # the value at the worst index
+    torch: Any = None  # its value at the worst index
     jax: Any = None
     scale: float = 0.0
     difference: float = 0.0
@@ -133,11 +133,11 @@ def compare(
     Args:
         torch: The reference's observation, with numpy arrays as leaves.
         jax: The observation under test.
-        oracle: The reference's observation in float64 on the same (rounded) inputs. With it, a
+        oracle: The reference's observation in float64 on the same (rounded) inputs. If given, a
             value passes if its error against the oracle is at most three times torch's own error.
         reruns: torch's observations for inputs perturbed by one ULP, which measure that error.
         tolerance: A looser bound with its reason, which replaces the rules above.
-        zeros: Whether a reference that contains only zeros is intended.
+        zeros: Whether to accept a reference that contains only zeros.
 
     Returns:
         A `Comparison` with the verdict, the result for every leaf, and a description.

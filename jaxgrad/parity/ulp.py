@@ -57,7 +57,7 @@ def scale_of(leaf: object) -> float:
 
 
 def distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return |left - right|, where NaN equals NaN, inf equals inf, and neither equals a number."""
+    """Return |left - right|; NaN equals NaN, inf equals inf, and neither equals a finite number."""
     left, right = wide(left), wide(right)
     if left.dtype.kind == "c" or right.dtype.kind == "c":
         # Comparing real and imaginary parts distinguishes inf + 0j from inf + infj.

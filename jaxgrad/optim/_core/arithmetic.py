@@ -1,4 +1,4 @@
-"""The elementwise operations of torch's optimizers, computed as XLA computes them fastest.
+"""The elementwise operations of torch's optimizers, in the order that is fastest in XLA.
 
 torch's CPU kernels round `add` with alpha, `addcmul` and `lerp` once (a fused multiply-add) and
 round after every other operation. XLA fuses where it likes. `exact.Exact` overrides these methods
@@ -25,7 +25,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class PendingUpdate:
-    """A parameter with the sum of its changes (optax's update); a rule uses it as the parameter."""
+    """A parameter and its pending changes (optax's update); update rules treat it as an array."""
 
     def __init__(self, start: jax.Array, change: Any = 0.0, limit: Any = None) -> None:
         self.start, self.change = start, change
@@ -39,9 +39,9 @@ class PendingUpdate:
         return self + -other
 
     def toward(self, end: jax.Array, finite: bool) -> PendingUpdate:
-        """Return the update that ends at `end`.
+        """Return the pending update whose new value is `end`.
 
-        The start is clamped unless it is `finite`, as inf - inf is NaN; half precision always is.
+        The start is clamped to avoid inf - inf, unless it is `finite` and not in half precision.
         """
         half = self.limit < jnp.finfo(self.start.dtype).max
         clamped = half or not finite
@@ -76,10 +76,10 @@ def wide(x: Any) -> Any:
 
 
 class Fast:
-    """torch's operations on one leaf, one method each, in whatever order XLA computes best.
+    """torch's operations on one leaf, as methods, in whatever order XLA computes fastest.
 
     Args:
-        step: The leaf's step count; scalars that depend on it are computed as in Python.
+        step: The leaf's step count; scalars that depend on it are computed in double precision.
     """
 
     exact = False
@@ -90,7 +90,7 @@ class Fast:
         self.product_barrier = barrier.product if barrier else (lambda x: x)
 
     def barrier(self, x: Any) -> Any:
-        """Return `x`; in `Exact` this keeps the compiler from rewriting `x` with its consumers."""
+        """Return `x`; `Exact` keeps the compiler from rewriting it together with its consumers."""
         return x
 
     @in_float32
@@ -103,13 +103,13 @@ class Fast:
         return x.value if isinstance(x, PendingUpdate) else x
 
     def scalar(self, x: Any) -> Any:
-        """Wrap a hyperparameter: a Python number stays one, an array acts as a 1-element tensor."""
+        """Wrap an array hyperparameter as a 1-element tensor; return a Python number as is."""
         if is_number(x):
             return x
         return Scalar(jnp.reshape(jnp.asarray(x), ()), True, self.scalar_barrier)
 
     def double(self, x: Any) -> Scalar:
-        """Wrap a value known only at run time that torch holds as a double, as `step.item()`."""
+        """Wrap a run-time value that torch holds as a Python double, such as `step.item()`."""
         return Scalar(x, False, self.scalar_barrier)
 
     def select(self, condition: Any, x: Any, y: Any) -> Scalar:
@@ -124,12 +124,12 @@ class Fast:
         return self.barrier(x * like(factor, x))
 
     def times(self, x: Any, factor: Any) -> Any:
-        """Return `x * factor` out of place: a 0-dim result may have a wider dtype than `x`."""
+        """Return `x * factor` with torch's dtype promotion: a 0-dim `x` may be widened."""
         return self.mul(x, factor)
 
     @in_float32
     def decay(self, x: Any, rate: Any, finite: bool = False) -> Any:
-        """Multiply a parameter by `1 - rate` and round; `finite` skips the handling of infinity."""
+        """Multiply a parameter by `1 - rate` and round; `finite` assumes it has no infinity."""
         factor = 1 - rate
         if isinstance(x, PendingUpdate):
             end = self.product_barrier(x.value * like(factor, x))
@@ -213,6 +213,6 @@ class Fast:
 
 
 def like(y: Any, x: Any) -> Any:
-    """Round a number to the dtype of `x`; an array is returned as it is."""
+    """Round a number to the dtype of `x`; return an array unchanged."""
     dtype = x.start.dtype if isinstance(x, PendingUpdate) else x.dtype
     return y if isinstance(y, jax.Array) else rounded(y, dtype)

@@ -1,4 +1,4 @@
-"""torch's validation of hyperparameters, with torch's messages and the violated bound."""
+"""torch's validation of hyperparameters; errors have torch's message and the violated bound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _skipped = contextvars.ContextVar("_skipped", default=False)
 
 @contextlib.contextmanager
 def skipped() -> Iterator[None]:
-    """Turn the checks off: torch validates a constructor's arguments, but not a group's options."""
+    """Disable validation: torch validates constructor arguments but not per-group options."""
     before = _skipped.set(True)
     try:
         yield
@@ -56,7 +56,7 @@ def betas(betas: Any) -> None:
 def check(
     name: str, x: Any, good: Callable[[Any], bool], bound: str, text: str | None = None
 ) -> None:
-    """Raise torch's error unless `good(x)`; traced values are unknown and pass."""
+    """Raise torch's error unless `good(x)`; traced values are not checked."""
     if not _skipped.get() and not compat.is_traced(x) and not good(x):
         message = (text or f"Invalid {name} value: {{}}").format(x)
         raise ValueError(f"{message} (it must be {bound})")
@@ -74,7 +74,7 @@ def nesterov(nesterov: bool, momentum: ArrayLike, dampening: ArrayLike) -> None:
 def implementation(
     foreach: bool | None = None, fused: bool | None = None, differentiable: bool = False
 ) -> None:
-    """Reject the combinations of torch's implementation flags that torch rejects."""
+    """Reject combinations of `foreach`, `fused` and `differentiable` as torch does."""
     if _skipped.get():
         return
     if fused and differentiable:

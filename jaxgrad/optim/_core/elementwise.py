@@ -1,4 +1,4 @@
-"""How an update rule for one array becomes a `Transformation` of a parameter tree."""
+"""Turn an update rule for one array into a `Transformation` of a parameter tree."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from jaxgrad.optim._core.transformation import Transformation, broadcast, from_a
 UpdateRule = Callable[[Any, Any, Any, Any, Any], tuple[Any, Any]]
 
 
-# Initializers of a parameter's state: its step count in torch's dtype, a product of scalars, zeros.
+# State initializers: a step count in torch's dtype, a running product of scalars, and zeros.
 counter = functools.partial(jnp.zeros_like, shape=(), dtype=np.float32)
 one = functools.partial(jnp.ones_like, shape=(), dtype=np.float32)
 zeros = jnp.zeros_like
 
 
 def filled(value: Any, param: Any) -> Array:
-    """Return `value` in the shape of `param`; a complex parameter gets it in both parts."""
+    """Fill an array like `param` with `value`, in both real and imaginary parts if complex."""
     out = jnp.full_like(param, value)
     return jax.lax.complex(out.real, out.real) if jnp.iscomplexobj(out) else out
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """The parts of one `step` or `update` call that all leaves share."""
+    """The arguments of a `step` or `update` call that are the same for all leaves."""
 
     rule: UpdateRule
     state_type: Callable[..., Any]  # the optimizer's state, a named tuple
@@ -87,8 +87,8 @@ def elementwise(
 
     Args:
         rule: The update of one leaf.
-        initial: The optimizer's state type, whose fields hold functions that initialize the state
-            of a parameter, or None if the options need no such state. The last field is `count`.
+        initial: An instance of the optimizer's state type. Each field holds a function that
+            initializes it for a parameter, or None if unused. The last field is `count`.
         hyperparameters: Numbers or arrays that `rule` reads as attributes of its second argument;
             `lr` may be a schedule.
         maximize: Negate the gradients first.

@@ -20,7 +20,7 @@ class Exact(Fast):
 
     Args:
         step: The leaf's step count, as for `Fast`.
-        grad: The leaf's gradient, whose value the compiler cannot know.
+        grad: The leaf's gradient, an array whose values are unknown at compile time.
     """
 
     exact = True
@@ -67,7 +67,7 @@ class Exact(Fast):
         return self.mul(self.barrier(1 / x), number)  # torch multiplies by the reciprocal
 
     def sign(self, x: Any) -> Any:
-        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # gives +0 for -0
+        return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # turns -0 into +0
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
         with compat.enable_x64():
@@ -76,7 +76,7 @@ class Exact(Fast):
 
 @jax.custom_jvp
 def _fma(x: Any, y: Any, z: Any, zero: Any) -> Any:
-    """Return `x * y + z` rounded once; `zero` is the unknown zero of a `FusionBarrier`."""
+    """Return `x * y + z`, rounded once; `zero` is a zero that the compiler cannot fold."""
     if z.dtype == np.float64:
         return _fma64(x, y, z, zero)
     x, y, z = (v.astype(np.float64) for v in (x, y, z))
@@ -91,12 +91,12 @@ def _fma_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _fma64(x: Any, y: Any, z: Any, zero: Any) -> Any:
-    """Emulate an FMA by Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums"."""
+    """Emulate a float64 FMA (Boldo and Melquiond, "Emulation of a FMA and ...", 2008)."""
     product, low = _two_product(x, y, zero.astype(np.uint64))
     sum_high, sum_low = _two_sum(z, low)
     high, rest = _two_sum(product, sum_high)
     out = high + _to_odd(*_two_sum(sum_low, rest))
-    plain = (out == 0) | ~jnp.isfinite(out)  # keeps the sign of zero, and infinities
+    plain = (out == 0) | ~jnp.isfinite(out)  # preserves infinities and the sign of zero
     return jnp.where(plain, product + z, out)
 
 
@@ -121,7 +121,7 @@ def _two_sum(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _to_odd(total: Any, error: Any) -> Any:
-    """Round `total + error` to odd, so that rounding it once more is correct."""
+    """Round `total + error` to odd, so that a second rounding gives the correct result."""
     bits = as_bits(total)
     away = jnp.where((error > 0) == (total > 0), np.uint64(1), np.uint64(2**64 - 1))
     inexact = (error != 0) & (bits % 2 == 0) & jnp.isfinite(total)

@@ -1,4 +1,4 @@
-"""Conversion of L-BFGS state to torch and back; its vectors concatenate all parameters."""
+"""Convert L-BFGS state, whose vectors concatenate all parameters, to torch and back."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def positions(
 
     Args:
         leaves: The JAX parameters, in the order of their tree.
-        targets: For each of them, torch's index and the axes of `transpose(torch's, axes)`.
-        indices: torch's indices, in the order of its optimizer.
+        targets: Each leaf's torch index, and the axes that transpose torch's array to the leaf.
+        indices: torch's parameter indices, in the order of torch's optimizer.
     """
     sizes = {i: (np.size(leaf), leaf) for leaf, (i, _) in zip(leaves, targets, strict=True)}
     if set(indices) != set(sizes):
@@ -51,7 +51,7 @@ def positions(
 def load(
     state: Any, entry: Mapping[str, Any], at: np.ndarray, numpy: Callable[[Any], np.ndarray]
 ) -> Any:
-    """Return `state` with the values of torch's `entry`; `numpy` converts a tensor."""
+    """Return `state` with the values in torch's `entry`; `numpy` converts tensors to arrays."""
     new = {name: numpy(entry.get(name, 0)) for name in COUNTS}
     if entry.get("d") is not None:
         new |= {name: numpy(entry[name])[at] for name in VECTORS}
@@ -75,7 +75,7 @@ def load(
 
 
 def save(state: Any, at: np.ndarray, tensor: Callable[[np.ndarray], Any]) -> dict[str, Any]:
-    """Return torch's entry for its first parameter, which holds the state of all of them."""
+    """Return torch's state for the first parameter, where torch stores the state of all of them."""
     entry: dict[str, Any] = {name: int(getattr(state, name)) for name in COUNTS}
     if not entry["n_iter"]:
         return entry

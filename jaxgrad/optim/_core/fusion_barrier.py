@@ -1,4 +1,4 @@
-"""Barriers that keep XLA from fusing or rewriting an expression; each costs a bitwise `or`."""
+"""Barriers that keep XLA from fusing or rewriting expressions, at the cost of a bitwise `or`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def as_bits(x: Any) -> jax.Array:
 
 @jax.custom_jvp
 def with_zeros(x: Any, zeros: Any) -> Any:
-    """Return `x` unchanged, computed as a bitwise `or` with `zeros`; the derivative is 1."""
+    """Return `x`, computed as a bitwise `or` with `zeros`; its derivative is 1."""
     return lax.bitcast_convert_type(as_bits(x) | zeros, x.dtype)
 
 
@@ -30,13 +30,13 @@ def _with_zeros_jvp(primals: Any, tangents: Any) -> Any:
 
 
 class FusionBarrier:
-    """An identity function that the compiler cannot simplify: a bitwise `or` with an unknown zero.
+    """An identity the compiler cannot simplify: a bitwise `or` with a zero only known at run time.
 
     `product` is a cheaper barrier that only keeps a product from being fused with a later sum.
 
     Args:
-        witness: An array whose values the compiler does not know, with the shape of the values
-            that pass through; float32 or float64.
+        witness: A float32 or float64 array of run-time values, with the same shape as the
+            values that pass through the barrier.
     """
 
     def __init__(self, witness: jax.Array) -> None:

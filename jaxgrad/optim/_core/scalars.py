@@ -1,4 +1,4 @@
-"""Scalars of an optimizer step, computed as torch computes them and rounded once to a leaf."""
+"""Scalars of an optimizer step, computed as in torch and rounded once to a leaf's dtype."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from jaxgrad._core import compat
 
 
 def is_number(x: Any) -> TypeGuard[float]:
-    """Whether `x` is a Python or numpy number, which unlike an array is a compile-time constant."""
+    """Whether `x` is a Python or numpy number (a compile-time constant), not an array."""
     return isinstance(x, (int, float, np.number))
 
 
 def is_zero(x: Any) -> bool:
-    """Whether `x` is known to be zero."""
+    """Whether `x` is zero and known at trace time."""
     return is_number(x) and x == 0
 
 

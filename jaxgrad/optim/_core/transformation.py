@@ -1,4 +1,4 @@
-"""`Transformation`: an optax transformation that can also take the step itself."""
+"""`Transformation`: an optax transformation with a `step` that returns the new parameters."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Transformation(optax.GradientTransformationExtraArgs):
     `jax.jit(tx.step, donate_argnums=(1, 2))` it copies every leaf, which takes 3 to 7 times as
     long. The same holds for the transformations of optax.
 
-    A transformation is copied and pickled as the call that built it. It can be pickled if that
-    call's arguments can, which excludes lambdas and the schedules of `lr_scheduler` (closures).
+    Copying or pickling a transformation stores the call that built it. It can be pickled if that
+    call's arguments can, which excludes lambdas and `lr_scheduler`'s schedules (closures).
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxgrad
@@ -80,7 +80,7 @@ class Transformation(optax.GradientTransformationExtraArgs):
             else (operator.call, (call,))
         )
 
-    __ne__ = object.__ne__  # tuple's would ignore `step`
+    __ne__ = object.__ne__  # a tuple's would ignore `step`
 
     def _replace(self, **kwargs: Any) -> Transformation:  # pyright: ignore[reportIncompatibleMethodOverride]
         return dataclasses.replace(self, **kwargs)
@@ -111,7 +111,7 @@ def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transf
 
 
 def gradients(grads: PyTree, params: PyTree) -> list[Any]:
-    """Return the gradient of every parameter, None for those without one."""
+    """Return every parameter's gradient, or None for a parameter without a gradient."""
     names = [name for name, _ in _tree.named(params)]
     leaves, treedef = jax.tree.flatten(params)
     result = treedef.flatten_up_to(grads)
@@ -127,7 +127,7 @@ def gradients(grads: PyTree, params: PyTree) -> list[Any]:
 
 
 def broadcast(live: PyTree, params: PyTree) -> list[Any]:
-    """Return the entry of `live`, a prefix of the parameter tree, for every parameter."""
+    """Broadcast `live`, a prefix of the parameter tree, to every parameter."""
     if live is None:
         live = True
     full = jax.tree.map(lambda alive, below: jax.tree.map(lambda _: alive, below), live, params)

@@ -1,4 +1,4 @@
-"""The history of L-BFGS: past steps and gradient changes, and the search direction from them."""
+"""L-BFGS history: past steps and gradient changes, which determine the search direction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jax import lax
 
 
 class LBFGSState(NamedTuple):
-    """torch's state. Vectors concatenate all parameters; a history starts with its oldest entry."""
+    """torch's L-BFGS state: vectors concatenate all parameters, histories are oldest first."""
 
     func_evals: Any
     n_iter: Any
@@ -48,7 +48,7 @@ def remember(state: LBFGSState, grad: jax.Array, first: Any) -> LBFGSState:
 
 
 def direction(state: LBFGSState, grad: jax.Array) -> jax.Array:
-    """Return minus the gradient, times the inverse Hessian that the history approximates."""
+    """Return the negative gradient times the inverse Hessian approximated from the history."""
     n, dirs, stps, ro = state.num_old, state.old_dirs, state.old_stps, state.ro
 
     def backward(k: Any, carry: Any) -> Any:

@@ -49,12 +49,12 @@ def lbfgs(
     The iterations run in one `lax.while_loop`, so `step` can be jitted.
 
     Args:
-        lr: Step length, or the line search's first trial: a number, a 1-element array, or a
-            schedule `step -> lr`.
+        lr: Step length, or the first trial step of the line search: a number, a 1-element
+            array, or a schedule `step -> lr`.
         max_iter: Maximum number of iterations per step.
         max_eval: Maximum number of loss evaluations per step; the default is 5/4 of `max_iter`.
-        tolerance_grad: End the step when no element of the gradient is larger.
-        tolerance_change: End the step when the parameters or the loss change by less.
+        tolerance_grad: End the step when every gradient element is at most this large.
+        tolerance_change: End the step when the parameters or the loss change by less than this.
         history_size: Number of past iterations to store.
         line_search_fn: `"strong_wolfe"`, or None for the fixed step length `lr`.
         exact: Accepted for uniformity; no effect, because XLA orders the sums.
@@ -200,14 +200,14 @@ def lbfgs(
 
 
 def _flat(leaves: list[Any]) -> jax.Array:
-    """Concatenate all elements; a complex one contributes its real and imaginary parts."""
+    """Flatten and concatenate all leaves, with complex numbers as real and imaginary parts."""
     parts = [jnp.asarray(x) for x in leaves]
     parts = [jnp.stack([x.real, x.imag], -1) if jnp.iscomplexobj(x) else x for x in parts]
     return jnp.concatenate([x.ravel() for x in parts]) if parts else jnp.zeros(0)
 
 
 def _moved(leaves: list[Any], t: Any, d: jax.Array) -> list[Any]:
-    """Return the parameters moved by `t * d`."""
+    """Return the parameters plus `t * d`, the step length times the direction."""
     out, at = [], 0
     for p in leaves:
         parts = (*p.shape, 2) if jnp.iscomplexobj(p) else p.shape

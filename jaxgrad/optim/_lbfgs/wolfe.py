@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 
-C1, C2, TOLERANCE_CHANGE = 1e-4, 0.9, 1e-9  # torch's, whatever the optimizer's own tolerances
+C1, C2, TOLERANCE_CHANGE = 1e-4, 0.9, 1e-9  # torch's, whatever the optimizer's tolerances
 
 
 class Point(NamedTuple):
@@ -42,7 +42,7 @@ class _Zoom(NamedTuple):
 def strong_wolfe(
     evaluate: Callable[[Any], tuple[Any, Any]], start: Point, t: Any, d: Any, max_ls: Any
 ) -> tuple[Point, jax.Array]:
-    """Return the point at which the search ends, and the number of evaluations.
+    """Return the final point of the line search, and the number of evaluations.
 
     Args:
         evaluate: Maps a step length to the loss and its gradient.
@@ -73,7 +73,7 @@ def strong_wolfe(
         return verdict(s.new, at(further), s.iteration + 1)
 
     first = verdict(start, at(t), jnp.zeros((), np.int32))
-    # when the iterations are used up, torch ignores the conditions at the last point
+    # after the last iteration, torch does not check the conditions
     search = lax.while_loop(lambda s: (s.iteration < max_ls) & ~s.bracketed, extrapolate, first)
     exhausted = search.iteration >= max_ls
     other = _where(search.accepted, search.new, search.previous)

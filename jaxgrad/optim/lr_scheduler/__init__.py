@@ -1,8 +1,8 @@
 """torch's learning rate schedulers as pure functions of the step.
 
-Each takes the initial learning rate in place of the optimizer, then torch's own arguments, and
+Each function takes the initial learning rate instead of an optimizer, then torch's arguments, and
 returns a schedule `step -> learning rate`, which works wherever optax or `jaxgrad.optim` accepts
-one. Schedules follow torch's recursion from step to step, even where its closed form differs.
+one. Schedules follow torch's step-by-step recursion, even where torch's closed form differs.
 """
 
 from jaxgrad.optim.lr_scheduler._compose import chained_scheduler as chained_scheduler

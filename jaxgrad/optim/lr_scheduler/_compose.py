@@ -18,10 +18,10 @@ from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule
 def sequential_lr(
     lr: Rates, schedulers: Sequence[Schedule], milestones: Sequence[int], last_epoch: int = -1
 ) -> Schedule:
-    """Run one schedule after the other; each starts at its milestone, at its own epoch 0.
+    """Run schedules one after the other; each starts at its milestone, from its own epoch 0.
 
     Args:
-        lr: Initial learning rate, which must also be that of the schedules.
+        lr: Initial learning rate, which must equal that of every schedule.
         schedulers: Schedules of this module, in the order in which torch would construct them.
         milestones: Steps at which the second, third, ... schedule starts.
         last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
@@ -68,14 +68,14 @@ def sequential_lr(
 
 
 def chained_scheduler(schedulers: Sequence[Schedule], lr: Rates | None = None) -> Schedule:
-    """Apply all schedules in every step, each to the learning rate that the previous one returned.
+    """Apply all schedules in every step, each to the previous one's learning rate.
 
-    A step costs as much as its schedules if all of them multiply the learning rate, or one sets it
-    outright. A cosine or SWALR beside factors that never end is a loop over the steps so far.
+    If all schedules multiply the learning rate, or one sets it outright, a step is as cheap as its
+    schedules. Cosine annealing or SWALR chained with others may loop over all previous steps.
 
     Args:
         schedulers: Schedules of this module, in the order in which they are applied.
-        lr: Initial learning rate, that of the schedules. It may also be the first argument.
+        lr: Initial learning rate, equal to the schedules'. It may also be the first argument.
 
     Returns:
         A schedule `step -> learning rate`.
@@ -130,7 +130,7 @@ class _Sequence:
             return self.parts[index].reset(x)
         return self.parts[index].step(x)
 
-    first = step  # torch's `_initial_step` counts as a step, and is not undone
+    first = step  # torch counts `_initial_step` as a step and does not undo it
 
     def reset(self, x: Lr) -> Lr:
         del x
@@ -174,7 +174,7 @@ class _Chain:
             part.skip(steps)
 
     def active(self) -> list[tuple[LrRecursion, int]]:
-        """Return the schedulers that have not ended; the rest may have a closed form."""
+        """Return the schedulers that have not ended; with fewer, a closed form may exist."""
         pairs = [pair for part in self.parts for pair in part.active()]
         return [(recursion, epoch) for recursion, epoch in pairs if epoch < recursion.end]
 

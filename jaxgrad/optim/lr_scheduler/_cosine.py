@@ -1,4 +1,4 @@
-"""Cosine annealing, warm restarts, and the schedule of stochastic weight averaging."""
+"""Cosine annealing, warm restarts, and SWALR (for stochastic weight averaging)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def cosine_annealing_lr(
     """
     if T_max == 0:
         raise ValueError("T_max must not be 0, got 0: the epoch is divided by T_max")
-    whole = T_max == int(T_max)  # else no epoch falls on the minimum
+    whole = T_max == int(T_max)  # otherwise no epoch falls exactly on the minimum
     half = max(abs(int(T_max)), 1)
 
     def above(t: Any) -> Any:
@@ -93,7 +93,7 @@ def cosine_annealing_warm_restarts(
     Args:
         lr: Initial learning rate, or a list with one per parameter group.
         T_0: Number of epochs until the first restart.
-        T_mult: Factor by which each period is longer than the previous one.
+        T_mult: Ratio of each period's length to the previous one's.
         eta_min: Minimum learning rate.
         last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
@@ -186,7 +186,7 @@ def swalr(
 
     def make(group: Group) -> LrRecursion:
         base_lr(group)
-        group["swa_lr"] = final  # in torch an optimizer's last SWALR sets it for all
+        group["swa_lr"] = final  # as in torch, the last SWALR sets it for all
 
         def run(x: Any, s: Any, t: Any) -> Any:
             a, b, swa = alpha(s), alpha(t), group["swa_lr"]
@@ -206,7 +206,7 @@ def swalr(
             first=first,
             reset=first,
             kind="affine",
-            is_invertible=False,  # it counts calls, not epochs
+            is_invertible=False,  # SWALR counts calls, not epochs
         )
 
     return Schedule(lr, leaf(make), last_epoch)

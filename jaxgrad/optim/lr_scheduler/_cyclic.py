@@ -15,7 +15,7 @@ from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, per_group, quo
 
 
 class CyclicSchedule(Schedule):
-    """A schedule with a `.momentum` (or first beta) that falls while the learning rate rises."""
+    """A learning rate schedule with a `.momentum` (or first beta) that moves inversely to it."""
 
     takes_lr = False
 
@@ -24,10 +24,10 @@ class CyclicSchedule(Schedule):
         self._momentum_at = momentum
 
     def momentum(self, step: Any) -> jax.Array:
-        """Return the momentum (SGD, RMSprop) or the first beta (Adam) of a step.
+        """Return the momentum (SGD, RMSprop) or first beta (Adam) at a step.
 
         Returns:
-            A float of shape (), or one per parameter group, for a `step` as the schedule takes it.
+            A float of shape (), or one per parameter group; `step` is as for the schedule itself.
 
         Raises:
             ValueError: The schedule was created with `cycle_momentum=False`.
@@ -76,7 +76,7 @@ def cyclic_lr(
         mode: "triangular", "triangular2" (halves the amplitude in every cycle) or "exp_range"
             (multiplies it by `gamma**step`).
         gamma: Decay rate of the amplitude for "exp_range".
-        scale_fn: Replaces `mode`: the amplitude as a traceable function of an int64 scalar.
+        scale_fn: Custom amplitude, used instead of `mode`: a traceable function of an int64 scalar.
         scale_mode: Whether `scale_fn` takes the cycle number (from 1) or the step.
         cycle_momentum: Whether to provide `.momentum`.
         base_momentum: Momentum at the maximum learning rate, or a list.
@@ -141,7 +141,7 @@ def cyclic_lr(
         return most - (most - least) * rise * size
 
     def build(group: Group) -> Scheduler:
-        group["lr"] = group.setdefault("initial_lr", low)  # an earlier scheduler's, as in torch
+        group["lr"] = group.setdefault("initial_lr", low)  # an earlier scheduler may have set it
         return Scheduler(absolute(value))
 
     return CyclicSchedule(lr, build, momentum if cycle_momentum else None, last_epoch)

@@ -19,7 +19,7 @@ def constant_lr(
     Args:
         lr: Initial learning rate, or a list with one per parameter group.
         factor: Multiplier, between 0 and 1.
-        total_iters: First epoch without the factor; if not positive, the factor stays, as in torch.
+        total_iters: First epoch without the factor; if not positive, as in torch, it never ends.
         last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
@@ -80,7 +80,7 @@ def linear_lr(
         lr: Initial learning rate, or a list with one per parameter group.
         start_factor: Factor at epoch 0, positive and at most 1.
         end_factor: Factor from epoch `total_iters` on, between 0 and 1.
-        total_iters: Number of epochs of change; if not positive, `start_factor` stays, as in torch.
+        total_iters: Epochs over which the factor changes; 0 or less keeps `start_factor`.
         last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:
@@ -108,7 +108,7 @@ def linear_lr(
         )
     end = max(math.floor(total_iters), 0)
     slope = end_factor - start_factor
-    # torch's last factor, computed in Python: for end_factor=0 its result is only rounding error
+    # torch's last factor, computed in Python because for end_factor=0 it is only rounding error
     arrival = 1.0 + slope / (total_iters * start_factor + (end - 1) * slope) if end else 1.0
 
     def make(group: Group) -> LrRecursion:
@@ -163,7 +163,7 @@ def polynomial_lr(
 
     Args:
         lr: Initial learning rate, or a list with one per parameter group.
-        total_iters: Number of epochs until 0; if not positive, nothing changes, as in torch.
+        total_iters: Number of epochs until 0; as in torch, 0 or less leaves `lr` unchanged.
         power: Exponent of the polynomial.
         last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 

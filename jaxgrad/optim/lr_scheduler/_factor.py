@@ -56,9 +56,9 @@ def lambda_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
 
 
 def multiplicative_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
-    """Multiply the learning rate in every epoch by a function of that epoch.
+    """Multiply the learning rate by a function of the epoch, in every epoch.
 
-    The product has no closed form: step n loops over n calls of the function on the device.
+    The product has no closed form: step n runs a device loop that calls the function n times.
 
     Args:
         lr: Initial learning rate, or a list with one per parameter group.
@@ -126,7 +126,7 @@ def step_lr(lr: Rates, step_size: int, gamma: float = 0.1, last_epoch: int = -1)
     """
     if step_size == 0:
         raise ValueError("step_size must not be 0, got 0: the epoch is taken modulo step_size")
-    period = abs(Fraction(step_size).numerator)  # for 2.5: it divides the multiples of 5
+    period = abs(Fraction(step_size).numerator)  # for 2.5, multiples of 5
 
     def make(group: Group) -> LrRecursion:
         base = base_lr(group)

@@ -35,7 +35,7 @@ def one_cycle_lr(
         max_lr: Maximum learning rate, or a list with one per parameter group.
         total_steps: Number of steps in the cycle.
         epochs, steps_per_epoch: Alternative to `total_steps`, which is their product.
-        pct_start: Fraction of the cycle that rises, a float.
+        pct_start: Fraction of the cycle in which the learning rate rises, a float.
         anneal_strategy: "cos" or "linear".
         cycle_momentum: Whether to provide `.momentum`.
         base_momentum: Momentum at the maximum learning rate, or a list.
@@ -90,7 +90,7 @@ def one_cycle_lr(
     settings = dict(base_momentum=per_group("base_momentum", base_momentum, lr), max_momentum=most)
 
     def cycle(values: list[Any], t: Any) -> Any:
-        """Interpolate from each value to the next, one phase after the other."""
+        """Interpolate from each value to the next, one phase per pair."""
         t = jnp.asarray(t, jnp.float64)
         phases = list(zip([0.0, *ends], ends, values, values[1:], strict=False))
 

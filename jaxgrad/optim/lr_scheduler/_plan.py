@@ -1,8 +1,8 @@
-"""torch's schedulers as recursions on the learning rate, and the plan of which runs when.
+"""torch's schedulers as recursions on the learning rate, and a plan of which one runs when.
 
 Each call of a torch scheduler maps the optimizer's learning rate to the next one. `LrRecursion`
-describes this map, and the effect of many calls in closed form (`run`). Which schedulers are called
-at which step is known in advance, however they are nested: `plan` simulates torch's calls from
+describes this map, and the effect of many calls in closed form (`run`). Even for nested schedulers,
+it is known in advance which of them are called at which step: `plan` simulates torch's calls from
 milestone to milestone.
 """
 
@@ -68,7 +68,7 @@ def scaling(
 
 
 class Scheduler:
-    """torch's LRScheduler during `plan`: its recursion and its current epoch."""
+    """A torch LRScheduler as `plan` simulates it: its recursion and its current epoch."""
 
     def __init__(self, recursion: LrRecursion) -> None:
         self.recursion = recursion
@@ -95,11 +95,11 @@ class Scheduler:
         self.epoch += steps
 
     def active(self) -> list[tuple[LrRecursion, int]]:
-        """Return the schedulers that the next steps call, and their current epochs."""
+        """Return the schedulers that the next steps will call, with their current epochs."""
         return [(self.recursion, self.epoch)]
 
     def horizon(self) -> float:
-        """Return the number of steps until different schedulers are called, or one raises."""
+        """Return the number of steps until the set of called schedulers changes or one raises."""
         return self.recursion.limit - self.epoch + 1
 
 
@@ -170,7 +170,7 @@ def loop(start: Epoch, stop: Epoch, body: Callable[[Epoch, Lr], Lr], x: Lr) -> L
 
 
 def leaf(make: Callable[[Group], LrRecursion]) -> Build:
-    """Return the constructor of a scheduler: it builds the recursion and makes the first call."""
+    """Return a function that builds a scheduler and, as torch does, makes its first call."""
 
     def build(group: Group) -> Scheduler:
         scheduler = Scheduler(make(group))

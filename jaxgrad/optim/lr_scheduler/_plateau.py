@@ -20,7 +20,7 @@ class ReduceLROnPlateauState(NamedTuple):
     num_bad_epochs: jax.Array  # int32
     cooldown_counter: jax.Array  # int32
     last_epoch: jax.Array  # int32
-    reductions: jax.Array  # int32: lr is recomputed from it, since float32 would round
+    reductions: jax.Array  # int32; recomputing lr from it avoids float32 rounding
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -112,11 +112,11 @@ def reduce_lr_on_plateau(
         mode: Whether a smaller ("min") or a larger metric ("max") is better.
         factor: Multiplicative factor, below 1.
         patience: Number of epochs without improvement that are tolerated.
-        threshold: Smallest change of the metric that counts as an improvement.
+        threshold: Smallest change in the metric that counts as an improvement.
         threshold_mode: Whether `threshold` is relative to the best metric ("rel") or not ("abs").
         cooldown: Number of epochs to wait after a reduction before counting bad epochs again.
         min_lr: Minimum learning rate, or a list.
-        eps: A smaller change of the learning rate is ignored.
+        eps: Changes of the learning rate that are smaller than this are ignored.
 
     Returns:
         An object with `init() -> state` and `update(state, metric) -> state`; the learning rate is

@@ -24,8 +24,8 @@ class Schedule:
     """The learning rate of a torch scheduler after `step` calls, as a function of `step`.
 
     It is computed in float64 even with x64 off, and rounded once to JAX's default float. The step
-    is an int, a traced integer or an integer array, which gives an array. For a step at which torch
-    raises, an eager call raises too; under `jit` the learning rate is NaN.
+    is an int, a traced integer or an integer array; an array gives an array. For a step at which
+    torch raises, an eager call also raises; under `jit` the learning rate is NaN.
     """
 
     takes_lr = True  # whether torch's scheduler starts from the optimizer's learning rate
@@ -96,7 +96,7 @@ def as_float64(x: Any) -> Any:
 
 
 def per_group(name: str, x: Any, lr: Any) -> Any:
-    """Convert a setting to float64; a list must be as long as the list of learning rates."""
+    """Convert a setting to float64; a list must have one entry per learning rate."""
     if np.ndim(x) and np.ndim(lr) and np.size(x) != np.size(lr):
         raise ValueError(
             f"{name} must have the same length as optimizer.param_groups. "
@@ -106,7 +106,7 @@ def per_group(name: str, x: Any, lr: Any) -> Any:
 
 
 def quotient(x: Any, y: Any) -> Any:
-    """Return the IEEE quotient; XLA would multiply by the reciprocal of a constant or scalar."""
+    """Divide with IEEE rounding; for a constant divisor XLA would multiply by its reciprocal."""
     return x / (y + 0.0 * x)
 
 
@@ -116,7 +116,7 @@ def power(gamma: Any, exponent: Any) -> Any:
 
 
 def traceable(name: str, fun: Any, x: Any) -> Lr:
-    """Call a user's function (or list of functions) of the epoch; explain why it is untraceable."""
+    """Call the user's function (or functions) of the epoch; explain the error if untraceable."""
     try:
         if isinstance(fun, (list, tuple)):
             return jnp.stack([jnp.asarray(f(x), jnp.float64) for f in fun])

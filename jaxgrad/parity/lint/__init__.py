@@ -1,6 +1,6 @@
-"""Find where the gradient of a JAX program differs from torch's, at the values it is run with.
+"""Find where a JAX program's gradient differs from torch's, for the values of one run.
 
-| file          | one idea                                                                      |
+| file          | purpose                                                                       |
 |---------------|-------------------------------------------------------------------------------|
 | `linter.py`   | trace a program, run it once and return a report                              |
 | `walking.py`  | evaluate a program equation by equation, through loops and branches           |

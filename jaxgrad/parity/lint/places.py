@@ -16,11 +16,11 @@ from jaxgrad._core.jaxpr import abstract, inner, walk
 from jaxgrad.parity.lint.walking import Visit, name_of
 
 
-Place = Callable[[Visit], Any]  # returns a mask, or None if the convention does not apply
+Place = Callable[[Visit], Any]  # maps an equation to a mask, or to None if it is not affected
 
 
 def where(*holds: Callable[..., Any]) -> Place:
-    """Return a place where each predicate holds for its own operand."""
+    """Return a function that marks the elements at which each operand satisfies its predicate."""
 
     def place(visit: Visit) -> Any:
         values = [np.asarray(x) for x in visit.ins[: len(holds)]]
@@ -30,7 +30,7 @@ def where(*holds: Callable[..., Any]) -> Place:
 
 
 def if_active(index: int, place: Place) -> Place:
-    """Restrict a place to equations in which the operand `index` is differentiated."""
+    """Apply `place` only to equations in which the operand `index` is differentiated."""
     return lambda visit: place(visit) if visit.active[index] else None
 
 
@@ -39,13 +39,13 @@ def is_zero(x: np.ndarray) -> Any:
 
 
 def real_zero(visit: Visit) -> Any:
-    """Mark the zeros of a real array; for complex ones both gradients agree."""
+    """Mark the zeros of a real array; for complex arrays both gradients agree."""
     x = np.asarray(visit.ins[0])
     return None if x.dtype.kind == "c" or "logsumexp" in source.callers(visit.eqn) else x == 0
 
 
 def lgamma_at_zero(visit: Visit) -> Any:
-    """Mark zeros unless this JAX version returns torch's -inf, as JAX does since 0.11."""
+    """Mark zeros, except since JAX 0.11, where the gradient is -inf as in torch."""
     return np.asarray(visit.ins[0]) == 0 if np.isnan(jax.grad(jax.lax.lgamma)(0.0)) else None
 
 
@@ -71,7 +71,7 @@ def at_a_constant(visit: Visit) -> Any:
 
 
 def at_a_bound(first: int) -> Place:
-    """Return a place where the operand `first` equals one of the others."""
+    """Return a function that marks where the operand `first` equals another operand."""
 
     def place(visit: Visit) -> Any:
         x = np.asarray(visit.ins[first])
@@ -82,7 +82,7 @@ def at_a_bound(first: int) -> Place:
 
 
 def tied_in_one_axis(visit: Visit) -> Any:
-    """Mark ties of a reduction over one axis; over several, torch has only `amax`, which agrees."""
+    """Mark ties in a reduction over one axis; over several axes, torch's `amax` agrees with JAX."""
     axes, x = visit.eqn.params["axes"], np.asarray(visit.ins[0])
     if len(axes) != 1:
         return None
@@ -91,7 +91,7 @@ def tied_in_one_axis(visit: Visit) -> Any:
 
 
 def tied_so_far(visit: Visit) -> Any:
-    """Mark where an element equals the running maximum before it."""
+    """Mark elements that equal the running maximum of the preceding elements."""
     axis, x, out = visit.eqn.params["axis"], np.asarray(visit.ins[0]), np.asarray(visit.outs[0])
     if visit.eqn.params["reverse"]:
         x, out = np.flip(x, axis), np.flip(out, axis)
@@ -157,7 +157,7 @@ def zero_entry_of_p1(visit: Visit) -> Any:
 
 
 def median_differs(visit: Visit) -> Any:
-    """Mark medians of an even number of elements, and tied ones of a whole array."""
+    """Mark medians of an even number of elements, and tied medians of a whole array."""
     x, out = np.asarray(visit.ins[0]), np.asarray(visit.outs[0])
     count = x.size // max(out.size, 1)
     if count % 2 == 0:
@@ -204,7 +204,7 @@ def gathered_outside(visit: Visit) -> Any:
 
 
 def sliced_outside(first: int, sized: int) -> Place:
-    """Return a place where a slice leaves its operand; `sized` is -1 for `slice_sizes`."""
+    """Mark slices that exceed their operand; `sized` is the operand with their shape, or -1."""
 
     def place(visit: Visit) -> Any:
         shape = visit.ins[0].shape
@@ -226,7 +226,7 @@ def scattered_outside(visit: Visit) -> Any:
 
 
 def scattered_twice(visit: Visit) -> Any:
-    """Mark the sources that write to the same place as another source."""
+    """Mark updates of a scatter that write to the same index as another update."""
     if not visit.active[2]:
         return None
     indices = np.asarray(visit.ins[1])

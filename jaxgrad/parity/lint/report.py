@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclasses.dataclass(frozen=True)
 class Warned:
-    """One place in a program at which torch's gradient differs."""
+    """An equation of the program at which torch's gradient differs from JAX's."""
 
     line: str  # file:line
     name_stack: str
@@ -18,8 +18,8 @@ class Warned:
     where: str
     elements: int  # elements that differ, over all iterations of the enclosing loops
     of: int
-    turns: int  # loop iterations with such an element
-    torch: str  # torch's gradient there
+    turns: int  # loop iterations in which an element differs
+    torch: str  # torch's gradient at these elements
     jax: str
     remedy: str
 
@@ -38,13 +38,13 @@ class LintReport:
     """The result of `lint`: print it, read `findings`, or call `check()` in a test."""
 
     findings: tuple[Warned, ...]
-    equations: int  # equations that were checked, counted once per iteration
+    equations: int  # checked equations, counted once per loop iteration
 
     def check(self) -> LintReport:
         """Return the report itself if it has no findings.
 
         Raises:
-            AssertionError: There are findings; the text is the whole report.
+            AssertionError: There are findings; the message is the whole report.
         """
         __tracebackhide__ = True  # pytest shows the test's own line
         if self.findings:

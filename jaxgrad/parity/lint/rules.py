@@ -1,7 +1,7 @@
 """A table of the conventions in which torch and JAX differ, with both gradients and a remedy.
 
-`tests/jaxgrad/parity/lint/test_rules.py` runs both frameworks where each row applies and where it
-does not.
+`tests/jaxgrad/parity/lint/test_rules.py` runs both frameworks on inputs to which each rule applies
+and on inputs to which it does not.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from jaxgrad.parity.lint.places import Place
 
 class Rule(NamedTuple):
     place: Place
-    where: str  # the place in words
-    torch: str  # torch's gradient there
+    where: str  # description of `place`
+    torch: str  # torch's gradient at these elements
     jax: str
     remedy: str
 

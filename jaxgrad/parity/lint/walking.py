@@ -1,4 +1,4 @@
-"""Evaluate a program equation by equation and show each one that a rule is about.
+"""Evaluate a program equation by equation and report every equation that a rule names.
 
 Loops and branches are entered, so the values inside them are those of each iteration. A call that
 contains no equation of interest runs as a whole.
@@ -34,7 +34,7 @@ class Visit(NamedTuple):
     ins: list[Any]
     outs: list[Any]
     active: list[bool]  # whether each input depends on a differentiated input
-    source: Callable[[Any], jex_core.JaxprEqn | None]  # the equation defining a variable
+    source: Callable[[Any], jex_core.JaxprEqn | None]  # the equation that defines a variable
     name: str  # `clip()` for one of JAX's own functions, else the primitive's name
     library: bool  # whether the equation is inside one of JAX's own functions
     line: str
@@ -42,10 +42,10 @@ class Visit(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """An evaluation that shows equations as it reaches them.
+    """An evaluation of a program that reports the wanted equations as it reaches them.
 
-    `is_wanted` returns whether equations of a name are of interest; these are not entered.
-    `show` is called with each such equation on a differentiated path.
+    `is_wanted` returns whether equations with a given name are wanted; they are not entered.
+    `show` is called with each wanted equation on a differentiated path.
     """
 
     is_wanted: Callable[[str], bool]
@@ -59,7 +59,7 @@ class Walk(NamedTuple):
     def run(
         self, jaxpr: Any, args: list[Any], active: list[bool], live_out: list[bool], where: Where
     ) -> tuple[list[Any], list[bool]]:
-        """Return the outputs, and whether each depends on a differentiated input."""
+        """Return the outputs, and for each one whether it depends on a differentiated input."""
         jaxpr, consts = compat.open_jaxpr(jaxpr)
         env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
         varied = {v for v, flag in zip(jaxpr.invars, active, strict=True) if flag}
@@ -116,7 +116,7 @@ class Walk(NamedTuple):
         where: Where,
     ) -> tuple[list[Any], list[bool]]:
         name = eqn.primitive.name
-        # If a user jits `jnp.abs` itself, its one equation is the user's own.
+        # If a user jits `jnp.abs` itself, its only equation counts as the user's code.
         alone = name in compat.JIT and len(compat.open_jaxpr(inner(eqn)[0])[0].eqns) == 1
         where = where.inside(bool(own_function(eqn)) and not alone)
         inside = bodies(eqn)
@@ -177,7 +177,7 @@ class Where(NamedTuple):
     line: str = ""
     stack: str = ""
     library: bool = False
-    own: bool = False  # written by jaxgrad, which follows torch's conventions
+    own: bool = False  # inside jaxgrad's code, which follows torch's conventions
 
     def at(self, i: int, eqn: jex_core.JaxprEqn) -> Where:
         stack = "/".join(filter(None, (self.stack, str(eqn.source_info.name_stack))))
@@ -205,7 +205,7 @@ def own_function(eqn: jex_core.JaxprEqn) -> str:
 
 
 def _carried(body: Body, lives: list[bool]) -> list[bool]:
-    """Return the outputs of a loop's body that a derivative reaches in any iteration."""
+    """Return which outputs of a loop's body a derivative reaches in any iteration."""
     n = len(body.carry)
     while True:
         ins = live_inputs(body.jaxpr, lives)

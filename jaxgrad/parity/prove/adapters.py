@@ -16,7 +16,7 @@ import numpy as np
 
 
 class ProofError(Exception):
-    """Nothing can be compared; the message says what is wrong and what to do."""
+    """The models cannot be compared; the message says what is wrong and how to fix it."""
 
 
 class JaxFunction(NamedTuple):
@@ -114,7 +114,7 @@ def trainable_mask(trainable: Any, paths: list[str]) -> list[bool] | None:
 
 
 def name_of(fn: Any) -> str:
-    """Name the JAX model in the report: a function's name and file, or a module's class."""
+    """Return the JAX model's name for reports: a function's name and file, or a module's class."""
     inner = inspect.unwrap(fn) if callable(fn) else fn
     code = getattr(inner, "__code__", None)
     if code is not None:

@@ -1,4 +1,4 @@
-"""Errors of the user's model, inputs and outputs, each reported in one sentence."""
+"""Errors in the user's model, inputs and outputs, each reported in one sentence."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.request import Request
 
 
-_OWN = str(pathlib.Path(__file__).parents[2])  # the package, whose frames are not the user's
+_OWN = str(pathlib.Path(__file__).parents[2])  # frames below this are not the user's
 _Result = TypeVar("_Result")
 
 
 def as_arrays(inputs: Any) -> Any:
-    """Convert the inputs to numpy arrays, and floats among them to float64."""
+    """Convert the inputs to numpy arrays, and floating inputs to float64."""
     if inputs is None:
         raise ProofError("inputs= is missing: pass a tuple of numpy arrays, one for each argument")
     if hasattr(inputs, "__array__"):
@@ -43,7 +43,7 @@ def as_arrays(inputs: Any) -> Any:
 
 
 def traced(model: JaxFunction, inputs: Any, request: Request) -> JaxProgram:
-    """Trace the JAX model, and check that it leaks no tracer and has a floating output."""
+    """Trace the JAX model, and check that it leaks no tracers and returns a floating output."""
     options = request.outputs[1], request.loss[1], request.has_state
 
     def trace() -> JaxProgram:
@@ -65,7 +65,7 @@ def traced(model: JaxFunction, inputs: Any, request: Request) -> JaxProgram:
 
 
 def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
-    """Run the JAX model and report an exception of the user's code in one sentence."""
+    """Run the JAX model and report an exception raised by the user's code in one sentence."""
     try:
         return run()
     except ProofError:
@@ -88,7 +88,7 @@ def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
 
 
 def _place(error: BaseException) -> str:
-    """The innermost line of the user's code in a traceback."""
+    """Return the innermost line of the user's code in a traceback."""
     frames = [
         f
         for f in traceback.extract_tb(error.__traceback__)
@@ -104,7 +104,7 @@ def _first_line(error: BaseException) -> str:
 def same_outputs(
     outputs: Mapping[str, np.ndarray], program: JaxProgram, jax_outputs: Sequence[np.ndarray]
 ) -> None:
-    """Check that torch and JAX return the same number of outputs, of the same shapes."""
+    """Check that torch and JAX return the same number of outputs with the same shapes."""
     if len(outputs) != len(program.out_paths):
         names = ", ".join(n or "output" for n in program.out_paths)
         listed = ", ".join(f"{name or 'output'}{list(x.shape)}" for name, x in outputs.items())

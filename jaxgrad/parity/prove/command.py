@@ -119,7 +119,7 @@ def _no_torch(error: BaseException) -> bool:
 
 
 def _described(error: BaseException) -> str:
-    """Describe an exception of the user's code, with the innermost line of that code."""
+    """Describe an exception raised by the user's code, with the innermost line of that code."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [f for f in frames if "site-packages" not in f.filename and f.filename[0] != "<"]
     own = [f for f in own if pathlib.Path(f.filename).parent != pathlib.Path(__file__).parent]

@@ -1,4 +1,4 @@
-"""The evidence of a proof: torch and the port, run on the same draws of weights and inputs."""
+"""The evidence for a proof: runs of torch and the port on the same random weights and inputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Timer = Callable[[str], contextlib.AbstractContextManager[None]]
 
 
 def gather(request: Request, clock: Timer) -> Evidence:
-    """Run torch and the port on both draws, and align their values."""
+    """Run torch and the port on both draws of weights and inputs, and align their values."""
     with clock("torch"):
         side = open_torch_side(request)
     if side.has_loss != (request.loss[1] is not None):
@@ -66,9 +66,9 @@ def gather(request: Request, clock: Timer) -> Evidence:
 
 
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
-    """The weights that the port takes from its params.
+    """Return the weights that the port takes from its params.
 
-    A constant that is in the params but that the port recomputes (a table of positions) is not one.
+    Constants that are in the params but that the port recomputes (position tables) are excluded.
     """
     ends = {key for keys in flow.outputs for key in keys}
     used = {leaf_of(key) for key in flow.back(ends, set())}
@@ -87,9 +87,9 @@ def _watch(port: Port, draw: Draw, clock: Timer) -> Watched:
 def _pair_constants(
     port: Port, drawn: Sequence[Drawn], jax_runs: list[Watched], clock: Timer
 ) -> list[Watched]:
-    """Check constant weights that were paired by name with the second draw, and try other pairs.
+    """Check name-based pairs of constant weights on the second draw, and try other pairings.
 
-    The port gets the first pairing that agrees. Returns the runs of the port in both draws.
+    The first pairing whose outputs agree is kept. Returns the port's runs on both draws.
     """
 
     def agree(number: int, outputs: Sequence[np.ndarray]) -> bool:
@@ -100,7 +100,7 @@ def _pair_constants(
     if not guessed or agree(1, jax_runs[1].outputs):
         return jax_runs
     if not agree(0, jax_runs[0].outputs):
-        return jax_runs  # swapped constants do not matter in the first draw: the error is elsewhere
+        return jax_runs  # equal constants: a wrong pairing would not fail here
     for weights in other_pairings(original):
         port.weights = weights
         rerun = _watch(port, drawn[1].draw, clock)
@@ -111,7 +111,7 @@ def _pair_constants(
 
 
 def _align(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
-    """Align torch's values with those of the port, in both draws if their calls correspond."""
+    """Align torch's values with the port's, on both draws if torch makes equally many calls."""
     spots, first = jax_program.spots(jax_runs[0].prints)
     _, second = jax_program.spots(jax_runs[1].prints)
     if len(drawn[0].run.values) != len(drawn[1].run.values):
@@ -122,7 +122,7 @@ def _align(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
 
 
 def _judge_outputs(drawn: Drawn, outputs: Sequence[np.ndarray]) -> list[Judged]:
-    """Compare torch's outputs in a draw with the port's."""
+    """Compare the outputs of torch and of the port on one draw."""
     judged = []
     for (name, expected), x in zip(drawn.run.outputs.items(), outputs, strict=False):
         reruns = [run.outputs[name] for run in drawn.reruns]
@@ -133,14 +133,14 @@ def _judge_outputs(drawn: Drawn, outputs: Sequence[np.ndarray]) -> list[Judged]:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evidence:
-    """All runs of torch and of the port; the surfaces read it, and nothing changes it."""
+    """All runs of torch and of the port, which the surfaces read but never modify."""
 
     torch_side: TorchSide
     port: Port
     flow: Flow
     trainable: list[bool] | None
     drawn: list[Drawn]
-    jax_runs: list[Watched]  # outputs and fingerprints of the port in each draw
+    jax_runs: list[Watched]  # the port's outputs and fingerprints on each draw
     alignment: Alignment
     notes: tuple[str, ...]
     clock: Timer
@@ -152,20 +152,20 @@ class Evidence:
 
     @property
     def runs(self) -> list[TorchRun]:
-        """torch's run in each draw."""
+        """torch's run on each draw."""
         return [d.run for d in self.drawn]
 
     @property
     def rerunnable(self) -> bool:
-        """Whether torch can be run again, which a dump cannot."""
+        """Whether torch can be run again; a dump cannot."""
         return self.torch_side.module is not None
 
     def locate(
         self, find: Callable[[], Finding], otherwise: Finding
     ) -> tuple[Finding, tuple[str, ...]]:
-        """Return the place of a failure, and a note if looking for it raised.
+        """Return the location of a failure, and a note if the search for it raised.
 
-        A verdict holds even if its place cannot be located.
+        A verdict holds even if the failure cannot be located.
         """
         try:
             with self.clock("locate"):
@@ -178,7 +178,7 @@ class Evidence:
     # -- forward
 
     def judge_outputs(self, number: int, outputs: Sequence[np.ndarray]) -> list[Judged]:
-        """Compare torch's outputs in one draw with outputs of the port."""
+        """Compare torch's outputs on one draw with the given outputs of the port."""
         return _judge_outputs(self.drawn[number], outputs)
 
     @functools.cached_property
@@ -196,12 +196,12 @@ class Evidence:
     # -- backward
 
     def spots(self, number: int = 0) -> dict[int, Spot]:
-        """Return the JAX value whose cotangent is compared, for each such torch value."""
+        """Map each torch value to the JAX value with which its cotangent is compared."""
         return locate_backward.compared(self.runs[number], self.alignment, self.port.program)
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:
-        """The JAX values whose cotangents are compared in any draw."""
+        """The JAX values whose cotangents are compared on any draw."""
         spots = [s for number in range(len(self.drawn)) for s in self.spots(number).values()]
         return tuple(dict.fromkeys(s.key for s in spots))
 
@@ -212,7 +212,7 @@ class Evidence:
 
     @functools.cached_property
     def control_values(self) -> list[int]:
-        """Values for negative controls: outside loops, those in the middle of the program first."""
+        """torch values for negative controls: outside loops, the middle of the program first."""
         outside = [i for i, spot in self.spots().items() if not spot.iteration]
         inner = [i for i in outside if i not in self.output_values]
         middle = len(inner) / 2
@@ -221,7 +221,7 @@ class Evidence:
 
     @functools.cached_property
     def control_key(self) -> Key | None:
-        """The JAX value whose cotangent a negative control changes."""
+        """The JAX value whose cotangent the negative control perturbs."""
         spots = self.spots().items()
         keys = (s.key for i, s in spots if not s.iteration and i in self.control_values)
         return next(keys, None)
@@ -235,9 +235,9 @@ class Evidence:
 
     @functools.cached_property
     def _differentiated(self) -> list[tuple[Gradients, list[Judged]]]:
-        """The port's gradients in each draw, and their comparison with torch's.
+        """The port's gradients on each draw, and their comparison with torch's.
 
-        The gradients of the second draw are as large as the model, and dropped if they agree.
+        The second draw's gradients are as large as the model, so they are dropped if they agree.
         """
         results = []
         for number, draw in enumerate(self.draws):
@@ -251,28 +251,28 @@ class Evidence:
 
     @property
     def jax_gradients(self) -> list[Gradients]:
-        """The port's gradients and cotangents in each draw."""
+        """The port's gradients and cotangents on each draw."""
         return [gradients for gradients, _ in self._differentiated]
 
     @property
     def judged_gradients(self) -> list[list[Judged]]:
-        """The comparison of all gradients in each draw."""
+        """The comparison of all gradients on each draw."""
         return [judged for _, judged in self._differentiated]
 
     def by_torch_name(self, gradients: Gradients) -> dict[str, np.ndarray | None]:
-        """Return the port's gradients by torch's names, with `input ...` for inputs."""
+        """Return the port's gradients keyed by torch's names, or `input ...` for inputs."""
         count = len(self.port.program.param_paths)
         grads = self.port.weights.to_torch(gradients.leaves[:count])
         inputs = zip(self.port.program.input_paths, gradients.leaves[count:], strict=True)
         return grads | {f"input {path}": g for path, g in inputs}
 
     def torch_gradients(self, run: TorchRun) -> dict[str, Any]:
-        """Return torch's gradients by name, with `input ...` for inputs."""
+        """Return torch's gradients keyed by name, or `input ...` for inputs."""
         inputs = zip(self.port.program.input_paths, run.input_grads, strict=True)
         return dict(run.grads) | {f"input {path}": g for path, g in inputs}
 
     def judge_gradients(self, number: int, gradients: Gradients) -> list[Judged]:
-        """Compare every gradient that torch and the port both have, in one draw."""
+        """Compare every gradient that both torch and the port compute on one draw."""
         actual = self.by_torch_name(gradients)
         expected = self.torch_gradients(self.drawn[number].run)
         reruns = [self.torch_gradients(run) for run in self.drawn[number].reruns]
@@ -281,7 +281,7 @@ class Evidence:
         for name in expected:
             x, y = expected[name], actual.get(name)
             if name.startswith("input ") and (x is None) != (y is None):
-                # The structure surface reports such parameters, but not inputs.
+                # The structure surface reports a one-sided gradient for parameters, not for inputs.
                 x = np.zeros_like(y) if x is None else x
                 y = np.zeros_like(x) if y is None else y
             if x is not None and y is not None:

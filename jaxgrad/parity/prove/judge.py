@@ -13,7 +13,7 @@ from jaxgrad.parity.ulp import distance, scale_of
 
 RTOL = 1e-12  # relative to the leaf's scale, in float64
 ROUNDING_FACTOR = 10.0  # times the change that perturbing every number by 1 ULP causes
-MAX_ROUNDING = 1e-4  # relative to the scale: where rounding causes more, the verdict is open
+MAX_ROUNDING = 1e-4  # relative to the scale; if rounding causes more, the verdict is "inconclusive"
 CONTROL_SIZE = 1e-9  # relative error that a negative control injects and that must be detected
 STRUCTURAL_ZERO = 1e-13  # relative to the tree's scale: the gradient of a bias before a norm
 
@@ -38,7 +38,7 @@ class Judged:
 
     @property
     def worst(self) -> dict[str, Any]:
-        """The worst element's index and both values, as arguments of `Finding`."""
+        """The worst element's index and its values in torch and JAX, as arguments of `Finding`."""
         return {"index": self.index, "torch_value": self.torch, "jax_value": self.jax}
 
     def row(self) -> dict[str, Any]:
@@ -71,9 +71,9 @@ def judge(
         jax: Value in JAX.
         reruns: Values in torch with every number perturbed by an ULP, or the largest change that
             the perturbation causes. They measure the effect of rounding.
-        tree_scale: Largest magnitude in the whole tree, against which a leaf counts as zero; 0
-            if zeros are ordinary values.
-        scale: Magnitude that differences are relative to; the leaf's own if not given.
+        tree_scale: Largest magnitude in the whole tree: a leaf that is tiny relative to it counts
+            as zero. If 0, no leaf does.
+        scale: Magnitude that differences are relative to; by default the leaf's own.
     """
     torch, jax = np.asarray(torch), np.asarray(jax)
     if not np.issubdtype(torch.dtype, np.inexact):
@@ -103,7 +103,7 @@ def judge(
 
 
 def max_difference(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the largest difference between two arrays where it is finite."""
+    """Return the largest finite difference between the elements of two arrays."""
     off = distance(np.asarray(y), x)
     return float(np.max(off, where=np.isfinite(off), initial=0.0))
 

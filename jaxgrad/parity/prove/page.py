@@ -1,4 +1,4 @@
-"""The HTML page of reports: one offline file, and how it formats numbers."""
+"""Render reports as one HTML page that works offline, and format its numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 _STYLE = pathlib.Path(__file__).with_name("page.css")
 
 
-# `report` imports this module, so the type of a report is not named here.
+# `report` imports this module, so importing the type of a report here would be circular.
 def fill(reports: Sequence[Any], headline: str, sentence: Callable[[Any], str]) -> str:
     """Fill the template of the page with reports."""
     return template(_TEMPLATE).render(
@@ -35,7 +35,7 @@ def fill(reports: Sequence[Any], headline: str, sentence: Callable[[Any], str]) 
 
 
 def template(path: pathlib.Path) -> jinja2.Template:
-    """Load a template that escapes every value that is put into it."""
+    """Load a template that HTML-escapes every inserted value."""
     try:
         import jinja2
     except ModuleNotFoundError as error:

@@ -111,7 +111,7 @@ def prove(
 
 
 def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement]:
-    """Judge the five surfaces; if the forward pass differs, judge none of the later ones."""
+    """Judge the five surfaces; if the forward pass differs, skip the later surfaces."""
     from jaxgrad.parity.prove.surfaces import backward, forward, gradients, structure, updates
 
     judgements = {"structure": structure.surface(evidence), "forward": forward.surface(evidence)}
@@ -149,6 +149,6 @@ class Clock:
 
 
 def _trim() -> None:
-    """Return freed memory to the system: glibc keeps small blocks, a quarter of a large proof's."""
-    with contextlib.suppress(OSError, AttributeError):  # another C library
+    """Return freed memory to the system: glibc keeps up to a quarter of a large proof's memory."""
+    with contextlib.suppress(OSError, AttributeError):  # not glibc
         ctypes.CDLL("libc.so.6").malloc_trim(0)

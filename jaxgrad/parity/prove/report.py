@@ -26,11 +26,11 @@ class Finding:
     torch: str  # the torch module or parameter
     jax: str  # file:line (module path), or the path of a leaf
     text: str
-    index: tuple[int, ...] = ()  # of the worst element
+    index: tuple[int, ...] = ()  # index of the worst element
     torch_value: Any = None
     jax_value: Any = None
-    originates: bool = True  # false if the inputs of this value differ already
-    cause: str = ""  # a guess, tried by rerunning torch where that is possible
+    originates: bool = True  # false if this value's inputs already differ
+    cause: str = ""  # the likely cause, tested by rerunning torch if possible
     op: str = ""  # the call within the module
 
     @property
@@ -62,11 +62,11 @@ class Surface:
     text: str
     rows: tuple[Mapping[str, Any], ...] = ()  # one row for each leaf that was compared
     findings: tuple[Finding, ...] = ()
-    control: str = ""  # the error that was injected, and detected, to show that it can fail
+    control: str = ""  # the negative control: an injected error that was detected
 
 
 class Judgement(NamedTuple):
-    """A judged surface, and the notes that judging it adds to the report."""
+    """A judged surface, and its notes for the report."""
 
     surface: Surface
     notes: tuple[str, ...] = ()
@@ -164,7 +164,7 @@ class Report:
 
 
 def overall_verdict(surfaces: Mapping[str, Surface]) -> str:
-    """Return the worst verdict of all surfaces that were judged."""
+    """Return the worst verdict among the judged surfaces."""
     verdicts = [s.verdict for s in surfaces.values() if s.verdict in _ORDER]
     return min(verdicts, key=_ORDER.index, default="error")
 
@@ -191,7 +191,7 @@ def render(reports: Sequence[Report]) -> str:
 
 
 def headline(reports: Sequence[Report]) -> str:
-    """Summarise reports in one sentence, in which an open verdict does not count as a pass."""
+    """Summarise reports in one sentence; an inconclusive verdict does not count as a pass."""
     if not reports:
         return "There are no proofs."
     if len(reports) == 1:

@@ -84,7 +84,7 @@ class _Recorder(TorchFunctionMode):
         self.raised: Exception | None = None
         self._names = names
         self._tape = Tape(names)
-        self._since = 0  # index of the first step after the last backward
+        self._since = 0  # index of the first step since the last backward
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
@@ -161,7 +161,7 @@ class _Recorder(TorchFunctionMode):
             self.graphs.append(self.graph([], (step, error)))
 
     def _spoiled(self, roots: list[Tensor]) -> int | None:
-        """Return the first node whose saved tensors cannot be read any more, so backward raises."""
+        """Return the first node whose saved tensors can no longer be read, so backward raises."""
         for node in walk(roots):
             try:
                 list(kept(node, set(), strict=True))
@@ -172,7 +172,7 @@ class _Recorder(TorchFunctionMode):
     def graph(
         self, roots: list[Tensor], failure: tuple[int | None, Exception] | None = None
     ) -> Graph:
-        """Return the current graph of `roots`; `failure` is the step that raised and its error."""
+        """Return the current graph of `roots`; `failure` is the failed step and its error."""
         start = {e.to for root in roots for e in self._tape.sources(root) if isinstance(e.to, int)}
         if failure is not None and failure[0] is not None:
             start.add(failure[0])

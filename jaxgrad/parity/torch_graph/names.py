@@ -1,4 +1,4 @@
-"""Find the names of a torch program's modules and leaves."""
+"""Find the names of the modules and leaf tensors in a torch program."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 
 class Names:
-    """The program's modules and leaves by `id`; they are kept alive, so that no id is reused."""
+    """The program's modules and leaf tensors by `id`, kept alive so that no id is reused."""
 
     def __init__(self, program: Any, args: Any, kwargs: Any):
-        """Collect the names of the arguments, and the modules in arguments and closure."""
+        """Collect the arguments' names, and the modules in the arguments and the closure."""
         self.leaves: dict[str, Tensor] = {}
         self._modules: dict[int, nn.Module] = {}
         self._arguments: dict[str, str] = {}

@@ -72,7 +72,7 @@ def _kept(node: Any, name: str, x: Tensor, constants: set[int]) -> Kept:
 
 
 def counted(saves: Iterable[Kept], leaves: Mapping[int, str], before: set[int]) -> Iterator[Saved]:
-    """Yield the saved tensors with leaves named; storages in `before` do not count again."""
+    """Yield the saved tensors, with names for leaves; storages in `before` are not counted."""
     for where, saved in saves:
         if where in leaves:
             yield saved._replace(what=leaves[where], extra=False)

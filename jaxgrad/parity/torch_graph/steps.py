@@ -20,13 +20,13 @@ class Step:
     kind: str
     module: nn.Module | None
     recorded: bool
-    edges: list[Edge]  # to the index of a step, or to the key of a leaf
+    edges: list[Edge]  # each to a step's index or to a leaf's key
     outputs: list[weakref.ref[Tensor]] = dataclasses.field(default_factory=list)
     kept: list[Kept] = dataclasses.field(default_factory=list)
 
 
 def before(steps: Sequence[Step], start: Collection[int]) -> set[int]:
-    """Return the steps that `start` depends on, including through cut edges."""
+    """Return the steps that `start` depends on, following edges cut by `detach` as well."""
     reached: set[int] = set()
     todo = list(start)
     while todo:

@@ -14,8 +14,8 @@ from jaxgrad.parity.torch_graph.nodes import behind, is_leaf, kept, storage
 from jaxgrad.parity.torch_graph.steps import Step
 
 
-_CUTS = ("detach", "data")  # return the same value without a gradient
-_COPIES = ("clone", "contiguous", "to", "float", "double")  # copies stay detached
+_CUTS = ("detach", "data")  # calls that return the same value without a gradient
+_COPIES = ("clone", "contiguous", "to", "float", "double")  # a detached copy stays detached
 
 
 class Tape:
@@ -26,14 +26,14 @@ class Tape:
         self.running: list[nn.Module] = []
         self._names = names
         self._stopped: dict[int, tuple[weakref.ref[Tensor], list[Edge]]] = {}
-        self._mark = f"jaxgrad {id(self)}"  # the key of a step's number in a node's metadata
+        self._mark = f"jaxgrad {id(self)}"  # the key of the step index in a node's metadata
 
     def number(self, node: Any) -> int:
         """Return the index of a node's step."""
         return node.metadata[self._mark]
 
     def note(self, name: str, ins: list[Tensor], out: Tensor) -> None:
-        """Record a call by one of the tensors that it returned."""
+        """Record a call, given one of the tensors that it returned."""
         if out.grad_fn is not None:
             new = len(self.steps)
             step = self._step_of(out.grad_fn, name, ins)
@@ -104,7 +104,7 @@ class Tape:
 
 
 def _mode() -> str:
-    """Return the mode that prevents recording, or an empty string."""
+    """Return the name of the mode that prevents recording, or an empty string."""
     if torch.is_inference_mode_enabled():
         return "inference_mode"
     return "" if torch.is_grad_enabled() else "no_grad"

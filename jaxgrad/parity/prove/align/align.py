@@ -29,23 +29,23 @@ class Alignment:
     trivial: tuple[bool, ...]  # constant and empty arrays, which identify nothing
     spots: tuple[Spot, ...]
     first: tuple[int, ...]  # the first torch value with the same elements, e.g. a reshape's input
-    repeats: tuple[tuple[int, ...], ...]  # without an equal one: repetitions of it, or vice versa
+    repeats: tuple[tuple[int, ...], ...]  # JAX values that repeat this one or vice versa
 
     def visible(self, number: int) -> bool:
-        """Whether a torch value has a JAX counterpart, or is trivial and needs none."""
+        """Whether a torch value has a JAX counterpart, or is trivial and does not need one."""
         return bool(self.matches(number)) or self.trivial[number]
 
     def matches(self, number: int) -> tuple[int, ...]:
-        """Return the JAX values with the same elements, however often each is repeated."""
+        """Return the JAX values with the same elements, ignoring how often each is repeated."""
         return self.candidates[number] or self.repeats[number]
 
     @property
     def known(self) -> set[Key]:
-        """The JAX values that occur in torch."""
+        """The JAX values that also occur in the torch run."""
         return {self.spots[k].key for i in range(len(self.first)) for k in self.matches(i)}
 
     def spot(self, number: int) -> Spot | None:
-        """Return the first JAX value with these elements: the others are copies of it."""
+        """Return the first JAX value equal to a torch value: later ones are copies of it."""
         candidates = self.candidates[number]
         return self.spots[candidates[0]] if candidates else None
 
@@ -56,7 +56,7 @@ def align(
     spots: Sequence[Spot],
     noise: np.ndarray,
 ) -> Alignment:
-    """Match torch's fingerprints with JAX's, in every draw of weights and inputs.
+    """Match torch's fingerprints with JAX's in every draw (random weights and inputs).
 
     Args:
         torch_prints: For each draw, the fingerprints of the torch values.
@@ -100,7 +100,7 @@ def align(
 
 
 def _first(rows: Sequence[np.ndarray], i: int, bound: float) -> int:
-    """The first torch value whose fingerprint equals that of value `i`."""
+    """Return the first torch value whose fingerprint equals that of value `i`."""
     same = np.ones(i + 1, bool)
     for draw in rows:
         same &= print_distance(draw[i], draw[: i + 1]) <= bound
@@ -110,7 +110,7 @@ def _first(rows: Sequence[np.ndarray], i: int, bound: float) -> int:
 def _repeated(
     rows: Sequence[np.ndarray], i: int, jax_prints: Sequence[np.ndarray], bound: float
 ) -> tuple[int, ...]:
-    """The JAX values that repeat a torch value several times, or that it repeats."""
+    """Return the JAX values that tile a torch value, or that a torch value tiles."""
     sizes, size = jax_prints[0][:, 0], rows[0][i, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
         same = np.flatnonzero((sizes % size == 0) | (size % sizes == 0))

@@ -15,8 +15,8 @@ import numpy as np
 from jaxgrad._core import compat
 
 
-_SOFT = (1e-6, 1e-3, 1.0, 1e3)  # c in x/(c+|x|), which weighs small and huge elements alike
-_COUNTS = 4  # elements, NaN, +inf, -inf
+_SOFT = (1e-6, 1e-3, 1.0, 1e3)  # c in x/(c+|x|), which bounds the weight of huge elements
+_COUNTS = 4  # counts: elements, NaN, +inf, -inf
 SIZE = _COUNTS + 4 + 2 * len(_SOFT)
 
 

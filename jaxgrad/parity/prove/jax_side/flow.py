@@ -13,10 +13,10 @@ from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
 
 
 class Flow:
-    """A graph of values, in which `parents[key]` are the operands of a value.
+    """A graph of values, in which `parents[key]` are a value's operands.
 
-    A leaf of params or inputs has the key `leaf_key(i)`. A loop's carry has as parents both its
-    initial value and the value of the previous iteration.
+    A leaf of params or inputs has the key `leaf_key(i)`. The parents of a loop's carry are its
+    initial value and its value in the previous iteration.
     """
 
     def __init__(self, program: JaxProgram):
@@ -68,7 +68,7 @@ class Flow:
         return outs
 
     def back(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
-        """Return the ancestors of some values, without those in `stop` and beyond."""
+        """Return the ancestors of some values, without `stop` and the ancestors behind it."""
         visited: set[Key] = set()
         todo = [key for key in start if key not in stop]
         while todo:
@@ -107,7 +107,7 @@ def leaf_key(number: int) -> Key:
 
 
 def leaf_of(key: Key) -> int | None:
-    """Return the number of the leaf that a key denotes, or None for an equation's output."""
+    """Return the index of the leaf that a key denotes, or None for an equation's output."""
     first = key[0][0]
     return -1 - first if first < 0 else None
 
@@ -134,7 +134,7 @@ def place(program: JaxProgram, key: Key) -> str:
 
 
 def _nearby_line(program: JaxProgram, path: Path, stack: str) -> str:
-    """The source line of an equation that was inlined from a jitted function of JAX's own.
+    """Return the user's source line for an equation inlined from one of JAX's jitted functions.
 
     Such an equation records where the function was first traced, which may be elsewhere. The
     record is used if a neighbouring equation has the same callers; otherwise the nearest line of

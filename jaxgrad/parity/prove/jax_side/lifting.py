@@ -53,7 +53,7 @@ def _narrow(x: Any) -> jax.ShapeDtypeStruct:
 
 
 def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[Any]:
-    """Evaluate one equation in float64; constants become the `numbers` that round to them."""
+    """Evaluate one equation in float64; replace constants by the `numbers` that round to them."""
     floats = [x for x in ins if hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)]
     if not any(is_low(v) for v in (*eqn.invars, *eqn.outvars)):
         return plain(eqn, (), ins, None)[0]
@@ -86,7 +86,7 @@ def is_rounded(x: Any) -> bool:
 
 
 def _wide(x: Any, numbers: Collection[float]) -> Any:
-    """Convert a value to float64, a scalar constant to the number that it was rounded from."""
+    """Convert a value to float64, and a scalar constant to the number it was rounded from."""
     if not is_rounded(x):
         return x
     if compat.is_traced(x):

@@ -1,4 +1,4 @@
-"""The port as a function of one draw of weights and inputs, and how draws are made."""
+"""The port as a function of one draw (random weights and inputs), and how draws are made."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 # Compiling takes most of the time, and optimization is not needed for float64 results.
 FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
-_KEPT = 2**28  # bytes; beyond it, loops compute fingerprints themselves, which compiles slowly
+_KEPT = 2**28  # bytes; above this, fingerprints are computed inside loops, which compiles slowly
 
 
 @dataclasses.dataclass(frozen=True)
 class Draw:
-    """Parameters and buffers by torch's names, and inputs."""
+    """Random parameters and buffers, keyed by torch's names, and inputs."""
 
     state: Mapping[str, np.ndarray]
     inputs: Any
@@ -41,7 +41,7 @@ class Draw:
 
 @dataclasses.dataclass
 class Gradients:
-    """The outputs of the port, and the gradients and cotangents of one scalar of them."""
+    """The port's outputs, and the gradients and cotangents of one scalar computed from them."""
 
     outputs: list[np.ndarray]
     leaves: list[np.ndarray | None]  # None where no derivative path leads to a leaf
@@ -50,7 +50,7 @@ class Gradients:
 
 @dataclasses.dataclass
 class Port:
-    """The JAX program with the map of its weights."""
+    """The JAX program, with the map from torch's weights to its params."""
 
     program: JaxProgram
     weights: WeightMap
@@ -74,12 +74,12 @@ class Port:
         return Watched([np.asarray(x) for x in outputs], prints)
 
     def outputs(self, draw: Draw, scales: Mapping[Key, Any]) -> list[np.ndarray]:
-        """Return the outputs with some values scaled."""
+        """Return the outputs after scaling some intermediate values."""
         run = jax_program.run_watched(self.program, self.leaves(draw), scales=scales)
         return [np.asarray(x) for x in run.outputs]
 
     def _print(self, key: Key, x: Any) -> np.ndarray:
-        """The fingerprint of a value, inside loops one for each iteration."""
+        """Return a value's fingerprint, or one per iteration for a value inside a loop."""
         x, lengths = np.asarray(x), self.program.lengths[key[0]]
         if lengths and not self._keeps:
             return x
@@ -100,10 +100,10 @@ class Port:
 
     @functools.cached_property
     def _watch(self) -> Callable[..., Any]:
-        """A function that returns the outputs and all values, or fingerprints inside large loops.
+        """A function that returns the outputs and all values (fingerprints inside large loops).
 
-        Evaluating equation by equation keeps nothing large and compiles little. The body of a
-        loop, however, would be recompiled in every run, so a program with loops is compiled whole.
+        Evaluating equation by equation saves memory and compile time. A loop's body, however,
+        would be recompiled in every run, so a program with loops is compiled as a whole.
         """
         program = self.program
 
@@ -190,7 +190,7 @@ class Port:
 
 
 def cotangent(seed: int, outputs: int, output: np.ndarray) -> np.ndarray:
-    """Draw the standard normal cotangent of one of several outputs, equal for torch and JAX."""
+    """Draw a standard normal cotangent for one of several outputs, equal for torch and JAX."""
     return np.random.default_rng([seed, output.size, outputs]).standard_normal(output.shape)
 
 
@@ -226,9 +226,9 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
 
 
 def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int) -> Draw:
-    """Return a draw of other inputs and other weights `names`, in which no tensor is constant.
+    """Return a draw with new inputs and new values for the weights `names`; no tensor is constant.
 
-    The `buffers` among them keep their sign, because variances are positive."""
+    Those of them that are `buffers` keep their sign, because variances are positive."""
     rng = np.random.default_rng([seed, 2])
     state = dict(draw.state)
     for name in names:
@@ -255,7 +255,7 @@ def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int)
 
 
 def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
-    """Return the constants that exist only in torch and were rounded to float32 (rotary tables)."""
+    """Return constants that were rounded to float32 (rotary tables) and exist only in torch."""
     frozen = [(name, x) for name, x in module.named_parameters() if not x.requires_grad]
     return [
         name

@@ -26,7 +26,7 @@ from jaxgrad.parity.prove.jax_side import lifting
 
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call")
 
-Key = tuple[Path, int]  # an equation, and the number of one of its outputs
+Key = tuple[Path, int]  # an equation's path, and the index of one of its outputs
 
 
 class Spot(NamedTuple):
@@ -46,7 +46,7 @@ class Spot(NamedTuple):
 class JaxProgram:
     """A traced function from the leaves of params and inputs to the leaves of the outputs."""
 
-    fun: Callable[..., list[Any]]  # the user's function, taking leaves
+    fun: Callable[..., list[Any]]  # the user's function, called with leaves
     jaxpr: Any
     leaves: list[np.ndarray]  # of params and inputs, float64
     param_paths: list[str]
@@ -57,12 +57,12 @@ class JaxProgram:
     equations: dict[Path, jex_core.JaxprEqn] = dataclasses.field(default_factory=dict)
     lengths: dict[Path, tuple[int, ...]] = dataclasses.field(default_factory=dict)  # of scans
     closed: set[Path] = dataclasses.field(default_factory=set)  # inside custom derivative rules
-    casts: list[str] = dataclasses.field(default_factory=list)  # lines that were lifted
-    numbers: list[float] = dataclasses.field(default_factory=list)  # float arguments in torch
+    casts: list[str] = dataclasses.field(default_factory=list)  # source lines with lifted casts
+    numbers: list[float] = dataclasses.field(default_factory=list)  # floats passed to torch calls
 
     @property
     def params(self) -> list[np.ndarray]:
-        """The leaves of params."""
+        """The leaves of params, without the inputs."""
         return self.leaves[: len(self.param_paths)]
 
 
@@ -86,7 +86,7 @@ def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
 
 
 def widened(x: Any) -> np.ndarray:
-    """Return a numpy copy, with floats as float64 and complex numbers as complex128."""
+    """Return a numpy copy with floats cast to float64 and complex numbers to complex128."""
     if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
         return x  # pyright: ignore[reportReturnType]
     x = np.array(x)
@@ -119,7 +119,7 @@ def program(
     loss: Callable[..., Any] | None = None,
     has_state: bool = False,
 ) -> JaxProgram:
-    """Trace `fun(params, *inputs)` in float64, with the loss and the new state as further outputs.
+    """Trace `fun(params, *inputs)` in float64, with the loss and new state as additional outputs.
 
     A function that can be traced only in float32 (a recurrent cell whose first carry has that
     dtype) is traced in float32, and its casts are lifted.
@@ -176,7 +176,7 @@ def program(
 
 
 def _casts(program: JaxProgram) -> list[str]:
-    """The source lines that produce a dtype below float64."""
+    """Return the source lines that compute in a dtype below float64."""
     lines = []
     for eqn in program.equations.values():
         if eqn.primitive.name in ("convert_element_type", "iota") and lifting.is_low(
@@ -198,7 +198,7 @@ def reachable(program: JaxProgram) -> list[bool]:
 
 
 class Watched(NamedTuple):
-    """The outputs of a run, and what was recorded of the values inside."""
+    """The outputs of a run, and the records of its intermediate values."""
 
     outputs: list[Any]
     prints: dict[Key, Any]  # fingerprints, or values where `show` returned them
@@ -221,10 +221,10 @@ def run_watched(
         leaves: Leaves of params, then of inputs.
         slots: Zeros from `slot` for some values; the gradient with respect to a slot is the
             value's total cotangent.
-        scales: Factors that multiply some values, one for each iteration inside a scan.
-        cotangent_scales: Factors that multiply the cotangents of some values, not the values.
+        scales: Factors that multiply some values; inside a scan, one for each iteration.
+        cotangent_scales: Factors that multiply only the cotangents of some values.
         read: Function that selects the values to record.
-        show: Function of a key and a value that returns what is recorded.
+        show: Function from a key and a value to the record that is stored for it.
     """
     changes: dict[Path, dict[str, dict[int, Any]]] = {}
     for name, tree in (("slot", slots), ("scale", scales), ("cotangent", cotangent_scales)):
@@ -308,7 +308,7 @@ def _order(path: Path) -> tuple:
 
 
 def _enters(program: JaxProgram, path: Path) -> bool:
-    """Whether to evaluate the body of an equation.
+    """Whether to evaluate an equation's body step by step instead of as a whole.
 
     A custom derivative rule is entered only to lift casts in it, because entering drops the rule.
     """

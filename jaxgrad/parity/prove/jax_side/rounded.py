@@ -10,7 +10,7 @@ import numpy as np
 
 
 _DIGITS = 5  # a decimal with more digits may be a computed number, rounded to float32
-_MOST = 7  # a decimal with more digits certainly is
+_MOST = 7  # a decimal with more digits is certainly a computed number
 
 
 def meant(x: np.generic | np.ndarray, used: Collection[float] = ()) -> float | None:
@@ -52,7 +52,7 @@ def _digits(x: float) -> int:
 
 @functools.cache
 def _known(dtype: str) -> dict[float, float]:
-    """Map rounded to exact numbers; the simplest of several with one rounding comes first."""
+    """Map rounded numbers to exact ones; the simplest wins if several round to the same number."""
     import jax.numpy as jnp
 
     exact: dict[float, float] = {}

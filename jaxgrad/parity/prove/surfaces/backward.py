@@ -1,4 +1,4 @@
-"""The backward surface: which intermediate cotangent is the first to differ."""
+"""The backward surface: find the first intermediate cotangent that differs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _described(value: Value) -> str:
 
 
 def _wrong(evidence: Evidence, draw: int, gradients: Gradients) -> list[int]:
-    """The torch values whose cotangents differ in one draw."""
+    """Return the torch values whose cotangents differ on one draw."""
     noise = dict(enumerate(_noise(evidence, draw)))
     spots = evidence.spots(draw)
     return locate_backward.wrong(evidence.runs[draw], spots, gradients.cotangents, noise)
@@ -58,7 +58,7 @@ def _noise(evidence: Evidence, draw: int) -> np.ndarray:
 def _matters(evidence: Evidence, draw: int, number: int) -> bool:
     """Whether the gradients nearest to a differing cotangent differ too.
 
-    A correct port may use a value in other places than torch does.
+    If they agree, the port is correct and only uses the value differently from torch.
     """
     right = {j.name for j in evidence.judged_gradients[draw] if j.verdict != "fail"}
     run = evidence.runs[draw]
@@ -69,10 +69,10 @@ def _matters(evidence: Evidence, draw: int, number: int) -> bool:
 
 
 def _stopped_too(evidence: Evidence, draw: int, number: int) -> bool:
-    """Whether torch stops the gradient of a value and JAX that of one of its copies.
+    """Whether torch stops the gradient of a value, and JAX the gradient of one of its copies.
 
-    A port may compute the same value twice: for a loss, with a gradient, and for a
-    straight-through estimator, without one.
+    A port may compute the same value twice: with a gradient for a loss, and without a gradient
+    for a straight-through estimator.
     """
     if evidence.runs[draw].values[number].cotangent is not None:
         return False
@@ -82,7 +82,7 @@ def _stopped_too(evidence: Evidence, draw: int, number: int) -> bool:
 def _copies(
     evidence: Evidence, draw: int, number: int, first: int = 0
 ) -> list[tuple[Key, np.ndarray]]:
-    """The JAX values equal to a torch value, with their cotangents."""
+    """Return the JAX values equal to a torch value, with their cotangents."""
     alignment, port = evidence.alignment, evidence.port
     spots = [alignment.spots[k] for k in alignment.candidates[number][first:9]]
     spots = [s for s in spots if s.path not in port.program.closed and leaf_of(s.key) is None]
@@ -109,7 +109,7 @@ def _locate(evidence: Evidence, draw: int, number: int) -> Finding:
         consumer, cause = locate_backward.culprit(
             number, value.cotangent_data, actual, run, both, noise
         )
-    else:  # a dump does not tell through which consumer the cotangent goes wrong
+    else:  # a dump does not record the cotangent through each consumer
         consumer, cause = locate_backward.first_consumer(run, number), ""
     if key is None:
         consumer = locate_backward.past_views(run, alignment, number, consumer)
@@ -143,9 +143,9 @@ def _locate(evidence: Evidence, draw: int, number: int) -> Finding:
 def _correct_copy(
     evidence: Evidence, draw: int, number: int, expected: np.ndarray | None, arrives: bool
 ) -> Key | None:
-    """Return a JAX copy of a value with a correct cotangent: the error is in computing the copy.
+    """Return a value's JAX copy with a correct cotangent: the error is upstream of that copy.
 
-    A stop_gradient is not the error if a wrong gradient `arrives`, because it passes none.
+    A stop_gradient is not the error if a wrong gradient `arrives`, because it blocks gradients.
     """
     if expected is None:
         return None

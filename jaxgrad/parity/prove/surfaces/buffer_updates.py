@@ -53,7 +53,7 @@ def surface(evidence: Evidence) -> Surface:
 
 
 def _pairs(evidence: Evidence, names: list[str], paths: list[str]) -> dict[str, str]:
-    """Map buffers to leaves of the new state: those of the same path in params, or else by name."""
+    """Map buffers to leaves of the new state by their path in params, or else by name."""
     pairs: dict[str, str] = {}
     program, before = evidence.port.program, evidence.draws[0].state
     for path in paths:
@@ -80,7 +80,7 @@ def _pairs(evidence: Evidence, names: list[str], paths: list[str]) -> dict[str, 
 
 
 def _cause(evidence: Evidence, name: str, actual: np.ndarray) -> str:
-    """Try common mistakes in the running statistics of batch norm."""
+    """Check whether a common mistake in batch norm's running statistics explains a difference."""
     module, _, _ = name.rpartition(".")
     before, after = np.asarray(evidence.draws[0].state[name]), evidence.runs[0].buffers[name]
     actual = actual.reshape(before.shape)

@@ -1,4 +1,4 @@
-"""The forward surface: whether the outputs agree, and which value is the first to differ."""
+"""The forward surface: compare the outputs, and find the first value that differs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def surface(evidence: Evidence) -> Judgement:
-    """Judge every output in the first draw in which one differs, or else in the first draw."""
+    """Judge every output on the first draw on which one differs, or else on the first draw."""
     draw = evidence.failed_output_draw
     judged = evidence.judge_outputs(draw or 0, evidence.jax_runs[draw or 0].outputs)
     rows = tuple(j.row() for j in judged)
@@ -46,7 +46,7 @@ def surface(evidence: Evidence) -> Judgement:
 
 
 def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
-    """Locate the first torch value without a JAX counterpart that wrong outputs depend on."""
+    """Locate the first torch value that wrong outputs depend on and JAX does not compute."""
     run, alignment, bad = evidence.runs[draw], evidence.alignment, wrong[0]
     program, weights = evidence.port.program, evidence.port.weights
     positions = {name or "output": k for k, name in enumerate(run.outputs)}
@@ -92,9 +92,9 @@ def _plain(bad: Judged, where: str = "the output") -> Finding:
 
 
 def _guess(evidence: Evidence, draw: int, starts: Sequence[int]) -> Guess | None:
-    """Try common porting mistakes in torch, in the last draw that fails.
+    """Try common porting mistakes in torch, on the last draw that fails.
 
-    The user's weights may have equal constants (zeros of a bias), which redrawn weights have not.
+    The user's weights may contain equal constants (a bias of zeros), but redrawn weights do not.
     """
     if not evidence.rerunnable:
         return None

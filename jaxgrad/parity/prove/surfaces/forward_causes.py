@@ -25,15 +25,15 @@ _EPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12, 0.0)
 
 
 class Guess(NamedTuple):
-    """A mistake with which torch computes a value that occurs in the JAX program."""
+    """A mistake that makes torch compute a value that occurs in the JAX program."""
 
-    value: int  # number of the torch value
+    value: int  # index of the torch value
     key: Key | None  # the JAX value
     text: str
 
 
 class TorchCall(NamedTuple):
-    """A call that torch made, perhaps with a mistake in it."""
+    """A call that torch made, possibly changed by a mistake."""
 
     func: Callable[..., Any]
     args: Sequence[Any]
@@ -44,14 +44,14 @@ class TorchCall(NamedTuple):
 
     @property
     def bound(self) -> dict[str, Any]:
-        """The arguments by name, or nothing if the function has no signature."""
+        """The arguments by name, empty if the function has no signature."""
         try:
             return dict(inspect.signature(self.func).bind(*self.args, **self.kwargs).arguments)
         except (TypeError, ValueError):
             return {}
 
     def called(self, mistake: str, /, *args: Any, **kwargs: Any) -> TorchCall:
-        """Return a call of the same function with other arguments."""
+        """Return a call of the same function with different arguments."""
         return self._replace(mistake=mistake, args=args, kwargs=kwargs)
 
     def replaced(self, mistake: str, setting: str = "this change", /, **new: Any) -> TorchCall:
@@ -63,9 +63,9 @@ Mistakes = Iterator[TorchCall]
 
 
 def guess(evidence: Evidence, draw: int, starts: Sequence[int], limit: int = 12) -> Guess | None:
-    """Repeat the first unmatched torch calls with mistakes until a result occurs in JAX."""
+    """Rerun the first unmatched torch calls with mistakes until a result occurs in JAX."""
     alignment = evidence.alignment
-    run = evidence.torch_side.run(evidence.draws[draw], keep=True)  # with the calls of this module
+    run = evidence.torch_side.run(evidence.draws[draw], keep=True)  # also stores the calls
     spots, prints = jax_program.spots(evidence.jax_runs[draw].prints)
     known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
     new = np.array([k for k in range(len(spots)) if k not in known], np.int64)
@@ -231,7 +231,7 @@ GUESSES: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
 
 
 def _skipped(run: TorchRun, i: int, prints: np.ndarray) -> int | None:
-    """Find the results of a value's consumers in JAX, if each is given the value's own inputs."""
+    """Return the JAX row equal to a consumer's result when the value's own call is skipped."""
     value = run.values[i]
     assert value.call is not None and value.data is not None
     data = value.data
@@ -270,7 +270,7 @@ def _tensors(tree: Any) -> list[Tensor]:
 
 
 def _find(x: np.ndarray, prints: np.ndarray) -> int | None:
-    """The row of `prints` that is the fingerprint of `x`, if there is one."""
+    """Return the row of `prints` that equals the fingerprint of `x`, or None."""
     print_ = fingerprint(x)
     if not len(prints) or is_constant(print_):
         return None
@@ -280,7 +280,7 @@ def _find(x: np.ndarray, prints: np.ndarray) -> int | None:
 
 
 def find_multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | None:
-    """The row of a JAX value that is a multiple of torch's, and the factor."""
+    """Return the row of a JAX value that is a multiple of torch's, and the factor, or None."""
     if not len(prints) or data.size < 2:
         return None
     mean = float(np.mean(np.abs(data)))
@@ -296,7 +296,7 @@ def find_multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | N
 
 
 def as_written(x: float) -> str:
-    """Write a number as a person would: 1/sqrt(8)."""
+    """Format a number as a person would write it: 1/sqrt(8)."""
     for n in range(2, 4097):
         if math.isclose(x, 1 / math.sqrt(n), rel_tol=1e-9):
             return f"1/sqrt({n})"

@@ -1,4 +1,4 @@
-"""The gradients surface: the gradient of every parameter and of every floating input."""
+"""The gradients surface: compare the gradients of all parameters and floating inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxgrad.parity.prove.surfaces import single_precision
 
 
 def surface(evidence: Evidence) -> Judgement:
-    """Judge the gradients in the first draw in which one differs, or else in the first draw."""
+    """Judge the gradients on the first draw on which one differs, or else on the first draw."""
     draw = evidence.failed_gradient_draw
     judged = evidence.judged_gradients[draw or 0]
     rows = tuple(j.row() for j in judged)
@@ -73,7 +73,7 @@ def _last_used(evidence: Evidence, wrong: Sequence[Judged]) -> Judged:
 
 
 def _cause(evidence: Evidence, draw: int, name: str) -> str:
-    """Describe how JAX's gradient relates to torch's, and where JAX stops a part of it."""
+    """Describe how JAX's gradient relates to torch's, and where JAX blocks part of it."""
     causes = []
     if evidence.rerunnable:
         from jaxgrad.parity.prove.surfaces import forward_causes

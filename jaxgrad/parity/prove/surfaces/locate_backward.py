@@ -1,4 +1,4 @@
-"""Locate where the backward passes diverge: the first wrong cotangent, counted from the loss."""
+"""Locate where the backward passes diverge: the wrong cotangent closest to the loss."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from jaxgrad.parity.prove.weights.layout import layout
 
 
 SAME = 1e-9
-NEGLIGIBLE = 1e-13  # relative to the largest cotangent: a zero with rounding errors
+NEGLIGIBLE = 1e-13  # relative to the largest cotangent; less is only rounding error
 _VIEWS = frozenset(
     "getitem reshape view transpose permute flatten contiguous clone to unsqueeze squeeze split "
     "chunk unbind result".split()
@@ -62,7 +62,7 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
 
 
 def _has_siblings(run: TorchRun, number: int) -> bool:
-    """Whether one call returned this value and another one.
+    """Whether the call that returned this value also returned other values.
 
     A port may read the last state of an LSTM from its outputs; the cotangent of one value is
     then included in the other's.
@@ -123,14 +123,14 @@ def culprit(
     values: tuple[Any, Any],
     noise: float = 0.0,
 ) -> tuple[int | None, str]:
-    """Find the consumer of a value through which the value's cotangent goes wrong.
+    """Find the consumer of a value that contributes the error in the value's cotangent.
 
     Args:
-        number: Number of the value.
+        number: Index of the value.
         expected: Cotangent in torch, None if there is none.
         actual: Cotangent in JAX.
         run: torch's run with `split=number`.
-        values: The value in torch and in JAX, which determine the order of the axes.
+        values: The value in torch and in JAX, from which the order of the axes is found.
         noise: Relative change of the cotangent that rounding causes.
 
     Returns:
@@ -173,7 +173,7 @@ def culprit(
 
 
 def _contributions(run: TorchRun, consumers: list[int], total: np.ndarray) -> dict[int, np.ndarray]:
-    """The cotangent through each consumer; a custom Function contributes the remainder."""
+    """Return the cotangent through each consumer; a custom Function contributes the remainder."""
     silent = [i for i in consumers if i not in run.contributions]
     if not silent:
         return run.contributions
@@ -184,9 +184,9 @@ def _contributions(run: TorchRun, consumers: list[int], total: np.ndarray) -> di
 def _several(
     run: TorchRun, consumers: list[int], total: np.ndarray, rest: np.ndarray, index: np.ndarray
 ) -> list[int]:
-    """Return several consumers through which the cotangent goes wrong by a common factor each.
+    """Return several consumers whose contributions to the cotangent are scaled wrongly.
 
-    They have the same op (the layers of a decoder), or a linear combination explains the error.
+    Consumers with the same op (decoder layers) share a factor, or each has its own.
     """
     contributions = _contributions(run, consumers, total)
     parts = {i: x.ravel()[index].ravel() for i, x in contributions.items()}
@@ -220,12 +220,12 @@ def last_view(run: TorchRun, alignment: Alignment, number: int) -> int:
 
 
 def first_consumer(run: TorchRun, number: int) -> int | None:
-    """Return the first value that was computed from another."""
+    """Return the first value computed from the value `number`, or None."""
     return next((i for i, v in enumerate(run.values) if number in v.inputs), None)
 
 
 def _likely(run: TorchRun, consumers: list[int]) -> int | None:
-    """Return the first consumer that does more than add or rearrange, or else the first one."""
+    """Return the first consumer that does more than add or rearrange, else the first consumer."""
     first = next(iter(consumers), None)
     return next((i for i in consumers if run.values[i].op not in _PLAIN), first)
 
@@ -238,7 +238,7 @@ def past_views(
     expected = run.values[number].cotangent if contribution is None else fingerprint(contribution)
     while consumer is not None and alignment.first[consumer] == alignment.first[number]:
         if not is_view(run, consumer) and "dropout" not in run.values[consumer].op:
-            break  # it happens to change nothing, like a relu of positive numbers
+            break  # changes nothing for these values, like a relu of positive numbers
         cotangent = run.values[consumer].cotangent
         if cotangent is None or (
             expected is not None and print_distance(cotangent, expected) > SAME
@@ -256,9 +256,9 @@ def is_view(run: TorchRun, number: int) -> bool:
 def first_equation(
     flow: Flow, alignment: Alignment, spot: Spot, target: int | None, same: Set[Key] = frozenset()
 ) -> Key:
-    """Return the first equation from a JAX value to `target`, the number of torch's result.
+    """Return the first equation on the path from a JAX value to `target`, a torch value's index.
 
-    `same` are other JAX values equal to the first: casts and stop_gradients on the path.
+    `same` contains other JAX values equal to the first: casts and stop_gradients on the path.
 
     Returns:
         A stop_gradient on the path if there is one, or else its first equation.

@@ -22,7 +22,7 @@ def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> 
 
     Args:
         run: torch's run.
-        alignment: Alignment of its values with JAX's.
+        alignment: The alignment of torch's values with JAX's.
         wrong: Positions of the wrong outputs among torch's values.
     """
     region: set[int] = set()
@@ -39,7 +39,7 @@ def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> 
 def origins(
     run: TorchRun, alignment: Alignment, region: Sequence[int], mapped: Set[str]
 ) -> list[int]:
-    """Return the unmatched values whose inputs are all matched, where the divergence begins.
+    """Return the values where the divergence begins: unmatched, but with all inputs matched.
 
     Values computed only from integers or constants (a mask, a rotary table) are poor candidates,
     because a port may compute them differently.
@@ -59,7 +59,7 @@ def origins(
 
 
 def _variable(run: TorchRun, mapped: Container[str]) -> set[int]:
-    """The values that depend on an input or on a weight of the port; the others are constants."""
+    """Return the values that depend on an input or one of the port's weights (not constants)."""
     variable: set[int] = set()
     for i, value in enumerate(run.values):
         if (
@@ -72,7 +72,7 @@ def _variable(run: TorchRun, mapped: Container[str]) -> set[int]:
 
 
 def _sources(run: TorchRun, chosen: set[int]) -> list[int]:
-    """The chosen values that read no other chosen value."""
+    """Return the chosen values that do not read another chosen value."""
     return sorted(i for i in chosen if not chosen & set(run.values[i].inputs) - {i})
 
 
@@ -86,14 +86,14 @@ def module_of(run: TorchRun, starts: Sequence[int]) -> str:
 
 
 class LostRegion(NamedTuple):
-    """The JAX values that wrong outputs depend on and that do not occur in torch."""
+    """The lost JAX values: wrong outputs depend on them, and they do not occur in torch."""
 
     flow: Flow
     region: set[Key]
     matched: Callable[[int], set[Key]]  # torch value -> the JAX values equal to it
 
     def first(self, operands: Iterable[Key]) -> list[Key]:
-        """Return the lost values that read an operand and no lost value, in order."""
+        """Return the lost values that read one of `operands` but no lost value, in order."""
         operands = set(operands)
         parents = self.flow.parents
         keys = [k for k in self.region if leaf_of(k) is None and operands & set(parents[k])]
@@ -136,10 +136,10 @@ def operands(run: TorchRun, lost: LostRegion, weights: WeightMap, i: int) -> set
 
 
 def likely(run: TorchRun, lost: LostRegion, weights: WeightMap, starts: Sequence[int]) -> list[int]:
-    """Return the origins whose operands have an unmatched consumer in JAX too.
+    """Return the origins (`starts`) whose operands also have an unmatched consumer in JAX.
 
-    A port that adds a mask elsewhere loses a torch value without being wrong. There, every
-    consumer of the same operands in JAX also reads an unmatched value.
+    A correct port may lack a torch value, for example if it adds a mask elsewhere. In that
+    case, every JAX consumer of the same operands also reads an unmatched value.
     """
     in_both = [i for i in starts if lost.first(operands(run, lost, weights, i))]
     return in_both or list(starts)

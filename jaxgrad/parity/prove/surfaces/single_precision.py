@@ -1,7 +1,7 @@
 """Compare the float32 errors of the gradients, which matter in training.
 
 float64 shows whether the port is correct, and float32 whether its formulas are accurate. The
-variance E[x^2] - E[x]^2 is correct in float64, but wrong in float32 where the mean is large.
+variance E[x^2] - E[x]^2 is correct in float64, but inaccurate in float32 if the mean is large.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from jaxgrad.parity.prove.jax_side.port import FAST
 from jaxgrad.parity.ulp import scale_of
 
 
-FLOOR = 4 * float(np.finfo(np.float32).eps)  # relative error; torch's may be smaller by luck
-NOTEWORTHY = 30  # ratio of the errors from which the report has a note
-_LARGEST = 10_000_000  # weights; for more, float32 runs would take minutes and gigabytes
+FLOOR = 4 * float(np.finfo(np.float32).eps)  # relative error; torch's may be lower by luck
+NOTEWORTHY = 30  # the report notes error ratios from here on
+_LARGEST = 10_000_000  # weights; with more, float32 runs would take minutes and gigabytes
 
 
 class Float32Error(NamedTuple):
@@ -39,12 +39,12 @@ class Float32Error(NamedTuple):
 
     @property
     def clause(self) -> str:
-        """The clause for the text of the gradients surface."""
+        """The clause that the gradients surface adds to its text."""
         return f"in float32, JAX's error is at most {max(self.ratio, 0.01):.2g} times torch's"
 
     @property
     def note(self) -> str:
-        """The note of the report, or an empty string if JAX's error is small."""
+        """The note for the report, or an empty string if JAX's error is small."""
         if self.ratio <= NOTEWORTHY:
             return ""
         return (

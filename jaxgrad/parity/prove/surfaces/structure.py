@@ -13,7 +13,7 @@ from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 
 
 def surface(evidence: Evidence) -> Judgement:
-    """Judge which weights are trained, have a gradient and are tied."""
+    """Judge whether the same weights are trained, have a gradient and are tied."""
     port, flags, run = evidence.port, evidence.torch_side.flags, evidence.runs[0]
     findings: list[Finding] = []
     missing = []
@@ -26,9 +26,7 @@ def surface(evidence: Evidence) -> Judgement:
         elif run.grads[name] is not None and np.any(run.grads[name]):
             missing.append(name)
     findings += _trained_buffers(evidence)
-    if (
-        evidence.failed_output_draw is None
-    ):  # otherwise the missing weight is what makes them differ
+    if evidence.failed_output_draw is None:  # otherwise they differ because of the missing weight
         findings += map(_missing, missing)
     notes = ()
     if missing:
@@ -51,7 +49,7 @@ def _finding(torch_name: str, jax_name: str, text: str, cause: str = "") -> Find
 
 
 def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
-    """Yield a finding if a parameter is trained in one framework only."""
+    """Yield a finding for each parameter that is trained in one framework only."""
     port, trained = evidence.port, evidence.torch_side.flags[name]
     leaves, where = port.weights.leaves_of(name), port.weights.place_of(name)
     reached = any(port.reachable[i] for i in leaves)
@@ -84,7 +82,7 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
 
 
 def _untied(port: Port, name: str) -> Iterator[Finding]:
-    """Yield a finding if one torch parameter is stored in several leaves that are all used."""
+    """Yield a finding for each torch parameter stored in several leaves that are all used."""
     copies = _copies(port, name)
     if copies:
         yield _finding(
@@ -124,7 +122,7 @@ def _last_stop(evidence: Evidence, leaves: Sequence[int]) -> str:
 def _unreached(port: Port, name: str, grad: np.ndarray) -> list[int]:
     """Return the leaves of a weight that lack a derivative path although torch's gradient is not 0.
 
-    A converter may store a tied weight twice while the port uses one copy; the other is no error.
+    A converter may store a tied weight twice while the port uses one copy; that is not an error.
     """
     pieces = [piece for piece in port.weights.pieces if piece.name == name]
     rest = np.array(grad.ravel())
@@ -143,7 +141,7 @@ def _all_zero(evidence: Evidence, leaves: Sequence[int]) -> bool:
 
 
 def _copies(port: Port, name: str) -> list[int]:
-    """Return the leaves that hold the same elements of a tensor and receive a gradient."""
+    """Return the leaves that hold the same elements of one tensor and receive a gradient."""
     pieces = [p for p in port.weights.pieces if p.name == name and p.index.size]
     pieces = [p for p in pieces if port.reachable[p.leaf]]
     if len({p.leaf for p in pieces}) < 2:

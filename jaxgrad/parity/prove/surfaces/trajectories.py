@@ -24,18 +24,18 @@ Optimizers = tuple[Any, Any]  # torch's factory, optax transformation
 
 
 class Trajectories(NamedTuple):
-    """The weights by torch's names after some steps, and the optimizers' states after the last."""
+    """Weights after some steps, keyed by torch's names, and the final optimizer states."""
 
     before: State
     torch: Mapping[int, State]
     jax: Mapping[int, State]
     reruns: Sequence[Mapping[int, State]]  # torch's with every number perturbed by an ULP
-    moments: Mapping[str, Mapping[str, np.ndarray]]  # torch's, by parameter
+    moments: Mapping[str, Mapping[str, np.ndarray]]  # torch's optimizer state by parameter
     opt_state: Any  # optax's
 
 
 def run(evidence: Evidence, optimizer: Optimizers, steps: int) -> Trajectories:
-    """Run both optimizers on the first draw."""
+    """Run both optimizers on the first draw of weights and inputs."""
     factory, tx = optimizer
     expected = evidence.torch_side.steps(factory, steps)
     actual, opt_state = _optax(evidence, tx, steps)
@@ -80,10 +80,10 @@ def _optax(evidence: Evidence, tx: Any, steps: int) -> tuple[dict[int, State], A
 
 
 def _update(given: Callable[..., Any], lifted: Callable[..., Any], args: Any) -> Any:
-    """Return the lifted update and state unless they differ from the given ones by too much.
+    """Return the update and state lifted to float64, unless they are too far from the originals.
 
-    A schedule that optax computes in float32 is off by 1e-8, which is no error of the port. Where
-    float32 changes the schedule by more than its rounding, the update is judged as it is.
+    A schedule that optax computes in float32 is off by 1e-8, which is not the port's fault. If
+    the difference exceeds float32 rounding, the original update is judged.
     """
     try:
         as_lifted = lifted(*args)
@@ -107,7 +107,7 @@ def _nearly_equal(given: Any, lifted: Any) -> bool:
 
 
 def _store_state(program: JaxProgram, leaves: list[Any], outputs: Sequence[np.ndarray]) -> None:
-    """Write the new state, in place, to the leaves of params that hold the state."""
+    """Write the new state in place to the leaves of params that hold it."""
     for path, x in zip(program.state_paths, outputs[len(program.out_paths) :], strict=True):
         for i, other in enumerate(program.param_paths):
             if same_leaf(path, other):

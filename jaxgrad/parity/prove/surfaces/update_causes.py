@@ -1,4 +1,4 @@
-"""Guess why weights change differently: rerun torch's optimizer with one setting changed."""
+"""Guess why updates differ: rerun torch's optimizer with one setting changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Factory = Callable[..., Any]
 
 
 def guess(side: TorchSide, factory: Factory, paths: Trajectories, names: Sequence[str]) -> str:
-    """Return the setting with which torch changes the weights `names` as JAX does."""
+    """Describe the setting with which torch would update the weights `names` as JAX does."""
     before, expected, actual = paths.before, paths.torch, paths.jax
     last = max(expected)
     for text, build in _variants(factory) if side.module is not None else ():

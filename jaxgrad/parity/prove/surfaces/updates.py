@@ -1,4 +1,4 @@
-"""The updates surface: whether an optimizer, and the forward pass, update the weights alike."""
+"""The updates surface: compare the updates by an optimizer and by the forward pass."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ _MOMENTS |= {name: name for name in _MOMENTS.values()}
 
 
 def _moments(evidence: Evidence, paths: Trajectories, zero: set[str]) -> str:
-    """Describe the difference of the moments that can be matched by name."""
+    """Describe the difference between the optimizers' moments that can be matched by name."""
     largest, count = 0.0, 0
     program, weights = evidence.port.program, evidence.port.weights
     for path, x in jax.tree_util.tree_leaves_with_path(paths.opt_state):

@@ -29,14 +29,14 @@ class Dump:
     """The contents of a dump file."""
 
     format: int
-    torch: str  # version of torch
+    torch: str  # torch's version
     seed: int
     has_loss: bool
     drawn: list[Drawn]
-    exact_reruns: list[list[TorchRun]]  # the reruns of each draw, if `rough` buffers are exact
-    rough: list[str]  # buffers that were rounded to float32, if the port recomputes them
+    exact_reruns: list[list[TorchRun]]  # each draw's reruns with the `rough` buffers unperturbed
+    rough: list[str]  # buffers that are rounded to float32, in case the port recomputes them
     flags: dict[str, bool]
-    names: dict[str, str]  # name in the state_dict -> name in the state, unique for tied weights
+    names: dict[str, str]  # state_dict name -> name in `Draw.state`, one name per tied weight
     steps: Steps | None
     exact_steps: list[dict[int, State]]
     count: int  # number of steps
@@ -67,7 +67,7 @@ def dump(
         path: Path of the file, an .npz file without pickled objects. It holds the weights twice
             and each gradient six times, in float64.
         outputs: Function that selects the outputs to compare, the first of the pair in `prove`.
-        loss: Scalar loss of the outputs, the first of the pair in `prove`.
+        loss: Scalar loss as a function of the outputs, the first of the pair in `prove`.
         optimizer: Factory of a torch optimizer, as in `prove`.
         steps: Number of optimizer steps.
         seed: Seed of the cotangents and of the second draw, which `prove` reads from the file.
@@ -172,7 +172,7 @@ class Dumped:
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws."""
-        # A buffer that the port takes from torch is equal in both frameworks, rounded or not.
+        # A buffer taken from torch is equal in both frameworks, so its rounding does not matter.
         self._exact = bool(self.contents.rough) and set(self.contents.rough) <= set(mapped)
         if not self._exact:
             return self.contents.drawn
@@ -180,7 +180,7 @@ class Dumped:
         return [Drawn(d.draw, d.run, reruns) for d, reruns in pairs]
 
     def run(self, draw: Draw, **options: Any) -> NoReturn:
-        """Refuse to run torch."""
+        """Raise an error, because a dump cannot run torch."""
         del draw, options
         raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
 

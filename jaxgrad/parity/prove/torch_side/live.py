@@ -60,7 +60,7 @@ class Live:
         try:
             draws.append(self._drawn(second))
         except Exception as error:
-            # Redrawn lengths or positions may be invalid: keep the first draw's inputs.
+            # Redrawn lengths or positions may be invalid; if so, keep the first draw's inputs.
             self.notes.append(
                 "the second draw keeps the inputs of the first, because torch raised "
                 f"{type(error).__name__} on redrawn inputs"
@@ -73,7 +73,7 @@ class Live:
         return Drawn(draw, run, self.reruns(draw, run))
 
     def reruns(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
-        """Return runs that differ from `run` by rounding, with differences for gradients."""
+        """Return runs that differ from `run` by rounding, with gradients stored as differences."""
         near = {salt: perturbed(draw, self.rough, salt) for salt in (0, 1)}
         return [_differences(run, self.run(x, rough=salt)) for salt, x in near.items()]
 
@@ -83,7 +83,7 @@ class Live:
         result = torch_run.run(
             self.module, draw.inputs, self.pick, self.loss, self._cotangent, **options
         )
-        self.module.zero_grad()  # a large module's gradients are not kept twice
+        self.module.zero_grad()  # do not store a large module's gradients twice
         return result
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:

@@ -56,12 +56,12 @@ def run(
         loss: Scalar function of the selected outputs; without it each floating output gets a
             cotangent.
         cotangents: Function from an output to its cotangent; None for a forward run alone.
-        watch: Whether to record the values inside.
+        watch: Whether to record intermediate values.
         keep: Whether to keep the values, not only their fingerprints.
-        split: Number of a value whose cotangent is recorded separately for each of its consumers.
-        salt: Seed of torch's own generator.
-        rough: Seed of float32-sized noise in the constants that the module stores in float32.
-        dtype: Dtype of the run; in float64 the casts of the module itself are lifted.
+        split: Index of a value whose cotangent is recorded separately for each of its consumers.
+        salt: Seed for torch's random number generator.
+        rough: Seed for float32-sized noise added to constants that the module stores in float32.
+        dtype: Dtype of the run; in float64 the module's own casts are lifted.
         clear: Whether to clear the gradients of an earlier run.
     """
     args = to_torch(inputs)

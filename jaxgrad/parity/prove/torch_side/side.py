@@ -17,7 +17,7 @@ State = Mapping[str, np.ndarray]
 
 @dataclasses.dataclass
 class Drawn:
-    """A run of torch on one draw, and reruns with every number perturbed by an ULP."""
+    """torch's run on one draw of weights and inputs, and reruns with all numbers off by an ULP."""
 
     draw: Draw
     run: TorchRun
@@ -29,12 +29,12 @@ class Steps:
     """The weights after some steps of torch's optimizer."""
 
     states: dict[int, State]  # step -> the parameters
-    moments: dict[str, dict[str, np.ndarray]]  # parameter -> name in the optimizer's state
+    moments: dict[str, dict[str, np.ndarray]]  # parameter -> state name -> value
     reruns: list[dict[int, State]]  # with every number perturbed by an ULP
 
 
 def compared_steps(steps: int) -> tuple[int, ...]:
-    """Return the steps after which weights are compared: each comparison keeps a whole model."""
+    """Return the few steps after which weights are compared, as each one stores a whole model."""
     return tuple(sorted({1, steps}))
 
 

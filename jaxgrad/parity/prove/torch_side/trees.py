@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the tensors of a module's result, which may hold dataclasses, with their paths."""
+    """Yield a module's output tensors with their paths; outputs may contain dataclasses."""
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         tree = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
     if isinstance(tree, Mapping):

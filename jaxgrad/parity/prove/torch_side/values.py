@@ -16,21 +16,21 @@ class Value:
     """A floating value of the run: an input, or the result of one torch call."""
 
     module: str  # dotted path of the innermost module that was running
-    op: str  # torch's name of the function; "input" for an input
-    inputs: tuple[int, ...]  # the values that the call read
+    op: str  # torch's name for the function; "input" for an input
+    inputs: tuple[int, ...]  # indices of the values that the call read
     shape: tuple[int, ...]
     print: np.ndarray
     weights: tuple[str, ...] = ()  # the parameters and buffers that the call read
     data: np.ndarray | None = None
     cotangent: np.ndarray | None = None  # fingerprint of the total cotangent, None if none arrived
     cotangent_data: np.ndarray | None = None
-    call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, where values are kept
+    call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, if values are kept
     call_number: int = -1  # equal for all results of one call
     requires_grad: bool = True
 
     @property
     def name(self) -> str:
-        """The module and the call, for the report."""
+        """The module's path and the call's name, for the report."""
         return f"{self.module} ({self.op})" if self.module else f"({self.op})"
 
 
@@ -59,7 +59,7 @@ class TorchRun:
     loss: float | None
     casts: list[str]  # places where the module itself casts below float64
     numbers: list[float]  # the float arguments of the calls
-    contributions: dict[int, np.ndarray]  # first result of a call -> cotangent through that call
+    contributions: dict[int, np.ndarray]  # a call's first result -> cotangent through that call
 
 
 def rounding(

@@ -23,7 +23,7 @@ class Watcher:
     def __init__(self, module: nn.Module, inputs: Sequence[Tensor], keep: bool, split: int | None):
         self.module, self.keep, self.on, self.split = module, keep, False, split
         self.contributions: dict[int, Tensor] = {}
-        self._copies: dict[int, list[int]] = {}  # id of a copy of `split` -> its consumer's result
+        self._copies: dict[int, list[int]] = {}  # id of `split`'s copy -> its consumer's result
         self.values: list[Value] = []
         self.calls: list[Call] = []
         self.index: dict[int, int] = {}
@@ -67,7 +67,7 @@ class Watcher:
         return tuple(dict.fromkeys(i for i in numbers if i is not None))
 
     def adopt(self, tree: Any) -> None:
-        """Record values that were computed out of Python's sight, e.g. in a scripted function.
+        """Record values that were not computed in Python, e.g. in a scripted function.
 
         Their operands are found in autograd's graph.
         """
@@ -192,7 +192,7 @@ class Watcher:
             self._listen(number, x)
 
     def _listen(self, number: int, x: Tensor) -> None:
-        """Record the total cotangent, with a hook on the node: it survives in-place changes."""
+        """Record the total cotangent with a hook on the node, which survives in-place changes."""
         node, position = x.grad_fn, x.output_nr
 
         def record(grads: Any) -> None:
@@ -206,7 +206,7 @@ class Watcher:
             node.register_prehook(record)
 
     def begin(self, name: str) -> None:
-        """Attribute the following calls, outside of every module, to `name`."""
+        """Attribute subsequent calls that are outside all modules to `name`."""
         self._stack.append((name, len(self.values), ()))
 
     def _enter(self, name: str, args: Any) -> None:

@@ -31,7 +31,7 @@ def constants(
 
 
 def scored(paths: Sequence[str], known: Sequence[Piece]) -> Score:
-    """Return the score of leaf and tensor: shared words, and 10 if a sibling has the same module.
+    """Score a leaf and a tensor by shared words, plus 10 if a sibling is from the same module.
 
     Without a known sibling, the score counts how much of the tensor's path is shared with the
     tensors in the smallest subtree around the leaf that contains known pieces.

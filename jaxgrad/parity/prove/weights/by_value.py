@@ -1,4 +1,4 @@
-"""Match leaves that are not constant with torch tensors by their values.
+"""Match non-constant leaves with torch tensors by their values.
 
 A leaf may be a torch tensor with its axes permuted, split or merged, a stack or a concatenation of
 several, a slice of one, or the sum of two biases.
@@ -33,7 +33,7 @@ class ParamLeaf(NamedTuple):
 
 
 def without(leaves: Sequence[ParamLeaf], pieces: Sequence[Piece]) -> list[ParamLeaf]:
-    """Return the leaves that hold no piece yet."""
+    """Return the leaves that no piece (a matched region) covers yet."""
     done = {piece.leaf for piece in pieces}
     return [leaf for leaf in leaves if leaf.number not in done]
 
@@ -48,7 +48,7 @@ class Tensors:
         self.varied = [n for n, x in self.low.items() if varies(x)]
 
     def like(self, x: np.ndarray, path: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
-        """Return the tensors with the values of `x`: untaken ones first, then likely names."""
+        """Return the tensors with the values of `x`: those not yet `taken` first, then by name."""
         print_ = fingerprint(x)
         names = [
             name
@@ -135,7 +135,7 @@ def slices(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
 
 
 def sums(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
-    """Match a leaf that is the sum of two vectors or of slices of them, such as two biases."""
+    """Match a leaf that is the sum of two vectors or of their slices, such as two biases."""
     x = np.asarray(leaf.value, np.float64)
     if not 1 < x.size <= 2**17 or not varies(leaf.low):
         return []
@@ -155,7 +155,7 @@ def sums(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
 
 
 def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
-    """Match an arbitrary arrangement element by element, where values are distinct enough."""
+    """Match an arbitrary arrangement element by element, if the values are distinct enough."""
     x = leaf.low
     if not varies(x):
         return []
@@ -166,7 +166,7 @@ def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
     first = np.searchsorted(ranked, x.ravel(), "left")
     last = np.searchsorted(ranked, x.ravel(), "right")
     if np.any(first == last):
-        return []  # no tensor contains some element
+        return []  # an element is in no tensor
     source = order[first].reshape(x.shape)
     source = _consistent(source, (last - first > 1).reshape(x.shape), values, x)
     ends = np.cumsum([tensors.low[n].size for n in names])
@@ -186,7 +186,7 @@ def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
 def _consistent(
     source: np.ndarray, ambiguous: np.ndarray, values: np.ndarray, x: np.ndarray
 ) -> np.ndarray:
-    """Resolve values that occur several times by continuing the stride of their neighbours."""
+    """Choose among several matches of a value by continuing the stride of its neighbours."""
     for _ in range(8):
         if not ambiguous.any():
             break
@@ -208,7 +208,7 @@ def _consistent(
 
 
 def low(x: Any) -> np.ndarray:
-    """Round to float32, the dtype of most checkpoints in either framework."""
+    """Round to float32, the dtype of most checkpoints in both frameworks."""
     x = np.asarray(x)
     return x.astype(np.complex64 if np.iscomplexobj(x) else np.float32)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarray | None:
-    """Return the index of each element of `leaf` in the flat `tensor`, None if no layout fits."""
+    """Return each `leaf` element's index in the flattened `tensor`, or None if no layout fits."""
     if tensor.size != leaf.size:
         return None
     numbers = np.arange(tensor.size, dtype=np.int32 if tensor.size < 2**31 else np.int64)
@@ -29,7 +29,7 @@ def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarra
 
 
 def _shapes(tensor: np.ndarray, leaf: np.ndarray) -> Iterator[tuple[int, ...]]:
-    """The tensor's own shape, then shapes with an axis split as in the leaf (attention heads)."""
+    """Yield the tensor's shape, then shapes with an axis split as in the leaf (attention heads)."""
     yield tensor.shape
     for axis, size in enumerate(tensor.shape):
         for length in {n for n in leaf.shape if 1 < n < size and size % n == 0}:
@@ -42,7 +42,7 @@ def _shapes(tensor: np.ndarray, leaf: np.ndarray) -> Iterator[tuple[int, ...]]:
 def _flips(
     order: Sequence[int], shape: Sequence[int], leaf: np.ndarray
 ) -> Iterator[tuple[int, ...]]:
-    """First no axis to flip; then, for kernels, the spatial axes."""
+    """Yield the axes to flip: first none; then, for kernels, the spatial axes."""
     yield ()
     spatial = tuple(i for i, axis in enumerate(order) if axis >= 2)
     if spatial and len(shape) == leaf.ndim and len(shape) in (3, 4, 5):

@@ -37,7 +37,7 @@ def likeness(name: str, path: str) -> float:
 
 
 def _weight(word: str) -> float:
-    """A layer's number counts twice as much as a word of its name."""
+    """Return a word's weight: a layer's number counts twice as much as any other word."""
     return 2.0 if word.isdigit() else 1.0
 
 

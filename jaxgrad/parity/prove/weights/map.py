@@ -1,7 +1,7 @@
-"""The map of the weights: which element of which torch tensor each element of a JAX leaf is.
+"""The weight map, which says from which torch tensor element each JAX leaf element comes.
 
-The map carries weights from torch to JAX and gradients back. The module `infer` infers it from the
-values, and `given` reads one that the user wrote.
+It converts weights from torch to JAX, and gradients back. The module `infer` infers the map from
+the values, and `given` reads a map that the user wrote.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 
 @dataclasses.dataclass(frozen=True)
 class Piece:
-    """A region of a leaf, with the index of each of its elements in a torch tensor."""
+    """A region of a leaf, with the index of each element in a torch tensor."""
 
     leaf: int
     region: tuple[slice, ...]
     name: str
     index: np.ndarray  # into the flattened tensor
     offset: float = 0.0  # the leaf holds the tensor plus this number
-    guessed: bool = False  # matched by name alone
+    guessed: bool = False  # whether it was matched by name only
 
     def take(self, tensor: np.ndarray) -> np.ndarray:
-        """Return the values of the region, given the tensor's."""
+        """Return the region's values, given the torch tensor."""
         return tensor.ravel()[self.index] + self.offset
 
 
@@ -66,7 +66,7 @@ class WeightMap:
         }
 
     def values_of(self, leaves: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the torch tensors that these leaves hold, except those that a leaf sums."""
+        """Return the torch tensors that these leaves hold, except those in a leaf that is a sum."""
         values: dict[str, np.ndarray] = {}
         for piece in self.pieces:
             terms = [p for p in self.pieces if p.leaf == piece.leaf and p.region == piece.region]
@@ -87,11 +87,11 @@ class WeightMap:
         return list(dict.fromkeys(p.name for p in self.pieces if p.leaf == leaf))
 
     def place_of(self, name: str) -> str:
-        """Describe the JAX paths of a torch tensor in the report."""
+        """Describe the JAX paths of a torch tensor, for the report."""
         return ", ".join(self.paths[i] for i in self.leaves_of(name)) or "no leaf"
 
     def copy_of(self, name: str) -> str | None:
-        """Return another torch tensor that has the same values and that a leaf holds."""
+        """Return another torch tensor that has the same values and is stored in a leaf."""
         x = self.tensors[name]
         for other, y in self.tensors.items():
             same = other != name and y.shape == x.shape and self.leaves_of(other)

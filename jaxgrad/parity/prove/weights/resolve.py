@@ -51,7 +51,7 @@ def weight_map(
 def _check_converter(
     convert: Callable[..., Any], side: TorchSide, fn: Any, mapped: WeightMap
 ) -> None:
-    """Convert other weights and compare the result with the inferred map."""
+    """Convert different weights and compare the result with the inferred map."""
     params, values = _converted(convert, side, mapped.tensors, 1)
     expected = mapped.to_jax(values)
     actual = jax_program.flat(as_function(fn, params).params)[1]
