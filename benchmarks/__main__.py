@@ -3,7 +3,7 @@
     python -m benchmarks [SECTION ...] [--output DIR]
 
 The results are written to RESULTS.md, results.json and a page with plots. All times are ratios:
-the median over rounds, in each of which every program of a row runs once.
+medians over rounds, and in each round every program of a row runs once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def main() -> None:
                 "machine": results.machine(),
                 "minutes": (time.perf_counter() - began) / 60,
             }
-            results.write(options.output, records, SECTIONS)  # so an interruption loses nothing
+            results.write(options.output, records, SECTIONS)  # saved in case of an interruption
     print(f"{options.output / 'RESULTS.md'} in {(time.perf_counter() - start) / 60:.1f} minutes")
 
 

@@ -1,4 +1,4 @@
-"""Compile programs in a second process, because XLA keeps little more than one core busy."""
+"""Compile programs in a second process, because XLA's compiler uses little more than one core."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Wait = Callable[[], object]
 def second_process() -> Iterator[Callable[..., Wait]]:
     """Yield a function that runs another function in a second process and returns a wait function.
 
-    After the wait, the programs compiled there are in a cache on disk that this process uses. On a
-    GPU, whose memory two JAX processes cannot share, nothing is started.
+    Once the wait function returns, the compiled programs are in an on-disk cache that this process
+    reads. On a GPU no process is started, because two JAX processes cannot share its memory.
     """
     with tempfile.TemporaryDirectory() as folder:
         _use_cache(folder)
@@ -47,4 +47,4 @@ def _use_cache(folder: str | None) -> None:
     jax.config.update("jax_compilation_cache_dir", folder)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
-    compilation_cache.reset_cache()  # otherwise JAX keeps using the first folder
+    compilation_cache.reset_cache()  # otherwise JAX keeps using the first cache folder

@@ -1,4 +1,4 @@
-"""The behaviours of a training step to benchmark: in torch, in hand-written JAX, and with jaxgrad.
+"""Training-step behaviours to benchmark, each in torch, in hand-written JAX, and with jaxgrad.
 
 Each behaviour defines three gradient functions; all of them are used in the same SGD step.
 """
@@ -28,7 +28,7 @@ Loss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class Behaviour(NamedTuple):
-    """torch's loss and backward functions, and JAX's gradients by hand and with jaxgrad."""
+    """torch's loss and backward functions, and JAX gradient functions without and with jaxgrad."""
 
     torch: Callable[[nn.Sequential], tuple[Loss, Callable[[Loss, Any, Any], Any]]]
     by_hand: Callable[[Network], Grads]
@@ -103,7 +103,7 @@ def detach() -> Behaviour:
 
 @behaviour
 def freeze() -> Behaviour:
-    """Freeze the first half of the network by `requires_grad = False`."""
+    """Freeze the first half of the network with `requires_grad = False`."""
 
     def reference(net: nn.Sequential) -> Any:
         for module in list(net)[: middle(net) + 1]:
@@ -127,7 +127,7 @@ def freeze() -> Behaviour:
 
 @behaviour
 def hooks() -> Behaviour:
-    """Multiply the gradient between the two halves of the network by 0.5 in a hook."""
+    """Halve the gradient between the two halves of the network with a hook."""
 
     def reference(net: nn.Sequential) -> Any:
         cut = middle(net)
@@ -296,7 +296,8 @@ def per_sample_gradients() -> Behaviour:
                 return value, grads, jnp.minimum(1.0, 1.0 / (norm(grads) + 1e-6))
 
             values, grads, scale = jax.vmap(one)(x, y)
-            # As in the torch program, scale inside the sum: scaled gradients are not stored.
+            # Scale inside the sum, as the torch program does, so that scaled gradients are not
+            # stored.
             mean = lambda g: jnp.einsum("n,n...->...", scale, g) / len(x)  # noqa: E731
             return jnp.mean(values), jax.tree.map(mean, grads)
 
@@ -342,7 +343,7 @@ def gradient_penalty() -> Behaviour:
 
 @behaviour
 def ddp() -> Behaviour:
-    """Split the batch over all devices; here torch has one process and JAX has one device."""
+    """Split the batch over all devices; here that is one torch process and one JAX device."""
 
     def reference(net: nn.Sequential) -> Any:
         wrapped = nn.parallel.DistributedDataParallel(net)

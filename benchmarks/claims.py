@@ -1,7 +1,7 @@
 """Measure common claims about cost in torch and JAX.
 
-The first claim is which of detach, no_grad and inference_mode is cheapest. The second is after how
-many steps compiling a static graph has paid for itself.
+The first claim is about which of detach, no_grad and inference_mode is cheapest, the second about
+how many steps it takes until compiling a static graph has paid for itself.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def cells() -> list[tuple[str, str]]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """Return time and bytes of each method to stop a gradient, and the steps to break even."""
+    """Measure each method of stopping a gradient, and the steps until compilation has paid off."""
     tick("detach, no_grad, inference_mode in torch")
     stops = {"torch": _stops_in_torch()}
     tick("stop_gradient, no_grad in JAX")
@@ -46,7 +46,7 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _stops_in_torch() -> dict[str, dict[str, float]]:
-    """Return time and bytes of torch steps that stop the gradient after half of an MLP."""
+    """Return the time and bytes of torch steps that stop the gradient halfway through an MLP."""
     net = mlp()
     modules, _ = net.built()
     half = len(modules) // 2
@@ -82,7 +82,7 @@ def _stops_in_torch() -> dict[str, dict[str, float]]:
 
 
 def _stops_in_jax() -> dict[str, dict[str, float]]:
-    """Return time and bytes of the JAX steps, with `stop_gradient` and with `no_grad`."""
+    """Return the time and bytes of JAX steps that use `stop_gradient` or `no_grad`."""
     net = mlp()
     _, params = net.built()
     half = len(params) // 2
@@ -114,7 +114,7 @@ def _stops_in_jax() -> dict[str, dict[str, float]]:
 
 
 def _graphs(name: str) -> dict[str, float]:
-    """Return ratios of step times, and the compilation time divided by the time saved per step."""
+    """Return ratios of step times, and the numbers of steps until compilation has paid off."""
     net = NETWORKS[name]()
     modules, params = net.built()
     x, y = jnp.asarray(net.x), jnp.asarray(net.y)
@@ -145,7 +145,7 @@ def _graphs(name: str) -> dict[str, float]:
 
 
 def _steps(built: float, saved: float) -> float:
-    """Return the number of steps to break even, or infinity if a step saves no time."""
+    """Return the number of steps until compilation pays off, or infinity if it never does."""
     return built / saved if saved > 0 else float("inf")
 
 

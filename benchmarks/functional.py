@@ -1,6 +1,6 @@
-"""Compare the cost of operators with torch's gradients with that of the usual JAX expressions.
+"""Compare the cost of jaxgrad's operators with that of the usual JAX expressions.
 
-XLA counts flops and bytes of value and pullback, at sizes that occur in networks; nothing is timed.
+XLA counts the flops and bytes of value and pullback at sizes typical of networks; nothing is timed.
 Where torch's convention costs flops or bytes, the row states the reason.
 """
 
@@ -212,7 +212,7 @@ def cells() -> list[str]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """Return the ratio of flops and bytes of each operator to those of the usual JAX expression."""
+    """Return each operator's flops and bytes divided by those of the usual JAX expression."""
     ratios = {}
     for name, row in ROWS.items():
         tick(name)

@@ -37,7 +37,7 @@ def cells() -> list[tuple[str, int]]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """Return for each axis its sizes, and the costs relative to those of the smallest size."""
+    """Return, for each axis, its sizes and their costs relative to the smallest size."""
     numbers = {}
     for axis, (sizes, make) in AXES.items():
         points = []
@@ -76,7 +76,7 @@ def _point(net: Network) -> dict[str, float]:
 def peak_bytes(net: Network, params: Any) -> int:
     """Return the peak bytes of checkpointing in segments of about sqrt(depth) stages.
 
-    These are the inputs of all segments and the residuals of the largest segment.
+    At the peak, all segments' inputs and the largest segment's residuals are stored.
     """
     size = max(1, math.isqrt(len(params)))
     x, y = jnp.asarray(net.x), jnp.asarray(net.y)
@@ -101,7 +101,7 @@ def peak_bytes(net: Network, params: Any) -> int:
 
 
 def slope(sizes: Sequence[int], values: Sequence[float]) -> float:
-    """Return the slope of a log-log fit: the exponent with which the values grow."""
+    """Return the slope of a log-log fit, which is the exponent of the growth."""
     return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
 
 

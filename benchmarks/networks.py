@@ -1,4 +1,4 @@
-"""Three networks as lists of stages, each a torch module and a JAX function with equal weights.
+"""Three networks as lists of stages; each stage is a torch module and an equivalent JAX function.
 
 A behaviour is inserted between stages, at the same place in both frameworks.
 """
@@ -33,7 +33,7 @@ class Network(NamedTuple):
     stages: list[Stage]
     x: np.ndarray
     y: np.ndarray
-    mixes_samples: bool = False  # true for batch norm: per-sample gradients are undefined
+    mixes_samples: bool = False  # true with batch norm, which leaves per-sample gradients undefined
 
     def built(self) -> tuple[nn.Sequential, list[dict[str, jax.Array]]]:
         """Return the torch modules, and a copy of their weights for JAX with one tree per stage."""
@@ -52,7 +52,7 @@ def forward(
     at: Callable[[int, jax.Array], jax.Array] = lambda _, h: h,
     low: Any = jnp.float32,
 ) -> jax.Array:
-    """Return the logits; `at` is applied to each stage's output, and products run in `low`."""
+    """Return the logits; `at` is applied to each stage's output, and products use dtype `low`."""
     for place, (stage, p) in enumerate(zip(stages, params, strict=True)):
         x = at(place, stage(p, x, low))
     return x
@@ -102,7 +102,7 @@ class Block(nn.Module):
 
 
 class Head(nn.Module):
-    """A linear classifier of the mean over positions."""
+    """A linear classifier applied to the mean over positions."""
 
     def __init__(self, width: int):
         super().__init__()
@@ -201,9 +201,9 @@ def mobilenet(batch: int = 8, size: int = 64) -> Network:
 
 
 def conv2d(x: jax.Array, weight: jax.Array, stride: int) -> jax.Array:
-    """Convolve by a matrix product for 1x1 filters, by shifts for depthwise ones, else by XLA.
+    """Convolve with a matrix product (1x1), a sum of shifts (depthwise), or XLA's convolution.
 
-    A depthwise filter in XLA's CPU convolution is three times slower than a sum of shifts.
+    For depthwise filters, XLA's CPU convolution is three times slower than a sum of shifts.
     """
     size, depthwise = weight.shape[-1], weight.shape[1] == 1
     if size == stride == 1:

@@ -1,4 +1,4 @@
-"""Which bits `exact=True` shares with the installed torch, and why not all of them.
+"""Measure which bits `exact=True` shares with the installed torch, and say why some differ.
 
     python -m benchmarks.optim_bits [--markdown F] [NAME ...]
 
@@ -48,7 +48,7 @@ def in_torch(name: str, options: Any, params: Any, grads: Any) -> dict[int, list
 
 
 def shared(ours: list[np.ndarray], theirs: list[np.ndarray]) -> tuple[float, float]:
-    """Return the share of bit-identical numbers and the largest difference in ULP at leaf scale."""
+    """Return the share of bit-identical numbers and the largest difference, in the leaf's ULP."""
     same = sum(int(np.sum(a == b)) for a, b in zip(ours, theirs, strict=True))
     count = sum(b.size for b in theirs)
     off = [

@@ -29,7 +29,7 @@ LR = 0.01
 
 
 class Row(NamedTuple):
-    """One optimizer in three frameworks, each step doing the same work."""
+    """One optimizer in jaxgrad, optax and torch, whose steps do the same work."""
 
     jaxgrad: Any
     optax: Any
@@ -66,18 +66,19 @@ def jaxgrad_step(tx: Any, params: Any, state: Any, grads: Any) -> Any:
 
 
 def optax_step(tx: Any, params: Any, state: Any, grads: Any) -> Any:
-    """Take the step as a user of optax writes it."""
+    """Take one step the way an optax user writes it."""
     updates, state = tx.update(grads, state, params)
     return optax.apply_updates(params, updates), state
 
 
 class Donated:
-    """A compiled step that is called with the parameters and state it returned last."""
+    """A compiled step; each call uses the parameters and state that the previous call returned."""
 
     def __init__(self, step: Callable[..., Any], tx: Any, arrays: list[np.ndarray]):
         params, self.grads = ([jnp.array(x) for x in arrays] for _ in range(2))
         self.now = params, tx.init(params)
-        # XLA pairs donated buffers with results of their shape in order: parameters first.
+        # XLA pairs donated buffers with results of the same shape in order, so parameters come
+        # first.
         jitted = jax.jit(functools.partial(step, tx), donate_argnums=(0, 1))
         self.compiled = jitted.lower(*self.now, self.grads).compile()
 
@@ -99,7 +100,7 @@ def cells() -> list[str]:
 
 
 def measure(tick: Callable[[str], None], pairs: int = 15) -> dict[str, Any]:
-    """Measure every row; each number is jaxgrad's divided by the other framework's."""
+    """Measure every row; each number is jaxgrad's cost divided by the other framework's."""
     arrays = parameters()
     numbers = {}
     for name in ROWS:
@@ -116,7 +117,7 @@ def measure_row(row: Row, arrays: list[np.ndarray], pairs: int) -> dict[str, flo
     left, right = (counted(run.compiled) for run in runs.values())
     numbers = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
     numbers["time"] = over(rounds(runs, at_least=pairs, at_most=pairs), "jaxgrad", "time")
-    del runs["time"]  # torch's threads keep spinning after a step and slow down whatever is next
+    del runs["time"]  # torch's threads keep spinning after a step and slow down the next run
     runs["torch foreach"] = torch_run(row.torch, arrays, foreach=True)
     if row.has_fused:
         runs["torch fused"] = torch_run(row.torch, arrays, fused=True)

@@ -21,7 +21,7 @@ from benchmarks.steps import Step, jax_step, one_process, torch_step
 
 TITLE = "A training step"
 LR = 1e-2
-# The behaviours that torch.compile is timed on; one compilation takes longer than a whole row.
+# Only these are timed with torch.compile, because one compilation takes longer than a whole row.
 COMPILED = ("control",)
 HEADS = ("flops", "bytes", "by hand", "torch", "torch.compile")
 
@@ -32,7 +32,7 @@ def cells() -> list[tuple[str, str]]:
 
 
 def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """Return the ratios of each network and behaviour, or the reason why there are none."""
+    """Return the ratios for each network and behaviour, or the reason why there are none."""
     ratios = {}
     with one_process(), second_process() as start:
         for network, name in cells():
@@ -74,7 +74,7 @@ def _by_hand(network: str, name: str) -> Step:
 
 
 def _depthwise() -> float:
-    """Return the time of MobileNetV2 with XLA's depthwise convolution relative to shifts."""
+    """Return MobileNetV2's step time with XLA's depthwise convolution, relative to shifts."""
     steps = {}
     for shifts in (True, False):
         networks.SHIFTS = shifts

@@ -1,4 +1,4 @@
-"""Sphinx configuration of the site that `make docs` builds, which works without a network."""
+"""Sphinx configuration for `make docs`; the site that it builds works offline."""
 
 import inspect
 import pathlib
@@ -101,7 +101,7 @@ def docstring(
 
 
 def linked(text: str, own: set[str]) -> str:
-    """Format code, and link it if it is a public name other than the function's own names."""
+    """Format code, and link public names except the documented function's own."""
     path = PUBLIC.get(text)
     return f":py:obj:`{text} <{path}>`" if path and text not in own else f"``{text}``"
 
@@ -141,5 +141,5 @@ def visit_math(self: Any, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.connect("builder-inited", lambda _: docs_pages.write(HERE))
-    app.connect("autodoc-process-docstring", docstring, priority=400)  # before napoleon's 500
+    app.connect("autodoc-process-docstring", docstring, priority=400)  # runs before napoleon (500)
     app.connect("autodoc-process-signature", signature)

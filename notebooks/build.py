@@ -3,8 +3,8 @@
     python notebooks/build.py               run all of them
     python notebooks/build.py hooks optim   run only these
 
-Each source is a jupytext percent script. This program writes its first code cell and, once
-`pyproject.toml` names a repository, the Colab badge of its copy.
+Each source is a jupytext percent script. This program adds the copy's first code cell and, if
+`pyproject.toml` names a repository, its Colab badge.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def badge(url: str, name: str) -> str:
 
 
 def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
-    """Convert a script to a notebook without running it, reproducibly byte for byte."""
+    """Convert a script to a notebook without running it; equal scripts give equal bytes."""
     book = jupytext.read(script)
     for index, cell in enumerate(book.cells):
         cell["id"] = f"cell-{index}"

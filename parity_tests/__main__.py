@@ -175,7 +175,7 @@ def _report(
 
 
 def _run_cells(cells: "list[Cell]", options: argparse.Namespace, results: "list[Result]") -> None:
-    """Append each result to `results` as soon as it is there, so an interruption loses none."""
+    """Append each result to `results` as soon as it is available, so an interruption loses none."""
     import rich.console
     import rich.progress
 

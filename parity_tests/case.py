@@ -71,13 +71,16 @@ class Case:
         theme: The stem of the file that defines the function.
         behaviour: The name of the function, which the reference in `torch_ref` shares.
         inputs: Argument name -> tree of `parity_tests.inputs` descriptors and static values.
-        idiom: The code that a user writes in torch and in JAX; each must fit into a table cell.
-        source: Optional rows that the case covers: `S0-02`, or `P155` of the catalogue.
+        idiom: The code that a user writes in torch and in JAX; each snippet must fit into a table
+            cell.
+        source: Optional ids of the rows that the case covers: `S0-02` in a source document, or
+            `P155` in the catalogue.
         control: Keyword arguments that replace the tool under test (say, `stop_gradient`) by a
-            no-op. By default the control perturbs an input, which only a program without a tool
-            may use.
+            no-op. By default the control perturbs an input; only a program without a tool may use
+            this default.
         deviation: The pinned disagreement, where torch and JAX differ by design.
-        expect: Path -> value stated by the source, checked in both frameworks for seed 0.
+        expect: Path in the observation -> value stated by the source document, checked in both
+            frameworks for seed 0.
         dtypes: Dtypes of the floating-point inputs.
         modes: "eager", "jit" or both.
         tolerance: A non-default tolerance, with its reason.
@@ -156,7 +159,7 @@ def case(
     """Register a function as the JAX counterpart of the torch reference of the same name.
 
     Args:
-        source: The row or rows that the case covers, if any.
+        source: The ids of the source rows that the case covers, if any.
         options: The other attributes of `Case`; `inputs` and `idiom` are required.
 
     Raises:

@@ -86,7 +86,7 @@ def _names(module):
 
 @pytest.mark.parametrize("name", list(functional.ROWS)[:: 1 if "TEST_ALL" in os.environ else 5])
 def test_a_convention_costs_nothing(name):
-    """An operator with torch's gradient costs as much as its usual JAX form, or has a reason."""
+    """An operator with torch's gradient costs as much as the usual JAX form, or states a reason."""
     row = functional.ROWS[name]
     operator, jax_form = (functional.counts(fun, *row.args) for fun in (row.operator, row.jax_form))
 

@@ -85,7 +85,7 @@ def test_every_reference_has_its_case():
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_a_twin_differentiates_its_own_forward(case):
-    """The JAX program of a case takes its gradients from JAX: not from torch, not by hand."""
+    """A case's JAX program computes its gradients with JAX, neither with torch nor by hand."""
     path = ROOT / "parity_tests" / "cases" / f"{case.theme}.py"
 
     assert not _within(_imports(path), "torch")

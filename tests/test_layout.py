@@ -11,7 +11,7 @@ from parity_tests.runner.settings import ROOT
 
 
 PACKAGES = ("jaxgrad", "parity_tests", "torch_ref", "tests", "benchmarks")
-# A folder may import folders of the lines above it, and its own files.
+# A folder may import its own files and the folders in the lines above it.
 FUNCTIONAL = (
     {"_core"},
     {"pointwise"},
@@ -31,7 +31,7 @@ PARITY_TESTS = (
     {"operators"},
     {"__main__"},
 )
-# The notebook of a theme, if it has another name than the theme.
+# The notebook of a theme, if its name differs from the theme's.
 NOTEBOOKS = {
     "autograd": "none_or_zero",
     "checkpointing": "memory",
@@ -186,7 +186,7 @@ def _is_foreign(module: str, name: str) -> bool:
 
 
 def _sources(test: pathlib.Path) -> list[pathlib.Path]:
-    """Return the file or folder that a test file mirrors: its name begins the test's name."""
+    """Return the file or folder that a test file mirrors; the test's name starts with its name."""
     folder = ROOT / test.parent.relative_to(ROOT / "tests")
     words = test.stem.removeprefix("test_").split("_")
     stems = {"_".join(words[:count]) for count in range(1, len(words) + 1)}

@@ -101,6 +101,6 @@ def test_the_picture_is_current():
 
 
 def _run(block: str, **names: Any) -> dict[str, Any]:
-    """Run a block of code and return its names."""
+    """Run a block of code and return its namespace."""
     exec(compile(block, "README.md", "exec"), names)
     return names

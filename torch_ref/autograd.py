@@ -1,4 +1,4 @@
-"""Corners of the autograd API: sizes, dtypes, buffers, tied weights, per-sample gradients."""
+"""Corner cases of the autograd API: sizes, dtypes, buffers, tied weights, per-sample gradients."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""The parameters that an optimizer moves: None gradients, groups, frozen layers, saved states."""
+"""The parameters that an optimizer updates: None gradients, groups, frozen layers, saved states."""
 
 import torch
 from torch import nn, optim

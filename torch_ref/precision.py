@@ -156,7 +156,7 @@ def _torch_defaults():
 
 
 def tf32(a, b, image, kernel):
-    """Return which results of float32 inputs have errors of the size of TF32's 10 bits."""
+    """Return which float32 results have errors as large as TF32's 10-bit mantissa causes."""
 
     def rounded(program, *inputs):
         narrow = [x.clone().requires_grad_() for x in inputs]

@@ -2,8 +2,8 @@
 
     python -m parity_tests.audits.collectives --markdown docs/distributed.md
 
-The counts are read from programs compiled for 2, 4 and 8 devices. A linear fit of these is checked
-against the program for 64 devices. No program is run.
+The counts are read from programs compiled for 2, 4 and 8 devices. Lines fitted to these counts are
+checked against the program for 64 devices. No program is run.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _fsdp(params: Any, x: Any, y: Any) -> Any:
 
 
 def _fsdp_again(params: Any, x: Any, y: Any) -> Any:
-    """Take a step that gathers each layer where it is used, and again in the backward pass."""
+    """Take a step that gathers each layer before its use, and again in the backward pass."""
 
     @functools.partial(jax.checkpoint, prevent_cse=True)
     def apply(layer: Any, x: Any) -> Any:
@@ -164,7 +164,7 @@ PROGRAMS = {
 
 
 def compiled(program: Program, devices: int) -> list[Collective]:
-    """Compile one step for a number of devices and return its collectives."""
+    """Compile a step for the given number of devices and return its collectives."""
     mesh = Mesh(jax.devices("cpu")[:devices], (AXIS,), axis_types=(jax.sharding.AxisType.Auto,))
 
     def array(spec: P, *shape: int) -> jax.ShapeDtypeStruct:
@@ -178,7 +178,7 @@ def compiled(program: Program, devices: int) -> list[Collective]:
 
 @dataclasses.dataclass(frozen=True)
 class Law:
-    """Count and bytes of one kind of collective, each a pair (a, b) that means a + b * devices."""
+    """How one kind of collective grows: count and bytes are pairs (a, b) for a + b * devices."""
 
     kind: str
     count: tuple[float, float]
@@ -190,7 +190,7 @@ class Law:
 
 
 def laws(by_count: dict[int, list[Collective]]) -> list[Law] | None:
-    """Fit lines through the collectives for `COUNTS`, or return None if they are not linear."""
+    """Fit lines through the collectives at `COUNTS`; return None if their growth is not linear."""
     kinds = [[(c.kind, c.devices == n) for c in by_count[n]] for n in COUNTS]
     if any(k != kinds[0] or not all(whole for _, whole in k) for k in kinds):
         return None

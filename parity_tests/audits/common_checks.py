@@ -1,4 +1,4 @@
-"""Apply the checks that people commonly use for ports: float32 values with a tolerance.
+"""Apply the checks that are common for ports: compare float32 values within a tolerance.
 
 Each check takes the same pair as `prove`. The checks are given the mapping between the weights,
 which `prove` finds by itself, so the comparison favours them.

@@ -71,7 +71,7 @@ def derivatives_watched(calls: list[Call]) -> Iterator[None]:
 
 
 def leaf_names(call: Call) -> dict[int, tuple[str, Any]]:
-    """Return the names of the arrays that a call differentiates, by the id of the array.
+    """Return the names of the arrays that a call differentiates with respect to, by array id.
 
     Graphs of other calls use these names for the arrays that they treat as constants.
     """

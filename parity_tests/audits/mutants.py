@@ -6,9 +6,10 @@
 
 Mutants are derived from the syntax trees of the cases and helpers: each one removes a
 `stop_gradient`, hook, clip, mask, check for `None`, or epsilon. A mutant of a case or of a helper
-is killed by a parity cell or, if no cell fails, by a test; a mutant of a package by a test. The
-tests of `jaxgrad/x/y.py` are `tests/jaxgrad/x/test_y.py`, then the other tests in that folder, then
-the test files that import the module. A test that kills a mutant must pass without the mutant.
+is killed by a parity cell or, if no cell fails, by a test; a mutant of a package is killed by a
+test. The tests of `jaxgrad/x/y.py` are `tests/jaxgrad/x/test_y.py`, then the other tests in that
+folder, then the test files that import the module. A test that kills a mutant must pass without the
+mutant.
 """
 
 import argparse
@@ -316,7 +317,7 @@ def tests_of(mutated: str) -> list[list[str]]:
     folder = ROOT / "tests" / path.parent
     stem = path.parent.name if path.stem == "__init__" else path.stem.lstrip("_")
     runs: list[list[pathlib.Path]] = []
-    if path.parts[1] == "functional" and len(path.parts) == 4:  # a room shares one test file
+    if path.parts[1] == "functional" and len(path.parts) == 4:  # a folder shares one test file
         runs, folder, stem = [_records(path.parts[2], path.stem)], folder.parent, path.parts[2]
     runs += [sorted(folder.glob(f"test_{stem}*.py")), sorted(folder.glob("test_*.py"))]
     runs.append(_importers(mutated.removesuffix(".py").replace("/", ".")))
@@ -330,7 +331,7 @@ def tests_of(mutated: str) -> list[list[str]]:
 
 
 def _records(room: str, stem: str) -> list[pathlib.Path]:
-    """Return the tests of the operators whose records are in the file of the same room and stem."""
+    """Return the tests of the operators that have their records in `room/stem.py`."""
     path = ROOT / "parity_tests" / "operators" / room / f"{stem}.py"
     text = path.read_text() if path.exists() else ""
     names = re.findall(r'^@?operator\(\s*"([\w.]+)"', text, re.MULTILINE)

@@ -45,7 +45,7 @@ class Bytes(NamedTuple):
 
 
 def compared(name: str) -> Bytes:
-    """Return the float64 bytes a network saves: by `saved_bytes`, in compiled JAX, and in torch."""
+    """Return the float64 bytes that a network saves according to `saved_bytes`, XLA and torch."""
     with enable_x64():
         module, fun, args = network(name)
         inputs = to_torch(args[1:])
@@ -65,8 +65,8 @@ def network(name: str) -> Network:
 def compiled_bytes(fun: Callable[..., Any], *args: Any) -> int:
     """Return the bytes that the compiled forward pass returns only for the backward pass.
 
-    These are its outputs without the results of `fun` and without outputs that hold the same values
-    as an argument in any order, such as an argument itself or a transposed weight.
+    Two kinds of outputs are not counted: the results of `fun`, and outputs whose values are a
+    permutation of an argument's, such as a transposed weight.
     """
     forward = jax.jit(lambda *args: jax.vjp(fun, *args))
     results = len(jax.tree.leaves(jax.eval_shape(fun, *args)))

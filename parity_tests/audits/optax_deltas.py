@@ -58,7 +58,7 @@ class Delta:
     def agrees(self, measured: float) -> bool:
         """Whether a measurement is within 1 % of the recorded difference.
 
-        Differences that are float32 rounding may vary by a factor of ten, and one that is recorded
+        Differences due to float32 rounding may vary by a factor of ten, and a difference recorded
         as float64 rounding must stay below `ROUNDING`.
         """
         if self.difference <= ROUNDING:
@@ -160,7 +160,7 @@ def lbfgs(options: dict[str, Any], make: Callable[[], Any], steps: int) -> float
 
 
 def frozen(mask: list[bool]) -> float:
-    """Compare `requires_grad=False` and `optax.masked`, relative to the active displacement."""
+    """Compare `requires_grad=False` and `optax.masked`, relative to the largest displacement."""
     params, grads = problem([(3,), (4,)])
     leaves = [torch.tensor(p, requires_grad=on) for p, on in zip(params, mask, strict=True)]
     torch_optimizer = torch.optim.SGD([leaf for leaf in leaves if leaf.requires_grad], lr=LR)
@@ -174,7 +174,7 @@ def frozen(mask: list[bool]) -> float:
 
 
 def clipped(norm: float, max_norm: float, norm_type: float = 2.0) -> float:
-    """Clip gradients of norm `norm`; return the difference relative to the largest gradient."""
+    """Clip gradients of norm `norm` and return the difference relative to the largest gradient."""
     grads = [np.linspace(-1, 1, 7), np.linspace(2, 3, 4)]
     total = np.linalg.norm([np.linalg.norm(g, norm_type) for g in grads], norm_type)
     grads = [g * (norm / total) for g in grads]
@@ -190,7 +190,7 @@ def clipped(norm: float, max_norm: float, norm_type: float = 2.0) -> float:
 
 
 def schedule(make: Callable[[Any], Any], make_optax: Callable[[], Any]) -> float:
-    """Return the largest difference of the learning rates over 300 steps from a rate of 1."""
+    """Return the largest learning rate difference in 300 steps that start from a rate of 1."""
     sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     scheduler = make(sgd)
     compiled = jax.jit(make_optax())  # a training step calls it under jit with an int32 count
@@ -205,7 +205,7 @@ def schedule(make: Callable[[Any], Any], make_optax: Callable[[], Any]) -> float
 
 
 def plateau() -> float:
-    """Return the largest difference of the rates for a loss that falls twice and then stalls."""
+    """Return the largest learning rate difference for a loss that falls twice and then stalls."""
     sgd = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
     scheduler = torch.optim.lr_scheduler.ReduceLROnPlateau(sgd, factor=0.5, patience=3)
     tx: Any = optax.contrib.reduce_on_plateau(factor=0.5, patience=3)
@@ -225,7 +225,7 @@ def _alternating(step: int, leaf: int) -> bool:
 
 
 def _of(record: Optimizer, other: Counterpart) -> Delta:
-    """Return the row of an optimizer's counterpart."""
+    """Return the table row of an optimizer's optax counterpart."""
     shown = ", ".join(f"{k}={v}" for k, v in other.options.items())
     return Delta(
         theme="optimizers",

@@ -15,7 +15,7 @@ from jaxgrad import optim
 from parity_tests.audits.optimizers import OPTIMIZERS
 
 
-# Each shape in both dtypes, in one tree, so that one compiled program covers all of them.
+# One tree holds every shape in both dtypes, so that one compiled program covers all of them.
 SHAPES = [(7, 5), (33,), (), (0, 3)]
 DTYPES = ["float32"] * len(SHAPES) + ["float64"] * len(SHAPES)
 Arrays = list[np.ndarray]
@@ -101,7 +101,7 @@ def run_torch(
 
 
 def tensor(x: np.ndarray) -> torch.Tensor:
-    """Copy an array to torch; numpy has no bfloat16 of its own."""
+    """Copy an array to torch, even a bfloat16 array, which plain numpy does not support."""
     if x.dtype == jnp.bfloat16:
         return torch.tensor(x.astype(np.float32)).bfloat16()
     return torch.tensor(x)
@@ -161,7 +161,7 @@ def _largest(x: np.ndarray) -> float:
 
 
 def excess_errors(ours: Run, oracle: Run, theirs: Sequence[Run]) -> list[str]:
-    """Describe the parameters and states whose error exceeds what rounding explains.
+    """Describe the parameters and states whose error exceeds what rounding can explain.
 
     Errors are measured against a float64 run. The bound is 1e-12 of the scale in float64, else
     three times the largest error of torch's own runs, and at least 4 ULP at the leaf's scale.

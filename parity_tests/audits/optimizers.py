@@ -1,4 +1,4 @@
-"""One record per optimizer, which the tests, the benchmarks and the optax and bit tables loop over.
+"""One record per optimizer; the tests, benchmarks and difference tables loop over the records.
 
 To add an optimizer, write `jaxgrad/optim/_x.py`, its line in `jaxgrad/optim/__init__.py`, a record
 here, `tests/jaxgrad/optim/test_x.py`, and a case with its reference (`parity_tests/cases/
@@ -33,8 +33,8 @@ class Counterpart:
         difference: The largest difference of the parameters after 100 steps, relative to the
             largest displacement; measured with torch 2.13 and optax 0.2.8.
         why: The reason for the difference.
-        same_work: The row in the benchmark, if one step does the same work in both.
-        shapes: The shapes of the parameters, if not those of all comparisons.
+        same_work: The benchmark row's name, if one step does the same work in both frameworks.
+        shapes: The parameters' shapes, if the default shapes do not apply.
     """
 
     options: Options = dataclasses.field(default_factory=dict)
@@ -48,16 +48,17 @@ class Counterpart:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Optimizer:
-    """One optimizer of torch and everything that is compared about it.
+    """One of torch's optimizers, and everything that is compared for it.
 
     Args:
         torch: torch's class.
         make: The factory in `jaxgrad.optim`.
-        configurations: Options that are compared with torch for 100 steps.
-        representative: The options for tests that run one configuration: the rule's longest path.
-        choices: For each option the values that the fuzz test draws from; a function is called
+        configurations: Options for which 100 steps are compared with torch.
+        representative: The options for tests that run a single configuration; they execute as much
+            of the update rule as possible.
+        choices: The values that the fuzz test draws from, for each option; a function is called
             with the random generator.
-        valid: Whether torch accepts some drawn options together.
+        valid: A predicate that is true if torch accepts the drawn options together.
         invalid: Options that torch's constructor rejects.
         counterparts: optax's counterparts.
         elementwise: Whether the rule acts on single elements, so that `exact=True` reproduces every
@@ -604,7 +605,7 @@ OPTIMIZERS: dict[str, Optimizer] = {
     "sparse_adam": Optimizer(
         torch=torch.optim.SparseAdam,
         make=optim.sparse_adam,
-        elementwise=False,  # but bit-exact: its tests pass rows
+        elementwise=False,  # bit-exact too, but tested on sparse rows
         configurations=[
             {},
             dict(betas=(0.5, 0.8)),
@@ -630,7 +631,7 @@ OPTIMIZERS: dict[str, Optimizer] = {
             dict(lr=0.3, max_iter=7, history_size=3),
             dict(line_search_fn="strong_wolfe", max_iter=4, history_size=5),
             dict(line_search_fn="strong_wolfe", max_eval=6),
-            dict(line_search_fn="strong_wolfe"),  # on another problem than the second
+            dict(line_search_fn="strong_wolfe"),  # the second options on a different problem
             dict(line_search_fn="strong_wolfe", lr=0.01, max_eval=2, max_iter=5),
             dict(lr=1e-3, tolerance_grad=1.0, tolerance_change=1e-4, max_iter=1),
         ],

@@ -104,7 +104,7 @@ def bugs(patterns: Sequence[str] = ()) -> list[tuple[str, Bug]]:
 
 
 def correct(patterns: Sequence[str], seeds: Sequence[int], wraps: Sequence[str]) -> int:
-    """Prove every correct configuration and return the number of false alarms."""
+    """Run `prove` on every correct configuration and return the number of false alarms."""
     alarms = count = 0
     for name in names():
         if patterns and not any(p in name for p in patterns):

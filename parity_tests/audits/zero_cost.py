@@ -1,4 +1,4 @@
-"""Count what each helper costs: compile a small program that uses it and a hand-written equivalent.
+"""Count each helper's cost: compile a small program that uses it and a hand-written equivalent.
 
     @pair
     def clip_grad_norm():

@@ -73,9 +73,9 @@ def _prose(text: str) -> str:
 
 
 def _cells(row: Sequence[str]) -> list[str]:
-    """Format a row; the last column, JAX without the tool, is bold where the value changes."""
+    """Format a row; the last column (JAX without the tool) is bold if the value changes."""
     cells = [_inline(text) for text in row]
-    changed = len(row) > 4 and row[2] and row[4] != SAME  # rows of measurements have no sign
+    changed = len(row) > 4 and row[2] and row[4] != SAME  # measurements have no verdict sign
     return [*cells[:4], f"<b>{cells[4]}</b>"] if changed else cells
 
 

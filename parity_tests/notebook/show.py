@@ -167,7 +167,7 @@ def _find(id: str) -> Case:
 
 
 class _PassedCell(NamedTuple):
-    """A passed cell: the results of torch and JAX, and JAX's results without the tool if any."""
+    """A passed cell: torch's results, JAX's results, and JAX's results without the tool, if any."""
 
     case: Case
     result: Result
@@ -175,7 +175,7 @@ class _PassedCell(NamedTuple):
     measured: dict[str, Any]  # bytes and seconds
 
 
-@functools.lru_cache(maxsize=16)  # a notebook shows a behaviour, then plots it
+@functools.lru_cache(maxsize=16)  # a notebook may show and plot the same case
 def _observe(id: str, dtype: str | None, mode: str | None, seed: int) -> _PassedCell:
     case = _find(id)
     dtype = dtype or case.dtypes[0]

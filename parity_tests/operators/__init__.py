@@ -42,16 +42,16 @@ class Sample:
 
 
 def call(*args: Any, **kwargs: Any) -> Sample:
-    """Return a call in which each list that holds floats is an array of float64.
+    """Return a call in which every list of floats is converted to a float64 array.
 
-    Other lists, and numbers, stay as they are.
+    Other lists and plain numbers stay as they are.
     """
     return Sample(tuple(_array(x) for x in args), {name: _array(x) for name, x in kwargs.items()})
 
 
 @dataclasses.dataclass(frozen=True)
 class RaisesFor:
-    """A call for which torch and JAX raise the same type, each with words that are stable."""
+    """A call for which torch and JAX raise the same exception type, with stable messages."""
 
     sample: Sample
     type: type[BaseException]
@@ -68,8 +68,8 @@ class RaisesFor:
 class PinnedDifference:
     """A call on which torch and JAX give different values, with both values and the reason.
 
-    All other values must agree. Second derivatives and forward mode are compared only where one
-    of them is pinned.
+    All other values must agree. Second derivatives and forward mode are compared only if one of
+    their values is pinned.
     """
 
     sample: Sample
@@ -92,7 +92,7 @@ def _no_strategy(_: Any) -> Sample:
 
 @dataclasses.dataclass(frozen=True)
 class Operator:
-    """The record of an operator; it registers the strategy `fun(draw) -> Sample` it decorates."""
+    """The record of an operator; as a decorator it registers the strategy `fun(draw) -> Sample`."""
 
     name: str
     """The name after `torch.` or `torch.nn.functional.`: `clamp`, `linalg.norm`."""
@@ -127,9 +127,9 @@ class Operator:
     num_samples: int = 10
     """The number of calls that are drawn, at least ten."""
     max_programs: int | None = None
-    """The largest number of different shapes and options among the drawn calls.
+    """The largest number of distinct combinations of shapes and options among the drawn calls.
 
-    It limits the time spent in compiling.
+    This limits the compilation time.
     """
     invariant: Callable[..., Any] | None = None
     """A function of the outputs that removes their ambiguity (such as a sign) before comparing."""
@@ -144,14 +144,14 @@ class Operator:
     """Rows of the catalogue: `P003 P052`."""
     strategy: Callable[..., Sample] = _no_strategy
     place: str = ""
-    """The room and the stem of the record's file: `linalg/lu`."""
+    """The folder and the stem of the record's file: `linalg/lu`."""
 
     @property
     def room(self) -> str:
         return self.place.partition("/")[0]
 
     def __call__(self, strategy: Callable[..., Sample]) -> Callable[..., Sample]:
-        """Register a strategy as this operator's, in the file that calls this."""
+        """Register the decorated strategy for this operator, and the file that contains it."""
         if self.name in _RECORDS:
             raise ValueError(f"{self.name} has two records; keep one")
         if self.num_samples < 10:
@@ -167,7 +167,7 @@ _RECORDS: dict[str, Operator] = {}
 
 
 def load() -> dict[str, Operator]:
-    """Return every record by its operator's name, in the order of the rooms and their files."""
+    """Return all records keyed by operator name, in the order of the folders and their files."""
     for info in pkgutil.walk_packages(__path__, f"{__name__}."):
         if "._" not in info.name:
             importlib.import_module(info.name)
@@ -217,7 +217,7 @@ def _compared(record: Operator, fun: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def look_up(namespace: Any, name: str) -> Any:
-    """Return the attribute of a dotted name."""
+    """Return the attribute that a dotted name refers to."""
     for part in name.split("."):
         namespace = getattr(namespace, part)
     return namespace

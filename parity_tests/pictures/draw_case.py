@@ -1,4 +1,4 @@
-"""Draw the picture of a case: the backward graphs that its torch and JAX programs really have.
+"""Draw a case's picture: the backward graphs recorded from its torch and JAX programs.
 
 The torch reference runs under a recorder of autograd graphs. The JAX program runs while its calls
 of `jax.grad` and `jax.vjp` are recorded, and each differentiated function is converted to a graph.
@@ -25,7 +25,7 @@ from parity_tests.runner.torch_side import run_reference, split
 
 
 SAME = "✓ the same gradients"
-MOST = 6  # rows; a longer picture, of a training loop, keeps its first and last row
+MOST = 6  # rows; a longer picture (of a training loop) keeps only its first and last row
 
 
 def picture(case: Case, seed: int = 0) -> str:
@@ -47,7 +47,7 @@ def picture(case: Case, seed: int = 0) -> str:
 
 
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
-    """Return the rows of a case's picture by name."""
+    """Return the rows of a case's picture, keyed by name."""
     inputs = draw(case.inputs, case.id, seed)
     torch_observation, torch_graphs = _torch(case, inputs)
     jax_observation, jax_graphs = _jax(case, inputs, len(torch_graphs))
@@ -62,7 +62,7 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
     verdict = _verdict(case, torch_observation, jax_observation)
     rows = {}
     for i, (name, pair) in enumerate(zip(names, both, strict=True)):
-        untitled = RowTitle("", "", "")  # the case's idiom does not describe each of several rows
+        untitled = RowTitle("", "", "")  # one idiom cannot caption several rows
         text = ROWS.get(case.id, {}).get(
             name, untitled if len(names) > 1 else RowTitle(*case.idiom, "")
         )
@@ -146,7 +146,7 @@ def _row_names(case: Case, observation: Any, count: int) -> list[str]:
 
 
 def _observed(observation: Any, name: str, i: int, count: int) -> dict[str, Any]:
-    """Return the part of the observation that belongs to one row: gradients and new parameters."""
+    """Return one row's part of the observation: its gradients and new parameters."""
     if not isinstance(observation, dict):
         return {}
     row = observation.get(name, observation)

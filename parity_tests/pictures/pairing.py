@@ -45,7 +45,7 @@ def same_leaves(a: Graph, b: Graph) -> bool:
 
 
 def named_alike(*matched: GraphPair) -> list[GraphPair]:
-    """Rename leaves that one framework numbers (as in a list or nn.Sequential) to the other's name.
+    """Replace names that are mere indices (as in nn.Sequential) with the other framework's names.
 
     `0.weight` and `l1.weight` are taken for the same parameter if both have the same gradient and
     no other leaf has it.

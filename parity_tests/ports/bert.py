@@ -109,7 +109,7 @@ def exact_gelu(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; most values other than the default are mistakes."""
+    """Options of the JAX port; most values other than the default are porting mistakes."""
 
     eps: float = 1e-12
     scale: float = SIZE**-0.5

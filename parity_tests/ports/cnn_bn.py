@@ -36,7 +36,7 @@ class FakeQuant(nn.Module):
 class CNN(nn.Module):
     def __init__(self, quantised: bool = True, momentum: float = 0.1):
         super().__init__()
-        self.conv1 = nn.Conv2d(CHANNELS, WIDTH, 3, padding=1)  # the norm cancels its bias
+        self.conv1 = nn.Conv2d(CHANNELS, WIDTH, 3, padding=1)  # the norm removes its bias
         self.bn1 = nn.BatchNorm2d(WIDTH, momentum=momentum)
         self.quant = FakeQuant(quantised)
         self.pool = nn.MaxPool2d(2)
@@ -67,7 +67,7 @@ def straight_through(x: Any, rounded: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; most values other than the default are mistakes."""
+    """Options of the JAX port; most values other than the default are porting mistakes."""
 
     quantised: bool = True
     eps: float = 1e-5

@@ -46,7 +46,7 @@ class Critic(torch.nn.Module):
 
 
 class Penalised(torch.nn.Module):
-    """Compute the scores of real and fake images, and the critic's gradient between them."""
+    """Compute the scores of real and fake images, and the critic's gradient at points between."""
 
     def __init__(self, norm: str = "instance"):
         super().__init__()
@@ -71,7 +71,7 @@ def torch_loss(outputs: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; except for `norm`, other values are mistakes."""
+    """Options of the JAX port; values other than the default are mistakes, except for `norm`."""
 
     norm: str = "instance"
     eps: float = 1e-5
@@ -112,7 +112,7 @@ class Scorer(nn.Module):
 
 
 def apply(params: Any, real: Any, noise: Any, alpha: Any, present: Any, *, choices: Any) -> Any:
-    """Return the scores of real and fake images, and the critic's gradient between the two."""
+    """Return the scores of real and fake images, and the critic's gradient at points between."""
     c, score = choices, Scorer(choices).apply
     fake = jnp.tanh(noise @ params["generator"]["kernel"] + params["generator"]["bias"])
     fake = c.stop_fake(fake).reshape(real.shape)
@@ -141,7 +141,7 @@ def loss(outputs: Any, *, norm: Callable[[Any], Any] = safe_norm) -> Any:
 
 
 def convert(state: Any, *, choices: Choices, score: Callable[[Any], Any] = identity) -> Any:
-    """Return HWIO kernels for OIHW ones; the score's kernel keeps its channels first."""
+    """Convert OIHW kernels to HWIO; the final score's kernel keeps its channels first."""
     w = {name.removeprefix("critic."): x for name, x in arrays(state).items()}
 
     def conv(name: str) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def pair(
     norm_of_slope: Callable[[Any], Any] = safe_norm,
     **choices: Any,
 ) -> dict[str, Any]:
-    """Return a critic and its port; with `absent`, one image is padding, with slope zero."""
+    """Return a critic and its port; with `absent`, one image is padding and has a zero gradient."""
     chosen = Choices(**choices)
     module = build(lambda: Penalised(chosen.norm), seed, fresh=fresh)
     weights = functools.partial(convert, choices=chosen, score=score)

@@ -84,7 +84,7 @@ def torch_adamw(params: Any) -> torch.optim.Optimizer:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX port and its choices; most values other than the default are mistakes."""
+    """The JAX port and its options; most values other than the default are porting mistakes."""
 
     targets: bool = True
     eps: float = 1e-5

@@ -116,7 +116,7 @@ def torch_loss(logits: Any, idx: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX port `apply(params, tokens)` and its choices; most other values are mistakes."""
+    """The JAX port `apply(params, tokens)` with its options, most of which are mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -217,7 +217,7 @@ def convert(
 
 
 def decays(path: Any, x: Any) -> bool:
-    """Return whether a leaf decays: by name, because stacked biases are matrices."""
+    """Decide by name whether a leaf decays, because stacked biases are matrices."""
     return path[-1].key not in ("g", "b")
 
 

@@ -67,7 +67,7 @@ def torch_loss(outputs: Any, tokens: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; most values other than the default are mistakes."""
+    """Options of the JAX port; most values other than the default are porting mistakes."""
 
     remat: bool = False
     scale: float = WIDTH**0.5

@@ -115,7 +115,7 @@ def plain_length(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX port and its choices; most values other than the default are mistakes."""
+    """The JAX port and its options; most values other than the default are porting mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -178,7 +178,7 @@ def convert(
     untied: bool = False,
     square: Callable[[Any], Any] = jnp.transpose,
 ) -> dict[str, Any]:
-    """Return the params of `Port`; `merged` stores the sum of two biases that are added."""
+    """Return the params of `Port`; `merged` stores two biases that are always added as one sum."""
     w = arrays(state)
 
     def dense(name: str, turn: Callable[[Any], Any] = jnp.transpose) -> dict[str, Any]:
@@ -209,7 +209,7 @@ MATRICES = ("embed", "w", "direction", "decode")
 
 
 def decays(path: Any, x: Any) -> bool:
-    """Return whether a leaf is a used matrix in torch; by name, because stacking adds an axis."""
+    """Decide by name whether a leaf is a used matrix in torch, because stacking adds an axis."""
     return path[0].key != "aux" and path[-1].key in (*MATRICES, "gain")
 
 
@@ -218,7 +218,7 @@ def decays_and_aux(path: Any, x: Any) -> bool:
 
 
 def decays_trained(path: Any, x: Any) -> bool:
-    """Return whether a leaf decays when the first layers are frozen, which torch then skips."""
+    """Return whether a leaf decays if the first layers are frozen; torch skips frozen layers."""
     if path[0].key == "layers" and path[1].idx == 0:
         return False
     return path[0].key not in ("embed", "direct", "context") and decays(path, x)
@@ -256,7 +256,7 @@ def pair(
     )
     if trained:
         arguments["loss"] = torch_loss, port.loss
-    if trained and not merged:  # two biases move twice as far as their merged sum
+    if trained and not merged:  # together, two biases move twice as far as one
         arguments |= dict(
             optimizer=(torch_adamw, tx or (ADAMW_OF_FROZEN if frozen else ADAMW)), steps=3
         )

@@ -116,7 +116,7 @@ PADDED = ((1, 1), (1, 1))
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX port and its choices; most values other than the default are mistakes."""
+    """The JAX port and its options; most values other than the default are porting mistakes."""
 
     folded: bool = False
     remat: bool = False
@@ -256,7 +256,7 @@ def pair(
     tx: Any = RMSPROP,
     **tools: Any,
 ) -> dict[str, Any]:
-    """Return a MobileNetV2 and its port; with `pruned`, some values are at a bound of ReLU6."""
+    """Return a MobileNetV2 and its port; with `pruned`, some values equal a ReLU6 bound."""
     module = build(lambda: MobileNetV2(width_mult, frozen), seed, fresh=fresh)
     module = prune(module) if pruned else module
     port = Port(frozen=frozen, **tools)

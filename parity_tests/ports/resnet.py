@@ -100,7 +100,7 @@ SAME = ((1, 1), (1, 1))  # torch's padding=1; "SAME" differs from it when there 
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; most values other than the default are mistakes."""
+    """Options of the JAX port; most values other than the default are porting mistakes."""
 
     scan: bool = False
     remat: bool = False

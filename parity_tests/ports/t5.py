@@ -131,7 +131,7 @@ def torch_loss(logits: Any, source: Any, target: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; most values other than the default are mistakes."""
+    """Options of the JAX port; most values other than the default are porting mistakes."""
 
     rotary: bool = False
     scan: bool = False

@@ -95,7 +95,7 @@ class UNet(nn.Module):
 
 
 def torch_loss(logits: Any, x: Any) -> Any:
-    """Return cross entropy plus the batch's dice loss; thresholds of the input give the target."""
+    """Return cross entropy plus the batch's dice loss; the target is the thresholded input."""
     target = (x[:, 0] > 0).long() + (x[:, 1] > 1).long()
     one_hot = functional.one_hot(target, CLASSES).permute(0, 3, 1, 2).to(x.dtype)
     probabilities = logits.softmax(dim=1)
@@ -105,7 +105,7 @@ def torch_loss(logits: Any, x: Any) -> Any:
 
 
 def from_corners(x: Any) -> Any:
-    """Upsample (channels, height, width) twice, bilinearly with aligned corners."""
+    """Upsample (channels, height, width) by a factor of two, bilinearly with aligned corners."""
 
     def matrix(n: int) -> Any:
         at = jnp.arange(2 * n) * ((n - 1) / (2 * n - 1))
@@ -132,7 +132,7 @@ def mean_pool(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; most values other than the default are mistakes."""
+    """Options of the JAX port; most values other than the default are porting mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -144,7 +144,7 @@ class Choices:
     stop_skip: Callable[[Any], Any] = identity
     stop_up: Callable[[Any], Any] = identity
     stop_statistics: Callable[[Any], Any] = identity
-    over: Any = None  # the axes of the dice; None is all
+    over: Any = None  # axes over which the dice loss sums; None means all
 
 
 class Normed(eqx.Module):

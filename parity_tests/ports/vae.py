@@ -105,7 +105,7 @@ def clamp(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """The JAX port and its choices; most values other than the default are mistakes."""
+    """The JAX port and its options; most values other than the default are porting mistakes."""
 
     scan: bool = False
     remat: bool = False

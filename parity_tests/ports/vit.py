@@ -85,7 +85,7 @@ def halved_and_reversed(x: Any) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Choices:
-    """The choices of the JAX port; most values other than the default are mistakes."""
+    """Options of the JAX port; most values other than the default are porting mistakes."""
 
     scan: bool = False
     remat: bool = False
@@ -249,7 +249,7 @@ def pair(
     kernel: Callable[[Any], Any] = identity,
     **choices: Any,
 ) -> dict[str, Any]:
-    """Return a ViT and its equinox port; `frozen_patches` freezes the projection as in MoCo v3."""
+    """Return a ViT and its equinox port; `frozen_patches` freezes the patch projection."""
     module = build(lambda: VisionTransformer(frozen_patches), seed, fresh=fresh)
     if frozen_patches:
         choices = {"freeze": lax.stop_gradient} | choices

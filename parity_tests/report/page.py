@@ -24,7 +24,7 @@ from parity_tests.runner.selection import ROWS
 
 
 DEVICES = ("cpu", "gpu", "tpu")
-LEAVES_SHOWN = 12  # in a failed cell
+LEAVES_SHOWN = 12  # at most, for a failed cell
 LEAVES_OF_PASSED = 5
 _WORDS = re.compile("<desc[^>]*>(.*?)</desc>", re.DOTALL)  # the text alternative of a picture
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
@@ -102,7 +102,7 @@ def write(
 
 
 class Later:
-    """Markup that is stored compressed, to a tenth of its size, and inserted by the browser."""
+    """Markup that is compressed to a tenth of its size, and unpacked by the browser."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []

@@ -12,7 +12,7 @@ from jaxgrad.parity.compare import compare, flatten
 from parity_tests.report.text import SIGNS
 
 
-MOST = 12  # rows printed at most
+MOST = 12  # largest number of rows to print
 SMALL = 6  # elements of the largest array that is printed in full
 ABSENT = "–"
 SAME = "the same"

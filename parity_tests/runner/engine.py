@@ -46,7 +46,7 @@ class Result:
     seconds: float
     text: str = ""
     leaves: tuple[Leaf, ...] = ()
-    why: str = ""  # the reason of a deviation or of a tolerance
+    why: str = ""  # the reason for a deviation or a tolerance
     shown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     redraws: int = 0
     phases: Mapping[str, float] = dataclasses.field(default_factory=dict)  # seconds by phase
@@ -229,7 +229,7 @@ def _judge_pins(
 
 
 def _pinned(case: Case, dtype: str, torch_run: TorchRun, pin: Any) -> Callable[[Any], Comparison]:
-    """Return a function that compares an observation with a pin, as it would with torch's."""
+    """Return a function that compares an observation with a pin as if torch had returned it."""
     if isinstance(pin, Raises):
         return functools.partial(compare, pin)
     wide = interop.cast(torch_run.inputs, np.float64)

@@ -21,7 +21,7 @@ def configure() -> None:
     """Enable float64, eight CPU devices and an on-disk compilation cache."""
     gc.set_threshold(100_000, 20, 20)  # tracing allocates many small objects but little garbage
     jax.config.update("jax_enable_x64", True)
-    with contextlib.suppress(RuntimeError):  # JAX is initialized: the device count is fixed
+    with contextlib.suppress(RuntimeError):  # too late once JAX is initialized
         jax.config.update("jax_num_cpu_devices", DEVICES)
     cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".cache" / "jax"))
     jax.config.update("jax_compilation_cache_dir", cache)

@@ -60,7 +60,7 @@ def run_torch(case: Case, dtype: str, seed: int, device: str) -> TorchRun:
 
 
 def nudged_inputs(case: Case, inputs: Any) -> Iterator[Any]:
-    """Yield the inputs perturbed by one ULP several times, since one rounding may be lucky."""
+    """Yield several copies of the inputs perturbed by one ULP, since one may round luckily."""
     for salt in range(RERUNS):
         yield nudge(case.inputs, inputs, salt)
 
@@ -77,7 +77,7 @@ def _branched(observed: Any, oracle: Any, dtype: str) -> bool:
     left, right = flatten(observed), flatten(oracle)
     if left.keys() != right.keys():
         return True
-    # A leaf smaller than this is the rounding error of a cancellation, even in float64.
+    # A leaf smaller than this is rounding error after a cancellation, even in float64.
     noise = 1e3 * epsilon("float64") * max((_scale(y) for y in right.values()), default=0.0)
     for path, x in left.items():
         y = right[path]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import jaxgrad
 
 
-# A sentence in the docstring of each operator of the table, beside torch's name for it.
+# The docstring of each operator in the conventions table contains this, next to torch's name.
 POINTER = "Gradient conventions: docs/operators.md."
 
 
@@ -24,7 +24,7 @@ DIFFERS = re.compile(r"^Differs from (\w+) in:(.*?)(?:\n\n|\Z)", re.MULTILINE | 
 
 
 class Entry(NamedTuple):
-    """One public name."""
+    """A public name of `jaxgrad`."""
 
     module: str  # the module that a user imports it from
     name: str
@@ -45,7 +45,7 @@ class Entry(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        generated = self.doc.startswith(f"{self.name}(")  # by NamedTuple
+        generated = self.doc.startswith(f"{self.name}(")  # NamedTuple wrote it
         return "" if generated else " ".join(self.doc.partition("\n\n")[0].split())
 
     @property
@@ -73,7 +73,7 @@ def entries() -> list[Entry]:
 
 
 def pages() -> dict[str, str]:
-    """Return one page per theme, and an index of all names with torch's names for them."""
+    """Return one page per theme, and an index of all names with their torch counterparts."""
     themes: dict[str, list[Entry]] = {}
     for entry in entries():
         themes.setdefault(entry.theme, []).append(entry)
@@ -127,7 +127,7 @@ def _modules() -> Iterator[types.ModuleType]:
 
 
 def _listed(package: types.ModuleType) -> Iterator[types.ModuleType]:
-    """Yield the modules that a package exports: `from jaxgrad.optim import lr_scheduler`."""
+    """Yield the modules that a package exports, as in `from jaxgrad.optim import lr_scheduler`."""
     for node in ast.walk(ast.parse(inspect.getsource(package))):
         if isinstance(node, ast.ImportFrom) and node.module == package.__name__:
             for alias in node.names:

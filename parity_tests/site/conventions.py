@@ -63,7 +63,7 @@ def deviations(cases: Iterable[Case]) -> str:
 
 
 def _pins(case: Case) -> list[list[str]]:
-    """Return path, torch's and JAX's expected value for each leaf in which the pins differ."""
+    """Return the path and both expected values of each leaf for which the pins differ."""
     assert case.deviation is not None
     inputs = interop.cast(draw(case.inputs, case.id), jnp.dtype(case.dtypes[0]))
     sides = [
@@ -105,7 +105,7 @@ def conventions(cases: Sequence[Case]) -> str:
         f"**{docs_api.link(entry)}** differs from {what} in:\n\n{prose(text)}"
         for entry in docs_api.entries()
         for what, text in entry.differs
-        if text.startswith("1.")  # otherwise the text refers to another helper
+        if text.startswith("1.")  # otherwise the docstring refers to another helper's list
     ]
     own = [
         [link(case), f"{case.tolerance.rtol:g}", prose(case.tolerance.why)]

@@ -1,1 +1,1 @@
-"""Runs the record of an operator in torch and in JAX, and compares the results."""
+"""Run an operator's record in torch and in JAX, and compare the results."""

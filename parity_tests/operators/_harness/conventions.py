@@ -1,11 +1,12 @@
-"""The conventions table: where an obvious JAX expression for an operator has another gradient.
+"""The conventions table: calls at which the obvious JAX expression's gradient differs from torch's.
 
     python -m parity_tests --conventions [OPERATOR ...] [--markdown docs/operators.md] [--html FILE]
 
-Each row is measured in the run. `--markdown` replaces the rows of these operators in the table and
-writes the page from the whole table; the suite compares both with its own run. From JAX 0.11 on it
-writes a second table instead, with the operators whose rows differ there. The docstring of each
-operator in the table has the sentence `POINTER`; the docs build puts a summary of the rows there.
+Each run measures its rows. `--markdown` replaces the measured operators' rows in the table and
+writes the page from the whole table; the test suite compares both with its own measurements. With
+JAX 0.11 or later it instead writes a second table, with the operators whose rows differ there. The
+docstring of each operator in the table has the sentence `POINTER`, which the docs build replaces
+with a summary of the rows.
 """
 
 import collections
@@ -31,17 +32,17 @@ from parity_tests.site.api import table as markdown_table
 
 
 TABLE = ROOT / "parity_tests" / "tables" / "conventions.tsv"
-NEWER = ROOT / "parity_tests" / "tables" / "conventions_jax_0_11.tsv"  # what JAX changed since
+NEWER = ROOT / "parity_tests" / "tables" / "conventions_jax_0_11.tsv"  # where newer JAX differs
 IS_NEWER = jax.__version_info__ >= (0, 11)
 PAGE = ROOT / "docs" / "operators.md"
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
 MANY = 20  # operators; with fewer, starting another process costs more than it saves
-POINTS = 3  # shown in one line
-CALL = 64  # letters of a call in a line
-LIST = 36  # letters of an array; a longer one shows the next number of elements
+POINTS = 3  # points shown in one line
+CALL = 64  # characters of a call shown in one line
+LIST = 36  # characters of an array; a longer array shows only `ELEMENTS` elements
 ELEMENTS = 3
 LINES = 4  # calls in a summary
-WIDTH = 96  # of a line in a summary
+WIDTH = 96  # characters in a summary's line
 
 
 def main(
@@ -120,9 +121,9 @@ def pinned() -> list[ConventionRow]:
 
 
 def rows_that_differ(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
-    """Return the rows of the operators whose rows differ in this JAX.
+    """Return all rows of the operators whose rows differ in the installed JAX.
 
-    A row with an empty form stands for an operator without rows.
+    A row with an empty `form` represents an operator that has no rows there.
     """
     base = dict(_operators(read()))
     found = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
@@ -172,7 +173,7 @@ when torch or JAX changes."""
 
 
 def as_markdown(rows: Sequence[ConventionRow]) -> str:
-    """Return the page: an index by rooms, and the most informative rows of each operator."""
+    """Return the page: an index by folder, and the most informative rows of each operator."""
     names = {name for name, _ in _operators(rows)}
     parts = [TITLE, INTRO]
     for room, records in itertools.groupby(load().values(), lambda record: record.room):
@@ -218,7 +219,7 @@ def _forms(rows: Iterable[ConventionRow]) -> Iterator[tuple[str, list[Convention
 
 
 def united(rows: Iterable[ConventionRow]) -> list[ConventionRow]:
-    """Join rows with the same form, argument and gradients into one row with all their points."""
+    """Join rows with equal JAX expression, argument and gradients into one row with all points."""
     found: dict[ConventionRow, list[str]] = collections.defaultdict(list)
     for row in rows:
         found[row._replace(at="")] += row.points
@@ -226,7 +227,7 @@ def united(rows: Iterable[ConventionRow]) -> list[ConventionRow]:
 
 
 def representative(rows: Sequence[ConventionRow], each: int) -> list[ConventionRow]:
-    """Select rows so that each kind of difference occurs, numbers and short calls first.
+    """Select rows that cover each kind of difference, preferring numbers and short calls.
 
     For each kind of difference, up to `each` rows with numbers are kept, and one row with arrays.
     Further arguments whose gradients differ in the same way are named in that row.
@@ -252,14 +253,14 @@ def representative(rows: Sequence[ConventionRow], each: int) -> list[ConventionR
 
 
 def spread(rows: Sequence[ConventionRow], most: int) -> list[ConventionRow]:
-    """Return at most `most` rows, taking the first rows of each form in turn."""
+    """Return at most `most` rows, taking the first rows of each JAX expression in turn."""
     ranked = [(rank, row) for _, of in _forms(rows) for rank, row in enumerate(of)]
     first = {row for _, row in sorted(ranked, key=lambda pair: pair[0])[:most]}
     return [row for row in rows if row in first]
 
 
 def kinds(row: ConventionRow) -> frozenset[tuple[str, str]]:
-    """Return how the gradients differ: pairs of NaN, zero, infinity, or a number."""
+    """Classify each differing pair of gradient elements: NaN, zero, infinity, or a number."""
     pairs = zip(_elements(row.torch), _elements(row.jax), strict=False)
     return frozenset((_kind(torch), _kind(jax)) for torch, jax in pairs if torch != jax)
 

@@ -1,9 +1,9 @@
-"""Strategies that records of several rooms share, and the fixed list of calls a strategy yields.
+"""Strategies that records in several folders share, and the fixed list of calls a strategy yields.
 
 A record is written as a Hypothesis strategy, because its combinators describe a call well. The
-suite must draw the same calls in every run, in every process and whatever else is imported, so the
-choices come from `SeededProvider`, one generator seeded with the operator's name. Nothing is
-shrunk or stored: a failing call is part of the fixed list, and its repr is in the failure.
+suite must draw the same calls in every run and process, whatever modules are imported, so the
+choices come from `SeededProvider`, one generator seeded with the operator's name. Nothing is shrunk
+or stored: a failing call is part of the fixed list, and its repr is in the failure.
 """
 
 import itertools
@@ -23,7 +23,7 @@ from parity_tests.operators import Operator, Sample, call
 
 
 def shapes(low: int = 0, high: int = 3, side: int = 4, least: int = 1) -> st.SearchStrategy[Any]:
-    """Draw shapes of `low` to `high` dimensions, each of `least` to `side` elements."""
+    """Draw a shape with `low` to `high` dimensions of `least` to `side` elements each."""
     return st.lists(st.integers(least, side), min_size=low, max_size=high).map(tuple)
 
 
@@ -31,7 +31,7 @@ def shapes(low: int = 0, high: int = 3, side: int = 4, least: int = 1) -> st.Sea
 def floats(
     draw: Any, shape: Any = None, low: float = -3.0, high: float = 3.0, dims: int = 0
 ) -> np.ndarray:
-    """Draw a float64 array, uniform in [low, high), of the given shape or of a drawn one."""
+    """Draw a uniform float64 array in [low, high), with the given shape or a drawn one."""
     shape = draw(shapes(low=dims)) if shape is None else shape
     return np.asarray(_generator(draw).uniform(low, high, shape))
 
@@ -50,7 +50,7 @@ def masks(draw: Any, shape: Any) -> np.ndarray:
 
 @st.composite
 def broadcast(draw: Any, count: int = 2) -> list[tuple[int, ...]]:
-    """Draw shapes that broadcast together, with missing dimensions and dimensions of size 1."""
+    """Draw shapes that broadcast together; some lack dimensions or have dimensions of size 1."""
     full = draw(shapes())
     chosen = []
     for _ in range(count):
@@ -78,18 +78,18 @@ def dim_sets(draw: Any, ndim: int) -> Any:
 
 
 def one_or_each(draw: Any, places: int, low: int, high: int) -> int | tuple[int, ...]:
-    """Draw one integer in [low, high] for all dimensions, or one integer for each."""
+    """Draw one integer in [low, high] for all dimensions, or one integer per dimension."""
     several = st.tuples(*[st.integers(low, high)] * places)
     return draw(st.one_of(st.integers(low, high), several))
 
 
 def within(low: float, high: float) -> Callable[..., Sample]:
-    """Return the strategy of an operator of one array, drawn from [low, high)."""
+    """Return a strategy for an operator of one array, which is drawn from [low, high)."""
     return lambda draw: call(draw(floats(low=low, high=high)))
 
 
 def pairs(left: Sequence[float], right: Sequence[float]) -> list[np.ndarray]:
-    """Return all pairs of a number of `left` and one of `right`, as two arrays."""
+    """Return all pairs of a number from `left` and a number from `right`, as two arrays."""
     return [np.array(side) for side in zip(*itertools.product(left, right), strict=True)]
 
 
@@ -145,7 +145,7 @@ def fuzz_seed() -> str:
 def drawn(record: Operator) -> list[Sample]:
     """Draw the calls of a record's strategy, which are the same in every run.
 
-    A fuzz seed draws other calls, and does not limit the number of programs.
+    With a fuzz seed, the calls differ and the number of programs is not limited.
 
     Raises:
         ValueError: `max_programs` is so small that the strategy yields too few distinct calls.

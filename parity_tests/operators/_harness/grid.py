@@ -25,12 +25,12 @@ from parity_tests.operators._harness.jobs import Job, job, jobs
 from parity_tests.operators._harness.rows import FLOOR, ConventionRow, measured, raising
 
 
-PERTURBED_RUNS = 8  # of torch, with the inputs perturbed by one ULP
+PERTURBED_RUNS = 8  # reruns of torch with the inputs perturbed by one ULP
 GRAIN = float(np.finfo(np.float64).eps / np.finfo(np.float32).eps)
 
 
 class Outcome(NamedTuple):
-    """The result of a record's run: problems, rows of the table, and the amount compared."""
+    """The result of a record's run: problems, table rows, and the number of compared values."""
 
     problems: list[str]
     rows: list[ConventionRow]
@@ -90,9 +90,9 @@ def _check(record: Operator) -> Outcome:
 def _truths(
     record: Operator, torch_fun: Callable[..., Any]
 ) -> tuple[list[Job], list[torch_program.Truth], list[RaisesFor]]:
-    """Return the jobs, torch's results, and the calls that torch rejects in a further dtype.
+    """Return the accepted jobs, torch's results, and the calls that torch rejects in other dtypes.
 
-    JAX must raise for the last ones.
+    JAX must raise for the rejected calls.
     """
     chosen, truths, rejected = [], [], []
     for j in jobs(record):
@@ -151,7 +151,7 @@ def _disagreements(
 
 
 def _kept_finite(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[list[str], int]:
-    """Describe where JAX's gradient is infinite or NaN, and torch's is finite."""
+    """Describe the elements for which JAX's gradient is infinite or NaN but torch's is finite."""
     texts = []
     paths = [path for path in torch if path.startswith("gradient") and path in jax]
     for path in paths:
@@ -165,7 +165,7 @@ def _kept_finite(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[list[str],
 
 
 def _paired(torch: dict[str, Any], jax: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Flatten both observations to paths, dropping pairs where torch has None and JAX zeros."""
+    """Flatten both observations by path, without leaves that are None in torch and 0 in JAX."""
     left, right = flatten(torch), flatten(jax)
     for path in [path for path in left if left[path] is None]:
         if path not in right or right[path] is None or not np.any(right[path]):
@@ -180,8 +180,8 @@ def _judges(torch_fun: Callable[..., Any], low: Job, paths: Mapping[str, Any]) -
     """Return torch's results in float64, and reruns that show how rounding changes them.
 
     The reruns perturb inputs, cotangents and directions by one ULP of the job's dtype. A float64
-    job has no wider dtype, so its rounding is also estimated from torch in float32, scaled down:
-    1 - y near y = 1 has an error that no perturbation of the input shows.
+    job has no wider dtype, so its rounding is also estimated from a float32 run of torch, scaled
+    down: perturbing the input does not reveal every error (1 - y near y = 1, say).
     """
 
     rng = np.random.default_rng(0)
@@ -300,7 +300,7 @@ def _raises(
 def _rows(
     record: Operator, form: str, job: Job, torch: dict[str, Any], outputs: Any
 ) -> list[ConventionRow]:
-    """Return the rows for the arguments where a JAX expression's gradient differs from torch's."""
+    """Return the rows of arguments for which a JAX expression's gradient is not torch's."""
     if isinstance(outputs, jax_program.Raised):
         return [raising(record, form, job, outputs.type)]
     rows = []

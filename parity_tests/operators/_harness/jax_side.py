@@ -20,7 +20,7 @@ QUICK = {
     "xla_llvm_disable_expensive_passes": True,
     "xla_cpu_parallel_codegen_split_count": 1,
 }
-if jax.__version_info__ < (0, 11):  # JAX 0.11 removed the alternative
+if jax.__version_info__ < (0, 11):  # JAX 0.11 removed this option
     QUICK["xla_cpu_use_fusion_emitters"] = False
 
 

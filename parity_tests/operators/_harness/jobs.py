@@ -41,7 +41,7 @@ class Job:
         return [i for i, x in enumerate(self.arrays) if is_inexact_dtype(x.dtype)]
 
     def rebuild(self, arrays: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the call's arguments with other arrays."""
+        """Return the call's arguments with its arrays replaced."""
         rest = iter(arrays)
         leaves, treedef = self.static
         filled = [next(rest) if leaf is _HOLE else leaf for leaf in leaves]
@@ -54,7 +54,7 @@ _HOLE = object()
 def jobs(record: Operator) -> list[Job]:
     """Return every job of a record.
 
-    Drawn calls run in the first dtype, and the largest of them in the other dtypes too.
+    Drawn calls run in the first dtype; the largest of them also runs in the other dtypes.
     """
     first, *others = record.dtypes
     calls = drawn(record)
@@ -108,7 +108,7 @@ def as_dtype(x: np.ndarray, dtype: str | None) -> np.ndarray:
 def directions(job: Job, what: str, like: list[np.ndarray], *, ones: bool) -> list[np.ndarray]:
     """Return cotangents of outputs, or tangents of inputs, drawn with the job's label as the seed.
 
-    At a point they are ones or 1, 2, 3, ..., so that tables and pinned values are readable.
+    For hand-written calls they are ones or 1, 2, 3, ..., to keep tables and pinned values readable.
     """
     if job.point:
         return [_counted(x, ones) for x in like]

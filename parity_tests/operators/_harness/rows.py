@@ -11,13 +11,13 @@ from parity_tests.operators import Operator, jax_side
 from parity_tests.operators._harness.jobs import Job
 
 
-FLOOR = 1e-14  # differences of numbers of order one are rounded this far
-WHOLE = 16  # elements of an array that is written out
+FLOOR = 1e-14  # smaller values are rounding errors of numbers of order one
+WHOLE = 16  # larger arrays are shown as dtype and shape only
 DIGITS = (4, 7, 10, 13, 17)  # the first count that distinguishes two gradients is used
 
 
 class ConventionRow(NamedTuple):
-    """Calls at which a JAX expression has one gradient and torch another."""
+    """One or more calls at which a JAX expression's gradient differs from torch's."""
 
     operator: str
     form: str
@@ -32,7 +32,7 @@ class ConventionRow(NamedTuple):
 
 
 def raising(record: Operator, form: str, job: Job, error: str) -> ConventionRow:
-    """Return the row of a call at which the JAX expression raises."""
+    """Return the row for a call at which the JAX expression raises."""
     at = _call(job, [_array(x) for x in job.arrays])
     return ConventionRow(record.name, form, "", at, "", f"raises {error}")
 
@@ -45,7 +45,7 @@ def measured(
     pair: Sequence[np.ndarray],
     differs: np.ndarray,
 ) -> list[ConventionRow]:
-    """Return the rows of one argument: for whole arrays, or for each element that differs."""
+    """Return an argument's rows: one for the whole array, or one per distinct pair of gradients."""
     by = _parameter(record, name)
     if not record.elementwise:
         at = _call(job, [_array(x) for x in job.arrays])
@@ -62,7 +62,7 @@ def measured(
 
 
 def _parameter(record: Operator, name: str) -> str:
-    """Return the argument's name; an element of a list of arrays is `tensors[1]`."""
+    """Return the argument's name, such as `tensors[1]` for an element of a list of arrays."""
     first, *within = name.split(".")
     if first.isdigit():
         function = jax_side(dataclasses.replace(record, invariant=None))
@@ -107,5 +107,5 @@ def _texts(torch: Any, jax: Any) -> tuple[str, str]:
 
 def _value(x: Any, digits: int) -> str:
     x = np.asarray(x)
-    x = np.where(np.abs(x) <= FLOOR, 0, x)  # even -0, whose sign depends on the compiler
+    x = np.where(np.abs(x) <= FLOOR, 0, x)  # drops the sign of -0, which depends on the compiler
     return _list(x.ravel().tolist() if x.ndim else x.item(), digits)

@@ -1,7 +1,7 @@
-"""Stores compiled programs on disk, so that an unchanged operator is neither traced nor compiled.
+"""Store compiled programs on disk, so that an unchanged operator is neither traced nor compiled.
 
-Each operator has one file in the cache folder, which is valid for one state of the sources, the
-versions and the machine. If an edit leaves the program unchanged, only tracing is repeated.
+Each operator has one file in the cache folder, which becomes invalid when the sources, the versions
+or the machine change. If an edit leaves the program unchanged, only tracing is repeated.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ Program = Callable[[Any], Any]
 
 
 class Stored(NamedTuple):
-    """The content of a file."""
+    """The content of a stored file."""
 
     key: str  # a digest of everything that the program depends on
     text: str  # a digest of the program itself, in StableHLO
@@ -47,11 +47,11 @@ def compiled(
         program: The function to compile; it is traced only if the file is not valid.
         inputs: The argument of the program.
         options: The compiler's options.
-        key: The result of `key`.
-        path: The file.
-        raised: Exceptions by job, which tracing fills and the file stores.
+        key: The digest returned by `key`.
+        path: The operator's file.
+        raised: Exceptions by job; tracing records them, and the file stores them.
     """
-    keeps = VARIABLE not in os.environ  # a mutant's change is not visible in the files
+    keeps = VARIABLE not in os.environ  # a mutant is not visible in the files' digest
     old = _read(path) if keeps else None
     if old and old.key == key:
         with contextlib.suppress(
@@ -61,7 +61,7 @@ def compiled(
             raised.update(old.raised)
             return run
     lowered = jax.jit(program, compiler_options=options).lower(inputs)
-    # The same program has another executable on another machine or with another compiler.
+    # A program's executable depends on the machine and on the compiler.
     text = _digest(_machine(), options, lowered.as_text())
     if old and old.text == text:
         executable, run = old.executable, _loaded(old.executable)

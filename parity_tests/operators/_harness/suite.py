@@ -18,7 +18,7 @@ NAMESPACES = ("distributions", "fft", "linalg", "special")
 
 
 def agreement_test(room: str) -> Callable[..., None]:
-    """Return the test `test_operator[NAME]` of each operator that has its record in a room."""
+    """Return the test `test_operator[NAME]` for each operator that has its record in the folder."""
     records = {name: record for name, record in load().items() if record.room == room}
 
     @pytest.mark.parametrize("record", records.values(), ids=records)
@@ -43,7 +43,7 @@ def _pinned() -> Sequence[ConventionRow]:
 
 
 def public_functions() -> dict[str, Any]:
-    """Return the public functions of `jaxgrad.functional` by the names of their records."""
+    """Return the public functions of `jaxgrad.functional`, keyed by the names of their records."""
     namespaces = {"": functional, **{f"{n}.": getattr(functional, n) for n in NAMESPACES}}
     return {
         prefix + name: value

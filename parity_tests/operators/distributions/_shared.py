@@ -1,6 +1,6 @@
 """Calls, arrays and strategies that several records of `distributions` share.
 
-torch's functions are methods of its distribution objects, which do not validate their arguments.
+torch's functions are methods of distribution objects created with `validate_args=False`.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,10 +30,10 @@ QUOTIENT = "torch's forward mode of a quotient is (dx - out dy) / y, but its gra
 def values_and_parameters(
     ranges: Sequence[RangeOrCount], *, same: bool = False, logits: bool = False
 ) -> Callable[..., Sample]:
-    """Return a strategy that draws a value and parameters, of shapes that broadcast.
+    """Return a strategy that draws a value and parameters whose shapes broadcast.
 
     Args:
-        ranges: The range of each argument; an int is an upper bound of counts.
+        ranges: The range of each argument; an int is the upper bound of a count.
         same: Whether all arguments have one shape. Some of torch's divergences do not broadcast.
         logits: Whether the last argument, a probability, may be passed as logits instead.
     """

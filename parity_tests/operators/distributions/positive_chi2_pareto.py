@@ -20,7 +20,7 @@ inf, nan = np.inf, np.nan
 
 
 class _GeneralizedPareto(td.GeneralizedPareto):
-    """The distribution, whose log_prob needs the concentration's dtype as the default dtype."""
+    """torch's distribution; its `log_prob` needs the concentration's dtype as the default dtype."""
 
     def log_prob(self, value):
         usual = torch.get_default_dtype()

@@ -25,7 +25,7 @@ MANY_DIMS_ERRORS = [
     NO_NORM,
     RaisesFor(call(X, (2, 2, 2), (0, 1)), RuntimeError, "must have the same length"),
 ]
-# Input with one infinite element, torch's transform and JAX's, for transforms of length six.
+# For transforms of length six: an input with one infinity, torch's result and JAX's result.
 FFT_OF_SIX = [
     inf,
     complex(inf, -inf),
@@ -55,9 +55,9 @@ CONJUGATE = {"ifft": "fft", "ihfft": "rfft", "hfft": "irfft"}
 
 
 def transform_of_six(name: str) -> list[PinnedDifference]:
-    """Return the difference for six elements, which torch splits into 2 x 3 and JAX into 3 x 2.
+    """Pin the difference at length six, which torch factors as 2 x 3 and JAX as 3 x 2.
 
-    For a transform of two dimensions they are the last dimension.
+    In a two-dimensional transform, the last dimension has the six elements.
     """
     kind = name.rstrip("2n")
     x, *both = (np.array(x) for x in SIX[CONJUGATE.get(kind, kind)])
@@ -76,7 +76,7 @@ def along_one_dim(draw, least=1):
 
 
 def along_two_dims(draw, every=False):
-    """Draw a transform of two dimensions, of the last ones, or of one given as a number."""
+    """Draw a transform over two dimensions, over the last ones, or over one given as an int."""
     x = draw(floats(draw(shapes(low=2, high=3, least=2))))
     pair = tuple(draw(st.permutations(range(x.ndim)))[:2])
     sizes, norm = draw(st.sampled_from([(2, 3), (-1, 4), (3, -1), [4, 2], None])), draw(NORMS)

@@ -27,7 +27,7 @@ def symmetric(draw):
     return x + x.swapaxes(-1, -2) + np.diag(4.0 + 2 * np.arange(n))
 
 
-# Needs no rounding, so every LAPACK gives the same result.
+# Factoring this needs no rounding, so every LAPACK gives the same result.
 DEPENDENT = [[1.0, 1.0, 2.0], [0.0, 0.0, 3.0]]
 DEPENDENT_COLUMNS = (
     "for linearly dependent columns torch's forward mode is finite, but its gradient is NaN"
@@ -47,7 +47,7 @@ def distinct_singular_values(draw):
 
 
 EYE = np.eye(2)
-# Its factors and those of its transpose are exact, whichever the LAPACK of a machine computes.
+# Its factors and those of its transpose are exact with every LAPACK.
 SINGULAR = np.array([[1.0, 2.0, 4.0], [2.0, 4.0, 8.0], [1.0, 0.0, 2.0]])
 INFINITE = [[inf, 1.0], [inf, 2.0]]
 LAPACKS = (
@@ -105,7 +105,7 @@ SMALL = st.integers(1, 3)
 
 
 def shaped(*letters: str) -> Callable[..., Sample]:
-    """Return a strategy that draws one array for each word, whose letters name its sizes."""
+    """Return a strategy that draws one array per word; each letter names a dimension's size."""
 
     def strategy(draw):
         sizes = {c: draw(SMALL) for c in "bijk"}

@@ -24,7 +24,7 @@ inf, nan = np.inf, np.nan
 
 
 def _not_read(x: float) -> list[list[float]]:
-    """Return an identity matrix with `x` in the upper triangle, which the function ignores."""
+    """Return an identity matrix with `x` in the upper triangle, which the operator ignores."""
     return [[1.0, 0.0, 0.0], [0.0, 1.0, x], [0.0, 0.0, 1.0]]
 
 
@@ -92,7 +92,7 @@ operator("linalg.cond", torch=_cond, raises=[NOT_MATRIX], dtypes=COMPLEX)(
     dtypes=WIDE,
 )
 def pinv(draw):
-    """Draw bounds that are far below the singular values, or none."""
+    """Draw tolerances that are far below the singular values, or none."""
     more = draw(st.sampled_from([{}, {"rtol": 1e-3}, {"atol": 1e-3}, {"rcond": 1e-3}]))
     if draw(st.booleans()):
         return call(wide_or_tall(draw), **more)

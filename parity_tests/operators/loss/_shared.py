@@ -45,7 +45,7 @@ UNKNOWN_REDUCTION = RaisesFor(call(np.ones(2), np.ones(2), reduction="x"), Value
 
 
 def signs(draw, shape):
-    """Draw labels 1 and -1, as integers because torch does not differentiate them."""
+    """Draw labels 1 and -1, as integers because torch defines no gradient for them."""
     return np.where(draw(masks(shape)), 1, -1)
 
 

@@ -39,7 +39,7 @@ def _weighed(fun):
 
 
 def _weights(draw, shape, *names):
-    """Draw some of the weights, as integers because torch does not differentiate them."""
+    """Draw some of the weights, as integers because torch defines no gradient for them."""
     return {
         name: draw(st.integers(1, 3).map(lambda n: np.full(shape[-1:], n)))
         for name in names

@@ -84,7 +84,7 @@ def ctc_loss(draw):
     kind, reduction, zero, blank = draw(
         st.sampled_from(
             [
-                ("rows", "mean", False, 0),  # like the point
+                ("rows", "mean", False, 0),  # as in `points`
                 ("flat", "sum", True, 0),
                 ("unnormalised", "none", False, classes - 1),
                 ("alone", "mean", True, 0),

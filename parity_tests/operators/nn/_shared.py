@@ -18,7 +18,7 @@ ONES = np.ones((2, 4, 3))
 
 
 def weight_and_bias(draw, shape):
-    """Draw a weight and a bias, or a weight, or neither; torch crashes for a bias alone."""
+    """Draw a weight and a bias, only a weight, or neither; torch crashes for a bias alone."""
     count = draw(st.integers(0, 2))
     return [draw(floats(shape)) if i < count else None for i in range(2)]
 

@@ -15,7 +15,7 @@ ONCE = [[0.5, 1], [0.5, 1], [5, 6]]
 
 
 def _torch_embedding(input, weight, padding_idx=None, max_norm=None, *args, **kwargs):
-    """Run torch's function; `max_norm` gets a copy of the table, whose rows torch overwrites."""
+    """Run torch's function; with `max_norm`, use a copy of the table, which torch overwrites."""
     if max_norm is not None:
         weight = weight.clone()
     return torch.nn.functional.embedding(input, weight, padding_idx, max_norm, *args, **kwargs)

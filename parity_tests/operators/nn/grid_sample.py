@@ -17,7 +17,7 @@ PLACES = np.array([[[[0.5, -0.5], [1.0, -1.0], [0.0, 0.0], [-1.0, 0.25], [1.5, 0
 
 
 def _jax_idiom(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
-    """Sample with `map_coordinates`, in units of elements and with the closest border modes."""
+    """Sample with `map_coordinates`, using element coordinates and the closest border modes."""
     size = jnp.array(x.shape[:1:-1])
     at = (grid + 1) / 2 * (size - 1) if align_corners else ((grid + 1) * size - 1) / 2
     border = {"zeros": "constant", "border": "nearest", "reflection": "reflect"}[padding_mode]

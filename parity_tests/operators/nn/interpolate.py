@@ -54,7 +54,7 @@ def _interpolation(draw, *, modes):
             for n, o, f in zip(shape[2:], out, factor_by_dim, strict=True)
         ]
         if any(stays) and (mode == "bicubic" or (mode == "nearest" and places != 2)):
-            options["size"] = out  # with the scale factor, torch and JAX differ
+            options["size"] = out  # torch and JAX would differ with `scale_factor`
         else:
             options["scale_factor"] = chosen
             options["recompute_scale_factor"] = draw(st.sampled_from([None, True, False]))

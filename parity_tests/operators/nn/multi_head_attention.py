@@ -11,7 +11,7 @@ nan = np.nan
 
 
 def small(shape: tuple[int, ...]) -> st.SearchStrategy[np.ndarray]:
-    """Draw numbers at which no softmax saturates, so that second derivatives do not cancel."""
+    """Draw numbers too small to saturate a softmax, so that second derivatives do not cancel."""
     return floats(shape, -1.0, 1.0)
 
 

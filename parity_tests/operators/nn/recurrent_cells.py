@@ -68,7 +68,7 @@ def rnn_relu_cell(draw):
 
 
 def _one_bias(x, h, w, u, b, _):
-    """Compute `flax.nnx.GRUCell`, whose new gate has no bias in the state's term."""
+    """Compute `flax.nnx.GRUCell`, which adds no bias to the hidden state's term of the new gate."""
     (r, z, n), (hr, hz, hn) = jnp.split(x @ w.T + b, 3, -1), jnp.split(h @ u.T, 3, -1)
     z = jax.nn.sigmoid(z + hz)
     return (1 - z) * jnp.tanh(n + jax.nn.sigmoid(r + hr) * hn) + z * h

@@ -7,7 +7,7 @@ from parity_tests.operators._harness.draw import broadcast, floats, pairs
 
 
 inf, nan = np.inf, np.nan
-NAN = call([nan])  # alone, because torch's value at NaN may depend on the position in an array
+NAN = call([nan])  # alone: at NaN, torch's value may depend on the element's position
 SIDES = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, inf, -inf, nan]
 PAIRS = pairs(SIDES, SIDES)
 

@@ -62,7 +62,7 @@ def mvlgamma(draw):
 def _whole(fun):
     """Return torch's function with its first argument cast to the second's dtype.
 
-    With integers, torch's gradient would round lgamma to float32.
+    For an integer argument, torch's gradient would round lgamma to float32.
     """
     return lambda x, y: fun(x if x.requires_grad else x.to(y.dtype), y)
 

@@ -17,7 +17,7 @@ TIES = [[[[1.0, 1.0, 2.0], [1.0, 1.0, 2.0], [np.nan, np.inf, np.nan]]]]
 
 
 def _fixed(fun):
-    """Return torch's function with detached samples, which may not require a gradient."""
+    """Return torch's function with detached samples, because they must not require a gradient."""
 
     def called(*args, _random_samples=None, **kwargs):
         samples = None if _random_samples is None else _random_samples.detach()

@@ -1,4 +1,4 @@
-"""Every row of the table of optax differences is measured again, and the page shows these rows."""
+"""Tests of the optax differences table: every row is measured again, and the page is current."""
 
 import dataclasses
 import math
@@ -14,7 +14,7 @@ PAGE = pathlib.Path(__file__).parents[3] / "benchmarks" / "OPTIM_DELTAS.md"
 
 @pytest.mark.parametrize("delta", deltas.DELTAS, ids=lambda delta: delta.name)
 def test_delta(delta):
-    """The difference is still the recorded one; otherwise torch or optax has changed."""
+    """The measured difference equals the recorded one; otherwise torch or optax has changed."""
     difference = delta.measure()
 
     assert delta.agrees(difference), (
@@ -23,7 +23,7 @@ def test_delta(delta):
 
 
 def test_a_row_can_fail():
-    """A change by more than 1 % is noticed, and so is a difference where there should be none."""
+    """A row fails if its difference changed by more than 1 %, or should be rounding and is not."""
     large, rounding, zero = (
         dataclasses.replace(deltas.DELTAS[0], difference=x) for x in (0.5, 3e-8, 0.0)
     )
@@ -35,7 +35,7 @@ def test_a_row_can_fail():
 
 
 def test_the_page():
-    """The page has every row with its number, in order; `make deltas` writes it."""
+    """The page lists every row in order with its difference; `make deltas` writes it."""
     rows = [line for line in PAGE.read_text().splitlines() if line.startswith("| `")]
     recorded = deltas.table([(delta, delta.difference) for delta in deltas.DELTAS]).splitlines()
 

@@ -1,4 +1,4 @@
-"""The conventions table, and the page and the docstring lines that follow from it.
+"""Tests of the conventions table, and of the page and docstring lines generated from it.
 
 The rows themselves are measured by `test_operator`.
 """
@@ -31,12 +31,12 @@ def _row(at="0", torch="0", jax="1", *, by="input", form="jnp.f(x)", name="f"):
 
 
 def test_the_page_is_written_from_the_table():
-    """docs/operators.md is what the table's rows render to."""
+    """docs/operators.md is the page that the table's rows generate."""
     assert conventions.as_markdown(ROWS) == PAGE
 
 
 def test_exactly_the_operators_of_the_table_name_its_page():
-    """An operator's docstring has the pointer to the page if and only if the table has rows."""
+    """An operator's docstring points to the page if and only if the table has rows for it."""
     listed = {operators.attrgetter(name)(functional) for name in OF}
     public = {
         value
@@ -55,7 +55,7 @@ def test_exactly_the_operators_of_the_table_name_its_page():
 
 @pytest.mark.parametrize("name", OF)
 def test_the_docs_build_summarizes_the_rows_of_an_operator(name):
-    """The summary has a few lines, names the JAX form, and is found from the function."""
+    """An operator's summary is short, names the JAX expression, and is found by the function."""
     text = conventions.section(OF[name])
     lines = text.splitlines()
 
@@ -66,7 +66,7 @@ def test_the_docs_build_summarizes_the_rows_of_an_operator(name):
 
 
 def test_a_function_with_two_rows_of_names_has_both_summaries():
-    """`torch.i0` and `torch.special.i0` are one function here."""
+    """`torch.i0` and `torch.special.i0` are one function here, with a summary for each name."""
     text = conventions.summary(functional.i0)
 
     assert functional.i0 is functional.special.i0
@@ -92,7 +92,7 @@ def test_help_names_the_page_and_the_docs_show_the_rows():
 
 
 def test_every_operator_is_found_on_the_page():
-    """Each operator has a link at the top, under its room, and a section in alphabetical order."""
+    """Each operator has a link at the top, and the sections are in alphabetical order."""
     sections = re.findall(r"^## (.+)$", PAGE, re.MULTILINE)
     links = dict(re.findall(r"\[([\w.]+)\]\(#([\w-]+)\)", PAGE))
 
@@ -129,7 +129,7 @@ def test_rows_with_the_same_gradients_are_joined():
 
 
 def test_one_row_represents_each_kind_of_difference():
-    """Rows with numbers come before rows with NaN, and short calls first; zero is its own kind."""
+    """Numbers are chosen before NaN and short calls before long ones; zero is a kind of its own."""
     nan, long, short, zero = (
         _row("(nan, 2)", "3", "1"), _row("(1, 2, 3)", "3", "2"), _row("(1, 2)", "3", "1"),
         _row("(17, 17)", "3", "0"),
@@ -140,7 +140,7 @@ def test_one_row_represents_each_kind_of_difference():
 
 
 def test_arguments_whose_gradients_differ_alike_share_a_row():
-    """An array row names further arguments that differ alike; rows of numbers stay separate."""
+    """A row of arrays names other arguments that differ likewise; rows of numbers stay separate."""
     x, y = _row(torch="[0, 1]", jax="[nan, 1]"), _row(torch="[0, 3]", jax="[nan, 3]", by="other")
 
     z = y._replace(by="third", torch="[0, 4]", jax="[nan, 4]")

@@ -1,4 +1,4 @@
-"""A record's strategy stands for a fixed list of calls."""
+"""A record's strategy always yields the same list of calls."""
 
 import dataclasses
 

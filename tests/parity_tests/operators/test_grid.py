@@ -13,7 +13,7 @@ OPERATORS = load()
 
 
 def test_a_record_can_fail(monkeypatch):
-    """A function with another convention than torch's fails at its kink and not elsewhere."""
+    """A function whose convention differs from torch's fails at its kink and nowhere else."""
     monkeypatch.setattr(grid, "jax_side", lambda _: jnp.abs)
 
     problems = grid.check(OPERATORS["abs"]).problems
@@ -23,7 +23,7 @@ def test_a_record_can_fail(monkeypatch):
 
 
 def test_a_call_that_torch_rejects_in_another_dtype(monkeypatch):
-    """A call that torch rejects in a further dtype must raise in JAX too, or it is a problem."""
+    """If torch rejects a call in another dtype and JAX does not, a problem is reported."""
     record = dataclasses.replace(
         OPERATORS["cov"],
         strategy=lambda _: call(np.eye(2), aweights=np.ones(2)),

@@ -1,4 +1,4 @@
-"""A stored program is loaded while nothing changed, and never in place of another program."""
+"""A stored program is loaded if nothing changed, and never in place of a different program."""
 
 import pickle
 
@@ -44,7 +44,7 @@ def test_nothing_changed(path):
 
 
 def test_another_state_of_the_same_program(path):
-    """After an edit of the sources, an unchanged program is traced but not compiled again."""
+    """After the sources are edited, an unchanged program is traced but not compiled again."""
     *_, first = run(double, path)
     output, traced, second = run(double, path, key="another")
 

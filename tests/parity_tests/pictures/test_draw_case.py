@@ -1,4 +1,4 @@
-"""The pictures of cases show how torch's graphs differ, and agree with JAX's."""
+"""Tests of the cases' pictures: they differ where torch's graphs differ, and JAX's agree."""
 
 import dataclasses
 import re
@@ -16,7 +16,7 @@ CASES = load()
 
 
 def test_pictures_of_the_ways_to_stop_l1_differ_where_torch_differs():
-    """For S0-01 to S0-07, cases whose torch graphs differ have different pictures."""
+    """Ways to stop l1 (rows S0-01 to S0-07) whose torch graphs differ have different pictures."""
     ids = {
         "S0-01": "grad_modes/nothing_stopped",
         "S0-02": "grad_modes/detach",
@@ -58,7 +58,7 @@ def test_deep_copies_have_names_of_their_own():
 
 @pytest.mark.parametrize("name", ["grad_modes/detach", "grad_modes/no_grad"])
 def test_taking_the_tool_out_changes_the_picture(name):
-    """Without the case's `stop_gradient` the picture loses its cut."""
+    """Without the case's `stop_gradient`, the picture no longer shows a cut."""
     case = CASES[name]
     without = dataclasses.replace(case, fun=case.without_tool())
     (left,), (right,) = (
@@ -71,7 +71,7 @@ def test_taking_the_tool_out_changes_the_picture(name):
 
 
 def test_the_picture_of_the_five_ways():
-    """S0-17: in both frameworks, each way of stopping leaves l1 in the documented state."""
+    """In both frameworks, each way to stop l1 (row S0-17) leaves it in the documented state."""
     rows = pictures.settings(CASES["grad_modes/recorded"])
     assert list(rows) == ["nothing", "detach", "no_grad", "inference_mode", "optimizer", "manual"]
     l1 = {

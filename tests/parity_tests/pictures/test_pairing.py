@@ -1,4 +1,4 @@
-"""A case's torch graphs are paired with its JAX graphs, and parameters renamed alike."""
+"""A case's torch graphs are paired with its JAX graphs, and both get the same parameter names."""
 
 import pytest
 
@@ -13,7 +13,7 @@ CASES = load()
 
 
 def test_graphs_are_paired_by_their_leaves():
-    """torch's graph is paired with the JAX graph of the same leaves; others are ignored."""
+    """torch's graph is paired with the JAX graph that has the same leaves; others are ignored."""
     for name in ("graph/next_functions", "graph/leaf_flags"):
         (row,) = pictures.settings(CASES[name]).values()
         assert row.torch is not None and row.jax is not None

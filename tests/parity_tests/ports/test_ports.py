@@ -1,4 +1,4 @@
-"""The correct configurations of each port agree with torch and its bugs differ, without `prove`."""
+"""Each port's correct configurations agree with torch and its bugs do not, without `prove`."""
 
 import copy
 import dataclasses
@@ -207,7 +207,7 @@ def trains(pair: dict[str, Any]) -> list[bool]:
 def apart(torch_run: list[Any], jax_run: list[Any]) -> float:
     """Return the largest difference relative to the scale of its leaf.
 
-    It is infinite if a shape differs or a value of JAX is not finite.
+    It is infinite if a shape differs or one of JAX's values is not finite.
     """
     worst = 0.0
     for a, b in zip(torch_run, jax_run, strict=True):

@@ -1,5 +1,4 @@
-"""Rows of the catalogue that are programs and not operators: the remedy is torch, the obvious port
-is not."""
+"""Catalogue rows about whole programs: the remedy matches torch, and the obvious port does not."""
 
 from __future__ import annotations
 
@@ -41,7 +40,7 @@ def test_ppo_at_its_bound():
 
 
 def test_score_of_a_sample():
-    """P204: torch's `sample` is detached, so the mean gets the score; a JAX sample is not."""
+    """P204: torch detaches samples, so the mean's gradient is the score; JAX does not detach."""
     torch.manual_seed(0)
     mean = torch.tensor(0.3, dtype=F64, requires_grad=True)
     normal = torch.distributions.Normal(mean, 2.0)
