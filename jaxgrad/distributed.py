@@ -73,7 +73,7 @@ def collectives(fun: Callable[..., Any], *args: PyTree) -> list[Collective]:
     once. Every branch of a conditional counts.
 
     Args:
-        fun: A function of trees of arrays, jitted with shardings or not.
+        fun: A function of trees of arrays, which may already be jitted with shardings.
         *args: Arguments to compile for: sharded arrays or `jax.ShapeDtypeStruct` with `sharding`.
 
     Returns:

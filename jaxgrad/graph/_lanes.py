@@ -43,7 +43,7 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
 
     Args:
         graph: The graph as it was recorded.
-        leaves: The names that are parameters in this or another setting.
+        leaves: The names of the parameters in this or any other setting.
     """
     ops = graph.ops
     read = _reads(ops, leaves)

@@ -99,10 +99,10 @@ class Conv1d(_Correlation):
         out_channels: Number of channels of the output.
         kernel_size: Size K of the kernel; the weight is `(out, in / groups, K)`.
         stride: Step of the kernel.
-        padding: Padding on both sides, or "valid" (none) or "same".
+        padding: Padding on each side, or "valid" (none) or "same".
         dilation: Step between the elements of the kernel.
         groups: Number of groups of channels that are convolved separately.
-        bias: Whether there is a bias.
+        bias: Whether the layer has a bias.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
         dtype: Dtype of the parameters; None means float32.
         rngs: Keys for weight and bias, uniform between `-1 / sqrt(fan_in)` and `1 / sqrt(fan_in)`.
@@ -218,10 +218,10 @@ class ConvTranspose1d(Transposed):
         out_channels: Number of channels of the output.
         kernel_size: Size K of the kernel.
         stride: Step in the output from one element of the input to the next.
-        padding: Number of elements that are cut off the output on both sides.
-        output_padding: Number of elements that are added to the end of the output.
+        padding: Number of elements to cut off each side of the output.
+        output_padding: Number of elements to add to the end of the output.
         groups: Number of groups of channels that are convolved separately.
-        bias: Whether there is a bias.
+        bias: Whether the layer has a bias.
         dilation: Step between the elements of the kernel.
         padding_mode: Only "zeros" is supported.
         dtype: Dtype of the parameters; None means float32.

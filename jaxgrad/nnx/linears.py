@@ -17,7 +17,7 @@ class Linear(Layer):
     Args:
         in_features: Size of the last dim of the input.
         out_features: Size of the last dim of the output.
-        bias: Whether there is a bias.
+        bias: Whether the layer has a bias.
         dtype: Dtype of the parameters; None means float32.
         rngs: Keys for weight and bias, uniform between `-1 / sqrt(in)` and `1 / sqrt(in)`.
 

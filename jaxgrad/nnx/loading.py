@@ -1,4 +1,4 @@
-"""Loading and saving of torch state dicts."""
+"""Load and save torch state dicts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def state_dict(module: nnx.Module) -> dict[str, np.ndarray]:
             (`nnx.List` corresponds to `ModuleList`).
 
     Returns:
-        Numpy arrays by key, integers as int64.
+        Numpy arrays by key; integers become int64.
 
     Example:
         >>> from flax import nnx

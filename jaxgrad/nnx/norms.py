@@ -194,11 +194,11 @@ class BatchNorm1d(_BatchNorm):
         num_features: Number of channels C.
         eps: Added to the variance for numerical stability.
         momentum: Weight of the batch in the running statistics; None averages all batches.
-        affine: Whether there is a trainable weight and bias.
+        affine: Whether the layer has a trainable weight and bias.
         track_running_stats: Whether to track running statistics; if not, `eval` uses those of the
             batch.
         dtype: Dtype of the parameters; None means float32.
-        bias: Whether there is a bias, if `affine`.
+        bias: Whether the layer has a bias, if `affine`.
         rngs: Unused.
 
     Raises:
@@ -294,10 +294,10 @@ class InstanceNorm1d(_InstanceNorm):
         num_features: Number of channels C.
         eps: Added to the variance for numerical stability.
         momentum: Weight of the input in the running statistics.
-        affine: Whether there is a trainable weight and bias; False by default.
+        affine: Whether the layer has a trainable weight and bias; False by default.
         track_running_stats: Whether to track running statistics and use them in `eval`.
         dtype: Dtype of the parameters; None means float32.
-        bias: Whether there is a bias, if `affine`.
+        bias: Whether the layer has a bias, if `affine`.
         rngs: Unused.
 
     Raises:

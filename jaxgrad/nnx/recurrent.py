@@ -137,7 +137,7 @@ class RNN(_Recurrent):
         hidden_size: Size H of the state, `(layers * directions, N, H)`.
         num_layers: Number of layers; each takes the output of the previous one.
         nonlinearity: Either "tanh" or "relu".
-        bias: Whether there are two biases.
+        bias: Whether each cell has its two biases.
         batch_first: Whether input and output are `(N, L, ...)`.
         dropout: Probability of dropout between layers in training.
         bidirectional: Whether a second cell in each layer runs backwards.

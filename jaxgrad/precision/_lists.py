@@ -28,7 +28,7 @@ FLOAT32_OPERATIONS = {
 }
 FLOAT32_OPERATIONS["cuda"] |= {"softplus", "norm", "reciprocal", "upsample"}
 
-# A `jit` or custom rule of this name with one array input and no product inside is that torch
+# A `jit` or custom rule with this name, one array input and no product counts as that torch
 # operation. Some are a `jit` only in some versions of JAX; `operations` recognizes those by their
 # equations.
 NAMED = {

@@ -44,7 +44,7 @@ def autocast(
     get gradients of that dtype. A parameter that only products use is cast once, outside of any
     loop; any other parameter is cast in the loop's body, and XLA moves that cast out of the loop.
 
-    A nested `autocast` is a region of its own, in which its own dtype and lists apply.
+    A nested `autocast` is a separate region with its own dtype and lists.
 
     Args:
         fun: Any function of trees of arrays that can be traced, as for `jax.jit`.

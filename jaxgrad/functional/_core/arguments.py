@@ -215,7 +215,7 @@ def reduce(loss: jax.Array, reduction: str) -> jax.Array:
 def require(holds: Any, error: Exception) -> None:
     """Raise the error that torch raises for invalid values, if `holds` is false.
 
-    Under `jit` the values are unknown, so that nothing is checked unless the function is
+    Under `jit` the values are unknown, so nothing is checked unless the function is
     transformed by `checkify.checkify`, which then reports an error with the same text.
     """
     if is_traced(holds):

@@ -97,7 +97,7 @@ def _real_angle(x: Array) -> Array:
 
 
 def sgn(input: Array) -> Array:
-    """Return complex numbers divided by their magnitude, 0 at 0; for real numbers, the sign.
+    """Return each complex number divided by its magnitude (0 at 0), or a real number's sign.
 
     Example:
         >>> import jax.numpy as jnp

@@ -56,7 +56,7 @@ def median(input: jax.Array, dim: int, keepdim: bool = ...) -> ValuesIndices: ..
 
 
 def median(input: jax.Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    """Return the lower median of all elements, or along a dim with its index.
+    """Return the lower median of all elements, or the one along a dim and its index.
 
     Args:
         input: Array of any shape.
@@ -144,7 +144,7 @@ def _median_of_all(x: jax.Array, *, skip_nan: bool) -> jax.Array:
 
 
 def mode(input: jax.Array, dim: int = -1, keepdim: bool = False) -> ValuesIndices:
-    """Return the most frequent value along a dim, the smallest of a tie, and its last index.
+    """Return the most frequent value along a dim (the smallest in a tie) and its last index.
 
     Raises:
         IndexError: The dim has size 0.

@@ -190,7 +190,7 @@ def normalize(input: Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) ->
 
 
 def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:
-    """Scale each slice along a dim whose p-norm exceeds `maxnorm` down to that norm.
+    """Scale down each slice along a dim so that its p-norm is at most `maxnorm`.
 
     Raises:
         RuntimeError: The input has fewer than two dims, `p` is not positive, or `maxnorm` is
