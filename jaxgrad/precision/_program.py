@@ -65,7 +65,7 @@ class Program:
         return self._producers.get(atom) if isinstance(atom, jex_core.Var) else None
 
     def find_producer(self, atom: Any, *names: str) -> jex_core.JaxprEqn | None:
-        """Return the equation that computes `atom`, ignoring reshapes, if its name is in `names`."""
+        """Return the equation that computes `atom`, through reshapes, if its name is in `names`."""
         while (eqn := self.producer(atom)) is not None:
             if eqn.primitive.name in names:
                 return eqn
