@@ -91,7 +91,7 @@ def _fma_jvp(primals: Any, tangents: Any) -> Any:
 
 
 def _fma64(x: Any, y: Any, z: Any, zero: Any) -> Any:
-    """Emulate a float64 FMA (Boldo and Melquiond, "Emulation of a FMA and ...", 2008)."""
+    """Emulate an FMA (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums")."""
     product, low = _two_product(x, y, zero.astype(np.uint64))
     sum_high, sum_low = _two_sum(z, low)
     high, rest = _two_sum(product, sum_high)

@@ -19,7 +19,7 @@ def constant_lr(
     Args:
         lr: Initial learning rate, or a list with one per parameter group.
         factor: Multiplier, between 0 and 1.
-        total_iters: First epoch without the factor; if not positive, as in torch, it never ends.
+        total_iters: First epoch without the factor; as in torch, 0 or less keeps the factor.
         last_epoch: Index of the last epoch done; the schedule starts at `last_epoch + 1`.
 
     Returns:

@@ -186,7 +186,7 @@ def _several(
 ) -> list[int]:
     """Return several consumers whose contributions to the cotangent are scaled wrongly.
 
-    Consumers with the same op (decoder layers) share a factor, or each has its own.
+    Consumers of the same op (decoder layers) share one factor, or each consumer has its own.
     """
     contributions = _contributions(run, consumers, total)
     parts = {i: x.ravel()[index].ravel() for i, x in contributions.items()}
