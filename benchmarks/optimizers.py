@@ -28,7 +28,7 @@ SIZE = 25_000_000
 LR = 0.01
 
 
-class Row(NamedTuple):
+class BenchmarkRow(NamedTuple):
     """One optimizer in jaxgrad, optax and torch, whose steps do the same work."""
 
     jaxgrad: Any
@@ -37,7 +37,7 @@ class Row(NamedTuple):
     has_fused: bool
 
 
-def _rows() -> dict[str, Row]:
+def _rows() -> dict[str, BenchmarkRow]:
     rows = {}
     for record in ELEMENTWISE.values():
         has_fused = "fused" in inspect.signature(record.torch).parameters
@@ -45,7 +45,7 @@ def _rows() -> dict[str, Row]:
             if other.same_work:
                 options = {"lr": LR, **other.options}
                 torch_factory = functools.partial(record.torch, **options)
-                row = Row(record.make(**options), other.make(LR), torch_factory, has_fused)
+                row = BenchmarkRow(record.make(**options), other.make(LR), torch_factory, has_fused)
                 rows[other.same_work] = row
     return rows
 
@@ -110,7 +110,7 @@ def measure(tick: Callable[[str], None], pairs: int = 15) -> dict[str, Any]:
     return numbers
 
 
-def measure_row(row: Row, arrays: list[np.ndarray], pairs: int) -> dict[str, float]:
+def measure_row(row: BenchmarkRow, arrays: list[np.ndarray], pairs: int) -> dict[str, float]:
     """Count flops and bytes with XLA, then time the steps in interleaved rounds."""
     steps = {"jaxgrad": (jaxgrad_step, row.jaxgrad), "time": (optax_step, row.optax)}
     runs: dict[str, Any] = {name: Donated(step, tx, arrays) for name, (step, tx) in steps.items()}

@@ -16,7 +16,7 @@ Sampler = Callable[[np.random.Generator], Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class Draw:
+class InputSpec:
     """One input array: how to sample it, and the value from the source document, if it has one."""
 
     sample: Sampler
@@ -24,32 +24,32 @@ class Draw:
     continuous: bool = True  # may be perturbed by one ULP to measure torch's own rounding error
 
 
-def normal(*shape: int, scale: float = 1.0) -> Draw:
+def normal(*shape: int, scale: float = 1.0) -> InputSpec:
     """Sample floats from a standard normal distribution times `scale`."""
-    return Draw(lambda rng: scale * rng.standard_normal(shape))
+    return InputSpec(lambda rng: scale * rng.standard_normal(shape))
 
 
-def uniform(*shape: int, low: float = 0.0, high: float = 1.0) -> Draw:
+def uniform(*shape: int, low: float = 0.0, high: float = 1.0) -> InputSpec:
     """Sample floats uniformly from [low, high)."""
-    return Draw(lambda rng: rng.uniform(low, high, shape))
+    return InputSpec(lambda rng: rng.uniform(low, high, shape))
 
 
-def integers(*shape: int, low: int = 0, high: int) -> Draw:
+def integers(*shape: int, low: int = 0, high: int) -> InputSpec:
     """Sample int64 values from [low, high), for labels and indices."""
-    return Draw(lambda rng: rng.integers(low, high, shape), continuous=False)
+    return InputSpec(lambda rng: rng.integers(low, high, shape), continuous=False)
 
 
-def bernoulli(*shape: int, p: float) -> Draw:
+def bernoulli(*shape: int, p: float) -> InputSpec:
     """Sample floats that are 1 with probability `p` and else 0, for dropout masks."""
-    return Draw(lambda rng: (rng.random(shape) < p).astype(np.float64), continuous=False)
+    return InputSpec(lambda rng: (rng.random(shape) < p).astype(np.float64), continuous=False)
 
 
-def complex_normal(*shape: int) -> Draw:
+def complex_normal(*shape: int) -> InputSpec:
     """Sample complex numbers with standard normal real and imaginary parts."""
-    return Draw(lambda rng: rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
+    return InputSpec(lambda rng: rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
 
 
-def document(value: Any, otherwise: Draw | None = None) -> Draw:
+def document(value: Any, otherwise: InputSpec | None = None) -> InputSpec:
     """Use a source document's value for seed 0 and sample for other seeds.
 
     Floats are sampled from a standard normal distribution unless `otherwise` is given. Integers
@@ -63,13 +63,13 @@ def document(value: Any, otherwise: Draw | None = None) -> Draw:
     return dataclasses.replace(otherwise, document=value)
 
 
-def fixed(value: Any) -> Draw:
+def fixed(value: Any) -> InputSpec:
     """Use the same array for every seed and never perturb it, for claims about one exact point."""
     value = np.asarray(value)
-    return Draw(lambda rng: value.copy(), continuous=False)
+    return InputSpec(lambda rng: value.copy(), continuous=False)
 
 
-def linear(n_in: int, n_out: int) -> dict[str, Draw]:
+def linear(n_in: int, n_out: int) -> dict[str, InputSpec]:
     """Sample the parameters of `nn.Linear(n_in, n_out)` in torch's layout, with its initializer."""
     bound = n_in**-0.5
     return {
@@ -82,7 +82,7 @@ def draw(spec: Any, case_id: str, seed: int = 0, attempt: int = 0) -> Any:
     """Sample the inputs of one run; floats are float64, integers and booleans keep their dtype.
 
     Args:
-        spec: A tree of `Draw`, numpy arrays and static values.
+        spec: A tree of `InputSpec`, numpy arrays and static values.
         case_id: Part of the random seed, so that adding a case does not change other cases' inputs.
         seed: With 0, use the source documents' values where the case gives any.
         attempt: Number of times the inputs were redrawn.
@@ -90,7 +90,7 @@ def draw(spec: Any, case_id: str, seed: int = 0, attempt: int = 0) -> Any:
     rng = np.random.default_rng([zlib.crc32(case_id.encode()), seed, attempt])
 
     def leaf(x: Any) -> Any:
-        if not isinstance(x, Draw):
+        if not isinstance(x, InputSpec):
             return x
         value = np.asarray(x.sample(rng))  # sampled even if unused, or later arrays would change
         if x.document is not None and seed == 0:
@@ -105,7 +105,7 @@ def nudge(spec: Any, inputs: Any, salt: int) -> Any:
     rng = np.random.default_rng(salt)
 
     def leaf(x: Any, value: Any) -> Any:
-        if not (isinstance(x, Draw) and x.continuous and value.dtype.kind in "fV"):
+        if not (isinstance(x, InputSpec) and x.continuous and value.dtype.kind in "fV"):
             return value
         away = np.where(rng.random(value.shape) < 0.5, -np.inf, np.inf).astype(value.dtype)
         return np.nextafter(value, away)
@@ -137,13 +137,13 @@ class _Scaled:
 
 
 def _is_floating(x: Any) -> bool:
-    if not isinstance(x, Draw):
+    if not isinstance(x, InputSpec):
         return False
     return np.asarray(x.sample(np.random.default_rng(0))).dtype.kind in "fc"
 
 
-def _paths(spec: Any) -> list[Draw]:
-    draws: list[Draw] = []
+def _paths(spec: Any) -> list[InputSpec]:
+    draws: list[InputSpec] = []
     _map(lambda x: draws.append(x) if _is_floating(x) else None, spec)
     return draws
 

@@ -33,7 +33,7 @@ MICRO = 4  # micro-batches per accumulated step
 AXIS = "ranks"
 
 
-class Program(NamedTuple):
+class StepProgram(NamedTuple):
     """A training step, and the sharding of its parameters: replicated, or sharded by rows."""
 
     about: str
@@ -134,36 +134,36 @@ def _micro(rows: Any) -> Any:
 
 
 PROGRAMS = {
-    "DDP, `jit`": Program("sharded batch, replicated parameters", _by_sharding, P()),
-    "DDP, `shard_map`": Program(
+    "DDP, `jit`": StepProgram("sharded batch, replicated parameters", _by_sharding, P()),
+    "DDP, `shard_map`": StepProgram(
         "the gradient of `pmean(loss)`", _mapped(P(), _step(_mean_of(_loss))), P()
     ),
-    "DDP, accumulated": Program(
+    "DDP, accumulated": StepProgram(
         f"{MICRO} micro-batches, each reduced", _mapped(P(), _each_sync), P()
     ),
-    "DDP, `no_sync`": Program(
+    "DDP, `no_sync`": StepProgram(
         f"{MICRO} micro-batches, summed locally and reduced once", _mapped(P(), _no_sync), P()
     ),
-    "SyncBatchNorm": Program(
+    "SyncBatchNorm": StepProgram(
         f"DDP with {LAYERS} batch norms over the global batch",
         _mapped(P(), _step(_mean_of(_sync_loss))),
         P(),
     ),
-    "FSDP, `shard_map`": Program(
+    "FSDP, `shard_map`": StepProgram(
         "sharded parameters, gathered once and kept", _mapped(P(AXIS), _fsdp), P(AXIS)
     ),
-    "FSDP, gathered again": Program(
+    "FSDP, gathered again": StepProgram(
         "sharded parameters, gathered again in the backward pass",
         _mapped(P(AXIS), _fsdp_again),
         P(AXIS),
     ),
-    "FSDP, `jit`": Program(
+    "FSDP, `jit`": StepProgram(
         "sharded batch and parameters; XLA's own choice on CPU", _by_sharding, P(AXIS)
     ),
 }
 
 
-def compiled(program: Program, devices: int) -> list[Collective]:
+def compiled(program: StepProgram, devices: int) -> list[Collective]:
     """Compile a step for the given number of devices and return its collectives."""
     mesh = Mesh(jax.devices("cpu")[:devices], (AXIS,), axis_types=(jax.sharding.AxisType.Auto,))
 

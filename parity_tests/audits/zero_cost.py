@@ -34,7 +34,7 @@ class Counts(NamedTuple):
     callbacks: int
 
 
-class Pair(NamedTuple):
+class ProgramPair(NamedTuple):
     """A program with the helper, the equivalent program written by hand, and their arguments."""
 
     with_helper: Callable[..., Any]
@@ -43,7 +43,7 @@ class Pair(NamedTuple):
     more: str = ""
 
 
-PAIRS: dict[str, Callable[[], Pair]] = {}
+PAIRS: dict[str, Callable[[], ProgramPair]] = {}
 
 
 def counts(fun: Callable[..., Any], *args: Any) -> Counts:
@@ -62,7 +62,7 @@ def counts(fun: Callable[..., Any], *args: Any) -> Counts:
     )
 
 
-def pair(build: Callable[[], Pair]) -> Callable[[], Pair]:
+def pair(build: Callable[[], ProgramPair]) -> Callable[[], ProgramPair]:
     """Register a pair of programs under the helper's name, which is the function's name."""
     PAIRS[build.__name__] = build
     return build
@@ -82,12 +82,12 @@ def _loss(p: Any, x: Any, y: Any, *, mark: Callable[[Any], Any] = lambda h: h) -
 
 
 @pair
-def value_and_grad() -> Pair:
-    return Pair(jaxgrad.value_and_grad(_loss), jax.value_and_grad(_loss), _net())
+def value_and_grad() -> ProgramPair:
+    return ProgramPair(jaxgrad.value_and_grad(_loss), jax.value_and_grad(_loss), _net())
 
 
 @pair
-def value_and_grad_none() -> Pair:
+def value_and_grad_none() -> ProgramPair:
     params, x, y = _net()
     spare = jnp.ones((64, 64), jnp.float32)
 
@@ -101,33 +101,33 @@ def value_and_grad_none() -> Pair:
         del spare
         return jax.grad(_loss)(params, x, y)
 
-    return Pair(with_helper, by_hand, (params, spare, x, y))
+    return ProgramPair(with_helper, by_hand, (params, spare, x, y))
 
 
 @pair
-def grad() -> Pair:
-    return Pair(jaxgrad.grad(_loss), jax.grad(_loss), _net())
+def grad() -> ProgramPair:
+    return ProgramPair(jaxgrad.grad(_loss), jax.grad(_loss), _net())
 
 
 @pair
-def accumulate() -> Pair:
+def accumulate() -> ProgramPair:
     grads = _net()[0]
-    return Pair(jaxgrad.accumulate, lambda a, b: jax.tree.map(jnp.add, a, b), (grads, grads))
+    return ProgramPair(jaxgrad.accumulate, lambda a, b: jax.tree.map(jnp.add, a, b), (grads, grads))
 
 
 @pair
-def no_grad() -> Pair:
+def no_grad() -> ProgramPair:
     def by_hand(p: Any, x: Any, y: Any) -> Any:
         reached = {"l2": p["l2"], "l3": p["l3"]}  # l1's gradient is None
         loss = lambda part: _loss({**p, **part}, x, y, mark=lax.stop_gradient)  # noqa: E731
         return jax.grad(loss)(reached)
 
     with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.no_grad(lambda h: h)))
-    return Pair(with_helper, by_hand, _net())
+    return ProgramPair(with_helper, by_hand, _net())
 
 
 @pair
-def hook() -> Pair:
+def hook() -> ProgramPair:
     @jax.custom_vjp
     def clipped(h: Any) -> Any:
         return h
@@ -136,11 +136,11 @@ def hook() -> Pair:
     with_helper = jaxgrad.grad(
         lambda *a: _loss(*a, mark=lambda h: jaxgrad.hook(h, lambda g: jnp.clip(g, -0.1, 0.1)))
     )
-    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=clipped)), _net())
+    return ProgramPair(with_helper, jax.grad(lambda *a: _loss(*a, mark=clipped)), _net())
 
 
 @pair
-def backward_hook() -> Pair:
+def backward_hook() -> ProgramPair:
     with_helper = jaxgrad.grad(
         lambda *a: _loss(*a, mark=jaxgrad.backward_hook(jnp.sin, lambda gi, _: (2 * gi[0],)))
     )
@@ -150,11 +150,11 @@ def backward_hook() -> Pair:
         return jnp.sin(h)
 
     doubled.defvjp(lambda h: (jnp.sin(h), h), lambda h, g: (2 * (g * jnp.cos(h)),))
-    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=doubled)), _net())
+    return ProgramPair(with_helper, jax.grad(lambda *a: _loss(*a, mark=doubled)), _net())
 
 
 @pair
-def retain_grad() -> Pair:
+def retain_grad() -> ProgramPair:
     params, x, y = _net()
 
     def by_hand(p: Any, x: Any, y: Any) -> Any:
@@ -167,7 +167,7 @@ def retain_grad() -> Pair:
         marked = lambda *a: _loss(*a, mark=lambda h: jaxgrad.retain_grad(h, "h"))  # noqa: E731
         return jaxgrad.value_and_retained_grads(marked)(p, x, y)
 
-    return Pair(with_helper, by_hand, (params, x, y))
+    return ProgramPair(with_helper, by_hand, (params, x, y))
 
 
 class _Clamp:
@@ -185,35 +185,35 @@ class _Clamp:
 
 
 @pair
-def from_function() -> Pair:
+def from_function() -> ProgramPair:
     clamp = jaxgrad.from_function(_Clamp)
-    return Pair(jaxgrad.grad(lambda *a: _loss(*a, mark=clamp)), hook().by_hand, _net())
+    return ProgramPair(jaxgrad.grad(lambda *a: _loss(*a, mark=clamp)), hook().by_hand, _net())
 
 
 @pair
-def straight_through() -> Pair:
+def straight_through() -> ProgramPair:
     @jax.custom_vjp
     def rounded(h: Any) -> Any:
         return jnp.round(h)
 
     rounded.defvjp(lambda h: (jnp.round(h), None), lambda _, g: (g,))
     with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.straight_through(jnp.round)))
-    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=rounded)), _net())
+    return ProgramPair(with_helper, jax.grad(lambda *a: _loss(*a, mark=rounded)), _net())
 
 
 @pair
-def reverse_gradient() -> Pair:
+def reverse_gradient() -> ProgramPair:
     @jax.custom_vjp
     def reversed_(h: Any) -> Any:
         return h
 
     reversed_.defvjp(lambda h: (h, None), lambda _, g: (-g,))
     with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=jaxgrad.reverse_gradient))
-    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=reversed_)), _net())
+    return ProgramPair(with_helper, jax.grad(lambda *a: _loss(*a, mark=reversed_)), _net())
 
 
 @pair
-def partition() -> Pair:
+def partition() -> ProgramPair:
     def with_helper(p: Any, x: Any, y: Any) -> Any:
         some, rest = jaxgrad.partition(p, lambda path, _: "l3" in path)
         return jaxgrad.grad(lambda s: _loss(jaxgrad.combine(s, rest), x, y))(some)["l3"]
@@ -221,11 +221,11 @@ def partition() -> Pair:
     def by_hand(p: Any, x: Any, y: Any) -> Any:
         return jax.grad(lambda l3: _loss({**p, "l3": l3}, x, y))(p["l3"])
 
-    return Pair(with_helper, by_hand, _net())
+    return ProgramPair(with_helper, by_hand, _net())
 
 
 @pair
-def clip_grad_norm() -> Pair:
+def clip_grad_norm() -> ProgramPair:
     def by_hand(grads: Any) -> Any:
         norm = optax.tree.norm(grads)
         scale = jnp.minimum(1.0, 1.0 / (norm + 1e-6))
@@ -233,17 +233,17 @@ def clip_grad_norm() -> Pair:
 
     with_helper = lambda grads: jaxgrad.clip_grad_norm(grads, 1.0)  # noqa: E731
     more = "as in torch, each leaf's norm is computed first, which adds three scalar operations"
-    return Pair(with_helper, by_hand, (_net()[0],), more)
+    return ProgramPair(with_helper, by_hand, (_net()[0],), more)
 
 
 @pair
-def clip_grad_value() -> Pair:
+def clip_grad_value() -> ProgramPair:
     by_hand = lambda grads: jax.tree.map(lambda g: jnp.clip(g, -0.5, 0.5), grads)  # noqa: E731
-    return Pair(lambda grads: jaxgrad.clip_grad_value(grads, 0.5), by_hand, (_net()[0],))
+    return ProgramPair(lambda grads: jaxgrad.clip_grad_value(grads, 0.5), by_hand, (_net()[0],))
 
 
 @pair
-def autocast() -> Pair:
+def autocast() -> ProgramPair:
     half = jnp.bfloat16
 
     def by_hand(p: Any, x: Any, y: Any) -> Any:
@@ -251,11 +251,11 @@ def autocast() -> Pair:
         out = jnp.tanh(h @ p["l2"].T.astype(half)) @ p["l3"].T.astype(half)
         return jnp.mean((out.astype(jnp.float32) - y) ** 2)
 
-    return Pair(jaxgrad.autocast(_loss), by_hand, _net())
+    return ProgramPair(jaxgrad.autocast(_loss), by_hand, _net())
 
 
 @pair
-def grad_scaler() -> Pair:
+def grad_scaler() -> ProgramPair:
     scaler = jaxgrad.GradScaler()
     state, grads = scaler.init(), _net()[0]
 
@@ -275,11 +275,11 @@ def grad_scaler() -> Pair:
         return unscaled, type(state)(scale, tracker.astype(state.growth_tracker.dtype))
 
     more = "two factors replace the reciprocal, which is subnormal for a scale above 2**126"
-    return Pair(with_helper, by_hand, (grads, state), more)
+    return ProgramPair(with_helper, by_hand, (grads, state), more)
 
 
 @pair
-def saved_tensors_hooks() -> Pair:
+def saved_tensors_hooks() -> ProgramPair:
     half = jnp.bfloat16
 
     @jax.custom_vjp
@@ -295,4 +295,4 @@ def saved_tensors_hooks() -> Pair:
         jnp.sin, lambda x: x.astype(half), lambda kept: kept.astype(jnp.float32)
     )
     with_helper = jaxgrad.grad(lambda *a: _loss(*a, mark=hooked))
-    return Pair(with_helper, jax.grad(lambda *a: _loss(*a, mark=by_rule)), _net())
+    return ProgramPair(with_helper, jax.grad(lambda *a: _loss(*a, mark=by_rule)), _net())

@@ -10,7 +10,7 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, case, identity
 from parity_tests.cases._net import NET, linear, mlp, mse
-from parity_tests.inputs import Draw, normal
+from parity_tests.inputs import InputSpec, normal
 from parity_tests.inputs import linear as draw_linear
 
 
@@ -204,7 +204,9 @@ def selective_checkpoint(layers, x, y, *, policies=POLICIES):
 
 def whole(*shape, high=4):
     """Draw small whole numbers as floats: their products and sums are exact in both frameworks."""
-    return Draw(lambda rng: rng.integers(-high, high + 1, shape).astype(float), continuous=False)
+    return InputSpec(
+        lambda rng: rng.integers(-high, high + 1, shape).astype(float), continuous=False
+    )
 
 
 EXACT = dict(w1=whole(7, 5, high=9), w2=whole(3, 7), x=whole(8, 5, high=9))

@@ -13,7 +13,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import case
-from parity_tests.inputs import Draw, bernoulli, integers, linear, normal, uniform
+from parity_tests.inputs import InputSpec, bernoulli, integers, linear, normal, uniform
 
 
 # For each stage: output channels, number of blocks, stride of the first block.
@@ -45,7 +45,7 @@ HEAD = f"features.{len(BLOCKS) + 1}"
 
 def _conv_norm(
     conv: str, norm: str, n_in: int, n_out: int, kernel: int, activated: bool = True
-) -> dict[str, Draw]:
+) -> dict[str, InputSpec]:
     """Draw a convolution and its batch norm as a partly trained network would have them."""
     return {
         f"{conv}.weight": normal(n_out, n_in, kernel, kernel, scale=(2 / n_in) ** 0.5 / kernel),
@@ -60,7 +60,7 @@ def _conv_norm(
     }
 
 
-def _state_dict() -> dict[str, Draw]:
+def _state_dict() -> dict[str, InputSpec]:
     weights = _conv_norm("features.0.0", "features.0.1", 3, STEM, 3)
     for name, n_in, n_out, _, expansion in BLOCKS:
         wide, last = n_in * expansion, 1
@@ -231,14 +231,14 @@ def _one_step(
 
 
 def _inputs(size: int) -> dict[str, Any]:
-    def of_network(name: str, drawn: Draw) -> Draw:
+    def of_network(name: str, drawn: InputSpec) -> InputSpec:
         return dataclasses.replace(drawn, sample=lambda rng: _network(size)[0][name])
 
     return dict(
         weights={name: of_network(name, drawn) for name, drawn in _state_dict().items()},
         classifier=linear(LAST, 2),
         mask=bernoulli(4, LAST, p=KEEP),
-        x=Draw(lambda rng: _network(size)[1]),
+        x=InputSpec(lambda rng: _network(size)[1]),
         y=integers(4, high=2),
     )
 

@@ -11,7 +11,7 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import case, identity
 from parity_tests.cases._net import NET, forward, mse, raised
-from parity_tests.inputs import Draw, normal
+from parity_tests.inputs import InputSpec, normal
 
 
 def loss_of(net, x, y):
@@ -134,7 +134,7 @@ def never(condition, then, otherwise, x):
 
 @case(
     source="S0-11",
-    inputs=dict(net=NET, x=Draw(small_and_large), y=normal(4, 3, 1)),
+    inputs=dict(net=NET, x=InputSpec(small_and_large), y=normal(4, 3, 1)),
     idiom=("if norm > 1: p.grad *= 1 / norm", "lax.cond(norm > 1, scale, keep, grads)"),
     control=dict(cond=never),
 )

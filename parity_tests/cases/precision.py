@@ -12,7 +12,7 @@ from jax import lax
 import jaxgrad
 from parity_tests.case import Deviation, case, identity
 from parity_tests.cases._net import linear, mse
-from parity_tests.inputs import Draw, fixed, normal, uniform
+from parity_tests.inputs import InputSpec, fixed, normal, uniform
 from parity_tests.inputs import linear as draw_linear
 
 
@@ -24,12 +24,12 @@ def halves(*shape, dust=2.0**-12):
     """Draw -1/2, 0 and 1/2, whose sums of products are exact in bfloat16, plus noise that it rounds
     off.
     """
-    return Draw(lambda rng: rng.integers(-1, 2, shape) / 2 * (1 + dust))
+    return InputSpec(lambda rng: rng.integers(-1, 2, shape) / 2 * (1 + dust))
 
 
 def quarters(*shape):
     """Draw numbers from 1/2 to 3/2 whose means of four are exact in bfloat16."""
-    return Draw(lambda rng: rng.integers(2, 7, shape) / 4)
+    return InputSpec(lambda rng: rng.integers(2, 7, shape) / 4)
 
 
 EXACT = {

@@ -21,7 +21,7 @@ from parity_tests.report.rows import compared, cut, measured
 from parity_tests.report.source_text import source, text_of
 from parity_tests.report.text import SIGNS
 from parity_tests.runner.engine import Result, run
-from parity_tests.runner.jax_side import Program
+from parity_tests.runner.jax_side import JaxProgram
 from parity_tests.runner.settings import configure
 from parity_tests.runner.torch_side import run_torch, split
 
@@ -183,9 +183,9 @@ def _observe(id: str, dtype: str | None, mode: str | None, seed: int) -> _Passed
     result = run(case, dtype, mode, seed=seed)
     assert result.passed, str(result)  # the verdict is `blind` if removing the tool has no effect
     torch_run = run_torch(case, dtype, seed, "cpu")
-    sides = {"torch": torch_run.observed, "JAX": Program(case.fun, mode)(torch_run.inputs)}
+    sides = {"torch": torch_run.observed, "JAX": JaxProgram(case.fun, mode)(torch_run.inputs)}
     if case.control is not None:
-        sides["without"] = Program(case.without_tool(), mode)(torch_run.inputs)
+        sides["without"] = JaxProgram(case.without_tool(), mode)(torch_run.inputs)
     pairs = {name: split(side) for name, side in sides.items()}
     values, amounts = ({name: pair[n] for name, pair in pairs.items()} for n in (0, 1))
     return _PassedCell(case, result, values, amounts)

@@ -24,7 +24,7 @@ from jaxgrad.parity.compare import PASSED, Comparison, Leaf, Raises, compare, fl
 from jaxgrad.parity.ulp import epsilon
 from parity_tests.case import Case
 from parity_tests.inputs import perturbations
-from parity_tests.runner.jax_side import Program
+from parity_tests.runner.jax_side import JaxProgram
 from parity_tests.runner.torch_side import TorchRun, nudged_inputs, run_torch, split
 
 
@@ -167,7 +167,7 @@ def _judge(
         )
     with phase("torch"):
         torch_run = run_torch(case, dtype, seed, device)
-    twin = Program(case.fun, mode, device)
+    twin = JaxProgram(case.fun, mode, device)
     with phase("jax"):
         jax_value, jax_shown = split(twin(torch_run.inputs))
     torch_value, torch_shown = split(torch_run.observed)
@@ -244,7 +244,7 @@ def _pinned(case: Case, dtype: str, torch_run: TorchRun, pin: Any) -> Callable[[
 
 def _blind(
     case: Case,
-    twin: "Program",
+    twin: "JaxProgram",
     judge: Callable[[Any], Comparison],
     inputs: Any,
     mode: str,
@@ -252,7 +252,7 @@ def _blind(
 ) -> str:
     """Run the negative control; return why the cell proves nothing, or "" if it can fail."""
     if case.control is not None:
-        observed, _ = split(Program(case.without_tool(), mode, device)(inputs))
+        observed, _ = split(JaxProgram(case.without_tool(), mode, device)(inputs))
         if isinstance(observed, BaseException):
             raise RuntimeError(f"the control of {case.id} raised {_describe(observed)}")
         if any(leaf.differs for leaf in judge(observed).leaves):

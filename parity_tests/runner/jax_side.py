@@ -11,7 +11,7 @@ import numpy as np
 from jaxgrad.parity import interop
 
 
-class Program:
+class JaxProgram:
     """A callable from a case's inputs to an observation, which is the exception if it raises."""
 
     def __init__(self, fun: Callable[..., Any], mode: str, device: str = "cpu"):

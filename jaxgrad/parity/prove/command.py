@@ -25,14 +25,14 @@ class UsageError(Exception):
 
 
 @dataclasses.dataclass(frozen=True)
-class Pair:
+class PortPair:
     """A function that returns the arguments of `prove`, with its name for the report."""
 
     name: str
     build: Callable[[], Any]
 
 
-def load(target: str) -> list[Pair]:
+def load(target: str) -> list[PortPair]:
     """Return the pairs that a target names.
 
     Args:
@@ -57,11 +57,11 @@ def load(target: str) -> list[Pair]:
             f"{file} has no function whose name starts with {PREFIX!r}; it has "
             f"{_listed(list(functions))}; select one with {file}::{next(iter(functions), 'name')}"
         )
-    return [Pair(f"{path.name}::{key}", functions[key]) for key in ([name] if name else pairs)]
+    return [PortPair(f"{path.name}::{key}", functions[key]) for key in ([name] if name else pairs)]
 
 
 def run(
-    pair: Pair, seed: int | None = None, progress: Callable[[str], None] | None = None
+    pair: PortPair, seed: int | None = None, progress: Callable[[str], None] | None = None
 ) -> Report:
     """Prove a pair, and report an exception or a wrong return value of its function as an error."""
     try:
