@@ -20,7 +20,7 @@ class Indexed(NamedTuple):
 
     assigned: Assigned
     keys: list[Key]
-    edges: Mapping[Key, list[tuple[Any, bool, str]]]  # (a key or a leaf's name, flows, cut)
+    edges: Mapping[Key, list[tuple[Any, bool, str]]]  # (target, gradient flows, name of stop)
     relayouts: frozenset[Key]  # operations that only change a parameter's layout or dtype
 
     @property

@@ -80,7 +80,7 @@ class Transformation(optax.GradientTransformationExtraArgs):
             else (operator.call, (call,))
         )
 
-    __ne__ = object.__ne__  # a tuple's would ignore `step`
+    __ne__ = object.__ne__  # the tuple's `__ne__` would ignore `step`
 
     def _replace(self, **kwargs: Any) -> Transformation:  # pyright: ignore[reportIncompatibleMethodOverride]
         return dataclasses.replace(self, **kwargs)
