@@ -1,10 +1,8 @@
 """Contracts of the repository: every case has a torch reference, and imports are restricted."""
 
-import ast
 import doctest
 import importlib
 import inspect
-import pathlib
 import pkgutil
 import re
 import subprocess
@@ -13,6 +11,7 @@ import sys
 import pytest
 
 import jaxgrad
+from parity_tests.audits.imports import imported_names
 from parity_tests.case import _names, load
 from parity_tests.report.text import markdown, theme_lines
 from parity_tests.runner.selection import ROWS
@@ -39,18 +38,7 @@ PUBLIC = sorted(
 )
 
 
-def _imports(path: pathlib.Path) -> set[str]:
-    """Return the dotted names of the packages and modules that a file imports anywhere."""
-    modules = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            modules |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            modules |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return modules
-
-
-def _within(imported: set[str], package: str) -> list[str]:
+def _within(imported: frozenset[str], package: str) -> list[str]:
     return sorted(name for name in imported if name == package or name.startswith(f"{package}."))
 
 
@@ -88,8 +76,8 @@ def test_a_twin_differentiates_its_own_forward(case):
     """A case's JAX program computes its gradients with JAX, neither with torch nor by hand."""
     path = ROOT / "parity_tests" / "cases" / f"{case.theme}.py"
 
-    assert not _within(_imports(path), "torch")
-    assert not _within(_imports(path), "torch_ref")
+    assert not _within(imported_names(path), "torch")
+    assert not _within(imported_names(path), "torch_ref")
     assert _names(case.fun) & DIFFERENTIATES, (
         f"{case.id} calls none of {sorted(DIFFERENTIATES)}, so its gradients are written by hand"
     )
@@ -106,7 +94,7 @@ def test_a_claim_is_a_sentence(case):
 @pytest.mark.parametrize("path", PYTHON, ids=lambda p: str(p.relative_to(ROOT)))
 def test_imports_go_one_way(path):
     """No file imports jax._src, helpers do not import torch, themes do not import each other."""
-    imported = _imports(path)
+    imported = imported_names(path)
     place = path.relative_to(ROOT)
 
     assert not _within(imported, "jax._src")

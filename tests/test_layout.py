@@ -1,12 +1,12 @@
 """The rules of the layout: folders in one import order, no import cycles, private names."""
 
-import ast
 import functools
 import pathlib
 from collections.abc import Iterator
 
 import pytest
 
+from parity_tests.audits.imports import imported_names
 from parity_tests.runner.settings import ROOT
 
 
@@ -58,13 +58,8 @@ def _dotted(path: pathlib.Path) -> str:
 @functools.cache
 def imports(module: str) -> tuple[str, ...]:
     """Return every dotted name that a file imports: at the top, lazily, or only for types."""
-    names = []
-    for node in ast.walk(ast.parse(files()[module].read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-    return tuple(name for name in names if name.split(".")[0] in PACKAGES)
+    names = imported_names(files()[module])
+    return tuple(sorted(name for name in names if name.split(".")[0] in PACKAGES))
 
 
 def _file(name: str) -> str | None:

@@ -16,7 +16,6 @@ import argparse
 import ast
 import contextlib
 import copy
-import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -34,6 +33,7 @@ from typing import Any, NamedTuple
 import jax
 import pytest
 
+from parity_tests.audits.imports import imported_names
 from parity_tests.runner.settings import ROOT, configure
 
 
@@ -229,16 +229,16 @@ def _killed_by_cell(mutant: Mutant) -> str:
         theme = pathlib.Path(mutant.path).stem
         in_cases = "cases/" in mutant.path and not theme.startswith("_")
         order = sorted(cases.values(), key=lambda c: (c.theme != theme, c.heavy))
-        for edited in order:
-            if in_cases and edited.theme != theme:
+        for case in order:
+            if in_cases and case.theme != theme:
                 break
-            if edited.heavy and edited.theme != theme:
+            if case.heavy and case.theme != theme:
                 continue
-            modes = ("eager",) if edited.heavy else edited.modes
-            for dtype in edited.dtypes[:1]:
+            modes = ("eager",) if case.heavy else case.modes
+            for dtype in case.dtypes[:1]:
                 for mode in modes:
-                    if "cpu" in edited.devices and not run(edited, dtype, mode).passed:
-                        return f"{edited.id} {dtype} {mode}"
+                    if "cpu" in case.devices and not run(case, dtype, mode).passed:
+                        return f"{case.id} {dtype} {mode}"
     except Exception as error:  # a mutant that cannot be imported counts as killed
         return f"{type(error).__name__}: {error}"
     finally:
@@ -349,12 +349,10 @@ def _importers(module: str) -> list[pathlib.Path]:
     return [test for test in tests if known & _imports(test)]
 
 
-@functools.cache
-def _imports(path: pathlib.Path) -> frozenset[str]:
-    """Return the dotted names that a file imports."""
-    nodes = [n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom)]
-    names = {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
-    return frozenset(names | {str(node.module) for node in nodes})
+def _imports(path: pathlib.Path) -> set[str]:
+    """Return the dotted names that a file imports, and the modules that hold them."""
+    names = imported_names(path)
+    return {*names, *(name.rpartition(".")[0] for name in names)}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
