@@ -5,4 +5,4 @@ collect_ignore = []
 try:
     import flax.nnx  # noqa: F401
 except Exception:  # flax may fail with any error under a newer JAX
-    collect_ignore.append("jaxgrad/nnx")
+    collect_ignore += ["jaxgrad/nnx", "tests/jaxgrad/nnx"]
