@@ -1,9 +1,10 @@
 """Run the benchmarks (`make bench`).
 
-    python -m benchmarks [SECTION ...] [--output DIR]
+    python -m benchmarks [SECTION ...] [--device cpu|gpu] [--output DIR]
 
 The results are written to RESULTS.md, results.json and a page with plots. All times are ratios:
-medians over rounds, and in each round every program of a row runs once.
+medians over rounds, and in each round every program of a row runs once. On a GPU only the sections
+run that time programs there, and their results go to the folder benchmarks/gpu.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import pathlib
 import time
 from typing import Any
 
+import jax
+import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import claims, functional, growth, optimizers, results, suite, training
@@ -26,6 +29,7 @@ SECTIONS: dict[str, Any] = {
     "growth": growth,
     "suite": suite,
 }
+ON_GPU = ("training", "optimizers", "claims", "growth")
 HERE = pathlib.Path(__file__).parent
 
 
@@ -33,15 +37,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0]
     )
-    sections = f"any of {', '.join(SECTIONS)} (default: all)"
+    sections = f"any of {', '.join(SECTIONS)} (default: all, or with gpu {', '.join(ON_GPU)})"
     parser.add_argument(
         "sections", nargs="*", choices=[*SECTIONS, []], metavar="SECTION", help=sections
     )
-    output = "folder of the results (default: benchmarks/)"
-    parser.add_argument("--output", type=pathlib.Path, default=HERE, help=output)
+    device = "device of both frameworks (default: cpu)"
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help=device)
+    output = "folder of the results (default: benchmarks/, or benchmarks/gpu/ with gpu)"
+    parser.add_argument("--output", type=pathlib.Path, help=output)
     options = parser.parse_args()
-    chosen = {name: SECTIONS[name] for name in options.sections or SECTIONS}
-    records = results.load(options.output)
+    use_device(parser, options.device)
+    possible = ON_GPU if options.device == "gpu" else tuple(SECTIONS)
+    chosen = {name: SECTIONS[name] for name in options.sections or possible}
+    if not {*chosen} <= {*possible}:
+        parser.error(f"on a GPU the sections are {', '.join(possible)}")
+    folder = options.output or (HERE / "gpu" if options.device == "gpu" else HERE)
+    folder.mkdir(parents=True, exist_ok=True)
+    records = results.load(folder)
     start = time.perf_counter()
     with Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
@@ -60,8 +72,22 @@ def main() -> None:
                 "machine": results.machine(),
                 "minutes": (time.perf_counter() - began) / 60,
             }
-            results.write(options.output, records, SECTIONS)  # saved in case of an interruption
-    print(f"{options.output / 'RESULTS.md'} in {(time.perf_counter() - start) / 60:.1f} minutes")
+            results.write(folder, records, SECTIONS)  # saved in case of an interruption
+    print(f"{folder / 'RESULTS.md'} in {(time.perf_counter() - start) / 60:.1f} minutes")
+
+
+def use_device(parser: argparse.ArgumentParser, device: str) -> None:
+    """Check that JAX and torch use a device; on a GPU both multiply float32 in float32."""
+    if jax.default_backend() != device:
+        found = jax.default_backend()
+        parser.error(f"JAX uses the {found} here, not the {device}; JAX_PLATFORMS selects another")
+    if device == "cpu":
+        return
+    if not torch.cuda.is_available():
+        parser.error(f"torch {torch.__version__} finds no CUDA device here, only the CPU")
+    torch.set_default_device("cuda")
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    jax.config.update("jax_default_matmul_precision", "highest")
 
 
 if __name__ == "__main__":

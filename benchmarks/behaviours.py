@@ -189,12 +189,13 @@ def clip() -> Behaviour:
 @behaviour
 def amp() -> Behaviour:
     """Compute matrix products and convolutions in bfloat16."""
+    device = torch.get_default_device().type
 
     def reference(net: nn.Sequential) -> Any:
         plain = _torch_loss(net)
 
         def loss(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-            with torch.autocast("cpu", torch.bfloat16):
+            with torch.autocast(device, torch.bfloat16):
                 return plain(x, y)
 
         return loss, _backward
@@ -206,9 +207,10 @@ def amp() -> Behaviour:
 
         return jax.value_and_grad(loss)
 
-    return Behaviour(
-        reference, by_hand, lambda net: jaxgrad.value_and_grad(jaxgrad.autocast(_loss(net)))
-    )
+    def with_jaxgrad(net: Network) -> Grads:
+        return jaxgrad.value_and_grad(jaxgrad.autocast(_loss(net), device_type=device))
+
+    return Behaviour(reference, by_hand, with_jaxgrad)
 
 
 @behaviour

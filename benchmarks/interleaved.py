@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import jax
+import torch
 
 
 Run = Callable[[], Any]
@@ -35,9 +37,30 @@ def counted(compiled: Any) -> Cost:
 
 def seconds(run: Run) -> float:
     """Return the seconds of one run, waiting for its results."""
-    start = time.perf_counter()
-    jax.block_until_ready(run())
-    return time.perf_counter() - start
+    with _torch() as wait:
+        wait()
+        start = time.perf_counter()
+        jax.block_until_ready(run())
+        wait()
+        return time.perf_counter() - start
+
+
+@contextmanager
+def _torch() -> Iterator[Callable[[], object]]:
+    """Yield a function that waits for torch's GPU, if torch uses one.
+
+    Inside, the CPU is torch's default device as in training scripts: another default slows down
+    every call, and optimizers would keep their step counts on the GPU and wait for them.
+    """
+    device = torch.get_default_device()
+    if device.type == "cpu":
+        yield lambda: None
+        return
+    torch.set_default_device(None)
+    try:
+        yield torch.cuda.synchronize
+    finally:
+        torch.set_default_device(device)
 
 
 def rounds(

@@ -40,7 +40,7 @@ class Network(NamedTuple):
         torch.manual_seed(0)
         modules = nn.Sequential(*self.modules())
         return modules, [
-            {name: jnp.asarray(p.detach().numpy().copy()) for name, p in module.named_parameters()}
+            {name: jnp.array(p.detach().cpu().numpy()) for name, p in module.named_parameters()}
             for module in modules
         ]
 

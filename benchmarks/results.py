@@ -39,6 +39,7 @@ def machine() -> dict[str, Any]:
         else os.cpu_count(),
         "instructions": torch.backends.cpu.get_cpu_capability(),
         "device": jax.devices()[0].device_kind,
+        **_cuda(),
         "torch threads": torch.get_num_threads(),
         "python": platform.python_version(),
         **{name: importlib.metadata.version(name) for name in ("jax", "jaxlib", "optax", "torch")},
@@ -49,6 +50,13 @@ def machine() -> dict[str, Any]:
         )
         or "none",
     }
+
+
+def _cuda() -> dict[str, Any]:
+    """Return the GPU that torch uses and its CUDA version, if torch uses one."""
+    if torch.get_default_device().type != "cuda":
+        return {}
+    return {"torch device": torch.cuda.get_device_name(), "torch's CUDA": torch.version.cuda}
 
 
 def load(folder: pathlib.Path) -> dict[str, Any]:
@@ -68,13 +76,19 @@ def write(folder: pathlib.Path, records: Mapping[str, Any], sections: Mapping[st
 
 
 def markdown(records: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
-    lines = [_ABOUT]
+    lines = [_about(records)]
     for name, entry in records.items():
         lines += [f"## {sections[name].TITLE}", ""]
         lines += [*sections[name].markdown(entry["numbers"]), ""]
         about = ", ".join(f"{key} {value}" for key, value in entry["machine"].items())
         lines += [f"<sub>{about}; {entry['minutes']:.1f} minutes</sub>", ""]
     return "\n".join(lines)
+
+
+def _about(records: Mapping[str, Any]) -> str:
+    """Return the introduction; its title names the GPU that was measured."""
+    gpus = sorted({entry["machine"]["device"] for entry in records.values()} - {"cpu"})
+    return _ABOUT.replace("costs\n", f"costs on {', '.join(gpus)}\n", 1) if gpus else _ABOUT
 
 
 def quote(records: Mapping[str, Any]) -> str:
@@ -99,7 +113,7 @@ def page(records: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
     from markdown_it import MarkdownIt
 
     style = pathlib.Path(__file__).with_name("page.css").read_text()
-    body = MarkdownIt().enable("table").render(_ABOUT)
+    body = MarkdownIt().enable("table").render(_about(records))
     for name, entry in records.items():
         section = sections[name]
         text = "\n".join([f"## {section.TITLE}", "", *section.markdown(entry["numbers"])])

@@ -20,10 +20,11 @@ from benchmarks.networks import Network
 
 @contextmanager
 def one_process() -> Iterator[None]:
-    """Set up a gloo process group that contains only this process."""
+    """Set up a process group that contains only this process, with nccl if torch uses a GPU."""
+    backend = "nccl" if torch.get_default_device().type == "cuda" else "gloo"
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "group")
-        torch.distributed.init_process_group("gloo", f"file://{path}", rank=0, world_size=1)
+        torch.distributed.init_process_group(backend, f"file://{path}", rank=0, world_size=1)
         try:
             yield
         finally:

@@ -1,5 +1,7 @@
 """The README's programs run and print the output that the README shows."""
 
+import collections
+import json
 import re
 from typing import Any
 
@@ -71,6 +73,21 @@ def test_prove_finds_only_what_is_wrong():
     _run(block.replace("1e-6", "1e-5"), print=reports.append)
 
     assert [report.verdict for report in reports] == ["pass"], reports[0]
+
+
+def test_the_cells_on_a_gpu_are_quoted_correctly():
+    """The README and the page on GPUs quote the verdicts that a run on a GPU recorded."""
+    folder = ROOT / "benchmarks" / "gpu"
+    cells = json.loads((folder / "parity.json").read_text())["cells"]
+    verdicts = collections.Counter(v for modes in cells.values() for v in modes.values())
+    assert verdicts.keys() == {"bitwise", "close", "deviation"}
+    total = f"{verdicts.total()} of {verdicts.total()} cells"
+    assert total in README
+    page = " ".join((folder / "README.md").read_text().split())
+    assert (
+        f"{total} pass: {verdicts['bitwise']} bit for bit, {verdicts['close']} within tolerance, "
+        f"{verdicts['deviation']} as documented deviations" in page
+    )
 
 
 def test_the_kill_table_is_quoted_correctly():

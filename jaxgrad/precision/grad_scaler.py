@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import optax
+from jax import lax
 
 from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
@@ -117,7 +118,10 @@ class GradScaler:
             )
         # Two factors, because the reciprocal of a scale above 2**126 is subnormal: 0 under XLA.
         factor = jnp.where(state.scale > 2.0**126, jnp.float32(2.0**-8), 1.0)
-        inverse = 1.0 / (state.scale * factor)  # correctly rounded, like torch's in float64
+        # In float64 and then rounded, as in torch: a GPU rounds quotients of float32 wrongly, and
+        # XLA may leave out a cast to float32 and back.
+        scale = (state.scale * factor).astype(jax.dtypes.canonicalize_dtype(jnp.float64))
+        inverse = lax.reduce_precision(1.0 / scale, exponent_bits=8, mantissa_bits=23)
 
         def one(g: jax.Array) -> jax.Array:
             wide = jnp.promote_types(g.dtype, jnp.float32)

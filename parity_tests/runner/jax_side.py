@@ -25,10 +25,14 @@ class JaxProgram:
             except Exception as error:
                 return error
 
+    def _compiler_options(self) -> dict[str, Any]:
+        """On an accelerator, let XLA keep no float32 where the program says bfloat16, as torch."""
+        return {} if self.device.platform == "cpu" else {"xla_allow_excess_precision": False}
+
     def _jitted(self) -> Callable[[Any], Any]:
         template: list[Any] = []
 
-        @functools.partial(jax.jit, static_argnums=1)
+        @functools.partial(jax.jit, static_argnums=1, compiler_options=self._compiler_options())
         def arrays(leaves: list[jax.Array], spec: "_Spec") -> list[jax.Array]:
             out: list[jax.Array] = []
 
