@@ -79,8 +79,10 @@ def main() -> None:
 def use_device(parser: argparse.ArgumentParser, device: str) -> None:
     """Check that JAX and torch use a device; on a GPU both multiply float32 in float32."""
     if jax.default_backend() != device:
-        found = jax.default_backend()
-        parser.error(f"JAX uses the {found} here, not the {device}; JAX_PLATFORMS selects another")
+        backend = jax.default_backend()
+        parser.error(
+            f"JAX uses the {backend} here, not the {device}; JAX_PLATFORMS selects another"
+        )
     if device == "cpu":
         return
     if not torch.cuda.is_available():

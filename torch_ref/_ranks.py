@@ -129,12 +129,12 @@ def _serve() -> None:
             except EOFError:
                 return
             group = groups.pop(count, None) or _Group(count)
-            found = group.run(task)
-            if found[1]:
+            answer = group.run(task)
+            if answer[1]:
                 group.stop()
             else:
                 groups[count] = group
-            pickle.dump(found, answers)
+            pickle.dump(answer, answers)
             answers.flush()
     finally:
         for group in groups.values():
@@ -212,12 +212,12 @@ def _rank(rank: int, count: int, folder: str, pipe: Any) -> None:
             torch.set_default_dtype(dtype)
             torch.manual_seed(0)
             program = getattr(importlib.import_module(module), name).__wrapped__
-            found = pickle.dumps((program(*args, **kwargs), ""))
+            answer = pickle.dumps((program(*args, **kwargs), ""))
         except Exception as error:
-            found = pickle.dumps(
+            answer = pickle.dumps(
                 (None, f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
             )
-        pipe.send_bytes(found)
+        pipe.send_bytes(answer)
 
 
 if __name__ == "__main__":

@@ -285,10 +285,10 @@ def mean_of_means(net, x, y):
     }
 
 
-def _by_layer(found):
+def _by_layer(grads):
     """Rename the layers from `nn.Sequential`'s numbers to l1 and l2, as in the JAX twin."""
     return {
-        name: {kind: found[f"{place}.{kind}"] for kind in ("weight", "bias")}
+        name: {kind: grads[f"{place}.{kind}"] for kind in ("weight", "bias")}
         for name, place in (("l1", 0), ("l2", 2))
     }
 
@@ -338,12 +338,12 @@ def per_sample_in_chunks(net, x, y):
         return _by_layer(of_each(weights, x, y))
 
     def loop():
-        found = []
+        each = []
         for one, target in zip(x, y, strict=True):
             model.zero_grad()
             summed(weights, one, target).backward()
-            found.append({name: p.grad.clone() for name, p in weights.items()})
-        return _by_layer({name: torch.stack([g[name] for g in found]) for name in weights})
+            each.append({name: p.grad.clone() for name, p in weights.items()})
+        return _by_layer({name: torch.stack([g[name] for g in each]) for name in weights})
 
     return {"at_once": mapped(None), "in_chunks": mapped(2), "loop": loop()}
 

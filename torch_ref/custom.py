@@ -124,10 +124,10 @@ def closure(x, w):
 
 
 def needs_input_grad(x, w):
-    needed, made = {}, {}
+    needed, computed = {}, {}
 
     def make(name, grad):
-        made[name] = True
+        computed[name] = True
         return grad
 
     class Product(Function):
@@ -141,7 +141,7 @@ def needs_input_grad(x, w):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
             needed.update(x=needs_x, w=needs_w)
-            made.clear()
+            computed.clear()
             grad_x = make("x", 2 * grad_output * w) if needs_x else None
             grad_w = make("w", 3 * grad_output * x) if needs_w else None
             return grad_x, grad_w
@@ -151,8 +151,13 @@ def needs_input_grad(x, w):
         x.requires_grad_(name != "w")
         w.requires_grad_(name != "x")
         loss = Product.apply(x, w).sum()
-        found = torch.autograd.grad(loss, leaves)
-        out[name] = {"loss": loss, "grads": found, "needed": dict(needed), "made": sorted(made)}
+        grads = torch.autograd.grad(loss, leaves)
+        out[name] = {
+            "loss": loss,
+            "grads": grads,
+            "needed": dict(needed),
+            "computed": sorted(computed),
+        }
     return out
 
 
@@ -235,8 +240,8 @@ def several_outputs(x, y):
     out = {}
     for name, loss in losses.items():
         value = loss(*Polar.apply(x, y))
-        found = torch.autograd.grad(value, (x, y))
-        out[name] = {"loss": value, "grads": found, "missing": dict(missing)}
+        grads = torch.autograd.grad(value, (x, y))
+        out[name] = {"loss": value, "grads": grads, "missing": dict(missing)}
     return out
 
 

@@ -110,5 +110,5 @@ def per_sample_gradients(net, x, y):
     def loss(params, x, y):
         return mse(functional_call(model, params, (x,)), y)
 
-    found = vmap(grad(loss), in_dims=(None, 0, 0))(params, x, y)
-    return {"grads": nested(found.items())}
+    grads = vmap(grad(loss), in_dims=(None, 0, 0))(params, x, y)
+    return {"grads": nested(grads.items())}

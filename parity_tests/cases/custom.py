@@ -200,10 +200,10 @@ def closure(x, w, *, from_function=jaxgrad.from_function):
 )
 def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
     """`ctx.needs_input_grad` says which gradients are needed, so backward can skip the others."""
-    needed, made = {}, {}
+    needed, computed = {}, {}
 
     def make(name, grad):
-        made[name] = True
+        computed[name] = True
         return grad
 
     class Product:
@@ -217,7 +217,7 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
             needed.update(x=needs_x, w=needs_w)
-            made.clear()
+            computed.clear()
             grad_x = make("x", 2 * grad_output * w) if needs_x else None
             grad_w = make("w", 3 * grad_output * x) if needs_w else None
             return grad_x, grad_w
@@ -227,8 +227,13 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
 
     out = {}
     for name, argnums in {"x": (0,), "w": (1,), "both": (0, 1)}.items():
-        value, found = jaxgrad.value_and_grad(loss, argnums)(x, w)
-        out[name] = {"loss": value, "grads": found, "needed": dict(needed), "made": sorted(made)}
+        value, grads = jaxgrad.value_and_grad(loss, argnums)(x, w)
+        out[name] = {
+            "loss": value,
+            "grads": grads,
+            "needed": dict(needed),
+            "computed": sorted(computed),
+        }
     return out
 
 
@@ -338,8 +343,8 @@ def several_outputs(x, y, *, from_function=jaxgrad.from_function):
         def program(x, y, loss=loss):
             return loss(*from_function(Polar)(x, y))
 
-        value, found = jaxgrad.value_and_grad(program, argnums=(0, 1))(x, y)
-        out[name] = {"loss": value, "grads": found, "missing": dict(missing)}
+        value, grads = jaxgrad.value_and_grad(program, argnums=(0, 1))(x, y)
+        out[name] = {"loss": value, "grads": grads, "missing": dict(missing)}
     return out
 
 

@@ -386,8 +386,8 @@ def sync_batch_norm(net, x, y, *, axis=RANKS):
 def of_own_rows(net, x, y, running):
     """Normalize by each device's own statistics, as DDP does without SyncBatchNorm."""
     parts = zip(jnp.split(x, 4), jnp.split(y, 4), strict=True)
-    found = [batch_norm_loss(net, *part, running) for part in parts]
-    return jax.tree.map(lambda *leaves: sum(leaves) / 4, *found)
+    losses = [batch_norm_loss(net, *part, running) for part in parts]
+    return jax.tree.map(lambda *leaves: sum(leaves) / 4, *losses)
 
 
 def batch_norm_loss(net, x, y, running):

@@ -105,9 +105,9 @@ def _names_pin(names):
     """Return a pin of `grad_fn`: the names of the operations behind c, e, g and the loss."""
 
     def pin(a, b, d):
-        made = dict(zip(("c", "e", "g", "loss"), names, strict=True))
+        names_of_results = dict(zip(("c", "e", "g", "loss"), names, strict=True))
         loss = np.exp(a * b * d + a).sum()
-        return {"loss": loss, "grad_fn": dict.fromkeys("abdn") | made}
+        return {"loss": loss, "grad_fn": dict.fromkeys("abdn") | names_of_results}
 
     return pin
 
@@ -129,9 +129,10 @@ def grad_fn(a, b, d):
         return _example(leaves, d)
 
     leaves = {"a": a, "b": b}
-    made, required = _equations(nodes, leaves), _required(nodes, leaves)
+    equations, required = _equations(nodes, leaves), _required(nodes, leaves)
     names = {
-        name: made[name][0] if name in required and name in made else None for name in nodes(leaves)
+        name: equations[name][0] if name in required and name in equations else None
+        for name in nodes(leaves)
     }
     return {"loss": nodes(leaves)["loss"], "grad_fn": names}
 

@@ -29,14 +29,14 @@ def _blocks() -> list[tuple[str, int, int, int, int]]:
     """Yield each inverted residual block: name, input channels, output channels, stride,
     expansion.
     """
-    found, n_in = [], STEM
+    blocks, n_in = [], STEM
     for n_out, count, stride in STAGES:
         for block in range(count):
-            name = f"features.{len(found) + 1}.conv"
-            expansion = EXPANSION if found else 1
-            found.append((name, n_in, n_out, stride if block == 0 else 1, expansion))
+            name = f"features.{len(blocks) + 1}.conv"
+            expansion = EXPANSION if blocks else 1
+            blocks.append((name, n_in, n_out, stride if block == 0 else 1, expansion))
             n_in = n_out
-    return found
+    return blocks
 
 
 BLOCKS = _blocks()

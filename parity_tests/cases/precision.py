@@ -318,11 +318,11 @@ def tf32(a, b, image, kernel, *, precision=lax.Precision.DEFAULT):
         out, vjp = jax.vjp(functools.partial(program, precision=precision), *inputs)
         wide = [x.astype(jnp.float64) for x in inputs]
         exact, exact_vjp = jax.vjp(functools.partial(program, precision=None), *wide)
-        found = (out, *vjp(2 * out))
+        observed = (out, *vjp(2 * out))
         right = (exact, *exact_vjp(2 * out.astype(jnp.float64)))
         return {
             name: jnp.max(jnp.abs(x - y)) > 2.0**-16 * jnp.max(jnp.abs(y))
-            for name, x, y in zip(("value", "left", "right"), found, right, strict=True)
+            for name, x, y in zip(("value", "left", "right"), observed, right, strict=True)
         }
 
     return {"matmul": rounded(matmul, a, b), "conv": rounded(conv, image, kernel)}

@@ -99,8 +99,8 @@ def _matches(record: Operator, patterns: Sequence[str]) -> bool:
 
 def merged(kept: Iterable[ConventionRow], outcomes: Iterable[Outcome]) -> list[ConventionRow]:
     """Return all rows sorted by operator, with each operator's rows in the order of its record."""
-    found = (row for outcome in outcomes for row in outcome.rows)
-    return sorted((*kept, *found), key=lambda row: row.operator)
+    measured = (row for outcome in outcomes for row in outcome.rows)
+    return sorted((*kept, *measured), key=lambda row: row.operator)
 
 
 def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
@@ -126,11 +126,11 @@ def rows_that_differ(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
     A row with an empty `form` represents an operator that has no rows there.
     """
     base = dict(_operators(read()))
-    found = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
+    rows_by_name = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
     for name, outcome in outcomes.items():
         if sorted(outcome.rows) != sorted(base.get(name, [])):
-            found[name] = outcome.rows or [ConventionRow(name, "", "", "", "", "")]
-    return [row for name in sorted(found) for row in found[name]]
+            rows_by_name[name] = outcome.rows or [ConventionRow(name, "", "", "", "", "")]
+    return [row for name in sorted(rows_by_name) for row in rows_by_name[name]]
 
 
 def as_table(rows: Iterable[ConventionRow]) -> str:
@@ -220,10 +220,10 @@ def _forms(rows: Iterable[ConventionRow]) -> Iterator[tuple[str, list[Convention
 
 def united(rows: Iterable[ConventionRow]) -> list[ConventionRow]:
     """Join rows with equal JAX expression, argument and gradients into one row with all points."""
-    found: dict[ConventionRow, list[str]] = collections.defaultdict(list)
+    points: dict[ConventionRow, list[str]] = collections.defaultdict(list)
     for row in rows:
-        found[row._replace(at="")] += row.points
-    return [row._replace(at="; ".join(dict.fromkeys(at))) for row, at in found.items()]
+        points[row._replace(at="")] += row.points
+    return [row._replace(at="; ".join(dict.fromkeys(at))) for row, at in points.items()]
 
 
 def representative(rows: Sequence[ConventionRow], each: int) -> list[ConventionRow]:
@@ -240,12 +240,12 @@ def representative(rows: Sequence[ConventionRow], each: int) -> list[ConventionR
         which = forms.index(row.form), not row.torch, arguments.index(row.by)
         return *which, nan, -some, len(row.points[0])
 
-    found: dict[tuple[object, ...], list[ConventionRow]] = collections.defaultdict(list)
+    groups: dict[tuple[object, ...], list[ConventionRow]] = collections.defaultdict(list)
     for row in sorted(rows, key=place):
         whole = row.torch.startswith("[")
-        found[row.form, "" if whole else row.by, whole, kinds(row)].append(row)
+        groups[row.form, "" if whole else row.by, whole, kinds(row)].append(row)
     chosen = []
-    for (*_, whole, _), of in found.items():
+    for (*_, whole, _), of in groups.items():
         others = dict.fromkeys(row.by for row in of if row.by != of[0].by)
         likewise = f", likewise {', '.join(others)}" if others else ""
         chosen += [row._replace(by=row.by + likewise) for row in of[: 1 if whole else each]]

@@ -83,8 +83,8 @@ def test_every_numbered_difference_is_a_convention():
 def test_every_link_within_the_site_has_a_target():
     """Each link `[..](#target)` has a matching label `(target)=` on some page."""
     texts = [text for name, text in PAGES.items() if name.endswith(".md")]
-    targets = {found for text in texts for found in re.findall(r"^\((\S+)\)=$", text, re.MULTILINE)}
-    links = {found for text in texts for found in re.findall(r"\]\(#(\S+?)\)", text)}
+    targets = {name for text in texts for name in re.findall(r"^\((\S+)\)=$", text, re.MULTILINE)}
+    links = {name for text in texts for name in re.findall(r"\]\(#(\S+?)\)", text)}
 
     assert links and links <= targets, f"no target for {links - targets}"
 
@@ -148,10 +148,10 @@ def test_a_verdict_is_the_one_in_the_table(monkeypatch, tmp_path):
     (tmp_path / "docs" / "behaviours.md").write_text(table)
     monkeypatch.setattr(docs_pages, "ROOT", tmp_path)
     docs_pages.table_rows.cache_clear()
-    found = [docs_pages.verdict(case) for case in (first, second)]
+    verdicts = [docs_pages.verdict(case) for case in (first, second)]
     docs_pages.table_rows.cache_clear()
 
-    assert found == ["identical", "not run"]
+    assert verdicts == ["identical", "not run"]
 
 
 @pytest.fixture

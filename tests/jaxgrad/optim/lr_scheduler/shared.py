@@ -224,16 +224,16 @@ class TransformationTests:
 
     def test_transformations(self):
         """Python, numpy, float, traced and array steps give the same bits."""
-        made, steps = schedule(self.spec, 0.3), jnp.arange(20)
-        expected = [float(made(i)) for i in range(20)]
+        lr, steps = schedule(self.spec, 0.3), jnp.arange(20)
+        expected = [float(lr(i)) for i in range(20)]
         results = {
-            "numpy": [made(np.int32(i)) for i in range(20)],
-            "float": [made(jnp.float32(i)) for i in range(20)],
-            "jit": [jax.jit(made)(i) for i in range(20)],
-            "array": made(steps),
-            "table": made(steps.reshape(4, 5)).reshape(-1),
-            "vmap": jax.jit(jax.vmap(made))(steps),
-            "scan": jax.lax.scan(lambda c, i: (c, made(i)), None, steps)[1],
+            "numpy": [lr(np.int32(i)) for i in range(20)],
+            "float": [lr(jnp.float32(i)) for i in range(20)],
+            "jit": [jax.jit(lr)(i) for i in range(20)],
+            "array": lr(steps),
+            "table": lr(steps.reshape(4, 5)).reshape(-1),
+            "vmap": jax.jit(jax.vmap(lr))(steps),
+            "scan": jax.lax.scan(lambda c, i: (c, lr(i)), None, steps)[1],
         }
         for name, result in results.items():
             np.testing.assert_allclose(np.array(result), expected, rtol=1e-15, err_msg=name)
@@ -242,13 +242,13 @@ class TransformationTests:
         """With x64 off the result is the float64 value rounded once, even inside jit and scan."""
         steps = np.arange(100)
         expected = np.asarray(schedule(self.spec, 0.3)(steps), np.float32)
-        made = schedule(self.spec, 0.3)
+        lr = schedule(self.spec, 0.3)
         with jax.enable_x64(False):
             steps = jnp.asarray(steps)
             results = {
-                "eager": made(steps),
-                "jit": jax.jit(made)(steps),
-                "scan": jax.lax.scan(lambda c, i: (c, made(i)), None, steps)[1],
+                "eager": lr(steps),
+                "jit": jax.jit(lr)(steps),
+                "scan": jax.lax.scan(lambda c, i: (c, lr(i)), None, steps)[1],
             }
         for name, result in results.items():
             assert result.dtype == jnp.float32, name

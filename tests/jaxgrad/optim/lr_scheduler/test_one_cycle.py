@@ -62,17 +62,17 @@ def test_invalid_settings(name):
 
 def test_after_the_last_step():
     """A step after the cycle raises torch's error; under jit the learning rate is NaN."""
-    made = jax_lr.one_cycle_lr(0.1, max_lr=1.0, total_steps=10, cycle_momentum=False)
+    lr = jax_lr.one_cycle_lr(0.1, max_lr=1.0, total_steps=10, cycle_momentum=False)
     words = "Tried to step 11 times. The specified number of total steps is 10"
     for step in (11, np.array([3, 50])):
         with pytest.raises(ValueError, match=re.escape(words)):
-            made(step)
+            lr(step)
     cycled = jax_lr.one_cycle_lr(0.1, max_lr=1.0, total_steps=10)
     for at in (jax.jit(cycled), jax.jit(cycled.momentum)):  # compiled functions cannot raise
         np.testing.assert_array_equal(np.isnan(at(np.array([0, 10, 11]))), [False, False, True])
     with pytest.raises(ValueError, match=re.escape(words)):
-        jax_lr.sequential_lr(0.1, [jax_lr.constant_lr(0.1), made], [5])(16)
+        jax_lr.sequential_lr(0.1, [jax_lr.constant_lr(0.1), lr], [5])(16)
     with pytest.raises(ZeroDivisionError, match="pct_start \\* total_steps - 1 = 0.1 \\* 10 - 1"):
         jax_lr.one_cycle_lr(0.1, max_lr=1.0, total_steps=10, pct_start=0.1)
     with pytest.raises(ValueError, match="because cycle_momentum=False"):
-        made.momentum(3)
+        lr.momentum(3)

@@ -35,8 +35,8 @@ def test_division_is_correctly_rounded():
 
 def test_before_the_first_step():
     """A negative step, which torch does not have, counts as step 0."""
-    made = jax_lr.exponential_lr(0.5, 0.9)
-    assert made(-3) == made(0) == jax.jit(made)(-1) == 0.5
+    lr = jax_lr.exponential_lr(0.5, 0.9)
+    assert lr(-3) == lr(0) == jax.jit(lr)(-1) == 0.5
     cycle = jax_lr.cyclic_lr(0.1, 0.1, 1.0, step_size_up=4)
     assert cycle.momentum(-3) == cycle.momentum(0) == 0.9
 
@@ -48,8 +48,8 @@ def test_in_optax(inject):
     p = torch.nn.Parameter(torch.tensor([1.0, -2.0], dtype=torch.float64))
     optimizer = torch.optim.SGD([p], lr=0.1, momentum=0.9)
     scheduler = torch_scheduler(spec, optimizer)
-    made = schedule(spec, 0.1)
-    tx = optax.inject_hyperparams(optax.sgd)(made, 0.9) if inject else optax.sgd(made, 0.9)
+    lr = schedule(spec, 0.1)
+    tx = optax.inject_hyperparams(optax.sgd)(lr, 0.9) if inject else optax.sgd(lr, 0.9)
     w = jnp.array([1.0, -2.0])
     state = tx.init(w)
 
