@@ -26,3 +26,10 @@ def same(expected: Any, actual: Any, ulp: float = 16, *, absolute: bool = False)
         wide = np.complex128 if np.iscomplexobj(a) else np.float64
         atol = ulp * eps if absolute else 0.0
         np.testing.assert_allclose(b.astype(wide), a.astype(wide), rtol=ulp * eps, atol=atol)
+
+
+def close_or_none(actual: Any, expected: Any) -> None:
+    """Compare a gradient of float64 with torch's: both are None, or they agree to 1e-12."""
+    assert (actual is None) == (expected is None), f"jaxgrad {actual}, torch {expected}"
+    if actual is not None:
+        np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
