@@ -31,7 +31,7 @@ behaviours: $(STAMP) ## run every behaviour and write the tables in docs/behavio
 test: $(STAMP) ## run the test suite; ARGS='-k clip' goes to pytest
 	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
-test-all: $(STAMP) ## run the test suite with every configuration and every bug of every port
+test-all: $(STAMP) ## run the test suite with every configuration and every bug of every port, in optimized programs
 	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
 bench: $(STAMP) ## run the benchmarks and write benchmarks/RESULTS.md; ARGS='training growth' runs some

@@ -118,10 +118,12 @@ class GradScaler:
             )
         # Two factors, because the reciprocal of a scale above 2**126 is subnormal: 0 under XLA.
         factor = jnp.where(state.scale > 2.0**126, jnp.float32(2.0**-8), 1.0)
-        # In float64 and then rounded, as in torch: a GPU rounds quotients of float32 wrongly, and
-        # XLA may leave out a cast to float32 and back.
-        scale = (state.scale * factor).astype(jax.dtypes.canonicalize_dtype(jnp.float64))
-        inverse = lax.reduce_precision(1.0 / scale, exponent_bits=8, mantissa_bits=23)
+        inverse = 1.0 / (state.scale * factor)
+        if any(g.dtype in (jnp.float64, jnp.complex128) for g in leaves):
+            # As torch: divide in float64, round to float32. A GPU's quotient of float32 may be
+            # off by an ULP, and XLA may leave out a cast to float32 and back.
+            inverse = 1.0 / (state.scale * factor).astype(jnp.float64)
+            inverse = lax.reduce_precision(inverse, exponent_bits=8, mantissa_bits=23)
 
         def one(g: jax.Array) -> jax.Array:
             wide = jnp.promote_types(g.dtype, jnp.float32)

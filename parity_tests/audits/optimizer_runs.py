@@ -13,6 +13,7 @@ import torch
 
 from jaxgrad import optim
 from parity_tests.audits.optimizers import OPTIMIZERS
+from parity_tests.runner.settings import QUICK, USUAL
 
 
 # One tree holds every shape in both dtypes, so that one compiled program covers all of them.
@@ -120,12 +121,16 @@ def run_jax(
     live: Sequence[Sequence[bool]] | None = None,
     *,
     as_optax: bool = False,
+    quick: bool = False,
 ) -> Run:
-    """Take all steps in one compiled scan, by `step` or by `update` and `apply_updates`."""
+    """Take all steps in one compiled scan, by `step` or by `update` and `apply_updates`.
+
+    The program is compiled as users compile it, unless it may be compiled quickly.
+    """
     first = [jnp.asarray(p) for p in params]
     stacked = [jnp.stack([jnp.asarray(step[i]) for step in grads]) for i in range(len(first))]
     alive = None if live is None else list(jnp.asarray(live).T)
-    final, state = scanned(tx, as_optax)(first, stacked, alive)
+    final, state = scanned(tx, as_optax, quick)(first, stacked, alive)
     fields = {k: v for k, v in state._asdict().items() if v is not None and k != "count"}
     states = [
         {k: np.asarray(v[i]) for k, v in fields.items() if v[i] is not None}
@@ -134,7 +139,7 @@ def run_jax(
     return [np.asarray(p) for p in final], states
 
 
-def scanned(tx: Any, as_optax: bool = False) -> Any:
+def scanned(tx: Any, as_optax: bool = False, quick: bool = False) -> Any:
     """Compile one program for all steps."""
 
     def body(carry: Any, step: Any) -> Any:
@@ -145,7 +150,8 @@ def scanned(tx: Any, as_optax: bool = False) -> Any:
         return tx.step(grads, state, params, live=live), None
 
     return jax.jit(
-        lambda params, grads, live: jax.lax.scan(body, (params, tx.init(params)), (grads, live))[0]
+        lambda params, grads, live: jax.lax.scan(body, (params, tx.init(params)), (grads, live))[0],
+        compiler_options=QUICK if quick else USUAL,
     )
 
 

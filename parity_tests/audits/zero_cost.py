@@ -21,6 +21,7 @@ import optax
 from jax import lax
 
 import jaxgrad
+from parity_tests.runner.settings import USUAL
 
 
 class Counts(NamedTuple):
@@ -48,7 +49,7 @@ PAIRS: dict[str, Callable[[], ProgramPair]] = {}
 
 def counts(fun: Callable[..., Any], *args: Any) -> Counts:
     """Compile a function and return its costs."""
-    compiled = jax.jit(fun).lower(*args).compile()
+    compiled = jax.jit(fun).lower(*args).compile(USUAL)
     cost: Any = compiled.cost_analysis()
     text = compiled.as_text() or ""
     memory = compiled.memory_analysis()

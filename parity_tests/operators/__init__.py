@@ -90,7 +90,7 @@ def _no_strategy(_: Any) -> Sample:
     raise NotImplementedError("this record has no strategy: decorate one with it")
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Operator:
     """The record of an operator; as a decorator it registers the strategy `fun(draw) -> Sample`."""
 

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import pathlib
+from typing import Any
 
 import jax
 
@@ -15,6 +16,21 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 DEVICES = 8  # virtual CPU devices for programs that use several; idle devices cost nothing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Options for programs that run once, because optimizing them takes longer than running them, and
+# XLA's own choice for the same options, for programs whose rounding or fusions a test compares.
+QUICK: dict[str, Any] = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+USUAL: dict[str, Any] = {
+    "xla_backend_optimization_level": 3,
+    "xla_llvm_disable_expensive_passes": False,
+}
+if jax.__version_info__ < (0, 11):  # JAX 0.11 removed this option
+    QUICK["xla_cpu_use_fusion_emitters"] = False
+    USUAL["xla_cpu_use_fusion_emitters"] = True
 
 
 def configure() -> None:
@@ -28,3 +44,12 @@ def configure() -> None:
     # The suite consists of many small programs, and each is worth caching.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+
+
+def compile_quickly() -> None:
+    """Compile every program of this process and of its children with the options `QUICK`.
+
+    XLA reads its flags once, so this must be called before the first array is created.
+    """
+    flags = [f"--{name}={str(value).lower()}" for name, value in QUICK.items()]
+    os.environ["XLA_FLAGS"] = " ".join([*flags, os.environ.get("XLA_FLAGS", "")]).strip()

@@ -6,6 +6,7 @@ choices come from `SeededProvider`, one generator seeded with the operator's nam
 or stored: a failing call is part of the fixed list, and its repr is in the failure.
 """
 
+import functools
 import itertools
 import os
 import random
@@ -142,7 +143,7 @@ def fuzz_seed() -> str:
     return os.environ.get("OPERATOR_SEED", "")
 
 
-def drawn(record: Operator) -> list[Sample]:
+def drawn(record: Operator) -> Sequence[Sample]:
     """Draw the calls of a record's strategy, which are the same in every run.
 
     With a fuzz seed, the calls differ and the number of programs is not limited.
@@ -150,10 +151,15 @@ def drawn(record: Operator) -> list[Sample]:
     Raises:
         ValueError: `max_programs` is so small that the strategy yields too few distinct calls.
     """
+    return _drawn(record, fuzz_seed())
+
+
+@functools.cache
+def _drawn(record: Operator, seed: str) -> Sequence[Sample]:
     samples: list[Sample] = []
     programs: set[str] = set()
-    most = record.num_samples if fuzz_seed() or record.max_programs is None else record.max_programs
-    SeededProvider.seed = zlib.crc32(f"{record.name} {fuzz_seed()}".encode())
+    most = record.num_samples if seed or record.max_programs is None else record.max_programs
+    SeededProvider.seed = zlib.crc32(f"{record.name} {seed}".encode())
 
     @settings(
         backend="seeded",
@@ -176,7 +182,7 @@ def drawn(record: Operator) -> list[Sample]:
             f"{record.name}: `max_programs={most}` admits only {len(samples)} distinct calls; "
             "increase `max_programs`"
         )
-    return samples
+    return tuple(samples)
 
 
 def _program(sample: Sample) -> str:

@@ -12,16 +12,7 @@ from jax import lax
 from jaxgrad.parity.interop import to_jax, to_numpy
 from parity_tests.operators._harness import store as _store
 from parity_tests.operators._harness.jobs import Job
-
-
-# Thousands of small programs run once each, so optimizing them costs more than running them.
-QUICK = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_parallel_codegen_split_count": 1,
-}
-if jax.__version_info__ < (0, 11):  # JAX 0.11 removed this option
-    QUICK["xla_cpu_use_fusion_emitters"] = False
+from parity_tests.runner.settings import QUICK
 
 
 class Raised(NamedTuple):

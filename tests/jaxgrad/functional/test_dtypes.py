@@ -1,5 +1,6 @@
 """Each operator of `jaxgrad.functional` accepts and returns torch's dtypes, or raises."""
 
+import functools
 import inspect
 import itertools
 import warnings
@@ -44,12 +45,13 @@ def _outcome(run: Callable[[], Any]) -> list[str] | type:
             return type(error)
 
 
+def _run_jax(record: Operator, call: Job, arrays: Any, dtype: str = "") -> Any:
+    args, kwargs = call.rebuild(arrays)
+    return jax_side(record)(*args, **kwargs, **({"dtype": dtype} if dtype else {}))
+
+
 def _outcomes(record: Operator, call: Job, arrays: list[np.ndarray], dtype: str = "") -> Any:
     """Return torch's and JAX's dtypes or exceptions; None if they agree or both raise."""
-
-    def run_jax(arrays: Any) -> Any:
-        args, kwargs = call.rebuild(arrays)
-        return jax_side(record)(*args, **kwargs, **({"dtype": dtype} if dtype else {}))
 
     def run_torch() -> Any:
         args, kwargs = call.rebuild(to_torch(arrays))
@@ -58,8 +60,8 @@ def _outcomes(record: Operator, call: Job, arrays: list[np.ndarray], dtype: str 
 
     def shapes_of_jax() -> Any:
         """Return empty outputs; values are computed only if the function cannot be traced."""
-        inputs = to_jax(arrays)
-        outputs = jax.eval_shape(run_jax, inputs) if record.jit else run_jax(inputs)
+        run, inputs = functools.partial(_run_jax, record, call, dtype=dtype), to_jax(arrays)
+        outputs = jax.eval_shape(run, inputs) if record.jit else run(inputs)
         leaves = jax.tree.leaves(outputs)
         return [torch.empty(0, dtype=getattr(torch, str(x.dtype))) for x in leaves]
 
@@ -124,7 +126,7 @@ def test_values_for_integers(name):
     record, same = OPERATORS[name], True
     for call in sorted(_calls(record), key=lambda call: -sum(x.size for x in call.arrays))[:3]:
         arrays = [_as(x, "int64") if x.dtype.kind in "fc" else x for x in call.arrays]
-        torch_call, jax_call = call.rebuild(to_torch(arrays)), call.rebuild(to_jax(arrays))
+        torch_call, run = call.rebuild(to_torch(arrays)), functools.partial(_run_jax, record, call)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -132,7 +134,7 @@ def test_values_for_integers(name):
             except Exception:
                 continue
         if _outcomes(record, call, arrays) is None:
-            actual = jax.tree.leaves(jax_side(record)(*jax_call[0], **jax_call[1]))
+            actual = jax.tree.leaves((jax.jit(run) if record.jit else run)(to_jax(arrays)))
             same &= all(
                 np.allclose(x, y, rtol=1e-5, atol=1e-5, equal_nan=True)
                 for x, y in zip(to_numpy(expected), actual, strict=True)

@@ -16,6 +16,7 @@ import pytest
 import jaxgrad
 from jaxgrad import optim
 from parity_tests.audits.optimizers import OPTIMIZERS
+from parity_tests.runner.settings import USUAL
 from tests.jaxgrad.optim.shared import GRADS, PARAMS, assert_same, optax_step, run
 
 
@@ -183,7 +184,7 @@ def test_costs_what_optax_costs(name):
         return (
             jax.jit(step, donate_argnums=(1, 2))
             .lower(params, state, params)
-            .compile()
+            .compile(USUAL)
             .cost_analysis()
         )
 
@@ -202,7 +203,7 @@ def test_donation_in_the_order_of_the_results():
     state = tx.init(params)
 
     def copies(step: Any, donated: tuple[int, int], *args: Any) -> int:
-        program = jax.jit(step, donate_argnums=donated).lower(*args).compile()
+        program = jax.jit(step, donate_argnums=donated).lower(*args).compile(USUAL)
         return len(re.findall(r"= f32\[64,32\]\S* copy\(", program.as_text() or ""))
 
     in_order = copies(lambda p, s, g: tx.step(g, s, p), (0, 1), params, state, params)

@@ -293,7 +293,8 @@ class SchedulerTests(TransformationTests):
             schedule((name, kwargs), 0.3),
             schedule((name, kwargs | {"last_epoch": 4}), 0.3),
         )
-        np.testing.assert_array_equal(rest(np.arange(9)), whole(np.arange(5, 14)))
+        # Two programs, in which XLA may contract another product and sum.
+        np.testing.assert_array_max_ulp(rest(np.arange(9)), whole(np.arange(5, 14)), maxulp=1)
 
 
 def assert_rejected(spec: Spec, value: str, kind: Any = None) -> None:
