@@ -1,5 +1,6 @@
 """The programs that a benchmark row compares do the same step; the results page is current."""
 
+import argparse
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import torch
 
 import jaxgrad
 from benchmarks import functional, growth, results
-from benchmarks.__main__ import HERE, SECTIONS
+from benchmarks.__main__ import HERE, SECTIONS, use_device
 from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import over, rounds
 from benchmarks.networks import mlp, mobilenet, transformer
@@ -140,3 +141,21 @@ def test_the_results_page_is_current(tmp_path):
     readme = (HERE.parent / "README.md").read_text()
     assert " ".join(results.quote(records).split()) in " ".join(readme.split())
     assert not re.search(r'(src|href)="?https?:', page)
+
+
+def test_a_missing_gpu_is_named(capsys):
+    """Benchmarks on a GPU that JAX does not have end with a message that names both devices."""
+    with pytest.raises(SystemExit):
+        use_device(argparse.ArgumentParser(), "gpu")
+    assert "JAX uses the cpu here, not the gpu; JAX_PLATFORMS selects another" in (
+        capsys.readouterr().err
+    )
+
+
+def test_the_page_of_a_gpu_names_it():
+    """The results of a GPU are on a page of their own, whose title names the GPU."""
+    records = results.load(HERE / "gpu")
+    page = (HERE / "gpu" / "RESULTS.md").read_text()
+
+    assert page.startswith(f"# What jaxgrad costs on {records['optimizers']['machine']['device']}")
+    assert page == results.markdown(records, SECTIONS)
