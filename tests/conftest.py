@@ -1,5 +1,6 @@
 """Configure JAX as the runner does, and install the mutant that an environment variable names."""
 
+import gc
 import itertools
 import os
 import shutil
@@ -18,6 +19,13 @@ if "TEST_ALL" not in os.environ:  # the runner, which CI also runs, compiles as 
 jax.config.update("jax_traceback_filtering", "off")  # filtering takes longer than most exceptions
 if mutant := os.environ.get(mutants.VARIABLE):
     mutants.install(mutant)
+
+
+def pytest_collection_finish() -> None:
+    """Leave the modules and the tests, which live to the end, out of garbage collection."""
+    gc.collect()
+    gc.freeze()
+
 
 _FORGET = 50  # clear JAX's compiled programs after this many tests; later tests rarely reuse them
 _done = itertools.count(1)

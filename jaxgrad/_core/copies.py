@@ -21,9 +21,12 @@ def copy_to_numpy(x: Any) -> Any:
     """Return a torch, JAX or numpy array as a fresh numpy array, and any other value unchanged."""
     if isinstance(x, jax.Array | np.ndarray | np.generic):
         return np.array(x, copy=True)
-    if type(x).__module__.split(".")[0] == "torch" and hasattr(x, "detach"):
-        return _tensor_to_numpy(x)
-    return x
+    return _tensor_to_numpy(x) if is_tensor(x) else x
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether a value is a torch tensor, without importing torch."""
+    return type(x).__module__.split(".")[0] == "torch" and hasattr(x, "detach")
 
 
 def _tensor_to_numpy(x: Any) -> np.ndarray:

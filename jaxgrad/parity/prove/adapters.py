@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxgrad._core.copies import copy_to_numpy, is_tensor
+
 
 class ProofError(Exception):
     """The models cannot be compared; the message says what is wrong and how to fix it."""
@@ -27,10 +29,15 @@ class JaxFunction(NamedTuple):
 
 
 def as_function(fn: Any, params: Any) -> JaxFunction:
-    """Turn a function, or a flax nnx, linen or equinox module, into a function of a tree."""
+    """Turn a function, or a flax nnx, linen or equinox module, into a function of a tree.
+
+    torch tensors among the params, as in a state dict, become numpy arrays.
+    """
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
-        return _adapted(*fn)
-    return _adapted(fn, params)
+        fn, params = fn
+    fn, params = _adapted(fn, params)
+    copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, params)
+    return JaxFunction(fn, copied)
 
 
 def _adapted(fn: Any, params: Any) -> JaxFunction:

@@ -23,6 +23,45 @@ _OWN = str(pathlib.Path(__file__).parents[2])  # frames below this are not the u
 _Result = TypeVar("_Result")
 
 
+def check_arguments(request: Request) -> None:
+    """Check the arguments that are pairs of functions or numbers; the models come later."""
+    for name, noun in (("outputs", "pick"), ("loss", "loss")):
+        if not _is_pair(pair := getattr(request, name)):
+            raise ProofError(
+                f"{name}= needs a pair of functions (torch_{noun}, jax_{noun}), got {_shown(pair)}"
+            )
+    if request.optimizer is not None and not (
+        type(request.optimizer) in (tuple, list) and len(request.optimizer) == 2
+    ):
+        raise ProofError(
+            "optimizer= needs a pair (torch_factory, optax transformation), as in "
+            "optimizer=(lambda params: torch.optim.Adam(params, 1e-3), optax.adam(1e-3)), got "
+            f"{_shown(request.optimizer)}"
+        )
+    for name in ("seed", "steps"):
+        number = getattr(request, name)
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
+            raise ProofError(f"{name}= needs an integer from 0 on, got {_shown(number)}")
+    if request.steps and request.optimizer is None:
+        raise ProofError(
+            f"steps={request.steps} needs optimizer=(torch_factory, optax transformation)"
+        )
+
+
+def _is_pair(pair: Any) -> bool:
+    return (
+        type(pair) in (tuple, list)
+        and len(pair) == 2
+        and all(f is None or callable(f) for f in pair)
+    )
+
+
+def _shown(value: Any) -> str:
+    """Return a short description of an argument's value for an error message."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def as_arrays(inputs: Any) -> Any:
     """Convert the inputs to numpy arrays, and floating inputs to float64."""
     if inputs is None:
@@ -31,6 +70,11 @@ def as_arrays(inputs: Any) -> Any:
         inputs = (inputs,)
     if isinstance(inputs, list):
         inputs = tuple(inputs)
+    if any(jax_program.is_key(x) for x in jax.tree.leaves(inputs)):
+        raise ProofError(
+            "inputs= contains a random key, which the torch module cannot take: pass a port that "
+            "holds it, as in lambda params, *inputs: fn(params, *inputs, key)"
+        )
     inputs = map_leaves(
         lambda x: jax_program.widened(to_numpy(x)) if hasattr(x, "dtype") else x, inputs
     )

@@ -34,6 +34,7 @@ Timer = Callable[[str], contextlib.AbstractContextManager[None]]
 
 def gather(request: Request, clock: Timer) -> Evidence:
     """Run torch and the port on both draws of weights and inputs, and align their values."""
+    checks.check_arguments(request)
     with clock("torch"):
         side = open_torch_side(request)
     if side.has_loss != (request.loss[1] is not None):

@@ -16,6 +16,10 @@ from jaxgrad.parity.prove.jax_side.rounded import meant
 
 
 _LOW = tuple(np.dtype(d) for d in (jnp.float32, jnp.float16, jnp.bfloat16))
+# Primitives that read the bits of a number, or call code that was compiled for one dtype.
+_KEEP_DTYPE = frozenset({
+    "bitcast_convert_type", "nextafter", "ffi_call", "pallas_call", "pure_callback", "io_callback",
+})  # fmt: skip
 
 
 def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,6 +63,9 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
         return plain(eqn, (), ins, None)[0]
     if eqn.primitive.name == "reduce_precision":
         return list(ins)
+    if eqn.primitive.name in _KEEP_DTYPE:
+        traced = [_as_traced(x, v) for x, v in zip(ins, eqn.invars, strict=True)]
+        return [_wide(x, numbers) for x in plain(eqn, (), traced, None)[0]]
     if eqn.primitive.name.startswith("random_") or not (floats or is_low(eqn.outvars[0])):
         return plain(eqn, (), ins, None)[0]
     params = {
@@ -67,6 +74,11 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
         if isinstance(value, np.dtype) and value in _LOW
     }
     return compat.bind(eqn, [_wide(x, numbers) for x in ins], **params)
+
+
+def _as_traced(x: Any, atom: Any) -> Any:
+    """Convert a value of a lifted variable back to the dtype that was traced."""
+    return jnp.asarray(x, atom.aval.dtype) if is_low(atom) else x
 
 
 def constants(jaxpr: Any, numbers: Collection[float] = ()) -> Any:

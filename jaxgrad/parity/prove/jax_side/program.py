@@ -69,12 +69,12 @@ class JaxProgram:
 def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
     """Return the paths and values of a tree's array leaves, and a function that replaces them.
 
-    Floating leaves become float64; leaves that are not arrays stay in the tree.
+    Floating leaves become float64. Random keys, and leaves that are not arrays, stay in the tree.
     """
     leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
     names = [_path_name(path) for path, _ in leaves]
     values = [leaf for _, leaf in leaves]
-    arrays = [i for i, x in enumerate(values) if isinstance(x, jax.Array | np.ndarray | np.generic)]
+    arrays = [i for i, x in enumerate(values) if is_array(x)]
 
     def fill(new: Sequence[Any], *rest: Any) -> Any:
         full = [rest[0]] * len(values) if rest else list(values)
@@ -85,10 +85,18 @@ def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
     return [names[i] for i in arrays], [widened(values[i]) for i in arrays], fill
 
 
+def is_array(x: Any) -> bool:
+    """Whether a leaf is an array of numbers; a random key is not."""
+    return isinstance(x, jax.Array | np.ndarray | np.generic) and not is_key(x)
+
+
+def is_key(x: Any) -> bool:
+    """Whether a leaf is an array of JAX's typed random keys."""
+    return isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key)
+
+
 def widened(x: Any) -> np.ndarray:
     """Return a numpy copy with floats cast to float64 and complex numbers to complex128."""
-    if isinstance(x, jax.Array) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
-        return x  # pyright: ignore[reportReturnType]
     x = np.array(x)
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
         return x.astype(np.complex128)

@@ -9,9 +9,11 @@ import numpy as np
 import optax
 import pytest
 import torch
+from flax import nnx
 from jax import lax
 from torch import nn
 
+from jaxgrad.parity import prove
 from jaxgrad.parity.prove.surfaces import locate_forward
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
@@ -148,6 +150,28 @@ BAD = {
         lambda g: dict(optimizer=(lambda p: torch.optim.SGD(p, 1.0), 4)),
         "int is not an optax transformation",
     ),
+    "a transformation alone": (
+        lambda g: dict(optimizer=optax.adam(1e-3)),
+        "optimizer= needs a pair (torch_factory, optax transformation), as in",
+    ),
+    "steps without an optimizer": (
+        lambda g: dict(steps=3),
+        "steps=3 needs optimizer=(torch_factory, optax transformation)",
+    ),
+    "one loss for both": (
+        lambda g: dict(loss=sum),
+        "loss= needs a pair of functions (torch_loss, jax_loss), got <built-in function sum>",
+    ),
+    "one pick for both": (
+        lambda g: dict(outputs=sum),
+        "outputs= needs a pair of functions (torch_pick, jax_pick), got <built-in function sum>",
+    ),
+    "a seed that is text": (lambda g: dict(seed="a"), "seed= needs an integer from 0 on, got 'a'"),
+    "negative steps": (lambda g: dict(steps=-1), "steps= needs an integer from 0 on, got -1"),
+    "a random key among the inputs": (
+        lambda g: dict(inputs=(*g["inputs"], jax.random.key(0))),
+        "inputs= contains a random key, which the torch module cannot take",
+    ),
     "an unknown path in weights": (
         lambda g: dict(weights={"inner.weight": "nowhere"}),
         "weights= sends 'inner.weight' to 'nowhere'",
@@ -179,6 +203,36 @@ def test_unusable_arguments_give_a_clear_error(arguments, name):
     assert report.verdict == "error"
     assert words in report.text
     assert report.first is None and "Traceback" not in str(report)
+
+
+def test_params_may_be_torch_tensors(arguments):
+    """A port whose params are torch's state dict passes, and the tensors do not change."""
+    state = arguments["module"].state_dict()
+    before = {name: x.clone() for name, x in state.items()}
+
+    assert proved(arguments, params=state).verdict == "pass"
+    assert all(torch.equal(x, before[name]) for name, x in state.items())
+
+
+class DropoutNet(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs):
+        self.linear, self.dropout = nnx.Linear(6, 2, rngs=rngs), nnx.Dropout(0.3, rngs=rngs)
+
+    def __call__(self, x: Any) -> Any:
+        return self.dropout(self.linear(x))
+
+
+def test_an_nnx_module_may_hold_random_keys():
+    """An nnx module with Dropout in eval mode passes, and a wrong one fails."""
+    linear, inputs = nn.Linear(6, 2), (np.ones((3, 6)),)
+    torch_net = nn.Sequential(linear, nn.Dropout(0.3)).eval()
+    net = DropoutNet(nnx.Rngs(0))
+    net.eval()
+    net.linear.kernel = nnx.Param(jnp.asarray(linear.weight.detach().numpy().T))
+    net.linear.bias = nnx.Param(jnp.asarray(linear.bias.detach().numpy()))
+
+    assert prove(torch_net, net, None, inputs).verdict == "pass"
+    assert prove(torch_net, lambda net, x: 1.01 * net(x), net, inputs).verdict == "fail"
 
 
 def test_nan_in_the_torch_weights_is_an_error(arguments):
