@@ -91,5 +91,5 @@ def rprop(net, x, y):
 
 
 def asgd(net, x, y):
-    # torch's default on a GPU, `foreach`, rounds the learning rate's power to float32 midway.
+    # On a GPU torch uses `foreach` by default, which computes the learning rate in float32.
     return _train(net, x, y, lambda p: optim.ASGD(p, lr=0.1, lambd=0.1, t0=2, foreach=False))

@@ -26,7 +26,7 @@ class JaxProgram:
                 return error
 
     def _compiler_options(self) -> dict[str, Any]:
-        """On an accelerator, let XLA keep no float32 where the program says bfloat16, as torch."""
+        """Return the options with which an accelerator rounds bfloat16 values as torch does."""
         return {} if self.device.platform == "cpu" else {"xla_allow_excess_precision": False}
 
     def _jitted(self) -> Callable[[Any], Any]:

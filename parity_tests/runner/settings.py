@@ -17,8 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 DEVICES = 8  # virtual CPU devices for programs that use several; idle devices cost nothing
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-# Options for programs that run once, because optimizing them takes longer than running them, and
-# XLA's own choice for the same options, for programs whose rounding or fusions a test compares.
+# XLA's options for programs that run once: optimizing them takes longer than running them. `USUAL`
+# has XLA's defaults, for programs whose rounding or fusions a test compares.
 QUICK: dict[str, Any] = {
     "xla_backend_optimization_level": 0,
     "xla_llvm_disable_expensive_passes": True,

@@ -24,7 +24,7 @@ _Result = TypeVar("_Result")
 
 
 def check_arguments(request: Request) -> None:
-    """Check the arguments that are pairs of functions or numbers; the models come later."""
+    """Check the arguments that are pairs of functions or numbers."""
     for name, noun in (("outputs", "pick"), ("loss", "loss")):
         if not _is_pair(pair := getattr(request, name)):
             raise ProofError(
