@@ -13,12 +13,12 @@ from parity_tests.audits import mutants
 from parity_tests.runner.settings import compile_quickly, configure
 
 
+if mutant := os.environ.get(mutants.VARIABLE):
+    mutants.install(mutant)
 configure()
 if "TEST_ALL" not in os.environ:  # the runner, which CI also runs, compiles as users do
     compile_quickly()
 jax.config.update("jax_traceback_filtering", "off")  # filtering takes longer than most exceptions
-if mutant := os.environ.get(mutants.VARIABLE):
-    mutants.install(mutant)
 
 
 def pytest_collection_finish() -> None:

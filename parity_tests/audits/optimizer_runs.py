@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from jaxgrad import optim
+from jaxgrad.parity.compiling import QUICK
 from parity_tests.audits.optimizers import OPTIMIZERS
-from parity_tests.runner.settings import QUICK, USUAL
+from parity_tests.runner.settings import USUAL
 
 
 # One tree holds every shape in both dtypes, so that one compiled program covers all of them.

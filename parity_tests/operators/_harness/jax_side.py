@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.interop import to_jax, to_numpy
 from parity_tests.operators._harness import store as _store
 from parity_tests.operators._harness.jobs import Job
-from parity_tests.runner.settings import QUICK
 
 
 class Raised(NamedTuple):

@@ -19,8 +19,8 @@ from flax import nnx
 from jaxgrad import nnx as layers
 from jaxgrad.nnx.loading import named_variables
 from jaxgrad.parity.compare import compare
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.interop import to_jax, to_numpy, to_torch
-from parity_tests.runner.settings import QUICK
 
 
 F64 = torch.float64

@@ -2,7 +2,8 @@
 
 import os
 
-from parity_tests.runner.settings import QUICK, USUAL
+from jaxgrad.parity.compiling import QUICK
+from parity_tests.runner.settings import USUAL
 
 
 def test_the_suite_compiles_quickly():

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import abstract
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-# Compiling takes most of the time, and optimization is not needed for float64 results.
-FAST = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 _KEPT = 2**28  # bytes; above this, fingerprints are computed inside loops, which compiles slowly
 
 
@@ -114,7 +113,7 @@ class Port:
             return jax_program.run_watched(program, leaves, read=lambda _: True, show=show)
 
         loops = any(program.lengths.values())
-        return jax.jit(run, compiler_options=FAST) if loops else run
+        return jax.jit(run, compiler_options=QUICK) if loops else run
 
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """Return one value of the JAX program."""
@@ -159,7 +158,7 @@ class Port:
 
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
-        return jax.jit(run, compiler_options=FAST)
+        return jax.jit(run, compiler_options=QUICK)
 
     def gradients(
         self,

@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import compat
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.port import FAST
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -97,7 +97,7 @@ def _jax_gradients(evidence: Evidence) -> list[Any] | None:
     with compat.enable_x64(False):
         floats = [jnp.asarray(x) if f else None for x, f in zip(leaves, floating, strict=True)]
         try:
-            grads = jax.jit(jax.grad(objective), compiler_options=FAST)(floats)
+            grads = jax.jit(jax.grad(objective), compiler_options=QUICK)(floats)
         except Exception:  # the program itself requires float64
             return None
         return [None if g is None else np.conj(_wide(g)) for g in grads]

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import lifting
-from jaxgrad.parity.prove.jax_side.port import FAST
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.torch_side.side import State, compared_steps
 from jaxgrad.parity.prove.weights.likeness import same_leaf
@@ -60,7 +60,7 @@ def _optax(evidence: Evidence, tx: Any, steps: int) -> tuple[dict[int, State], A
 
     state = tx.init(tree(leaves[:count]))
     given, lifted = (
-        jax.jit(fun, compiler_options=FAST) for fun in (tx.update, lifting.lifted(tx.update))
+        jax.jit(fun, compiler_options=QUICK) for fun in (tx.update, lifting.lifted(tx.update))
     )
     states: dict[int, State] = {}
     for step in range(1, steps + 1):
