@@ -167,7 +167,7 @@ def _judge(
         )
     with phase("torch"):
         torch_run = run_torch(case, dtype, seed, device)
-    twin = JaxProgram(case.fun, mode, device)
+    twin = JaxProgram(case.fun, mode, device, heavy=case.heavy)
     with phase("jax"):
         jax_value, jax_shown = split(twin(torch_run.inputs))
     torch_value, torch_shown = split(torch_run.observed)
@@ -252,7 +252,7 @@ def _blind(
 ) -> str:
     """Run the negative control; return why the cell proves nothing, or "" if it can fail."""
     if case.control is not None:
-        observed, _ = split(JaxProgram(case.without_tool(), mode, device)(inputs))
+        observed, _ = split(JaxProgram(case.without_tool(), mode, device, heavy=case.heavy)(inputs))
         if isinstance(observed, BaseException):
             raise RuntimeError(f"the control of {case.id} raised {_describe(observed)}")
         if any(leaf.differs for leaf in judge(observed).leaves):

@@ -9,13 +9,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.parity import interop
+from parity_tests.runner.settings import USUAL
 
 
 class JaxProgram:
     """A callable from a case's inputs to an observation, which is the exception if it raises."""
 
-    def __init__(self, fun: Callable[..., Any], mode: str, device: str = "cpu"):
-        self.fun, self.device = fun, jax.devices(device)[0]
+    def __init__(
+        self, fun: Callable[..., Any], mode: str, device: str = "cpu", *, heavy: bool = False
+    ):
+        self.fun, self.device, self.heavy = fun, jax.devices(device)[0], heavy
         self.call = self._jitted() if mode == "jit" else lambda inputs: fun(**inputs)
 
     def __call__(self, inputs: Any) -> Any:
@@ -26,8 +29,10 @@ class JaxProgram:
                 return error
 
     def _compiler_options(self) -> dict[str, Any]:
-        """Return the options with which an accelerator rounds bfloat16 values as torch does."""
-        return {} if self.device.platform == "cpu" else {"xla_allow_excess_precision": False}
+        """Return options that optimize a heavy program, and that keep bfloat16 as torch does."""
+        if self.device.platform != "cpu":
+            return {"xla_allow_excess_precision": False}
+        return USUAL if self.heavy else {}  # unoptimized, a MobileNet runs three times longer
 
     def _jitted(self) -> Callable[[Any], Any]:
         template: list[Any] = []
