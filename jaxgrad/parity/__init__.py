@@ -14,3 +14,4 @@ from jaxgrad.parity.prove.report import Finding as Finding
 from jaxgrad.parity.prove.report import Report as Report
 from jaxgrad.parity.prove.report import Surface as Surface
 from jaxgrad.parity.prove.torch_side.dump import dump as dump
+from jaxgrad.parity.prove.training import Training as Training

@@ -19,7 +19,9 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.adapters import ProofError, as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.torch_side import run as torch_run
-from jaxgrad.parity.prove.torch_side.live import Live, build_optimizer
+from jaxgrad.parity.prove.torch_side.live import Live
+from jaxgrad.parity.prove.torch_side.loop import build_optimizer
+from jaxgrad.parity.prove.training import as_training
 from jaxgrad.parity.prove.weights.resolve import weight_map
 
 
@@ -42,7 +44,7 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     inputs = jax.tree.map(_single, pair["inputs"])
     run = torch_run.run(module, inputs, pick, loss, _ones, watch=False, dtype=torch.float32)
     if "optimizer" in pair:
-        build_optimizer(pair["optimizer"][0], module).step()
+        build_optimizer(as_training(pair["optimizer"]).torch, module).step()
     after = {n: to_numpy(p) for n, p in module.named_parameters()}
     return {
         "outputs": {k: x for k, x in run.outputs.items() if k != "loss"},
@@ -78,7 +80,7 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
         (_, outs), grads = jax.value_and_grad(objective, has_aux=True)(trained)
         after = {}
         if "optimizer" in pair:
-            tx = pair["optimizer"][1]
+            tx = as_training(pair["optimizer"]).optax
             tree = fill(trained, None)
             change, _ = tx.update(fill(grads, None), tx.init(tree), tree)
             new = iter(jax.tree.leaves(optax.apply_updates(tree, change)))

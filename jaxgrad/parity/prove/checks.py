@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.adapters import JaxFunction, ProofError
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.training import as_training
 
 
 _OWN = str(pathlib.Path(__file__).parents[2])  # frames below this are not the user's
@@ -30,14 +31,8 @@ def check_arguments(request: Request) -> None:
             raise ProofError(
                 f"{name}= needs a pair of functions (torch_{noun}, jax_{noun}), got {_shown(pair)}"
             )
-    if request.optimizer is not None and not (
-        type(request.optimizer) in (tuple, list) and len(request.optimizer) == 2
-    ):
-        raise ProofError(
-            "optimizer= needs a pair (torch_factory, optax transformation), as in "
-            "optimizer=(lambda params: torch.optim.Adam(params, 1e-3), optax.adam(1e-3)), got "
-            f"{_shown(request.optimizer)}"
-        )
+    if request.optimizer is not None:
+        as_training(request.optimizer)
     for name in ("seed", "steps"):
         number = getattr(request, name)
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:

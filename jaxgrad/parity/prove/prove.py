@@ -20,6 +20,7 @@ from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, overall_verdict
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.training import Training
 
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def prove(
     outputs: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
     loss: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
     trainable: PyTree = None,
-    optimizer: tuple[Callable[..., Any] | None, Any] | None = None,
+    optimizer: tuple[Callable[..., Any] | None, Any] | Training | None = None,
     steps: int = 0,
     has_state: bool = False,
     seed: int = 0,
@@ -60,6 +61,7 @@ def prove(
         trainable: The JAX leaves that are trained, if this differs from torch's requires_grad: a
             tree of bools, a function of the path, or paths with wildcards.
         optimizer: A pair (torch_factory, optax transformation); the factory takes the parameters.
+            Or a `Training`, which also has torch's scheduler, clipping, accumulation and average.
         steps: Number of optimizer steps to compare.
         has_state: Whether `fn` returns (outputs, new_state); the state is compared with torch's
             buffers.

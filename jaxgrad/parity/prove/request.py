@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from jaxgrad.parity.prove.training import Training
+
 
 Function = Callable[..., Any] | None
 
@@ -22,7 +24,7 @@ class Request:
     outputs: tuple[Function, Function] = (None, None)  # of torch, of JAX
     loss: tuple[Function, Function] = (None, None)
     trainable: Any = None
-    optimizer: tuple[Any, Any] | None = None
+    optimizer: tuple[Any, Any] | Training | None = None
     steps: int = 0
     has_state: bool = False
     seed: int = 0

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
-from jaxgrad.parity.prove.torch_side.side import TorchSide
+from jaxgrad.parity.prove.training import Training
 
 
 if TYPE_CHECKING:
     from torch import nn
 
-Factory = Callable[..., Any]
+Factory = Callable[..., Any] | None
 
 
-def guess(side: TorchSide, factory: Factory, paths: Trajectories, names: Sequence[str]) -> str:
+def guess(evidence: Evidence, training: Training, paths: Trajectories, names: Sequence[str]) -> str:
     """Describe the setting with which torch would update the weights `names` as JAX does."""
     before, expected, actual = paths.before, paths.torch, paths.jax
     last = max(expected)
-    for text, build in _variants(factory) if side.module is not None else ():
+    for text, build in _variants(training.torch) if evidence.rerunnable else ():
         try:
-            rerun = side.steps(build, last, reruns=0).states[last]
+            changed = dataclasses.replace(training, torch=build)
+            steps = evidence.torch_side.steps(changed, evidence.draws, last, reruns=0)
+            rerun = steps.states[last]
         except Exception:  # the optimizer lacks this setting
             continue
         if all(_near(rerun[n], actual[last][n], before[n]) for n in names):
@@ -46,7 +50,7 @@ def _near(x: Any, y: Any, before: Any) -> bool:
 
 def _variants(factory: Factory) -> Iterator[tuple[str, Factory]]:
     """Yield factories of torch's optimizer with one setting changed."""
-    from jaxgrad.parity.prove.torch_side.live import build_optimizer
+    from jaxgrad.parity.prove.torch_side.loop import build_optimizer
 
     def changed(text: str, **settings: Any) -> tuple[str, Factory]:
         def build(module: nn.Module) -> Any:

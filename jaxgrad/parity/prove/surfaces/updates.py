@@ -15,7 +15,8 @@ from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import buffer_updates, trajectories, update_causes
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
-from jaxgrad.parity.prove.torch_side.side import compared_steps
+from jaxgrad.parity.prove.torch_side.side import State, compared_steps
+from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -28,7 +29,8 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     if request.has_state:
         surfaces.append(buffer_updates.surface(evidence))
     if request.optimizer is not None:
-        surfaces.append(_steps(evidence, request.optimizer, max(1, request.steps)))
+        training = as_training(request.optimizer)
+        surfaces.append(_steps(evidence, training, max(1, request.steps)))
     if not surfaces:
         return Judgement(Surface("updates", "not judged", NO_OPTIMIZER))
     verdicts = [s.verdict for s in surfaces]
@@ -53,11 +55,15 @@ class Change(NamedTuple):
     judged: Judged
 
 
-def _steps(evidence: Evidence, optimizer: trajectories.Optimizers, steps: int) -> Surface:
+def _steps(evidence: Evidence, training: Training, steps: int) -> Surface:
     """Judge the weights after the first step and after the last."""
-    paths = trajectories.run(evidence, optimizer, steps)
+    paths = trajectories.run(evidence, training, steps)
     zero = {j.name for j in evidence.judged_gradients[0] if j.verdict == "zero"}
-    changes = [change for step in compared_steps(steps) for change in _changes(paths, step, zero)]
+    changes = [
+        change
+        for step in compared_steps(steps)
+        for change in (*_changes(paths, step, zero), *_averages(paths, step, zero))
+    ]
     rows = tuple(change.judged.row() for change in changes)
     wrong = [change for change in changes if change.judged.verdict == "fail"]
     if wrong:
@@ -70,7 +76,7 @@ def _steps(evidence: Evidence, optimizer: trajectories.Optimizers, steps: int) -
             f"the weight's change after step {step} is off by {judged.share:.2g} (relative to the "
             "change)",
             **judged.worst,
-            cause=update_causes.guess(evidence.torch_side, optimizer[0], paths, names),
+            cause=update_causes.guess(evidence, training, paths, names),
         )
         text = f"{len(names)} weights change differently"
         return Surface("updates", "fail", text, rows, (finding,))
@@ -89,16 +95,28 @@ def _steps(evidence: Evidence, optimizer: trajectories.Optimizers, steps: int) -
 
 def _changes(paths: Trajectories, step: int, zero: set[str]) -> list[Change]:
     """Compare the changes of all weights except those in `zero`."""
-    before, expected, actual = paths.before, paths.torch[step], paths.jax[step]
+    return _compared(paths, step, zero, paths.torch[step], paths.jax[step], "{} after step {}")
+
+
+def _averages(paths: Trajectories, step: int, zero: set[str]) -> list[Change]:
+    """Compare the averages of all weights except those in `zero`, relative to the first weights."""
+    expected, actual = (averages.get(step, {}) for averages in paths.averages)
+    return _compared(paths, step, zero, expected, actual, "the average of {} after step {}")
+
+
+def _compared(
+    paths: Trajectories, step: int, zero: set[str], expected: State, actual: State, label: str
+) -> list[Change]:
+    before, weights = paths.before, paths.torch[step]
     changes = {name: x - before[name] for name, x in expected.items()}
     tree_scale = max((scale_of(x) for x in changes.values()), default=0.0)
     compared = []
     for name, change in changes.items():
         if name in zero or name not in actual:
             continue
-        reruns = [change + (rerun[step][name] - expected[name]) for rerun in paths.reruns]
+        reruns = [change + (rerun[step][name] - weights[name]) for rerun in paths.reruns]
         judged = judge(
-            f"{name} after step {step}",
+            label.format(name, step),
             change,
             actual[name] - before[name],
             reruns,

@@ -14,8 +14,9 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.adapters import ProofError, float64_on_cpu
 from jaxgrad.parity.prove.jax_side.port import Draw, rounded_buffers
 from jaxgrad.parity.prove.torch_side import packing
-from jaxgrad.parity.prove.torch_side.side import Drawn, State, Steps
+from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps
 from jaxgrad.parity.prove.torch_side.values import Call, TorchRun, Value
+from jaxgrad.parity.prove.training import Training
 
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def dump(
     *,
     outputs: Callable[..., Any] | None = None,
     loss: Callable[..., Any] | None = None,
-    optimizer: Callable[..., Any] | None = None,
+    optimizer: Callable[..., Any] | Training | None = None,
     steps: int = 0,
     seed: int = 0,
 ) -> None:
@@ -68,7 +69,7 @@ def dump(
             and each gradient six times, in float64.
         outputs: Function that selects the outputs to compare, the first of the pair in `prove`.
         loss: Scalar loss as a function of the outputs, the first of the pair in `prove`.
-        optimizer: Factory of a torch optimizer, as in `prove`.
+        optimizer: Factory of a torch optimizer, or a `Training`, as in `prove`.
         steps: Number of optimizer steps.
         seed: Seed of the cotangents and of the second draw, which `prove` reads from the file.
 
@@ -100,11 +101,14 @@ def dump(
         statistics = ("running_mean", "running_var")
         mapped = [n for n in side.state if n in side.flags or n.endswith(statistics)]
         drawn = side.drawn(mapped)
-        taken = side.steps(optimizer, max(1, steps)) if optimizer is not None else None
+        count = max(1, steps)
+        training = optimizer if isinstance(optimizer, Training) else Training(optimizer)
+        draws = [d.draw for d in drawn]
+        taken = side.steps(training, draws, count) if optimizer is not None else None
         rough = rounded_buffers(side.module, mapped)
         side.rough = ()
         reruns = [side.reruns(d.draw, d.run) for d in drawn] if rough else []
-        exact_steps = side.steps(optimizer, max(1, steps)).reruns if rough and optimizer else []
+        exact_steps = side.steps(training, draws, count).reruns if rough and optimizer else []
     known = {id(x): name for name, x in [*module.named_parameters(), *module.named_buffers()]}
     state_dict = module.state_dict(keep_vars=True)
     contents = Dump(
@@ -119,7 +123,7 @@ def dump(
         names={key: known[id(x)] for key, x in state_dict.items() if id(x) in known},
         steps=taken,
         exact_steps=exact_steps,
-        count=max(1, steps) if optimizer is not None else 0,
+        count=count if optimizer is not None else 0,
         notes=side.notes,
     )
     try:
@@ -189,9 +193,11 @@ class Dumped:
         del draw
         return []
 
-    def steps(self, factory: Callable[..., Any], steps: int, *, reruns: int = 2) -> Steps:
+    def steps(
+        self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = 2
+    ) -> Steps:
         """Return the steps in the dump."""
-        del factory, reruns
+        del training, draws, reruns
         if self.contents.steps is None:
             raise ProofError(
                 f"{self.path.name} contains no optimizer steps: write it with "
@@ -205,6 +211,13 @@ class Dumped:
         taken = self.contents.steps
         exact = self.contents.exact_steps
         return dataclasses.replace(taken, reruns=exact) if self._exact else taken
+
+    def replay(
+        self, training: Training, draw: Draw, gradients: Gradients, *, single: bool = False
+    ) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        del training, gradients, single
+        self.run(draw)
 
     def state_dict(self, values: State) -> dict[str, np.ndarray]:
         """Return these values under the names of the module's state_dict."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from jaxgrad.parity.interop import cast, to_numpy
+from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.checks import as_arrays
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -27,8 +27,10 @@ from jaxgrad.parity.prove.jax_side.port import (
 from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import run as torch_run
-from jaxgrad.parity.prove.torch_side.side import Drawn, State, Steps, compared_steps
+from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients
+from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
 from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.prove.training import Training
 
 
 class Live:
@@ -100,38 +102,48 @@ class Live:
     def _cotangent(self, output: np.ndarray) -> np.ndarray:
         return cotangent(self.seed, self.output_count, output)
 
-    def steps(self, factory: Callable[..., Any], steps: int, *, reruns: int = 2) -> Steps:
-        """Run an optimizer on the first draw."""
-        first = Draw(self.state, self.inputs)
-        draws = [perturbed(first, self.rough, salt) for salt in range(reruns)]
-        states = [self._trajectory(factory, draw, steps)[0] for draw in draws]
-        return Steps(*self._trajectory(factory, first, steps), states)
+    def steps(
+        self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = 2
+    ) -> Steps:
+        """Train from the first draw's weights; the draws' inputs are the micro-batches."""
+        used = draws[: training.accumulate]
+        near = [[perturbed(draw, self.rough, salt) for draw in used] for salt in range(reruns)]
+        others = [self._trajectory(training, perturbation, steps) for perturbation in near]
+        return dataclasses.replace(
+            self._trajectory(training, used, steps),
+            reruns=[other.states for other in others],
+            moment_reruns=[other.moments for other in others],
+        )
 
-    def _trajectory(
-        self, factory: Callable[..., Any], draw: Draw, steps: int
-    ) -> tuple[dict[int, State], dict[str, dict[str, np.ndarray]]]:
+    def _trajectory(self, training: Training, draws: Sequence[Draw], steps: int) -> Steps:
         """Return the parameters after the compared steps, and the optimizer's last state."""
-        load(self.module, draw.state)
-        optimizer = build_optimizer(factory, self.module)
+        load(self.module, draws[0].state)
+        loop = Loop(training, self.module)
         self.module.zero_grad()  # afterwards only the user's optimizer clears gradients
-        states: dict[int, State] = {}
+
+        def backward(number: int) -> float | None:
+            inputs = draws[number % len(draws)].inputs
+            return torch_run.run(self.module, inputs, self.pick, self.loss, self._cotangent,
+                                 watch=False, clear=False).loss  # fmt: skip
+
+        taken = Steps({}, {}, [])
         for step in range(1, steps + 1):
-            optimizer.zero_grad()
-            torch_run.run(self.module, draw.inputs, self.pick, self.loss, self._cotangent,
-                          watch=False, clear=False)  # fmt: skip
-            optimizer.step()
-            scheduler = getattr(optimizer, "scheduler", None)
-            if scheduler is not None:
-                scheduler.step()
+            loop.step(backward)
             if step in compared_steps(steps):
-                states[step] = {n: x for n, x in state_of(self.module).items() if n in self.flags}
-        names = {id(p): n for n, p in self.module.named_parameters()}
-        moments = {
-            names[id(p)]: {k: to_numpy(x) for k, x in s.items() if isinstance(x, torch.Tensor)}
-            for p, s in optimizer.state.items()
-            if id(p) in names
-        }
-        return states, moments
+                taken.states[step] = loop.parameters()
+                taken.averages[step] = loop.averages()
+        return dataclasses.replace(taken, moments=loop.moments())
+
+    def replay(
+        self, training: Training, draw: Draw, gradients: Gradients, *, single: bool = False
+    ) -> Iterator[tuple[list[float], State]]:
+        """Yield the learning rates and new weights of steps whose gradients are given."""
+        module = torch_run.copy_in_dtype(self.original, torch.float32) if single else self.module
+        load(module, draw.state)
+        loop = Loop(dataclasses.replace(training, ema=None), module)
+        module.zero_grad()
+        for given in gradients:
+            yield loop.step(lambda _, given=given: add_gradients(module, given)), loop.parameters()
 
     def state_dict(self, values: State) -> dict[str, Any]:
         """Return the module's state_dict in float32 with these values."""
@@ -154,26 +166,6 @@ def _differences(run: TorchRun, rerun: TorchRun) -> TorchRun:
         grads={name: off(x, rerun.grads[name]) for name, x in run.grads.items()},
         input_grads=[off(x, y) for x, y in pairs],
     )
-
-
-def build_optimizer(factory: Callable[..., Any], module: nn.Module) -> Any:
-    """Build the user's optimizer over the parameters of a module."""
-    try:
-        optimizer = factory(list(module.parameters()))
-    except (TypeError, AttributeError, ValueError) as error:
-        try:
-            optimizer = factory(module)
-        except Exception:
-            raise ProofError(
-                f"optimizer=: the torch factory raised {type(error).__name__}: {error}. It is "
-                "called with the list of parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
-            ) from error
-    if not hasattr(optimizer, "step") or not hasattr(optimizer, "zero_grad"):
-        raise ProofError(
-            f"optimizer=: the torch factory returned {type(optimizer).__name__}, which is not a "
-            "torch optimizer"
-        )
-    return optimizer
 
 
 def _check_module(module: Any) -> None:

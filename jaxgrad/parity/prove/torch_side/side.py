@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.prove.training import Training
 
 
 State = Mapping[str, np.ndarray]
+Gradients = Iterable[Mapping[str, np.ndarray | None]]  # of one step after the other
 
 
 @dataclasses.dataclass
@@ -29,8 +31,10 @@ class Steps:
     """The weights after some steps of torch's optimizer."""
 
     states: dict[int, State]  # step -> the parameters
-    moments: dict[str, dict[str, np.ndarray]]  # parameter -> state name -> value
+    moments: dict[str, State]  # parameter -> state name -> value
     reruns: list[dict[int, State]]  # with every number perturbed by an ULP
+    averages: dict[int, State] = dataclasses.field(default_factory=dict)  # of the parameters
+    moment_reruns: list[dict[str, State]] = dataclasses.field(default_factory=list)
 
 
 def compared_steps(steps: int) -> tuple[int, ...]:
@@ -62,8 +66,16 @@ class TorchSide(Protocol):
         """Run torch in float32, on a draw and on perturbations of it."""
         ...
 
-    def steps(self, factory: Callable[..., Any], steps: int, *, reruns: int = 2) -> Steps:
-        """Run an optimizer on the first draw."""
+    def steps(
+        self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = 2
+    ) -> Steps:
+        """Train from the first draw's weights; the draws' inputs are the micro-batches."""
+        ...
+
+    def replay(
+        self, training: Training, draw: Draw, gradients: Gradients, *, single: bool = False
+    ) -> Iterator[tuple[list[float], State]]:
+        """Yield the learning rates and new weights of steps whose gradients are given."""
         ...
 
     def state_dict(self, values: State) -> Mapping[str, Any]:

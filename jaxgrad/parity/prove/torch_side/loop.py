@@ -1,0 +1,178 @@
+"""torch's training loop: gradients, clipping, the optimizer, the scheduler and the average."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.optim import swa_utils
+
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.torch_side.side import State
+from jaxgrad.parity.prove.training import Training
+
+
+class Loop:
+    """A module with its optimizer, scheduler and average, which `step` advances together."""
+
+    def __init__(self, training: Training, module: nn.Module) -> None:
+        self.training, self.module = training, module
+        self.optimizer = build_optimizer(training.torch, module)
+        self.scheduler = getattr(self.optimizer, "scheduler", None)
+        if training.scheduler is not None:
+            self.scheduler = _called("scheduler=", training.scheduler, self.optimizer)
+            if not hasattr(self.scheduler, "step"):
+                raise ProofError(
+                    f"Training(scheduler=) returned {type(self.scheduler).__name__}, which is not "
+                    "a scheduler of torch.optim.lr_scheduler"
+                )
+        self.average = _average(training.ema, module) if training.ema is not None else None
+
+    def step(self, backward: Callable[[int], Any]) -> list[float]:
+        """Make one step and return its learning rates, one for each parameter group.
+
+        Args:
+            backward: Function that adds the gradient of a micro-batch, whose number it is given,
+                to the gradients of the parameters. It returns the loss.
+        """
+        self.optimizer.zero_grad()
+        losses = [backward(number) for number in range(self.training.accumulate)]
+        if self.training.accumulate > 1:
+            for p in self.module.parameters():
+                if p.grad is not None:
+                    p.grad /= self.training.accumulate
+        self._clip()
+        rates = [float(group.get("lr", 0.0)) for group in self.optimizer.param_groups]
+        _called("torch: the optimizer's step", self.optimizer.step)
+        if self.scheduler is not None:
+            needs_loss = isinstance(self.scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau)
+            _called("scheduler=", self.scheduler.step, *([losses[-1]] if needs_loss else []))
+        if self.average is not None:
+            _called("ema=", self.average.update_parameters, self.module)
+        return rates
+
+    def _clip(self) -> None:
+        clip, parameters = self.training.clip, list(self.module.parameters())
+        if callable(clip):
+            _called("clip=", clip, parameters)
+        elif clip is not None:
+            nn.utils.clip_grad_norm_(parameters, clip)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return copies of the parameters."""
+        return {name: to_numpy(p) for name, p in self.module.named_parameters()}
+
+    def averages(self) -> dict[str, Any]:
+        """Return copies of the averaged parameters; none without `ema=`."""
+        if self.average is None:
+            return {}
+        averaged = getattr(self.average, "module", self.average)
+        return {name: to_numpy(p) for name, p in averaged.named_parameters()}
+
+    def moments(self) -> dict[str, State]:
+        """Return the tensors of the optimizer's state by parameter."""
+        names = {id(p): name for name, p in self.module.named_parameters()}
+        return {
+            names[id(p)]: {k: to_numpy(x) for k, x in s.items() if isinstance(x, torch.Tensor)}
+            for p, s in self.optimizer.state.items()
+            if id(p) in names
+        }
+
+
+def add_gradients(module: nn.Module, gradients: Mapping[str, np.ndarray | None]) -> None:
+    """Add given gradients to those of the parameters, as a backward pass does."""
+    for name, p in module.named_parameters():
+        given = gradients.get(name)
+        if given is not None:
+            gradient = torch.as_tensor(given).to(p.dtype).reshape(p.shape)
+            p.grad = gradient.clone() if p.grad is None else p.grad + gradient
+
+
+def learning_rates(training: Training, module: nn.Module, steps: int) -> list[list[float]]:
+    """Return the learning rates of each parameter group in each step, without training."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns that the optimizer makes no step
+        loop = Loop(training, module)
+        rates = []
+        for step in range(steps):
+            rates.append([float(group.get("lr", 0.0)) for group in loop.optimizer.param_groups])
+            if step + 1 < steps and loop.scheduler is not None:
+                _called("scheduler=", loop.scheduler.step)
+    return rates
+
+
+def length(scheduler: Any) -> int | None:
+    """Return the number of steps for which a scheduler is defined, or None if it does not say."""
+
+    def largest(names: Sequence[str]) -> int | None:
+        values = [getattr(scheduler, name, None) for name in names]
+        return max((int(x) for x in values if isinstance(x, int | float)), default=None)
+
+    parts = getattr(scheduler, "_schedulers", None)
+    if parts:
+        lengths = [length(part) for part in parts]
+        if getattr(scheduler, "_milestones", None):  # one after the other
+            return None if lengths[-1] is None else scheduler._milestones[-1] + lengths[-1]
+        return max((n for n in lengths if n is not None), default=None)
+    if getattr(scheduler, "milestones", None):
+        return int(max(scheduler.milestones)) + 2
+    if (period := largest(["T_0", "total_size", "step_size"])) is not None:
+        return 3 * period
+    if (after := largest(["total_iters"])) is not None:
+        return after + 2
+    if isinstance(scheduler, torch.optim.lr_scheduler.ExponentialLR):
+        return 100
+    return largest(["total_steps", "T_max"])
+
+
+def build_optimizer(factory: Callable[..., Any] | None, module: nn.Module) -> Any:
+    """Build the user's optimizer over the parameters of a module."""
+    if factory is None:
+        raise ProofError("optimizer=: the torch factory is missing: pass (torch_factory, tx)")
+    try:
+        optimizer = factory(list(module.parameters()))
+    except (TypeError, AttributeError, ValueError) as error:
+        try:
+            optimizer = factory(module)
+        except Exception:
+            raise ProofError(
+                f"optimizer=: the torch factory raised {type(error).__name__}: {error}. It is "
+                "called with the list of parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
+            ) from error
+    if not hasattr(optimizer, "step") or not hasattr(optimizer, "zero_grad"):
+        raise ProofError(
+            f"optimizer=: the torch factory returned {type(optimizer).__name__}, which is not a "
+            "torch optimizer"
+        )
+    return optimizer
+
+
+def _average(ema: tuple[Any, Any], module: nn.Module) -> Any:
+    """Return torch's average of a module, before its first update."""
+    decay = ema[0]
+    if not callable(decay):
+        average = swa_utils.get_ema_multi_avg_fn(decay)
+        return swa_utils.AveragedModel(module, multi_avg_fn=average)
+    model = _called("ema=", decay, module)
+    if not hasattr(model, "update_parameters"):
+        raise ProofError(
+            f"Training(ema=) returned {type(model).__name__}, which has no update_parameters: "
+            "return a torch.optim.swa_utils.AveragedModel"
+        )
+    return model
+
+
+def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call the user's function; report an error that it raises in one sentence."""
+    try:
+        return function(*arguments)
+    except ProofError:
+        raise
+    except Exception as error:
+        field = f"Training({what})" if what.endswith("=") else what
+        raise ProofError(f"{field} raised {type(error).__name__}: {error}") from error

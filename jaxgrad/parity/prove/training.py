@@ -1,0 +1,129 @@
+"""One training step in both frameworks: optimizer, schedule, clipping, accumulation, average."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from jaxgrad.parity.prove.adapters import ProofError
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """A training step, for `prove(..., optimizer=Training(...))`.
+
+    torch's training loop calls several functions in each step, which an optax transformation
+    combines: `optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule))`. The fields
+    `scheduler`, `clip` and `accumulate` describe what torch's loop does beside `optimizer.step()`.
+
+    Args:
+        torch: Factory of torch's optimizer, a function of the parameters.
+        optax: The port's optax transformation.
+        scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
+            each optimizer step.
+        schedule: The port's schedule, a function of the step. Its values are compared with the
+            scheduler's over the whole training run. Without it, both optimizers are given the
+            same gradients for as many steps as this takes little time.
+        total: Number of steps of the training run; by default what torch's scheduler says.
+        clip: Maximum norm for torch's `clip_grad_norm_`; or a function of the parameters that
+            clips their gradients.
+        accumulate: Number of micro-batches whose mean gradient torch's optimizer gets. The port's
+            transformation is called once for each (`optax.MultiSteps`).
+        ema: A pair: a decay for torch's `AveragedModel`, or a function from the module to one; and
+            the port's function `(average, params) -> average`, or an object with `init` and
+            `update` (`jaxgrad.optim.averaged_model`, `optax.ema`).
+
+    Example:
+        >>> import optax, torch
+        >>> training = Training(
+        ...     lambda params: torch.optim.SGD(params, lr=0.1),
+        ...     optax.chain(
+        ...         optax.clip_by_global_norm(1.0), optax.sgd(optax.cosine_decay_schedule(0.1, 10))
+        ...     ),
+        ...     scheduler=lambda opt: torch.optim.lr_scheduler.CosineAnnealingLR(opt, 10),
+        ...     clip=1.0,
+        ... )
+    """
+
+    torch: Callable[..., Any] | None
+    optax: Any = None
+    _: dataclasses.KW_ONLY
+    scheduler: Callable[..., Any] | None = None
+    schedule: Callable[..., Any] | None = None
+    total: int | None = None
+    clip: float | Callable[..., Any] | None = None
+    accumulate: int = 1
+    ema: tuple[Any, Any] | None = None
+
+
+_PAIR = (
+    "optimizer= needs a pair (torch_factory, optax transformation), as in "
+    "optimizer=(lambda params: torch.optim.Adam(params, 1e-3), optax.adam(1e-3)), got {}"
+)
+
+
+def as_training(optimizer: Any) -> Training:
+    """Return the argument `optimizer=` as a `Training`, and check its fields.
+
+    Raises:
+        ProofError: It is neither a pair nor a `Training`, or a field has a wrong value.
+    """
+    if not isinstance(optimizer, Training):
+        if type(optimizer) not in (tuple, list) or len(optimizer) != 2:
+            raise ProofError(_PAIR.format(_shown(optimizer)))
+        return Training(*optimizer)
+    for name, what in (
+        ("scheduler", "of torch's optimizer, as in lambda opt: ExponentialLR(opt, 0.9)"),
+        ("schedule", "of the step"),
+    ):
+        value = getattr(optimizer, name)
+        if value is not None and not callable(value):
+            raise ProofError(f"Training({name}=) needs a function {what}, got {_shown(value)}")
+    if optimizer.schedule is not None and optimizer.scheduler is None:
+        raise ProofError(
+            "Training(schedule=) needs scheduler= to compare with: a function of torch's optimizer"
+        )
+    for name in ("accumulate", "total"):
+        value = getattr(optimizer, name)
+        unset = name == "total" and value is None
+        if not unset and not (type(value) is int and value > 0):
+            raise ProofError(f"Training({name}=) needs a positive integer, got {_shown(value)}")
+    clip = optimizer.clip
+    if clip is not None and not callable(clip) and not (_is_number(clip) and clip > 0):
+        raise ProofError(
+            "Training(clip=) needs a positive maximum norm or a function of the parameters, got "
+            f"{_shown(clip)}"
+        )
+    if optimizer.ema is not None:
+        _check_average(optimizer.ema)
+    return optimizer
+
+
+def _check_average(ema: Any) -> None:
+    if type(ema) not in (tuple, list) or len(ema) != 2:
+        raise ProofError(
+            "Training(ema=) needs a pair (decay, function), as in ema=(0.999, lambda average, "
+            f"params: optax.incremental_update(params, average, 0.001)), got {_shown(ema)}"
+        )
+    decay, average = ema
+    if not callable(decay) and not (_is_number(decay) and 0 <= decay <= 1):
+        raise ProofError(
+            "Training(ema=) needs a decay between 0 and 1 for torch, or a function from the module "
+            f"to its AveragedModel, got {_shown(decay)}"
+        )
+    if not callable(average) and not (hasattr(average, "init") and hasattr(average, "update")):
+        raise ProofError(
+            "Training(ema=) needs a function (average, params) -> average for the port, or an "
+            f"object with init and update, got {_shown(average)}"
+        )
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool)
+
+
+def _shown(value: Any) -> str:
+    """Return a short description of an argument's value for an error message."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

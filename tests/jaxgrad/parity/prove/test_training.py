@@ -1,0 +1,123 @@
+"""`Training` describes a training step; its fields are checked and each one is compared."""
+
+from typing import Any
+
+import jax
+import optax
+import pytest
+import torch
+from torch import nn
+from torch.optim.swa_utils import AveragedModel
+
+import jaxgrad
+from jaxgrad.parity import Training
+from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.training import as_training
+from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
+
+
+def sgd(parameters: Any) -> Any:
+    return torch.optim.SGD(parameters, lr=0.1)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        (dict(scheduler=3), "Training(scheduler=) needs a function of torch's optimizer"),
+        (dict(schedule=3), "Training(schedule=) needs a function of the step"),
+        (dict(schedule=lambda step: 0.1), "Training(schedule=) needs scheduler="),
+        (dict(clip=0), "Training(clip=) needs a positive maximum norm"),
+        (dict(clip="1"), "Training(clip=) needs a positive maximum norm"),
+        (dict(accumulate=0), "Training(accumulate=) needs a positive integer, got 0"),
+        (dict(accumulate=True), "Training(accumulate=) needs a positive integer, got True"),
+        (dict(total=1.5), "Training(total=) needs a positive integer, got 1.5"),
+        (dict(ema=0.9), "Training(ema=) needs a pair (decay, function)"),
+        (dict(ema=(2.0, max)), "needs a decay between 0 and 1"),
+        (dict(ema=(0.9, 0.9)), "needs a function (average, params) -> average"),
+    ],
+    ids=str,
+)
+def test_a_wrong_field_is_named(fields: dict[str, Any], text: str):
+    """A field with a wrong value is refused in one sentence that names the field."""
+    with pytest.raises(ProofError) as error:
+        as_training(Training(sgd, optax.sgd(0.1), **fields))
+    assert text in str(error.value)
+
+
+@pytest.mark.parametrize("value", [3, (), (sgd,), {"torch": sgd}, optax.sgd(0.1)], ids=str)
+def test_only_a_pair_or_a_training_is_an_optimizer(value: Any):
+    """Anything else is refused with an example of a pair."""
+    with pytest.raises(ProofError, match="needs a pair"):
+        as_training(value)
+
+
+def linear() -> dict[str, Any]:
+    torch.manual_seed(0)
+    module = nn.Linear(3, 2)
+
+    def apply(p: Any, x: Any) -> Any:
+        return x @ p["weight"].T + p["bias"]
+
+    return dict(module=module, fn=apply, params=arrays(module), inputs=(draw(4, 3),), steps=4)
+
+
+def incremental(average: Any, params: Any) -> Any:
+    return jax.tree.map(lambda a, p: 0.9 * a + 0.1 * p, average, params)
+
+
+averaged_model = jaxgrad.optim.swa_utils.averaged_model(jaxgrad.optim.swa_utils.get_ema_avg_fn(0.9))
+
+
+def from_the_start(model: Any) -> Any:
+    """Return an average whose first update averages, as hand-written loops do."""
+    averaged = AveragedModel(model, avg_fn=lambda a, p, n: 0.9 * a + 0.1 * p)
+    averaged.n_averaged.fill_(1)
+    return averaged
+
+
+def decaying(optimizer: Any) -> Any:
+    return torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+
+
+clipped = optax.chain(jaxgrad.optim.clip_grad_norm(0.1), optax.sgd(0.1))
+CLIP = dict(clip=0.1)
+FIELDS = {
+    "scheduler": (dict(scheduler=decaying), optax.sgd(lambda step: 0.1 * 0.9**step), True),
+    "no schedule": (dict(scheduler=decaying), optax.sgd(0.1), False),
+    "clip": (CLIP, clipped, True),
+    "no clip": (CLIP, optax.sgd(0.1), False),
+    "clip function": (
+        dict(clip=lambda p: nn.utils.clip_grad_value_(p, 0.1)),
+        optax.chain(optax.clip(0.1), optax.sgd(0.1)),
+        True,
+    ),
+    "accumulate": (dict(accumulate=2), optax.MultiSteps(optax.sgd(0.1), 2), True),
+    "accumulate too many": (dict(accumulate=2), optax.MultiSteps(optax.sgd(0.1), 4), False),
+    "ema": (dict(ema=(0.9, averaged_model)), optax.sgd(0.1), True),
+    "ema by hand": (dict(ema=(from_the_start, incremental)), optax.sgd(0.1), True),
+    "ema from the start": (dict(ema=(0.9, incremental)), optax.sgd(0.1), False),
+    "ema of zero": (dict(ema=(0.9, optax.ema(0.9))), optax.sgd(0.1), False),
+}
+
+
+@pytest.mark.parametrize(("fields", "tx", "right"), FIELDS.values(), ids=FIELDS)
+def test_each_field_is_compared(fields: dict[str, Any], tx: Any, right: bool):
+    """The transformation that does what torch's loop does passes, and one that does not fails."""
+    report = proved(linear(), optimizer=Training(sgd, tx, **fields))
+    assert report.verdict == ("pass" if right else "fail"), report
+    assert right or report.first.surface == "updates"
+
+
+RAISING = {
+    "scheduler=": dict(scheduler=lambda opt: opt.nonsense),
+    "clip=": dict(clip=lambda parameters: 1 / 0),
+    "ema=": dict(ema=(lambda model: 1 / 0, incremental)),
+}
+
+
+@pytest.mark.parametrize(("field", "fields"), RAISING.items(), ids=RAISING)
+def test_an_error_in_a_function_is_reported(field: str, fields: dict[str, Any]):
+    """A function of the user that raises is an error that names the field."""
+    report = proved(linear(), optimizer=Training(sgd, optax.sgd(0.1), **fields))
+    assert report.verdict == "error"
+    assert f"Training({field}) raised" in report.text, report.text
