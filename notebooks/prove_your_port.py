@@ -214,8 +214,8 @@ except AssertionError as error:
 # transposed or layers are stacked. Where values are ambiguous (all zeros, all ones) it uses names;
 # if names are ambiguous as well, it says so, and `weights=` accepts your own conversion.
 # `trainable=` tells it which parameters are frozen on the JAX side, `outputs=` selects the outputs
-# to compare, and `has_state=True` compares buffers. You can pass a flax nnx, linen or equinox
-# module instead of a function.
+# to compare, and `has_state=True` compares buffers. `also=` takes inputs of other sizes. You can
+# pass a flax nnx, linen or equinox module instead of a function.
 #
 # The other notebooks explain each of these mistakes; [README.md](README.md) lists them in reading
 # order.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,33 @@ def check_arguments(request: Request) -> None:
         raise ProofError(
             f"steps={request.steps} needs optimizer=(torch_factory, optax transformation)"
         )
+    further_inputs(request)
+
+
+def further_inputs(request: Request) -> list[Any]:
+    """Return the inputs of `also=` as arrays, and check that each is like `inputs=`."""
+    if not isinstance(request.also, list | tuple):
+        raise ProofError(
+            "also= needs a list of inputs, each like inputs=, as in also=[(x2,), (x3,)], got "
+            f"{_shown(request.also)}"
+        )
+    if request.also and isinstance(request.module, str | os.PathLike):
+        raise ProofError(f"also= needs the torch module; {request.module} is a dump of its runs")
+    paths = jax_program.flat(as_arrays(request.inputs))[0] if request.also else []
+    converted = []
+    for k, inputs in enumerate(request.also):
+        try:
+            entry = as_arrays(inputs)
+        except ProofError as error:
+            raise ProofError(f"also[{k}]: {error}") from error
+        other = jax_program.flat(entry)[0]
+        if other != paths or isinstance(entry, Mapping) != isinstance(request.inputs, Mapping):
+            raise ProofError(
+                f"also[{k}] contains the inputs {other}, but inputs= contains {paths}: give also= "
+                "a list of inputs, each like inputs=, as in also=[(x2,), (x3,)]"
+            )
+        converted.append(entry)
+    return converted
 
 
 def _is_pair(pair: Any) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.parity.prove import checks
-from jaxgrad.parity.prove.adapters import ProofError, as_function, trainable_mask
+from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
 from jaxgrad.parity.prove.align.align import Alignment, align
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
@@ -63,7 +63,9 @@ def gather(request: Request, clock: Timer) -> Evidence:
     if program.casts:
         lines = "; ".join(program.casts[:4])
         notes.append(f"the port computes below float64, which is lifted to float64 here: {lines}")
-    return Evidence(side, port, flow, trainable, drawn, jax_runs, alignment, tuple(notes), clock)
+    return Evidence(
+        side, model, port, flow, trainable, drawn, jax_runs, alignment, tuple(notes), clock
+    )
 
 
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
@@ -137,6 +139,7 @@ class Evidence:
     """All runs of torch and of the port, which the surfaces read but never modify."""
 
     torch_side: TorchSide
+    model: JaxFunction
     port: Port
     flow: Flow
     trainable: list[bool] | None

@@ -12,7 +12,7 @@ import ctypes
 import os
 import pathlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxgrad._core.typing import PyTree
@@ -33,6 +33,7 @@ def prove(
     params: PyTree = None,
     inputs: PyTree = None,
     *,
+    also: Sequence[PyTree] = (),
     weights: Callable[..., Any] | Mapping[str, Any] | None = None,
     outputs: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
     loss: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
@@ -53,6 +54,8 @@ def prove(
             holds its own.
         inputs: A tuple of numpy arrays, passed to both models; a mapping for named arguments. A
             dump contains its own inputs.
+        also: Further inputs, each like `inputs`, of other sizes or on other branches. Outputs and
+            gradients are compared on each. A second batch size is always tried.
         weights: A converter `state_dict -> params`, or a dict from torch names to a path,
             (path, axes) or (path, function). Needed only if the weights cannot be matched by value.
         outputs: A pair (torch_pick, jax_pick) of functions that select the outputs to compare.
@@ -85,7 +88,7 @@ def prove(
         'pass'
     """
     request = Request(
-        module, fn, params, inputs, weights=weights, outputs=outputs or (None, None),
+        module, fn, params, inputs, also=also, weights=weights, outputs=outputs or (None, None),
         loss=loss or (None, None), trainable=trainable, optimizer=optimizer, steps=steps,
         has_state=has_state, seed=seed,
     )  # fmt: skip
@@ -114,7 +117,14 @@ def prove(
 
 def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement]:
     """Judge the five surfaces; if the forward pass differs, skip the later surfaces."""
-    from jaxgrad.parity.prove.surfaces import backward, forward, gradients, structure, updates
+    from jaxgrad.parity.prove.surfaces import (
+        backward,
+        forward,
+        gradients,
+        other_inputs,
+        structure,
+        updates,
+    )
 
     judgements = {"structure": structure.surface(evidence), "forward": forward.surface(evidence)}
     if judgements["forward"].surface.verdict == "fail":
@@ -126,6 +136,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         }
     judgements["gradients"] = gradients.surface(evidence)
     judgements["backward"] = backward.surface(evidence)
+    judgements |= other_inputs.surfaces(evidence, request, judgements)
     with evidence.clock("updates"):
         judgements["updates"] = updates.surface(evidence, request)
     return judgements

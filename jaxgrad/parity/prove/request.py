@@ -20,6 +20,7 @@ class Request:
     fn: Any
     params: Any = None
     inputs: Any = None
+    also: Any = ()
     weights: Function | Mapping[str, Any] = None
     outputs: tuple[Function, Function] = (None, None)  # of torch, of JAX
     loss: tuple[Function, Function] = (None, None)

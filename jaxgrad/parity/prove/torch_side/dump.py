@@ -188,6 +188,11 @@ class Dumped:
         del draw, options
         raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
 
+    def reruns(self, draw: Draw, run: TorchRun) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        del run
+        self.run(draw)
+
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Return no runs: a dump contains only float64."""
         del draw

@@ -62,6 +62,10 @@ class TorchSide(Protocol):
         """Run torch forward and backward on a draw."""
         ...
 
+    def reruns(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
+        """Return runs that differ from `run` by rounding, with gradients stored as differences."""
+        ...
+
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32, on a draw and on perturbations of it."""
         ...

@@ -1,0 +1,201 @@
+"""Compare outputs and gradients on further inputs: those of `also=`, and another batch size.
+
+A port is traced for the sizes of its inputs. It may have the first batch size or sequence length
+built in, or an `if` on a size decided, and still agree with torch on inputs of these sizes.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.prove import checks
+from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.evidence import Evidence, gather
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.jax_side.program import Watched
+from jaxgrad.parity.prove.judge import Judged
+from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.surfaces import backward, forward, gradients
+from jaxgrad.parity.prove.torch_side.side import Drawn
+from jaxgrad.parity.prove.torch_side.values import TorchRun
+
+
+class Variant(NamedTuple):
+    """Further inputs, and how a report names them."""
+
+    name: str
+    inputs: Any
+    batch: tuple[int, int] | None = None  # the first batch size and this one, if prove chose it
+
+
+def surfaces(
+    evidence: Evidence, request: Request, judged: dict[str, Judgement]
+) -> dict[str, Judgement]:
+    """Return the surfaces that further inputs change, given the surfaces of the first inputs."""
+    if any(judged[name].surface.verdict == "fail" for name in ("forward", "gradients")):
+        return {}
+    agreeing, notes = [], []
+    for variant in _variants(evidence, request):
+        with evidence.clock("other inputs"):
+            result = _compare(evidence, request, variant)
+        if isinstance(result, dict):
+            return {name: _with_notes(x, judged[name]) for name, x in result.items()}
+        if isinstance(result, str):
+            notes.append(result)
+        elif result:
+            agreeing.append(variant.name)
+    first, rest = judged["forward"]
+    if agreeing:
+        text = f"{first.text}; outputs and gradients also agree with {' and '.join(agreeing)}"
+        first = dataclasses.replace(first, text=text)
+    return {"forward": Judgement(first, (*rest, *notes))}
+
+
+def _with_notes(new: Judgement, old: Judgement) -> Judgement:
+    return Judgement(new.surface, (*old.notes, *new.notes))
+
+
+def _variants(evidence: Evidence, request: Request) -> Iterator[Variant]:
+    """Yield the inputs of `also=`, then the first inputs with another batch size."""
+    if not evidence.rerunnable:
+        return
+    for k, inputs in enumerate(checks.further_inputs(request)):
+        yield Variant(f"also[{k}]", inputs)
+    other = other_batch(evidence.draws[0].inputs, evidence.draws[1].inputs)
+    if other is not None:
+        yield other
+
+
+def other_batch(inputs: Any, more: Any) -> Variant | None:
+    """Return inputs of another batch size, or None if the inputs have no common leading dimension.
+
+    A batch of three or more loses its last row. A smaller one gets the first row of `more`, because
+    a batch of one may be treated differently.
+    """
+    rows = {x.shape[0] for x in jax_program.flat(inputs)[1] if x.ndim}
+    if len(rows) != 1 or (size := rows.pop()) == 0:
+        return None
+    new = size - 1 if size > 2 else size + 1
+    _, leaves, fill = jax_program.flat(inputs)
+    pairs = zip(leaves, jax_program.flat(more)[1], strict=True)
+    changed = fill([np.concatenate([x, y])[:new] if x.ndim else x for x, y in pairs])
+    return Variant(f"a batch of {new} instead of {size}", changed, (size, new))
+
+
+def _compare(
+    evidence: Evidence, request: Request, variant: Variant
+) -> dict[str, Judgement] | str | bool:
+    """Return whether the port agrees with torch, a note, or the surfaces that differ.
+
+    False means that torch does not accept a batch size that `prove` chose.
+    """
+    chosen = variant.batch is not None
+    draw = Draw(evidence.draws[1].state, variant.inputs, 2)
+    try:
+        run = evidence.torch_side.run(draw, watch=False)
+    except Exception as error:
+        if chosen:
+            return False
+        raise ProofError(f"{variant.name}: torch raised {type(error).__name__}: {error}") from error
+    if variant.batch is not None and not _is_batch(evidence.runs[1], run, *variant.batch):
+        return False
+    try:
+        judged = _judged(evidence, request, draw, run)
+    except ProofError as error:
+        if chosen:
+            return f"torch accepts {variant.name}, the port does not: {error}"
+        finding = Finding("forward", "(the outputs)", "fn", f"with {variant.name}, {error}")
+        return _failed("forward", f"the port rejects {variant.name}", (finding,))
+    wrong = [(name, j) for name, j in judged if j.verdict == "fail"]
+    return _located(evidence, request, variant, *wrong[0]) if wrong else True
+
+
+def _is_batch(first: TorchRun, run: TorchRun, size: int, new: int) -> bool:
+    """Whether the shapes of torch's outputs depend on the leading dimension as on a batch size."""
+
+    def scaled(x: np.ndarray, y: np.ndarray) -> bool:
+        pairs = zip(x.shape, y.shape, strict=True)
+        return x.ndim == y.ndim and all(m == n or m * new == n * size for m, n in pairs)
+
+    pairs = [(x, run.outputs.get(name)) for name, x in first.outputs.items()]
+    known = [(x, y) for x, y in pairs if y is not None]
+    return len(known) == len(pairs) == len(run.outputs) and all(
+        scaled(x, y) and np.isfinite(y).all() == np.isfinite(x).all() for x, y in known
+    )
+
+
+def _judged(
+    evidence: Evidence, request: Request, draw: Draw, run: TorchRun
+) -> list[tuple[str, Judged]]:
+    """Trace the port for these inputs, and compare its outputs and gradients with torch's."""
+    options = request.outputs[1], request.loss[1], request.has_state
+    model, side = evidence.model, evidence.torch_side
+
+    def trace() -> jax_program.JaxProgram:
+        return jax_program.program(model.fn, model.params, draw.inputs, *options)
+
+    program = checks.guarded(trace, draw.inputs)
+    program.numbers = evidence.port.program.numbers
+    port = dataclasses.replace(evidence.port, program=program)
+    shapes = [tuple(x.shape) for x in program.jaxpr.out_avals[: len(program.out_paths)]]
+    unlike = [
+        (name or "output", x, shape)
+        for (name, x), shape in zip(run.outputs.items(), shapes, strict=True)
+        if x.shape != shape and not (name == "loss" and x.size == np.prod(shape))
+    ]
+    if unlike:
+        name, x, shape = unlike[0]
+        size = float(np.max(np.abs(x), initial=0.0))
+        return [("forward", Judged(name, "fail", size, 0.0, size, (), list(x.shape), list(shape)))]
+    result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
+
+    def judged(reruns: list[TorchRun]) -> list[tuple[str, Judged]]:
+        drawn, runs = Drawn(draw, run, reruns), [Watched(result.outputs, {})]
+        own = dataclasses.replace(evidence, port=port, drawn=[drawn], jax_runs=runs)
+        outputs = [("forward", j) for j in own.judge_outputs(0, result.outputs)]
+        return outputs + [("gradients", j) for j in own.judge_gradients(0, result)]
+
+    results = judged([])  # most ports agree without an allowance for rounding
+    wrong = any(j.verdict == "fail" for _, j in results)
+    return judged(side.reruns(draw, run)) if wrong else results
+
+
+def _located(
+    evidence: Evidence, request: Request, variant: Variant, name: str, wrong: Judged
+) -> dict[str, Judgement]:
+    """Prove the port on the inputs on which it differs, to find the first place."""
+    at = f"with {variant.name}"
+    text = f"{at}, {wrong.name} is off by {wrong.share:.2g} (relative to its scale)"
+    plain = Finding(name, "(the outputs)", "fn", text, **wrong.worst)
+    own = dataclasses.replace(request, inputs=variant.inputs, also=())
+    try:
+        nested = gather(own, evidence.clock)
+        judged = {"forward": forward.surface(nested)}
+        if judged["forward"].surface.verdict != "fail":
+            judged["gradients"] = gradients.surface(nested)
+            judged["backward"] = backward.surface(nested)
+    except ProofError as error:
+        return _failed(name, f"{text}; not located: {error}", (plain,))
+    failed = {key: x for key, x in judged.items() if x.surface.verdict == "fail"}
+    if not failed:
+        return _failed(name, text, (plain,))
+    return {key: _named(at, x) for key, x in failed.items()}
+
+
+def _named(at: str, judgement: Judgement) -> Judgement:
+    """Say in a surface's text and findings on which inputs it differs."""
+    surface = judgement.surface
+    findings = [dataclasses.replace(f, text=f"{at}, {f.text}") for f in surface.findings]
+    text = f"{at}, {surface.text}"
+    changed = dataclasses.replace(surface, text=text, findings=tuple(findings))
+    return Judgement(changed, judgement.notes)
+
+
+def _failed(name: str, text: str, findings: Sequence[Finding]) -> dict[str, Judgement]:
+    return {name: Judgement(Surface(name, "fail", text, findings=tuple(findings)))}
