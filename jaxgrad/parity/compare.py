@@ -31,6 +31,7 @@ CONTROL_RTOL = 1e-6  # a negative control must differ by more, relative to the l
 FLOOR_ULP = 4.0
 TORCH_ERRORS = 3.0
 
+ABSENT = "no such leaf"  # shown in place of a value where only one side has the leaf
 PASSED = ("bitwise", "close", "deviation")
 _EPS64 = float(np.finfo(np.float64).eps)
 _KINDS = ("structure", "dtype", "shape", "value")
@@ -154,9 +155,9 @@ def compare(
     for path in dict.fromkeys((*left, *right)):
         if path not in left or path not in right:
             absent, present = ("torch", "JAX") if path not in left else ("JAX", "torch")
-            leaf = right[path] if path not in left else left[path]
-            text = f"{absent} has no such leaf, {present} has {_show(leaf)}"
-            leaves.append(Leaf(path, "fail", "structure", text))
+            pair = left.get(path, ABSENT), right.get(path, ABSENT)
+            text = f"{absent} has no such leaf, {present} has {_show(pair[path in right])}"
+            leaves.append(Leaf(path, "fail", "structure", text, torch=pair[0], jax=pair[1]))
             continue
         exact = truth[path] if is_array(truth.get(path)) else None
         runs = [run[path] for run in (left, *others) if is_array(run.get(path))]
@@ -201,7 +202,9 @@ def _compare_leaf(
         return fail("shape", f"torch has shape {torch.shape}, JAX has {jax.shape}")
     if not is_inexact_dtype(torch.dtype):
         if np.array_equal(torch, jax):
-            return Leaf(path, "bitwise")
+            first = (0,) * torch.ndim if torch.size else ()
+            at = (torch[first], jax[first]) if torch.size else (None, None)
+            return Leaf(path, "bitwise", index=first, torch=at[0], jax=at[1])
         index = tuple(int(i) for i in np.argwhere(torch != jax)[0])
         text = f"at {_at(index)} torch has {torch[index]}, JAX has {jax[index]}"
         return dataclasses.replace(

@@ -13,18 +13,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from jaxgrad.parity.compare import Leaf
 from jaxgrad.parity.prove.page import number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.report.explain import source
+from parity_tests.report.rows import shown
 from parity_tests.report.text import SIGNS, changes, rows_covered
 from parity_tests.runner.engine import Result
 from parity_tests.runner.selection import ROWS
 
 
 DEVICES = ("cpu", "gpu", "tpu")
-LEAVES_SHOWN = 12  # at most, for a failed cell
+LEAVES_SHOWN = 12  # at most, where torch and JAX differ
 LEAVES_OF_PASSED = 5
 _WORDS = re.compile("<desc[^>]*>(.*?)</desc>", re.DOTALL)  # the text alternative of a picture
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
@@ -93,6 +96,7 @@ def write(
         alike=alike,
         command=command,
         shown_leaves=shown_leaves,
+        leaf_value=leaf_value,
         histogram=histogram,
         axis=_bars([0] * len(BINS)),
         anchor=anchor,
@@ -162,7 +166,14 @@ def command(results: Sequence[Result]) -> str:
 def shown_leaves(result: Result) -> list[Leaf]:
     """Return the leaves to list: failed leaves first, then those with the largest difference."""
     order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
-    return order[: LEAVES_OF_PASSED if result.passed else LEAVES_SHOWN]
+    few = result.verdict in ("bitwise", "close")
+    return order[: LEAVES_OF_PASSED if few else LEAVES_SHOWN]
+
+
+def leaf_value(x: Any) -> str:
+    """Return one side of a leaf: a number with all digits, a whole array or exception in short."""
+    whole = isinstance(x, BaseException) or (isinstance(x, np.ndarray) and x.ndim > 0)
+    return shown(x) if whole else str(x)
 
 
 def histogram(result: Result) -> list[Bar]:

@@ -31,7 +31,7 @@ def compared(sides: list[Any], dtype: str, only: str) -> Iterator[TextRow]:
     for path in dict.fromkeys((*_paths(sides[0]), *_paths(sides[1]))):
         if not any(fnmatch.fnmatch(path, glob) for glob in only.split()):
             continue
-        texts = [_text(leaves.get(path, ABSENT), dtype) for leaves in (left, right, *more)]
+        texts = [shown(leaves.get(path, ABSENT), dtype) for leaves in (left, right, *more)]
         if path in zeros:
             texts[:2] = [ZERO, ZERO]
         if more and gone.get(path) in (SIGNS["bitwise"], SIGNS["close"]):
@@ -80,7 +80,8 @@ def _amount(path: str, value: Any) -> str:
     return str(value)
 
 
-def _text(leaf: Any, dtype: str) -> str:
+def shown(leaf: Any, dtype: str = "") -> str:
+    """Return a short text for a leaf, with the dtype of an array unless it is `dtype`."""
     if isinstance(leaf, BaseException):
         sentence = re.split(r"\.(?: |$|(?=[A-Z]))|\n", str(leaf))[0]
         return f"{type(leaf).__name__}: {textwrap.shorten(sentence, 110, placeholder=' …')}"

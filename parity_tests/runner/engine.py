@@ -173,23 +173,22 @@ def _judge(
     torch_value, torch_shown = split(torch_run.observed)
     shown = {"torch": torch_shown, "jax": jax_shown} if torch_shown or jax_shown else {}
 
-    judge = functools.partial(
-        compare,
-        torch_value,
-        oracle=torch_run.oracle,
-        reruns=torch_run.reruns,
-        tolerance=case.tolerance,
-        zeros=case.zeros,
-    )
+    rules = {
+        "oracle": torch_run.oracle,
+        "reruns": torch_run.reruns,
+        "tolerance": case.tolerance,
+        "zeros": case.zeros,
+    }
+    judge = functools.partial(compare, torch_value, **rules)
     if case.deviation is None:
         for side, value in (("the torch reference", torch_value), ("the JAX case", jax_value)):
             if isinstance(value, BaseException):
                 return _Verdict("error", f"{side} raised {_describe(value)}\n{_tail(value)}")
         comparison = judge(jax_value)
     else:
-        agree = judge(jax_value).verdict in ("bitwise", "close")
+        direct = _side_by_side(torch_value, jax_value, **rules)
         judge = _pinned(case, dtype, torch_run, case.deviation.jax_is)
-        comparison = _judge_pins(case, dtype, torch_run, torch_value, judge(jax_value), agree)
+        comparison = _judge_pins(case, dtype, torch_run, torch_value, judge(jax_value), direct)
     verdict = functools.partial(
         _Verdict, leaves=comparison.leaves, shown=shown, redraws=torch_run.redraws
     )
@@ -211,9 +210,12 @@ def _judge_pins(
     torch_run: TorchRun,
     torch_value: Any,
     jax_found: Comparison,
-    agree: bool,
+    direct: Comparison,
 ) -> Comparison:
-    """Accept a deviation while both frameworks match their pins and disagree with each other."""
+    """Accept a deviation while both frameworks match their pins and disagree with each other.
+
+    The leaves of an accepted deviation show torch beside JAX (`direct`), without the pins.
+    """
     assert case.deviation is not None
     torch_found = _pinned(case, dtype, torch_run, case.deviation.torch_is)(torch_value)
     for side, comparison in (("torch", torch_found), ("JAX", jax_found)):
@@ -222,10 +224,27 @@ def _judge_pins(
                 "JAX has", f"{side} has"
             )
             return comparison._replace(text=f"{side} no longer matches its pin: {text}")
-    if agree:
+    if direct.verdict in PASSED:
         text = "stale deviation: torch and JAX now agree; remove deviation= from the case"
         return jax_found._replace(verdict="fail", text=text)
-    return jax_found._replace(verdict="deviation")
+    return direct._replace(verdict="deviation")
+
+
+def _side_by_side(torch_value: Any, jax_value: Any, **rules: Any) -> Comparison:
+    """Compare torch with JAX; pair an exception of one with every value of the other there."""
+    torch, jax = flatten(torch_value), flatten(jax_value)
+    return compare(_spread(torch, jax), _spread(jax, torch), **rules)
+
+
+def _spread(leaves: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Replace an exception by one for each leaf that the other side has below its path."""
+    spread = dict(leaves)
+    for path, leaf in leaves.items():
+        below = [name for name in other if name.startswith(f"{path}/" if path else "") and name]
+        if isinstance(leaf, BaseException) and path not in other and below:
+            del spread[path]
+            spread |= dict.fromkeys(below, leaf)
+    return spread
 
 
 def _pinned(case: Case, dtype: str, torch_run: TorchRun, pin: Any) -> Callable[[Any], Comparison]:

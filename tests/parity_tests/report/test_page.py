@@ -4,13 +4,15 @@ import dataclasses
 import pathlib
 import re
 
+import numpy as np
 import pytest
 
-from jaxgrad.parity.compare import Leaf
+from jaxgrad.parity.compare import ABSENT, Leaf, flatten
 from parity_tests.case import load
 from parity_tests.pictures.draw_case import picture
 from parity_tests.report import page
 from parity_tests.runner.engine import run
+from parity_tests.runner.torch_side import run_torch, split
 
 
 EVIL = '<script>document.title="owned"</script>'
@@ -87,6 +89,41 @@ def test_pictures_are_drawn_and_described(report, tab):
     assert places.count() > 1
     tab.wait_for_function("document.querySelectorAll('.picture > svg').length > 1")
     assert tab.locator(".picture > svg").count() == places.count()
+
+
+def test_deviations_show_what_torch_did(browser, tmp_path):
+    """The table of a deviation lists torch's fresh value or exception beside JAX's, for each leaf.
+
+    The leaves that differ come first.
+    """
+    cases = [c for c in load().values() if c.deviation and "cpu" in c.devices]
+    cells = [run(case, case.dtypes[0], case.modes[-1]) for case in cases]
+    path = tmp_path / "report.html"
+    page.write(str(path), cases, cells, VERSIONS)
+    tab = browser.new_page()
+    tab.goto(path.as_uri())
+    tab.wait_for_function("document.querySelectorAll('table.leaves').length > 0")
+    for case, cell in zip(cases, cells, strict=True):
+        assert cell.verdict == "deviation", cell
+        fresh = flatten(split(run_torch(case, cell.dtype, 0, "cpu").observed)[0])
+        tab.goto(f"{path.as_uri()}#{page.anchor(case.id)}")
+        rows = tab.locator(f"#{page.anchor(case.id)} table.leaves tr").all_inner_texts()[1:]
+        leaves = {leaf.path: leaf for leaf in page.shown_leaves(cell)}
+        assert len(rows) == len(leaves) > 0
+        signs = []
+        for row in rows:
+            name, _, torch_text, jax_text, *_ = row.split("\t")
+            leaf = leaves[name.removesuffix(" (zero)")]
+            parts = leaf.path.split("/")  # torch may raise in place of a whole tree
+            above = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
+            value = next((fresh[path] for path in above if path in fresh), ABSENT)
+            if isinstance(value, np.ndarray) and leaf.kind in ("", "value"):
+                value = value[leaf.index]
+            assert torch_text == page.leaf_value(value).strip(), (case.id, leaf.path)
+            signs.append(leaf.verdict == "fail")
+            assert not signs[-1] or torch_text != jax_text, (case.id, leaf.path)
+        assert signs[0] and signs == sorted(signs, reverse=True), case.id
+    tab.close()
 
 
 def test_equal_cells_share_a_table():

@@ -203,6 +203,17 @@ def test_deviation(monkeypatch, dtype):
     assert result.passed
 
 
+def test_a_deviation_lists_what_both_did(monkeypatch):
+    """The leaves of a deviation pair torch's exception with each of JAX's values, not with pins."""
+    pinned = Deviation(why="torch frees the graph", torch_is=RAISES, jax_is=by_hand)
+
+    leaves = run(planted_case(monkeypatch, twice, twice_reference, deviation=pinned)).leaves
+
+    assert {leaf.path for leaf in leaves} == {"first", "second"}
+    assert all(isinstance(leaf.torch, RuntimeError) and leaf.jax.shape for leaf in leaves)
+    assert all("a second time" in leaf.text for leaf in leaves)
+
+
 @pytest.mark.parametrize(
     "change, words",
     (
