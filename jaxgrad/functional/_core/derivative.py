@@ -48,20 +48,26 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
     def decorate(fun: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(fun)
         def call(*args: Any, **options: Any) -> Any:
-            def bound(*args: Any) -> Any:
-                return fun(*args, **options)
+            # A rule that closed over a traced option would keep it after the trace (a leak).
+            arrays = {key: x for key, x in options.items() if isinstance(x, jax.Array)}
+            static = {key: x for key, x in options.items() if key not in arrays}
+
+            def bound(arrays: dict[str, jax.Array], *args: Any) -> Any:
+                return fun(*args, **arrays, **static)
 
             bound.__name__ = fun.__name__  # the name that a jaxpr shows
             rule = jax.custom_jvp(bound)
-            rule.defjvp(functools.partial(jvp, options), symbolic_zeros=True)
-            return rule(*args)
+            rule.defjvp(functools.partial(jvp, static), symbolic_zeros=True)
+            return rule(arrays, *args)
 
-        def jvp(options: dict[str, Any], args: Any, tangents: Any) -> tuple[Any, Any]:
+        def jvp(static: dict[str, Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
+            arrays, *args = primals
+            options = {**arrays, **static}
             # Calls itself, so that a second derivative also uses the formulas.
             out = jax.tree.map(jnp.asarray, call(*args, **options))
             terms = [
                 formula(tangent, out, *args, **options)
-                for formula, tangent in zip(formulas, tangents, strict=False)
+                for formula, tangent in zip(formulas, tangents[1:], strict=False)
                 if formula is not None and not is_zero(tangent)
             ]
             return out, jax.tree.map(_total, out, *terms, is_leaf=lambda x: x is None)

@@ -8,6 +8,7 @@ import importlib.metadata
 import inspect
 import pathlib
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -15,10 +16,8 @@ import jax
 import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy, is_tensor
-
-
-class ProofError(Exception):
-    """The models cannot be compared; the message says what is wrong and how to fix it."""
+from jaxgrad.parity.prove.users import ProofError as ProofError
+from jaxgrad.parity.prove.users import running
 
 
 class JaxFunction(NamedTuple):
@@ -36,7 +35,8 @@ def as_function(fn: Any, params: Any) -> JaxFunction:
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
         fn, params = fn
     fn, params = _adapted(fn, params)
-    copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, params)
+    with running("params is not a tree that JAX accepts: jax.tree.map"):
+        copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, params)
     return JaxFunction(fn, copied)
 
 
@@ -49,6 +49,11 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
         return _from_nnx(fn, params)
     if _is(fn, "equinox", "Module") and params is None:
         return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
+    if _is(fn, "torch.nn", "Module"):
+        raise ProofError(
+            f"fn is the torch module {type(fn).__name__}: pass the torch module first and its JAX "
+            "port second"
+        )
     if not callable(fn):
         raise ProofError(
             f"fn is {type(fn).__name__}, which is not callable: pass a function "
@@ -98,7 +103,8 @@ def trainable_mask(trainable: Any, paths: list[str]) -> list[bool] | None:
     if trainable is None:
         return None
     if callable(trainable):
-        return [bool(trainable(path)) for path in paths]
+        with running("trainable=: the function of the path"):
+            return [bool(trainable(path)) for path in paths]
     if isinstance(trainable, str):
         trainable = [trainable]
     if isinstance(trainable, list | tuple | set) and all(isinstance(x, str) for x in trainable):
@@ -108,24 +114,32 @@ def trainable_mask(trainable: Any, paths: list[str]) -> list[bool] | None:
                 f"trainable= contains {unknown[0]!r}, which matches no leaf; the leaves are {paths}"
             )
         return [any(fnmatch.fnmatch(path, x) for x in trainable) for path in paths]
-    flags = {
-        jax.tree_util.keystr(path, simple=True, separator="/"): flag
-        for path, flag in jax.tree_util.tree_leaves_with_path(trainable)
-    }
+    with running("trainable= is not a tree that JAX accepts: jax.tree.leaves"):
+        leaves = jax.tree_util.tree_leaves_with_path(trainable)
+    flags = {jax.tree_util.keystr(path, simple=True, separator="/"): x for path, x in leaves}
     missing = [path for path in paths if path not in flags]
     if missing:
         raise ProofError(
             f"trainable= has no entry for the leaf {missing[0]!r}: give a bool for every leaf"
+        )
+    wrong = [path for path in paths if not isinstance(flags[path], bool | np.bool_)]
+    if wrong:
+        raise ProofError(
+            f"trainable= has {flags[wrong[0]]!r} for the leaf {wrong[0]!r}: give a bool for every "
+            "leaf"
         )
     return [bool(flags[path]) for path in paths]
 
 
 def name_of(fn: Any) -> str:
     """Return the JAX model's name for reports: a function's name and file, or a module's class."""
-    inner = inspect.unwrap(fn) if callable(fn) else fn
+    try:
+        inner = inspect.unwrap(fn) if callable(fn) else fn
+    except ValueError:  # a cycle of wrappers
+        inner = fn
     code = getattr(inner, "__code__", None)
-    if code is not None:
-        name = getattr(inner, "__qualname__", "fn").rpartition(".")[2]
+    if isinstance(code, types.CodeType):
+        name = str(getattr(inner, "__qualname__", "fn")).rpartition(".")[2]
         return f"{name} ({pathlib.Path(code.co_filename).name}:{code.co_firstlineno})"
     return type(fn).__name__
 

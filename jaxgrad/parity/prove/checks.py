@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pathlib
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -14,30 +12,40 @@ import numpy as np
 
 from jaxgrad._core import compat
 from jaxgrad.parity.interop import map_leaves, to_numpy
-from jaxgrad.parity.prove.adapters import JaxFunction, ProofError
+from jaxgrad.parity.prove.adapters import JaxFunction
 from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side import purity
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.training import as_training
+from jaxgrad.parity.prove.users import ProofError, described, first_line, place_of, running, shown
 
 
-_OWN = str(pathlib.Path(__file__).parents[2])  # frames below this are not the user's
 _Result = TypeVar("_Result")
 
 
 def check_arguments(request: Request) -> None:
-    """Check the arguments that are pairs of functions or numbers."""
+    """Check the arguments that are pairs of functions, functions or numbers."""
     for name, noun in (("outputs", "pick"), ("loss", "loss")):
         if not _is_pair(pair := getattr(request, name)):
             raise ProofError(
-                f"{name}= needs a pair of functions (torch_{noun}, jax_{noun}), got {_shown(pair)}"
+                f"{name}= needs a pair of functions (torch_{noun}, jax_{noun}), got {shown(pair)}"
             )
     if request.optimizer is not None:
         as_training(request.optimizer)
+    if request.weights is not None and not (
+        callable(request.weights) or isinstance(request.weights, Mapping)
+    ):
+        raise ProofError(
+            "weights= needs a converter state_dict -> params, or a dict from torch names to a "
+            f"path, (path, axes) or (path, function), got {shown(request.weights)}"
+        )
+    if not isinstance(request.has_state, bool):
+        raise ProofError(f"has_state= needs True or False, got {shown(request.has_state)}")
     for name in ("seed", "steps"):
         number = getattr(request, name)
         if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-            raise ProofError(f"{name}= needs an integer from 0 on, got {_shown(number)}")
+            raise ProofError(f"{name}= needs an integer from 0 on, got {shown(number)}")
     if request.steps and request.optimizer is None:
         raise ProofError(
             f"steps={request.steps} needs optimizer=(torch_factory, optax transformation)"
@@ -50,7 +58,7 @@ def further_inputs(request: Request) -> list[Any]:
     if not isinstance(request.also, list | tuple):
         raise ProofError(
             "also= needs a list of inputs, each like inputs=, as in also=[(x2,), (x3,)], got "
-            f"{_shown(request.also)}"
+            f"{shown(request.also)}"
         )
     if request.also and isinstance(request.module, str | os.PathLike):
         raise ProofError(f"also= needs the torch module; {request.module} is a dump of its runs")
@@ -79,12 +87,6 @@ def _is_pair(pair: Any) -> bool:
     )
 
 
-def _shown(value: Any) -> str:
-    """Return a short description of an argument's value for an error message."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
 def as_arrays(inputs: Any) -> Any:
     """Convert the inputs to numpy arrays, and floating inputs to float64."""
     if inputs is None:
@@ -93,7 +95,16 @@ def as_arrays(inputs: Any) -> Any:
         inputs = (inputs,)
     if isinstance(inputs, list):
         inputs = tuple(inputs)
-    if any(jax_program.is_key(x) for x in jax.tree.leaves(inputs)):
+    if not isinstance(inputs, tuple | Mapping) or (
+        isinstance(inputs, Mapping) and not all(isinstance(key, str) for key in inputs)
+    ):
+        raise ProofError(
+            "inputs= needs a tuple of numpy arrays, one for each argument, or a dict from argument "
+            f"names to arrays, got {shown(inputs)}"
+        )
+    with running("inputs= is not a tree that JAX accepts: jax.tree.leaves"):
+        leaves = jax.tree.leaves(inputs)
+    if any(jax_program.is_key(x) for x in leaves):
         raise ProofError(
             "inputs= contains a random key, which the torch module cannot take: pass a port that "
             "holds it, as in lambda params, *inputs: fn(params, *inputs, key)"
@@ -102,6 +113,11 @@ def as_arrays(inputs: Any) -> Any:
         lambda x: jax_program.widened(to_numpy(x)) if hasattr(x, "dtype") else x, inputs
     )
     for path, x in zip(*jax_program.flat(inputs)[:2], strict=True):
+        if x.dtype.kind not in "biufc":
+            raise ProofError(
+                f"input {path} of shape {x.shape} has dtype {x.dtype}, which holds no numbers: "
+                "pass an array of numbers, with rows of one length"
+            )
         if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).any():
             raise ProofError(
                 f"input {path} of shape {x.shape} contains {int(np.isnan(x).sum())} NaN"
@@ -109,26 +125,19 @@ def as_arrays(inputs: Any) -> Any:
     return inputs
 
 
-def traced(model: JaxFunction, inputs: Any, request: Request) -> JaxProgram:
-    """Trace the JAX model, and check that it leaks no tracers and returns a floating output."""
+def traced(model: JaxFunction, inputs: Any, request: Request) -> tuple[JaxProgram, tuple[str, ...]]:
+    """Trace the JAX model, and return notes if it is not a pure function."""
     options = request.outputs[1], request.loss[1], request.has_state
+    kept = purity.Kept(model.fn)
 
     def trace() -> JaxProgram:
-        return jax_program.program(model.fn, model.params, inputs, *options)
+        return jax_program.program(kept, model.params, inputs, *options)
 
     program = guarded(trace, inputs)
-    try:
-        with jax.checking_leaks():
-            trace()
-    except Exception as error:
-        if "Leaked" in str(error):
-            raise ProofError(
-                "fn is not pure: it keeps a traced value in a list, a global or an attribute. "
-                f"{_first_line(error)}"
-            ) from error
     if not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in program.jaxpr.out_avals):
-        raise ProofError("fn has no floating output, so there is no gradient to compare")
-    return program
+        returned = "fn returns" if request.outputs[1] is None else "outputs=: jax_pick returns"
+        raise ProofError(f"{returned} no floating output, so there is no gradient to compare")
+    return program, tuple(purity.notes(kept, program, trace))
 
 
 def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
@@ -140,32 +149,16 @@ def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
     except compat.NEEDS_NUMBERS as error:
         raise ProofError(
             "fn cannot be traced: it uses numpy, float(), bool() or a Python `if` on a traced "
-            f"value{_place(error)}. Use jax.numpy, jnp.where or lax.cond. {_first_line(error)}"
+            f"value{place_of(error)}. Use jax.numpy, jnp.where or lax.cond. {first_line(error)}"
         ) from error
     except jax.errors.UnexpectedTracerError as error:
         raise ProofError(
-            f"fn is not pure: it keeps a traced value after tracing. {_first_line(error)}"
+            f"fn is not pure: it keeps a traced value after tracing. {first_line(error)}"
         ) from error
     except Exception as error:
         count = len(jax_program.flat(inputs)[1]) if inputs else 0
         called = f"fn called with {count} inputs" if inputs else "fn"
-        raise ProofError(
-            f"JAX: {called} raised {type(error).__name__}{_place(error)}: {_first_line(error)}"
-        ) from error
-
-
-def _place(error: BaseException) -> str:
-    """Return the innermost line of the user's code in a traceback."""
-    frames = [
-        f
-        for f in traceback.extract_tb(error.__traceback__)
-        if "site-packages" not in f.filename and not f.filename.startswith(_OWN)
-    ]
-    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().split("\n")[0][:300]
+        raise ProofError(f"JAX: {called} raised {described(error)}") from error
 
 
 def same_outputs(

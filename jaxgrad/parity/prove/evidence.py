@@ -46,7 +46,7 @@ def gather(request: Request, clock: Timer) -> Evidence:
         params, weights = weight_map(side, request.fn, request.params, request.weights)
     with clock("trace"):
         model = as_function(request.fn, params)
-        program = checks.traced(model, side.inputs, request)
+        program, impure = checks.traced(model, side.inputs, request)
     weights = dataclasses.replace(weights, leaves=tuple(program.params))  # keep a single copy
     port = Port(program, weights, side.has_loss, request.has_state, side.seed)
     trainable = trainable_mask(request.trainable, program.param_paths)
@@ -59,7 +59,7 @@ def gather(request: Request, clock: Timer) -> Evidence:
     jax_runs = _pair_constants(port, drawn, jax_runs, clock)
     with clock("align"):
         alignment = _align(drawn, jax_runs)
-    notes = list(side.notes)
+    notes = [*side.notes, *impure]
     if program.casts:
         lines = "; ".join(program.casts[:4])
         notes.append(f"the port computes below float64, which is lifted to float64 here: {lines}")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove import adapters, users
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, overall_verdict
 from jaxgrad.parity.prove.request import Request
@@ -72,7 +72,11 @@ def prove(
         progress: Function that is called with the name of each step as it begins.
 
     Returns:
-        A `Report`. `prove` does not raise for a wrong or unusable port: the verdict says so.
+        A `Report`. `prove` does not raise: the verdict of unusable arguments, and of a bug in
+        jaxgrad itself, is "error".
+
+    Raises:
+        ModuleNotFoundError: torch is not installed, and `module` is not the path of a dump.
 
     Torch: `torch.autograd.gradcheck` compares a module with its own numerical derivative; `prove`
     compares it with another implementation.
@@ -87,20 +91,35 @@ def prove(
         >>> prove(layer, port, params, (np.ones((4, 3)),)).verdict
         'pass'
     """
+    none = (None, None)
     request = Request(
-        module, fn, params, inputs, also=also, weights=weights, outputs=outputs or (None, None),
-        loss=loss or (None, None), trainable=trainable, optimizer=optimizer, steps=steps,
+        module, fn, params, inputs, also=also, weights=weights,
+        outputs=none if outputs is None else outputs,
+        loss=none if loss is None else loss, trainable=trainable, optimizer=optimizer, steps=steps,
         has_state=has_state, seed=seed,
     )  # fmt: skip
     clock = Clock(progress)
+    name = ""
+    try:
+        name = _name(module, fn)
+        with adapters.float64_on_cpu():
+            return _proved(request, clock, name)
+    except users.ProofError as error:
+        return Report.error(str(error), name, clock.seconds)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+            raise  # the command line and the test fixture say what to install
+        return Report.error(users.bug(error), name, clock.seconds)
+
+
+def _name(module: Any, fn: Any) -> str:
     dumped = pathlib.Path(module).name if isinstance(module, str | os.PathLike) else None
-    name = f"{dumped or type(module).__name__} | {adapters.name_of(fn)}"
-    with adapters.float64_on_cpu():
-        try:
-            evidence = gather(request, clock)
-            judgements = _judge_surfaces(evidence, request)
-        except adapters.ProofError as error:
-            return Report.error(str(error), name, clock.seconds)
+    return f"{dumped or type(module).__name__} | {adapters.name_of(fn)}"
+
+
+def _proved(request: Request, clock: Clock, name: str) -> Report:
+    evidence = gather(request, clock)
+    judgements = _judge_surfaces(evidence, request)
     surfaces = {surface: judgements[surface].surface for surface in SURFACES}
     first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
     return Report(
@@ -152,7 +171,8 @@ class Clock:
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[None]:
         if self.progress is not None:
-            self.progress(name)
+            with users.running("progress="):
+                self.progress(name)
         start = time.perf_counter()
         try:
             yield

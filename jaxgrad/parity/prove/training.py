@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.users import ProofError, shown
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +71,7 @@ def as_training(optimizer: Any) -> Training:
     """
     if not isinstance(optimizer, Training):
         if type(optimizer) not in (tuple, list) or len(optimizer) != 2:
-            raise ProofError(_PAIR.format(_shown(optimizer)))
+            raise ProofError(_PAIR.format(shown(optimizer)))
         return Training(*optimizer)
     for name, what in (
         ("scheduler", "of torch's optimizer, as in lambda opt: ExponentialLR(opt, 0.9)"),
@@ -79,7 +79,7 @@ def as_training(optimizer: Any) -> Training:
     ):
         value = getattr(optimizer, name)
         if value is not None and not callable(value):
-            raise ProofError(f"Training({name}=) needs a function {what}, got {_shown(value)}")
+            raise ProofError(f"Training({name}=) needs a function {what}, got {shown(value)}")
     if optimizer.schedule is not None and optimizer.scheduler is None:
         raise ProofError(
             "Training(schedule=) needs scheduler= to compare with: a function of torch's optimizer"
@@ -88,12 +88,12 @@ def as_training(optimizer: Any) -> Training:
         value = getattr(optimizer, name)
         unset = name == "total" and value is None
         if not unset and not (type(value) is int and value > 0):
-            raise ProofError(f"Training({name}=) needs a positive integer, got {_shown(value)}")
+            raise ProofError(f"Training({name}=) needs a positive integer, got {shown(value)}")
     clip = optimizer.clip
     if clip is not None and not callable(clip) and not (_is_number(clip) and clip > 0):
         raise ProofError(
             "Training(clip=) needs a positive maximum norm or a function of the parameters, got "
-            f"{_shown(clip)}"
+            f"{shown(clip)}"
         )
     if optimizer.ema is not None:
         _check_average(optimizer.ema)
@@ -104,26 +104,20 @@ def _check_average(ema: Any) -> None:
     if type(ema) not in (tuple, list) or len(ema) != 2:
         raise ProofError(
             "Training(ema=) needs a pair (decay, function), as in ema=(0.999, lambda average, "
-            f"params: optax.incremental_update(params, average, 0.001)), got {_shown(ema)}"
+            f"params: optax.incremental_update(params, average, 0.001)), got {shown(ema)}"
         )
     decay, average = ema
     if not callable(decay) and not (_is_number(decay) and 0 <= decay <= 1):
         raise ProofError(
             "Training(ema=) needs a decay between 0 and 1 for torch, or a function from the module "
-            f"to its AveragedModel, got {_shown(decay)}"
+            f"to its AveragedModel, got {shown(decay)}"
         )
     if not callable(average) and not (hasattr(average, "init") and hasattr(average, "update")):
         raise ProofError(
             "Training(ema=) needs a function (average, params) -> average for the port, or an "
-            f"object with init and update, got {_shown(average)}"
+            f"object with init and update, got {shown(average)}"
         )
 
 
 def _is_number(x: Any) -> bool:
     return isinstance(x, int | float) and not isinstance(x, bool)
-
-
-def _shown(value: Any) -> str:
-    """Return a short description of an argument's value for an error message."""
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

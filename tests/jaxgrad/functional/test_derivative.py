@@ -42,3 +42,16 @@ def test_a_function_without_a_derivative_raises():
     assert step(2.0) == 1.0
     with pytest.raises(RuntimeError, match="derivative for step is not implemented"):
         jax.grad(step)(2.0)
+
+
+@derivative(lambda t, _, w, index: t[index])
+def _rows(w, *, index):
+    return w[index]
+
+
+def test_a_traced_option_does_not_leak():
+    """A traced keyword argument is not kept after the trace, and its gradient is that of a row."""
+    with jax.checking_leaks():
+        jax.make_jaxpr(lambda w, i: _rows(w, index=i))(jnp.ones((3, 2)), jnp.array([1]))
+    grads = jax.jit(jax.grad(lambda w, i: _rows(w, index=i).sum()))(jnp.ones(3), jnp.array([1, 1]))
+    assert grads.tolist() == [0.0, 2.0, 0.0]

@@ -11,10 +11,10 @@ import numpy as np
 import optax
 
 from jaxgrad.parity.compiling import QUICK
-from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.jax_side import lifting
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.users import ProofError, running
 from jaxgrad.parity.prove.weights.likeness import same_leaf
 from jaxgrad.parity.ulp import scale_of
 
@@ -36,7 +36,8 @@ class Loop:
         mask = trainable or [True] * len(self.params)
         pairs = zip(mask, self.params, strict=True)
         self.trained = [t and jnp.issubdtype(x.dtype, jnp.inexact) for t, x in pairs]
-        self.state = tx.init(self._tree(self.params))
+        with running("optimizer=: the init of the optax transformation"):
+            self.state = tx.init(self._tree(self.params))
         self._given, self._lifted = (
             jax.jit(fun, compiler_options=QUICK) for fun in (tx.update, lifting.lifted(tx.update))
         )
@@ -88,13 +89,8 @@ class Loop:
         A schedule that optax computes in float32 is off by 1e-8, which is not the port's fault. If
         the difference exceeds float32 rounding, the original update is judged.
         """
-        try:
+        with running("optimizer=: the update of the optax transformation"):
             lifted = self._lifted(*args)
-        except Exception as error:
-            raise ProofError(
-                f"optimizer=: the update of the optax transformation raised "
-                f"{type(error).__name__}: {str(error).strip().splitlines()[0]}"
-            ) from error
         try:
             given = self._given(*args)
         except TypeError:  # the update rejects float64
@@ -126,12 +122,8 @@ class _Average(NamedTuple):
 
     def after(self, params: Any) -> _Average:
         """Return the average that includes new params."""
-        try:
+        with running("Training(ema=): the port's average"):
             return self._replace(state=self.update(self.state, params))
-        except Exception as error:
-            raise ProofError(
-                f"Training(ema=): the port's average raised {type(error).__name__}: {error}"
-            ) from error
 
 
 def _average(average: Any, params: Any) -> _Average:

@@ -22,6 +22,7 @@ from jaxgrad._core.jaxpr import Path, abstract, evaluate, inner, is_inexact, liv
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import lifting
+from jaxgrad.parity.prove.users import ProofError, running
 
 
 _CUSTOM = ("custom_jvp_call", "custom_vjp_call")
@@ -59,6 +60,7 @@ class JaxProgram:
     closed: set[Path] = dataclasses.field(default_factory=set)  # inside custom derivative rules
     casts: list[str] = dataclasses.field(default_factory=list)  # source lines with lifted casts
     numbers: list[float] = dataclasses.field(default_factory=list)  # floats passed to torch calls
+    repeatable: bool = True  # whether another trace of the user's function gives this program
 
     @property
     def params(self) -> list[np.ndarray]:
@@ -115,6 +117,31 @@ def call_loss(loss: Callable[..., Any], outputs: Any, inputs: Any) -> Any:
     return loss(outputs, **inputs) if isinstance(inputs, Mapping) else loss(outputs, *inputs)
 
 
+def _with_state(out: Any) -> tuple[Any, Any]:
+    """Check that a function with `has_state=True` returned a pair."""
+    if not isinstance(out, tuple | list) or len(out) != 2:
+        of_length = f" of length {len(out)}" if isinstance(out, tuple | list) else ""
+        raise ProofError(
+            "has_state=True needs fn to return (outputs, new_state), but it returned "
+            f"{type(out).__name__}{of_length}"
+        )
+    return out[0], out[1]
+
+
+def _one_number(loss: Any) -> Any:
+    """Check that a loss is one number."""
+    if _is_numeric(loss) and np.size(loss) == 1:
+        return loss
+    shape = f" of shape {np.shape(loss)}" if _is_numeric(loss) else ""
+    raise ProofError(
+        f"loss=: the JAX loss returned {type(loss).__name__}{shape}; it must return one number"
+    )
+
+
+def _is_numeric(x: Any) -> bool:
+    return is_array(x) or isinstance(x, int | float | complex)
+
+
 def _path_name(path: Sequence[Any]) -> str:
     return jax.tree_util.keystr(tuple(path), simple=True, separator="/")
 
@@ -143,12 +170,21 @@ def program(
         args = values if not isinstance(values, Mapping) else ()
         named = values if isinstance(values, Mapping) else {}
         out = fun(fill_params(leaves[:count]), *args, **named)
-        out, state = out if has_state else (out, None)
-        out = out if pick is None else pick(out)
-        outputs = [(_path_name(path), x) for path, x in jax.tree_util.tree_leaves_with_path(out)]
+        out, state = _with_state(out) if has_state else (out, None)
+        if pick is not None:
+            with running("outputs=: jax_pick", keep=compat.NEEDS_NUMBERS):
+                out = pick(out)
+        outputs = [
+            (_path_name(path), x)
+            for path, x in jax.tree_util.tree_leaves_with_path(out)
+            if _is_numeric(x)  # torch's outputs may also contain other objects
+        ]
         if loss is not None:
-            outputs.append(("loss", call_loss(loss, out, values)))
-        new_state = jax.tree_util.tree_leaves_with_path(state)
+            with running("loss=: jax_loss", keep=compat.NEEDS_NUMBERS):
+                outputs.append(("loss", _one_number(call_loss(loss, out, values))))
+        new_state = [
+            (path, x) for path, x in jax.tree_util.tree_leaves_with_path(state) if _is_numeric(x)
+        ]
         out_paths[:] = [name for name, _ in outputs]
         state_paths[:] = [_path_name(path) for path, _ in new_state]
         return [jnp.asarray(x) for _, x in (*outputs, *new_state)]

@@ -72,12 +72,12 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     module = locate_forward.module_of(run, starts) if guess is None else value.module
     operands = locate_forward.operands(run, lost, weights, start)
     keys = lost.first(operands) or lost.in_order() or outs
-    key = guess.key if guess is not None and guess.key is not None else keys[0]
+    key = guess.key if guess is not None and guess.key is not None else next(iter(keys), None)
     names = {"output": "final output", "loss": "loss"}
     return Finding(
         "forward",
         module or locate_forward.ROOT,
-        place(program, key),
+        "the output, a constant" if key is None else place(program, key),
         f"every input of torch's {value.op} also occurs in the JAX program, but its "
         f"{list(value.shape)} output does not. The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",

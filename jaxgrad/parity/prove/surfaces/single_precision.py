@@ -58,7 +58,8 @@ class Float32Error(NamedTuple):
 def largest_error(evidence: Evidence) -> Float32Error | None:
     """Return the largest float32 error relative to torch's, or None if float32 cannot be run."""
     state = evidence.draws[0].state
-    if not evidence.rerunnable or sum(np.size(x) for x in state.values()) > _LARGEST:
+    repeatable = evidence.rerunnable and evidence.port.program.repeatable
+    if not repeatable or sum(np.size(x) for x in state.values()) > _LARGEST:
         return None
     gradients = evidence.jax_gradients[0]
     leaves = _jax_gradients(evidence)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.torch_side.dump import Dumped
 from jaxgrad.parity.prove.torch_side.side import TorchSide
+from jaxgrad.parity.prove.users import ProofError
 
 
 def open_torch_side(request: Request) -> TorchSide:
     """Return the torch model that the request names."""
     if isinstance(request.module, str | os.PathLike):
+        dumped = Dumped(request.module)
         if request.inputs is not None:
             raise ProofError(
                 f"the dump {request.module} already contains the inputs: leave inputs= out"
@@ -22,7 +23,7 @@ def open_torch_side(request: Request) -> TorchSide:
                 "torch's outputs are selected when the dump is written: use "
                 "dump(..., outputs=torch_pick) and prove(..., outputs=(None, jax_pick))"
             )
-        return Dumped(request.module)
+        return dumped
     try:
         from jaxgrad.parity.prove.torch_side.live import Live
     except ModuleNotFoundError as error:

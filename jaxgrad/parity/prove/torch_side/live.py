@@ -12,7 +12,6 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.interop import cast
-from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.checks import as_arrays
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.port import (
@@ -31,6 +30,7 @@ from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.users import ProofError, described, running
 
 
 class Live:
@@ -82,9 +82,10 @@ class Live:
     def run(self, draw: Draw, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw."""
         load(self.module, draw.state)
-        result = torch_run.run(
-            self.module, draw.inputs, self.pick, self.loss, self._cotangent, **options
-        )
+        with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
+            result = torch_run.run(
+                self.module, draw.inputs, self.pick, self.loss, self._cotangent, **options
+            )
         self.module.zero_grad()  # do not store a large module's gradients twice
         return result
 
@@ -171,7 +172,10 @@ def _differences(run: TorchRun, rerun: TorchRun) -> TorchRun:
 def _check_module(module: Any) -> None:
     """Check that the first argument is a module with finite parameters."""
     if not isinstance(module, nn.Module):
-        raise ProofError(f"the first argument is {type(module).__name__}, not a torch.nn.Module")
+        known = (
+            f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
+        )
+        raise ProofError(f"the first argument is {known}, not a torch.nn.Module")
     for name, x in [*module.named_parameters(), *module.named_buffers()]:
         bad = int((~torch.isfinite(x)).sum()) if x.is_floating_point() else 0
         if bad and isinstance(x, nn.Parameter):
@@ -190,13 +194,14 @@ def _check_run(
     for number in range(2):
         try:
             runs.append(torch_run.run(module, inputs, pick, loss, watch=False, salt=number))
+        except ProofError:
+            raise
         except Exception as error:
             arrays = jax_program.flat(inputs)[1]
             listed = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays)
-            raise ProofError(
-                f"torch: {type(module).__name__} called with {len(arrays)} inputs "
-                f"({listed}) raised {type(error).__name__}: {error}"
-            ) from error
+            called = f"{type(module).__name__} called with {len(arrays)} inputs"
+            called += f" ({listed})" if arrays else " (inputs= contains no numpy array)"
+            raise ProofError(f"torch: {called} raised {described(error)}") from error
         module.load_state_dict(state)
     outputs, again = (run.outputs for run in runs)
     if not all(np.array_equal(x, again[k], equal_nan=True) for k, x in outputs.items()):
@@ -214,6 +219,8 @@ def _check_run(
         raise ProofError(
             "no tensor was found in the torch module's output; extract one with "
             "outputs=(torch_pick, jax_pick)"
+            if pick is None
+            else "outputs=: torch_pick returned no tensor; it is called with the module's output"
         )
     if not any(np.issubdtype(x.dtype, np.inexact) for x in outputs.values()):
         dtypes = ", ".join(sorted({str(x.dtype) for x in outputs.values()}))
@@ -223,5 +230,5 @@ def _check_run(
         )
     for name, x in outputs.items():
         if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).all() and x.size:
-            raise ProofError(f"every element of torch's output {name!r} is NaN")
+            raise ProofError(f"every element of torch's output {name or 0!r} is NaN")
     return outputs

@@ -12,9 +12,9 @@ from torch import nn
 from torch.optim import swa_utils
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.users import ProofError, described, running
 
 
 class Loop:
@@ -48,7 +48,9 @@ class Loop:
                     p.grad /= self.training.accumulate
         self._clip()
         rates = [float(group.get("lr", 0.0)) for group in self.optimizer.param_groups]
-        _called("torch: the optimizer's step", self.optimizer.step)
+        _called(
+            f"optimizer=: the step of torch's {type(self.optimizer).__name__}", self.optimizer.step
+        )
         if self.scheduler is not None:
             needs_loss = isinstance(self.scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau)
             _called("scheduler=", self.scheduler.step, *([losses[-1]] if needs_loss else []))
@@ -134,15 +136,20 @@ def build_optimizer(factory: Callable[..., Any] | None, module: nn.Module) -> An
     """Build the user's optimizer over the parameters of a module."""
     if factory is None:
         raise ProofError("optimizer=: the torch factory is missing: pass (torch_factory, tx)")
+    if not callable(factory):
+        raise ProofError(
+            f"optimizer=: the torch factory is {type(factory).__name__}, which is not callable; "
+            "pass a function of the parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
+        )
     try:
         optimizer = factory(list(module.parameters()))
-    except (TypeError, AttributeError, ValueError) as error:
+    except Exception as error:
         try:
             optimizer = factory(module)
         except Exception:
             raise ProofError(
-                f"optimizer=: the torch factory raised {type(error).__name__}: {error}. It is "
-                "called with the list of parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
+                f"optimizer=: the torch factory raised {described(error)}. It is called with the "
+                "list of parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
             ) from error
     if not hasattr(optimizer, "step") or not hasattr(optimizer, "zero_grad"):
         raise ProofError(
@@ -169,10 +176,5 @@ def _average(ema: tuple[Any, Any], module: nn.Module) -> Any:
 
 def _called(what: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call the user's function; report an error that it raises in one sentence."""
-    try:
+    with running(f"Training({what})" if what.endswith("=") else what):
         return function(*arguments)
-    except ProofError:
-        raise
-    except Exception as error:
-        field = f"Training({what})" if what.endswith("=") else what
-        raise ProofError(f"{field} raised {type(error).__name__}: {error}") from error

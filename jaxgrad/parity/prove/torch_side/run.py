@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact
 from jaxgrad.parity.prove.torch_side.trees import leaves as tree_leaves
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
+from jaxgrad.parity.prove.users import ProofError, running
 
 
 Pick = Callable[[Any], Any]
@@ -77,12 +78,15 @@ def run(
         watcher or contextlib.nullcontext(),
     ):
         result = module(**args) if isinstance(args, Mapping) else module(*args)
-        result = result if pick is None else pick(result)
+        if pick is not None:
+            with running("outputs=: torch_pick", f"It was called with {type(result).__name__}"):
+                result = pick(result)
         outputs = dict(flat_outputs(result))
         if loss is not None:
             if watcher:
                 watcher.begin("loss")
-            outputs["loss"] = _scalar(call_loss(loss, result, args))
+            with running("loss=: torch_loss"):
+                outputs["loss"] = _scalar(call_loss(loss, result, args))
         if watcher:
             watcher.on = False
         total = outputs["loss"] if loss is not None else _weighted_sum(outputs, cotangents)
@@ -107,9 +111,10 @@ def _scalar(loss: Any) -> Tensor:
     """Check that a loss is one number."""
     if isinstance(loss, Tensor) and loss.numel() == 1:
         return loss
-    shape = getattr(loss, "shape", None)
-    of_shape = f"{type(loss).__name__} of shape {tuple(shape)}" if shape is not None else repr(loss)
-    raise TypeError(f"the torch loss returned {of_shape}; it must return one number")
+    shape = f" of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else ""
+    raise ProofError(
+        f"loss=: the torch loss returned {type(loss).__name__}{shape}; it must return one number"
+    )
 
 
 def _weighted_sum(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.users import ProofError, running
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap, everything
 
 
@@ -20,6 +20,11 @@ def from_mapping(
     """Build the map from a dict: torch name -> path, (path, axes) or (path, function)."""
     pieces = []
     for name, target in mapping.items():
+        if isinstance(target, tuple) and len(target) != 2:
+            raise ProofError(
+                f"weights= has {target!r} for {name!r}: give a path, (path, axes) or (path, "
+                "function)"
+            )
         path, transform = target if isinstance(target, tuple) else (target, None)
         if name not in tensors:
             raise ProofError(
@@ -33,11 +38,12 @@ def from_mapping(
         numbers = np.arange(tensors[name].size).reshape(tensors[name].shape)
         try:
             if callable(transform):
-                numbers = np.asarray(transform(numbers))
+                with running(f"weights=: the function for {name!r}", keep=(ValueError,)):
+                    numbers = np.asarray(transform(numbers))
             elif transform is not None:
                 numbers = numbers.transpose(transform)
             index = numbers.reshape(leaves[leaf].shape)
-        except ValueError as error:
+        except (ValueError, TypeError) as error:
             raise ProofError(
                 f"weights= sends {name!r} of shape {tensors[name].shape} to {path!r} of shape "
                 f"{leaves[leaf].shape}, which does not fit: {error}"

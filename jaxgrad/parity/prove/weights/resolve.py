@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.adapters import ProofError, as_function
+from jaxgrad.parity.prove.adapters import as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.torch_side.side import TorchSide
+from jaxgrad.parity.prove.users import ProofError, described, running
 from jaxgrad.parity.prove.weights.given import from_mapping
 from jaxgrad.parity.prove.weights.infer import infer
 from jaxgrad.parity.prove.weights.likeness import likeness
@@ -28,7 +29,16 @@ def weight_map(
         params, values = _converted(weights, side, tensors, 0)
     paths, leaves, _ = jax_program.flat(as_function(fn, params).params)
     if not leaves:
-        raise ProofError("params contains no array: pass the port's parameters, or weights=")
+        held = "weights= returned" if callable(weights) else "params is"
+        raise ProofError(
+            f"params contains no array: pass the port's parameters, or weights= ({held} "
+            f"{type(params).__name__})"
+        )
+    odd = [
+        p for p, x in zip(paths, leaves, strict=True) if np.asarray(x).dtype.kind not in "biufcV"
+    ]
+    if odd:
+        raise ProofError(f"params: leaf {odd[0]!r} holds no numbers, but objects or strings")
     bad = [p for p, x in zip(paths, leaves, strict=True) if _is_floating(x) and np.isnan(x).any()]
     if bad:
         raise ProofError(f"the JAX weights are not finite: leaf {bad[0]!r} contains NaN")
@@ -76,11 +86,14 @@ def _converted(
     try:
         return convert(state), values
     except (TypeError, AttributeError):
-        return convert({name: to_numpy(x) for name, x in state.items()}), values
+        with running("weights=: the converter"):
+            return convert({name: to_numpy(x) for name, x in state.items()}), values
     except KeyError as error:
         raise ProofError(
             f"weights= looked up {error}, but the state_dict has only {list(state)}"
         ) from error
+    except Exception as error:
+        raise ProofError(f"weights=: the converter raised {described(error)}") from error
 
 
 def _is_floating(x: Any) -> bool:

@@ -3,6 +3,8 @@
 import functools
 from typing import Any
 
+import hypothesis
+import hypothesis.strategies as st
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,12 +15,14 @@ from flax import nnx
 from jax import lax
 from torch import nn
 
-from jaxgrad.parity import prove
+import jaxgrad
+from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove import evidence
 from jaxgrad.parity.prove.surfaces import locate_forward
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
 from parity_tests.ports.bug import Bug
-from tests.jaxgrad.parity.prove._helpers import Net, port, proved
+from tests.jaxgrad.parity.prove._helpers import Net, arrays, port, proved
 
 
 @pytest.mark.parametrize("wrap", [identity, jax.jit, jax.checkpoint], ids=["eager", "jit", "remat"])
@@ -74,12 +78,18 @@ def test_the_gradient_of_an_input_is_compared(arguments):
     assert report.first.surface == "gradients" and report.first.torch == "input 0"
 
 
-TRACERS: list[Any] = []
+def linear(p: Any, x: Any) -> Any:
+    return x @ p["weight"].T + p["bias"]
 
 
-def leaking(p: Any, x: Any) -> Any:
-    TRACERS.append(x * 2)
-    return port(p, x)
+def broken(*args: Any, **kwargs: Any) -> Any:
+    raise OSError("no room")
+
+
+def broken_hook(parameters: Any) -> Any:
+    optimizer = torch.optim.SGD(parameters, 0.1)
+    optimizer.register_step_pre_hook(broken)
+    return optimizer
 
 
 def without(params: dict[str, Any], name: str) -> dict[str, Any]:
@@ -126,7 +136,6 @@ BAD = {
         lambda g: dict(params=g["params"] | {"inner.bias": np.full(6, np.nan)}),
         "the JAX weights are not finite: leaf 'inner.bias' contains NaN",
     ),
-    "a tracer that leaks": (lambda g: dict(fn=leaking), "fn is not pure"),
     "numpy on tracers": (
         lambda g: dict(fn=lambda p, x: port(p, x) + np.tanh(x)),
         "fn cannot be traced: it uses numpy",
@@ -184,6 +193,113 @@ BAD = {
         lambda g: dict(loss=(lambda y: (y * 0).sum(), lambda y: jnp.sum(y * 0))),
         "all gradients are zero",
     ),
+    "a torch module as the port": (
+        lambda g: dict(fn=g["module"]),
+        "fn is the torch module Net: pass the torch module first and its JAX port second",
+    ),
+    "a class instead of a module": (
+        lambda g: dict(module=Net),
+        "the first argument is the class Net, not a torch.nn.Module",
+    ),
+    "the path of no dump": (lambda g: dict(module="nowhere"), "the dump 'nowhere' does not exist"),
+    "text as inputs": (lambda g: dict(inputs="abc"), "inputs= needs a tuple of numpy arrays"),
+    "inputs by number": (lambda g: dict(inputs={0: np.ones(3)}), "or a dict from argument names"),
+    "inputs without arrays": (
+        lambda g: dict(inputs=([[1.0], [2.0, 3.0]],)),
+        "called with 0 inputs (inputs= contains no numpy array) raised TypeError",
+    ),
+    "objects as inputs": (
+        lambda g: dict(inputs=(np.array([[1], [2, 3]], object),)),
+        "input 0 of shape (2,) has dtype object, which holds no numbers",
+    ),
+    "text as params": (
+        lambda g: dict(params={"inner.weight": "abc"}),
+        "pass the port's parameters, or weights= (params is dict)",
+    ),
+    "text arrays as params": (
+        lambda g: dict(params=g["params"] | {"name": np.array(["abc"])}),
+        "params: leaf 'name' holds no numbers",
+    ),
+    "a number as weights": (lambda g: dict(weights=3), "weights= needs a converter"),
+    "a converter that raises": (
+        lambda g: dict(weights=broken),
+        "weights=: the converter raised OSError at",
+    ),
+    "a converter that returns nothing": (
+        lambda g: dict(weights=lambda state: None),
+        "params contains no array: pass the port's parameters, or weights= (weights= returned",
+    ),
+    "a function in weights that raises": (
+        lambda g: dict(weights={"inner.weight": ("inner.weight", broken)}),
+        "weights=: the function for 'inner.weight' raised OSError at",
+    ),
+    "three things for a name in weights": (
+        lambda g: dict(weights={"inner.weight": ("a", "b", "c")}),
+        "weights= has ('a', 'b', 'c') for 'inner.weight'",
+    ),
+    "a torch pick that raises": (
+        lambda g: dict(outputs=(broken, None)),
+        "outputs=: torch_pick raised OSError at",
+    ),
+    "a JAX pick that raises": (
+        lambda g: dict(outputs=(None, broken)),
+        "outputs=: jax_pick raised OSError at",
+    ),
+    "a torch pick that returns nothing": (
+        lambda g: dict(outputs=(lambda y: None, None)),
+        "outputs=: torch_pick returned no tensor",
+    ),
+    "a JAX pick that returns nothing": (
+        lambda g: dict(outputs=(None, lambda y: None)),
+        "outputs=: jax_pick returns no floating output",
+    ),
+    "a torch loss that returns a pair": (
+        lambda g: dict(loss=(lambda y: (y.sum(), y), jnp.sum)),
+        "loss=: the torch loss returned tuple; it must return one number",
+    ),
+    "a JAX loss that returns a pair": (
+        lambda g: dict(loss=(lambda y: y.sum(), lambda y: (y.sum(), y))),
+        "loss=: the JAX loss returned tuple; it must return one number",
+    ),
+    "a JAX loss that raises": (
+        lambda g: dict(loss=(lambda y: y.sum(), broken)),
+        "loss=: jax_loss raised OSError at",
+    ),
+    "a selection that raises": (
+        lambda g: dict(trainable=broken),
+        "trainable=: the function of the path raised OSError at",
+    ),
+    "text in the tree of trainable": (
+        lambda g: dict(trainable=dict.fromkeys(g["params"], "yes")),
+        "trainable= has 'yes' for the leaf 'head.bias'",
+    ),
+    "a factory that is a number": (
+        lambda g: dict(optimizer=(3, optax.sgd(1.0))),
+        "optimizer=: the torch factory is int, which is not callable",
+    ),
+    "a torch hook that raises": (
+        lambda g: dict(optimizer=(broken_hook, optax.sgd(0.1))),
+        "optimizer=: the step of torch's SGD raised OSError at",
+    ),
+    "an optimizer that needs a closure": (
+        lambda g: dict(optimizer=(torch.optim.LBFGS, optax.sgd(0.1))),
+        "optimizer=: the step of torch's LBFGS raised TypeError",
+    ),
+    "labels of parameters that do not exist": (
+        lambda g: dict(
+            optimizer=(
+                lambda p: torch.optim.SGD(p, 0.1),
+                jaxgrad.optim.param_groups(jaxgrad.optim.sgd, [{}], {"nope": 0}, lr=0.1),
+            )
+        ),
+        "optimizer=: the init of the optax transformation raised",
+    ),
+    "no pair for has_state": (
+        lambda g: dict(has_state=True),
+        "has_state=True needs fn to return (outputs, new_state), but it returned",
+    ),
+    "text for has_state": (lambda g: dict(has_state="no"), "has_state= needs True or False"),
+    "a progress that raises": (lambda g: dict(progress=broken), "progress= raised OSError at"),
     "a callback without a derivative": (
         lambda g: dict(
             fn=lambda p, x: jax.pure_callback(
@@ -203,6 +319,91 @@ def test_unusable_arguments_give_a_clear_error(arguments, name):
     assert report.verdict == "error"
     assert words in report.text
     assert report.first is None and "Traceback" not in str(report)
+
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats()
+    | st.text(max_size=3)
+    | st.sampled_from([len, int, object(), broken, b"", np.float32(1), np.array(["a"])])
+)
+NONSENSE = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.sampled_from(["weight", "bias", 0]), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+# The words of which an error text contains one if the argument of this name is nonsense.
+NAMED = {
+    "module": ["first argument", "dump"],
+    "fn": ["fn"],
+    "params": ["params", "fn", "weights"],
+    "inputs": ["input"],
+    "also": ["also"],
+    "weights": ["weights"],
+    "outputs": ["output"],
+    "loss": ["loss"],
+    "trainable": ["trainable"],
+    "optimizer": ["optimizer"],
+    "steps": ["steps"],
+    "has_state": ["has_state"],
+    "seed": ["seed"],
+    "progress": ["progress"],
+}
+
+
+@hypothesis.settings(max_examples=100, deadline=None, derandomize=True)
+@hypothesis.given(st.sampled_from(sorted(NAMED)), NONSENSE)
+def test_nonsense_never_raises(name, nonsense):
+    """Nonsense as any argument gives a report, whose error text names the argument."""
+    module = nn.Linear(2, 1)
+    arguments = dict(module=module, fn=linear, params=arrays(module), inputs=(np.ones((2, 2)),))
+
+    report = proved(arguments, **{name: nonsense})
+
+    assert isinstance(report, Report)
+    if report.verdict == "error":
+        assert "bug in jaxgrad" not in report.text
+        assert any(word in report.text for word in NAMED[name]), report.text
+
+
+def test_a_bug_of_jaxgrad_is_reported(arguments, monkeypatch):
+    """An exception that jaxgrad itself raises is reported with its type, place and text."""
+    monkeypatch.setattr(evidence, "Flow", broken)
+    report = proved(arguments)
+    assert report.verdict == "error"
+    assert report.text.startswith(
+        "this is a bug in jaxgrad, not in the port: OSError at jaxgrad/parity/prove/evidence.py:"
+    )
+    assert report.text.endswith(": no room. Please report it")
+
+
+TRACERS: list[Any] = []
+
+
+def leaking(p: Any, x: Any) -> Any:
+    TRACERS.append(x * 2)
+    return port(p, x)
+
+
+def test_a_port_may_keep_traced_values(arguments):
+    """A port that keeps a traced value is judged all the same, and a note says that it does."""
+    right = proved(arguments, fn=leaking)
+    wrong = proved(arguments, fn=lambda p, x: 1.01 * leaking(p, x))
+    assert right.verdict == "pass" and wrong.verdict == "fail"
+    assert all("keeps a traced value after it returns" in r.notes[0] for r in (right, wrong))
+
+
+def test_a_port_with_constant_outputs_fails(arguments):
+    """A port whose outputs depend on nothing fails, and no place in it can be named."""
+    report = proved(arguments, fn=lambda p, x: np.ones((5, 2)))
+    assert report.verdict == "fail" and not report.notes
+    assert report.surfaces["forward"].findings[0].jax == "the output, a constant"
 
 
 def test_params_may_be_torch_tensors(arguments):

@@ -1,0 +1,72 @@
+"""Run the user's code, and report an exception that it raises in one sentence."""
+
+from __future__ import annotations
+
+import contextlib
+import pathlib
+import traceback
+from collections.abc import Iterator
+from typing import Any
+
+
+_OWN = str(pathlib.Path(__file__).parents[2])  # frames below this are not the user's
+
+
+class ProofError(Exception):
+    """The models cannot be compared; the message says what is wrong and how to fix it."""
+
+
+@contextlib.contextmanager
+def running(code: str, hint: str = "", *, keep: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn an exception into a `ProofError` that names the user's `code`, its line and a hint.
+
+    Exceptions of the types `keep` are explained elsewhere, and pass through.
+    """
+    try:
+        yield
+    except (ProofError, *keep):
+        raise
+    except Exception as error:
+        hint = f". {hint}" if hint else ""
+        raise ProofError(f"{code} raised {described(error)}{hint}") from error
+
+
+def described(error: BaseException) -> str:
+    """Return an exception's type, the innermost line of the user's code, and the message."""
+    return f"{type(error).__name__}{place_of(error)}: {first_line(error)}"
+
+
+def place_of(error: BaseException) -> str:
+    """Return " at file:line" for the innermost line of the user's code in a traceback, or ""."""
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "site-packages" not in f.filename and not f.filename.startswith((_OWN, "<"))
+    ]
+    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an exception's message."""
+    return str(error).strip().split("\n")[0][:300]
+
+
+def shown(value: Any) -> str:
+    """Return a short description of an argument's value for an error message."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # the user's own __repr__
+        text = f"an object of type {type(value).__name__}"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def bug(error: BaseException) -> str:
+    """Describe an exception that jaxgrad itself raised, with its innermost line in jaxgrad."""
+    if isinstance(error, MemoryError):
+        return f"the memory does not suffice to prove this model: {first_line(error)}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_OWN)]
+    path = pathlib.Path(frames[-1].filename).relative_to(pathlib.Path(_OWN).parent)
+    return (
+        f"this is a bug in jaxgrad, not in the port: {type(error).__name__} at {path}:"
+        f"{frames[-1].lineno}: {first_line(error)}. Please report it"
+    )
