@@ -128,7 +128,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         first=first,
         name=name,
         notes=evidence.notes + tuple(n for j in judgements.values() for n in j.notes),
-        not_visible=tuple(evidence.not_visible),
+        not_visible=() if surfaces["forward"].verdict == "fail" else tuple(evidence.not_visible),
         seconds=clock.seconds,
         versions=adapters.versions() | dict(evidence.torch_side.versions),
     )

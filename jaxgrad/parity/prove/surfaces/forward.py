@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,11 +11,11 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import locate_forward
+from jaxgrad.parity.prove.surfaces import locate_forward, numbers
 
 
 if TYPE_CHECKING:
-    from jaxgrad.parity.prove.surfaces.forward_causes import Guess
+    from jaxgrad.parity.prove.surfaces.forward_causes import Guess, Origins
 
 
 def surface(evidence: Evidence) -> Judgement:
@@ -57,19 +57,26 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         at = run.values[ends[0]]
         text = f"the result of torch's {at.op} occurs in the JAX program, which does not return it"
         module = at.module or locate_forward.ROOT
-        return Finding("forward", module, place(program, outs[0]), text, op=at.op, **bad.worst)
+        where, cause = place(program, outs[0]), _multiple(evidence, bad.name)
+        return Finding("forward", module, where, text, op=at.op, cause=cause, **bad.worst)
     if not ends:
         where = place(program, outs[0]) if outs else "the output"
         return _plain(bad, where)
     lost = locate_forward.lost_in_jax(evidence.flow, alignment, outs)
     mapped = {piece.name for piece in weights.pieces}
     region = locate_forward.lost_in_torch(run, alignment, ends)
-    starts = locate_forward.origins(run, alignment, region, mapped)
-    starts = locate_forward.likely(run, lost, weights, starts) or ends[:1]
-    guess = _guess(evidence, draw, starts)
+
+    def origins(merged: Set[int]) -> list[int]:
+        rest = [i for i in region if i not in merged]
+        starts = locate_forward.origins(run, alignment, rest, mapped)
+        return locate_forward.likely(run, lost, weights, starts)
+
+    starts = origins(frozenset()) or ends[:1]
+    guess = _guess(evidence, draw, origins)
     start = starts[0] if guess is None else guess.value
     value = run.values[start]
-    module = locate_forward.module_of(run, starts) if guess is None else value.module
+    sure = guess is not None and (guess.text or start != starts[0])
+    module = value.module if sure else locate_forward.module_of(run, starts)
     operands = locate_forward.operands(run, lost, weights, start)
     keys = lost.first(operands) or lost.in_order() or outs
     key = guess.key if guess is not None and guess.key is not None else next(iter(keys), None)
@@ -91,7 +98,24 @@ def _plain(bad: Judged, where: str = "the output") -> Finding:
     return Finding("forward", "(the outputs)", where, f"{bad.name} differs", **bad.worst)
 
 
-def _guess(evidence: Evidence, draw: int, starts: Sequence[int]) -> Guess | None:
+def _multiple(evidence: Evidence, name: str) -> str:
+    """Describe the factor between an output in torch and in JAX if it is the same on every draw."""
+    factors = []
+    for drawn, watched in zip(evidence.drawn, evidence.jax_runs, strict=True):
+        names = [output or "output" for output in drawn.run.outputs]
+        x = list(drawn.run.outputs.values())[names.index(name)].ravel()
+        y = np.ravel(watched.outputs[names.index(name)])
+        factor = float(np.vdot(x, y).real / (np.vdot(x, x).real or 1.0)) if x.size == y.size else 0
+        if not factor or np.linalg.norm(y - factor * x) > 1e-9 * np.linalg.norm(y):
+            return ""
+        factors.append(factor)
+    if np.ptp(factors) > 1e-9 * abs(factors[0]):
+        return ""
+    what = {"loss": "loss", "output": "output"}.get(name, f"output {name!r}")
+    return f"JAX's {what} is torch's times {numbers.as_written(factors[0])}, on both draws"
+
+
+def _guess(evidence: Evidence, draw: int, origins: Origins) -> Guess | None:
     """Try common porting mistakes in torch, on the last draw that fails.
 
     The user's weights may contain equal constants (a bias of zeros), but redrawn weights do not.
@@ -104,7 +128,7 @@ def _guess(evidence: Evidence, draw: int, starts: Sequence[int]) -> Guess | None
         judged = evidence.judge_outputs(last, evidence.jax_runs[last].outputs)
         if any(j.verdict == "fail" for j in judged):
             same = len(evidence.runs[last].values) == len(evidence.runs[draw].values)
-            return forward_causes.guess(evidence, last if same else draw, starts)
+            return forward_causes.guess(evidence, last if same else draw, origins)
     return None
 
 

@@ -9,7 +9,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import single_precision
+from jaxgrad.parity.prove.surfaces import numbers, single_precision
 
 
 def surface(evidence: Evidence) -> Judgement:
@@ -76,11 +76,9 @@ def _cause(evidence: Evidence, draw: int, name: str) -> str:
     """Describe how JAX's gradient relates to torch's, and where JAX blocks part of it."""
     causes = []
     if evidence.rerunnable:
-        from jaxgrad.parity.prove.surfaces import forward_causes
-
         expected = evidence.torch_gradients(evidence.runs[draw])[name]
         actual = evidence.by_torch_name(evidence.jax_gradients[draw])[name]
-        causes.append(forward_causes.ratio(expected, actual))
+        causes.append(numbers.ratio(expected, actual))
     leaves = [leaf_key(i) for i in evidence.port.weights.leaves_of(name)]
     known = evidence.alignment.known
     ends = {key for keys in evidence.flow.outputs for key in keys} | known

@@ -27,7 +27,7 @@ _VIEWS = frozenset(
     "getitem reshape view transpose permute flatten contiguous clone to unsqueeze squeeze split "
     "chunk unbind result".split()
 )
-_PROPERTIES = ("get", "t", "float", "double", "type")  # `get` reads a property such as `.T`
+_PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "t", "float", "double", "type")
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
 
 

@@ -29,7 +29,8 @@ def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> 
     todo = list(wrong)
     while todo:
         i = todo.pop()
-        if i in region or (alignment.visible(i) and i not in wrong):
+        known = alignment.visible(i) or run.values[i].op == "input"
+        if i in region or (known and i not in wrong):
             continue
         region.add(i)
         todo += run.values[i].inputs
@@ -130,19 +131,22 @@ def _is_weight(flow: Flow, key: Key) -> bool:
 
 def operands(run: TorchRun, lost: LostRegion, weights: WeightMap, i: int) -> set[Key]:
     """Return the JAX values and leaves that correspond to the operands of a torch value."""
-    value = run.values[i]
+    value, program = run.values[i], lost.flow.program
     keys = {key for k in value.inputs for key in lost.matched(k)}
+    numbers = range(len(program.params), len(program.leaves))
+    inputs = [k for k in numbers if np.issubdtype(program.leaves[k].dtype, np.inexact)]
+    keys |= {leaf_key(inputs[k]) for k in value.inputs if run.values[k].op == "input"}
     return keys | {leaf_key(leaf) for name in value.weights for leaf in weights.leaves_of(name)}
 
 
 def likely(run: TorchRun, lost: LostRegion, weights: WeightMap, starts: Sequence[int]) -> list[int]:
-    """Return the origins (`starts`) whose operands also have an unmatched consumer in JAX.
+    """Sort origins: first those whose operands also have an unmatched consumer in JAX.
 
     A correct port may lack a torch value, for example if it adds a mask elsewhere. In that
     case, every JAX consumer of the same operands also reads an unmatched value.
     """
     in_both = [i for i in starts if lost.first(operands(run, lost, weights, i))]
-    return in_both or list(starts)
+    return in_both + [i for i in starts if i not in in_both]
 
 
 def hidden(run: TorchRun, alignment: Alignment) -> list[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -20,12 +20,26 @@ _LOW = (torch.float32, torch.float16, torch.bfloat16)
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to these dtypes
 
 
+class Change(NamedTuple):
+    """A replacement for one call of torch, which tests a hypothesis about the port."""
+
+    number: int  # the call's number in the watcher's count
+    apply: Callable[..., Any]  # called with the function, its args and its kwargs
+
+
 class Lifting(TorchFunctionMode):
     """Intercept every call of torch: lift casts to lower precision, and report to the watcher."""
 
-    def __init__(self, watcher: Watcher | None, dtype: torch.dtype, rough: int | None):
+    def __init__(
+        self,
+        watcher: Watcher | None,
+        dtype: torch.dtype,
+        rough: int | None,
+        changes: Sequence[Change] = (),
+    ):
         super().__init__()
         self.watcher, self.lifts = watcher, dtype == torch.float64
+        self.changes = {change.number: change.apply for change in changes}
         self.casts: list[str] = []
         self.numbers: set[float] = set()
         self.wide: dict[int, tuple[Tensor, Tensor]] = {}
@@ -37,7 +51,7 @@ class Lifting(TorchFunctionMode):
         if func is functional.multi_head_attention_forward and self.watcher and self.watcher.on:
             with _python_functions_opened(), self:
                 return func(*args, **kwargs)
-        name = getattr(func, "__name__", str(func))
+        name = _name_of(func)
         low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _LOW]
         named = name in _LOWER and args and isinstance(args[0], Tensor)
         if self.lifts and (low or named):
@@ -55,7 +69,8 @@ class Lifting(TorchFunctionMode):
             self.watcher.adopt((args, kwargs))
             read = self.watcher.known_values((args, kwargs))
             args, kwargs = self.watcher.split_uses(read, args, kwargs)
-        out = func(*args, **kwargs)
+        change = self.changes.get(self.watcher.next_call) if self.watcher else None
+        out = func(*args, **kwargs) if change is None else change(func, args, kwargs)
         if self.watcher and self.watcher.on:
             first = len(self.watcher.values)
             self.watcher.record(name, (args, kwargs), read, out, (func, args, kwargs))
@@ -74,6 +89,12 @@ class Lifting(TorchFunctionMode):
                 wide = torch.as_tensor(with_float32_noise(wide.numpy(), self.rough))
             self.wide[id(x)] = x, wide
         return self.wide[id(x)][1]
+
+
+def _name_of(func: Any) -> str:
+    """Return torch's name for a function; reading a property such as `x.T` is a call too."""
+    name = getattr(func, "__name__", str(func))
+    return getattr(getattr(func, "__self__", None), "__name__", name) if name == "__get__" else name
 
 
 @contextlib.contextmanager

@@ -79,12 +79,13 @@ class Live:
         near = {salt: perturbed(draw, self.rough, salt) for salt in (0, 1)}
         return [_differences(run, self.run(x, rough=salt)) for salt, x in near.items()]
 
-    def run(self, draw: Draw, **options: Any) -> TorchRun:
-        """Run torch forward and backward on a draw."""
+    def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
+        """Run torch forward and backward on a draw, or only `forward`."""
         load(self.module, draw.state)
+        cotangents = None if forward else self._cotangent
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
             result = torch_run.run(
-                self.module, draw.inputs, self.pick, self.loss, self._cotangent, **options
+                self.module, draw.inputs, self.pick, self.loss, cotangents, **options
             )
         self.module.zero_grad()  # do not store a large module's gradients twice
         return result

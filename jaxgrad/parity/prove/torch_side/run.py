@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.jax_side.program import call_loss
-from jaxgrad.parity.prove.torch_side.lifting import Lifting
+from jaxgrad.parity.prove.torch_side.lifting import Change, Lifting
 from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact
 from jaxgrad.parity.prove.torch_side.trees import leaves as tree_leaves
 from jaxgrad.parity.prove.torch_side.values import TorchRun
@@ -47,6 +47,7 @@ def run(
     rough: int | None = None,
     dtype: torch.dtype = torch.float64,
     clear: bool = True,
+    changes: Sequence[Change] = (),
 ) -> TorchRun:
     """Run `module`, which is already a copy in `dtype`, forward and backward.
 
@@ -64,6 +65,7 @@ def run(
         rough: Seed for float32-sized noise added to constants that the module stores in float32.
         dtype: Dtype of the run; in float64 the module's own casts are lifted.
         clear: Whether to clear the gradients of an earlier run.
+        changes: Replacements for some calls, which `watch` counts.
     """
     args = to_torch(inputs)
     leaves = [x for x in tree_leaves(args) if isinstance(x, Tensor)]
@@ -74,7 +76,7 @@ def run(
     watcher = Watcher(module, leaves, keep, split) if watch else None
     with (
         _settings(dtype, salt),
-        Lifting(watcher, dtype, rough) as lifting,
+        Lifting(watcher, dtype, rough, changes) as lifting,
         watcher or contextlib.nullcontext(),
     ):
         result = module(**args) if isinstance(args, Mapping) else module(*args)

@@ -41,6 +41,11 @@ class Watcher:
         self._handles: list[Any] = []
 
     @property
+    def next_call(self) -> int | None:
+        """The number of the next call, or None while nothing is recorded."""
+        return self._call_count + 1 if self.on else None
+
+    @property
     def where(self) -> str:
         """The path of the innermost module that is running."""
         return self._stack[-1][0] if self._stack else ""

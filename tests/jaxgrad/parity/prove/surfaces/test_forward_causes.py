@@ -1,134 +1,133 @@
-"""The prover repeats a torch call with typical mistakes to explain a wrong result."""
+"""A wrong value is explained only by a mistake with which torch reproduces what JAX computes."""
 
-import numpy as np
-import pytest
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
 import torch
-from torch.nn import functional
+from jax import lax
+from torch import nn
 
-from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.align.fingerprint import fingerprint
-from jaxgrad.parity.prove.surfaces import forward_causes
-from jaxgrad.parity.prove.surfaces.forward_causes import TorchCall
-
-
-torch.manual_seed(0)
-X, W, B = torch.randn(5, 4), torch.randn(4, 4), torch.randn(4)
-IMAGE, KERNEL = torch.randn(1, 3, 6, 6), torch.randn(3, 3, 3, 3)
-Q = torch.randn(2, 3, 8)
-MASK = torch.tensor([True, False, False, True])
+from jaxgrad.parity import prove
+from parity_tests.case import identity
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
-@pytest.mark.parametrize(
-    ("call", "expected", "mistake"),
-    [
-        (
-            TorchCall(functional.layer_norm, (X, (4,)), {"eps": 1e-5}, "layer_norm"),
-            functional.layer_norm(X, (4,), eps=1e-6),
-            "eps is 1e-06, torch uses 1e-05",
-        ),
-        (
-            TorchCall(functional.gelu, (X,), {}, "gelu"),
-            functional.gelu(X, approximate="tanh"),
-            "GELU is the tanh approximation, torch uses the exact form",
-        ),
-        (
-            TorchCall(functional.relu, (X,), {}, "relu"),
-            functional.silu(X),
-            "the activation is silu, torch uses relu",
-        ),
-        (
-            TorchCall(functional.linear, (X, W, B), {}, "linear"),
-            functional.linear(X, W.T, B),
-            "the square weight is transposed",
-        ),
-        (
-            TorchCall(functional.linear, (X, W), {"bias": B}, "linear"),
-            functional.linear(X, W),
-            "the bias is missing",
-        ),
-        (
-            TorchCall(functional.conv2d, (IMAGE, KERNEL), {}, "conv2d"),
-            functional.conv2d(IMAGE, KERNEL.flip((2, 3))),
-            "the kernel is flipped",
-        ),
-        (
-            TorchCall(torch.softmax, (X, 1), {}, "softmax"),
-            torch.softmax(X, 0),
-            "softmax is over dim 0",
-        ),
-        (
-            TorchCall(
-                functional.scaled_dot_product_attention,
-                (Q, Q, Q),
-                {},
-                "scaled_dot_product_attention",
-            ),
-            functional.scaled_dot_product_attention(Q, Q, Q, scale=1 / 8),
-            "the scale is 1/d",
-        ),
-        (
-            TorchCall(torch.var, (X,), {"correction": 1}, "var"),
-            torch.var(X, correction=0),
-            "var divides by N",
-        ),
-        (
-            TorchCall(torch.Tensor.add, (X, 1e-5), {}, "add"),
-            X + 1e-6,
-            "1e-06 is added, torch adds 1e-05",
-        ),
-        (
-            TorchCall(torch.Tensor.masked_fill, (X, MASK, 0.0), {}, "masked_fill"),
-            X.masked_fill(~MASK, 0.0),
-            "the mask is inverted",
-        ),
-    ],
-)
-def test_a_mistake_reproduces_its_result(call, expected, mistake):
-    """One of the mistakes tried in a torch call reproduces the wrong result."""
-    texts = [
-        wrong.mistake
-        for wrong, x in forward_causes.results(call)
-        if x.shape == expected.shape and np.allclose(x, to_numpy(expected), rtol=1e-7, atol=1e-9)
-    ]
+class Merged(nn.Module):
+    """A sum whose second term is a linear layer: a port may add its bias last."""
 
-    assert mistake in texts
+    def __init__(self):
+        super().__init__()
+        self.a, self.skip, self.out = nn.Linear(4, 5), nn.Linear(4, 5), nn.Linear(5, 2)
+
+    def forward(self, x):
+        return self.out(torch.tanh(self.skip(x) + torch.sin(self.a(x))))
 
 
-def test_mistakes_are_tried_once():
-    """Each mistake in a fill value is tried only once."""
-    call = TorchCall(torch.Tensor.masked_fill, (X, MASK, 0.0), {}, "masked_fill")
-    texts = [wrong.mistake for wrong, _ in forward_causes.results(call)]
+def merged(function: Callable[[Any], Any] = jnp.sin, skip: Callable[[Any], Any] = identity) -> Any:
+    torch.manual_seed(0)
+    module = Merged()
 
-    assert len(texts) == len(set(texts)) == 5
+    def apply(p: Any, x: Any) -> Any:
+        y = function(x @ p["a.weight"].T + p["a.bias"])
+        h = jnp.tanh(y + x @ p["skip.weight"].T + skip(p["skip.bias"]))
+        return h @ p["out.weight"].T + p["out.bias"]
 
-
-def test_a_multiple_is_found_among_fingerprints():
-    """A JAX value that is torch's divided by sqrt(8) is found, and the factor is reported."""
-    x = np.random.default_rng(0).standard_normal((3, 4))
-    prints = np.stack([fingerprint(x + 1), fingerprint(x / 8**0.5)])
-    at, factor = forward_causes.find_multiple(x, prints) or (None, 0.0)
-
-    assert at == 1
-    assert forward_causes.as_written(factor) == "1/sqrt(8)"
+    return prove(module, apply, arrays(module), (draw(3, 4),))
 
 
-@pytest.mark.parametrize(
-    ("x", "text"),
-    [(0.5, "1/2"), (2**0.5, "sqrt(2)"), (8**-0.5, "1/sqrt(8)"), (0.3, "0.3"), (-2.0, "-2")],
-)
-def test_numbers_are_written_as_people_write_them(x, text):
-    """Reciprocals and roots of integers are written as such."""
-    assert forward_causes.as_written(x) == text
+def test_a_merged_bias_does_not_hide_an_earlier_mistake():
+    """cos for sin is named although the port also adds a bias later than torch does."""
+    merged().check()
+    first = merged(jnp.cos).first
+
+    assert (first.torch, first.op) == ("(root)", "sin")
+    assert first.cause.startswith("the function is cos, torch uses sin (rerunning torch with")
+    assert first.cause.endswith("reproduces JAX's outputs)")
 
 
-def test_the_ratio_of_gradients_is_described():
-    """Gradients that are zero, proportional or partly different are described as such."""
-    g = np.random.default_rng(0).standard_normal((8, 3))
-    padded = g.copy()
-    padded[2] = 0
+def test_a_mistake_without_a_name_is_not_explained_by_a_merged_bias():
+    """A wrong function that no mistake explains is located at its own term, without a cause."""
+    first = merged(lambda x: jnp.sin(x) * jnp.exp(x)).first
 
-    assert "zero" in forward_causes.ratio(g, g * 0)
-    assert forward_causes.ratio(g, g / 4) == "JAX's gradient is torch's times 1/4"
-    assert forward_causes.ratio(g, padded).startswith("only rows [2] differ")
-    assert forward_causes.ratio(g, g**2) == ""
-    assert forward_causes.ratio(None, g) == ""
+    assert (first.torch, first.op, first.cause) == ("(root)", "add", "")
+
+
+def test_a_bias_that_is_really_missing_is_named():
+    """A missing bias is named because torch without it reproduces JAX's outputs."""
+    first = merged(skip=lambda b: 0 * b).first
+
+    assert (first.torch, first.op) == ("skip", "linear")
+    assert first.cause.startswith("the bias is missing")
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3)
+
+    def forward(self, x):
+        return torch.relu(self.norm(x)) / x.std(0)
+
+
+def normed(module: nn.Module, batch: bool, ddof: int = 1) -> Any:
+    def apply(p: Any, x: Any) -> Any:
+        mean, var = p["norm.running_mean"], p["norm.running_var"]
+        mean, var = (x.mean(0), x.var(0)) if batch else (mean, var)
+        y = (x - mean) / jnp.sqrt(var + 1e-5) * p["norm.weight"] + p["norm.bias"]
+        return jax.nn.relu(y) / x.std(0, ddof=ddof)
+
+    return prove(module, apply, arrays(module), (draw(6, 3),))
+
+
+def test_train_and_eval_mode_are_named():
+    """Statistics of the batch where torch is in eval mode, and the reverse, are named."""
+    torch.manual_seed(0)
+    module = Normed()
+    module(torch.randn(6, 3))
+    normed(module.eval(), False).check()
+
+    assert "rerunning torch with module.train()" in normed(module.eval(), True).first.cause
+    assert "rerunning torch with module.eval()" in normed(module.train(), False).first.cause
+
+
+def test_the_divisor_of_a_deviation_is_named():
+    """A standard deviation that divides by N is found at torch's own call."""
+    torch.manual_seed(0)
+    module = Normed()
+    module(torch.randn(6, 3))
+    first = normed(module.eval(), False, ddof=0).first
+
+    assert first.op == "std"
+    assert first.cause.startswith("std divides by N, torch divides by N - 1")
+
+
+class Mixture(nn.Module):
+    """Normalise the two largest weights; the port may forget it."""
+
+    def __init__(self):
+        super().__init__()
+        self.router = nn.Linear(4, 3)
+
+    def forward(self, x):
+        top, ids = self.router(x).softmax(-1).topk(2, -1)
+        top = top / top.sum(-1, keepdim=True)
+        return torch.zeros(len(x), 3, dtype=x.dtype).scatter(1, ids, top)
+
+
+def test_a_call_that_jax_leaves_out_is_named():
+    """Weights that are not normalised again are found at the division, not where they are used."""
+    torch.manual_seed(0)
+    module = Mixture()
+
+    def apply(p: Any, x: Any) -> Any:
+        gates = jax.nn.softmax(x @ p["router.weight"].T + p["router.bias"])
+        top, ids = lax.top_k(gates, 2)
+        return (jax.nn.one_hot(ids, 3) * top[..., None]).sum(1)
+
+    first = prove(module, apply, arrays(module), (draw(6, 4),)).first
+
+    assert first is not None
+    assert first.op == "div"
+    assert first.cause.startswith("torch's div is missing (skipping it in torch reproduces JAX's")

@@ -1,0 +1,1 @@
+"""Common porting mistakes, written as changes of one torch call."""

@@ -1,0 +1,79 @@
+"""A torch call, and the same call with a porting mistake in it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from torch import Tensor
+
+
+class TorchCall(NamedTuple):
+    """A call that torch made, possibly changed by a mistake."""
+
+    func: Callable[..., Any]
+    args: Sequence[Any]
+    kwargs: dict[str, Any]
+    op: str
+    mistake: str = ""
+    setting: str = "this change"  # the change with which torch is rerun
+    partial: bool = False  # whether a correct port may compute the result as an intermediate value
+    fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """The arguments by name, empty if the function has no signature."""
+        try:
+            return dict(inspect.signature(self.func).bind(*self.args, **self.kwargs).arguments)
+        except (TypeError, ValueError):
+            return {}
+
+    def called(self, mistake: str, /, *args: Any, **kwargs: Any) -> TorchCall:
+        """Return a call of the same function with different arguments."""
+        return self._replace(mistake=mistake, args=args, kwargs=kwargs)
+
+    def replaced(self, mistake: str, setting: str = "this change", /, **new: Any) -> TorchCall:
+        """Return the call with some arguments replaced by name."""
+        return self.called(mistake, **{**self.bound, **new})._replace(setting=setting)
+
+    def by(self, mistake: str, func: Callable[..., Any], /, *args: Any) -> TorchCall:
+        """Return a call of another function; without `args` its arguments are the same."""
+        if args:
+            return self._replace(mistake=mistake, func=func, args=args, kwargs={})
+        return self._replace(mistake=mistake, func=func)
+
+    def then(self, mistake: str, change: Callable[[Any], Any]) -> TorchCall:
+        """Return the call followed by a change of its result."""
+        func = self.func
+        return self._replace(mistake=mistake, func=lambda *a, **k: change(func(*a, **k)))
+
+    def fixed(self, wrong: object, right: object) -> TorchCall:
+        """Return the call with the edit that corrects the mistake in JAX code."""
+        return self._replace(fix=(str(wrong), str(right)))
+
+    @property
+    def result(self) -> Any:
+        """What the call returns for copies of its operands, some of which it may change."""
+        return self.func(*_copied(self.args), **_copied(self.kwargs))
+
+
+Mistakes = Iterator[TorchCall]
+
+
+def _copied(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _copied(x) for key, x in tree.items()}
+    if type(tree) in (list, tuple):
+        return type(tree)(map(_copied, tree))
+    return tree.clone() if isinstance(tree, Tensor) else tree
+
+
+def tensors(tree: Any) -> list[Tensor]:
+    """Return the floating and complex tensors among the arguments of a call."""
+    if isinstance(tree, dict):
+        tree = tuple(tree.values())
+    if isinstance(tree, list | tuple):
+        return [x for branch in tree for x in tensors(branch)]
+    inexact = isinstance(tree, Tensor) and (tree.is_floating_point() or tree.is_complex())
+    return [tree] if inexact else []

@@ -1,0 +1,215 @@
+"""Mistakes in the layers of torch: linear, convolution, normalisation, pooling, attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
+
+
+def linear(call: TorchCall) -> Mistakes:
+    """Transpose a square weight, or leave out the bias."""
+    x, *rest = call.args
+    w, b = rest[0] if rest else call.kwargs["weight"], call.kwargs.get("bias", *rest[1:2])
+    if w.shape[0] == w.shape[1]:
+        yield call.called("the square weight is transposed", x, w.T, b)
+    if b is not None:
+        yield call.called("the bias is missing", x, w)._replace(partial=True)
+
+
+def convolution(call: TorchCall) -> Mistakes:
+    """Flip or swap axes of the kernel, leave out the bias, or pad like TensorFlow."""
+    x, *rest = call.args
+    weight = rest[0] if rest else call.kwargs["weight"]
+    kernels = {"the kernel is flipped": weight.flip(tuple(range(2, weight.ndim)))}
+    if weight.shape[0] == weight.shape[1]:
+        kernels["the kernel's channels are swapped"] = weight.transpose(0, 1)
+    if weight.ndim == 4:
+        kernels["the kernel's height and width are swapped"] = weight.transpose(2, 3)
+    for text, kernel in kernels.items():
+        yield call.called(text, x, kernel, *rest[1:], **call.kwargs)
+    names = ("weight", "bias", "stride", "padding", "dilation", "groups")
+    given = {**dict(zip(names, rest, strict=False)), **call.kwargs}
+    if given.get("bias") is not None:
+        text = "the bias is missing"
+        yield call.called(text, x, **{**given, "bias": None})._replace(partial=True)
+    if "transpose" in call.op:
+        return
+    n = weight.ndim - 2
+    used = given.get("padding", 0)
+    kernel, stride = weight.shape[2:], _per_axis(given.get("stride", 1), n)
+    pads = _same(x.shape[2:], kernel, stride, _per_axis(given.get("dilation", 1), n))
+    told = "each side" if isinstance(used, int) else "the sides"
+    for name, pad in (("'SAME'", pads), ("'VALID'", [(0, 0)] * n)):
+        spread = functional.pad(x, [v for both in reversed(pad) for v in both])
+        sizes = f"{pad[-1][0]} before and {pad[-1][1]} after"
+        text = f"the padding is {name} ({sizes}), torch pads {told} by {used}"
+        yield call.called(text, spread, **{**given, "padding": 0}).fixed(name, _pairs(used, n))
+
+
+def _pairs(padding: Any, n: int) -> str:
+    if isinstance(padding, str):
+        return repr(padding.upper())
+    return str([(p, p) for p in _per_axis(padding, n)])
+
+
+def _per_axis(x: Any, n: int) -> list[int]:
+    return [x] * n if isinstance(x, int) else [*x] * (n if len(x) == 1 else 1)
+
+
+def _same(sizes: Any, kernel: Any, stride: Any, dilation: Any) -> list[tuple[int, int]]:
+    """Return the padding that XLA and TensorFlow call SAME, for each axis."""
+    pads = []
+    for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
+        total = max((math.ceil(size / s) - 1) * s + (k - 1) * d + 1 - size, 0)
+        pads.append((total // 2, total - total // 2))
+    return pads
+
+
+def batch_norm(call: TorchCall) -> Mistakes:
+    """Normalise in the other mode, with the other variance, or without the affine weights."""
+    given = call.bound
+    if "training" not in given or given.get("running_mean") is None:
+        return
+    copies = {k: given[k].clone() for k in ("running_mean", "running_var")}
+    used = bool(given["training"])
+    kinds, modes = ("the running statistics", "the batch's statistics"), ("eval", "train")
+    text = (
+        f"the port normalises with {kinds[not used]}, torch with {kinds[used]}, because torch's "
+        f"module is in {modes[used]} mode"
+    )
+    yield call.replaced(text, f"module.{modes[not used]}()", **copies, training=not used)
+    yield from affine(call)
+
+
+def affine(call: TorchCall) -> Mistakes:
+    """Leave out the weight or the bias of a norm."""
+    given = call.bound
+    for name in ("weight", "bias"):
+        if given.get(name) is not None:
+            wrong = call.replaced(f"the norm's {name} is missing", **{name: None})
+            yield wrong._replace(partial=True)
+
+
+def group_norm(call: TorchCall) -> Mistakes:
+    """Use another number of groups, or interleave the channels of the groups."""
+    yield from affine(call)
+    given, x = call.bound, call.args[0]
+    used, channels = given["num_groups"], x.shape[1]
+    for n in range(1, min(channels, 64) + 1):
+        if channels % n == 0 and n != used:
+            yield call.replaced(f"there are {n} groups, torch uses {used}", num_groups=n)
+
+
+def interpolate(call: TorchCall) -> Mistakes:
+    """Align the corners, or use another mode."""
+    used, mode = bool(call.bound.get("align_corners")), call.bound.get("mode", "nearest")
+    yield call.replaced(f"align_corners is {not used}, torch uses {used}", align_corners=not used)
+    text = f"the mode is 'nearest', torch uses {mode!r}"
+    yield call.replaced(text, mode="nearest", align_corners=None)
+
+
+def pool(call: TorchCall) -> Mistakes:
+    """Count the padding, pad like TensorFlow, or use the other kind of pool."""
+    names = ("input", "kernel_size", "stride", "padding")
+    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    x, n = call.args[0], int(call.op[-2])
+    kernel = _per_axis(given["kernel_size"], n)
+    stride = _per_axis(given.get("stride") or kernel, n)
+    mean = call.op.startswith("avg")
+    if mean:
+        used = bool(given.get("count_include_pad", True))
+        text = f"count_include_pad is {not used}, torch uses {used}"
+        yield call.called(text, *call.args, **{**call.kwargs, "count_include_pad": not used})
+    pads = _same(x.shape[-n:], kernel, stride, [1] * n)
+    spread = functional.pad(
+        x, [v for both in reversed(pads) for v in both], value=0.0 if mean else float("-inf")
+    )
+    used = given.get("padding", 0)
+    sizes = f"{pads[-1][0]} before and {pads[-1][1]} after"
+    text = f"the padding is 'SAME' ({sizes}), torch pads each side by {used}"
+    plain = getattr(functional, call.op)
+    yield call.by(text, plain, spread, kernel, stride)
+    other = call.op.replace("avg", "max") if mean else call.op.replace("max", "avg")
+    text = f"the pool is {other}, torch uses {call.op}"
+    yield call.by(text, getattr(functional, other), x, kernel, stride, used)
+
+
+def attention(call: TorchCall) -> Mistakes:
+    """Use another scale, mask or order of operands, or split the heads in another way."""
+    q, k, v, *rest = call.args
+    names = ("attn_mask", "dropout_p", "is_causal")
+    given = {**dict(zip(names, rest, strict=False)), **call.kwargs}
+    d = q.shape[-1]
+    scales = {"1": 1.0, "1/d": 1 / d, "1/sqrt(d)": d**-0.5}
+    if q.ndim > 2:
+        scales["1/sqrt(heads * d)"] = (d * q.shape[-3]) ** -0.5
+    used = given.get("scale") or d**-0.5
+    for text, scale in scales.items():
+        if not math.isclose(scale, used):
+            wrong = call.called(f"the scale is {text}", q, k, v, **{**given, "scale": scale})
+            yield wrong._replace(partial=text == "1")
+    bare = {key: x for key, x in given.items() if key not in ("attn_mask", "is_causal")}
+    masked = given.get("attn_mask") is not None or given.get("is_causal")
+    if masked:
+        yield call.called("the attention mask is missing", q, k, v, **bare)
+    if not given.get("is_causal"):
+        yield call.called("there is a causal mask", q, k, v, **bare, is_causal=True)
+    for text, mask in _masks(given, q, k) if masked else ():
+        yield call.called(text, q, k, v, **bare, attn_mask=mask)
+    orders = {"q and k": (k, q, v), "k and v": (q, v, k), "q and v": (v, k, q)}
+    orders |= {"q, k and v": (k, v, q), "k, v and q": (v, q, k)}
+    for names, operands in orders.items():
+        verb = "swapped" if names.count(" ") == 2 else "permuted"
+        yield call.called(f"{names} are {verb}", *operands, **given)
+    if q.ndim == 4 and q.shape[1] > 1:
+        text = "the heads are split as [head_dim, heads], torch splits as [heads, head_dim]"
+        yield call.called(text, *map(_interleaved, (q, k, v)), **given)
+        text = "the heads are split without moving their axis before the sequence"
+        yield call.called(text, *map(_unmoved, (q, k, v)), **given)
+    scores = q @ k.mT * used
+    bias = _bias(given, q, k)
+    text = "the softmax is over the queries, torch's is over the keys"
+    yield call.by(text, lambda: torch.softmax(scores + bias, -2) @ v)._replace(args=(), kwargs={})
+
+
+def _masks(given: dict[str, Any], q: Tensor, k: Tensor) -> Iterator[tuple[str, Tensor]]:
+    """Yield wrong masks for a call that has one."""
+    bias = _bias(given, q, k)
+    seen = torch.isfinite(bias) & (bias > -1e4)
+    yield "the mask is inverted", ~seen
+    yield "the mask lets each query see one key more", seen | seen.roll(1, -1).tril(1)
+    yield "the mask is shifted by one key", seen & seen.roll(-1, -1)
+    yield "the mask is transposed", seen.mT if seen.shape[-1] == seen.shape[-2] else ~seen
+    for wrong in (-1.0, 1.0):
+        text = f"the mask adds {wrong:g}, torch removes the masked keys"
+        yield text, torch.where(seen if wrong > 0 else ~seen, wrong, 0.0).to(q.dtype)
+    for weak in (-1e4, -100.0, -10.0):
+        yield f"masked scores are lowered by {weak:g}", torch.where(seen, 0.0, weak).to(q.dtype)
+
+
+def _bias(given: dict[str, Any], q: Tensor, k: Tensor) -> Tensor:
+    """Return the mask of a call as a tensor that is added to the scores."""
+    mask = given.get("attn_mask")
+    if given.get("is_causal"):
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
+    if mask is None:
+        return torch.zeros(q.shape[-2], k.shape[-2], dtype=q.dtype)
+    if mask.dtype == torch.bool:
+        return torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, float("-inf"))
+    return mask
+
+
+def _interleaved(x: Tensor) -> Tensor:
+    b, h, t, d = x.shape
+    return x.transpose(1, 2).reshape(b, t, d, h).permute(0, 3, 1, 2)
+
+
+def _unmoved(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).reshape(x.shape)

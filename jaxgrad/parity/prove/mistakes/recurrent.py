@@ -1,0 +1,244 @@
+"""Recurrent layers as Python loops, and mistakes in them: the order of the gates, the biases."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
+
+
+GATES = {
+    "gru": ("reset", "update", "new"),
+    "lstm": ("input", "forget", "cell", "output"),
+    "rnn_tanh": ("hidden",),
+    "rnn_relu": ("hidden",),
+}
+Label = Callable[[str], Any]
+Cell = Callable[..., tuple[Tensor, ...]]
+
+
+class Layers(NamedTuple):
+    """The arguments of torch's recurrent functions for padded inputs."""
+
+    x: Tensor
+    state: tuple[Tensor, ...]
+    weights: Sequence[Tensor]
+    has_bias: bool
+    layers: int
+    dropout: float
+    train: bool
+    bidirectional: bool
+    batch_first: bool
+
+    @classmethod
+    def of(cls, call: TorchCall) -> Layers | None:
+        """Return the arguments of a call, or None for a packed sequence or a projection."""
+        if call.kwargs or len(call.args) != 9 or not isinstance(call.args[3], bool):
+            return None
+        x, state, *rest = call.args
+        state = tuple(state) if isinstance(state, list | tuple) else (state,)
+        given = cls(x, state, *rest)
+        return given if len(given.weights) == given.per_layer * given.count else None
+
+    @property
+    def per_layer(self) -> int:
+        """The number of weights of one layer in one direction."""
+        return 4 if self.has_bias else 2
+
+    @property
+    def count(self) -> int:
+        """The number of layers, counting each direction."""
+        return self.layers * (2 if self.bidirectional else 1)
+
+    def name(self, number: int) -> str:
+        """Return the name of a layer."""
+        if not self.bidirectional:
+            return f"layer {number}"
+        return f"layer {number // 2}, {('forwards', 'backwards')[number % 2]}"
+
+
+def mistakes(call: TorchCall) -> Mistakes:
+    """Permute the gates of one layer or of all, leave out biases, or use another cell."""
+    given = Layers.of(call)
+    if given is None:
+        return
+    x, state, weights, *rest = call.args
+    per = given.per_layer
+    groups = [(f" of {given.name(n)}", [n]) for n in range(given.count)]
+    groups = [("", list(range(given.count))), *(groups if given.count > 1 else [])]
+    gates = GATES[call.op]
+    for where, numbers in groups:
+        chosen = {i for n in numbers for i in range(n * per, (n + 1) * per)}
+        for order in list(itertools.permutations(range(len(gates))))[1:]:
+            permuted = [_permuted(w, order) if i in chosen else w for i, w in enumerate(weights)]
+            names = [", ".join(gates[k] for k in o) for o in (order, range(len(gates)))]
+            text = f"the gates{where} are ordered {names[0]}; torch's order is {names[1]}"
+            yield call.called(text, x, state, permuted, *rest)
+        for k, name in ((2, "bias_ih"), (3, "bias_hh")) if given.has_bias else ():
+            bare = [
+                torch.zeros_like(w) if i in chosen and i % per == k else w
+                for i, w in enumerate(weights)
+            ]
+            yield call.called(f"{name}{where} is missing", x, state, bare, *rest)
+        for text, cell in _WRONG_CELLS.get(call.op, {}).items():
+            cells = dict.fromkeys(numbers, cell)
+            run_ = lambda cells=cells: unrolled(call.op, given, cells=cells)  # noqa: E731
+            yield call.by(text.format(where), run_)._replace(args=(), kwargs={})
+    if given.x.ndim == 3:
+        dim = 1 if given.batch_first else 0
+        text = "the sequence is read backwards"
+        yield call.called(text, x.flip(dim), state, weights, *rest)
+        if not any(torch.any(s) for s in given.state):
+            text = "the axes of batch and time are swapped"
+            yield call.called(text, x, _for_swapped(given), weights, *rest[:-1], not rest[-1])
+
+
+def _for_swapped(given: Layers) -> Any:
+    """Return the zero state for an input whose axes of batch and time are swapped."""
+    size = given.x.shape[1 if given.batch_first else 0]
+    zeros = [s.new_zeros(s.shape[0], size, s.shape[-1]) for s in given.state]
+    return zeros[0] if len(zeros) == 1 else zeros
+
+
+def _permuted(w: Tensor, order: Sequence[int]) -> Tensor:
+    """Return a weight with its gates in another order."""
+    parts = w.chunk(len(order))
+    return torch.cat([parts[k] for k in order])
+
+
+def unrolled(
+    kind: str, given: Layers, label: Label = lambda _: None, cells: dict[int, Cell] | None = None
+) -> tuple[Tensor, ...]:
+    """Run a recurrent layer step by step, and name each value with `label` before it is computed.
+
+    Returns:
+        What torch's function returns: the outputs, then each final state.
+    """
+    x = given.x.transpose(0, 1) if given.batch_first and given.x.ndim == 3 else given.x
+    finals: list[tuple[Tensor, ...]] = []
+    directions = 2 if given.bidirectional else 1
+    for layer in range(given.layers):
+        outs = []
+        for direction in range(directions):
+            n = layer * directions + direction
+            w = list(given.weights[n * given.per_layer : (n + 1) * given.per_layer])
+            w += [torch.zeros((), dtype=x.dtype)] * (4 - len(w))
+            cell = (cells or {}).get(n, _CELLS[kind])
+            state = tuple(s[n] for s in given.state)
+            steps = range(len(x))
+            found: dict[int, Tensor] = {}
+            for t in reversed(steps) if direction else steps:
+                state = cell(x[t], state, *w, _at(label, f"{given.name(n)} at step {t}"))
+                found[t] = state[0]
+            outs.append(torch.stack([found[t] for t in steps]))
+            finals.append(state)
+        x = torch.cat(outs, -1) if directions > 1 else outs[0]
+    out = x.transpose(0, 1) if given.batch_first and given.x.ndim == 3 else x
+    return out, *(torch.stack(part) for part in zip(*finals, strict=True))
+
+
+def _at(label: Label, where: str) -> Label:
+    return lambda part: label(f"{part} of {where}")
+
+
+def _gru(x: Tensor, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    (h,) = state
+    label("the input's part")
+    i = (x @ wi.T + bi).chunk(3, -1)
+    label("the state's part")
+    s = (h @ wh.T + bh).chunk(3, -1)
+    label("the reset gate")
+    r = torch.sigmoid(i[0] + s[0])
+    label("the update gate")
+    z = torch.sigmoid(i[1] + s[1])
+    label("the new gate")
+    n = torch.tanh(i[2] + r * s[2])
+    label("the state")
+    return ((1 - z) * n + z * h,)
+
+
+def _lstm(x: Tensor, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    h, c = state
+    label("the gates' sum")
+    parts = (x @ wi.T + bi + h @ wh.T + bh).chunk(4, -1)
+    gates = []
+    for name, part in zip(GATES["lstm"], parts, strict=True):
+        label(f"the {name} gate")
+        gates.append(torch.tanh(part) if name == "cell" else torch.sigmoid(part))
+    i, f, g, o = gates
+    label("the cell state")
+    c = f * c + i * g
+    label("the hidden state")
+    return o * torch.tanh(c), c
+
+
+def _rnn(func: Any) -> Cell:
+    def cell(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+        label("the state")
+        return (func(x @ wi.T + bi + state[0] @ wh.T + bh),)
+
+    return cell
+
+
+def _reset_first(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    del label
+    (h,) = state
+    (ir, iz, n_), (ur, uz, un) = (x @ wi.T + bi).chunk(3, -1), wh.chunk(3)
+    br, bz, bn = bh.chunk(3) if bh.ndim else (bh, bh, bh)
+    r, z = torch.sigmoid(ir + h @ ur.T + br), torch.sigmoid(iz + h @ uz.T + bz)
+    n = torch.tanh(n_ + (r * h) @ un.T + bn)
+    return ((1 - z) * n + z * h,)
+
+
+def _bias_outside(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    del label
+    (h,) = state
+    i, s = (x @ wi.T + bi + bh).chunk(3, -1), (h @ wh.T).chunk(3, -1)
+    r, z = torch.sigmoid(i[0] + s[0]), torch.sigmoid(i[1] + s[1])
+    n = torch.tanh(i[2] + r * s[2])
+    return ((1 - z) * n + z * h,)
+
+
+def _bias_dropped(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    kept = torch.cat([bh[: 2 * len(bh) // 3], torch.zeros_like(bh[2 * len(bh) // 3 :])])
+    return _gru(x, state, wi, wh, bi, kept, label)
+
+
+def _update_inverted(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    (h,) = state
+    (new,) = _gru(x, state, wi, wh, bi, bh, label)
+    z = torch.sigmoid((x @ wi.T + bi).chunk(3, -1)[1] + (h @ wh.T + bh).chunk(3, -1)[1])
+    n = (new - z * h) / (1 - z)
+    return (z * n + (1 - z) * h,)
+
+
+def _forget_bias(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    one = torch.zeros(wi.shape[0], dtype=x.dtype)
+    one[len(one) // 4 : len(one) // 2] = 1
+    return _lstm(x, state, wi, wh, bi + one, bh, label)
+
+
+_CELLS: dict[str, Cell] = {
+    "gru": _gru,
+    "lstm": _lstm,
+    "rnn_tanh": _rnn(torch.tanh),
+    "rnn_relu": _rnn(torch.relu),
+}
+_WRONG_CELLS: dict[str, dict[str, Cell]] = {
+    "gru": {
+        "the reset gate{} multiplies the state before its weight; in torch it multiplies the "
+        "product": _reset_first,
+        "the new gate's bias_hh{} is outside the reset gate; in torch the reset gate multiplies "
+        "it": _bias_outside,
+        "the new gate's bias_hh{} is missing": _bias_dropped,
+        "the update gate{} is inverted": _update_inverted,
+    },
+    "lstm": {"1 is added to the forget gate{}; torch adds nothing": _forget_bias},
+    "rnn_tanh": {"the activation{} is relu, torch uses tanh": _rnn(torch.relu)},
+    "rnn_relu": {"the activation{} is tanh, torch uses relu": _rnn(torch.tanh)},
+}

@@ -1,0 +1,67 @@
+"""The mistakes that are tried in each torch call, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.mistakes import general, layers, recurrent
+from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
+
+
+_TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
+    **dict.fromkeys(general.BINARY, (general.binary,)),
+    **dict.fromkeys(general.UNARY, (general.unary,)),
+    **dict.fromkeys(general.ACTIVATIONS, (general.activation,)),
+    **{f"conv{kind}{n}d": (layers.convolution,) for kind in ("", "_transpose") for n in (1, 2, 3)},
+    **{f"{kind}_pool{n}d": (layers.pool,) for kind in ("avg", "max") for n in (1, 2, 3)},
+    **dict.fromkeys(("softmax", "log_softmax", "logsumexp", "normalize"), (general.dimension,)),
+    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), (general.running,)),
+    **dict.fromkeys(("std", "var"), (general.variance, general.dimension)),
+    **dict.fromkeys(("mean", "sum", "amax", "amin", "norm"), (general.reduction,)),
+    **dict.fromkeys(("matmul", "bmm", "mm"), (general.products,)),
+    **dict.fromkeys(recurrent.GATES, (recurrent.mistakes,)),
+    **dict.fromkeys(("layer_norm", "rms_norm", "instance_norm"), (layers.affine,)),
+    **dict.fromkeys(
+        ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss",
+         "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+        (general.losses,),
+    ),
+    "gelu": (general.gelu, general.activation),
+    "linear": (layers.linear,),
+    "batch_norm": (layers.batch_norm,),
+    "group_norm": (layers.group_norm,),
+    "scaled_dot_product_attention": (layers.attention,),
+    "interpolate": (layers.interpolate,),
+    "embedding": (general.looked_up,),
+    "masked_fill": (general.masked,),
+    "where": (general.chosen,),
+    "repeat_interleave": (general.repeated,),
+}  # fmt: skip
+
+
+def variants(call: TorchCall) -> Iterator[TorchCall]:
+    """Yield the call with each mistake that applies to it, always in the same order."""
+    named = _TABLE.get(call.op, ())
+    for mistakes in (general.eps, general.left_out, *named, general.every):
+        try:
+            yield from mistakes(call)
+        except Exception:  # the call has other arguments than this mistake expects
+            continue
+
+
+def results(call: TorchCall) -> Iterator[tuple[int, TorchCall, np.ndarray]]:
+    """Yield the number of each mistake, the changed call and its result."""
+    for n, wrong in enumerate(variants(call)):
+        try:
+            with torch.no_grad():
+                out = wrong.result
+        except Exception:  # the mistake does not apply to this call
+            continue
+        out = out[0] if isinstance(out, tuple | list) and out else out
+        if isinstance(out, Tensor) and (out.is_floating_point() or out.is_complex()):
+            yield n, wrong, to_numpy(out)

@@ -1,0 +1,77 @@
+"""Multiples: a JAX value or gradient that is torch's times a constant."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from jaxgrad.parity.prove.align.fingerprint import fingerprint, is_constant, print_distance
+
+
+SAME = 1e-9  # the largest distance between the fingerprints of equal values
+
+
+def find(x: np.ndarray, prints: np.ndarray) -> int | None:
+    """Return the row of `prints` that equals the fingerprint of `x`, or None."""
+    print_ = fingerprint(x)
+    number = x.size == 1 and 4 * np.real(x.item()) % 1  # any program may contain 0, 1 or 0.5
+    if not len(prints) or (is_constant(print_) and not number):
+        return None
+    equal = np.flatnonzero(print_distance(print_, prints) < SAME)
+    return int(equal[0]) if len(equal) else None
+
+
+def find_multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | None:
+    """Return the row of a JAX value that is a multiple of torch's, and the factor, or None."""
+    if not len(prints) or data.size < 2:
+        return None
+    mean = float(np.mean(np.abs(data)))
+    if not mean or not math.isfinite(mean) or is_constant(fingerprint(data)):
+        return None
+    for at in np.flatnonzero(prints[:, 0] == data.size):
+        factor = float(prints[at, 6]) / mean
+        for signed in (factor, -factor):
+            if factor and abs(signed - 1) > 1e-9:
+                if print_distance(fingerprint(data * signed), prints[at]) < SAME:
+                    return int(at), signed
+    return None
+
+
+def as_written(x: float) -> str:
+    """Format a number as a person would write it: 1/sqrt(8)."""
+    for n in range(2, 4097):
+        if math.isclose(x, 1 / math.sqrt(n), rel_tol=1e-9):
+            return f"1/sqrt({n})"
+        if math.isclose(x, math.sqrt(n), rel_tol=1e-9):
+            return f"sqrt({n})"
+        if math.isclose(x, 1 / n, rel_tol=1e-9):
+            return f"1/{n}"
+    return f"{x:.6g}"
+
+
+def ratio(expected: np.ndarray | None, actual: np.ndarray | None) -> str:
+    """Describe how JAX's gradient of a parameter relates to torch's.
+
+    Any two numbers have a ratio, so the gradient of a single number is described only if it is 0.
+    """
+    if expected is None or actual is None:
+        return ""
+    if not np.any(actual):
+        return "JAX's gradient is zero, torch's is not"
+    size = float(np.vdot(expected, expected).real)
+    factor = float(np.vdot(expected, actual).real) / size if size else 0.0
+    miss = float(np.linalg.norm(actual - factor * expected))
+    if expected.size > 1 and factor and miss < 1e-9 * float(np.linalg.norm(actual)):
+        return f"JAX's gradient is torch's times {as_written(factor)}"
+    if expected.shape == actual.shape and np.iscomplexobj(expected):
+        if np.linalg.norm(actual - np.conj(expected)) < 1e-9 * float(np.linalg.norm(actual)):
+            return "JAX's gradient is the conjugate of torch's"
+    rest = actual - expected
+    rows = np.flatnonzero(np.any(rest.reshape(len(rest), -1) != 0, 1)) if rest.ndim > 1 else ()
+    wrong = [int(r) for r in rows if np.max(np.abs(rest[r])) > 1e-9 * np.max(np.abs(expected))]
+    if 0 < len(wrong) <= max(1, len(rest) // 4):
+        listed = ", ".join(map(str, wrong[:4])) + (", ..." if len(wrong) > 4 else "")
+        name = f"row {listed} differs" if len(wrong) == 1 else f"rows {listed} differ"
+        return f"only {name}"
+    return ""

@@ -1,0 +1,87 @@
+"""Recurrent layers as loops compute what torch computes, and their mistakes are told apart."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.mistakes import recurrent
+from jaxgrad.parity.prove.mistakes.call import TorchCall
+from jaxgrad.parity.prove.mistakes.recurrent import Layers
+from jaxgrad.parity.prove.mistakes.table import results
+
+
+def call(kind: str, *, bias: bool = True, bidirectional: bool = False) -> TorchCall:
+    """Return a call of a recurrent function with two layers, batch first."""
+    torch.manual_seed(0)
+    name = {"gru": "GRU", "lstm": "LSTM"}.get(kind, "RNN")
+    options = {"nonlinearity": kind[4:]} if name == "RNN" else {}
+    layer = getattr(nn, name)(3, 4, 2, bias=bias, bidirectional=bidirectional, **options).double()
+    x = torch.randn(2, 5, 3, dtype=torch.float64)
+    h = torch.zeros(4 if bidirectional else 2, 2, 4, dtype=torch.float64)
+    weights = [w.detach() for w in layer._flat_weights]
+    state = (h, h) if kind == "lstm" else h
+    func = getattr(torch, kind)
+    args = (x, state, weights, bias, 2, 0.0, False, bidirectional, True)
+    return TorchCall(func, args, {}, kind)
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kind", recurrent.GATES)
+def test_the_loop_computes_what_torch_computes(kind, bias, bidirectional):
+    """Outputs and final states equal torch's with and without biases, in one or two directions."""
+    torch_call = call(kind, bias=bias, bidirectional=bidirectional)
+    given = Layers.of(torch_call)
+    assert given is not None
+    for x, y in zip(recurrent.unrolled(kind, given), torch_call.result, strict=True):
+        np.testing.assert_allclose(to_numpy(x), to_numpy(y), rtol=0, atol=1e-14)
+
+
+def test_the_values_inside_are_labelled():
+    """Each gate is labelled with its layer and step before it is computed."""
+    given = Layers.of(call("gru"))
+    labels: list[str] = []
+    assert given is not None
+    recurrent.unrolled("gru", given, labels.append)
+
+    assert labels[2] == "the reset gate of layer 0 at step 0"
+    assert labels[-1] == "the state of layer 1 at step 4"
+
+
+@pytest.mark.parametrize(
+    ("kind", "order", "text"),
+    [
+        ("gru", (1, 0, 2), "the gates of layer 1 are ordered update, reset, new; "),
+        ("lstm", (0, 1, 3, 2), "the gates of layer 1 are ordered input, forget, output, cell; "),
+    ],
+)
+def test_permuted_gates_are_named(kind, order, text):
+    """Gates in another order in one layer are named with that layer and torch's order."""
+    torch_call = call(kind)
+    x, state, weights, *rest = torch_call.args
+    permuted = [
+        w if i < 4 else torch.cat([w.chunk(len(order))[k] for k in order])
+        for i, w in enumerate(weights)
+    ]
+    expected = to_numpy(torch_call.func(x, state, permuted, *rest)[0])
+    texts = [w.mistake for _, w, y in results(torch_call) if np.allclose(y, expected, 0, 1e-12)]
+
+    assert len(texts) == 1
+    assert texts[0].startswith(text)
+
+
+def test_other_cells_are_named():
+    """Cho's reset gate, a bias outside the gate and an inverted gate differ from torch's cell."""
+    texts = {wrong.mistake: y for _, wrong, y in results(call("gru")) if "layer 0" in wrong.mistake}
+    names = (
+        "the reset gate of layer 0 multiplies the state before its weight",
+        "the update gate of layer 0 is inverted",
+        "the new gate's bias_hh of layer 0 is outside the reset gate",
+    )
+    outputs = [next(y for text, y in texts.items() if text.startswith(name)) for name in names]
+
+    outputs.append(to_numpy(call("gru").result[0]))
+    distances = [np.abs(x - y).max() for i, x in enumerate(outputs) for y in outputs[:i]]
+    assert min(distances) > 1e-4
