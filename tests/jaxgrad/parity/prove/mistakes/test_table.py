@@ -1,5 +1,7 @@
 """Each typical mistake reproduces the wrong result that it describes."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -178,7 +180,7 @@ def test_mistakes_are_tried_once():
     assert len(texts) == len(set(texts))
 
 
-SDPA = functional.scaled_dot_product_attention
+SDPA: Any = functional.scaled_dot_product_attention
 HEADS = torch.randn(3, 2, 4, 5, 8).unbind()  # q, k and v: 2 sequences, 4 heads, 5 tokens
 KEEP = torch.ones(5, 5, dtype=torch.bool).tril()
 SCORES = (HEADS[0] @ HEADS[1].mT / 8**0.5).masked_fill(~KEEP, float("-inf"))
