@@ -43,7 +43,7 @@ class Layers(NamedTuple):
         x, state, *rest = call.args
         state = tuple(state) if isinstance(state, list | tuple) else (state,)
         given = cls(x, state, *rest)
-        return given if len(given.weights) == given.per_layer * given.count else None
+        return given if len(given.weights) == given.per_layer * given.passes else None
 
     @property
     def per_layer(self) -> int:
@@ -51,7 +51,7 @@ class Layers(NamedTuple):
         return 4 if self.has_bias else 2
 
     @property
-    def count(self) -> int:
+    def passes(self) -> int:
         """The number of layers, counting each direction."""
         return self.layers * (2 if self.bidirectional else 1)
 
@@ -69,8 +69,8 @@ def mistakes(call: TorchCall) -> Mistakes:
         return
     x, state, weights, *rest = call.args
     per = given.per_layer
-    groups = [(f" of {given.name(n)}", [n]) for n in range(given.count)]
-    groups = [("", list(range(given.count))), *(groups if given.count > 1 else [])]
+    groups = [(f" of {given.name(n)}", [n]) for n in range(given.passes)]
+    groups = [("", list(range(given.passes))), *(groups if given.passes > 1 else [])]
     gates = GATES[call.op]
     for where, numbers in groups:
         chosen = {i for n in numbers for i in range(n * per, (n + 1) * per)}

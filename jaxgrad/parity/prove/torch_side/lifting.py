@@ -69,7 +69,8 @@ class Lifting(TorchFunctionMode):
             self.watcher.adopt((args, kwargs))
             read = self.watcher.known_values((args, kwargs))
             args, kwargs = self.watcher.split_uses(read, args, kwargs)
-        change = self.changes.get(self.watcher.next_call) if self.watcher else None
+        number = self.watcher.next_call if self.watcher else None
+        change = None if number is None else self.changes.get(number)
         out = func(*args, **kwargs) if change is None else change(func, args, kwargs)
         if self.watcher and self.watcher.on:
             first = len(self.watcher.values)
