@@ -224,12 +224,16 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
     return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
 
 
-def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int) -> Draw:
-    """Return a draw with new inputs and new values for the weights `names`; no tensor is constant.
+def redrawn(
+    state: Mapping[str, np.ndarray],
+    names: Sequence[str],
+    buffers: Sequence[str],
+    rng: np.random.Generator,
+) -> dict[str, np.ndarray]:
+    """Return a state with new values for the weights `names`; no tensor is constant.
 
     Those of them that are `buffers` keep their sign, because variances are positive."""
-    rng = np.random.default_rng([seed, 2])
-    state = dict(draw.state)
+    state = dict(state)
     for name in names:
         x = np.asarray(state[name])
         if x.dtype.kind not in "fc" or not x.size:
@@ -239,18 +243,7 @@ def redrawn(draw: Draw, names: Sequence[str], buffers: Sequence[str], seed: int)
             state[name] = x * (1 + 0.2 * np.abs(noise))
         else:
             state[name] = x + 0.2 * (float(np.std(x)) or 0.5) * noise
-
-    def leaf(x: Any) -> Any:
-        if not isinstance(x, np.ndarray) or not x.size or x.dtype.kind == "b":
-            return x
-        if np.all((x == 0) | (x == 1)):
-            return x  # a mask
-        if x.dtype.kind in "iu":
-            return np.roll(x, 1, -1) if x.ndim else x
-        return x * (1 + 0.2 * rng.standard_normal(x.shape))
-
-    inputs = map_leaves(leaf, draw.inputs)
-    return Draw(state, inputs, draw.number + 1)
+    return state
 
 
 def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:

@@ -50,6 +50,8 @@ def surfaces(
             notes.append(result)
         elif result:
             agreeing.append(variant.name)
+    with evidence.clock("other inputs"):
+        notes += filter(None, (_edge_note(evidence, *edge) for edge in evidence.torch_side.edges()))
     first, rest = judged["forward"]
     if agreeing:
         text = f"{first.text}; outputs and gradients also agree with {' and '.join(agreeing)}"
@@ -199,3 +201,31 @@ def _named(at: str, judgement: Judgement) -> Judgement:
 
 def _failed(name: str, text: str, findings: Sequence[Finding]) -> dict[str, Judgement]:
     return {name: Judgement(Surface(name, "fail", text, findings=tuple(findings)))}
+
+
+def _edge_note(evidence: Evidence, name: str, inputs: Any) -> str:
+    """Say how the port differs on an edge case that the given inputs do not contain, if it does."""
+    draw = dataclasses.replace(evidence.draws[0], inputs=inputs, number=3)
+    try:
+        run = evidence.torch_side.run(draw, watch=False)
+        gradients = evidence.gradients(draw)
+    except Exception:
+        return ""
+    grads = [g for g in (*run.grads.values(), *run.input_grads) if g is not None]
+    first = evidence.runs[0].outputs
+    same = all(x.shape == first[name].shape for name, x in run.outputs.items())
+    if not same or not all(np.isfinite(x).all() for x in (*run.outputs.values(), *grads)):
+        return ""
+    drawn = Drawn(draw, run, evidence.torch_side.reruns(draw, run))
+    own = dataclasses.replace(evidence, drawn=[drawn])
+    outputs = own.judge_outputs(0, gradients.outputs)
+    judged = [("", j) for j in outputs]
+    judged += [("the gradient of ", j) for j in own.judge_gradients(0, gradients)]
+    wrong = [(prefix, j) for prefix, j in judged if j.verdict == "fail"]
+    if not wrong:
+        return ""
+    prefix, j = wrong[0]
+    return (
+        f"not judged, because the given inputs contain no such case: with {name}, {prefix}{j.name} "
+        f"differs at {list(j.index)}: torch gives {j.torch}, JAX gives {j.jax}"
+    )

@@ -183,6 +183,10 @@ class Dumped:
         pairs = zip(self.contents.drawn, self.contents.exact_reruns, strict=True)
         return [Drawn(d.draw, d.run, reruns) for d, reruns in pairs]
 
+    def edges(self) -> list[tuple[str, Any]]:
+        """Return no inputs, because a dump cannot run torch on them."""
+        return []
+
     def run(self, draw: Draw, **options: Any) -> NoReturn:
         """Raise an error, because a dump cannot run torch."""
         del draw, options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients
+from jaxgrad.parity.prove.torch_side.ranges import Ranges
+from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.training import Training
@@ -57,18 +60,57 @@ class Live:
         self.rough = rounded_buffers(self.module, mapped)
         first = Draw(self.state, self.inputs)
         buffers = [name for name in mapped if name not in self.flags]
-        second = redrawn(first, mapped, buffers, self.seed)
+        rng = np.random.default_rng([self.seed, 2])
+        second = Draw(redrawn(self.state, mapped, buffers, rng), self.inputs, 1)
         draws = [self._drawn(first)]
+        names, leaves, fill = jax_program.flat(self.inputs)
+        plans = candidates(leaves, self._ranges, rng)
         try:
-            draws.append(self._drawn(second))
-        except Exception as error:
-            # Redrawn lengths or positions may be invalid; if so, keep the first draw's inputs.
+            drawn = self._drawn(dataclasses.replace(second, inputs=fill([x[0] for x in plans])))
+            if _similar(draws[0].run, drawn.run):
+                return [*draws, drawn]
+        except Exception:
+            pass  # redrawn lengths, positions or labels may be invalid
+        chosen = [x[-1] for x in plans]
+        for k, plan in enumerate(plans):
+            for x in plan:
+                tried = fill([*chosen[:k], x, *chosen[k + 1 :]])
+                if x is plan[-1]:
+                    break
+                if self._accepts(dataclasses.replace(second, inputs=tried), draws[0].run):
+                    chosen[k] = x
+                    break
+        kept = [name for name, x, plan in zip(names, chosen, plans, strict=True)
+                if x is plan[-1] and len(plan) > 1]  # fmt: skip
+        if kept:
             self.notes.append(
-                "the second draw keeps the inputs of the first, because torch raised "
-                f"{type(error).__name__} on redrawn inputs"
+                f"the second draw keeps the given values of input {', '.join(kept)}, because torch "
+                "rejects the redrawn ones or returns outputs of other shapes for them"
             )
-            draws.append(self._drawn(Draw(second.state, first.inputs, second.number)))
-        return draws
+        return [*draws, self._drawn(dataclasses.replace(second, inputs=fill(chosen)))]
+
+    def _accepts(self, draw: Draw, first: TorchRun) -> bool:
+        """Whether torch runs on a draw, and returns finite numbers of the same shapes."""
+        try:
+            return _similar(first, self.run(draw, watch=False))
+        except Exception:
+            return False
+
+    def edges(self) -> list[tuple[str, Any]]:
+        """Return inputs of edge cases that the given inputs do not contain, with their names."""
+        names, leaves, fill = jax_program.flat(self.inputs)
+        return [(edge.name, fill(edge.leaves)) for edge in edges(names, leaves, self._ranges)]
+
+    @functools.cached_property
+    def _ranges(self) -> Mapping[int, Range]:
+        """Return the values that the module accepts in its integer inputs, by their position."""
+        if not any(x.dtype.kind in "iu" for x in jax_program.flat(self.inputs)[1]):
+            return {}
+        watcher = Ranges(self.module)
+        load(self.module, self.state)
+        with watcher:
+            torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False)
+        return watcher.found
 
     def _drawn(self, draw: Draw) -> Drawn:
         run = self.run(draw)
@@ -154,6 +196,19 @@ class Live:
             if name in values:
                 x.data = torch.tensor(values[name]).to(x.dtype)
         return {name: x.detach() for name, x in module.state_dict().items()}
+
+
+def _similar(first: TorchRun, run: TorchRun) -> bool:
+    """Whether two runs return the same shapes, and the second is finite where the first is."""
+
+    def arrays(run: TorchRun) -> list[np.ndarray]:
+        grads = [g for g in (*run.grads.values(), *run.input_grads) if g is not None]
+        return [*run.outputs.values(), *grads]
+
+    pairs = list(zip(arrays(first), arrays(run), strict=False))
+    return first.outputs.keys() == run.outputs.keys() and all(
+        x.shape == y.shape and (np.isfinite(y).all() or not np.isfinite(x).all()) for x, y in pairs
+    )
 
 
 def _differences(run: TorchRun, rerun: TorchRun) -> TorchRun:

@@ -58,6 +58,10 @@ class TorchSide(Protocol):
         """Return both draws; `mapped` are the weights that the port takes from its params."""
         ...
 
+    def edges(self) -> list[tuple[str, Any]]:
+        """Return inputs of edge cases that the given inputs do not contain, with their names."""
+        ...
+
     def run(self, draw: Draw, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw."""
         ...

@@ -134,3 +134,32 @@ def test_outputs_that_do_not_grow_with_the_batch_are_not_compared():
     inputs = (draw(4, 3), np.array([0, 1, 1, 2]))
     report = prove(module, pooled, arrays(module), inputs)
     assert report.verdict == "pass" and "batch" not in report.surfaces["forward"].text
+
+
+class Masked(nn.Module):
+    """The mean of the rows that a mask keeps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 2)
+
+    def forward(self, x: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x).relu() * mask[..., None]
+        return y.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
+
+
+@pytest.mark.parametrize("least", [1, 0])
+def test_an_edge_case_is_noted(least):
+    """A port that differs only where a whole row is masked passes, and a note says so."""
+    torch.manual_seed(0)
+    module = Masked()
+
+    def masked(p: Any, x: Any, mask: Any) -> Any:
+        y = jax.nn.relu(x @ p["linear.weight"].T + p["linear.bias"]) * mask[..., None]
+        return y.sum(1) / jnp.maximum(mask.sum(1, keepdims=True), least)
+
+    inputs = (draw(2, 3, 3), np.array([[True, True, False], [True, True, True]]))
+    report = prove(module, masked, arrays(module), inputs)
+    assert report.verdict == "pass"
+    noted = [n for n in report.notes if "row 1 of input 1 masked altogether" in n]
+    assert len(noted) == 1 - least and all("torch gives 0.0, JAX gives nan" in n for n in noted)
