@@ -2,6 +2,7 @@
 
 import base64
 import collections
+import functools
 import gzip
 import hashlib
 import html
@@ -13,14 +14,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import markupsafe
 import numpy as np
 
 from jaxgrad.parity.compare import Leaf
 from jaxgrad.parity.prove.page import number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
-from parity_tests.report.explain import source
 from parity_tests.report.rows import shown
+from parity_tests.report.source_text import source
 from parity_tests.report.text import SIGNS, changes, rows_covered
 from parity_tests.runner.engine import Result
 from parity_tests.runner.selection import ROWS
@@ -29,6 +31,22 @@ from parity_tests.runner.selection import ROWS
 DEVICES = ("cpu", "gpu", "tpu")
 LEAVES_SHOWN = 12  # at most, where torch and JAX differ
 LEAVES_OF_PASSED = 5
+WORDS = {
+    "bitwise": "bit-identical",
+    "close": "equal up to rounding",
+    "deviation": "documented deviations",
+    "fail": "failed",
+    "error": "raised",
+    "blind": "blind",
+}
+CHIPS = (
+    ("deviations", "status:deviation"),
+    ("failures", "status:fail"),
+    ("bit-identical", "status:bitwise"),
+    ("equal up to rounding", "status:close"),
+    *((dtype, f"dtype:{dtype}") for dtype in DTYPES),
+    *((mode, f"mode:{mode}") for mode in MODES),
+)
 _WORDS = re.compile("<desc[^>]*>(.*?)</desc>", re.DOTALL)  # the text alternative of a picture
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 
@@ -91,7 +109,10 @@ def write(
         pictures=pictures or {},
         words=lambda svg: html.unescape("".join(_WORDS.findall(svg))),
         later=Later(),
-        source=source,
+        source=functools.partial(source, claim=False),
+        ticks=ticks,
+        words_of=WORDS,
+        chips=[(text, term) for text, term in CHIPS if _finds(results, term)],
         number=number,
         alike=alike,
         command=command,
@@ -168,6 +189,18 @@ def shown_leaves(result: Result) -> list[Leaf]:
     order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
     few = result.verdict in ("bitwise", "close")
     return order[: LEAVES_OF_PASSED if few else LEAVES_SHOWN]
+
+
+def ticks(text: str) -> markupsafe.Markup:
+    """Escape a sentence, and turn its words in backticks into code."""
+    return markupsafe.Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(text))))
+
+
+def _finds(results: Iterable[Result], term: str) -> bool:
+    """Whether a term of the filter selects any cell."""
+    key, value = term.split(":")
+    name = {"status": "verdict"}.get(key, key)
+    return any(getattr(result, name) == value for result in results)
 
 
 def leaf_value(x: Any) -> str:

@@ -83,7 +83,7 @@ def _amount(path: str, value: Any) -> str:
 def shown(leaf: Any, dtype: str = "") -> str:
     """Return a short text for a leaf, with the dtype of an array unless it is `dtype`."""
     if isinstance(leaf, BaseException):
-        sentence = re.split(r"\.(?: |$|(?=[A-Z]))|\n", str(leaf))[0]
+        sentence = re.split(r"\.(?: |$|(?=[A-Z][a-z]* ))|\n", str(leaf))[0]
         return f"{type(leaf).__name__}: {textwrap.shorten(sentence, 110, placeholder=' …')}"
     if not isinstance(leaf, np.ndarray | np.generic):
         return str(leaf)

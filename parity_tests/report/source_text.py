@@ -3,6 +3,7 @@
 import ast
 import dis
 import inspect
+import re
 import textwrap
 import types
 from collections.abc import Callable
@@ -50,7 +51,7 @@ def _used(program: Callable[..., Any]) -> list[Any]:
 
 def source(piece: Any, claim: bool = True) -> str:
     """Return the source of a function or class without decorators; `claim` keeps the docstring."""
-    text = textwrap.dedent(inspect.getsource(piece)).rstrip()
+    text = re.sub(r"  # noqa.*", "", textwrap.dedent(inspect.getsource(piece)).rstrip())
     node = ast.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)
     lines = text.splitlines()

@@ -163,6 +163,42 @@ def test_filter_and_address(tab, report):
     assert tab.inner_text("#count").startswith("0 of ")
 
 
+def test_words_and_chips_find_deviations(tab):
+    """The word `deviation` and the chip "deviations" both leave the rows that have a deviation."""
+    tab.fill("#filter", "deviation")
+    typed = tab.locator("tr.row:visible").count()
+    tab.fill("#filter", "")
+    everything = tab.locator("tr.row:visible").count()
+    tab.get_by_role("button", name="deviations").click()
+
+    assert tab.input_value("#filter") == "status:deviation"
+    assert 0 < tab.locator("tr.row:visible").count() == typed < everything
+    assert tab.get_by_role("button", name="deviations").get_attribute("aria-pressed") == "true"
+    tab.get_by_role("button", name="deviations").click()
+    assert tab.locator("tr.row:visible").count() == everything
+
+
+@pytest.mark.parametrize("width", (390, 1280, 1600))
+def test_nothing_is_wider_than_the_screen(browser, report, width):
+    """The page and each opened case fit the width of a phone, a laptop and a large screen.
+
+    The title of an opened case is not covered by the filter bar.
+    """
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    tab.goto(report.as_uri())
+    cases = tab.locator(".case").evaluate_all("cases => cases.map(x => x.id)")
+    for place in ("", *(f"#{case}" for case in cases[:3])):
+        tab.goto("about:blank")
+        tab.goto(report.as_uri() + place)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        if place:
+            bar, title = (tab.locator(x).bounding_box() for x in (".bar", ".case:visible h3"))
+            assert (
+                title["y"] >= bar["y"] + bar["height"] or title["y"] + title["height"] <= bar["y"]
+            )
+    tab.close()
+
+
 def test_a_click_opens_the_programs(tab):
     """Clicking a cell opens both sources, the leaf table and the command."""
     tab.locator("td.v-close a").first.click()
@@ -182,11 +218,12 @@ def test_a_click_opens_the_programs(tab):
 
 
 def test_keyboard(tab):
-    """`/` focuses the filter, Tab reaches a cell, Enter opens it and Escape closes it."""
+    """`/` focuses the filter, Tab reaches chips and cells, Enter opens one and Escape closes it."""
     tab.keyboard.press("/")
     tab.keyboard.type("detach")
     assert tab.input_value("#filter") == "detach"
-    tab.keyboard.press("Tab")
+    for _ in range(tab.locator(".chips button").count() + 1):
+        tab.keyboard.press("Tab")
     tab.keyboard.press("Enter")
     assert tab.locator(".case:visible").count() == 1
     tab.keyboard.press("Escape")
