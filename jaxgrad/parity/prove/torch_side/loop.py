@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,6 +16,9 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, described, running
+
+
+_WITHOUT_SCHEDULER = 30  # steps
 
 
 class Loop:
@@ -95,6 +99,21 @@ def add_gradients(module: nn.Module, gradients: Mapping[str, np.ndarray | None])
             p.grad = gradient.clone() if p.grad is None else p.grad + gradient
 
 
+def range_of(training: Training, module: nn.Module, least: int) -> tuple[int, bool]:
+    """Return the number of steps over which a schedule is compared, and whether that is all.
+
+    An optimizer without a scheduler keeps its learning rate, so that any number of steps is right.
+    """
+    if training.total is not None:
+        return training.total, True
+    loop = Loop(dataclasses.replace(training, ema=None), module)
+    if loop.scheduler is None:
+        hidden = hasattr(loop.optimizer.step, "_wrapped_by_lr_sched")
+        return (least, False) if hidden else (max(least, _WITHOUT_SCHEDULER), True)
+    steps = length(loop.scheduler)
+    return (least, False) if steps is None else (max(least, steps), True)
+
+
 def learning_rates(training: Training, module: nn.Module, steps: int) -> list[list[float]]:
     """Return the learning rates of each parameter group in each step, without training."""
     with warnings.catch_warnings():
@@ -106,6 +125,13 @@ def learning_rates(training: Training, module: nn.Module, steps: int) -> list[li
             if step + 1 < steps and loop.scheduler is not None:
                 _called("scheduler=", loop.scheduler.step)
     return rates
+
+
+def settings(training: Training, module: nn.Module) -> dict[str, dict[str, Any]]:
+    """Return the settings of each parameter in the optimizer."""
+    names = {id(p): name for name, p in module.named_parameters()}
+    groups = build_optimizer(training.torch, module).param_groups
+    return {names[id(p)]: group for group in groups for p in group["params"] if id(p) in names}
 
 
 def length(scheduler: Any) -> int | None:

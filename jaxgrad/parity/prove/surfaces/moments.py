@@ -1,0 +1,124 @@
+"""Compare the moments in the states of both optimizers, which are matched by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxgrad.parity.prove.jax_side.port import Port
+from jaxgrad.parity.prove.judge import Judged, judge
+from jaxgrad.parity.prove.torch_side.side import State
+from jaxgrad.parity.ulp import scale_of
+
+
+# torch's names for the fields of optax's states; the states of jaxgrad.optim have torch's names.
+_NAMES = {
+    "mu": ("exp_avg", "grad_avg"),
+    "nu": ("exp_avg_sq", "square_avg", "exp_inf"),
+    "trace": ("momentum_buffer",),
+    "sum_of_squares": ("sum",),
+    "e_g": ("square_avg",),
+    "e_x": ("acc_delta",),
+}
+
+
+class Moment(NamedTuple):
+    """A moment of one weight: torch's name of it, and its comparison."""
+
+    name: str
+    moment: str
+    judged: Judged
+
+
+def compare(
+    port: Port,
+    expected: Mapping[str, State],
+    reruns: Sequence[Mapping[str, State]],
+    opt_state: Any,
+    left_out: set[str],
+) -> list[Moment]:
+    """Compare torch's moments with those in an optax state that have a matching name.
+
+    Args:
+        port: The port, with the map of its weights.
+        expected: torch's optimizer state by parameter.
+        reruns: The same with every number perturbed by an ULP.
+        opt_state: The state of the optax transformation.
+        left_out: Parameters that are not compared.
+    """
+    compared = []
+    for moment, name, actual in _matched(port, expected, opt_state):
+        if name in left_out:
+            continue
+        x = expected[name][moment]
+        others = [rerun[name][moment] for rerun in reruns if moment in rerun.get(name, {})]
+        scale = max(scale_of(state[moment]) for state in expected.values() if moment in state)
+        judged = judge(f"{moment} of {name}", x, actual, others, scale=scale_of(x) or scale)
+        if judged.verdict == "fail" and _holds_the_rate(x, actual):
+            judged = judge(f"{moment} of {name}", x, x)
+        compared.append(Moment(name, moment, judged))
+    return compared
+
+
+def count(expected: Mapping[str, State]) -> int:
+    """Return the number of torch's moments that are as large as a weight."""
+    return sum(np.size(x) > 1 for state in expected.values() for x in state.values())
+
+
+def _matched(
+    port: Port, expected: Mapping[str, State], opt_state: Any
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Yield torch's moment, the parameter and the port's value of each moment in both states."""
+    fields = _by_field(port, opt_state)
+    moments = dict.fromkeys(moment for state in expected.values() for moment in state)
+    whole = {name for name in expected if _is_one_to_one(port, name)}
+    for field, leaves in fields.items():
+        for moment in moments:
+            if moment not in _NAMES.get(field, (field,)):
+                continue
+            for name, value in port.weights.to_torch(leaves).items():
+                state = expected.get(name, {})
+                if value is None or moment not in state or name not in whole:
+                    continue
+                held = all(leaves[i] is not None for i in port.weights.leaves_of(name))
+                if held and np.shape(value) == np.shape(state[moment]):
+                    yield moment, name, value
+
+
+def _by_field(port: Port, opt_state: Any) -> dict[str, list[np.ndarray | None]]:
+    """Return the fields of an optax state that are trees like the params, as lists of leaves."""
+    paths = {path: i for i, path in enumerate(port.program.param_paths)}
+    fields: dict[str, list[np.ndarray | None]] = {}
+    for path, x in jax.tree_util.tree_leaves_with_path(opt_state):
+        for number, key in enumerate(path):
+            field = getattr(key, "name", None)
+            rest = jax.tree_util.keystr(path[number + 1 :], simple=True, separator="/")
+            if field is not None and rest in paths:
+                i = paths[rest]
+                if np.shape(x) == np.shape(port.weights.leaves[i]):
+                    fields.setdefault(field, [None] * len(paths))[i] = np.asarray(x)
+                break
+    return fields
+
+
+def _is_one_to_one(port: Port, name: str) -> bool:
+    """Whether each element of a parameter is held once, in a leaf that holds nothing else there."""
+    pieces = [p for p in port.weights.pieces if p.name == name]
+    indices = [p.index.ravel() for p in pieces]
+    total = sum(len(index) for index in indices)
+    regions = [(p.leaf, str(p.region)) for p in port.weights.pieces]
+    return (
+        total == port.weights.tensors[name].size
+        and len(np.unique(np.concatenate(indices))) == total
+        and all(regions.count((p.leaf, str(p.region))) == 1 for p in pieces)
+    )
+
+
+def _holds_the_rate(expected: np.ndarray, actual: np.ndarray) -> bool:
+    """Whether optax's moment is a negative multiple: it accumulates updates, not gradients."""
+    factor = float(np.vdot(expected, actual).real / (np.vdot(expected, expected).real or 1.0))
+    off = np.max(np.abs(actual - factor * expected), initial=0.0)
+    return factor < 0 and np.size(actual) > 1 and bool(off <= 1e-9 * scale_of(actual))

@@ -1,0 +1,200 @@
+"""Compare learning rates over the whole training run, without training.
+
+torch's scheduler is compared with the port's schedule, if the user gives it. Both optimizers are
+also given the same gradients in every step, which shows the schedule inside a transformation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.prove.adapters import ProofError, name_of
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.jax_side.loop import Loop
+from jaxgrad.parity.prove.jax_side.port import Gradients
+from jaxgrad.parity.prove.report import Finding, Surface
+from jaxgrad.parity.prove.surfaces.update_causes import proportion
+from jaxgrad.parity.prove.training import Training
+
+
+_TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
+_SECONDS = 2.0  # that replaying may take, estimated from these:
+_PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
+
+
+class Divergence(NamedTuple):
+    """The first step in which the same gradients lead to different updates."""
+
+    step: int
+    name: str
+    rates: list[float]  # torch's, one for each parameter group
+    share: float  # the difference relative to the largest update
+    factor: float | None  # JAX's update relative to torch's, if they are proportional
+
+
+def surface(evidence: Evidence, training: Training, steps: int) -> Surface:
+    """Judge the learning rates of all steps; the first `steps` have been judged by training."""
+    if not evidence.rerunnable:
+        text = "later steps are not compared, because a dump cannot be rerun"
+        return Surface("updates", "pass", text)
+    total, affordable, is_all = _range(evidence, training, steps)
+    parts = []
+    if training.schedule is not None:
+        parts.append(_compared(evidence, training, total))
+    if not parts or parts[0].verdict == "pass":
+        parts.append(_replayed(evidence, training, affordable))
+    texts = [part.text for part in parts]
+    if not is_all:
+        texts.append("pass total= to compare the schedule of the whole training run")
+    elif affordable < total and training.schedule is None:
+        texts.append(f"pass schedule= to compare the schedule of all {total} steps")
+    findings = tuple(f for part in parts for f in part.findings)
+    return Surface("updates", "fail" if findings else "pass", "; ".join(texts), findings=findings)
+
+
+def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
+    """Compare torch's scheduler, stepped without training, with the port's schedule."""
+    from jaxgrad.parity.prove.torch_side import loop
+
+    rates = loop.learning_rates(training, evidence.torch_side.module, total)
+    expected = np.array([step[0] for step in rates])
+    actual = np.array([_value(training.schedule, step) for step in range(total)])
+    wrong = np.abs(actual - expected) > _TOLERANCE * np.max(np.abs(expected))
+    if not wrong.any():
+        text = f"the schedules agree in all {total} steps"
+        return Surface("updates", "pass", text)
+    first = int(np.argmax(wrong))
+    finding = Finding(
+        "updates",
+        "the learning rate",
+        name_of(training.schedule),
+        f"the schedules differ first in step {first + 1} of {total}, by "
+        f"{abs(actual[first] - expected[first]):.2g}",
+        torch_value=float(expected[first]),
+        jax_value=float(actual[first]),
+        cause=shift(expected, actual),
+    )
+    text = f"the schedules differ in {int(wrong.sum())} of {total} steps"
+    return Surface("updates", "fail", text, findings=(finding,))
+
+
+def _value(schedule: Any, step: int) -> float:
+    try:
+        return float(schedule(step))
+    except Exception as error:
+        raise ProofError(
+            f"Training(schedule=) called with the step {step} raised {type(error).__name__}: "
+            f"{error}"
+        ) from error
+
+
+def shift(expected: np.ndarray, actual: np.ndarray) -> str:
+    """Describe a schedule that is another one shifted by a step, or multiplied by a number."""
+
+    def equal(x: np.ndarray, y: np.ndarray) -> bool:
+        return len(x) > 1 and bool(np.allclose(x, y, rtol=1e-6, atol=0.0)) and np.ptp(y) > 0
+
+    if equal(actual[:-1], expected[1:]):
+        return "JAX's schedule is one step ahead of torch's"
+    if equal(actual[1:], expected[:-1]):
+        return "JAX's schedule is one step behind torch's"
+    factor = proportion(expected, actual)
+    return f"JAX's schedule is {factor:.6g} times torch's" if factor is not None else ""
+
+
+def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
+    """Give both optimizers the same gradients, and compare the weights after every step."""
+    found = replay(evidence, training, total)
+    if found is None:
+        return Surface("updates", "pass", f"given the same gradients, {total} steps agree")
+    name, rate = found.name, found.rates[0]
+    values: dict[str, Any] = {}
+    if found.factor is not None:
+        text = f"JAX's learning rate differs from torch's first in step {found.step} of {total}"
+        values = dict(torch_value=rate, jax_value=rate * found.factor)
+    else:
+        text = (
+            f"given the same gradients, the update in step {found.step} of {total} is off by "
+            f"{found.share:.2g} (relative to the largest update)"
+        )
+    place, why = evidence.jax_place(name), cause(evidence, training, total)
+    finding = Finding("updates", name, place, text, **values, cause=why)
+    text = f"given the same gradients, step {found.step} differs"
+    return Surface("updates", "fail", text, findings=(finding,))
+
+
+def cause(evidence: Evidence, training: Training, steps: int) -> str:
+    """Return the change to torch's schedule with which all steps agree, or an empty string."""
+    if training.scheduler is None or not evidence.rerunnable:
+        return ""
+    from jaxgrad.parity.prove.torch_side import variants
+
+    total = _range(evidence, training, steps)[1]
+    for variant in variants.schedules(training):
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            if replay(evidence, variant.training, total) is None:  # or it needs fewer steps
+                return f"{variant.text} (replaying torch with this change gives JAX's weights)"
+    return ""
+
+
+def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int, bool]:
+    """Return the number of steps to compare, how many can be replayed, and whether that is all."""
+    from jaxgrad.parity.prove.torch_side import loop
+
+    total, is_all = loop.range_of(training, evidence.torch_side.module, steps)
+    tensors = evidence.port.weights.tensors.values()
+    cost = sum(_PER_TENSOR + _PER_ELEMENT * np.size(x) for x in tensors) * training.accumulate
+    return total, min(total, max(steps, int(_SECONDS / cost))), is_all
+
+
+def replay(evidence: Evidence, training: Training, total: int) -> Divergence | None:
+    """Return the first step in which the same gradients lead to different weights."""
+    port, draw = evidence.port, evidence.draws[0]
+    given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
+    named = port.weights.to_torch(given)
+    trained = {n: g for n, g in named.items() if evidence.runs[0].grads.get(n) is not None}
+    jax_loop = Loop(port, training, draw, evidence.trainable)
+    before: tuple[Any, Any] = (draw.state, draw.state)
+    largest = dict.fromkeys(trained, 0.0)
+    scaled = (
+        {name: None if g is None else g * _factor(step) for name, g in trained.items()}
+        for step in range(1, total + 1)
+    )
+    steps = evidence.torch_side.replay(training, draw, scaled)
+    for step, (rates, expected) in enumerate(steps, 1):
+        leaves = [None if g is None else g * _factor(step) for g in given]
+        jax_loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
+        actual = jax_loop.parameters()
+        wrong = {}
+        for name in largest:
+            if name not in actual:
+                continue
+            x, y = expected[name], actual[name]
+            largest[name] = max(largest[name], _size(x - before[0][name]))
+            allowed = _TOLERANCE * largest[name] + 1e-15 * step * _size(x)
+            if not _size(x - y) <= allowed:
+                wrong[name] = _size(x - y) / (largest[name] or 1.0)
+        if wrong:
+            moves = {n: (expected[n] - before[0][n], actual[n] - before[1][n]) for n in wrong}
+            ratios = [proportion(x, y) for x, y in moves.values()]
+            known = [r for r in ratios if r is not None]
+            same = len(known) == len(ratios) and np.ptp(known) <= 1e-6 * abs(known[0])
+            name = max(wrong, key=lambda n: wrong[n])
+            return Divergence(step, name, rates, wrong[name], known[0] if same else None)
+        before = expected, actual
+    return None
+
+
+def _factor(step: int) -> float:
+    """Return the factor of a step's gradients, whose sign and size change from step to step."""
+    return math.cos(step - 1)
+
+
+def _size(x: Any) -> float:
+    return float(np.max(np.abs(x), initial=0.0))

@@ -1,0 +1,109 @@
+"""The moments of both optimizers are matched by name, and judged."""
+
+from typing import Any
+
+import jax
+import optax
+import pytest
+import torch
+
+import jaxgrad
+from tests.jaxgrad.parity.prove._helpers import proved
+
+
+def adam(parameters: Any) -> Any:
+    return torch.optim.Adam(parameters, 1e-3)
+
+
+def by_kind(params: Any) -> Any:
+    return jax.tree.map(lambda x: "matrix" if x.ndim > 1 else "vector", params)
+
+
+def injected(**settings: Any) -> Any:
+    return optax.inject_hyperparams(optax.adam)(learning_rate=1e-3, **settings)
+
+
+def groups(**settings: Any) -> Any:
+    kinds = {"head": dict(lr=1e-3), "rest": dict(lr=1e-3)}
+    labels = lambda name: "head" if name.startswith("head") else "rest"  # noqa: E731
+    return jaxgrad.optim.param_groups(jaxgrad.optim.adam, kinds, labels, **settings)
+
+
+def transformed(**settings: Any) -> Any:
+    both = {"matrix": optax.adam(1e-3, **settings), "vector": optax.adam(1e-3, **settings)}
+    return optax.multi_transform(both, by_kind)
+
+
+MAKERS = {
+    "optax": (lambda **s: optax.adam(1e-3, **s), dict(b2=0.99), dict(b2=0.999)),
+    "chain": (
+        lambda **s: optax.chain(optax.identity(), optax.scale_by_adam(**s), optax.scale(-1e-3)),
+        dict(b2=0.99),
+        {},
+    ),
+    "inject_hyperparams": (injected, dict(b2=0.99), {}),
+    "multi_transform": (transformed, dict(b2=0.99), {}),
+    "MultiSteps": (lambda **s: optax.MultiSteps(optax.adam(1e-3, **s), 1), dict(b1=0.8), {}),
+    "jaxgrad": (lambda **s: jaxgrad.optim.adam(1e-3, **s), dict(betas=(0.9, 0.99)), {}),
+    "param_groups": (groups, dict(betas=(0.8, 0.999)), {}),
+}
+
+
+@pytest.mark.parametrize(("make", "wrong", "right"), MAKERS.values(), ids=MAKERS)
+def test_a_moment_that_differs_fails(arguments: dict[str, Any], make: Any, wrong: Any, right: Any):
+    """Adam's first step does not depend on its betas, but its moments do."""
+    report = proved(arguments, optimizer=(adam, make(**right)))
+    assert report.verdict == "pass"
+    assert "12 optimizer moments agree within" in report.surfaces["updates"].text
+    report = proved(arguments, optimizer=(adam, make(**wrong)))
+    assert report.verdict == "fail" and "exp_avg" in report.first.text
+    assert "6 of 12 optimizer moments differ" in report.surfaces["updates"].text
+    assert "beta" in report.first.cause
+
+
+OTHERS = {
+    "sgd": (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), optax.sgd(0.1, momentum=0.9), 6),
+    "adagrad": (
+        lambda p: torch.optim.Adagrad(p, 0.1, eps=0.0),
+        optax.adagrad(0.1, initial_accumulator_value=0.0, eps=0.0),
+        6,
+    ),
+    "rmsprop": (
+        lambda p: torch.optim.RMSprop(p, 0.1, momentum=0.9, centered=True),
+        optax.rmsprop(0.1, 0.99, momentum=0.9, centered=True, eps_in_sqrt=False),
+        18,
+    ),
+    "adamax": (lambda p: torch.optim.Adamax(p, 0.1), optax.adamax(0.1), 12),
+    "adadelta": (
+        lambda p: torch.optim.Adadelta(p, 0.1),
+        optax.adadelta(0.1, rho=0.9, eps=1e-6),
+        12,
+    ),
+}
+
+
+@pytest.mark.parametrize(("factory", "tx", "count"), OTHERS.values(), ids=OTHERS)
+def test_optax_moments_have_torch_names(
+    arguments: dict[str, Any], factory: Any, tx: Any, count: int
+):
+    """optax's states have other names for torch's moments, and RMSprop's trace has a factor."""
+    report = proved(arguments, optimizer=(factory, tx), steps=2)
+    assert report.verdict == "pass", report
+    assert f"{count} optimizer moments agree within" in report.surfaces["updates"].text
+
+
+def test_moments_that_cannot_be_matched_are_mentioned(arguments: dict[str, Any]):
+    """A state whose fields have other names passes, and the report says so."""
+
+    def init(params: Any) -> Any:
+        return jax.tree.leaves(optax.adam(1e-3).init(params))
+
+    def update(grads: Any, state: Any, params: Any) -> Any:
+        tx = optax.adam(1e-3)
+        tree = jax.tree.structure(tx.init(params))
+        updates, state = tx.update(grads, jax.tree.unflatten(tree, state), params)
+        return updates, jax.tree.leaves(state)
+
+    report = proved(arguments, optimizer=(adam, optax.GradientTransformation(init, update)))
+    assert report.verdict == "pass", report
+    assert "moments are not compared, because their names" in report.surfaces["updates"].text

@@ -1,0 +1,118 @@
+"""Schedules are compared over the whole training run, without training."""
+
+from typing import Any
+
+import numpy as np
+import optax
+import pytest
+import torch
+from torch.optim import lr_scheduler
+
+from jaxgrad.parity import Training
+from jaxgrad.parity.prove.surfaces.schedules import shift
+from tests.jaxgrad.parity.prove._helpers import proved
+
+
+def sgd(parameters: Any) -> Any:
+    return torch.optim.SGD(parameters, 0.1)
+
+
+def halved(boundary: int) -> Any:
+    return optax.piecewise_constant_schedule(0.1, {boundary: 0.5})
+
+
+def milestone(boundary: int) -> Any:
+    return lambda optimizer: lr_scheduler.MultiStepLR(optimizer, [boundary], 0.5)
+
+
+def factor(step: int) -> float:
+    return 1.0 if step < 10 else 0.5
+
+
+def by_lambda(optimizer: Any) -> Any:
+    return lr_scheduler.LambdaLR(optimizer, factor)
+
+
+def hidden(parameters: Any) -> Any:
+    """Return an optimizer whose scheduler `prove` is not told about."""
+    optimizer = sgd(parameters)
+    scheduler = lr_scheduler.CosineAnnealingLR(optimizer, 5)
+    optimizer.register_step_post_hook(lambda *_: scheduler.step())
+    return optimizer
+
+
+CASES = {
+    "equal": (Training(sgd, optax.sgd(halved(20)), scheduler=milestone(20)), "22 steps agree"),
+    "a step too early": (
+        Training(sgd, optax.sgd(halved(20)), scheduler=milestone(21)),
+        "first in step 21 of 23",
+    ),
+    "in JAX only": ((sgd, optax.sgd(halved(20))), "first in step 21 of 30"),
+    "beyond its length": (
+        Training(sgd, optax.sgd(optax.cosine_decay_schedule(0.1, 9)),
+                 scheduler=lambda opt: lr_scheduler.CosineAnnealingLR(opt, 9)),
+        "9 steps agree",
+    ),
+    "of unknown length": (Training(sgd, optax.sgd(0.1), scheduler=by_lambda), "pass total="),
+    "of a given length": (
+        Training(sgd, optax.sgd(0.1), scheduler=by_lambda, total=20),
+        "first in step 11 of 20",
+    ),
+    "hidden": ((hidden, optax.sgd(optax.cosine_decay_schedule(0.1, 5))), "2 steps agree"),
+    "another update": (
+        (sgd, optax.sgd(lambda step: 0.1 + 0 * step, momentum=1e-5)),
+        "",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("optimizer", "text"), CASES.values(), ids=CASES)
+def test_the_first_step_that_differs_is_named(arguments: dict[str, Any], optimizer: Any, text: str):
+    """Equal schedules pass; others fail in the first step in which the learning rates differ."""
+    report = proved(arguments, optimizer=optimizer, steps=2)
+    if "agree" in text or "total" in text:
+        assert report.verdict == "pass", report
+        assert text in report.surfaces["updates"].text
+    else:
+        assert report.verdict == "fail" and text in report.first.text, report
+
+
+def test_both_learning_rates_are_shown(arguments: dict[str, Any]):
+    """The finding has the learning rates of both frameworks and says by how many steps they are off."""
+    training = Training(sgd, optax.sgd(halved(20)), scheduler=milestone(21))
+    first = proved(arguments, optimizer=training, steps=1).first
+    assert (first.torch_value, first.jax_value) == pytest.approx((0.1, 0.05))
+    assert "one step ahead of torch's (replaying torch" in first.cause
+
+
+@pytest.mark.parametrize("boundary", [500, 501])
+def test_a_schedule_is_compared_with_the_scheduler(arguments: dict[str, Any], boundary: int):
+    """The user's schedule is evaluated at every step of torch's scheduler."""
+    training = Training(
+        sgd, optax.sgd(0.1), scheduler=milestone(500), schedule=halved(boundary), total=600
+    )
+    report = proved(arguments, optimizer=training, steps=1)
+    assert report.verdict == "fail"
+    if boundary == 500:  # the transformation has no schedule, which replaying shows
+        assert "first in step 501 of 600" in report.first.text
+        assert "the schedules agree in all 600 steps" in report.surfaces["updates"].text
+    else:
+        assert "the schedules differ first in step 501 of 600, by 0.05" in report.first.text
+
+
+def test_a_schedule_that_raises_is_an_error(arguments: dict[str, Any]):
+    """The error names the field and the step."""
+    training = Training(sgd, optax.sgd(0.1), scheduler=milestone(5), schedule=lambda step: [][step])
+    report = proved(arguments, optimizer=training)
+    assert "Training(schedule=) called with the step 0 raised IndexError" in report.text
+
+
+def test_shifted_and_scaled_schedules_are_described():
+    """A schedule that is another one shifted by a step or multiplied by a number is named."""
+    rates = 0.1 * 0.9 ** np.arange(8.0)
+    assert "ahead" in shift(
+        rates**2, np.append(rates[1:], 0.0) ** 2 * 0 + np.append(rates[1:] ** 2, 0)
+    )
+    assert "behind" in shift(rates + 1, np.append(2.0, (rates + 1)[:-1]))
+    assert "2 times" in shift(rates + np.arange(8) ** 2, 2 * (rates + np.arange(8) ** 2))
+    assert shift(rates, rates[::-1]) == ""
