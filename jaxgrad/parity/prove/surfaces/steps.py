@@ -88,7 +88,7 @@ def _weights(trained: Trained) -> Surface:
 def _moments(trained: Trained) -> list[Surface]:
     """Judge the moments after the last step, which later updates depend on."""
     paths = trained.paths
-    taken = Steps({}, dict(paths.moments), [], moment_reruns=list(paths.moment_reruns))
+    taken = Steps({}, dict(paths.moments), [], moment_reruns=paths.moment_reruns)
     compared = trained.moments(taken)
     rows = tuple(m.judged.row() for m in compared)
     wrong = [m for m in compared if m.judged.verdict == "fail"]

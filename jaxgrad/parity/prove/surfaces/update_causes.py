@@ -100,7 +100,7 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
     settings = loop.settings(training, evidence.torch_side.module)
     if not all("weight_decay" in group for group in settings.values()):
         return
-    own = {name: group["weight_decay"] for name, group in settings.items()}
+    own: dict[str, float] = {n: group["weight_decay"] for n, group in settings.items()}
     steps = {}
     for decay in {*own.values(), 0.0}:
         changed = variants.with_decays(training, dict.fromkeys(own, decay))
@@ -116,7 +116,7 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
             off, rate = proportion(before, actual - expected), float(settings[name]["lr"])
             decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else decay
     known = {np.ndim(paths.before[name]): d for name, d in decays.items() if d is not None}
-    full = {
+    full: dict[str, float] = {
         name: known.get(np.ndim(paths.before[name]), own[name]) if d is None else d
         for name, d in decays.items()
     }

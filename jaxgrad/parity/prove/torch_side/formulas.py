@@ -20,7 +20,7 @@ class Formula(optim.Optimizer):
         self.rule = rule
 
     @torch.no_grad()
-    def step(self, closure: Any = None) -> None:
+    def step(self, closure: Any = None) -> Any:
         """Subtract the learning rate times the rule's update from every weight."""
         del closure
         for group in self.param_groups:

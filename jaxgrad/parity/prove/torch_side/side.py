@@ -34,7 +34,7 @@ class Steps:
     moments: dict[str, State]  # parameter -> state name -> value
     reruns: list[dict[int, State]]  # with every number perturbed by an ULP
     averages: dict[int, State] = dataclasses.field(default_factory=dict)  # of the parameters
-    moment_reruns: list[dict[str, State]] = dataclasses.field(default_factory=list)
+    moment_reruns: Sequence[Mapping[str, State]] = ()
 
 
 def compared_steps(steps: int) -> tuple[int, ...]:

@@ -24,13 +24,13 @@ def injected(**settings: Any) -> Any:
 
 
 def groups(**settings: Any) -> Any:
-    kinds = {"head": dict(lr=1e-3), "rest": dict(lr=1e-3)}
+    kinds: Any = {"head": dict(lr=1e-3), "rest": dict(lr=1e-3)}
     labels = lambda name: "head" if name.startswith("head") else "rest"  # noqa: E731
     return jaxgrad.optim.param_groups(jaxgrad.optim.adam, kinds, labels, **settings)
 
 
 def transformed(**settings: Any) -> Any:
-    both = {"matrix": optax.adam(1e-3, **settings), "vector": optax.adam(1e-3, **settings)}
+    both: Any = {"matrix": optax.adam(1e-3, **settings), "vector": optax.adam(1e-3, **settings)}
     return optax.multi_transform(both, by_kind)
 
 
@@ -83,9 +83,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("factory", "tx", "count"), OTHERS.values(), ids=OTHERS)
-def test_optax_moments_have_torch_names(
-    arguments: dict[str, Any], factory: Any, tx: Any, count: int
-):
+def test_optax_moments_have_torch_names(arguments: Any, factory: Any, tx: Any, count: int):
     """optax's states have other names for torch's moments, and RMSprop's trace has a factor."""
     report = proved(arguments, optimizer=(factory, tx), steps=2)
     assert report.verdict == "pass", report
@@ -98,10 +96,10 @@ def test_moments_that_cannot_be_matched_are_mentioned(arguments: dict[str, Any])
     def init(params: Any) -> Any:
         return jax.tree.leaves(optax.adam(1e-3).init(params))
 
-    def update(grads: Any, state: Any, params: Any) -> Any:
+    def update(updates: Any, state: Any, params: Any = None) -> Any:
         tx = optax.adam(1e-3)
         tree = jax.tree.structure(tx.init(params))
-        updates, state = tx.update(grads, jax.tree.unflatten(tree, state), params)
+        updates, state = tx.update(updates, jax.tree.unflatten(tree, state), params)
         return updates, jax.tree.leaves(state)
 
     report = proved(arguments, optimizer=(adam, optax.GradientTransformation(init, update)))

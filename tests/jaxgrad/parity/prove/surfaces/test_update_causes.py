@@ -131,9 +131,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("torch_side", "tx", "cause"), CASES.values(), ids=CASES)
-def test_a_frequent_mistake_is_named(
-    arguments: dict[str, Any], torch_side: Any, tx: Any, cause: str
-):
+def test_a_frequent_mistake_is_named(arguments: Any, torch_side: Any, tx: Any, cause: str):
     """The update fails, and the cause names the mistake that gives JAX's weights in torch."""
     optimizer = torch_side if tx is None else (torch_side, tx)
     report = proved(arguments, optimizer=optimizer, steps=2)
@@ -152,7 +150,7 @@ RIGHT = {
 
 
 @pytest.mark.parametrize(("factory", "tx"), RIGHT.values(), ids=RIGHT)
-def test_the_mended_optimizer_passes(arguments: dict[str, Any], factory: Any, tx: Any):
+def test_the_mended_optimizer_passes(arguments: Any, factory: Any, tx: Any):
     """Each of these mistakes passes once it is mended."""
     assert proved(arguments, optimizer=(factory, tx), steps=2).verdict == "pass"
 
