@@ -4,9 +4,10 @@
 # You have a torch module and your own JAX function, and you want to know whether their gradients
 # agree. `jaxgrad.parity.prove` takes both unchanged. It gives both the same weights and the same
 # inputs in float64, matches intermediate values of the two programs by comparing their numbers, and
-# checks five surfaces in this order: which parameters have a gradient (structure), the forward
-# pass, the cotangents of intermediate values (backward), the gradients, and the optimizer's
-# updates. If the programs differ, it names the first place where they do.
+# checks six surfaces in this order: which parameters have a gradient (structure), the forward
+# pass, the cotangents of intermediate values (backward), the gradients, the optimizer's updates,
+# and which values are rounded to bfloat16 or float16 (precision). If the programs differ, it names
+# the first place where they do.
 #
 # We start with a correct port, followed by three mistakes that are easy to make and hard to notice.
 # Two of them leave the outputs and the loss unchanged.

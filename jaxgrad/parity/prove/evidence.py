@@ -15,15 +15,16 @@ from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, 
 from jaxgrad.parity.prove.align.align import Alignment, align
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
+from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
-from jaxgrad.parity.prove.jax_side.program import Key, Spot, Watched
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
 from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
-from jaxgrad.parity.prove.torch_side.values import TorchRun, rounding
+from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, rounding
 from jaxgrad.parity.prove.weights.by_name import other_pairings
 from jaxgrad.parity.prove.weights.resolve import weight_map
 from jaxgrad.parity.ulp import scale_of
@@ -59,13 +60,8 @@ def gather(request: Request, clock: Timer) -> Evidence:
     jax_runs = _pair_constants(port, drawn, jax_runs, clock)
     with clock("align"):
         alignment = _align(drawn, jax_runs)
-    notes = [*side.notes, *impure]
-    if program.casts:
-        lines = "; ".join(program.casts[:4])
-        notes.append(f"the port computes below float64, which is lifted to float64 here: {lines}")
-    return Evidence(
-        side, model, port, flow, trainable, drawn, jax_runs, alignment, tuple(notes), clock
-    )
+    notes = (*side.notes, *impure)
+    return Evidence(side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock)
 
 
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
@@ -158,6 +154,19 @@ class Evidence:
     def runs(self) -> list[TorchRun]:
         """torch's run on each draw."""
         return [d.run for d in self.drawn]
+
+    @functools.cached_property
+    def native(self) -> Native:
+        """The dtypes in which torch runs the module for its user."""
+        return self.torch_side.native(self.draws)
+
+    @functools.cached_property
+    def native_program(self) -> JaxProgram | Exception:
+        """The port's program in the dtypes of its own params, or why it cannot be traced so."""
+        try:
+            return retraced(self.port.program, self.native.working)
+        except Exception as error:
+            return error
 
     @property
     def rerunnable(self) -> bool:

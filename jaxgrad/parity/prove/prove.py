@@ -44,7 +44,7 @@ def prove(
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
-    """Compare the gradients of a torch module with those of its JAX port on five surfaces.
+    """Compare the gradients of a torch module with those of its JAX port on six surfaces.
 
     Args:
         module: A `torch.nn.Module`, in the mode (train or eval) to compare; or the path of a
@@ -135,12 +135,13 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
 
 
 def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement]:
-    """Judge the five surfaces; if the forward pass differs, skip the later surfaces."""
+    """Judge the six surfaces; if the forward pass differs, skip the later surfaces."""
     from jaxgrad.parity.prove.surfaces import (
         backward,
         forward,
         gradients,
         other_inputs,
+        precision,
         structure,
         updates,
     )
@@ -158,6 +159,8 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     judgements |= other_inputs.surfaces(evidence, request, judgements)
     with evidence.clock("updates"):
         judgements["updates"] = updates.surface(evidence, request)
+    with evidence.clock("precision"):
+        judgements["precision"] = precision.surface(evidence, request)
     return judgements
 
 

@@ -1,4 +1,4 @@
-"""The result of a proof: a verdict, five surfaces, and the first place where the values differ."""
+"""The result of a proof: a verdict, six surfaces, and the first place where the values differ."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from jaxgrad.parity.prove import page
 
 
-SURFACES = ("structure", "forward", "backward", "gradients", "updates")
+SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
 _ORDER = ("error", "fail", "inconclusive", "pass")
 
 
@@ -55,7 +55,7 @@ class Finding:
 
 @dataclasses.dataclass(frozen=True)
 class Surface:
-    """The answer to one of the five questions of a proof."""
+    """The answer to one of the six questions of a proof."""
 
     name: str
     verdict: str  # pass | fail | inconclusive | error | not judged

@@ -58,7 +58,9 @@ class JaxProgram:
     equations: dict[Path, jex_core.JaxprEqn] = dataclasses.field(default_factory=dict)
     lengths: dict[Path, tuple[int, ...]] = dataclasses.field(default_factory=dict)  # of scans
     closed: set[Path] = dataclasses.field(default_factory=set)  # inside custom derivative rules
+    dtypes: list[np.dtype] = dataclasses.field(default_factory=list)  # of the user's params
     casts: list[str] = dataclasses.field(default_factory=list)  # source lines with lifted casts
+    rejects_float64: bool = False  # if true, the program was traced in float32
     numbers: list[float] = dataclasses.field(default_factory=list)  # floats passed to torch calls
     repeatable: bool = True  # whether another trace of the user's function gives this program
 
@@ -189,7 +191,7 @@ def program(
         state_paths[:] = [_path_name(path) for path, _ in new_state]
         return [jnp.asarray(x) for _, x in (*outputs, *new_state)]
 
-    leaves, notes = [*param_leaves, *input_leaves], []
+    leaves, rejects = [*param_leaves, *input_leaves], False
     try:
         jaxpr = jax.make_jaxpr(flat_fun)(*leaves)
     except TypeError as error:
@@ -199,7 +201,7 @@ def program(
                 jaxpr = jax.make_jaxpr(flat_fun)(*narrow)
             except Exception:
                 raise error from None
-        notes.append("the whole program (it rejects float64, so it was traced in float32)")
+        rejects = True
     traced = JaxProgram(
         fun=flat_fun,
         jaxpr=jaxpr,
@@ -209,14 +211,25 @@ def program(
         out_paths=out_paths,
         state_paths=state_paths,
         fill=lambda new: flat(params)[2](new, None),
+        dtypes=[x.dtype for x in jax.tree.leaves(params) if is_array(x)],
+    )
+    traced = with_jaxpr(traced, jaxpr)
+    traced.casts = _casts(traced)
+    traced.rejects_float64 = rejects
+    return traced
+
+
+def with_jaxpr(program: JaxProgram, jaxpr: Any, **changes: Any) -> JaxProgram:
+    """Return a program with another trace of the same function."""
+    new = dataclasses.replace(
+        program, jaxpr=jaxpr, equations={}, lengths={}, closed=set(), **changes
     )
     for place in walk(jaxpr):
-        traced.equations[place.path] = place.eqn
-        traced.lengths[place.path] = place.lengths
+        new.equations[place.path] = place.eqn
+        new.lengths[place.path] = place.lengths
         if place.closed:
-            traced.closed.add(place.path)
-    traced.casts = notes or _casts(traced)
-    return traced
+            new.closed.add(place.path)
+    return new
 
 
 def _casts(program: JaxProgram) -> list[str]:
@@ -227,7 +240,7 @@ def _casts(program: JaxProgram) -> list[str]:
             eqn.outvars[0]
         ):
             if eqn.primitive.name == "iota" or is_inexact(eqn.invars[0]):
-                lines.append(source.source_line(eqn))
+                lines.append(source.user_line(eqn) or source.short_line(eqn))
     return list(dict.fromkeys(lines))
 
 

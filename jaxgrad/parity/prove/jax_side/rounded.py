@@ -5,12 +5,16 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Collection, Iterator
+from typing import Any
 
 import numpy as np
 
 
 _DIGITS = 5  # a decimal with more digits may be a computed number, rounded to float32
 _MOST = 7  # a decimal with more digits is certainly a computed number
+# Constants of activations, and those that a decimal with two digits could be confused with.
+_COMMON = (0.044715, 1.702, math.sqrt(2 / math.pi), math.sqrt(0.5), math.sqrt(2), math.pi, math.e,
+           math.log(2), 1.6732632423543772, 1.0507009873554805)  # fmt: skip
 
 
 def meant(x: np.generic | np.ndarray, used: Collection[float] = ()) -> float | None:
@@ -36,6 +40,8 @@ def meant(x: np.generic | np.ndarray, used: Collection[float] = ()) -> float | N
     for number in used:
         if np.asarray(number).astype(low.dtype) == low:
             return number
+    if low.dtype.itemsize < 4 and math.isfinite(low):
+        return _coarse(low)
     written = float(str(low))
     digits = _digits(written)
     if not math.isfinite(written) or digits <= _DIGITS:
@@ -44,6 +50,18 @@ def meant(x: np.generic | np.ndarray, used: Collection[float] = ()) -> float | N
     if number is not None:
         return math.copysign(number, written)
     return written if digits <= _MOST else None
+
+
+def _coarse(low: Any) -> float | None:
+    """Return the number behind a bfloat16 or float16, to which many decimals round."""
+    decimals = [float(f"{float(low):.{digits}g}") for digits in (1, 2, 3, 4)]
+    known = _known(low.dtype.name).get(abs(float(low)))
+    common = [math.copysign(x, float(low)) for x in _COMMON]
+    simple = [] if known is None else [math.copysign(known, float(low))]
+    for x in (*common, *decimals[:2], *simple, *decimals[2:]):
+        if np.asarray(x).astype(low.dtype) == low:
+            return x
+    return None
 
 
 def _digits(x: float) -> int:

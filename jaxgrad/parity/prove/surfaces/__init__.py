@@ -1,1 +1,1 @@
-"""The five surfaces of a proof: each yields a verdict, and where and why the models differ."""
+"""The six surfaces of a proof: each yields a verdict, and where and why the models differ."""

@@ -17,6 +17,7 @@ from jaxgrad._core import compat
 from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.jax_side import native as jax_native
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -56,8 +57,14 @@ class Float32Error(NamedTuple):
 
 
 def largest_error(evidence: Evidence) -> Float32Error | None:
-    """Return the largest float32 error relative to torch's, or None if float32 cannot be run."""
+    """Return the largest float32 error relative to torch's, or None if it cannot be measured.
+
+    A program that computes below float32 has larger errors than float32 causes.
+    """
     state = evidence.draws[0].state
+    program = evidence.native_program
+    if isinstance(program, Exception) or jax_native.is_low(program) or evidence.native.low:
+        return None
     repeatable = evidence.rerunnable and evidence.port.program.repeatable
     if not repeatable or sum(np.size(x) for x in state.values()) > _LARGEST:
         return None

@@ -15,14 +15,14 @@ from jaxgrad.parity.prove.adapters import ProofError, float64_on_cpu
 from jaxgrad.parity.prove.jax_side.port import Draw, rounded_buffers
 from jaxgrad.parity.prove.torch_side import packing
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps
-from jaxgrad.parity.prove.torch_side.values import Call, TorchRun, Value
+from jaxgrad.parity.prove.torch_side.values import Call, Native, Stored, TorchRun, Value
 from jaxgrad.parity.prove.training import Training
 
 
 if TYPE_CHECKING:
     from torch import nn
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclasses.dataclass
@@ -41,10 +41,12 @@ class Dump:
     steps: Steps | None
     exact_steps: list[dict[int, State]]
     count: int  # number of steps
+    native: Native
+    state_dtypes: dict[str, str]  # of the optimizer
     notes: list[str]
 
 
-_RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps)
+_RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps, Native, Stored)
 
 
 def dump(
@@ -124,6 +126,8 @@ def dump(
         steps=taken,
         exact_steps=exact_steps,
         count=count if optimizer is not None else 0,
+        native=side.native([d.draw for d in drawn], always=True),
+        state_dtypes=dict(side.state_dtypes(training)) if optimizer is not None else {},
         notes=side.notes,
     )
     try:
@@ -201,6 +205,16 @@ class Dumped:
         """Return no runs: a dump contains only float64."""
         del draw
         return []
+
+    def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
+        """Return the dtypes in the dump."""
+        del draws, always
+        return self.contents.native
+
+    def state_dtypes(self, training: Training) -> Mapping[str, str]:
+        """Return the dtypes of the optimizer's state in the dump."""
+        del training
+        return self.contents.state_dtypes
 
     def steps(
         self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = 2

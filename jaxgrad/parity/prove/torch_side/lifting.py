@@ -41,6 +41,7 @@ class Lifting(TorchFunctionMode):
         self.watcher, self.lifts = watcher, dtype == torch.float64
         self.changes = {change.number: change.apply for change in changes}
         self.casts: list[str] = []
+        self.low = False  # whether a call casts below float32, or runs under autocast
         self.numbers: set[float] = set()
         self.wide: dict[int, tuple[Tensor, Tensor]] = {}
         self.rough = None if rough is None else np.random.default_rng(rough)
@@ -54,6 +55,7 @@ class Lifting(TorchFunctionMode):
         name = _name_of(func)
         low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _LOW]
         named = name in _LOWER and args and isinstance(args[0], Tensor)
+        self.low |= _is_low(name if named else "", low) or torch.is_autocast_enabled("cpu")
         if self.lifts and (low or named):
             where = self.watcher.where if self.watcher else ""
             self.casts.append(f"{where or 'the module'} ({name} to {low[0] if low else name})")
@@ -84,6 +86,7 @@ class Lifting(TorchFunctionMode):
             return type(x)(self._wide(y) for y in x) if type(x) in (list, tuple) else x
         if not isinstance(x, Tensor) or x.dtype not in _LOW:
             return x
+        self.low |= x.dtype != torch.float32
         if id(x) not in self.wide:
             wide = x.detach().double()
             if self.rough is not None:
@@ -96,6 +99,10 @@ def _name_of(func: Any) -> str:
     """Return torch's name for a function; reading a property such as `x.T` is a call too."""
     name = getattr(func, "__name__", str(func))
     return getattr(getattr(func, "__self__", None), "__name__", name) if name == "__get__" else name
+
+
+def _is_low(method: str, dtypes: list[torch.dtype]) -> bool:
+    return method in _LOWER[1:] or any(dtype != torch.float32 for dtype in dtypes)
 
 
 @contextlib.contextmanager

@@ -26,12 +26,13 @@ from jaxgrad.parity.prove.jax_side.port import (
 )
 from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.request import Function
+from jaxgrad.parity.prove.torch_side import native as torch_native
 from jaxgrad.parity.prove.torch_side import run as torch_run
-from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients
+from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_optimizer
 from jaxgrad.parity.prove.torch_side.ranges import Ranges
 from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
-from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, described, running
 
@@ -52,6 +53,7 @@ class Live:
             name: p.requires_grad for name, p in self.module.named_parameters()
         }
         self.rough: Sequence[str] = ()
+        self._casts_low = False  # whether a run casts below float32
         self.notes: list[str] = []
         self.versions: Mapping[str, str] = {}
 
@@ -114,6 +116,7 @@ class Live:
 
     def _drawn(self, draw: Draw) -> Drawn:
         run = self.run(draw)
+        self._casts_low |= run.low
         return Drawn(draw, run, self.reruns(draw, run))
 
     def reruns(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
@@ -142,6 +145,25 @@ class Live:
             runs.append(torch_run.run(module, inputs, self.pick, self.loss, self._cotangent,
                                       watch=False, dtype=torch.float32))  # fmt: skip
         return runs
+
+    def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
+        """Run torch in the module's own dtypes, and record which values are rounded.
+
+        A module that rounds nothing below float32 is run only if `always` is true.
+        """
+        module = torch_run.copy_in_dtype(self.original, None)
+        low = torch_native.is_low(module) or self._casts_low
+        chosen = draws if low or always else ()
+        return torch_native.run(module, chosen, self.pick, self.loss, low)
+
+    def state_dtypes(self, training: Training) -> Mapping[str, str]:
+        """Return the dtypes in which a torch optimizer stores the state of each parameter."""
+        module = torch_run.copy_in_dtype(self.original, None)
+        try:
+            optimizer = build_optimizer(training.torch, module)
+        except ProofError:  # the updates surface reports it
+            return {}
+        return torch_native.state_dtypes(module, optimizer)
 
     def _cotangent(self, output: np.ndarray) -> np.ndarray:
         return cotangent(self.seed, self.output_count, output)

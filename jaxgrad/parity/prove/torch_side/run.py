@@ -24,9 +24,14 @@ from jaxgrad.parity.prove.users import ProofError, running
 Pick = Callable[[Any], Any]
 
 
-def copy_in_dtype(module: nn.Module, dtype: torch.dtype = torch.float64) -> nn.Module:
-    """Copy a module to the CPU in this dtype; complex tensors take the complex counterpart."""
+def copy_in_dtype(module: nn.Module, dtype: torch.dtype | None = torch.float64) -> nn.Module:
+    """Copy a module to the CPU in this dtype; complex tensors take the complex counterpart.
+
+    If `dtype` is None, each tensor keeps its own.
+    """
     copied = copy.deepcopy(module).to("cpu")
+    if dtype is None:
+        return copied
     for x in (*copied.parameters(), *copied.buffers()):
         if is_inexact(x):
             x.data = x.data.to(dtype.to_complex() if x.is_complex() else dtype)
@@ -104,6 +109,7 @@ def run(
         buffers={name: to_numpy(b) for name, b in module.named_buffers()},
         loss=float(total.detach()) if total is not None else None,
         casts=lifting.casts,
+        low=lifting.low,
         numbers=sorted(lifting.numbers),
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},
     )

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jaxgrad.parity.prove.jax_side.port import Draw
-from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
 from jaxgrad.parity.prove.training import Training
 
 
@@ -72,6 +72,17 @@ class TorchSide(Protocol):
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32, on a draw and on perturbations of it."""
+        ...
+
+    def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
+        """Run torch in the module's own dtypes, and record which values are rounded.
+
+        A module that rounds nothing below float32 is run only if `always` is true.
+        """
+        ...
+
+    def state_dtypes(self, training: Training) -> Mapping[str, str]:
+        """Return the dtypes in which a torch optimizer stores the state of each parameter."""
         ...
 
     def steps(

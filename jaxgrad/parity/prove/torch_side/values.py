@@ -46,6 +46,31 @@ class Call:
 
 
 @dataclasses.dataclass
+class Stored:
+    """A value of the module as its user runs it, in the dtype that torch chose for it."""
+
+    module: str
+    op: str  # the user's call
+    dtype: str
+    print: np.ndarray  # fingerprint of the value as float64 computes it
+    fits: list[str]  # the dtypes below float32 that represent it without an error
+    holds: list[str]  # those that represent the number that torch stored, perhaps rounded before
+    constant: bool  # whether it depends on no parameter and no input
+    name: str  # of a parameter, or "input"
+
+
+@dataclasses.dataclass
+class Native:
+    """The dtypes of the module as its user runs it."""
+
+    working: str  # the dtype of most parameters
+    dtypes: dict[str, str]  # of each parameter and buffer
+    low: bool  # whether anything is rounded below float32
+    runs: list[list[Stored]]  # one for each draw
+    error: str = ""  # why the module could not be run in these dtypes
+
+
+@dataclasses.dataclass
 class TorchRun:
     """A forward and backward run of torch."""
 
@@ -60,6 +85,7 @@ class TorchRun:
     casts: list[str]  # places where the module itself casts below float64
     numbers: list[float]  # the float arguments of the calls
     contributions: dict[int, np.ndarray]  # a call's first result -> cotangent through that call
+    low: bool = False  # whether the module casts below float32, itself or through autocast
 
 
 def rounding(

@@ -30,6 +30,15 @@ def test_a_number_of_torch_takes_precedence():
     assert meant(np.float32(0.1), [0.2]) == 0.1
 
 
-def test_bfloat16_constants_are_recovered():
-    """The constants of bfloat16 are recovered like those of float32."""
-    assert meant(np.asarray(0.5, jnp.bfloat16)) == 0.5
+@pytest.mark.parametrize("dtype", [jnp.bfloat16, jnp.float16])
+@pytest.mark.parametrize(
+    "number", [0.5, 0.1, -0.3, 1000.0, 0.044715, 1.702, math.sqrt(2 / math.pi), 1 / math.sqrt(48)]
+)
+def test_constants_below_float32_are_recovered(dtype, number):
+    """The constants of activations and attention are recovered from bfloat16 and float16."""
+    assert meant(np.asarray(number, dtype)) == pytest.approx(number, rel=1e-15, abs=0)
+
+
+def test_an_infinite_constant_below_float32_stays_infinite():
+    """Infinity is not replaced by a large number."""
+    assert meant(np.asarray(-np.inf, jnp.bfloat16)) == -np.inf

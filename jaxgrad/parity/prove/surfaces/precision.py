@@ -1,0 +1,228 @@
+"""The precision surface: compare which values each program rounds below float32."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.jax_side import native as jax_native
+from jaxgrad.parity.prove.jax_side.flow import place
+from jaxgrad.parity.prove.jax_side.native import LOW
+from jaxgrad.parity.prove.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.surfaces import state_dtypes
+from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
+from jaxgrad.parity.prove.surfaces.roundings import Comparison, Rounding, representative
+from jaxgrad.parity.prove.torch_side.values import Native, Stored
+from jaxgrad.parity.prove.training import Training, as_training
+
+
+def surface(evidence: Evidence, request: Request) -> Judgement:
+    """Judge whether the same values and optimizer states are stored below float32."""
+    program, side = evidence.port.program, evidence.torch_side
+    torch, own = evidence.native, evidence.native_program
+    notes = _notes(evidence, torch)
+    if isinstance(own, Exception):
+        text = f"the port cannot be traced in the dtypes of its params: {type(own).__name__}: {own}"
+        return Judgement(Surface("precision", "not judged", text.split("\n", maxsplit=1)[0]), notes)
+    low = jax_native.is_low(own)
+    if low and not torch.low:
+        torch = side.native(evidence.draws, always=True)
+    states = () if request.optimizer is None else _states(evidence, as_training(request.optimizer))
+    if not torch.low and not low:
+        wide = torch.working == "float64" and not program.casts
+        text = f"neither program rounds a value below {'float64' if wide else 'float32'}"
+        return Judgement(_surface(text, findings=states), notes)
+    if torch.error:
+        return Judgement(Surface("precision", "not judged", torch.error), notes)
+    port = dataclasses.replace(evidence.port, program=own)
+    comparison = Comparison(torch, jax_native.values(port, torch, evidence.draws))
+    wrong, more_precise = _judged(comparison, evidence)
+    findings = [_finding(comparison, rounding) for rounding in wrong]
+    if not wrong and not torch.low and (key := _unmatched(comparison, evidence)) is not None:
+        findings.append(_alone(comparison, key))
+    if more_precise and not findings:
+        notes = (*notes, _more_precise(comparison, more_precise))
+    if wrong:
+        first = _finding(comparison, representative(wrong, comparison))
+        findings = [first, *(f for f in findings if f != first)]
+    return Judgement(
+        _surface(
+            _text(comparison, wrong, findings),
+            _rows(comparison, wrong),
+            (*findings, *states),
+            _control(comparison),
+        ),
+        notes,
+    )
+
+
+def _surface(
+    text: str, rows: Any = (), findings: Sequence[Finding] = (), control: str = ""
+) -> Surface:
+    verdict = "fail" if findings else "pass"
+    if findings and not rows:
+        text = findings[0].text
+    return Surface("precision", verdict, text, rows, tuple(findings), control)
+
+
+def _judged(comparison: Comparison, evidence: Evidence) -> tuple[list[Rounding], list[Rounding]]:
+    """Return the roundings that are errors, and those with which JAX is more precise than torch."""
+    working = comparison.torch.working
+    wider = working in LOW and jax_native.working_dtype(evidence.port.program) not in LOW
+    wrong, more_precise = [], []
+    for rounding in comparison.differences():
+        if rounding.in_jax:
+            if rounding.inside or not comparison.rounds_later(rounding):
+                wrong.append(rounding)
+        elif comparison.kept_within(rounding) or (wider and rounding.dtype == working):
+            more_precise.append(rounding)
+        else:
+            wrong.append(rounding)
+    return wrong, more_precise
+
+
+def _finding(comparison: Comparison, rounding: Rounding) -> Finding:
+    """Describe a value that one program alone rounds."""
+    value, program = rounding.value, comparison.flow.program
+    kept = _widest(comparison, rounding)
+    who, other = ("JAX", "torch") if rounding.in_jax else ("torch", "JAX")
+    text = f"{who} rounds {_described(value)} to {rounding.dtype}, and {other} keeps it in {kept}"
+    if rounding.inside:
+        text = (
+            f"JAX computes {_described(value)} from numbers that it rounds to {rounding.dtype}, "
+            f"and torch computes it in {kept}"
+        )
+    return Finding(
+        "precision", value.module or ROOT, place(program, rounding.key), text, op=value.op
+    )
+
+
+def _widest(comparison: Comparison, rounding: Rounding) -> str:
+    """Return the widest dtype in which the program that does not round keeps a value."""
+    if rounding.in_jax:
+        dtypes = [comparison.values[i].dtype for i in comparison.groups[rounding.first]]
+    else:
+        dtypes = [comparison.jax.dtype(key) for key in comparison.keys(rounding.first)]
+    return max(dtypes, key=lambda name: name not in LOW)
+
+
+def _described(value: Stored) -> str:
+    if value.name == "input":
+        return "an input"
+    return f"the weight {value.name}" if value.name else f"the result of torch's {value.op}"
+
+
+def _unmatched(comparison: Comparison, evidence: Evidence) -> Key | None:
+    """Return the first JAX value below float32 that its dtype cannot represent exactly."""
+    port, draw = comparison.jax.port, evidence.draws[-1]
+    for key in comparison.unmatched():
+        if key[0] in port.program.closed:
+            continue
+        iteration = (0,) * len(port.program.lengths[key[0]])
+        x = port.value(jax_native.as_stored(draw, comparison.torch), Spot(*key, iteration))
+        low = x.astype(np.dtype(comparison.jax.dtype(key))).astype(x.dtype)
+        if not np.array_equal(x, low, equal_nan=True):
+            return key
+    return None
+
+
+def _alone(comparison: Comparison, key: Key) -> Finding:
+    """Describe a value that JAX rounds and that torch, which rounds nothing, does not compute."""
+    value, dtype = comparison.next_value(key), comparison.jax.dtype(key)
+    return Finding(
+        "precision",
+        (value.module or ROOT) if value is not None else ROOT,
+        place(comparison.flow.program, key),
+        f"JAX rounds a value to {dtype}, and torch rounds none below float32",
+        op=value.op if value is not None else "",
+    )
+
+
+def _text(comparison: Comparison, wrong: Sequence[Rounding], findings: Sequence[Finding]) -> str:
+    if wrong:
+        of_jax = sum(rounding.in_jax for rounding in wrong)
+        parts = [(of_jax, "only JAX"), (len(wrong) - of_jax, "only torch")]
+        return "; ".join(f"{who} rounds {n} values below float32" for n, who in parts if n)
+    if findings:
+        return findings[0].text
+    text = f"both programs round the same {len(comparison.compared)} values below float32"
+    alone = len(comparison.unmatched())
+    if alone:
+        text += f"; {alone} rounded JAX values have no matching torch value and were not compared"
+    return text
+
+
+def _rows(comparison: Comparison, wrong: Sequence[Rounding]) -> tuple[dict[str, Any], ...]:
+    """Return a row for each value that a program rounds."""
+    bad = {rounding.first for rounding in wrong}
+    rows = []
+    for first in comparison.compared:
+        value = comparison.values[first]
+        fails = first in bad
+        torch = {comparison.values[i].dtype for i in comparison.groups[first]}
+        jax = {comparison.jax.dtype(key) for key in comparison.keys(first)}
+        rows.append(
+            {
+                "name": f"{value.module or ROOT} ({value.name or value.op})",
+                "verdict": "fail" if fails else "pass",
+                "difference": float(fails),
+                "allowed": 0.0,
+                "index": [],
+                "torch": ", ".join(sorted(torch)),
+                "jax": ", ".join(sorted(jax)),
+            }
+        )
+    return tuple(rows)
+
+
+def _more_precise(comparison: Comparison, roundings: Sequence[Rounding]) -> str:
+    value, key = roundings[0].value, roundings[0].key
+    return (
+        f"JAX is more precise than torch: it keeps {len(roundings)} values in float32 that torch "
+        f"rounds to {roundings[0].dtype}, first {_described(value)} in {value.module or ROOT} "
+        f"(at {place(comparison.flow.program, key)})"
+    )
+
+
+def _control(comparison: Comparison) -> str:
+    """Suppose that JAX rounds one more value, and check that the comparison then fails."""
+    before = len(comparison.differences())
+    for first in comparison.groups:
+        keys, value = comparison.keys(first), comparison.values[first]
+        dtypes = {comparison.jax.dtype(key) for key in keys} | comparison.in_torch(first)
+        for dtype in LOW:
+            if keys and not value.constant and dtype not in {*dtypes, *value.fits}:
+                if len(comparison.differences(cast=(first, dtype))) > before:
+                    where = place(comparison.flow.program, keys[0])
+                    return f"a cast to {dtype} injected at {where} was detected"
+    return ""
+
+
+def _states(evidence: Evidence, training: Training) -> tuple[Finding, ...]:
+    """Compare the dtypes of the optimizers' states."""
+    expected = evidence.torch_side.state_dtypes(training)
+    actual = state_dtypes.of_optax(evidence.port.program, training.optax)
+    return state_dtypes.findings(expected, actual)
+
+
+def _notes(evidence: Evidence, torch: Native) -> tuple[str, ...]:
+    """Describe float32 inside a float64 program, and params of different dtypes."""
+    program = evidence.port.program
+    notes = []
+    if torch.working == "float64" and program.casts:
+        lines = "; ".join(program.casts[:4])
+        notes.append(f"the module computes in float64, and the port in float32 at {lines}")
+    elif program.rejects_float64:
+        notes.append("the port rejects float64, so it was traced in float32")
+    working = jax_native.working_dtype(program)
+    if torch.working in LOW and working not in LOW:
+        notes.append(
+            f"torch's parameters are stored in {torch.working}, the port's params in {working}"
+        )
+    return tuple(notes)

@@ -1,0 +1,52 @@
+"""Compare the dtypes in which the two optimizers store their states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxgrad._core import compat
+from jaxgrad.parity.prove.jax_side.native import LOW
+from jaxgrad.parity.prove.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.report import Finding
+
+
+def of_optax(program: JaxProgram, tx: Any) -> dict[str, str]:
+    """Return the dtype of each floating array in the state of an optax transformation."""
+    with compat.enable_x64(False):
+        leaves = [
+            jax.ShapeDtypeStruct(x.shape, jax.dtypes.canonicalize_dtype(dtype))
+            if jnp.issubdtype(dtype, jnp.inexact)
+            else None
+            for x, dtype in zip(program.params, program.dtypes, strict=True)
+        ]
+        params = program.fill(leaves)
+        try:
+            state = jax.eval_shape(tx.init, params)
+        except Exception:  # the updates surface reports it
+            return {}
+    return {
+        jax.tree_util.keystr(path, simple=True, separator="/"): str(x.dtype)
+        for path, x in jax.tree_util.tree_leaves_with_path(state)
+        if jnp.issubdtype(x.dtype, jnp.inexact) and x.ndim
+    }
+
+
+def findings(torch: Mapping[str, str], jax: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Return a finding if only one optimizer stores its state below float32."""
+    low = {path: dtype for path, dtype in jax.items() if dtype in LOW}
+    torch_low = {name: dtype for name, dtype in torch.items() if dtype in LOW}
+    if not torch or not jax or set(low.values()) == set(torch_low.values()):
+        return ()
+    if low and not set(low.values()) <= set(torch_low.values()):
+        path, dtype = next(iter(low.items()))
+        name, kept = next(iter(torch.items()))
+        text = f"optax stores its state in {dtype}, and torch stores its state in {kept}"
+        return (Finding("precision", name, path, text, op="optimizer"),)
+    name, dtype = next(iter(torch_low.items()))
+    path, kept = next((p, d) for p, d in jax.items() if d not in LOW)
+    text = f"torch stores its state in {dtype}, and optax stores its state in {kept}"
+    return (Finding("precision", name, path, text, op="optimizer"),)
