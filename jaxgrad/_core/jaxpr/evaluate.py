@@ -77,6 +77,7 @@ class _Evaluator(NamedTuple):
         jaxpr, consts = compat.open_jaxpr(jaxpr)
         env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args], strict=True))
         reads: dict[Path, Any] = {}
+        unused = _unused_after(jaxpr)
         for i, eqn in enumerate(jaxpr.eqns):
             ins = [v.val if isinstance(v, jex_core.Literal) else env[v] for v in eqn.invars]
             here = (*path, i)
@@ -92,6 +93,8 @@ class _Evaluator(NamedTuple):
                 if read is not None:
                     reads[here] = read
             env.update(zip(eqn.outvars, outs, strict=True))
+            for v in unused[i]:  # an eager run of a large program needs the memory
+                del env[v]
         outs = [v.val if isinstance(v, jex_core.Literal) else env[v] for v in jaxpr.outvars]
         return outs, reads
 
@@ -268,3 +271,15 @@ def _like(values: Sequence[Any], examples: Sequence[Any]) -> list[Any]:
         return x if same else lax.convert_element_type(x, like.dtype)
 
     return [cast(x, like) for x, like in zip(values, examples, strict=True)]
+
+
+def _unused_after(jaxpr: Any) -> list[list[Any]]:
+    """Return for each equation the variables that neither a later one nor an output reads."""
+    kept = {v for v in jaxpr.outvars if isinstance(v, jex_core.Var)}
+    unused: list[list[Any]] = []
+    for eqn in reversed(jaxpr.eqns):
+        variables = (v for v in (*eqn.invars, *eqn.outvars) if isinstance(v, jex_core.Var))
+        dying = [v for v in dict.fromkeys(variables) if v not in kept]
+        unused.append(dying)
+        kept.update(dying)
+    return unused[::-1]

@@ -17,6 +17,7 @@ from jaxgrad._core import compat
 
 _SOFT = (1e-6, 1e-3, 1.0, 1e3)  # c in x/(c+|x|), which bounds the weight of huge elements
 _COUNTS = 4  # counts: elements, NaN, +inf, -inf
+_CHUNK = 2**15  # elements
 SIZE = _COUNTS + 4 + 2 * len(_SOFT)
 
 
@@ -26,17 +27,41 @@ def fingerprint(x: Any) -> Any:
     x = np_.asarray(x)
     if np_.iscomplexobj(x):
         x = np_.concatenate([np_.real(x).ravel(), np_.imag(x).ravel()])
-    x = x.astype(np.float64).ravel()
     if x.size == 0:
         return np_.zeros(SIZE)
+    if np_ is jnp:
+        return _means(_totals(x.astype(np.float64).ravel(), jnp), jnp)
+    # A chunk fits into the processor's cache, and a transposed array is read as it is stored.
+    flat = x.ravel(order="K")
+    starts = range(0, flat.size, _CHUNK)
+    totals = [_totals(flat[k : k + _CHUNK].astype(np.float64), np) for k in starts]
+    return _means(totals[0] if len(totals) == 1 else _combined(np.stack(totals)), np)
+
+
+def _totals(x: Any, np_: Any) -> Any:
+    """Return the counts, the extremes and the sums that make up a fingerprint."""
     counts = [x.size, np_.isnan(x).sum(), np_.isposinf(x).sum(), np_.isneginf(x).sum()]
     v = np_.where(np_.isfinite(x), x, 0.0)
     a = np_.abs(v)
-    numbers = [v.max(), v.min(), a.mean(), v.mean()]
+    numbers = [v.max(), v.min(), a.sum(), v.sum()]
     for c in _SOFT:
         inverse = 1.0 / (c + a)
-        numbers += [(a * inverse).mean(), (v * inverse).mean()]
+        numbers += [(a * inverse).sum(), (v * inverse).sum()]
     return np_.stack([np_.asarray(n, np.float64) for n in (*counts, *numbers)])
+
+
+def _combined(totals: np.ndarray) -> np.ndarray:
+    """Return the totals of an array, given those of its chunks."""
+    combined = totals.sum(0)
+    combined[_COUNTS] = totals[:, _COUNTS].max()
+    combined[_COUNTS + 1] = totals[:, _COUNTS + 1].min()
+    return combined
+
+
+def _means(totals: Any, np_: Any) -> Any:
+    """Divide the sums by the number of elements."""
+    first = _COUNTS + 2
+    return np_.concatenate([totals[:first], totals[first:] / totals[0]])
 
 
 def print_distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:

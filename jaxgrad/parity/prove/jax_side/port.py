@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import abstract
-from jaxgrad.parity.compiling import QUICK
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -68,59 +68,75 @@ class Port:
 
     def watch(self, draw: Draw) -> Watched:
         """Return the outputs and the fingerprint of every value."""
-        outputs, values = self._watch(self.leaves(draw))
+        outputs, values = self._watch(self.leaves(draw), {})
         prints = {key: self._print(key, x) for key, x in values.items()}
         return Watched([np.asarray(x) for x in outputs], prints)
 
     def outputs(self, draw: Draw, scales: Mapping[Key, Any]) -> list[np.ndarray]:
         """Return the outputs after scaling some intermediate values."""
-        run = jax_program.run_watched(self.program, self.leaves(draw), scales=scales)
-        return [np.asarray(x) for x in run.outputs]
+        return [np.asarray(x) for x in self._scaled(self.leaves(draw), scales).outputs]
+
+    def value(self, draw: Draw, spot: Spot) -> np.ndarray:
+        """Return one value of the JAX program."""
+        if self._keeps:
+            values = self._watch(self.leaves(draw), {}).prints
+        else:
+            values = jax_program.run_watched(
+                self.program,
+                self.leaves(draw),
+                read=lambda key: key == spot.key,
+                show=lambda _, x: x,
+            ).prints
+        return np.asarray(values[spot.key])[spot.iteration]
 
     def _print(self, key: Key, x: Any) -> np.ndarray:
         """Return a value's fingerprint, or one per iteration for a value inside a loop."""
         x, lengths = np.asarray(x), self.program.lengths[key[0]]
-        if lengths and not self._keeps:
+        if not self._keeps:
             return x
         iterations = x.reshape(math.prod(lengths), *x.shape[len(lengths) :])
         return np.stack([fingerprint(y) for y in iterations]).reshape(*lengths, -1)
 
     @functools.cached_property
     def _keeps(self) -> bool:
-        """Whether the values inside loops are small enough to be returned whole."""
+        """Whether all values together are small enough to be returned whole."""
         program = self.program
         sizes = (
-            abstract(v).size * int(np.prod(program.lengths[path]))
+            abstract(v).size * math.prod(program.lengths[path])
             for path, eqn in program.equations.items()
-            if program.lengths[path]
             for v in eqn.outvars
         )
         return 8 * sum(sizes) <= _KEPT
 
-    @functools.cached_property
-    def _watch(self) -> Callable[..., Any]:
-        """A function that returns the outputs and all values (fingerprints inside large loops).
+    @property
+    def _compiles(self) -> bool:
+        """Whether to compile the forward pass as a whole instead of one equation at a time.
 
-        Evaluating equation by equation saves memory and compile time. A loop's body, however,
-        would be recompiled in every run, so a program with loops is compiled as a whole.
+        One equation at a time needs less memory in a large program. A loop's body, however, would
+        be compiled again in every run.
         """
-        program = self.program
+        return self._keeps or any(self.program.lengths.values())
 
-        def run(leaves: Any) -> Any:
-            def show(key: Key, x: Any) -> Any:
-                return fingerprint(x) if program.lengths[key[0]] and not self._keeps else x
+    @functools.cached_property
+    def _watch(self) -> Callable[..., Watched]:
+        """A function that returns the outputs and all values (or their fingerprints)."""
+        return self._forward(lambda _: True)
 
-            return jax_program.run_watched(program, leaves, read=lambda _: True, show=show)
+    @functools.cached_property
+    def _scaled(self) -> Callable[..., Watched]:
+        """A function that scales some values and returns the outputs."""
+        return self._forward(lambda _: False)
 
-        loops = any(program.lengths.values())
-        return jax.jit(run, compiler_options=QUICK) if loops else run
+    def _forward(self, read: Callable[[Key], bool]) -> Callable[..., Watched]:
+        def show(_: Key, x: Any) -> Any:
+            return x if self._keeps else fingerprint(x)
 
-    def value(self, draw: Draw, spot: Spot) -> np.ndarray:
-        """Return one value of the JAX program."""
-        run = jax_program.run_watched(
-            self.program, self.leaves(draw), read=lambda key: key == spot.key, show=lambda _, x: x
-        )
-        return np.asarray(run.prints[spot.key])[spot.iteration]
+        def run(leaves: Any, scales: Any) -> Watched:
+            return jax_program.run_watched(
+                self.program, leaves, scales=scales, read=read, show=show
+            )
+
+        return quick_jit(run, len(self.program.equations)) if self._compiles else run
 
     @functools.cached_property
     def reachable(self) -> list[bool]:
@@ -158,7 +174,7 @@ class Port:
 
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
-        return jax.jit(run, compiler_options=QUICK)
+        return quick_jit(run, 2 * len(self.program.equations))
 
     def gradients(
         self,

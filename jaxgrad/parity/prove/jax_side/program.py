@@ -339,11 +339,11 @@ _scale_cotangent.defvjp(
 )
 
 
-def slot(program: JaxProgram, key: Key) -> jax.Array:
+def slot(program: JaxProgram, key: Key) -> np.ndarray:
     """Return zeros shaped like a value, with a leading axis for each enclosing scan."""
     aval = abstract(program.equations[key[0]].outvars[key[1]])
-    dtype = jnp.complex128 if jnp.issubdtype(aval.dtype, jnp.complexfloating) else jnp.float64
-    return jnp.zeros((*program.lengths[key[0]], *aval.shape), dtype)
+    dtype = np.complex128 if jnp.issubdtype(aval.dtype, jnp.complexfloating) else np.float64
+    return np.zeros((*program.lengths[key[0]], *aval.shape), dtype)
 
 
 def spots(prints: Mapping[Key, Any]) -> tuple[list[Spot], np.ndarray]:

@@ -10,11 +10,10 @@ import dataclasses
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import compat
-from jaxgrad.parity.compiling import QUICK
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import native as jax_native
@@ -103,9 +102,9 @@ def _jax_gradients(evidence: Evidence) -> list[Any] | None:
         return port.objective(port.program.fun(*values), cotangents)
 
     with compat.enable_x64(False):
-        floats = [jnp.asarray(x) if f else None for x, f in zip(leaves, floating, strict=True)]
+        floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
         try:
-            grads = jax.jit(jax.grad(objective), compiler_options=QUICK)(floats)
+            grads = quick_jit(jax.grad(objective), 2 * len(port.program.equations))(floats)
         except Exception:  # the program itself requires float64
             return None
         return [None if g is None else np.conj(_wide(g)) for g in grads]
