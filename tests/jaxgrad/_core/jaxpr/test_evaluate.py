@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import jax
@@ -78,3 +79,24 @@ def test_a_rule_can_change_every_dtype(name: str) -> None:
     for actual, exact in zip(jax.tree.leaves(wide(x)), jax.tree.leaves(f(x)), strict=True):
         np.testing.assert_allclose(actual, exact, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(jax.grad(loss(wide))(x), jax.grad(loss(f))(x), rtol=1e-12)
+
+
+def test_evaluation_frees_values_after_their_last_use() -> None:
+    """An eager run keeps no value that neither a later equation nor the caller needs."""
+    alive: list[Any] = []
+
+    def rule(eqn: Any, path: Any, ins: list[Any], slot: Any) -> Any:
+        outs, _ = _jaxpr.plain(eqn, path, ins, slot)
+        alive.append(sum(ref() is not None for ref in seen))
+        seen.extend(weakref.ref(x) for x in outs)
+        return outs, None
+
+    def fun(x: Any) -> Any:
+        for _ in range(6):
+            x = jnp.sin(x)
+        return x
+
+    seen: list[Any] = []
+    _jaxpr.evaluate(jax.make_jaxpr(fun)(1.0), [jnp.asarray(1.0)], rule)
+
+    assert max(alive) <= 2

@@ -61,3 +61,14 @@ def test_an_empty_array_has_a_fingerprint():
     """The fingerprint of an empty array is zero, and stacking no fingerprints gives zero rows."""
     assert not fingerprint(np.zeros((0, 3))).any()
     assert stack([]).shape == (0, SIZE)
+
+
+def test_a_large_array_has_the_fingerprint_of_one_chunk(monkeypatch):
+    """An array that is read in chunks has the fingerprint of the array read as a whole."""
+    x = np.random.default_rng(0).standard_normal((50, 7))
+    x[3, 2], x[49, 6], x[0, 0] = np.inf, np.nan, -5.0
+    whole = fingerprint(x)
+    monkeypatch.setitem(fingerprint.__globals__, "_CHUNK", 32)
+
+    for chunked in (fingerprint(x), fingerprint(x.T)):
+        assert print_distance(chunked, whole) < 1e-14
