@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
 from jaxgrad.parity.prove.judge import Judged, judge
-from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
 from jaxgrad.parity.prove.torch_side.factory import open_torch_side
@@ -30,6 +29,7 @@ from jaxgrad.parity.prove.weights.resolve import weight_map
 from jaxgrad.parity.ulp import scale_of
 
 
+T = TypeVar("T")
 Timer = Callable[[str], contextlib.AbstractContextManager[None]]
 
 
@@ -173,9 +173,7 @@ class Evidence:
         """Whether torch can be run again; a dump cannot."""
         return self.torch_side.module is not None
 
-    def locate(
-        self, find: Callable[[], Finding], otherwise: Finding
-    ) -> tuple[Finding, tuple[str, ...]]:
+    def locate(self, find: Callable[[], T], otherwise: T) -> tuple[T, tuple[str, ...]]:
         """Return the location of a failure, and a note if the search for it raised.
 
         A verdict holds even if the failure cannot be located.

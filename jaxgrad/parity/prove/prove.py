@@ -139,6 +139,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     from jaxgrad.parity.prove.surfaces import (
         backward,
         forward,
+        gradient_causes,
         gradients,
         other_inputs,
         precision,
@@ -154,8 +155,13 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         return judgements | {
             name: Judgement(Surface(name, "not judged", text)) for name, text in texts.items()
         }
-    judgements["gradients"] = gradients.surface(evidence)
-    judgements["backward"] = backward.surface(evidence)
+    why, notes = None, ()
+    if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
+        why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None)
+    judgements["structure"] = structure.explained(judgements["structure"], why)
+    judged = gradients.surface(evidence, why)
+    judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))
+    judgements["backward"] = backward.surface(evidence, why)
     judgements |= other_inputs.surfaces(evidence, request, judgements)
     with evidence.clock("updates"):
         judgements["updates"] = updates.surface(evidence, request)

@@ -9,7 +9,7 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, bodies
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
+from jaxgrad.parity.prove.jax_side.program import CUSTOM, JaxProgram, Key
 
 
 class Flow:
@@ -23,6 +23,7 @@ class Flow:
         self.program = program
         self.parents: dict[Key, tuple[Key, ...]] = {}
         self.order: dict[Key, int] = {}
+        self.operands: dict[Path, list[tuple[Key, ...]]] = {}  # of equations without a body
         jaxpr, _ = compat.open_jaxpr(program.jaxpr)
         leaves = [(leaf_key(i),) for i in range(len(program.leaves))]
         self.outputs = self._walk(program.jaxpr, leaves[: len(jaxpr.invars)], ())
@@ -42,6 +43,8 @@ class Flow:
             here = (*path, i)
             ins = [of(v) for v in eqn.invars]
             outs = self._inside(eqn, ins, here)
+            if outs is None or eqn.primitive.name in CUSTOM:
+                self.operands[here] = ins
             for k, v in enumerate(eqn.outvars):
                 key = (here, k)
                 self.order.setdefault(key, len(self.order))  # a loop's body is walked twice
@@ -130,7 +133,21 @@ def place(program: JaxProgram, key: Key) -> str:
         for n, eqn in enumerate((*around, eqn))
     ]
     line = next(filter(None, reversed(lines)), None) or source.short_line(eqn)
+    line += _caller(program, eqn)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
+
+
+def _caller(program: JaxProgram, eqn: jex_core.JaxprEqn) -> str:
+    """Return the line that called the helper function of an equation, if several lines do."""
+    stack = source.user_lines(eqn)
+    if not stack or source.user_line(eqn) != stack[0]:
+        return ""
+    others = [source.user_lines(other) for other in program.equations.values()]
+    others = [other for other in others if other[:1] == stack[:1]]
+    for depth in range(1, len(stack)):
+        if any(other[depth : depth + 1] not in ([], [stack[depth]]) for other in others):
+            return f", called from {stack[depth]}"
+    return ""
 
 
 def _nearby_line(program: JaxProgram, path: Path, stack: str) -> str:

@@ -25,7 +25,7 @@ from jaxgrad.parity.prove.jax_side import lifting
 from jaxgrad.parity.prove.users import ProofError, running
 
 
-_CUSTOM = ("custom_jvp_call", "custom_vjp_call")
+CUSTOM = ("custom_jvp_call", "custom_vjp_call")
 
 Key = tuple[Path, int]  # an equation's path, and the index of one of its outputs
 
@@ -370,6 +370,6 @@ def _enters(program: JaxProgram, path: Path) -> bool:
     A custom derivative rule is entered only to lift casts in it, because entering drops the rule.
     """
     eqn = program.equations.get(path)
-    if eqn is None or eqn.primitive.name not in _CUSTOM:
+    if eqn is None or eqn.primitive.name not in CUSTOM:
         return True  # None: the equation belongs to the derivative of a custom rule
     return any(lifting.is_low(v) for place in walk(inner(eqn)[0]) for v in place.eqn.outvars)

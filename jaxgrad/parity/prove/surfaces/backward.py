@@ -12,12 +12,18 @@ from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZE
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import locate_backward
+from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
 from jaxgrad.parity.prove.torch_side.values import Value, rounding
 
 
-def surface(evidence: Evidence) -> Judgement:
-    """Judge the intermediate cotangents, which are compared only if a gradient differs."""
+def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
+    """Judge the intermediate cotangents, which are compared only if a gradient differs.
+
+    Args:
+        evidence: All runs.
+        why: The tested cause of wrong gradients, if one was found.
+    """
     count, draw = len(evidence.spots()), evidence.failed_gradient_draw
     if draw is None:
         text = f"{count} intermediate cotangents would be compared if a gradient differed"
@@ -34,7 +40,7 @@ def surface(evidence: Evidence) -> Judgement:
     value = evidence.runs[draw].values[inside[-1]]
     text = f"the gradient flowing into {_described(value)} differs"
     plain = Finding("backward", value.module or ROOT, "not located", text, op=value.op)
-    finding, notes = evidence.locate(lambda: _locate(evidence, draw, inside[-1]), plain)
+    finding, notes = evidence.locate(lambda: _locate(evidence, draw, inside[-1], why), plain)
     text = f"{len(inside)} of {count} intermediate cotangents differ"
     return Judgement(Surface("backward", "fail", text, (), (finding,)), notes)
 
@@ -93,7 +99,7 @@ def _copies(
     return [(s.key, np.asarray(cotangents[s.key])[s.iteration]) for s in spots]
 
 
-def _locate(evidence: Evidence, draw: int, number: int) -> Finding:
+def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) -> Finding:
     """Locate the call through which the cotangent of a torch value goes wrong."""
     run, alignment, port = evidence.runs[draw], evidence.alignment, evidence.port
     spot = evidence.spots(draw)[number]
@@ -120,6 +126,9 @@ def _locate(evidence: Evidence, draw: int, number: int) -> Finding:
     at = value
     if consumer is not None and not locate_backward.is_view(run, consumer):
         at = run.values[consumer]
+    if why is not None:
+        at = at if why.value is None else run.values[why.value]
+        key, cause = why.key or key, why.text
     size = float(np.max(np.abs(actual), initial=0.0))
     worst = np.unravel_index(int(np.argmax(np.abs(actual))), actual.shape) if actual.size else ()
     torch_size = None if value.cotangent is None else float(magnitude(value.cotangent))

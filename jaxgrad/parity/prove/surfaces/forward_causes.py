@@ -16,8 +16,7 @@ from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.mistakes.call import TorchCall
 from jaxgrad.parity.prove.mistakes.table import results, variants
 from jaxgrad.parity.prove.surfaces.numbers import SAME, as_written, find, find_multiple
-from jaxgrad.parity.prove.torch_side.lifting import Change
-from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
+from jaxgrad.parity.prove.torch_side.values import Change, TorchRun, Value
 
 
 _WORK = 2e8  # recorded numbers in all reruns of torch together

@@ -6,14 +6,20 @@ from collections.abc import Sequence
 
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
+from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import numbers, single_precision
+from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
 
 
-def surface(evidence: Evidence) -> Judgement:
-    """Judge the gradients on the first draw on which one differs, or else on the first draw."""
+def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
+    """Judge the gradients on the first draw on which one differs, or else on the first draw.
+
+    Args:
+        evidence: All runs.
+        why: The tested cause of wrong gradients, if one was found.
+    """
     draw = evidence.failed_gradient_draw
     judged = evidence.judged_gradients[draw or 0]
     rows = tuple(j.row() for j in judged)
@@ -32,7 +38,7 @@ def surface(evidence: Evidence) -> Judgement:
         text = f"{len(wrong)} of {len(judged)} gradients differ"
         if draw:
             text += " with redrawn weights, but not with the given ones"
-        finding = _finding(evidence, draw, wrong)
+        finding = _finding(evidence, draw, wrong, why)
         return Judgement(Surface("gradients", "fail", text, rows, (finding,)))
     noisy = next((j for j in judged if j.verdict == "inconclusive"), None)
     if noisy is not None:
@@ -53,15 +59,22 @@ def surface(evidence: Evidence) -> Judgement:
     return Judgement(Surface("gradients", "pass", text, rows, control=control), notes)
 
 
-def _finding(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
-    bad = _last_used(evidence, wrong)
+def _finding(
+    evidence: Evidence, draw: int, wrong: Sequence[Judged], why: Explanation | None
+) -> Finding:
+    explained = [j for j in wrong if why is not None and j.name in why.fixed]
+    bad = _last_used(evidence, explained or wrong)
+    where, cause = evidence.jax_place(bad.name), ""
+    if why is not None and explained:
+        where = where if why.key is None else f"{where}, {place(evidence.port.program, why.key)}"
+        cause = why.text
     return Finding(
         "gradients",
         bad.name,
-        evidence.jax_place(bad.name),
+        where,
         f"the gradient is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
-        cause=_cause(evidence, draw, bad.name),
+        cause=cause or _cause(evidence, draw, bad.name),
     )
 
 
@@ -73,20 +86,10 @@ def _last_used(evidence: Evidence, wrong: Sequence[Judged]) -> Judged:
 
 
 def _cause(evidence: Evidence, draw: int, name: str) -> str:
-    """Describe how JAX's gradient relates to torch's, and where JAX blocks part of it."""
-    causes = []
-    if evidence.rerunnable:
-        expected = evidence.torch_gradients(evidence.runs[draw])[name]
-        actual = evidence.by_torch_name(evidence.jax_gradients[draw])[name]
-        causes.append(numbers.ratio(expected, actual))
-    leaves = [leaf_key(i) for i in evidence.port.weights.leaves_of(name)]
-    known = evidence.alignment.known
-    ends = {key for keys in evidence.flow.outputs for key in keys} | known
-    stops = evidence.flow.between(leaves, ends, known, "stop_gradient")
-    if stops:
-        where = place(evidence.port.program, stops[0])
-        causes.append(f"part of the gradient is stopped at {where}, perhaps by mistake")
-    return "; ".join(filter(None, causes))
+    """Describe how JAX's gradient relates to torch's."""
+    expected = evidence.torch_gradients(evidence.runs[draw])[name]
+    actual = evidence.by_torch_name(evidence.jax_gradients[draw])[name]
+    return numbers.ratio(expected, actual)
 
 
 def _control(evidence: Evidence) -> str:

@@ -160,7 +160,7 @@ def culprit(
     if best is not None and best[0] < near:
         _, i, factor = best
         if abs(factor + 1) < near:
-            return i, "JAX passes no gradient through this call; a stop_gradient may be superfluous"
+            return i, "JAX passes no gradient through this call"
         return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
     several = _several(run, consumers, expected, rest, index)
     if several:

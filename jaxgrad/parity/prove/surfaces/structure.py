@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.jax_side.port import Port
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
 
 
 def surface(evidence: Evidence) -> Judgement:
@@ -42,6 +44,18 @@ def surface(evidence: Evidence) -> Judgement:
         return Judgement(Surface("structure", "pass", text), notes)
     text = f"{len(findings)} differences in {text}"
     return Judgement(Surface("structure", "fail", text, findings=tuple(findings)), notes)
+
+
+def explained(judgement: Judgement, why: Explanation | None) -> Judgement:
+    """Name the tested cause in the findings that it explains."""
+    surface = judgement.surface
+    fixed = frozenset() if why is None else why.fixed
+    text = "" if why is None else why.text
+    findings = tuple(
+        dataclasses.replace(finding, cause=text) if finding.torch in fixed else finding
+        for finding in surface.findings
+    )
+    return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
 
 
 def _finding(torch_name: str, jax_name: str, text: str, cause: str = "") -> Finding:

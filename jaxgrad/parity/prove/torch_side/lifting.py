@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,18 +13,12 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from jaxgrad.parity.prove.judge import with_float32_noise
+from jaxgrad.parity.prove.torch_side.values import Change
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
 
 _LOW = (torch.float32, torch.float16, torch.bfloat16)
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to these dtypes
-
-
-class Change(NamedTuple):
-    """A replacement for one call of torch, which tests a hypothesis about the port."""
-
-    number: int  # the call's number in the watcher's count
-    apply: Callable[..., Any]  # called with the function, its args and its kwargs
 
 
 class Lifting(TorchFunctionMode):

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.jax_side.program import call_loss
-from jaxgrad.parity.prove.torch_side.lifting import Change, Lifting
+from jaxgrad.parity.prove.torch_side.lifting import Lifting
 from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact
 from jaxgrad.parity.prove.torch_side.trees import leaves as tree_leaves
-from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 from jaxgrad.parity.prove.users import ProofError, running
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,13 @@ class Value:
     def name(self) -> str:
         """The module's path and the call's name, for the report."""
         return f"{self.module} ({self.op})" if self.module else f"({self.op})"
+
+
+class Change(NamedTuple):
+    """A replacement for one call of torch, which tests a hypothesis about the port."""
+
+    number: int  # the call's number in the watcher's count
+    apply: Callable[..., Any]  # called with the function, its args and its kwargs
 
 
 @dataclasses.dataclass

@@ -34,4 +34,5 @@ def test_a_stop_gradient_on_one_use_of_a_weight_is_reported():
     assert first is not None
     assert (first.surface, first.torch) == ("gradients", "embed.weight")
     line = apply.__code__.co_firstlineno + 2
-    assert f"stopped at test_gradients.py:{line} (stop_gradient)" in first.cause
+    assert f"an extra stop_gradient at test_gradients.py:{line} (stop_gradient)" in first.cause
+    assert first.cause.endswith("(rerunning JAX without it, all gradients agree)")

@@ -1,0 +1,126 @@
+"""Differentiate the port with parts of its backward pass opened, closed or scaled.
+
+A *gate* is a change of the backward pass alone, so all values stay as they are. Each gate tests a
+hypothesis: "without this stop_gradient, the gradients are torch's".
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad._core.jaxpr import Path, abstract, evaluate, is_inexact
+from jaxgrad.parity.compiling import QUICK
+from jaxgrad.parity.prove.jax_side import lifting
+from jaxgrad.parity.prove.jax_side.flow import Flow
+from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
+from jaxgrad.parity.prove.jax_side.program import Key, _as_traced, _enters, _scale_cotangent
+
+
+class Gate(NamedTuple):
+    """A place in the program at which the backward pass can be changed."""
+
+    path: Path
+    operand: int = 0
+    kind: str = "use"  # "use": scale the cotangent of an operand; "stop": open a stop_gradient;
+    # "tie": scale the cotangent of an operand where it equals the other operand
+
+
+def stops(flow: Flow) -> list[Gate]:
+    """Return the program's stop_gradients, in order."""
+    names = {path: eqn.primitive.name for path, eqn in flow.program.equations.items()}
+    return [Gate(path, 0, "stop") for path, name in names.items() if name == "stop_gradient"]
+
+
+def ties(flow: Flow) -> list[Gate]:
+    """Return the operands of `max` and `min`, whose gradients at a tie are a convention."""
+    return [
+        Gate(path, k, "tie")
+        for path, eqn in flow.program.equations.items()
+        if eqn.primitive.name in ("max", "min") and path not in flow.program.closed
+        for k, operand in enumerate(eqn.invars)
+        if is_inexact(operand) and abstract(operand).shape == abstract(eqn.outvars[0]).shape
+    ]
+
+
+def uses(flow: Flow, keys: Iterable[Key]) -> list[Gate]:
+    """Return the operands through which some values are used, without stop_gradients."""
+    wanted, program = set(keys), flow.program
+    return [
+        Gate(path, k)
+        for path, operands in flow.operands.items()
+        if path not in program.closed and program.equations[path].primitive.name != "stop_gradient"
+        for k, sources in enumerate(operands)
+        if wanted & set(sources)
+    ]
+
+
+class Gated:
+    """The port's gradients on one draw as a function of the settings of some gates."""
+
+    def __init__(self, port: Port, draw: Draw, gates: Sequence[Gate]):
+        self.port, self.gates = port, tuple(dict.fromkeys(gates))
+        values = port.leaves(draw)
+        floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
+        self._integers = [None if f else x for x, f in zip(values, floating, strict=True)]
+        self._floats = [x if f else None for x, f in zip(values, floating, strict=True)]
+
+    def gradients(self, settings: Mapping[Gate, float]) -> Gradients:
+        """Return the gradients with some gates set: 0 closes a use, 1 opens a stop_gradient."""
+        default = [0.0 if gate.kind == "stop" else 1.0 for gate in self.gates]
+        numbers = [settings.get(g, x) for g, x in zip(self.gates, default, strict=True)]
+        grads, outputs = self._differentiate(
+            self._integers, self._floats, self.port.cotangents(), jnp.asarray(numbers)
+        )
+        leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
+        return Gradients([np.asarray(x) for x in outputs], leaves, {})
+
+    @functools.cached_property
+    def _differentiate(self) -> Callable[..., Any]:
+        port, program = self.port, self.port.program
+        placed: dict[Path, list[tuple[int, Gate]]] = {}
+        for n, gate in enumerate(self.gates):
+            placed.setdefault(gate.path, []).append((n, gate))
+
+        def run(integers: Any, floats: Any, cotangents: Any, numbers: Any) -> Any:
+            def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
+                del slot
+                gated = list(ins)
+                for n, gate in placed.get(path, ()):
+                    x = jnp.asarray(gated[gate.operand])
+                    if gate.kind != "stop" and jnp.issubdtype(x.dtype, jnp.inexact):
+                        gated[gate.operand] = _scale_cotangent(x, _scale(gate, ins, numbers[n]))
+                outs = lifting.equation(eqn, gated, program.numbers)
+                for n, gate in placed.get(path, ()):
+                    if gate.kind == "stop":
+                        outs = [jnp.where(numbers[n] > 0, ins[0], outs[0])]
+                return outs, None
+
+            def objective(floats: Any) -> Any:
+                pairs = zip(floats, integers, strict=True)
+                leaves = [jnp.asarray(n if x is None else x) for x, n in pairs]
+                dtypes = [v.dtype for v in program.jaxpr.in_avals]
+                outs, _ = evaluate(
+                    lifting.constants(program.jaxpr, program.numbers),
+                    [_as_traced(x, d) for x, d in zip(leaves, dtypes, strict=True)],
+                    rule,
+                    enters=functools.partial(_enters, program),
+                    inline=True,
+                )
+                return port.objective(outs, cotangents), outs
+
+            return jax.grad(objective, has_aux=True)(floats)
+
+        return jax.jit(run, compiler_options=QUICK)
+
+
+def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:
+    if gate.kind == "use":
+        return number
+    x, y = ins[gate.operand], ins[1 - gate.operand]
+    return jnp.where(x == y, number, 1.0)

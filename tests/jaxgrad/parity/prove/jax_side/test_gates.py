@@ -1,0 +1,90 @@
+"""Gates change the backward pass of a port alone, inside jit and scan as well."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jaxgrad.parity.prove.jax_side import gates
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_key
+from jaxgrad.parity.prove.jax_side.gates import Gate, Gated
+
+
+X = np.array([1.0, 0.0, -2.0])
+
+
+class OneLeaf:
+    """A port of one leaf whose objective is the sum of its output."""
+
+    def __init__(self, fun: Any):
+        self.program = jax_program.program(lambda p, x: fun(p) + 0 * x, X, (X,))
+        self.flow = Flow(self.program)
+
+    def leaves(self, draw: Any) -> Any:
+        return [X, draw]
+
+    def cotangents(self) -> Any:
+        return [np.ones(3)]
+
+    def objective(self, outputs: Any, cotangents: Any) -> Any:
+        return jnp.sum(outputs[0] * cotangents[0])
+
+
+def gradient(port: Any, chosen: list[Gate], settings: dict[Gate, float]) -> np.ndarray:
+    result = Gated(port, np.zeros(3), chosen).gradients(settings)  # pyright: ignore[reportArgumentType]
+    np.testing.assert_array_equal(result.outputs[0], port.program.fun(X, np.zeros(3))[0])
+    assert result.leaves[0] is not None
+    return result.leaves[0]
+
+
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, jax.jit, jax.checkpoint], ids=["eager", "jit", "remat"]
+)
+def test_a_stop_gradient_can_be_opened(wrap):
+    """An opened stop_gradient passes the gradient, and values do not change."""
+    port = OneLeaf(wrap(lambda x: x * lax.stop_gradient(x)))
+    chosen = gates.stops(port.flow)
+
+    assert len(chosen) == 1
+    np.testing.assert_allclose(gradient(port, chosen, {}), X)
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 1.0}), 2 * X)
+
+
+def test_each_use_of_a_leaf_can_be_closed():
+    """A leaf that is read twice has two gates; closing one leaves the other's gradient."""
+    port = OneLeaf(lambda x: 3 * x + jnp.sin(x))
+    chosen = gates.uses(port.flow, [leaf_key(0)])
+
+    assert len(chosen) == 2
+    np.testing.assert_allclose(gradient(port, chosen, {}), 3 + np.cos(X))
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 0.0}), np.cos(X))
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[1]: 0.0}), np.full(3, 3.0))
+
+
+def test_a_use_inside_a_loop_is_closed_in_every_iteration():
+    """A gate inside a scan changes the gradient of all iterations."""
+
+    def fun(x: Any) -> Any:
+        return lax.scan(lambda c, _: (c + x * x, None), jnp.zeros(3), None, length=4)[0]
+
+    port = OneLeaf(fun)
+    chosen = gates.uses(port.flow, [leaf_key(0)])
+
+    assert len(chosen) == 2
+    np.testing.assert_allclose(gradient(port, chosen, {}), 8 * X)
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 0.0}), 4 * X)
+
+
+def test_ties_can_be_resolved_otherwise():
+    """At a tie `maximum` passes one half; a gate gives none or all, and leaves the rest alone."""
+    port = OneLeaf(lambda x: jnp.maximum(x, 0.0))
+    chosen = gates.ties(port.flow)
+
+    assert len(chosen) == 1
+    np.testing.assert_allclose(gradient(port, chosen, {}), [1, 0.5, 0])
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 0.0}), [1, 0, 0])
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 2.0}), [1, 1, 0])

@@ -1,0 +1,149 @@
+"""Wrong gradients are explained by a change of the backward pass that was tested by rerunning."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import torch
+from jax import lax
+from torch import nn
+from torch.nn import functional
+
+from jaxgrad.parity import Report, prove
+from parity_tests.case import identity
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+Through = Callable[[Any], Any]
+stop = lax.stop_gradient
+
+
+class ActorCritic(nn.Module):
+    """The actor's loss passes through the critic, but does not train it."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.actor = nn.Linear(3, 1), nn.Linear(2, 1)
+
+    def forward(self, x, action):
+        critic = (self.q(torch.cat([x, action], 1)) - 1).square().mean()
+        chosen = torch.cat([x, self.actor(x).tanh()], 1)
+        value = functional.linear(chosen, self.q.weight.detach(), self.q.bias.detach())
+        return critic - value.mean()
+
+
+def linear(p: Any, name: str, x: Any) -> Any:
+    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+
+def actor_critic(through: Through) -> Report:
+    torch.manual_seed(0)
+    module = ActorCritic()
+
+    def apply(p: Any, x: Any, action: Any) -> Any:
+        critic = jnp.mean((linear(p, "q", jnp.concatenate([x, action], 1)) - 1) ** 2)
+        act = jnp.tanh(linear(p, "actor", x))
+        value = linear(through(p), "q", jnp.concatenate([x, act], 1))
+        return critic - value.mean()
+
+    return prove(module, apply, arrays(module), (draw(5, 2), draw(5, 1)))
+
+
+def test_one_use_of_a_weight_that_is_not_stopped_is_located():
+    """A critic that the actor's loss trains too: the call is named, not the ratio of gradients."""
+    actor_critic(stop).check()
+    first = actor_critic(identity).first
+
+    assert first is not None
+    assert first.torch == "q.bias"
+    assert "test_gradient_causes.py" in first.jax and ", called from " in first.jax
+    assert first.cause.startswith("torch detaches here, JAX does not (rerunning torch without")
+    assert "all gradients agree); add a stop_gradient at the call at" in first.cause
+    assert "times" not in first.cause
+
+
+class Temperature(nn.Module):
+    """The terms of SAC's losses cancel where the temperature's loss is not detached."""
+
+    def __init__(self):
+        super().__init__()
+        self.actor, self.log_alpha = nn.Linear(2, 1), nn.Parameter(torch.tensor(0.3))
+
+    def forward(self, x):
+        logp, alpha = self.actor(x).tanh(), self.log_alpha.exp()
+        return (alpha.detach() * logp).mean() - (alpha * (logp + 2).detach()).mean()
+
+
+def temperature(actors: Through, alphas: Through) -> Report:
+    torch.manual_seed(0)
+    module = Temperature()
+
+    def apply(p: Any, x: Any) -> Any:
+        logp, alpha = jnp.tanh(linear(p, "actor", x)), jnp.exp(p["log_alpha"])
+        return (actors(alpha) * logp).mean() - (alpha * alphas(logp + 2)).mean()
+
+    return prove(module, apply, arrays(module), (draw(5, 2),))
+
+
+def test_terms_that_cancel_are_not_a_stopped_gradient():
+    """A gradient that is zero because two terms cancel lacks a stop_gradient, not the reverse."""
+    temperature(stop, stop).check()
+    for report in (temperature(stop, identity), temperature(identity, stop)):
+        assert report.first is not None
+        assert report.first.cause.startswith("torch detaches here, JAX does not")
+        assert "all gradients agree); add a stop_gradient at " in report.first.cause
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        y = self.a(x).tanh()
+        return self.b(y) + self.c(y) * torch.relu(x)
+
+
+def two(left: Through = identity, right: Through = identity, relu: Through = jax.nn.relu) -> Report:
+    torch.manual_seed(0)
+    module = Two()
+
+    def apply(p: Any, x: Any) -> Any:
+        y = jnp.tanh(linear(p, "a", x))
+        return linear(p, "b", left(y)) + linear(p, "c", right(y)) * relu(x)
+
+    x = draw(4, 3)
+    x[0] = 0
+    return prove(module, apply, arrays(module), (x,))
+
+
+def test_one_use_of_a_value_that_is_stopped_is_located():
+    """An extra stop_gradient on one of two uses, or on both, is named after a rerun without it."""
+    two().check()
+    for report in (two(left=stop), two(left=stop, right=stop)):
+        assert report.first is not None
+        assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+        assert report.first.cause.endswith(", all gradients agree)")
+
+
+def test_the_gradient_at_a_tie_is_named():
+    """`maximum` passes half of the gradient at a tie, torch's relu none of it."""
+    first = two(relu=lambda x: jnp.maximum(x, 0)).first
+
+    assert first is not None
+    assert "torch passes none of it here (rerunning JAX so, all gradients agree)" in first.cause
+
+
+def test_the_padding_of_an_embedding_is_named():
+    """Torch gives `padding_idx` no gradient; the port gives it one."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Embedding(5, 3, padding_idx=0), nn.Tanh())
+
+    def apply(p: Any, ids: Any) -> Any:
+        return jnp.tanh(p["0.weight"][ids])
+
+    first = prove(module, apply, arrays(module), (torch.tensor([[0, 1, 2, 0]]).numpy(),)).first
+
+    assert first is not None
+    assert first.cause.startswith("torch gives the embedding's padding_idx no gradient")
