@@ -273,7 +273,7 @@ class Evidence:
     def by_torch_name(self, gradients: Gradients) -> dict[str, np.ndarray | None]:
         """Return the port's gradients keyed by torch's names, or `input ...` for inputs."""
         count = len(self.port.program.param_paths)
-        grads = self.port.weights.to_torch(gradients.leaves[:count])
+        grads = self.port.weights.to_torch(gradients.leaves[:count], gradients.state)
         inputs = zip(self.port.program.input_paths, gradients.leaves[count:], strict=True)
         return grads | {f"input {path}": g for path, g in inputs}
 

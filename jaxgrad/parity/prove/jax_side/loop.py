@@ -67,7 +67,7 @@ class Loop:
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Return the params by torch's names."""
-        return self.port.weights.values_of([np.asarray(x) for x in self.params])
+        return self._by_name([np.asarray(x) for x in self.params])
 
     def averages(self) -> dict[str, np.ndarray]:
         """Return the averaged params by torch's names; none without `ema=`."""
@@ -75,9 +75,13 @@ class Loop:
             return {}
         averages = iter(jax.tree.leaves(self._average.read(self._average.state)))
         pairs = zip(self.params, self.trained, strict=True)
-        return self.port.weights.values_of(
-            [np.asarray(next(averages) if trained else x) for x, trained in pairs]
-        )
+        return self._by_name([np.asarray(next(averages) if trained else x) for x, trained in pairs])
+
+    def _by_name(self, leaves: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+        """Return the tensors that an optimizer moves in the leaves as it does in torch."""
+        weights = self.port.weights
+        values = weights.values_of(leaves).items()
+        return {name: x for name, x in values if name not in weights.not_one_to_one}
 
     def _tree(self, values: Sequence[Any]) -> Any:
         pairs = zip(values, self.trained, strict=True)

@@ -45,6 +45,7 @@ class Gradients:
     outputs: list[np.ndarray]
     leaves: list[np.ndarray | None]  # None where no derivative path leads to a leaf
     cotangents: dict[Key, np.ndarray]
+    state: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)  # torch's weights
 
 
 @dataclasses.dataclass
@@ -201,6 +202,7 @@ class Port:
                 for g, reached in zip(grads, self.reachable, strict=True)
             ],
             {key: np.conj(np.asarray(x)) for key, x in cotangents.items()},
+            draw.state,
         )
 
 
@@ -213,6 +215,13 @@ def state_of(module: nn.Module) -> dict[str, np.ndarray]:
     """Return all parameters and buffers of a module, tied ones under their first name."""
     named = [*module.named_parameters(), *module.named_buffers()]
     return {name: to_numpy(x) for name, x in named}
+
+
+def names_of(module: nn.Module) -> dict[str, str]:
+    """Map the keys of a module's state_dict to the names of `state_of`, one for tied keys."""
+    known = {id(x): name for name, x in [*module.named_parameters(), *module.named_buffers()]}
+    entries = module.state_dict(keep_vars=True).items()
+    return {key: known[id(x)] for key, x in entries if id(x) in known}
 
 
 def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:

@@ -63,7 +63,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         where = place(program, outs[0]) if outs else "the output"
         return _plain(bad, where)
     lost = locate_forward.lost_in_jax(evidence.flow, alignment, outs)
-    mapped = {piece.name for piece in weights.pieces}
+    mapped = set(weights.names)
     region = locate_forward.lost_in_torch(run, alignment, ends)
 
     def origins(merged: Set[int]) -> list[int]:

@@ -106,14 +106,12 @@ def _by_field(port: Port, opt_state: Any) -> dict[str, list[np.ndarray | None]]:
 
 def _is_one_to_one(port: Port, name: str) -> bool:
     """Whether each element of a parameter is held once, in a leaf that holds nothing else there."""
-    pieces = [p for p in port.weights.pieces if p.name == name]
-    indices = [p.index.ravel() for p in pieces]
-    total = sum(len(index) for index in indices)
-    regions = [(p.leaf, str(p.region)) for p in port.weights.pieces]
+    used = [piece.used for piece in port.weights.pieces if piece.name == name]
+    total = sum(map(len, used))
     return (
-        total == port.weights.tensors[name].size
-        and len(np.unique(np.concatenate(indices))) == total
-        and all(regions.count((p.leaf, str(p.region))) == 1 for p in pieces)
+        name not in port.weights.not_one_to_one
+        and total == port.weights.tensors[name].size
+        and len(np.unique(np.concatenate(used))) == total
     )
 
 

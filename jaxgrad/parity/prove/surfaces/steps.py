@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -21,9 +21,27 @@ from jaxgrad.parity.ulp import scale_of
 def surfaces(evidence: Evidence, training: Training, steps: int) -> list[Surface]:
     """Judge the weights after the first step and after the last, and then the moments."""
     zero = {j.name for j in evidence.judged_gradients[0] if j.verdict == "zero"}
-    trained = Trained(evidence, training, trajectories.run(evidence, training, steps), zero)
+    paths = trajectories.run(evidence, training, steps)
+    reasons = evidence.port.weights.not_one_to_one
+    apart = {name: reasons[name] for name in paths.torch[1] if name in reasons}
+    if apart:  # in later steps these weights change the gradients of all others
+        paths = trajectories.first_step(paths)
+    trained = Trained(evidence, training, paths, zero | set(apart))
+    if apart and not set(paths.torch[1]) - set(apart):
+        return [Surface("updates", "not judged", _not_comparable(apart))]
     weights = _weights(trained)
-    return [weights] if weights.verdict == "fail" else [weights, *_moments(trained)]
+    if weights.verdict == "fail":
+        return [weights]
+    explained = [Surface("updates", "pass", _not_comparable(apart))] if apart else []
+    return [weights, *explained, *_moments(trained)]
+
+
+def _not_comparable(reasons: Mapping[str, str]) -> str:
+    """Say how many weights are not comparable, and why the first is not."""
+    name, reason = next(iter(reasons.items()))
+    if len(reasons) == 1:
+        return f"{name} is not comparable, because {reason}"
+    return f"{len(reasons)} weights are not comparable: {name} is not, because {reason}"
 
 
 class Trained(NamedTuple):
@@ -80,7 +98,7 @@ def _weights(trained: Trained) -> Surface:
     what = "weights and their averages" if training.ema is not None else "weights"
     text = "1 step" if last == 1 else f"{last} steps"
     text += f", {what} agree within {largest.share:.1g} (relative to their change)"
-    if zero:
+    if zero := zero - set(evidence.port.weights.not_one_to_one):
         text += f"; {len(zero)} weights left out, whose gradients are zero up to rounding"
     return Surface("updates", "pass", text, rows, control=_control(paths, equal, zero))
 

@@ -139,12 +139,15 @@ def _unreached(port: Port, name: str, grad: np.ndarray) -> list[int]:
     A converter may store a tied weight twice while the port uses one copy; that is not an error.
     """
     pieces = [piece for piece in port.weights.pieces if piece.name == name]
+    computed = [i for i in port.weights.leaves_of(name) if i not in {p.leaf for p in pieces}]
+    if any(port.reachable[i] for i in computed):
+        return []
     rest = np.array(grad.ravel())
     for piece in pieces:
         if port.reachable[piece.leaf]:
-            rest[piece.index] = 0
-    leaves = [p.leaf for p in pieces if not port.reachable[p.leaf] and np.any(rest[p.index])]
-    return list(dict.fromkeys(leaves))
+            rest[piece.used] = 0
+    leaves = [p.leaf for p in pieces if not port.reachable[p.leaf] and np.any(rest[p.used])]
+    return list(dict.fromkeys(leaves + (computed if np.any(rest) else [])))
 
 
 def _all_zero(evidence: Evidence, leaves: Sequence[int]) -> bool:
@@ -156,10 +159,12 @@ def _all_zero(evidence: Evidence, leaves: Sequence[int]) -> bool:
 
 def _copies(port: Port, name: str) -> list[int]:
     """Return the leaves that hold the same elements of one tensor and receive a gradient."""
-    pieces = [p for p in port.weights.pieces if p.name == name and p.index.size]
+    if name in port.weights.merged:
+        return []
+    pieces = [p for p in port.weights.pieces if p.name == name and p.used.size]
     pieces = [p for p in pieces if port.reachable[p.leaf]]
     if len({p.leaf for p in pieces}) < 2:
         return []
-    total = sum(p.index.size for p in pieces)
-    distinct = len(np.unique(np.concatenate([p.index.ravel() for p in pieces])))
+    total = sum(p.used.size for p in pieces)
+    distinct = len(np.unique(np.concatenate([p.used for p in pieces])))
     return [p.leaf for p in pieces] if distinct < total else []

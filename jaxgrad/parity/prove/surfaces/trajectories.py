@@ -48,3 +48,14 @@ def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
         draws[0].state, taken.states, states, taken.reruns, taken.moments, taken.moment_reruns,
         jax.device_get(loop.state), (taken.averages, averages),
     )  # fmt: skip
+
+
+def first_step(paths: Trajectories) -> Trajectories:
+    """Return the weights after the first step only, without moments."""
+
+    def first(states: Mapping[int, State]) -> dict[int, State]:
+        return {1: states[1]} if 1 in states else {}
+
+    averages = first(paths.averages[0]), first(paths.averages[1])
+    torch, port = first(paths.torch), first(paths.jax)
+    return paths._replace(torch=torch, jax=port, moments={}, averages=averages)

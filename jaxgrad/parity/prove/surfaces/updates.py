@@ -20,12 +20,12 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     if request.optimizer is not None:
         training, count = as_training(request.optimizer), max(1, request.steps)
         surfaces += steps.surfaces(evidence, training, count)
-        if all(s.verdict != "fail" for s in surfaces):
+        if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
             surfaces.append(schedules.surface(evidence, training, count))
     if not surfaces:
         return Judgement(Surface("updates", "not judged", NO_OPTIMIZER))
     verdicts = [s.verdict for s in surfaces]
-    verdict = "fail" if "fail" in verdicts else min(verdicts, key=lambda v: v != "inconclusive")
+    verdict = min(verdicts, key=("fail", "inconclusive", "pass", "not judged").index)
     return Judgement(
         Surface(
             "updates",

@@ -111,8 +111,6 @@ def dump(
         side.rough = ()
         reruns = [side.reruns(d.draw, d.run) for d in drawn] if rough else []
         exact_steps = side.steps(training, draws, count).reruns if rough and optimizer else []
-    known = {id(x): name for name, x in [*module.named_parameters(), *module.named_buffers()]}
-    state_dict = module.state_dict(keep_vars=True)
     contents = Dump(
         format=FORMAT,
         torch=torch.__version__,
@@ -122,7 +120,7 @@ def dump(
         exact_reruns=[[_bare(run) for run in runs] for runs in reruns],
         rough=rough,
         flags=dict(side.flags),
-        names={key: known[id(x)] for key, x in state_dict.items() if id(x) in known},
+        names=dict(side.names),
         steps=taken,
         exact_steps=exact_steps,
         count=count if optimizer is not None else 0,
@@ -168,6 +166,7 @@ class Dumped:
         self.contents: Dump = contents
         self.seed, self.has_loss = contents.seed, contents.has_loss
         self.flags: Mapping[str, bool] = contents.flags
+        self.names: Mapping[str, str] = contents.names
         self.inputs: Any = contents.drawn[0].draw.inputs
         self.state: State = contents.drawn[0].draw.state
         self.notes: list[str] = [

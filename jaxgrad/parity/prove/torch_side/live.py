@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.jax_side.port import (
     Draw,
     cotangent,
     load,
+    names_of,
     perturbed,
     redrawn,
     rounded_buffers,
@@ -52,6 +53,7 @@ class Live:
         self.flags: Mapping[str, bool] = {
             name: p.requires_grad for name, p in self.module.named_parameters()
         }
+        self.names: Mapping[str, str] = names_of(self.module)
         self.rough: Sequence[str] = ()
         self._casts_low = False  # whether a run casts below float32
         self.notes: list[str] = []
@@ -212,12 +214,13 @@ class Live:
             yield loop.step(lambda _, given=given: add_gradients(module, given)), loop.parameters()
 
     def state_dict(self, values: State) -> dict[str, Any]:
-        """Return the module's state_dict in float32 with these values."""
-        module = copy.deepcopy(self.original).to("cpu").float()
-        for name, x in [*module.named_parameters(), *module.named_buffers()]:
-            if name in values:
-                x.data = torch.tensor(values[name]).to(x.dtype)
-        return {name: x.detach() for name, x in module.state_dict().items()}
+        """Return the module's state_dict in float64 with these values."""
+        kept = self.module.state_dict()
+        fresh = {name: torch.tensor(x) for name, x in values.items()}
+        return {
+            key: fresh[name].clone() if (name := self.names.get(key)) in fresh else copy.copy(x)
+            for key, x in kept.items()
+        }
 
 
 def _similar(first: TorchRun, run: TorchRun) -> bool:

@@ -51,6 +51,7 @@ class TorchSide(Protocol):
     inputs: Any
     state: State  # parameters and buffers; tied ones under their first name
     flags: Mapping[str, bool]  # parameter -> requires_grad
+    names: Mapping[str, str]  # key of the state_dict -> name in `state`; tied keys share a name
     notes: list[str]
     versions: Mapping[str, str]
 
@@ -98,5 +99,5 @@ class TorchSide(Protocol):
         ...
 
     def state_dict(self, values: State) -> Mapping[str, Any]:
-        """Return these values as the module's state_dict, for the user's converter."""
+        """Return these values as the module's state_dict in float64, for the user's converter."""
         ...

@@ -25,8 +25,10 @@ def constants(
     for leaf in without(leaves, pieces):
         taken = {piece.name for piece in pieces}
         pieces += _stacked({n: t for n, t in tensors.items() if n not in taken}, leaf)
-    for leaf in without(leaves, pieces):
-        pieces += _split(tensors, leaf, score, pieces)
+    rest = without(leaves, pieces)
+    for leaf in rest:
+        alone = sum(other.value.size == leaf.value.size for other in rest) == 1
+        pieces += _split(tensors, leaf, score, pieces, last=alone)
     return pieces
 
 
@@ -118,9 +120,16 @@ def _stacked(tensors: Mapping[str, np.ndarray], leaf: ParamLeaf) -> list[Piece]:
 
 
 def _split(
-    tensors: Mapping[str, np.ndarray], leaf: ParamLeaf, score: Score, matched: Sequence[Piece]
+    tensors: Mapping[str, np.ndarray],
+    leaf: ParamLeaf,
+    score: Score,
+    matched: Sequence[Piece],
+    last: bool,
 ) -> list[Piece]:
-    """Match a leaf that is a slice of a constant tensor, such as the bias of one of q, k and v."""
+    """Match a leaf that is a slice of a constant tensor, such as the bias of one of q, k and v.
+
+    A single slice is the `last`: equinox's GRU has the bias of the new gate in a leaf of its own.
+    """
     x = leaf.value
     used: dict[str, int] = {}
     for piece in matched:
@@ -134,7 +143,7 @@ def _split(
     if not fitting:
         return []
     name = max(fitting, key=lambda n: (score(leaf, n), used.get(n, 0)))
-    start = used.get(name, 0)
+    start = tensors[name].size - x.size if last else used.get(name, 0)
     index = np.arange(start, start + x.size).reshape(x.shape)
     return [Piece(leaf.number, everything(x), name, index, guessed=True)]
 

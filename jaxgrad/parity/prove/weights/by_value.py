@@ -135,23 +135,70 @@ def slices(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
 
 
 def sums(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
-    """Match a leaf that is the sum of two vectors or of their slices, such as two biases."""
+    """Match a leaf that holds sums of two vectors, such as the two biases of a recurrent layer.
+
+    A part of the leaf may hold one of them alone, as in equinox's GRU. The gates may be ordered
+    differently, and elements may be 1 less or more.
+    """
     x = np.asarray(leaf.value, np.float64)
-    if not 1 < x.size <= 2**17 or not varies(leaf.low):
+    if not 1 < x.size <= 2**17 or np.iscomplexobj(leaf.value) or not varies(leaf.low):
         return []
-    order = np.argsort(x, axis=None)
     vectors = [n for n, t in tensors.exact.items() if t.ndim == 1 and t.size % x.size == 0]
     for names in itertools.combinations(vectors, 2):
-        a, b = (tensors.exact[name] for name in names)
-        for start in range(0, a.size if a.size == b.size else 0, x.size):
-            total = np.asarray(a + b, np.float64)[start : start + x.size]
-            ranks = np.argsort(total)
-            if np.allclose(total[ranks], x.ravel()[order], rtol=1e-6, atol=1e-7):
-                index = np.empty(x.size, np.int64)
-                index[order] = start + ranks  # the gates may be ordered differently
-                index = index.reshape(x.shape)
-                return [Piece(leaf.number, everything(x), name, index) for name in names]
+        pair = [np.asarray(tensors.exact[name], np.float64) for name in names]
+        if len(pair[0]) != len(pair[1]):
+            continue
+        terms = [pair[0] + pair[1], *pair]
+        table = np.concatenate([term + offset for offset in (0, -1, 1) for term in terms])
+        source = _nearest(table, x)
+        if source is None:
+            continue
+        number, index = np.divmod(source, len(pair[0]))
+        offset, kind = np.divmod(number, 3)
+        if np.any(kind == 0):
+            held = [(kind == 0) | (kind == 1), (kind == 0) | (kind == 2)]
+            shift = np.choose(offset, [0.0, -1.0, 1.0])
+            shifts = [np.where(held[0], shift, 0), np.where(held[0], 0, shift)]
+            return [
+                _part(leaf, name, index, *part)
+                for name, *part in zip(names, held, shifts, strict=True)
+                if part[0].any()
+            ]
     return []
+
+
+def _nearest(table: np.ndarray, x: np.ndarray) -> np.ndarray | None:
+    """Return the index in `table` of each element of `x`, or None unless each occurs once."""
+    order = np.argsort(table, kind="stable")
+    ranked, tolerance = table[order], 1e-7 + 1e-6 * np.abs(x)
+
+    def find(x: np.ndarray, tolerance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.searchsorted(ranked, x - tolerance), np.searchsorted(ranked, x + tolerance)
+
+    sample = np.linspace(0, x.size - 1, 8).astype(int)
+    first, last = find(x.flat[sample], tolerance.flat[sample])
+    if np.any(first == last):
+        return None
+    first, last = find(x, tolerance)
+    if np.any(first == last):
+        return None
+    at = np.clip(np.searchsorted(ranked, x), 1, len(ranked) - 1)
+    nearest = np.where(np.abs(ranked[at - 1] - x) < np.abs(ranked[at] - x), at - 1, at)
+    equal = np.searchsorted(ranked, ranked[nearest], "right") - np.searchsorted(
+        ranked, ranked[nearest], "left"
+    )
+    return order[nearest] if np.all(equal == 1) else None
+
+
+def _part(
+    leaf: ParamLeaf, name: str, index: np.ndarray, held: np.ndarray, shift: np.ndarray
+) -> Piece:
+    """Return the piece for the marked elements of a leaf."""
+    corners = [np.flatnonzero(np.any(held, axis=_others(held, a))) for a in range(held.ndim)]
+    region = tuple(slice(int(c[0]), int(c[-1]) + 1) for c in corners)
+    scale = 1.0 if held[region].all() else held[region].astype(np.float64)
+    offset = shift[region] if shift.any() else 0.0
+    return Piece(leaf.number, region, name, index[region], offset, scale=scale)
 
 
 def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from jaxgrad.parity.prove.weights import by_name, by_value
+from jaxgrad.parity.prove.weights.beside import beside, summed_zeros
 from jaxgrad.parity.prove.weights.by_value import ParamLeaf, Tensors, without
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 
@@ -36,13 +37,18 @@ def infer(
     pieces: list[Piece] = []
     for leaf in floating:
         pieces += by_value.whole(indexed, leaf, {piece.name for piece in pieces})
-    for match in (by_value.chunks, by_value.slices, by_value.sums, by_value.lookup):
+    for match in (by_value.chunks, by_value.slices, by_value.sums):
         for leaf in without(floating, pieces):
             pieces += match(indexed, leaf)
+    for leaf in without(floating, pieces):
+        pieces += by_value.lookup(indexed, leaf) if leaf.value.ndim > 1 else []
+    for leaf in without(floating, pieces):
+        pieces += beside(tensors, leaf, pieces, paths) or by_value.lookup(indexed, leaf)
     rest = without(floating, pieces)
     varied = {piece.name for piece in pieces} | set(indexed.varied)
     constant = {name: x for name, x in tensors.items() if name not in varied}
     pieces += by_name.constants(constant, rest, by_name.scored(paths, pieces))
+    pieces += list(summed_zeros(tensors, pieces))
     used = {piece.name for piece in pieces}
     return (
         WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), dict(tensors), tuple(paths)),

@@ -1,15 +1,21 @@
-"""The weight map, which says from which torch tensor element each JAX leaf element comes.
+"""The weight map, which says how each element of a JAX leaf is computed from torch's tensors.
 
-It converts weights from torch to JAX, and gradients back. The module `infer` infers the map from
-the values, and `given` reads a map that the user wrote.
+Most leaves are sums of scaled tensor elements (pieces), and most of these only rearrange a tensor.
+A rule describes the leaves that a converter computes in another way, with their derivative. The map
+converts weights from torch to JAX, and gradients back with the transpose of its derivative.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
+
+
+Tensors = Mapping[str, np.ndarray]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -20,35 +26,60 @@ class Piece:
     region: tuple[slice, ...]
     name: str
     index: np.ndarray  # into the flattened tensor
-    offset: float = 0.0  # the leaf holds the tensor plus this number
+    offset: float | np.ndarray = 0.0  # the leaf holds the tensor plus this number
     guessed: bool = False  # whether it was matched by name only
+    scale: float | np.ndarray = 1.0  # the leaf holds the tensor times this number, 0 for no element
 
     def take(self, tensor: np.ndarray) -> np.ndarray:
         """Return the region's values, given the torch tensor."""
-        return tensor.ravel()[self.index] + self.offset
+        values = tensor.ravel()[self.index]
+        return (values if _is_one(self.scale) else values * self.scale) + self.offset
+
+    @functools.cached_property
+    def used(self) -> np.ndarray:
+        """The indices of the tensor elements that the region contains."""
+        if np.ndim(self.scale) == 0:
+            return self.index.ravel()
+        return self.index[np.asarray(self.scale) != 0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Rule:
+    """Leaves that a converter computes from torch's tensors, with the transposed derivative."""
+
+    names: Mapping[int, tuple[str, ...]]  # leaf -> the tensors that it depends on
+    convert: Callable[[Tensors], Mapping[int, np.ndarray]]
+    transpose: Callable[[Tensors, Mapping[int, np.ndarray]], Tensors]  # at these tensors
 
 
 @dataclasses.dataclass(frozen=True)
 class WeightMap:
-    """All pieces, with the leaves of the user's params and torch's tensors."""
+    """All pieces and the rule, with the leaves of the user's params and torch's tensors."""
 
     pieces: tuple[Piece, ...]
     leaves: tuple[np.ndarray, ...]
-    tensors: Mapping[str, np.ndarray]
+    tensors: Tensors
     paths: tuple[str, ...]
+    rule: Rule | None = None
 
-    def to_jax(self, tensors: Mapping[str, np.ndarray]) -> list[np.ndarray]:
+    def to_jax(self, tensors: Tensors) -> list[np.ndarray]:
         """Return the leaves that hold these torch tensors."""
         mapped = {piece.leaf for piece in self.pieces}
         out = [np.zeros_like(x) if i in mapped else x for i, x in enumerate(self.leaves)]
         for piece in self.pieces:
             out[piece.leaf][piece.region] += piece.take(np.asarray(tensors[piece.name]))
+        if self.rule is not None:
+            for leaf, x in self.rule.convert({**self.tensors, **tensors}).items():
+                out[leaf] = x
         return out
 
-    def to_torch(self, grads: Sequence[np.ndarray | None]) -> dict[str, np.ndarray | None]:
+    def to_torch(
+        self, grads: Sequence[np.ndarray | None], at: Tensors | None = None
+    ) -> dict[str, np.ndarray | None]:
         """Convert the gradients of the leaves into gradients of the torch tensors.
 
-        The gradient of a tensor is None if none of its leaves has one.
+        A rule that is not linear is differentiated at the tensors `at`. The gradient of a tensor is
+        None if none of its leaves has one.
         """
         totals: dict[str, np.ndarray | None] = dict.fromkeys(self.tensors)
         for piece in self.pieces:
@@ -58,33 +89,92 @@ class WeightMap:
             total = totals[piece.name]
             if total is None:
                 total = np.zeros(self.tensors[piece.name].size, np.asarray(grad).dtype)
-            np.add.at(total, piece.index.ravel(), np.asarray(grad)[piece.region].ravel())
+            part = np.asarray(grad)[piece.region]
+            part = part if _is_one(piece.scale) else part * piece.scale
+            np.add.at(total, piece.index.ravel(), part.ravel())
             totals[piece.name] = total
+        for name, part in self._transposed(grads, at or {}).items():
+            total = totals[name]
+            totals[name] = part.ravel() if total is None else total + part.ravel()
         return {
             name: None if g is None else g.reshape(self.tensors[name].shape)
             for name, g in totals.items()
         }
 
+    def _transposed(self, grads: Sequence[np.ndarray | None], at: Tensors) -> Tensors:
+        """Return the rule's part of the tensors' gradients."""
+        if self.rule is None:
+            return {}
+        given = {leaf: g for leaf in self.rule.names if (g := grads[leaf]) is not None}
+        reached = {name for leaf in given for name in self.rule.names[leaf]}
+        parts = self.rule.transpose({**self.tensors, **at}, given) if given else {}
+        return {name: parts[name] for name in self.tensors if name in reached}
+
     def values_of(self, leaves: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
-        """Return the torch tensors that these leaves hold, except those in a leaf that is a sum."""
+        """Return the torch tensors that these leaves hold, except those in `merged`."""
         values: dict[str, np.ndarray] = {}
         for piece in self.pieces:
-            terms = [p for p in self.pieces if p.leaf == piece.leaf and p.region == piece.region]
-            if len(terms) > 1:
+            if piece.name in self.merged:
                 continue
             x = np.asarray(leaves[piece.leaf])
             if piece.name not in values:
                 values[piece.name] = np.array(self.tensors[piece.name], x.dtype).ravel()
-            values[piece.name][piece.index.ravel()] = x[piece.region].ravel() - piece.offset
+            held, scale = _held(piece), np.broadcast_to(piece.scale, piece.index.shape)
+            restored = (x[piece.region] - piece.offset)[held] / scale[held]
+            values[piece.name][piece.index[held]] = restored
         return {name: x.reshape(self.tensors[name].shape) for name, x in values.items()}
+
+    @functools.cached_property
+    def merged(self) -> dict[str, str]:
+        """Why a tensor cannot be restored from the leaves, for each tensor that cannot."""
+        reasons: dict[str, str] = {}
+        terms = {piece.leaf: np.zeros(self.leaves[piece.leaf].shape, int) for piece in self.pieces}
+        for piece in self.pieces:
+            terms[piece.leaf][piece.region] += np.asarray(piece.scale) != 0
+        for piece in self.pieces:
+            path = self.paths[piece.leaf]
+            others = [name for name in self.names_of(piece.leaf) if name != piece.name]
+            if np.any(terms[piece.leaf][piece.region][_held(piece)] > 1):
+                with_ = f" with {', '.join(others[:3])}" if others else " with itself"
+                reasons[piece.name] = f"leaf {path} adds it{with_}"
+        if self.rule is not None:
+            for leaf, names in self.rule.names.items():
+                text = f"leaf {self.paths[leaf]} is computed from {', '.join(names[:4])}"
+                reasons |= dict.fromkeys(names, text)
+        return reasons
+
+    @functools.cached_property
+    def not_one_to_one(self) -> dict[str, str]:
+        """Why an optimizer moves a tensor otherwise than its leaves, for each such tensor."""
+        reasons = dict(self.merged)
+        for piece in self.pieces:
+            path, scale = self.paths[piece.leaf], np.abs(np.asarray(piece.scale))
+            once = np.zeros(self.tensors[piece.name].size, bool)
+            once[piece.used] = True
+            if np.any((scale != 0) & (scale != 1)):
+                reasons.setdefault(piece.name, f"leaf {path} holds a multiple of it")
+            elif once.sum() < piece.used.size:
+                reasons.setdefault(piece.name, f"leaf {path} repeats its elements")
+        return reasons
+
+    @property
+    def names(self) -> list[str]:
+        """The torch tensors that some leaf holds or depends on."""
+        return [name for name in self.tensors if self.leaves_of(name)]
 
     def leaves_of(self, name: str) -> list[int]:
         """Return the leaves that hold a torch tensor or some of its elements."""
-        return list(dict.fromkeys(p.leaf for p in self.pieces if p.name == name))
+        leaves = [p.leaf for p in self.pieces if p.name == name]
+        if self.rule is not None:
+            leaves += [leaf for leaf, names in self.rule.names.items() if name in names]
+        return list(dict.fromkeys(leaves))
 
     def names_of(self, leaf: int) -> list[str]:
         """Return the torch tensors in a leaf."""
-        return list(dict.fromkeys(p.name for p in self.pieces if p.leaf == leaf))
+        names = [p.name for p in self.pieces if p.leaf == leaf]
+        if self.rule is not None:
+            names += self.rule.names.get(leaf, ())
+        return list(dict.fromkeys(names))
 
     def place_of(self, name: str) -> str:
         """Describe the JAX paths of a torch tensor, for the report."""
@@ -103,3 +193,12 @@ class WeightMap:
 def everything(x: np.ndarray) -> tuple[slice, ...]:
     """Return the region that covers a whole leaf."""
     return (slice(None),) * x.ndim
+
+
+def _is_one(scale: Any) -> bool:
+    return np.ndim(scale) == 0 and bool(scale == 1)
+
+
+def _held(piece: Piece) -> np.ndarray:
+    """Mark the elements of a piece's region that hold an element of its tensor."""
+    return np.broadcast_to(np.asarray(piece.scale) != 0, piece.index.shape)

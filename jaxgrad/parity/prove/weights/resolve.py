@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.adapters import as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.torch_side.side import TorchSide
-from jaxgrad.parity.prove.users import ProofError, described, running
+from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.weights.converter import Converter
 from jaxgrad.parity.prove.weights.given import from_mapping
 from jaxgrad.parity.prove.weights.infer import infer
 from jaxgrad.parity.prove.weights.likeness import likeness
-from jaxgrad.parity.prove.weights.map import WeightMap
+from jaxgrad.parity.prove.weights.linear import NotLinear, pieces_of
+from jaxgrad.parity.prove.weights.map import Piece, Tensors, WeightMap
 
 
 def weight_map(
@@ -24,14 +25,94 @@ def weight_map(
 ) -> tuple[Any, WeightMap]:
     """Return the JAX params and the map from torch's weights to them."""
     tensors = {name: np.asarray(x) for name, x in side.state.items() if _is_floating(x)}
-    values = tensors
     if callable(weights):
-        params, values = _converted(weights, side, tensors, 0)
+        return _by_converter(Converter(weights, side, fn), tensors)
     paths, leaves, _ = jax_program.flat(as_function(fn, params).params)
-    if not leaves:
-        held = "weights= returned" if callable(weights) else "params is"
+    _check_leaves(params, paths, leaves)
+    if isinstance(weights, Mapping):
+        mapped = from_mapping(weights, tensors, leaves, paths)
+        full = {p.leaf for p in mapped.pieces}
+        extra = [paths[i] for i in range(len(leaves)) if i not in full and _is_floating(leaves[i])]
+        missing = [n for n in tensors if not mapped.leaves_of(n)]
+    else:
+        mapped, missing, extra = infer(tensors, leaves, paths)
+    if extra:  # a weight that torch itself does not use needs no leaf
+        trained = [n for n in missing if n in side.flags and not mapped.copy_of(n)]
+        raise ProofError(_unmapped(mapped, missing, extra, sorted(trained)))
+    return params, mapped
+
+
+def _by_converter(converter: Converter, tensors: Tensors) -> tuple[Any, WeightMap]:
+    """Return the params that a converter makes of random weights, and its map.
+
+    Leaves that only rearrange torch's tensors are recognized by their values; linear leaves are
+    recovered from more calls, and the others are differentiated.
+    """
+    values, others = _random(tensors, 0), _random(tensors, 1)
+    params = converter.params(values)
+    paths, leaves, _ = jax_program.flat(as_function(converter.fn, params).params)
+    _check_leaves(params, paths, leaves, "weights= returned")
+    mapped, _, _ = infer(values, leaves, paths)
+    mapped = dataclasses.replace(mapped, tensors=tensors)
+    actual = converter.leaves(others)
+    if [x.shape for x in actual] != [x.shape for x in leaves]:
+        raise ProofError("weights= returns other leaves for other weights")
+    held = {piece.leaf for piece in mapped.pieces}
+    wrong = [
+        i
+        for i, (x, y) in enumerate(zip(mapped.to_jax(others), actual, strict=True))
+        if _is_floating(x) and (i not in held or not np.allclose(x, y, 1e-6, 1e-6))
+    ]
+    if not wrong:
+        return params, mapped
+    kept = [piece for piece in mapped.pieces if piece.leaf not in wrong]
+    rule = None
+    try:
+        kept += _linear(converter, wrong, tensors)
+    except NotLinear as error:
+        linear = [i for i in wrong if i not in error.leaves]
+        kept += _linear(converter, linear, tensors) if linear else []
+        rule = converter.rule(error.leaves, paths, others)
+    narrow = {i for i in wrong if actual[i].dtype not in (np.float64, np.complex128)}
+    exact = {p.leaf for p in kept if _is_dyadic(p.scale)} - set(rule.names if rule else ())
+    if narrow - exact:
         raise ProofError(
-            f"params contains no array: pass the port's parameters, or weights= ({held} "
+            f"weights= computes leaf {paths[min(narrow - exact)]!r} in "
+            f"{actual[min(narrow - exact)].dtype}: keep the dtype of the state_dict, which prove "
+            "passes in float64"
+        )
+    return params, dataclasses.replace(mapped, pieces=tuple(kept), rule=rule)
+
+
+def _linear(converter: Converter, leaves: Sequence[int], tensors: Tensors) -> list[Piece]:
+    return pieces_of(converter.pick(leaves), {name: x.shape for name, x in tensors.items()})
+
+
+def _is_dyadic(scale: Any) -> bool:
+    """Whether coefficients are exact in float32: multiples of 1/4096 up to 4096."""
+    return bool(np.all(np.rint(np.multiply(scale, 4096)) == np.multiply(scale, 4096)))
+
+
+def _random(tensors: Tensors, salt: int) -> dict[str, np.ndarray]:
+    """Draw random weights that float32 represents, in which no two elements are equal.
+
+    Tensors without negative elements, such as variances, get none.
+    """
+    rng = np.random.default_rng([17, salt])
+    values = {}
+    for name, x in tensors.items():
+        draw = np.asarray(rng.standard_normal(x.shape), np.float32).astype(np.float64)
+        positive = x.dtype.kind == "f" and np.min(x, initial=0.0) >= 0
+        values[name] = np.abs(draw) if positive else draw
+    return values
+
+
+def _check_leaves(
+    params: Any, paths: Sequence[str], leaves: Sequence[np.ndarray], source: str = "params is"
+) -> None:
+    if not leaves:
+        raise ProofError(
+            f"params contains no array: pass the port's parameters, or weights= ({source} "
             f"{type(params).__name__})"
         )
     odd = [
@@ -42,58 +123,6 @@ def weight_map(
     bad = [p for p, x in zip(paths, leaves, strict=True) if _is_floating(x) and np.isnan(x).any()]
     if bad:
         raise ProofError(f"the JAX weights are not finite: leaf {bad[0]!r} contains NaN")
-    if isinstance(weights, Mapping):
-        mapped = from_mapping(weights, tensors, leaves, paths)
-        full = {p.leaf for p in mapped.pieces}
-        extra = [paths[i] for i in range(len(leaves)) if i not in full and _is_floating(leaves[i])]
-        missing = [n for n in tensors if not mapped.leaves_of(n)]
-    else:
-        mapped, missing, extra = infer(values, leaves, paths)
-    if callable(weights) and not extra:
-        _check_converter(weights, side, fn, mapped)
-        mapped = dataclasses.replace(mapped, tensors=tensors)
-    if extra:  # a weight that torch itself does not use needs no leaf
-        trained = [n for n in missing if n in side.flags and not mapped.copy_of(n)]
-        raise ProofError(_unmapped(mapped, missing, extra, sorted(trained)))
-    return params, mapped
-
-
-def _check_converter(
-    convert: Callable[..., Any], side: TorchSide, fn: Any, mapped: WeightMap
-) -> None:
-    """Convert different weights and compare the result with the inferred map."""
-    params, values = _converted(convert, side, mapped.tensors, 1)
-    expected = mapped.to_jax(values)
-    actual = jax_program.flat(as_function(fn, params).params)[1]
-    for path, x, y in zip(mapped.paths, expected, actual, strict=True):
-        if _is_floating(x) and not (x.shape == y.shape and np.allclose(x, y, 1e-6, 1e-6)):
-            raise ProofError(
-                "weights= may only permute, reshape or split tensors, but leaf "
-                f"{path!r} has new values"
-            )
-
-
-def _converted(
-    convert: Callable[..., Any], side: TorchSide, tensors: Mapping[str, np.ndarray], salt: int
-) -> tuple[Any, dict[str, np.ndarray]]:
-    """Convert random weights, in which no two elements are equal."""
-    rng = np.random.default_rng([17, salt])
-    values = {
-        n: np.asarray(rng.standard_normal(x.shape), np.float32).astype(np.float64)
-        for n, x in tensors.items()
-    }
-    state = side.state_dict(values)
-    try:
-        return convert(state), values
-    except (TypeError, AttributeError):
-        with running("weights=: the converter"):
-            return convert({name: to_numpy(x) for name, x in state.items()}), values
-    except KeyError as error:
-        raise ProofError(
-            f"weights= looked up {error}, but the state_dict has only {list(state)}"
-        ) from error
-    except Exception as error:
-        raise ProofError(f"weights=: the converter raised {described(error)}") from error
 
 
 def _is_floating(x: Any) -> bool:

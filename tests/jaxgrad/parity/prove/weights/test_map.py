@@ -1,8 +1,11 @@
 """A weight map converts between torch tensors and JAX leaves."""
 
+import dataclasses
+from typing import Any
+
 import numpy as np
 
-from jaxgrad.parity.prove.weights.map import Piece, WeightMap
+from jaxgrad.parity.prove.weights.map import Piece, Rule, WeightMap
 
 
 ALL = (slice(None),)
@@ -73,3 +76,50 @@ def test_a_copy_of_a_tensor_is_found():
 
     assert weights.copy_of("b") == "a"
     assert weights.copy_of("c") is None
+
+
+def test_a_scale_multiplies_weights_and_gradients():
+    """A scaled leaf scales the gradient, and is divided by the scale on the way back."""
+    weights = mapped(Piece(0, ALL, "a", np.array([0, 1]), scale=-2.0))
+
+    assert np.array_equal(weights.to_jax({"a": A})[0], -2 * A)
+    grad = weights.to_torch([np.array([1.0, 10.0])])["a"]
+    assert grad is not None and np.array_equal(grad, [-2, -20])
+    assert np.array_equal(weights.values_of([-2 * A])["a"], A)
+    assert weights.not_one_to_one == {"a": "leaf leaf0 holds a multiple of it"}
+
+
+def test_a_partial_sum_names_what_it_adds():
+    """A tensor that one element of a leaf adds to another cannot be restored from the leaf."""
+    part = Piece(0, ALL, "b", np.array([0, 0]), scale=np.array([1.0, 0.0]))
+    weights = mapped(PLAIN, part)
+
+    assert np.array_equal(weights.to_jax({"a": A, "b": B})[0], [6, 2])
+    assert weights.merged == {"a": "leaf leaf0 adds it with b", "b": "leaf leaf0 adds it with a"}
+    assert list(part.used) == [0]
+
+
+def test_a_permutation_with_signs_is_one_to_one():
+    """A leaf that reorders a tensor and changes signs moves as the tensor does."""
+    signs = Piece(0, ALL, "a", np.array([1, 0]), scale=np.array([1.0, -1.0]))
+
+    assert not mapped(signs).not_one_to_one
+    repeated = mapped(Piece(0, ALL, "a", np.array([1, 1])))
+    assert repeated.not_one_to_one == {"a": "leaf leaf0 repeats its elements"}
+
+
+def test_a_rule_converts_and_transposes():
+    """A rule computes its leaf, and its transposed derivative is taken at the given tensors."""
+    rule = Rule(
+        {0: ("a", "b")},
+        lambda t: {0: t["a"] * t["b"]},
+        lambda t, g: {"a": g[0] * t["b"], "b": g[0] * t["a"]},
+    )
+    weights = dataclasses.replace(mapped(), rule=rule)
+
+    assert np.array_equal(weights.to_jax({"a": A, "b": B})[0], A * B)
+    grads: Any = weights.to_torch([np.ones(2)], {"a": 2 * A, "b": B})
+    assert np.array_equal(grads["b"], 2 * A) and np.array_equal(grads["a"], B)
+    assert weights.to_torch([None]) == {"a": None, "b": None}
+    assert weights.names == ["a", "b"] and weights.place_of("b") == "leaf0"
+    assert weights.merged["a"] == "leaf leaf0 is computed from a, b"
