@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
+from flax import nnx
 
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove import adapters
@@ -27,6 +28,7 @@ from parity_tests.runner.settings import ROOT, configure
 
 FOLDER = ROOT / "parity_tests" / "ports"
 WRAPS = {"eager": lambda fn: fn, "jit": jax.jit, "remat": jax.checkpoint}
+NNX_WRAPS = {"jit": nnx.jit, "remat": nnx.remat}
 
 
 class BugResult(NamedTuple):
@@ -55,16 +57,29 @@ def load(name: str) -> Any:
 
 
 def prove_pair(pair: dict[str, Any], wrap: str = "eager", seed: int = 0) -> Report:
-    """Run `prove` on the arguments that a port's `pair` returns."""
-    options = dict(pair)
+    """Run `prove` on the arguments that a port's `pair` returns, without its `converter`."""
+    options = {name: value for name, value in pair.items() if name != "converter"}
     module, fn, params, inputs = (options.pop(k) for k in ("module", "fn", "params", "inputs"))
-    if wrap != "eager":
-        fn = WRAPS[wrap](fn)
+    fn, params = wrapped(fn, params, wrap)
     return prove(module, fn, params, inputs, seed=seed, **options)
 
 
+def wrapped(fn: Any, params: Any, wrap: str) -> tuple[Any, Any]:
+    """Return a function under a transformation; that of a module is nnx's."""
+    if wrap == "eager":
+        return fn, params
+    if isinstance(fn, nnx.Module):
+        return NNX_WRAPS[wrap](lambda module, *inputs: module(*inputs)), fn
+    return WRAPS[wrap](fn), params
+
+
 def matches(reported: str, where: str) -> bool:
-    """Return whether a reported name is a bug's module or parameter, or inside it."""
+    """Return whether a reported name is a bug's module or parameter, or inside it.
+
+    The root module has the empty name, which matches itself alone.
+    """
+    if not where:
+        return reported in ("", "(root)")
     return any(fnmatch.fnmatch(reported, p) for p in (where, f"{where}.*", f"{where}*"))
 
 

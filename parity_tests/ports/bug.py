@@ -4,7 +4,7 @@ import dataclasses
 from typing import Any, Literal
 
 
-Surface = Literal["structure", "forward", "backward", "gradients", "updates"]
+Surface = Literal["structure", "forward", "backward", "gradients", "precision", "updates"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,6 +16,7 @@ class Bug:
         surface: The first surface on which the two programs differ.
         where: A glob for the dotted name of the torch module or parameter that the bug affects.
         silent: Whether outputs and loss are unchanged by the bug.
+        unseen: Whether nothing differs for the given inputs and steps; such a bug is silent too.
         about: The mistake, in one sentence.
         plant: The keyword arguments of the port's `pair` that introduce the bug.
     """
@@ -24,5 +25,9 @@ class Bug:
     surface: Surface
     where: str
     silent: bool = dataclasses.field(default=False, kw_only=True)
+    unseen: bool = dataclasses.field(default=False, kw_only=True)
     about: str = dataclasses.field(default="", kw_only=True)
     plant: dict[str, Any] = dataclasses.field(default_factory=dict, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "silent", self.silent or self.unseen)

@@ -1,11 +1,11 @@
 """Each port's correct configurations agree with torch and its bugs do not, without `prove`."""
 
-import copy
+import contextlib
 import dataclasses
 import importlib
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 import optax
 import pytest
 import torch
+from flax import nnx
 
 from jaxgrad.parity.interop import to_numpy, to_torch
 from parity_tests.ports import bug as bugs
@@ -23,10 +24,18 @@ from parity_tests.runner.settings import ROOT
 FOLDER = ROOT / "parity_tests" / "ports"
 NAMES = sorted(p.stem for p in FOLDER.glob("[a-z]*.py") if p.stem != "bug")
 PORTS = {name: importlib.import_module(f"parity_tests.ports.{name}") for name in NAMES}
-CONFIGURATIONS = [(port, name) for port in PORTS for name in PORTS[port].CONFIGURATIONS]
-BUGS = [(port, bug.name) for port in PORTS for bug in PORTS[port].BUGS]
+# Only `prove` gives both models the same dropout masks, and compares rounding to bfloat16.
+COMPARED = {name: port for name, port in PORTS.items() if name not in ("dropout", "mixed")}
+CONFIGURATIONS = [(port, name) for port in COMPARED for name in PORTS[port].CONFIGURATIONS]
+CONFIGURATIONS.remove(("batch_norm", "channels_last"))  # its inputs differ by framework
+BUGS = [
+    (port, bug.name)
+    for port in COMPARED
+    for bug in PORTS[port].BUGS
+    if "channels_last" not in bug.plant
+]
 if not os.environ.get("TEST_ALL"):  # `make test-all` runs every one
-    CONFIGURATIONS, BUGS = CONFIGURATIONS[::8], BUGS[::30]
+    CONFIGURATIONS, BUGS = CONFIGURATIONS[::11], BUGS[::47]
 
 SAME = 1e-12  # relative to the scale: the bound for float64 rounding
 CHANGED = 1e-9  # relative to the scale: the smallest effect of a bug
@@ -71,8 +80,41 @@ def tensors(tree: Any) -> list[Any]:
     return [x for part in tree for x in tensors(part)] if isinstance(tree, list | tuple) else [tree]
 
 
+def load_pair(port: str, **options: Any) -> dict[str, Any]:
+    """Return a pair whose `fn` is a function of its params, and whose weights have a converter."""
+    pair = PORTS[port].pair(0, **options)
+    pair["weights"] = pair.pop("converter", None) or pair["weights"]
+    if isinstance(pair["fn"], nnx.Module):
+        graph, pair["params"] = nnx.split(pair["fn"])
+
+        def apply(params: Any, *inputs: Any) -> Any:
+            module = nnx.merge(graph, params)
+            outputs = module(*inputs)
+            return outputs, nnx.to_pure_dict(nnx.state(module, nnx.BatchStat))
+
+        pair["fn"], pair["has_state"] = apply, True
+    return pair
+
+
+@contextlib.contextmanager
+def restored(module: torch.nn.Module) -> Iterator[torch.nn.Module]:
+    """Restore the parameters and buffers at the end; a copy would lose the parameters' hooks."""
+    state = {name: x.clone() for name, x in module.state_dict().items()}
+    try:
+        yield module
+    finally:
+        module.load_state_dict(state)
+        module.zero_grad()
+
+
 def run_torch(pair: dict[str, Any], *, train: bool) -> Run:
-    module = copy.deepcopy(pair["module"])
+    with restored(pair["module"]) as module:
+        run = torch_gradients(pair, module)
+    run.changes = torch_steps(pair) if train else []
+    return run
+
+
+def torch_gradients(pair: dict[str, Any], module: torch.nn.Module) -> Run:
     inputs = to_torch(tuple(pair["inputs"]))
     floating = {f"input {i}": x for i, x in enumerate(inputs) if x.is_floating_point()}
     for x in floating.values():
@@ -95,19 +137,19 @@ def run_torch(pair: dict[str, Any], *, train: bool) -> Run:
         name: np.zeros(p.shape) if p.grad is None else to_numpy(p.grad)
         for name, p in [*module.named_parameters(), *floating.items()]
     }
-    return Run(forward, grads, torch_steps(pair) if train else [], state)
+    return Run(forward, grads, [], state)
 
 
 def torch_steps(pair: dict[str, Any]) -> list[np.ndarray]:
-    module = copy.deepcopy(pair["module"])
     inputs = to_torch(tuple(pair["inputs"]))
     pick = pair.get("outputs", (lambda x: x, lambda x: x))[0]
-    optimizer = pair["optimizer"][0](module.parameters())
-    for _ in range(pair["steps"]):
-        optimizer.zero_grad()
-        call(pair["loss"][0], pick(module(*inputs)), inputs).backward()
-        optimizer.step()
-    before, after = pair["params"], pair["weights"](module.state_dict())
+    with restored(pair["module"]) as module:
+        optimizer = pair["optimizer"][0](module.parameters())
+        for _ in range(pair["steps"]):
+            optimizer.zero_grad()
+            call(pair["loss"][0], pick(module(*inputs)), inputs).backward()
+            optimizer.step()
+        before, after = pair["params"], pair["weights"](module.state_dict())
     return [np.asarray(b - a) for a, b in zip(floats(before), floats(after), strict=True)]
 
 
@@ -246,7 +288,7 @@ def steps_apart(torch_run: Run, jax_run: Run) -> float:
 @pytest.mark.parametrize(("port", "name"), CONFIGURATIONS, ids=str)
 def test_a_correct_configuration_agrees(port: str, name: str):
     """In a correct configuration torch and JAX agree on outputs, gradients and optimizer steps."""
-    pair = PORTS[port].pair(0, **PORTS[port].CONFIGURATIONS[name])
+    pair = load_pair(port, **PORTS[port].CONFIGURATIONS[name])
     train = "optimizer" in pair
     by_jax, by_torch = run_jax(pair, train=train), run_torch(pair, train=train)
 
@@ -260,9 +302,12 @@ def test_a_correct_configuration_agrees(port: str, name: str):
 
 @pytest.mark.parametrize(("port", "name"), BUGS, ids=str)
 def test_a_bug_has_an_effect(port: str, name: str):
-    """Each bug changes the gradients, steps or trained leaves, and outputs unless it is silent."""
+    """Each bug changes the gradients, steps or trained leaves, and outputs unless it is silent.
+
+    A bug that is `unseen` changes nothing: it needs other inputs, or more steps.
+    """
     bug: bugs.Bug = next(b for b in PORTS[port].BUGS if b.name == name)
-    pair = PORTS[port].pair(0, **bug.plant)
+    pair = load_pair(port, **bug.plant)
     train = bug.surface == "updates" and "optimizer" in pair
     by_jax, by_torch = run_jax(pair, train=train), run_torch(pair, train=train)
 
@@ -273,11 +318,14 @@ def test_a_bug_has_an_effect(port: str, name: str):
         assert forward < SAME, f"a silent bug changes the outputs by {forward:.1e}"
     else:
         assert forward > CHANGED, f"the outputs differ by only {forward:.1e}"
-    if bug.surface == "updates":
+    if bug.unseen:
+        assert grads < SAME, f"the gradients differ by {grads:.1e}"
+        assert stepped < STEPPED, f"the steps differ by {stepped:.1e}"
+    elif bug.surface == "updates":
         assert grads < SAME or not bug.silent, f"the gradients differ by {grads:.1e}"
         assert stepped > STEPPED, f"the steps differ by only {stepped:.1e}"
     elif bug.surface == "structure":
-        right = PORTS[port].pair(0)
+        right = load_pair(port)
         same = by_jax.leaves == len(floats(right["params"])) and trains(pair) == trains(right)
         assert grads > CHANGED or not same, "gradients, leaves and trained leaves are all unchanged"
     else:

@@ -1,6 +1,5 @@
 """torch and JAX train the same parameters in every port, except for bugs of structure."""
 
-import copy
 import fnmatch
 from typing import Any
 
@@ -21,13 +20,14 @@ def path_name(path: Any) -> str:
 
 def trained_by_torch(pair: dict[str, Any]) -> dict[str, bool]:
     """Return whether each parameter has a gradient that is not None; buffers never do."""
-    module, inputs = copy.deepcopy(pair["module"]), to_torch(tuple(pair["inputs"]))
-    outputs = pair["outputs"][0](module(*inputs)) if "outputs" in pair else module(*inputs)
-    if "loss" in pair:
-        ports.call(pair["loss"][0], outputs, inputs).backward()
-    else:
-        torch.stack([x.sum() for x in ports.tensors(outputs)]).sum().backward()
-    trained = {name: p.grad is not None for name, p in module.named_parameters()}
+    inputs = to_torch(tuple(pair["inputs"]))
+    with ports.restored(pair["module"]) as module:
+        outputs = pair["outputs"][0](module(*inputs)) if "outputs" in pair else module(*inputs)
+        if "loss" in pair:
+            ports.call(pair["loss"][0], outputs, inputs).backward()
+        else:
+            torch.stack([x.sum() for x in ports.tensors(outputs)]).sum().backward()
+        trained = {name: p.grad is not None for name, p in module.named_parameters()}
     return trained | {name: False for name, _ in module.named_buffers()}
 
 
@@ -74,7 +74,7 @@ def differing(pair: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize(("port", "name"), ports.CONFIGURATIONS, ids=str)
 def test_the_same_trains_on_both_sides(port: str, name: str):
     """In a correct configuration each entry trains in both frameworks or in neither."""
-    names = differing(ports.PORTS[port].pair(0, **ports.PORTS[port].CONFIGURATIONS[name]))
+    names = differing(ports.load_pair(port, **ports.PORTS[port].CONFIGURATIONS[name]))
 
     assert not names, f"these train in one framework only, or twice: {names}"
 
@@ -83,7 +83,7 @@ def test_the_same_trains_on_both_sides(port: str, name: str):
 def test_only_a_bug_of_structure_changes_what_trains(port: str, name: str):
     """Exactly the bugs of structure change which entries train, and name the first of them."""
     bug = next(b for b in ports.PORTS[port].BUGS if b.name == name)
-    names = differing(ports.PORTS[port].pair(0, **bug.plant))
+    names = differing(ports.load_pair(port, **bug.plant))
 
     if bug.surface == "structure":
         assert names, "the same entries train in both frameworks"

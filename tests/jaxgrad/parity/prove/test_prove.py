@@ -450,6 +450,8 @@ def test_a_planted_bug_matches_names_inside_its_module():
     assert planted_bugs.matches("layers.0.norm", bug.where)
     assert planted_bugs.matches("layers.0.norm.weight", bug.where)
     assert not planted_bugs.matches("layers.0.mlp", bug.where)
+    assert planted_bugs.matches("(root)", "")
+    assert not planted_bugs.matches("loss", "")
 
 
 def test_the_verdict_survives_an_error_while_locating(arguments, monkeypatch):
