@@ -1,15 +1,16 @@
-"""Mutation testing: remove one operation of the source at a time and require a test to fail.
+"""Mutation testing: change one piece of the source at a time and require a test to fail.
 
-    python -m parity_tests.audits.mutants               run all mutants and list the survivors
-    python -m parity_tests.audits.mutants --sample 20   run a fixed sample
-    python -m parity_tests.audits.mutants --list        list the mutants without running them
+    python -m parity_tests.audits.mutants                         run all removals
+    python -m parity_tests.audits.mutants --sample 20             run a fixed sample
+    python -m parity_tests.audits.mutants --list                  list the mutants without a run
+    python -m parity_tests.audits.mutants --general --sample 20 --seed 3 parity/prove
 
-Mutants are derived from the syntax trees of the cases and helpers: each one removes a
-`stop_gradient`, hook, clip, mask, check for `None`, or epsilon. A mutant of a case or of a helper
-is killed by a parity cell or, if no cell fails, by a test; a mutant of a package is killed by a
-test. The tests of `jaxgrad/x/y.py` are `tests/jaxgrad/x/test_y.py`, then the other tests in that
-folder, then the test files that import the module. A test that kills a mutant must pass without the
-mutant.
+Mutants are derived from the syntax trees of the cases and helpers, by the edits in `mutations`:
+one operation is removed or, with `--general`, a comparison, an operator, a number or a condition
+changes anywhere in `jaxgrad`. A mutant of a case or of a helper is killed by a parity cell or, if
+no cell fails, by a test; a mutant of a package is killed by a test. The tests of `jaxgrad/x/y.py`
+are `tests/jaxgrad/x/test_y.py`, then the other tests in that folder, then the test files that
+import the module. A test that kills a mutant must pass without the mutant.
 """
 
 import argparse
@@ -26,7 +27,7 @@ import random
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -34,35 +35,20 @@ import jax
 import pytest
 
 from parity_tests.audits.imports import imported_names
+from parity_tests.audits.mutations import EDITS, Editor
 from parity_tests.runner.settings import ROOT, configure
 
 
-PASS_THROUGH = {
-    "backward_hook",
-    "checkpoint",
-    "checkpoint_name",
-    "clip",
-    "clip_grad_value",
-    "hook",
-    "maximum",
-    "minimum",
-    "nan_to_num",
-    "optimization_barrier",
-    "retain_grad",
-    "reverse_gradient",
-    "stop_gradient",
-    "straight_through",
-}
 # The packages that are mutated, in addition to the cases.
 FOLDERS = ("jaxgrad", "jaxgrad/_core", "jaxgrad/functional", "jaxgrad/optim", "jaxgrad/precision")
-EPSILON = 1e-3  # a positive literal up to this value counts as an epsilon
 UNKNOWN, NO_TESTS = 4, 5  # pytest's exit statuses for unknown tests and for an empty selection
-VARIABLE = "JAXGRAD_MUTANT"  # path:number, read by tests that run in a subprocess
+VARIABLE = "JAXGRAD_MUTANT"  # path:kind:number, read by tests that run in a subprocess
 
 
 class Mutant(NamedTuple):
     path: str  # relative to the root
-    number: int  # index among the mutants of the file
+    kind: str  # a key of `EDITS`
+    number: int  # index among the mutants of this kind in the file
     line: int
     what: str
     tree: ast.Module
@@ -71,102 +57,39 @@ class Mutant(NamedTuple):
     def name(self) -> str:
         return f"{self.path}:{self.line} {self.what}"
 
-
-Edit = tuple[str, Callable[[], ast.AST | None]]
-
-
-def _edits(node: ast.AST) -> Iterator[Edit]:
-    """Yield the possible edits of a syntax node: a description, and a function for the new node."""
-    if isinstance(node, ast.Call):
-        name = _name(node.func)
-        if name in PASS_THROUGH and node.args:
-            yield f"without {name}", lambda: node.args[0]
-        elif name == "where" and len(node.args) == 3:
-            yield "mask always on", lambda: node.args[1]
-            yield "mask always off", lambda: node.args[2]
-        elif name == "select" and len(node.args) == 3:
-            yield "select always on", lambda: node.args[1]
-            yield "select always off", lambda: node.args[2]
-    elif isinstance(node, ast.IfExp) and (_is_none(node.body) or _is_none(node.orelse)):
-        kept = node.orelse if _is_none(node.body) else node.body
-        yield "never None", lambda: kept
-    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and _is_none(node.comparators[0]):
-        if isinstance(node.ops[0], ast.Is):
-            yield "`is None` never", lambda: ast.Constant(False)
-        elif isinstance(node.ops[0], ast.IsNot):
-            yield "`is not None` always", lambda: ast.Constant(True)
-    elif isinstance(node, ast.Constant) and type(node.value) is float and 0 < node.value <= EPSILON:
-        yield f"epsilon {node.value:g} is 0", lambda: ast.Constant(0.0)
-    elif isinstance(node, ast.arguments):
-        for place, default in enumerate(node.kw_defaults):
-            name = _name(default) if default is not None else ""
-            if name in PASS_THROUGH:
-                yield f"default {name} is the identity", lambda place=place: _default(node, place)
+    @property
+    def id(self) -> str:
+        return f"{self.path}:{self.kind}:{self.number}"
 
 
-def _default(node: ast.arguments, place: int) -> ast.arguments:
-    node.kw_defaults[place] = ast.parse("lambda x, *args, **kwargs: x", mode="eval").body
-    return node
-
-
-def _name(node: ast.AST | None) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-class _Editor(ast.NodeTransformer):
-    """Apply the edit of the given number to a syntax tree, or only count edits if it is -1."""
-
-    def __init__(self, target: int = -1):
-        self.target, self.edits = target, []
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        if isinstance(node, ast.Assert):  # asserts are for the type checker and never fail
-            return node
-        replacement = node
-        for what, edit in _edits(node):
-            if len(self.edits) == self.target:
-                edited = edit()
-                assert edited is not None
-                replacement = ast.copy_location(edited, node)
-            self.edits.append((getattr(node, "lineno", _line(node)), what))
-        if replacement is not node:
-            self.target = -2
-        return self.generic_visit(replacement)
-
-
-def _line(node: ast.AST) -> int:
-    return min((n.lineno for n in ast.walk(node) if hasattr(n, "lineno")), default=0)  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def mutants() -> list[Mutant]:
-    """Return every mutant of every case and every helper, in order."""
+def mutants(kind: str = "removal") -> list[Mutant]:
+    """Return every removal in the cases and helpers, or every general mutant of `jaxgrad`."""
+    if kind == "general":
+        return [
+            m for path in sorted((ROOT / "jaxgrad").rglob("*.py")) for m in mutants_of(path, kind)
+        ]
     files = sorted((ROOT / "parity_tests" / "cases").glob("*.py"))
     for folder in FOLDERS:
         pattern = "*.py" if folder == "jaxgrad" else "**/*.py"
         files += sorted((ROOT / folder).glob(pattern))
-    return [mutant for path in files for mutant in mutants_of(path)]
+    return [mutant for path in files for mutant in mutants_of(path, kind)]
 
 
-def mutants_of(path: pathlib.Path) -> list[Mutant]:
+def mutants_of(path: pathlib.Path, kind: str) -> list[Mutant]:
     """Return every mutant of one file, in order."""
     tree = ast.parse(path.read_text())
-    counter = _Editor()
+    counter = Editor(EDITS[kind])
     counter.visit(copy.deepcopy(tree))
     relative = str(path.relative_to(ROOT))
     return [
-        Mutant(relative, number, line, what, tree)
+        Mutant(relative, kind, number, line, what, tree)
         for number, (line, what) in enumerate(counter.edits)
     ]
 
 
 def mutate(mutant: Mutant) -> ast.Module:
-    return ast.fix_missing_locations(_Editor(mutant.number).visit(copy.deepcopy(mutant.tree)))  # pyright: ignore[reportReturnType]
+    edited = Editor(EDITS[mutant.kind], mutant.number).visit(copy.deepcopy(mutant.tree))
+    return ast.fix_missing_locations(edited)  # pyright: ignore[reportReturnType]
 
 
 class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -194,11 +117,11 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def install(name: str) -> None:
-    """Make this process import the mutant `path:number` instead of the original file."""
-    path, number = name.rsplit(":", 1)
-    matches = [m for m in mutants_of(ROOT / path) if m.number == int(number)]
+    """Make this process import the mutant `path:kind:number` instead of the original file."""
+    path, kind, number = name.rsplit(":", 2)
+    matches = [m for m in mutants_of(ROOT / path, kind) if m.number == int(number)]
     if not matches:
-        raise ValueError(f"{VARIABLE}={name}: {path} has no mutant {number}")
+        raise ValueError(f"{VARIABLE}={name}: {path} has no {kind} mutant {number}")
     sys.meta_path.insert(0, _Finder(matches[0]))
 
 
@@ -251,7 +174,7 @@ def _killed_by_test(mutant: Mutant) -> str:
     """Run the tests of the mutated file, starting with those that killed its other mutants."""
     known = _killers.setdefault(mutant.path, [])
     for tests in [known, *tests_of(mutant.path)]:
-        failed, status = _pytest(tests, f"{mutant.path}:{mutant.number}") if tests else ("", 0)
+        failed, status = _pytest(tests, mutant.id) if tests else ("", 0)
         if status in (0, NO_TESTS) or (tests is known and status == UNKNOWN):
             continue
         if failed not in known:
@@ -361,15 +284,22 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     patterns = "mutate only files whose path contains PATTERN"
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help=patterns)
-    parser.add_argument("--sample", type=int, metavar="N", help="run a fixed sample of N mutants")
+    parser.add_argument("--sample", type=int, metavar="N", help="run a sample of N mutants")
+    text = "change a comparison, an operator, a number or a condition, anywhere in jaxgrad"
+    parser.add_argument("--general", action="store_true", help=text)
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
     parser.add_argument("--list", action="store_true", help="list the mutants without running them")
     options = parser.parse_args(argv)
     configure()
     chosen = [
-        m for m in mutants() if not options.patterns or any(p in m.path for p in options.patterns)
+        m
+        for m in mutants("general" if options.general else "removal")
+        if not options.patterns or any(p in m.path for p in options.patterns)
     ]
     if options.sample is not None and options.sample < len(chosen):
-        chosen = sorted(random.Random(0).sample(chosen, options.sample), key=lambda m: m[:2])
+        chosen = sorted(
+            random.Random(options.seed).sample(chosen, options.sample), key=lambda m: m[:3]
+        )
     if options.list:
         print("\n".join(mutant.name for mutant in chosen))
         return 0

@@ -84,7 +84,7 @@ def convert(state: Any, **options: Any) -> Any:
     return Port(image, embedding, linear("text"), w["scale"], **options)
 
 
-def both(logits: Any, stop: Callable[[Any], Any] = identity) -> Any:
+def both(logits: Any, *, stop: Callable[[Any], Any] = identity) -> Any:
     labels = jnp.arange(len(logits))
     losses = optax.softmax_cross_entropy_with_integer_labels
     return jnp.mean(losses(logits, labels)) + jnp.mean(losses(stop(logits.T), labels))
@@ -134,7 +134,7 @@ BUGS: tuple[Bug, ...] = (
         "one_direction",
         "forward",
         "loss",
-        plant=dict(loss=lambda logits: both(logits, jnp.transpose)),
+        plant=dict(loss=lambda logits: both(logits, stop=jnp.transpose)),
         about="The loss goes from image to text in both terms.",
     ),
     Bug(
@@ -149,7 +149,7 @@ BUGS: tuple[Bug, ...] = (
         "backward",
         "",
         silent=True,
-        plant=dict(loss=lambda logits: both(logits, lax.stop_gradient)),
+        plant=dict(loss=lambda logits: both(logits, stop=lax.stop_gradient)),
         about="The loss from text to image trains nothing.",
     ),
     Bug(

@@ -1,5 +1,6 @@
 """Momentum contrast with a queue of negatives, and its port to functions."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -76,8 +77,8 @@ def unit(x: Any) -> Any:
     return x / jnp.maximum(jnp.linalg.norm(x, axis=-1, keepdims=True), 1e-12)
 
 
-def convert(state: Any) -> Any:
-    """Return the weights of a `MoCo`; its queue is a leaf."""
+def convert(state: Any, *, swapped: bool = False) -> Any:
+    """Return the weights of a `MoCo`; its queue is a leaf, and `swapped` exchanges the encoders."""
     w = arrays(state)
 
     def layer(name: str) -> dict[str, Any]:
@@ -86,7 +87,8 @@ def convert(state: Any) -> Any:
     def both(net: str) -> dict[str, Any]:
         return {"in": layer(f"{net}.0"), "out": layer(f"{net}.2")}
 
-    nets = {"query": both("query"), "key": both("key"), "predictor": layer("predictor")}
+    query, key = ("key", "query") if swapped else ("query", "key")
+    nets = {"query": both(query), "key": both(key), "predictor": layer("predictor")}
     return nets | {"queue": w["queue"]}
 
 
@@ -95,17 +97,14 @@ def trained(path: str) -> bool:
 
 
 def pair(seed: int = 0, *, swapped: bool = False, **options: Any) -> dict[str, Any]:
-    """Return momentum contrast and its port; `swapped` exchanges the weights of the encoders."""
+    """Return momentum contrast and its port."""
     module, port = build(MoCo, seed), Port(**options)
-    params = convert(module.state_dict())
-    if swapped:
-        params |= {"query": params["key"], "key": params["query"]}
     rng = np.random.default_rng(seed)
     return dict(
         module=module,
         fn=port.apply,
-        params=params,
-        converter=convert,
+        params=convert(module.state_dict(), swapped=swapped),
+        converter=functools.partial(convert, swapped=swapped),
         inputs=tuple(rng.standard_normal((BATCH, PIXELS)) for _ in range(2)),
         trainable=trained,
     )

@@ -141,7 +141,7 @@ def pair(
         inputs=(
             rng.standard_normal((BATCH, OBSERVATION)),
             rng.standard_normal((BATCH, ACTION)),
-            rng.standard_normal(BATCH) - 3.0,
+            0.3 * rng.standard_normal(BATCH) - 2.5,
             rng.standard_normal(BATCH),
         ),
         loss=(torch_loss, port.loss),

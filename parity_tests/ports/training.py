@@ -148,10 +148,16 @@ CONFIGURATIONS: dict[str, dict[str, Any]] = {kind: dict(kind=kind) for kind in T
 
 
 def planted(
-    name: str, kind: str, tx: optax.GradientTransformation, about: str, unseen: bool = False
+    name: str,
+    kind: str,
+    tx: optax.GradientTransformation,
+    about: str,
+    *,
+    where: str = "inner.weight",
+    unseen: bool = False,
 ) -> Bug:
     plant = dict(kind=kind, tx=tx)
-    return Bug(name, "updates", "*", silent=True, unseen=unseen, plant=plant, about=about)
+    return Bug(name, "updates", where, silent=True, unseen=unseen, plant=plant, about=about)
 
 
 BUGS: tuple[Bug, ...] = (
@@ -181,12 +187,14 @@ BUGS: tuple[Bug, ...] = (
         "groups",
         optax.adamw(RATE, weight_decay=0.1),
         "Biases and norms decay.",
+        where="inner.bias",
     ),
     planted(
         "decay_by_name",
         "groups",
         optax.adamw(RATE, weight_decay=0.1, mask=mask(lambda path, x: path[-1].key != "bias")),
         "The mask is by name, so the norm's scale decays.",
+        where="norm.weight",
     ),
     planted(
         "rmsprop_decay",
@@ -229,6 +237,7 @@ BUGS: tuple[Bug, ...] = (
         "step",
         optax.sgd(lambda count: jnp.where(count < 10, RATE, 0.5 * RATE), momentum=0.9),
         "The rate falls by another factor, after the steps that are compared.",
+        where="*",
         unseen=True,
     ),
     planted(
