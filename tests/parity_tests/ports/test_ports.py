@@ -24,8 +24,8 @@ from parity_tests.runner.settings import ROOT
 FOLDER = ROOT / "parity_tests" / "ports"
 NAMES = sorted(p.stem for p in FOLDER.glob("[a-z]*.py") if p.stem != "bug")
 PORTS = {name: importlib.import_module(f"parity_tests.ports.{name}") for name in NAMES}
-# Only `prove` shares the dropout masks, rounds to bfloat16, and conjugates complex gradients.
-COMPARED = [name for name in NAMES if name not in ("dropout", "mixed", "s4")]
+# Only `prove` shares dropout masks, rounds to bfloat16, conjugates, and runs a training loop.
+COMPARED = [name for name in NAMES if name not in ("dropout", "mixed", "s4", "training_loop")]
 CONFIGURATIONS = [(port, name) for port in COMPARED for name in PORTS[port].CONFIGURATIONS]
 CONFIGURATIONS.remove(("batch_norm", "channels_last"))  # its inputs differ by framework
 BUGS = [
