@@ -8,6 +8,7 @@ import optax
 import torch
 
 import jaxgrad
+from jaxgrad.optim import swa_utils
 from jaxgrad.parity import Training
 from parity_tests.ports import training
 from parity_tests.ports._weights import build
@@ -54,7 +55,7 @@ def transformation(
 
 def average(decay: float = DECAY) -> Any:
     """Return a moving average that starts at the first weights it is given, as torch's does."""
-    return jaxgrad.optim.averaged_model(jaxgrad.optim.get_ema_avg_fn(decay))
+    return swa_utils.averaged_model(swa_utils.get_ema_avg_fn(decay))
 
 
 def from_start(mean: Any, params: Any) -> Any:
