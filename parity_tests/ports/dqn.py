@@ -102,10 +102,13 @@ def pair(
     module, net = build(DoubleDQN, seed), Net(**options)
     rng = np.random.default_rng(seed)
 
+    def q_values(nets: Any, name: str, state: Any) -> Any:
+        return net.apply(nets[name], state)
+
     def apply(nets: Any, state: Any, action: Any, reward: Any, following: Any, done: Any) -> Any:
-        q = jnp.take_along_axis(net.apply(nets["online"], state), action[:, None], 1)[:, 0]
-        best = jnp.argmax(net.apply(nets[selector], following), 1, keepdims=True)
-        value = jnp.take_along_axis(net.apply(nets[evaluator], following), best, 1)[:, 0]
+        q = jnp.take_along_axis(q_values(nets, "online", state), action[:, None], 1)[:, 0]
+        best = jnp.argmax(q_values(nets, selector, following), 1, keepdims=True)
+        value = jnp.take_along_axis(q_values(nets, evaluator, following), best, 1)[:, 0]
         return q, stop_target(reward + DISCOUNT * alive(done) * value)
 
     decay = optax.add_decayed_weights(0.1)

@@ -92,8 +92,8 @@ def convert(
 
     out = eqx.nn.Linear(2 * HIDDEN, 1, key=jax.random.key(0))
     out = eqx.tree_at(lambda m: (m.weight, m.bias), out, (w["out.weight"], w["out.bias"]))
-    cells = (cell(""), cell("_reverse"))[::directions]
-    return Port(*cells, w["start"][:, 0], out, **options)
+    ahead, back = (cell(""), cell("_reverse"))[::directions]
+    return Port(ahead, back, w["start"][:, 0], out, **options)
 
 
 def pair(seed: int = 0, **options: Any) -> dict[str, Any]:

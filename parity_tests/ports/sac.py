@@ -148,10 +148,8 @@ def convert(state: Any) -> Any:
     params = nnx.state(Agent(Choices(), nnx.Rngs(0)), nnx.Param)
 
     def leaf(path: Any, _: Any) -> Any:
-        *owner, name = (key.key for key in path[:-1])
-        kernel = name == "kernel"
-        x = w[".".join([*owner, {"kernel": "weight"}.get(name, name)])]
-        return x.T if kernel else x
+        name = ".".join(key.key for key in path[:-1])
+        return w[f"{name[:-6]}weight"].T if name.endswith("kernel") else w[name]
 
     return jax.tree_util.tree_map_with_path(leaf, params)
 

@@ -49,7 +49,7 @@ class Port(NamedTuple):
     branch: bool = True
     size: int = 0  # the number of sequences, if it is a constant
     length: int = 0
-    count: Callable[[Any], Any] = jnp.sum
+    total: Callable[[Any], Any] = jnp.sum
     real: Callable[[Any], Any] = lambda ids: ids != 0
     labelled: Callable[[Any], Any] = lambda labels: labels != IGNORED
     padding: Callable[[Any, Any], Any] = lambda x, real: jnp.where(real, x, lax.stop_gradient(x))
@@ -69,7 +69,7 @@ class Port(NamedTuple):
         valid = self.labelled(labels)
         own = jnp.take_along_axis(log_probs, jnp.where(valid, labels, 0)[..., None], -1)[..., 0]
         loss = -(1 - self.smoothing) * own - self.smoothing * jnp.mean(log_probs, -1)
-        count = self.size * TOKENS if self.size else self.count(valid)
+        count = self.size * TOKENS if self.size else self.total(valid)
         return jnp.sum(loss * valid) / count
 
 
@@ -125,7 +125,7 @@ BUGS: tuple[Bug, ...] = (
         "ignored_labels_divide",
         "forward",
         "",
-        plant=dict(count=jnp.size),
+        plant=dict(total=jnp.size),
         about="The loss is divided by all labels, with the ignored ones.",
     ),
     Bug(

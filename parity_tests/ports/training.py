@@ -96,6 +96,11 @@ def cosine(period: int = PERIOD, offset: int = 0) -> Callable[[Any], Any]:
     return lambda count: RATE / 2 * (1.0 + jnp.cos(jnp.pi / period * (count + offset)))
 
 
+def falling(factor: float = 0.1) -> Callable[[Any], Any]:
+    """Return the rate of torch's `StepLR` for the first twenty steps."""
+    return lambda count: jnp.where(count < 10, RATE, factor * RATE)
+
+
 CLIP = optax.stateless(lambda grads, _: jaxgrad.clip_grad_norm(grads, MAX_NORM)[0])
 SMALL = optax.stateless(lambda grads, _: jax.tree.map(lambda g: jnp.clip(g, -0.01, 0.01), grads))
 TORCH: dict[str, Callable[[Any], torch.optim.Optimizer]] = {
@@ -117,7 +122,7 @@ RIGHT: dict[str, optax.GradientTransformation] = {
     "adagrad": jaxgrad.optim.adagrad(RATE),
     "nesterov": optax.sgd(RATE, momentum=0.9, nesterov=True),
     "cosine": optax.sgd(cosine(), momentum=0.9),
-    "step": optax.sgd(lambda count: jnp.where(count < 10, RATE, 0.1 * RATE), momentum=0.9),
+    "step": optax.sgd(falling(), momentum=0.9),
     "clipped": optax.chain(CLIP, optax.adam(RATE)),
 }
 
@@ -235,7 +240,7 @@ BUGS: tuple[Bug, ...] = (
     planted(
         "schedule_later",
         "step",
-        optax.sgd(lambda count: jnp.where(count < 10, RATE, 0.5 * RATE), momentum=0.9),
+        optax.sgd(falling(0.5), momentum=0.9),
         "The rate falls by another factor, after the steps that are compared.",
         where="*",
         unseen=True,
