@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+from collections.abc import Iterable
 
 import jax
 from jax.extend import core as jex_core
@@ -64,6 +65,15 @@ def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
     """Return `file:line` of every user frame recorded for `eqn`, innermost first."""
     frames = _frames(eqn)
     return [f"{pathlib.Path(path).name}:{line}" for path, line, _ in frames if _is_users(path)]
+
+
+def file_of(eqns: Iterable[jex_core.JaxprEqn], line: str) -> str:
+    """Return the path of the file in `file:line`, if an equation was recorded there, or ""."""
+    for eqn in eqns:
+        for path, number, _ in _frames(eqn):
+            if f"{pathlib.Path(path).name}:{number}" == line:
+                return path
+    return ""
 
 
 def own_name(eqn: jex_core.JaxprEqn) -> str:

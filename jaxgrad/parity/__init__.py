@@ -13,5 +13,6 @@ from jaxgrad.parity.prove.prove import prove as prove
 from jaxgrad.parity.prove.report import Finding as Finding
 from jaxgrad.parity.prove.report import Report as Report
 from jaxgrad.parity.prove.report import Surface as Surface
+from jaxgrad.parity.prove.schema import REPORT_SCHEMA as REPORT_SCHEMA
 from jaxgrad.parity.prove.torch_side.dump import dump as dump
 from jaxgrad.parity.prove.training import Training as Training

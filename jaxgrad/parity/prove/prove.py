@@ -158,7 +158,9 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     why, notes = None, ()
     if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
         why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None)
-    judgements["structure"] = structure.explained(judgements["structure"], why)
+    judgements["structure"] = structure.explained(
+        judgements["structure"], evidence.port.program, why
+    )
     judged = gradients.surface(evidence, why)
     judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))
     judgements["backward"] = backward.surface(evidence, why)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.prove import page
+from jaxgrad.parity.prove.edits import Edit
 
 
 SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
@@ -32,6 +33,10 @@ class Finding:
     originates: bool = True  # false if this value's inputs already differ
     cause: str = ""  # the likely cause, tested by rerunning torch if possible
     op: str = ""  # the call within the module
+    torch_line: str = ""  # file:line of the call in torch's code
+    source: str = ""  # the line of JAX code, after its file:line
+    edit: Edit | None = None  # a change of the JAX code, if the cause was tested
+    ruled_out: tuple[str, ...] = ()  # causes that were tested and do not explain the difference
 
     @property
     def where(self) -> str:
@@ -40,9 +45,10 @@ class Finding:
 
     def __str__(self) -> str:
         origin = "originates here" if self.originates else "inherited"
+        torch = ", ".join(filter(None, (self.where, self.torch_line)))
         lines = [
             f"first divergence: {self.surface}, {origin}",
-            f"  torch: {self.where} | jax: {self.jax}",
+            f"  torch: {torch} | jax: {self.jax}",
             f"  {self.text}",
         ]
         if self.torch_value is not None or self.jax_value is not None:
@@ -50,6 +56,11 @@ class Finding:
             lines.append(f"{at}torch gives {self.torch_value}, JAX gives {self.jax_value}")
         if self.cause:
             lines.append(f"  likely cause: {self.cause}")
+        if self.edit is not None:
+            place, *diff = str(self.edit).splitlines()
+            lines += [f"  suggested change in {place}", *(f"    {line}" for line in diff)]
+        elif self.source:
+            lines.append(f"  JAX code: {self.source}")
         return "\n".join(lines)
 
 
@@ -112,7 +123,9 @@ class Report:
         """Rebuild a report from the result of `to_dict`."""
 
         def finding(fields: Mapping[str, Any]) -> Finding:
-            return Finding(**{**fields, "index": tuple(fields["index"])})
+            edit = fields.get("edit")
+            lists = {name: tuple(fields.get(name, ())) for name in ("index", "ruled_out")}
+            return Finding(**{**fields, **lists, "edit": Edit(**edit) if edit else None})
 
         surfaces = {
             name: Surface(
@@ -129,7 +142,10 @@ class Report:
         return cls(**{**fields, **lists, "surfaces": surfaces, "first": first})
 
     def to_json(self, path: str | pathlib.Path | None = None) -> str:
-        """Return the report as JSON, and write it to `path` if one is given."""
+        """Return the report as JSON, and write it to `path` if one is given.
+
+        `jaxgrad.parity.REPORT_SCHEMA` is its schema.
+        """
         text = json.dumps(self.to_dict(), indent=1)
         if path is not None:
             pathlib.Path(path).write_text(text)

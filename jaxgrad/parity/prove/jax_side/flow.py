@@ -150,14 +150,38 @@ def _caller(program: JaxProgram, eqn: jex_core.JaxprEqn) -> str:
     return ""
 
 
+def _neighbour(program: JaxProgram, path: Path, step: int) -> list[str]:
+    """Return the lines of the next equation whose own line is known, innermost first."""
+    for offset in range(1, 12):
+        eqn = program.equations.get((*path[:-1], path[-1] + step * offset))
+        if eqn is not None and source.user_line(eqn):
+            return source.user_lines(eqn)
+    return []
+
+
+def _ordered(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether code with these calling lines can run before other code, without a loop."""
+    for one, other in zip(reversed(first), reversed(second), strict=False):
+        if one != other:
+            (file, _, line), (other_file, _, other_line) = (
+                one.rpartition(":"),
+                other.rpartition(":"),
+            )
+            return file == other_file and int(line) <= int(other_line)
+    return True
+
+
 def _nearby_line(program: JaxProgram, path: Path, stack: str) -> str:
     """Return the user's source line for an equation inlined from one of JAX's jitted functions.
 
     Such an equation records where the function was first traced, which may be elsewhere. The
-    record is used if a neighbouring equation has the same callers; otherwise the nearest line of
-    the same module is used.
+    record is used if it lies between the lines of the neighbouring equations, or if one of them
+    has the same callers; otherwise the nearest line of the same module is used.
     """
     recorded = source.user_lines(program.equations[path])
+    around = [_neighbour(program, path, step) for step in (-1, 1)]
+    if recorded and _ordered(around[0], recorded) and _ordered(recorded, around[1]):
+        return recorded[0]
     nearest = ""
     for offset in range(1, 12):
         for number in (path[-1] + offset, path[-1] - offset):

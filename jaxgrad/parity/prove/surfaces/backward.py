@@ -7,6 +7,7 @@ import numpy as np
 from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_of, place
+from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.jax_side.port import Gradients
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZE
@@ -136,7 +137,7 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         sizes = f"torch has none, and JAX's largest element is {size:.6g}"
     else:
         sizes = f"its largest element is {torch_size:.6g} in torch and {size:.6g} in JAX"
-    return Finding(
+    finding = Finding(
         "backward",
         at.module or ROOT,
         place(port.program, key),
@@ -146,7 +147,9 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         size,
         cause=cause,
         op=at.op,
+        torch_line=at.line,
     )
+    return quoted(finding, port.program, key, why.fix if why is not None else ("", ""))
 
 
 def _correct_copy(

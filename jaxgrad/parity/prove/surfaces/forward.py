@@ -9,6 +9,7 @@ import numpy as np
 
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
+from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import locate_forward, numbers
@@ -81,7 +82,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     keys = lost.first(operands) or lost.in_order() or outs
     key = guess.key if guess is not None and guess.key is not None else next(iter(keys), None)
     names = {"output": "final output", "loss": "loss"}
-    return Finding(
+    finding = Finding(
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
@@ -91,7 +92,10 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         **bad.worst,
         cause=guess.text if guess is not None else "",
         op=value.op,
+        torch_line=guess.line if guess is not None else "",
+        ruled_out=guess.tried if guess is not None else (),
     )
+    return quoted(finding, program, key, guess.fix if guess is not None else ("", ""))
 
 
 def _plain(bad: Judged, where: str = "the output") -> Finding:

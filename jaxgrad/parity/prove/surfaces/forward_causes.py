@@ -34,6 +34,7 @@ class Guess(NamedTuple):
     text: str = ""  # empty if no mistake explains the difference
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     tried: tuple[str, ...] = ()  # the mistakes that do not explain the difference
+    line: str = ""  # file:line of the call in torch's code
 
 
 class Trial(NamedTuple):
@@ -74,6 +75,7 @@ class Search:
         partial = []
         for n, wrong, x in results(TorchCall(*value.call, value.op)):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
+            self.tried[wrong.mistake] = None
             if row is not None and not wrong.partial:
                 yield Trial(i, n, wrong, row)
             elif row is not None:
@@ -201,7 +203,9 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
         if agrees:
             return _guess(search, trial, agrees)
     rest = origins(search.merged) or starts
-    return Guess(rest[0], None, tried=tuple(search.tried)) if rest else None
+    if not rest:
+        return None
+    return Guess(rest[0], None, tried=tuple(search.tried), line=search.run.values[rest[0]].line)
 
 
 def _guess(search: Search, trial: Trial, agrees: str) -> Guess:
@@ -213,7 +217,9 @@ def _guess(search: Search, trial: Trial, agrees: str) -> Guess:
     else:
         tested = f"rerunning torch with {wrong.setting} reproduces {agrees}"
     key = None if trial.row is None else search.spot(trial.row).key
-    return Guess(trial.value, key, f"{wrong.mistake} ({tested})", wrong.fix, tuple(search.tried))
+    tried = tuple(text for text in search.tried if text != wrong.mistake)
+    line = search.run.values[trial.value].line
+    return Guess(trial.value, key, f"{wrong.mistake} ({tested})", wrong.fix, tried, line)
 
 
 def _in_place(value: Value) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
+from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import numbers, single_precision
@@ -68,7 +69,7 @@ def _finding(
     if why is not None and explained:
         where = where if why.key is None else f"{where}, {place(evidence.port.program, why.key)}"
         cause = why.text
-    return Finding(
+    finding = Finding(
         "gradients",
         bad.name,
         where,
@@ -76,6 +77,9 @@ def _finding(
         **bad.worst,
         cause=cause or _cause(evidence, draw, bad.name),
     )
+    if why is None or not explained:
+        return finding
+    return quoted(finding, evidence.port.program, why.key, why.fix)
 
 
 def _last_used(evidence: Evidence, wrong: Sequence[Judged]) -> Judged:

@@ -9,7 +9,9 @@ import numpy as np
 
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
+from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.jax_side.port import Port
+from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
 
@@ -46,16 +48,16 @@ def surface(evidence: Evidence) -> Judgement:
     return Judgement(Surface("structure", "fail", text, findings=tuple(findings)), notes)
 
 
-def explained(judgement: Judgement, why: Explanation | None) -> Judgement:
+def explained(judgement: Judgement, program: JaxProgram, why: Explanation | None) -> Judgement:
     """Name the tested cause in the findings that it explains."""
-    surface = judgement.surface
-    fixed = frozenset() if why is None else why.fixed
-    text = "" if why is None else why.text
-    findings = tuple(
-        dataclasses.replace(finding, cause=text) if finding.torch in fixed else finding
-        for finding in surface.findings
-    )
-    return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
+
+    def with_cause(finding: Finding) -> Finding:
+        if why is None or finding.torch not in why.fixed:
+            return finding
+        return quoted(dataclasses.replace(finding, cause=why.text), program, why.key, why.fix)
+
+    findings = tuple(map(with_cause, judgement.surface.findings))
+    return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))
 
 
 def _finding(torch_name: str, jax_name: str, text: str, cause: str = "") -> Finding:

@@ -27,6 +27,7 @@ class Value:
     call: tuple[Any, Any, Any] | None = None  # function, args, kwargs, if values are kept
     call_number: int = -1  # equal for all results of one call
     requires_grad: bool = True
+    line: str = ""  # file:line of the user's code, if values are kept
 
     @property
     def name(self) -> str:

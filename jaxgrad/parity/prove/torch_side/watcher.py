@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.torch_side.frames import user_line
 from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, leaves
 from jaxgrad.parity.prove.torch_side.values import Call, Value
 
@@ -182,6 +183,7 @@ class Watcher:
             call=call if self.keep else None,
             call_number=self._call_count if call is not None else -1,
             requires_grad=x.requires_grad,
+            line=user_line() if self.keep else "",
         )
         if self.keep and self._budget > data.nbytes:
             value.data = data

@@ -1,0 +1,107 @@
+"""Suggest a change of one source line, where the cause of a difference was tested."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import linecache
+import re
+
+
+@dataclasses.dataclass(frozen=True)
+class Edit:
+    """A suggested change of one line of the port's source."""
+
+    file: str
+    line: int
+    old: str  # the line as it is
+    new: str  # the line as it should be
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}\n- {self.old.strip()}\n+ {self.new.strip()}"
+
+
+def source_line(file: str, line: int) -> str:
+    """Return one line of a source file, or an empty string if the file cannot be read."""
+    return linecache.getline(file, line).rstrip("\n")
+
+
+def suggest(file: str, line: int, wrong: str, right: str) -> Edit | None:
+    """Suggest replacing `wrong` in a line, or else in the function that contains the line.
+
+    Args:
+        file: Path of the port's source file.
+        line: Number of the line that computes the wrong value.
+        wrong: What the code contains: a name, a number, an argument such as `axis=0`.
+        right: What it should contain; empty to remove a call of the function `wrong`.
+
+    Returns:
+        The change, or None if `wrong` does not occur exactly once.
+    """
+    if not wrong or not source_line(file, line):
+        return None
+    for numbers in ([line], _function_lines(file, line)):
+        edits = [
+            Edit(file, n, source_line(file, n), new)
+            for n in numbers
+            for new in _replaced(source_line(file, n), wrong, right)
+        ]
+        if len(edits) == 1:
+            return edits[0]
+        if edits:
+            return None
+    return None
+
+
+def _function_lines(file: str, line: int) -> list[int]:
+    """Return the lines of the innermost function that contains a line."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return []
+    spans = [
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+    ]
+    inside = [(first, last) for first, last in spans if first <= line <= last]
+    first, last = min(inside, key=lambda span: span[1] - span[0], default=(line, line))
+    return list(range(first, last + 1))
+
+
+def _replaced(text: str, wrong: str, right: str) -> list[str]:
+    """Return the line with each occurrence of `wrong` replaced in turn."""
+    code = text.partition("#")[0]
+    if not right:
+        return _without_call(text, wrong)
+    if _number(wrong) is not None:
+        spans = [m.span() for m in re.finditer(r"(?<![\w.])\d[\d.]*(?:[eE][+-]?\d+)?", code)]
+        spans = [(a, b) for a, b in spans if _number(code[a:b]) == _number(wrong)]
+    else:
+        spans = [m.span() for m in re.finditer(rf"(?<!\w){re.escape(wrong)}(?!\w)", code)]
+        if wrong[:1] == "'":
+            spans += [m.span() for m in re.finditer(re.escape(wrong.replace("'", '"')), code)]
+    return [text[:a] + right + text[b:] for a, b in spans]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _without_call(text: str, name: str) -> list[str]:
+    """Return the line with each call of a function replaced by the call's only argument."""
+    lines = []
+    for match in re.finditer(rf"(?:\w+\.)*(?<!\w){re.escape(name)}\(", text):
+        depth, end = 1, match.end()
+        while end < len(text) and depth:
+            depth += {"(": 1, ")": -1}.get(text[end], 0)
+            end += 1
+        inner = text[match.end() : end - 1]
+        if depth or not inner.strip():
+            continue
+        simple = re.fullmatch(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])*", inner.strip())
+        lines.append(text[: match.start()] + (inner if simple else f"({inner})") + text[end:])
+    return lines

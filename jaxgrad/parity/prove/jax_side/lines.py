@@ -1,0 +1,32 @@
+"""Quote the line of the port that a finding names, and suggest a change of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxgrad._core import source
+from jaxgrad.parity.prove.edits import source_line, suggest
+from jaxgrad.parity.prove.jax_side.flow import place
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
+from jaxgrad.parity.prove.report import Finding
+
+
+def quoted(
+    finding: Finding, program: JaxProgram, key: Key | None, fix: tuple[str, str] = ("", "")
+) -> Finding:
+    """Add the source line of a JAX value to a finding.
+
+    Args:
+        finding: The finding.
+        program: The traced port.
+        key: The JAX value, None if it is unknown.
+        fix: What the code contains and what it should contain, if the cause was tested.
+    """
+    line = "" if key is None else place(program, key).partition(" (")[0].partition(",")[0]
+    path = source.file_of(program.equations.values(), line)
+    if not path:
+        return finding
+    number = int(line.rpartition(":")[2])
+    text = source_line(path, number).strip()
+    edit = suggest(path, number, *fix)
+    return dataclasses.replace(finding, source=f"{line}: {text}" if text else "", edit=edit)

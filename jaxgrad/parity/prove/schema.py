@@ -1,0 +1,100 @@
+"""The JSON schema of a report, for programs that read `Report.to_json()` and act on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+_TEXT = {"type": "string"}
+_TEXTS = {"type": "array", "items": _TEXT}
+_NUMBER = {"type": ["number", "string", "boolean", "null"]}  # NaN and complex numbers are strings
+
+
+def _described(type_: dict[str, Any], text: str) -> dict[str, Any]:
+    return {**type_, "description": text}
+
+
+def _object(required: dict[str, Any], **optional: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**required, **optional},
+        "required": list(required),
+    }
+
+
+_EDIT = _object(
+    {
+        "file": _described(_TEXT, "path of the port's source file"),
+        "line": {"type": "integer", "minimum": 1},
+        "old": _described(_TEXT, "the line as it is"),
+        "new": _described(_TEXT, "the line as it should be"),
+    }
+)
+_FINDING = _object(
+    {
+        "surface": _described(_TEXT, "the surface on which the programs differ"),
+        "torch": _described(_TEXT, "dotted path of the torch module or parameter"),
+        "op": _described(_TEXT, "torch's name for the call in the module, or empty"),
+        "torch_line": _described(_TEXT, "file:line of the call in torch's code, or empty"),
+        "jax": _described(_TEXT, "file:line (module path) in the port, or the path of a leaf"),
+        "source": _described(_TEXT, "file:line and the line of the port's code, or empty"),
+        "text": _described(_TEXT, "the difference, in one sentence"),
+        "index": _described(
+            {"type": "array", "items": {"type": "integer"}}, "the element that differs most"
+        ),
+        "torch_value": _described(_NUMBER, "torch's value of that element, null if there is none"),
+        "jax_value": _described(_NUMBER, "JAX's value of that element"),
+        "originates": _described(
+            {"type": "boolean"}, "whether the difference begins here; false: inputs differ already"
+        ),
+        "cause": _described(
+            _TEXT, "the likely cause, or empty; text in parentheses says which rerun confirmed it"
+        ),
+        "edit": _described(
+            {"anyOf": [{"type": "null"}, _EDIT]},
+            "a change of one line of the port, only where the cause was confirmed by a rerun",
+        ),
+        "ruled_out": _described(_TEXTS, "causes that were tested and do not explain it"),
+    }
+)
+_ROW = _object(
+    {
+        "name": _described(_TEXT, "the leaf that was compared, by torch's name"),
+        "verdict": {"enum": ["pass", "fail", "inconclusive", "zero"]},
+        "difference": _described(_NUMBER, "the largest difference, relative to the scale"),
+        "allowed": _described(_NUMBER, "the difference that rounding alone can cause"),
+    }
+)
+_SURFACE = _object(
+    {
+        "name": _TEXT,
+        "verdict": {"enum": ["pass", "fail", "inconclusive", "error", "not judged"]},
+        "text": _TEXT,
+        "rows": {"type": "array", "items": _ROW},
+        "findings": {"type": "array", "items": _FINDING},
+        "control": _described(_TEXT, "the negative control: an injected error that was detected"),
+    }
+)
+REPORT_SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "The result of jaxgrad.parity.prove",
+    **_object(
+        {
+            "verdict": {"enum": ["pass", "fail", "inconclusive", "error"]},
+            "name": _described(_TEXT, "the torch module and the port"),
+            "text": _described(_TEXT, "the message of an error, which says what to change"),
+            "first": _described(
+                {"anyOf": [{"type": "null"}, _FINDING]},
+                "the first place where the programs differ: mend this, then prove again",
+            ),
+            "surfaces": _described(
+                {"type": "object", "additionalProperties": _SURFACE},
+                "the answer to each question of the proof, by name, in order",
+            ),
+            "notes": _TEXTS,
+            "not_visible": _described(_TEXTS, "torch modules without a matching JAX value"),
+            "seconds": {"type": "object", "additionalProperties": {"type": "number"}},
+            "versions": {"type": "object", "additionalProperties": _TEXT},
+        }
+    ),
+}

@@ -1,0 +1,65 @@
+"""A change of one source line is suggested only where it is unambiguous."""
+
+import textwrap
+
+import pytest
+
+from jaxgrad.parity.prove import edits
+
+
+CODE = textwrap.dedent(
+    """\
+    def norm(x, eps=1e-6):
+        y = x / jnp.sqrt(var(x) + eps)
+        return jax.nn.silu(y)
+
+    def loss(p, x):
+        z = lax.stop_gradient(net(p, x) + 1)  # silu
+        w = jax.lax.stop_gradient(x)
+        return jnp.cos(z).std(axis=0) + jnp.cos(w) + conv(x, "SAME")
+    """
+)
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "port.py"
+    path.write_text(CODE)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong", "right", "number", "new"),
+    [
+        (1, "1e-06", "1e-05", 1, "def norm(x, eps=1e-05):"),
+        (2, "1e-06", "1e-05", 1, "def norm(x, eps=1e-05):"),  # in the same function
+        (3, "silu", "relu", 3, "    return jax.nn.relu(y)"),
+        (6, "stop_gradient", "", 6, "    z = (net(p, x) + 1)  # silu"),
+        (7, "stop_gradient", "", 7, "    w = x"),
+        (8, "axis=0", "axis=1", 8, CODE.splitlines()[7].replace("axis=0", "axis=1")),
+        (8, "'SAME'", "'VALID'", 8, CODE.splitlines()[7].replace('"SAME"', "'VALID'")),
+    ],
+)
+def test_a_change_is_suggested(file, line, wrong, right, number, new):
+    """Names, numbers, arguments and calls are replaced in the line or its function."""
+    edit = edits.suggest(file, line, wrong, right)
+    old = CODE.splitlines()[number - 1]
+
+    assert edit == edits.Edit(file, number, old, new)
+    assert str(edit) == f"{file}:{number}\n- {old.strip()}\n+ {new.strip()}"
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong", "right"),
+    [
+        (8, "cos", "sin"),  # twice in the line
+        (5, "stop_gradient", ""),  # twice in the function
+        (8, "silu", "relu"),  # only in a comment, and in another function
+        (8, "10", "20"),
+        (99, "silu", "relu"),
+        (3, "", ""),
+    ],
+)
+def test_an_ambiguous_change_is_not_suggested(file, line, wrong, right):
+    """Nothing is suggested where the code does not occur, or more than once."""
+    assert edits.suggest(file, line, wrong, right) is None
