@@ -59,7 +59,7 @@ def gather(request: Request, clock: Timer) -> Evidence:
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
     jax_runs = _pair_constants(port, drawn, jax_runs, clock)
     with clock("align"):
-        alignment = _align(drawn, jax_runs)
+        alignment = aligned(drawn, jax_runs)
     notes = (*side.notes, *impure)
     return Evidence(side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock)
 
@@ -109,7 +109,7 @@ def _pair_constants(
     return jax_runs
 
 
-def _align(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
+def aligned(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
     """Align torch's values with the port's, on both draws if torch makes equally many calls."""
     spots, first = jax_program.spots(jax_runs[0].prints)
     _, second = jax_program.spots(jax_runs[1].prints)
@@ -144,6 +144,7 @@ class Evidence:
     alignment: Alignment
     notes: tuple[str, ...]
     clock: Timer
+    opened: bool = False  # whether torch computes attention and recurrent layers step by step
 
     @property
     def draws(self) -> list[Draw]:

@@ -76,6 +76,9 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     guess = _guess(evidence, draw, origins)
     start = starts[0] if guess is None else guess.value
     value = run.values[start]
+    deeper = _opened(evidence, value.op) if guess is not None and not guess.text else None
+    if deeper is not None:
+        return _locate(deeper, draw, wrong)
     sure = guess is not None and (guess.text or start != starts[0])
     module = value.module if sure else locate_forward.module_of(run, starts)
     operands = locate_forward.operands(run, lost, weights, start)
@@ -91,11 +94,17 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=guess.text if guess is not None else "",
-        op=value.op,
+        op=value.part or value.op,
         torch_line=guess.line if guess is not None else "",
         ruled_out=guess.tried if guess is not None else (),
     )
     return quoted(finding, program, key, guess.fix if guess is not None else ("", ""))
+
+
+def _opened(evidence: Evidence, op: str) -> Evidence | None:
+    from jaxgrad.parity.prove.surfaces import opening  # imports torch
+
+    return opening.opened(evidence, op)
 
 
 def _plain(bad: Judged, where: str = "the output") -> Finding:

@@ -52,7 +52,9 @@ class Search:
 
     def __init__(self, evidence: Evidence, draw: int):
         self.evidence, self.draw = evidence, draw
-        self.run: TorchRun = evidence.torch_side.run(evidence.draws[draw], keep=True)
+        self.run: TorchRun = evidence.torch_side.run(
+            evidence.draws[draw], keep=True, opened=evidence.opened
+        )
         self.spots, prints = jax_program.spots(evidence.jax_runs[draw].prints)
         alignment = evidence.alignment
         known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
@@ -127,7 +129,10 @@ class Search:
         change = Change(value.call_number, _changed(trial, value))
         try:
             rerun = self.evidence.torch_side.run(
-                self.evidence.draws[self.draw], changes=(change,), forward=True
+                self.evidence.draws[self.draw],
+                changes=(change,),
+                forward=True,
+                opened=self.evidence.opened,
             )
         except Exception:  # the mistake makes a later call impossible
             return ""

@@ -13,6 +13,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from jaxgrad.parity.prove.judge import with_float32_noise
+from jaxgrad.parity.prove.torch_side import opened
 from jaxgrad.parity.prove.torch_side.values import Change
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
@@ -30,9 +31,11 @@ class Lifting(TorchFunctionMode):
         dtype: torch.dtype,
         rough: int | None,
         changes: Sequence[Change] = (),
+        opens: bool = False,
     ):
         super().__init__()
         self.watcher, self.lifts = watcher, dtype == torch.float64
+        self.opens = opens
         self.changes = {change.number: change.apply for change in changes}
         self.casts: list[str] = []
         self.low = False  # whether a call casts below float32, or runs under autocast
@@ -47,6 +50,13 @@ class Lifting(TorchFunctionMode):
             with _python_functions_opened(), self:
                 return func(*args, **kwargs)
         name = _name_of(func)
+        if self.opens and self.watcher and self.watcher.on:
+            compute = opened.steps(name, args, kwargs, self.watcher.label)
+            if compute is not None:
+                with self:
+                    result = compute()
+                self.watcher.label("")
+                return result
         low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _LOW]
         named = name in _LOWER and args and isinstance(args[0], Tensor)
         self.low |= _is_low(name if named else "", low) or torch.is_autocast_enabled("cpu")

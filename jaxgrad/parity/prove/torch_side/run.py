@@ -53,6 +53,7 @@ def run(
     dtype: torch.dtype = torch.float64,
     clear: bool = True,
     changes: Sequence[Change] = (),
+    opened: bool = False,
 ) -> TorchRun:
     """Run `module`, which is already a copy in `dtype`, forward and backward.
 
@@ -71,6 +72,7 @@ def run(
         dtype: Dtype of the run; in float64 the module's own casts are lifted.
         clear: Whether to clear the gradients of an earlier run.
         changes: Replacements for some calls, which `watch` counts.
+        opened: Whether to compute attention and recurrent layers step by step.
     """
     args = to_torch(inputs)
     leaves = [x for x in tree_leaves(args) if isinstance(x, Tensor)]
@@ -81,7 +83,7 @@ def run(
     watcher = Watcher(module, leaves, keep, split) if watch else None
     with (
         _settings(dtype, salt),
-        Lifting(watcher, dtype, rough, changes) as lifting,
+        Lifting(watcher, dtype, rough, changes, opened) as lifting,
         watcher or contextlib.nullcontext(),
     ):
         result = module(**args) if isinstance(args, Mapping) else module(*args)

@@ -28,6 +28,7 @@ class Value:
     call_number: int = -1  # equal for all results of one call
     requires_grad: bool = True
     line: str = ""  # file:line of the user's code, if values are kept
+    part: str = ""  # of an attention or a recurrent layer that is computed step by step
 
     @property
     def name(self) -> str:

@@ -35,6 +35,7 @@ class Watcher:
         self._cotangents: dict[int, Tensor] = {}
         self._budget = _KEPT
         self._call_count = 0
+        self._part = ""
         named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]
         self.weights = {id(x): name for name, x in reversed(named)}
         for x in inputs:
@@ -184,6 +185,7 @@ class Watcher:
             call_number=self._call_count if call is not None else -1,
             requires_grad=x.requires_grad,
             line=user_line() if self.keep else "",
+            part=self._part,
         )
         if self.keep and self._budget > data.nbytes:
             value.data = data
@@ -211,6 +213,10 @@ class Watcher:
             x.register_hook(record)
         else:
             node.register_prehook(record)
+
+    def label(self, part: str) -> None:
+        """Name the part of a call to which the next values belong; "" after the call."""
+        self._part = part
 
     def begin(self, name: str) -> None:
         """Attribute subsequent calls that are outside all modules to `name`."""

@@ -1,0 +1,24 @@
+"""Compare the parts of the calls that torch makes in one kernel: attention, GRU, LSTM, RNN."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxgrad.parity.prove.evidence import Evidence, aligned
+from jaxgrad.parity.prove.torch_side.opened import CALLS
+from jaxgrad.parity.prove.torch_side.side import Drawn
+
+
+def opened(evidence: Evidence, op: str) -> Evidence | None:
+    """Return the evidence of runs in which torch computes these calls step by step.
+
+    Returns None if the call `op` has no parts, if it is too long, or if it is open already.
+    """
+    if evidence.opened or not evidence.rerunnable or op not in CALLS:
+        return None
+    side = evidence.torch_side
+    drawn = [Drawn(d.draw, side.run(d.draw, opened=True), d.reruns) for d in evidence.drawn]
+    if len(drawn[0].run.values) == len(evidence.runs[0].values):
+        return None
+    alignment = aligned(drawn, evidence.jax_runs)
+    return dataclasses.replace(evidence, drawn=drawn, alignment=alignment, opened=True)
