@@ -128,7 +128,6 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
     if consumer is not None and not locate_backward.is_view(run, consumer):
         at = run.values[consumer]
     if why is not None:
-        at = at if why.value is None else run.values[why.value]
         key, cause = why.key or key, why.text
     size = float(np.max(np.abs(actual), initial=0.0))
     worst = np.unravel_index(int(np.argmax(np.abs(actual))), actual.shape) if actual.size else ()

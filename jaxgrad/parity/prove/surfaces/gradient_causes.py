@@ -36,7 +36,6 @@ class Explanation(NamedTuple):
     fixed: frozenset[str]  # the gradients that agree only after the change
     complete: bool  # whether all gradients agree after it
     key: Key | None = None  # the equation in the JAX program
-    value: int | None = None  # the torch value, if a call of torch is the reason
     through: str = ""  # the call in the user's JAX code
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
 
@@ -225,10 +224,10 @@ def _in_torch(case: _Case) -> Explanation | None:
         )
     else:
         text = (
-            f"torch detaches here, JAX does not (rerunning torch without {value.name}, "
+            f"torch stops the gradient at {value.name}, JAX does not (rerunning torch without it, "
             f"{case.names(fixed)}); add a stop_gradient"
         )
-    return Explanation(text, fixed, fixed == case.wrong, value=best[0][0])
+    return Explanation(text, fixed, fixed == case.wrong)
 
 
 def _identity(func: Any, args: Any, kwargs: Any) -> Any:
