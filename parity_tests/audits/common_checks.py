@@ -6,6 +6,7 @@ which `prove` finds by itself, so the comparison favours them.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -55,10 +56,9 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
 
 def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     pick, loss = (pair.get(key, (None, None))[0] for key in ("outputs", "loss"))
-    side = Live(pair["module"], pair["inputs"], pick, loss, 0)
-    _, weights = weight_map(
-        side, pair["fn"], pair["params"], pair.get("weights", pair.get("converter"))
-    )
+    convert = pair.get("weights", pair.get("converter"))
+    with contextlib.closing(Live(pair["module"], pair["inputs"], pick, loss, 0)) as side:
+        _, weights = weight_map(side, pair["fn"], pair["params"], convert)
     port = as_function(pair["fn"], pair["params"])
     inputs = jax.tree.map(_single, pair["inputs"])
     (pick, loss) = (pair.get(key, (None, None))[1] for key in ("outputs", "loss"))

@@ -21,7 +21,6 @@ from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
-from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, rounding
 from jaxgrad.parity.prove.weights.by_name import other_pairings
@@ -33,11 +32,8 @@ T = TypeVar("T")
 Timer = Callable[[str], contextlib.AbstractContextManager[None]]
 
 
-def gather(request: Request, clock: Timer) -> Evidence:
+def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     """Run torch and the port on both draws of weights and inputs, and align their values."""
-    checks.check_arguments(request)
-    with clock("torch"):
-        side = open_torch_side(request)
     if side.has_loss != (request.loss[1] is not None):
         names = ("torch", "JAX") if side.has_loss else ("JAX", "torch")
         raise ProofError(

@@ -16,10 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove import adapters, users
+from jaxgrad.parity.prove import adapters, checks, users
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, overall_verdict
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.training import Training
 
 
@@ -118,8 +119,12 @@ def _name(module: Any, fn: Any) -> str:
 
 
 def _proved(request: Request, clock: Clock, name: str) -> Report:
-    evidence = gather(request, clock)
-    judgements = _judge_surfaces(evidence, request)
+    checks.check_arguments(request)
+    with clock("torch"):
+        side = open_torch_side(request)
+    with contextlib.closing(side):
+        evidence = gather(request, clock, side)
+        judgements = _judge_surfaces(evidence, request)
     surfaces = {surface: judgements[surface].surface for surface in SURFACES}
     first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
     return Report(

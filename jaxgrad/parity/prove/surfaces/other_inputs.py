@@ -101,10 +101,10 @@ def _compare(
     draw = Draw(evidence.draws[1].state, variant.inputs, 2)
     try:
         run = evidence.torch_side.run(draw, watch=False)
-    except Exception as error:
+    except ProofError as error:
         if chosen:
             return False
-        raise ProofError(f"{variant.name}: torch raised {type(error).__name__}: {error}") from error
+        raise ProofError(f"{variant.name}: {error}") from error
     if variant.batch is not None and not _is_batch(evidence.runs[1], run, *variant.batch):
         return False
     try:
@@ -177,7 +177,8 @@ def _located(
     plain = Finding(name, "(the outputs)", "fn", text, **wrong.worst)
     own = dataclasses.replace(request, inputs=variant.inputs, also=())
     try:
-        nested = gather(own, evidence.clock)
+        side = evidence.torch_side.on(variant.inputs)
+        nested = gather(own, evidence.clock, side)
         judged = {"forward": forward.surface(nested)}
         if judged["forward"].surface.verdict != "fail":
             judged["gradients"] = gradients.surface(nested)

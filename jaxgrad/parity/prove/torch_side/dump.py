@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -96,8 +97,7 @@ def dump(
 
     from jaxgrad.parity.prove.torch_side.live import Live
 
-    with float64_on_cpu():
-        side = Live(module, inputs, outputs, loss, seed)
+    with float64_on_cpu(), contextlib.closing(Live(module, inputs, outputs, loss, seed)) as side:
         # The port is not known yet. Assume that its params hold all parameters and the statistics
         # of norms; other buffers (tables, masks) are not redrawn.
         statistics = ("running_mean", "running_var")
@@ -111,6 +111,8 @@ def dump(
         side.rough = ()
         reruns = [side.reruns(d.draw, d.run) for d in drawn] if rough else []
         exact_steps = side.steps(training, draws, count).reruns if rough and optimizer else []
+        native = side.native(draws, always=True)
+        state_dtypes = dict(side.state_dtypes(training)) if optimizer is not None else {}
     contents = Dump(
         format=FORMAT,
         torch=torch.__version__,
@@ -124,8 +126,8 @@ def dump(
         steps=taken,
         exact_steps=exact_steps,
         count=count if optimizer is not None else 0,
-        native=side.native([d.draw for d in drawn], always=True),
-        state_dtypes=dict(side.state_dtypes(training)) if optimizer is not None else {},
+        native=native,
+        state_dtypes=state_dtypes,
         notes=side.notes,
     )
     try:
@@ -176,6 +178,14 @@ class Dumped:
         ]
         self.versions: Mapping[str, str] = {"torch": contents.torch}
         self._exact = True
+
+    def on(self, inputs: Any) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        del inputs
+        raise ProofError(f"{self.path.name} is a dump, so torch cannot be run on other inputs")
+
+    def close(self) -> None:
+        """Do nothing, because a dump runs no module."""
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws."""

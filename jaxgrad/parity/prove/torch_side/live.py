@@ -1,4 +1,4 @@
-"""The torch model as a float64 copy of the user's module, which runs here."""
+"""The torch model: the user's own module, which runs here in float64 until it is closed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.checks import as_arrays
@@ -29,35 +28,66 @@ from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import native as torch_native
 from jaxgrad.parity.prove.torch_side import run as torch_run
+from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+from jaxgrad.parity.prove.torch_side.first_run import check_module, check_run
 from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_optimizer
 from jaxgrad.parity.prove.torch_side.ranges import Ranges
 from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
 from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
 from jaxgrad.parity.prove.training import Training
-from jaxgrad.parity.prove.users import ProofError, described, running
+from jaxgrad.parity.prove.users import ProofError, running
 
 
 class Live:
     """A module, its inputs, and the functions that select its outputs and its loss."""
 
     def __init__(self, module: Any, inputs: Any, pick: Function, loss: Function, seed: int):
-        _check_module(module)
-        self.original, self.pick, self.loss, self.seed = module, pick, loss, seed
+        module = getattr(module, "_orig_mod", module)  # the module that `torch.compile` wrapped
+        check_module(module)
+        self.pick, self.loss, self.seed = pick, loss, seed
         self.has_loss = loss is not None
+        self.module: Any = module
         self.inputs: Any = as_arrays(inputs)
-        self.module: Any = torch_run.copy_in_dtype(module)
-        outputs = _check_run(self.module, self.inputs, pick, loss)
-        self.output_count = sum(name != "loss" for name in outputs)
+        self.versions: Mapping[str, str] = {}
+        self._borrowed = Borrowed(module)
+        try:
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self) -> None:
         self.state: State = state_of(self.module)
         self.flags: Mapping[str, bool] = {
             name: p.requires_grad for name, p in self.module.named_parameters()
         }
         self.names: Mapping[str, str] = names_of(self.module)
+        outputs = check_run(
+            self.module, self.inputs, self.pick, self.loss, lambda: self._load(self.state)
+        )
+        self.output_count = sum(name != "loss" for name in outputs)
         self.rough: Sequence[str] = ()
         self._casts_low = False  # whether a run casts below float32
         self.notes: list[str] = []
-        self.versions: Mapping[str, str] = {}
+
+    def on(self, inputs: Any) -> Live:
+        """Return the same module with its first weights and other inputs."""
+        other = copy.copy(self)
+        other.inputs = as_arrays(inputs)
+        vars(other).pop("_ranges", None)  # the cached ranges are those of the first inputs
+        self._load(self.state)
+        other._open()
+        return other
+
+    def close(self) -> None:
+        """Give the user's module back as it was."""
+        self._borrowed.give_back()
+
+    def _load(self, state: State) -> None:
+        """Set the weights, and everything else to what it was before the first run."""
+        self._borrowed.rewind()
+        load(self.module, state)
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws; the second redraws the weights that the port takes from its params."""
@@ -66,6 +96,9 @@ class Live:
         buffers = [name for name in mapped if name not in self.flags]
         rng = np.random.default_rng([self.seed, 2])
         second = Draw(redrawn(self.state, mapped, buffers, rng), self.inputs, 1)
+        if self._borrowed.shares_memory:  # names of the same numbers were redrawn differently
+            self._load(second.state)
+            second = dataclasses.replace(second, state=state_of(self.module))
         draws = [self._drawn(first)]
         names, leaves, fill = jax_program.flat(self.inputs)
         plans = candidates(leaves, self._ranges, rng)
@@ -111,7 +144,7 @@ class Live:
         if not any(x.dtype.kind in "iu" for x in jax_program.flat(self.inputs)[1]):
             return {}
         watcher = Ranges(self.module)
-        load(self.module, self.state)
+        self._load(self.state)
         with watcher:
             torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False)
         return watcher.found
@@ -128,7 +161,7 @@ class Live:
 
     def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw, or only `forward`."""
-        load(self.module, draw.state)
+        self._load(draw.state)
         cotangents = None if forward else self._cotangent
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
             result = torch_run.run(
@@ -139,13 +172,14 @@ class Live:
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32 on a draw, and with every weight perturbed by a float32 ULP."""
-        module = torch_run.copy_in_dtype(self.original, torch.float32)
         runs = []
-        for near in (draw, *(perturbed(draw, list(draw.state), salt) for salt in (0, 1))):
-            load(module, near.state)
-            inputs = cast(near.inputs, np.float32)
-            runs.append(torch_run.run(module, inputs, self.pick, self.loss, self._cotangent,
-                                      watch=False, dtype=torch.float32))  # fmt: skip
+        with self._borrowed.in_dtype(torch.float32):
+            for near in (draw, *(perturbed(draw, list(draw.state), salt) for salt in (0, 1))):
+                self._load(near.state)
+                inputs = cast(near.inputs, np.float32)
+                run = torch_run.run(self.module, inputs, self.pick, self.loss, self._cotangent,
+                                    watch=False, dtype=torch.float32)  # fmt: skip
+                runs.append(run)
         return runs
 
     def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
@@ -153,19 +187,20 @@ class Live:
 
         A module that rounds nothing below float32 is run only if `always` is true.
         """
-        module = torch_run.copy_in_dtype(self.original, None)
-        low = torch_native.is_low(module) or self._casts_low
-        chosen = draws if low or always else ()
-        return torch_native.run(module, chosen, self.pick, self.loss, low)
+        with self._borrowed.in_dtype(None):
+            low = torch_native.is_low(self.module) or self._casts_low
+            chosen = draws if low or always else ()
+            self._borrowed.rewind()
+            return torch_native.run(self.module, chosen, self.pick, self.loss, low)
 
     def state_dtypes(self, training: Training) -> Mapping[str, str]:
         """Return the dtypes in which a torch optimizer stores the state of each parameter."""
-        module = torch_run.copy_in_dtype(self.original, None)
-        try:
-            optimizer = build_optimizer(training.torch, module)
-        except ProofError:  # the updates surface reports it
-            return {}
-        return torch_native.state_dtypes(module, optimizer)
+        with self._borrowed.in_dtype(None):
+            try:
+                optimizer = build_optimizer(training.torch, self.module)
+            except ProofError:  # the updates surface reports it
+                return {}
+            return torch_native.state_dtypes(self.module, optimizer)
 
     def _cotangent(self, output: np.ndarray) -> np.ndarray:
         return cotangent(self.seed, self.output_count, output)
@@ -185,7 +220,7 @@ class Live:
 
     def _trajectory(self, training: Training, draws: Sequence[Draw], steps: int) -> Steps:
         """Return the parameters after the compared steps, and the optimizer's last state."""
-        load(self.module, draws[0].state)
+        self._load(draws[0].state)
         loop = Loop(training, self.module)
         self.module.zero_grad()  # afterwards only the user's optimizer clears gradients
 
@@ -206,7 +241,8 @@ class Live:
         self, training: Training, draw: Draw, gradients: Gradients, *, single: bool = False
     ) -> Iterator[tuple[list[float], State]]:
         """Yield the learning rates and new weights of steps whose gradients are given."""
-        module = torch_run.copy_in_dtype(self.original, torch.float32) if single else self.module
+        self._borrowed.rewind()
+        module = torch_run.copy_in_dtype(self.module, torch.float32) if single else self.module
         load(module, draw.state)
         loop = Loop(dataclasses.replace(training, ema=None), module)
         module.zero_grad()
@@ -248,68 +284,3 @@ def _differences(run: TorchRun, rerun: TorchRun) -> TorchRun:
         grads={name: off(x, rerun.grads[name]) for name, x in run.grads.items()},
         input_grads=[off(x, y) for x, y in pairs],
     )
-
-
-def _check_module(module: Any) -> None:
-    """Check that the first argument is a module with finite parameters."""
-    if not isinstance(module, nn.Module):
-        known = (
-            f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
-        )
-        raise ProofError(f"the first argument is {known}, not a torch.nn.Module")
-    for name, x in [*module.named_parameters(), *module.named_buffers()]:
-        bad = int((~torch.isfinite(x)).sum()) if x.is_floating_point() else 0
-        if bad and isinstance(x, nn.Parameter):
-            raise ProofError(
-                f"the weights are not finite: {name!r} of shape {tuple(x.shape)} contains {bad} "
-                "NaN or infinities"
-            )
-
-
-def _check_run(
-    module: nn.Module, inputs: Any, pick: Function, loss: Function
-) -> dict[str, np.ndarray]:
-    """Run the module twice, check that both runs agree, and return the outputs."""
-    state = copy.deepcopy(module.state_dict())
-    runs = []
-    for number in range(2):
-        try:
-            runs.append(torch_run.run(module, inputs, pick, loss, watch=False, salt=number))
-        except ProofError:
-            raise
-        except Exception as error:
-            arrays = jax_program.flat(inputs)[1]
-            listed = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays)
-            called = f"{type(module).__name__} called with {len(arrays)} inputs"
-            called += f" ({listed})" if arrays else " (inputs= contains no numpy array)"
-            raise ProofError(f"torch: {called} raised {described(error)}") from error
-        module.load_state_dict(state)
-    outputs, again = (run.outputs for run in runs)
-    if not all(np.array_equal(x, again[k], equal_nan=True) for k, x in outputs.items()):
-        active = [
-            name
-            for name, m in module.named_modules()
-            if m.training and "dropout" in type(m).__name__.lower() and getattr(m, "p", 1)
-        ]
-        named = f": dropout is active in {', '.join(active[:4])}" if active else ""
-        raise ProofError(
-            f"the torch module is not deterministic{named}. Call module.eval(), or pass the random "
-            "numbers as inputs to both models"
-        )
-    if not outputs:
-        raise ProofError(
-            "no tensor was found in the torch module's output; extract one with "
-            "outputs=(torch_pick, jax_pick)"
-            if pick is None
-            else "outputs=: torch_pick returned no tensor; it is called with the module's output"
-        )
-    if not any(np.issubdtype(x.dtype, np.inexact) for x in outputs.values()):
-        dtypes = ", ".join(sorted({str(x.dtype) for x in outputs.values()}))
-        raise ProofError(
-            f"the outputs are not floating ({dtypes}), so there is no gradient to compare; select "
-            "the logits instead of the labels with outputs=(torch_pick, jax_pick)"
-        )
-    for name, x in outputs.items():
-        if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).all() and x.size:
-            raise ProofError(f"every element of torch's output {name or 0!r} is NaN")
-    return outputs

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.jit import ScriptModule
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -97,6 +98,8 @@ class Places(TorchFunctionMode):
 
     def __enter__(self) -> Places:
         for name, part in self.module.named_modules():
+            if isinstance(part, ScriptModule):  # which takes no hooks
+                continue
             pre = part.register_forward_pre_hook(
                 lambda _, args, kwargs, name=name: self._begin(name, (args, kwargs)),
                 with_kwargs=True,

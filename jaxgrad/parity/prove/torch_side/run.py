@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,14 +25,15 @@ from jaxgrad.parity.prove.users import ProofError, running
 Pick = Callable[[Any], Any]
 
 
-def copy_in_dtype(module: nn.Module, dtype: torch.dtype | None = torch.float64) -> nn.Module:
+def copy_in_dtype(module: nn.Module, dtype: torch.dtype = torch.float64) -> nn.Module:
     """Copy a module to the CPU in this dtype; complex tensors take the complex counterpart.
 
-    If `dtype` is None, each tensor keeps its own.
+    The copy lacks hooks on parameters; `Borrowed` runs the module itself.
     """
-    copied = copy.deepcopy(module).to("cpu")
-    if dtype is None:
-        return copied
+    attributes = (x for part in module.modules() for x in vars(part).values())
+    computed = [x for x in attributes if isinstance(x, Tensor) and not x.is_leaf]
+    memo: dict[int, Any] = {id(x): x.detach().clone() for x in computed}  # deepcopy refuses these
+    copied = copy.deepcopy(module, memo).to("cpu")
     for x in (*copied.parameters(), *copied.buffers()):
         if is_inexact(x):
             x.data = x.data.to(dtype.to_complex() if x.is_complex() else dtype)
@@ -100,7 +102,7 @@ def run(
             watcher.on = False
         total = outputs["loss"] if loss is not None else _weighted_sum(outputs, cotangents)
         if total is not None and total.requires_grad and cotangents is not None:
-            total.sum().backward()
+            _backward(module, total.sum())
     return TorchRun(
         values=watcher.finish() if watcher else [],
         calls=watcher.calls if watcher else [],
@@ -115,6 +117,18 @@ def run(
         numbers=sorted(lifting.numbers),
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},
     )
+
+
+def _backward(module: nn.Module, total: Tensor) -> None:
+    """Differentiate, and check that no hook updates a parameter meanwhile."""
+    before = {name: p._version for name, p in module.named_parameters()}
+    total.backward()
+    changed = [name for name, p in module.named_parameters() if p._version != before.get(name)]
+    if changed:
+        raise ProofError(
+            f"a hook changes the parameter {changed[0]!r} during the backward pass: remove the "
+            "hook, and pass optimizer= to compare its steps"
+        )
 
 
 def _scalar(loss: Any) -> Tensor:
@@ -151,9 +165,16 @@ def _settings(dtype: torch.dtype, salt: int) -> Iterator[None]:
     torch.set_default_dtype(dtype)
     torch.backends.mha.set_fastpath_enabled(False)
     try:
-        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]), _eager():
             torch.manual_seed(salt)
             yield
     finally:
         torch.set_default_dtype(before[0])
         torch.backends.mha.set_fastpath_enabled(before[1])
+
+
+def _eager() -> contextlib.AbstractContextManager[Any]:
+    """Run functions that the user compiled with `torch.compile` without the compiler."""
+    if "torch._dynamo" not in sys.modules:  # nothing was compiled, and its import is slow
+        return contextlib.nullcontext()
+    return torch.compiler.set_stance("force_eager")

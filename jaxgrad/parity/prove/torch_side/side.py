@@ -45,7 +45,7 @@ def compared_steps(steps: int) -> tuple[int, ...]:
 class TorchSide(Protocol):
     """Everything that a proof asks of the torch model."""
 
-    module: Any  # the float64 copy; None in a dump, which cannot be rerun
+    module: Any  # the user's module, for now in float64; None in a dump, which cannot be rerun
     seed: int
     has_loss: bool
     inputs: Any
@@ -54,6 +54,14 @@ class TorchSide(Protocol):
     names: Mapping[str, str]  # key of the state_dict -> name in `state`; tied keys share a name
     notes: list[str]
     versions: Mapping[str, str]
+
+    def on(self, inputs: Any) -> TorchSide:
+        """Return the same model with other inputs."""
+        ...
+
+    def close(self) -> None:
+        """Give the user's module back as it was."""
+        ...
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws; `mapped` are the weights that the port takes from its params."""

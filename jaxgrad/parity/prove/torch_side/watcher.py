@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from torch import Tensor, nn
+from torch.jit import ScriptModule
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
@@ -55,6 +56,8 @@ class Watcher:
     def __enter__(self) -> Watcher:
         self.on = True
         for name, part in self.module.named_modules():
+            if isinstance(part, ScriptModule):  # which takes no hooks
+                continue
             pre = part.register_forward_pre_hook(
                 lambda _, args, kwargs, name=name: self._enter(name, (args, kwargs)),
                 with_kwargs=True,

@@ -88,7 +88,7 @@ def test_each_entry_of_also_is_judged():
     [
         (3, "also= needs a list of inputs"),
         ([(np.ones((4, 3)), np.ones(2))], "also[0] contains the inputs ['0', '1']"),
-        ([(np.ones((4, 2)),)], "also[0]: torch raised RuntimeError: mat1 and mat2"),
+        ([(np.ones((4, 2)),)], "also[0]: torch: a forward and backward run of Mean raised"),
         ([(np.full((4, 3), np.nan),)], "also[0]: input 0 of shape (4, 3) contains 12 NaN"),
     ],
 )

@@ -1,0 +1,85 @@
+"""Check that the torch module can be run, and that its runs are deterministic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.request import Function
+from jaxgrad.parity.prove.torch_side import run as torch_run
+from jaxgrad.parity.prove.users import ProofError, described
+
+
+def check_module(module: Any) -> None:
+    """Check that the first argument is a module with finite parameters."""
+    if not isinstance(module, nn.Module):
+        known = (
+            f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
+        )
+        raise ProofError(f"the first argument is {known}, not a torch.nn.Module")
+    for name, x in [*module.named_parameters(), *module.named_buffers()]:
+        if nn.parameter.is_lazy(x):
+            raise ProofError(
+                f"the module is lazy: {name!r} has no shape yet; call the module once first"
+            )
+        if x.is_meta:
+            raise ProofError(f"{name!r} is on the meta device and has no values: load them first")
+        bad = int((~torch.isfinite(x)).sum()) if x.is_floating_point() else 0
+        if bad and isinstance(x, nn.Parameter):
+            raise ProofError(
+                f"the weights are not finite: {name!r} of shape {tuple(x.shape)} contains {bad} "
+                "NaN or infinities"
+            )
+
+
+def check_run(
+    module: nn.Module, inputs: Any, pick: Function, loss: Function, reset: Callable[[], None]
+) -> dict[str, np.ndarray]:
+    """Run the module twice, check that both runs agree, and return the outputs."""
+    runs = []
+    for number in range(2):
+        try:
+            runs.append(torch_run.run(module, inputs, pick, loss, watch=False, salt=number))
+        except ProofError:
+            raise
+        except Exception as error:
+            arrays = jax_program.flat(inputs)[1]
+            listed = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays)
+            called = f"{type(module).__name__} called with {len(arrays)} inputs"
+            called += f" ({listed})" if arrays else " (inputs= contains no numpy array)"
+            raise ProofError(f"torch: {called} raised {described(error)}") from error
+        reset()
+    outputs, again = (run.outputs for run in runs)
+    if not all(np.array_equal(x, again[k], equal_nan=True) for k, x in outputs.items()):
+        active = [
+            name
+            for name, m in module.named_modules()
+            if m.training and "dropout" in type(m).__name__.lower() and getattr(m, "p", 1)
+        ]
+        named = f": dropout is active in {', '.join(active[:4])}" if active else ""
+        raise ProofError(
+            f"the torch module is not deterministic{named}. Call module.eval(), or pass the random "
+            "numbers as inputs to both models"
+        )
+    if not outputs:
+        raise ProofError(
+            "no tensor was found in the torch module's output; extract one with "
+            "outputs=(torch_pick, jax_pick)"
+            if pick is None
+            else "outputs=: torch_pick returned no tensor; it is called with the module's output"
+        )
+    if not any(np.issubdtype(x.dtype, np.inexact) for x in outputs.values()):
+        dtypes = ", ".join(sorted({str(x.dtype) for x in outputs.values()}))
+        raise ProofError(
+            f"the outputs are not floating ({dtypes}), so there is no gradient to compare; select "
+            "the logits instead of the labels with outputs=(torch_pick, jax_pick)"
+        )
+    for name, x in outputs.items():
+        if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).all() and x.size:
+            raise ProofError(f"every element of torch's output {name or 0!r} is NaN")
+    return outputs
