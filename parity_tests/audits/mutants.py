@@ -227,8 +227,12 @@ def _pytest(tests: Sequence[str], mutant: str = "") -> tuple[str, int]:
 
 
 def _taken_out() -> dict[str, ModuleType]:
-    """Remove the modules of this repository from `sys.modules` and return them."""
-    names = [name for name in sys.modules if name.split(".")[0] in ("jaxgrad", "parity_tests")]
+    """Remove the modules of this repository from `sys.modules` and return them.
+
+    The tests are among them: pytest would reuse those that imported an earlier mutant.
+    """
+    ours = ("jaxgrad", "parity_tests", "tests")
+    names = [name for name in sys.modules if name.split(".")[0] in ours]
     return {name: sys.modules.pop(name) for name in names}
 
 

@@ -5,7 +5,10 @@ import pytest
 
 from jaxgrad.parity.prove.judge import (
     CONTROL_SIZE,
+    MAX_ROUNDING,
+    ROUNDING_FACTOR,
     RTOL,
+    STRUCTURAL_ZERO,
     judge,
     max_difference,
     with_float32_noise,
@@ -94,3 +97,67 @@ def test_float32_noise_has_the_size_of_float32():
     off = np.abs(with_float32_noise(x, np.random.default_rng(0)) - x)
 
     assert 0 < off.max() <= 1.2e-7
+
+
+def test_the_bounds_have_their_documented_sizes():
+    """The tolerances are the numbers that the documentation states."""
+    assert (RTOL, CONTROL_SIZE, STRUCTURAL_ZERO) == (1e-12, 1e-9, 1e-13)
+    assert (ROUNDING_FACTOR, MAX_ROUNDING) == (10.0, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("rerun", "verdict"), [(2e-5, "pass"), (5e-5, "inconclusive")], ids=["small", "large"]
+)
+def test_rounding_is_too_large_relative_to_the_scale(rerun, verdict):
+    """Ten times the change by rounding may be up to 1e-4 of the scale, which is 4 here."""
+    assert judge("w", X, X, [rerun]).verdict == verdict
+
+
+def test_a_value_of_the_size_of_a_structural_zero_is_zero():
+    """Both values count as zero up to and including 1e-13 of the tree's scale, but not above."""
+    tiny = np.array([STRUCTURAL_ZERO])
+    judged = judge("w", tiny, tiny, tree_scale=1.0)
+
+    assert (judged.verdict, judged.difference, judged.scale) == ("zero", 0.0, 1.0)
+    assert judge("w", 1.5 * tiny, 1.5 * tiny, tree_scale=1.0).verdict == "pass"
+    assert judge("w", tiny, 1.5 * tiny, tree_scale=1.0).verdict == "fail"
+    assert judge("w", tiny, 1.5 * tiny, [1e-13], tree_scale=1.0).verdict == "zero"
+
+
+def test_integers_have_no_tolerance():
+    """The row of an integer leaf has the difference 0 or 1 and the tolerance 0."""
+    n = np.array([1, 2])
+
+    assert judge("n", n, n).row() | {"index": []} == {
+        "name": "n", "verdict": "pass", "difference": 0.0, "allowed": 0.0, "index": [],
+        "torch": None, "jax": None,
+    }  # fmt: skip
+    wrong = judge("n", n, n + 1)
+    assert (wrong.difference, wrong.allowed, wrong.scale, wrong.share) == (1.0, 0.0, 1.0, 1.0)
+
+
+def test_equal_arrays_differ_by_zero():
+    """The largest difference of equal arrays is zero, even if all elements are NaN."""
+    assert max_difference(X, X) == 0
+    assert max_difference(np.array([np.nan]), np.array([np.nan])) == 0
+
+
+@pytest.mark.parametrize(
+    ("x", "most"),
+    [([1e-3, 1e-3], 1.2e-10), ([100.0, 1.0], 1.2e-5), ([9e3, 1.0], 1.1e-3)],
+    ids=["small", "large", "largest"],
+)
+def test_float32_noise_grows_with_the_largest_element(x, most):
+    """The noise is the rounding of the largest element, at every element."""
+    x = np.array(x)
+    draws = [with_float32_noise(x, np.random.default_rng(seed)) - x for seed in range(8)]
+
+    assert most / 3 < np.max(np.abs(draws)[:, 1]) <= most
+
+
+def test_the_noise_of_a_huge_array_is_relative_to_each_element():
+    """Above 1e4, as in a mask of -1e9, each element has its own noise."""
+    x = np.array([1.5e4, 1.0])
+    draws = [with_float32_noise(x, np.random.default_rng(seed)) - x for seed in range(8)]
+
+    assert 0 < np.max(np.abs(draws)[:, 1]) <= 1.2e-7

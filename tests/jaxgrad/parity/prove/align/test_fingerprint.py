@@ -1,5 +1,6 @@
 """A fingerprint summarizes an array independently of the order of its elements."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -72,3 +73,48 @@ def test_a_large_array_has_the_fingerprint_of_one_chunk(monkeypatch):
 
     for chunked in (fingerprint(x), fingerprint(x.T)):
         assert print_distance(chunked, whole) < 1e-14
+
+
+def test_a_fingerprint_holds_counts_extremes_and_means():
+    """It holds the size, NaN and infinities, the extremes, the means, and bounded means."""
+    x = np.array([3.0, -1.0, 0.5, np.nan, np.inf, -np.inf, np.inf])
+    v = np.array([3.0, -1.0, 0.5, 0, 0, 0, 0])
+    soft = [
+        m
+        for c in (1e-6, 1e-3, 1.0, 1e3)
+        for m in (np.abs(v) / (c + np.abs(v)), v / (c + np.abs(v)))
+    ]
+    expected = [7, 1, 2, 1, 3.0, -1.0, np.abs(v).mean(), v.mean(), *(m.mean() for m in soft)]
+
+    print_ = fingerprint(x)
+    assert isinstance(print_, np.ndarray) and print_.shape == (SIZE,)
+    np.testing.assert_allclose(print_, expected, rtol=1e-14)
+
+
+def test_a_traced_array_has_the_same_fingerprint():
+    """Under `jax.jit` the fingerprint is that of numpy."""
+    x = np.random.default_rng(0).standard_normal((3, 4))
+
+    assert print_distance(np.asarray(jax.jit(fingerprint)(x)), fingerprint(x)) < 1e-14
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e-3])
+def test_the_distance_is_relative(scale):
+    """An error of 1e-9 in every element is a distance of 1e-9, whatever the scale."""
+    x = scale * np.array([1.0, -2.0, 4.0])
+
+    assert 0.5e-9 < print_distance(fingerprint(x), fingerprint(x * (1 + 1e-9))) < 2e-9
+
+
+def test_a_mean_that_cancels_is_compared_with_the_magnitudes():
+    """Rounding in a mean near zero is small relative to the elements; zeros have no distance."""
+    x, y = np.array([1.0, -1.0]), np.array([1.0 + 4e-16, -1.0])
+
+    assert print_distance(fingerprint(x), fingerprint(y)) < 1e-14
+    assert print_distance(fingerprint(np.zeros(3)), fingerprint(np.zeros(3))) == 0
+
+
+def test_opposite_numbers_are_not_a_constant():
+    """An array of 2 and -2 is not constant, though all magnitudes are equal."""
+    assert not is_constant(fingerprint(np.array([2.0, -2.0])))
+    assert is_constant(fingerprint(np.array([3.0])))

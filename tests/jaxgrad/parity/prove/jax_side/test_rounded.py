@@ -42,3 +42,39 @@ def test_constants_below_float32_are_recovered(dtype, number):
 def test_an_infinite_constant_below_float32_stays_infinite():
     """Infinity is not replaced by a large number."""
     assert meant(np.asarray(-np.inf, jnp.bfloat16)) == -np.inf
+
+
+@pytest.mark.parametrize(
+    "number",
+    [math.pi, 2 * math.pi, math.pi / 2, math.sqrt(math.pi), math.sqrt(2 * math.pi), math.e,
+     math.log(2 * math.pi), math.log(math.pi), 1.6732632423543772, 1.0507009873554805,
+     1 / math.pi, math.e / 2, math.pi / 180, 180 / math.pi,
+     7 / 3, 31 / 32, 32 / 31, math.sqrt(7 / 3), math.sqrt(31 / 32), math.sqrt(6),
+     math.sqrt(50), 1 / math.sqrt(50), 1 / 99, math.log(99), 1 / math.log(99), math.log(2),
+     math.sqrt(4095), 1 / math.sqrt(4095), 1 / 4095, math.log(4095), 1 / math.log(4095),
+     2**0.25, 5 ** (1 / 3), 5 ** (1 / 8), 1023 ** (1 / 3), 2**-0.25, 5 ** (-1 / 3), 5 ** (-1 / 8),
+     1023 ** (-1 / 3), math.log(10000) / 3, math.log(10000) / 1023, math.log(2) / 7,
+     math.log(10) / 20],
+)  # fmt: skip
+def test_common_constants_are_recovered(number):
+    """Circles, Gaussians, ratios, roots and logarithms are recovered to the last bit."""
+    assert meant(np.float32(number)) == number
+    assert meant(np.float32(-number)) == -number
+
+
+@pytest.mark.parametrize("written", [0.83666, 8.3666, 0.68313])
+def test_a_short_decimal_is_taken_as_it_is_written(written):
+    """A decimal of five digits is not replaced by a root that rounds to the same float32."""
+    assert meant(np.float32(written)) == written
+
+
+@pytest.mark.parametrize("number", [2 / 21, math.sqrt(5 / 16)])
+def test_six_digits_may_be_a_computed_number(number):
+    """A computed number whose float32 has six digits is recovered."""
+    assert meant(np.float32(number)) == number
+
+
+def test_seven_digits_may_be_a_decimal():
+    """An unknown decimal of seven digits is taken as it is written, one of eight is unknown."""
+    assert meant(np.float32(0.1234567)) == 0.1234567
+    assert meant(np.float32(0.12345678)) is None

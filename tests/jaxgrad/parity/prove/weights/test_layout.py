@@ -48,3 +48,55 @@ def test_a_tolerance_admits_rounded_values():
 
     assert layout(w, w.T * (1 + 1e-12)) is None
     assert layout(w, w.T * (1 + 1e-12), rtol=1e-9) is not None
+
+
+@pytest.mark.parametrize(
+    ("shape", "split", "order"),
+    [
+        ((4, 6), (4, 2, 3), (1, 0, 2)),
+        ((6, 4), (2, 3, 4), (1, 2, 0)),
+        ((4, 6, 5), (4, 3, 2, 5), (2, 0, 3, 1)),
+        ((2, 3, 2, 2, 4), (2, 3, 2, 2, 2, 2), (5, 0, 4, 1, 2, 3)),
+    ],
+    ids=["last axis", "first axis", "middle axis", "six axes"],
+)
+def test_an_axis_may_be_split_and_permuted(shape, split, order):
+    """An axis that is split in two, with the parts in another order, has a layout."""
+    w = np.random.default_rng(0).standard_normal(shape)
+    leaf = w.reshape(split).transpose(order)
+    index = layout(w, leaf)
+
+    assert index is not None and index.dtype == np.int32
+    assert np.array_equal(w.ravel()[index], leaf)
+
+
+@pytest.mark.parametrize("spatial", [1, 2, 3])
+def test_kernels_of_every_rank_may_be_flipped(spatial):
+    """The spatial axes of kernels of one to three dimensions may be flipped."""
+    kernel = np.random.default_rng(0).standard_normal((2, 3, *range(3, 3 + spatial)))
+    axes = tuple(range(2, 2 + spatial))
+    leaf = np.moveaxis(np.flip(kernel, axes), (0, 1), (-1, -2))
+    index = layout(kernel, leaf)
+
+    assert index is not None
+    assert np.array_equal(kernel.ravel()[index], leaf)
+
+
+def test_a_matrix_is_not_flipped():
+    """Reversing the rows of a matrix is not a layout: only kernels are flipped."""
+    w = np.random.default_rng(0).standard_normal((3, 4))
+
+    assert layout(w, w[::-1]) is None
+    assert layout(w, w[:, ::-1]) is None
+
+
+@pytest.mark.parametrize("at", [0, 1, 4200, -1])
+def test_a_large_array_is_compared_in_full(at):
+    """In an array above 4096 elements a single changed element rules the layout out."""
+    w = np.random.default_rng(0).standard_normal((70, 71))
+    changed = w.T.copy()
+    changed.flat[at] += 1
+    index = layout(w, w.T)
+
+    assert index is not None and np.array_equal(w.ravel()[index], w.T)
+    assert layout(w, changed) is None

@@ -1,5 +1,7 @@
 """`likeness` scores how similar a torch name and a JAX path are."""
 
+import pytest
+
 from jaxgrad.parity.prove.weights.likeness import likeness, natural, same_leaf
 
 
@@ -24,3 +26,20 @@ def test_a_path_may_omit_outer_levels():
     """Two paths name the same leaf if one omits outer levels, but not parts of words."""
     assert same_leaf("bn/mean", "batch_stats/bn/mean")
     assert not same_leaf("n/mean", "batch_stats/bn/mean")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "score"),
+    [
+        ("layers.0.norm.running_mean", "batch_stats/layers/0/norm/mean", 10 / 12),
+        ("layers.0.shortcut.norm.running_mean", "batch_stats/layers/0/norm/mean", 10 / 13),
+        ("a.b.c", "x/b/y", 2 / 6),
+        ("a.b", "b/a", 2 / 4),
+        ("a.b.c.d", "a/c/q/d", 6 / 8),
+        ("a.1", "b/2", 0.0),
+        ("", "", 0.0),
+    ],
+)
+def test_the_score_is_the_share_of_common_words_in_order(name, path, score):
+    """The score counts the common words in order twice, relative to all words."""
+    assert likeness(name, path) == pytest.approx(score)
