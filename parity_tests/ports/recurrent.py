@@ -148,11 +148,11 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "carry_stopped",
-        "backward",
-        "gru",
+        "structure",
+        "start",
         silent=True,
         plant=dict(stop_carry=lax.stop_gradient),
-        about="The state is detached at every step.",
+        about="The state is detached at every step, so the learned first state never trains.",
     ),
     Bug(
         "start_stopped",

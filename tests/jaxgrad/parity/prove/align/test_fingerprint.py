@@ -98,6 +98,15 @@ def test_a_traced_array_has_the_same_fingerprint():
     assert print_distance(np.asarray(jax.jit(fingerprint)(x)), fingerprint(x)) < 1e-14
 
 
+@pytest.mark.parametrize("size", [2**15, 2**15 + 1, 3 * 2**15])
+def test_a_large_array_has_the_fingerprint_of_all_its_chunks(size):
+    """The extremes, counts and means are those of the whole array."""
+    x = np.random.default_rng(0).standard_normal(size)
+    x[[0, size // 2, -1]] = 9.0, np.nan, -9.0
+
+    np.testing.assert_allclose(fingerprint(x), jax.jit(fingerprint)(x), rtol=1e-10)
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e3, 1e-3])
 def test_the_distance_is_relative(scale):
     """An error of 1e-9 in every element is a distance of 1e-9, whatever the scale."""

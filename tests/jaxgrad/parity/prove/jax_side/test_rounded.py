@@ -78,3 +78,14 @@ def test_seven_digits_may_be_a_decimal():
     """An unknown decimal of seven digits is taken as it is written, one of eight is unknown."""
     assert meant(np.float32(0.1234567)) == 0.1234567
     assert meant(np.float32(0.12345678)) is None
+
+
+@pytest.mark.parametrize(
+    "number",
+    [0.044715, 1.702, math.sqrt(2 / math.pi), math.sqrt(0.5), math.sqrt(2), math.pi, math.e,
+     math.log(2), 1.6732632423543772, 1.0507009873554805, 0.1, 0.12, 3.0, 1 / 3, 0.0],
+)  # fmt: skip
+@pytest.mark.parametrize("sign", [1, -1])
+def test_half_precision_constants_are_recovered(number, sign):
+    """The constants of activations and short decimals are recovered from float16."""
+    assert meant(np.float16(sign * number)) == sign * number
