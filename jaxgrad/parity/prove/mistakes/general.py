@@ -146,6 +146,11 @@ def masked(call: TorchCall) -> Mistakes:
                 text = f"masked elements are {fill:g}"
                 yield call.called(text, x, mask, fill)
         yield call.called("the mask is inverted", x, ~mask.bool(), *value)
+        if mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]:
+            yield call.called("the mask is transposed", x, mask.mT, *value)
+            shifted = mask.clone()
+            shifted[..., :-1] = mask[..., 1:]
+            yield call.called("the mask is shifted by one key", x, shifted, *value)
 
 
 def chosen(call: TorchCall) -> Mistakes:
@@ -171,6 +176,27 @@ def repeated(call: TorchCall) -> Mistakes:
         tiled = torch.cat([x] * times, dim)
         text = "the elements are tiled, torch repeats each one"
         yield call.by(text, lambda: tiled)._replace(args=(), kwargs={})
+
+
+def slope(call: TorchCall) -> Mistakes:
+    """Use another slope for negative numbers."""
+    x, *rest = call.args
+    names = ("negative_slope", "alpha")
+    name = next((key for key in names if key in call.kwargs), names[call.op == "elu"])
+    used = call.kwargs.get(name, rest[0] if rest else (0.01, 1.0)[call.op == "elu"])
+    for other in (0.01, 0.1, 0.2, 0.3, 1.0):
+        if other != used:
+            text = f"{name} is {other:g}, torch uses {used:g}"
+            wrong = call.called(text, x, **{name: other})._replace(setting=f"{other:g}")
+            yield wrong.fixed(f"{other:g}", f"{used:g}")
+
+
+def scaled(call: TorchCall) -> Mistakes:
+    """Multiply the result by a half, by two, or by the length of an axis."""
+    sizes = {n for x in tensors((call.args, call.kwargs))[:1] for n in (*x.shape, x.numel())}
+    for n in sorted(({2} | sizes) - {0, 1}):
+        yield call.then(f"JAX's value is torch's times {n}", lambda out, n=n: out * n)
+        yield call.then(f"JAX's value is torch's times 1/{n}", lambda out, n=n: out / n)
 
 
 def losses(call: TorchCall) -> Mistakes:

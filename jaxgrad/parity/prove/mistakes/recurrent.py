@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -85,6 +85,8 @@ def mistakes(call: TorchCall) -> Mistakes:
                 for i, w in enumerate(weights)
             ]
             yield call.called(f"{name}{where} is missing", x, state, bare, *rest)
+        for text, turned in _transposed(weights, chosen, per, gates):
+            yield call.called(f"{text}{where} is transposed", x, state, turned, *rest)
         for text, cell in _WRONG_CELLS.get(call.op, {}).items():
             cells = dict.fromkeys(numbers, cell)
             run_ = lambda cells=cells: unrolled(call.op, given, cells=cells)  # noqa: E731
@@ -96,6 +98,22 @@ def mistakes(call: TorchCall) -> Mistakes:
         if not any(torch.any(s) for s in given.state):
             text = "the axes of batch and time are swapped"
             yield call.called(text, x, _for_swapped(given), weights, *rest[:-1], not rest[-1])
+
+
+def _transposed(
+    weights: Sequence[Tensor], chosen: Collection[int], per: int, gates: Sequence[str]
+) -> Iterator[tuple[str, list[Tensor]]]:
+    """Yield the weights with one gate's square weight transposed."""
+    for k, name in enumerate(("weight_ih", "weight_hh")):
+        for g, gate in enumerate(gates):
+            turned = list(weights)
+            for i in chosen:
+                parts = list(weights[i].chunk(len(gates)))
+                if i % per == k and parts[g].shape[0] == parts[g].shape[-1]:
+                    parts[g] = parts[g].T
+                    turned[i] = torch.cat(parts)
+            if any(x is not y for x, y in zip(turned, weights, strict=True)):
+                yield f"{name} of the {gate} gate", turned
 
 
 def _for_swapped(given: Layers) -> Any:
@@ -223,6 +241,19 @@ def _forget_bias(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: 
     return _lstm(x, state, wi, wh, bi + one, bh, label)
 
 
+def _cell_sigmoid(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    del label
+    h, c = state
+    i, f, g, o = torch.sigmoid(x @ wi.T + bi + h @ wh.T + bh).chunk(4, -1)
+    c = f * c + i * g
+    return o * torch.tanh(c), c
+
+
+def _unsquashed(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
+    h, c = _lstm(x, state, wi, wh, bi, bh, label)
+    return h / torch.tanh(c) * c, c
+
+
 _CELLS: dict[str, Cell] = {
     "gru": _gru,
     "lstm": _lstm,
@@ -238,7 +269,11 @@ _WRONG_CELLS: dict[str, dict[str, Cell]] = {
         "the new gate's bias_hh{} is missing": _bias_dropped,
         "the update gate{} is inverted": _update_inverted,
     },
-    "lstm": {"1 is added to the forget gate{}; torch adds nothing": _forget_bias},
+    "lstm": {
+        "1 is added to the forget gate{}; torch adds nothing": _forget_bias,
+        "the cell gate{} uses sigmoid, torch uses tanh": _cell_sigmoid,
+        "the cell state{} is not squashed by tanh": _unsquashed,
+    },
     "rnn_tanh": {"the activation{} is relu, torch uses tanh": _rnn(torch.relu)},
     "rnn_relu": {"the activation{} is tanh, torch uses relu": _rnn(torch.tanh)},
 }

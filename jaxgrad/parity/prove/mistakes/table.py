@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.mistakes import general, layers, recurrent
+from jaxgrad.parity.prove.mistakes import general, layers, recurrent, views
 from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
 
 
@@ -17,19 +17,25 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(general.BINARY, (general.binary,)),
     **dict.fromkeys(general.UNARY, (general.unary,)),
     **dict.fromkeys(general.ACTIVATIONS, (general.activation,)),
+    **dict.fromkeys(("leaky_relu", "elu"), (general.slope, general.activation)),
+    **dict.fromkeys(("cat", "concat", "concatenate", "stack"), (views.joined,)),
+    **dict.fromkeys(("flatten", "reshape", "view", "unflatten"), (views.reshaped,)),
+    **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim"), (views.moved,)),
+    **dict.fromkeys(("chunk", "split", "unbind"), (views.parted,)),
+    "getitem": (views.taken,),
     **{f"conv{kind}{n}d": (layers.convolution,) for kind in ("", "_transpose") for n in (1, 2, 3)},
     **{f"{kind}_pool{n}d": (layers.pool,) for kind in ("avg", "max") for n in (1, 2, 3)},
     **dict.fromkeys(("softmax", "log_softmax", "logsumexp", "normalize"), (general.dimension,)),
     **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), (general.running,)),
     **dict.fromkeys(("std", "var"), (general.variance, general.dimension)),
-    **dict.fromkeys(("mean", "sum", "amax", "amin", "norm"), (general.reduction,)),
+    **dict.fromkeys(("mean", "sum", "amax", "amin", "norm"), (general.reduction, general.scaled)),
     **dict.fromkeys(("matmul", "bmm", "mm"), (general.products,)),
     **dict.fromkeys(recurrent.GATES, (recurrent.mistakes,)),
     **dict.fromkeys(("layer_norm", "rms_norm", "instance_norm"), (layers.affine,)),
     **dict.fromkeys(
         ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss",
          "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
-        (general.losses,),
+        (general.losses, general.scaled),
     ),
     "gelu": (general.gelu, general.activation),
     "linear": (layers.linear,),
@@ -47,7 +53,8 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
 def variants(call: TorchCall) -> Iterator[TorchCall]:
     """Yield the call with each mistake that applies to it, always in the same order."""
     named = _TABLE.get(call.op, ())
-    for mistakes in (general.eps, general.left_out, *named, general.every):
+    last = () if call.op in views.MOVES else (general.every,)
+    for mistakes in (general.eps, general.left_out, *named, *last):
         try:
             yield from mistakes(call)
         except Exception:  # the call has other arguments than this mistake expects

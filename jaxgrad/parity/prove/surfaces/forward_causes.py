@@ -15,12 +15,14 @@ from jaxgrad.parity.prove.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.mistakes.call import TorchCall
 from jaxgrad.parity.prove.mistakes.table import results, variants
+from jaxgrad.parity.prove.mistakes.views import MOVES
 from jaxgrad.parity.prove.surfaces.numbers import SAME, as_written, find, find_multiple
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun, Value
 
 
 _WORK = 2e8  # recorded numbers in all reruns of torch together
-_RERUNS = 150
+_RERUNS = 200
+_CALLS = 64  # of one function, which are changed together
 
 
 Origins = Callable[[Set[int]], list[int]]
@@ -45,6 +47,7 @@ class Trial(NamedTuple):
     mistake: TorchCall
     row: int | None  # the JAX value that equals the call's wrong result
     factor: float = 1.0
+    shown: int = -1  # the value at which the mistake shows, if this is not `value`
 
 
 class Search:
@@ -101,13 +104,21 @@ class Search:
     def all_trials(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield every mistake in the calls of some values, one of each call in turn."""
         streams = [self._trials(i) for i in starts]
+        streams += [self._trials(k, i) for i in starts for k in self._moves(i)]
         for group in itertools.zip_longest(*streams):
             yield from (trial for trial in group if trial is not None and self.left > 0)
 
-    def _trials(self, i: int) -> Iterator[Trial]:
+    def _trials(self, i: int, shown: int = -1) -> Iterator[Trial]:
         value = self.run.values[i]
         for n, wrong in enumerate(_safe_variants(value)) if value.call is not None else ():
-            yield Trial(i, n, wrong, None)
+            yield Trial(i, n, wrong, None, shown=shown)
+
+    def _moves(self, i: int, depth: int = 4) -> list[int]:
+        """Return the calls before a value that only move elements, the nearest first."""
+        values, near = self.run.values, [i]
+        for k in near:
+            near += [j for j in values[k].inputs if values[j].op in MOVES and j not in near]
+        return [k for k in near[1:] if values[k].call is not None][:depth]
 
     def after(self, starts: Sequence[int], limit: int) -> list[int]:
         """Return the values computed from `starts` in one or two calls."""
@@ -122,25 +133,33 @@ class Search:
         A later value or the outputs must agree too: a correct port may well compute what a
         mistake computes (a product without its bias) on the way to the right result.
         """
-        if self.left <= 0:
-            return ""
-        self.left -= 1
-        value = self.run.values[trial.value]
-        change = Change(value.call_number, _changed(trial, value))
-        try:
-            rerun = self.evidence.torch_side.run(
-                self.evidence.draws[self.draw],
-                changes=(change,),
-                forward=True,
-                opened=self.evidence.opened,
-            )
-        except Exception:  # the mistake makes a later call impossible
+        value, ops = self.run.values[trial.value], [v.op for v in self.run.values]
+        single = Change(value.call_number, _changed(trial, value))
+        rerun = self._rerun([single])
+        if rerun is None:
             return ""
         if self._outputs_agree(rerun):
             return "JAX's outputs"
         if len(rerun.values) == len(self.run.values) and self._advances(trial, rerun):
             return "JAX's value"
+        if trial.number < 0 or trial.mistake.partial or not 1 < ops.count(value.op) <= _CALLS:
+            return ""
+        others = [v for v in self.run.values if v.op == value.op and v.call_number >= 0]
+        rerun = self._rerun([Change(v.call_number, _changed_alike(trial, v)) for v in others])
+        if rerun is not None and self._outputs_agree(rerun):
+            return f"JAX's outputs if all {len(others)} calls of {value.op} are changed"
         return ""
+
+    def _rerun(self, changes: Sequence[Change]) -> TorchRun | None:
+        """Rerun torch with some calls changed, or return None if that is impossible."""
+        if self.left <= 0:
+            return None
+        self.left -= 1
+        draw, opened = self.evidence.draws[self.draw], self.evidence.opened
+        try:
+            return self.evidence.torch_side.run(draw, changes=changes, forward=True, opened=opened)
+        except Exception:  # the mistake makes a later call impossible
+            return None
 
     def _outputs_agree(self, rerun: TorchRun) -> bool:
         drawn = self.evidence.drawn[self.draw]
@@ -155,13 +174,15 @@ class Search:
         return True
 
     def _advances(self, trial: Trial, rerun: TorchRun) -> bool:
-        """Whether a direct consumer of the value now occurs in the JAX program."""
-        same = [trial.value]
+        """Whether a value that depends on the changed one now occurs in the JAX program."""
+        changed, same = {trial.value}, {trial.value}
         for j, value in enumerate(rerun.values[trial.value + 1 :], trial.value + 1):
-            if not set(same) & set(value.inputs):
+            if not changed & set(value.inputs):
                 continue
-            if print_distance(value.print, rerun.values[trial.value].print) < SAME:
-                same.append(j)  # a view or the module's result
+            changed.add(j)
+            equal = print_distance(value.print, rerun.values[trial.value].print) < SAME
+            if same & set(value.inputs) and (equal or value.op in (*MOVES, "result", "contiguous")):
+                same.add(j)  # a view or a part of the changed value
             elif not is_constant(value.print) and self._visible(value):
                 return True
         return False
@@ -224,7 +245,8 @@ def _guess(search: Search, trial: Trial, agrees: str) -> Guess:
     key = None if trial.row is None else search.spot(trial.row).key
     tried = tuple(text for text in search.tried if text != wrong.mistake)
     line = search.run.values[trial.value].line
-    return Guess(trial.value, key, f"{wrong.mistake} ({tested})", wrong.fix, tried, line)
+    shown = trial.value if trial.shown < 0 else trial.shown
+    return Guess(shown, key, f"{wrong.mistake} ({tested})", wrong.fix, tried, line)
 
 
 def _in_place(value: Value) -> bool:
@@ -259,5 +281,20 @@ def _changed(trial: Trial, value: Value) -> Callable[..., Any]:
             live = TorchCall(plain, args, kwargs, op)
             out = next(itertools.islice(variants(live), trial.number, None)).result
         return args[0].copy_(out) if in_place else out
+
+    return call
+
+
+def _changed_alike(trial: Trial, value: Value) -> Callable[..., Any]:
+    """Return the function that makes the same mistake in another call, if it applies there."""
+    in_place, op = _in_place(value), value.op
+
+    def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        live = TorchCall(_out_of_place(func) if in_place else func, args, kwargs, op)
+        same = (wrong for wrong in variants(live) if wrong.mistake == trial.mistake.mistake)
+        wrong = next(same, None)
+        if wrong is None:
+            return func(*args, **kwargs)
+        return args[0].copy_(wrong.result) if in_place else wrong.result
 
     return call

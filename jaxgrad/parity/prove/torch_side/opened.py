@@ -29,8 +29,9 @@ def steps(name: str, args: Sequence[Any], kwargs: Any, label: Label) -> Callable
         return lambda: _attention(label, *args, **kwargs)
     if name in GATES:
         given = Layers.of(TorchCall(torch.tanh, args, kwargs, name))
-        length = 0 if given is None else given.x.shape[1 if given.batch_first else 0]
-        if given is not None and given.passes * length <= _STEPS and not given.dropout:
+        if given is None or (given.dropout and given.train):
+            return None
+        if given.passes * given.x.shape[1 if given.batch_first else 0] <= _STEPS:
             return lambda: unrolled(name, given, label)
     return None
 

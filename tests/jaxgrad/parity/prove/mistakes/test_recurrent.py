@@ -72,6 +72,28 @@ def test_permuted_gates_are_named(kind, order, text):
     assert texts[0].startswith(text)
 
 
+def test_a_transposed_gate_is_named():
+    """A square weight of one gate that is transposed is named with its gate and layer."""
+    torch_call = call("gru")
+    x, state, weights, *rest = torch_call.args
+    parts = list(weights[5].chunk(3))
+    turned = [torch.cat([*parts[:2], parts[2].T]) if i == 5 else w for i, w in enumerate(weights)]
+    expected = to_numpy(torch_call.func(x, state, turned, *rest)[0])
+    texts = [w.mistake for _, w, y in results(torch_call) if np.allclose(y, expected, 0, 1e-12)]
+
+    assert texts == ["weight_hh of the new gate of layer 1 is transposed"]
+
+
+def test_other_lstm_cells_are_named():
+    """A sigmoid in place of a tanh, a missing tanh and a forget bias give different outputs."""
+    texts = {w.mistake: y for _, w, y in results(call("lstm")) if "layer" not in w.mistake}
+    names = ("the cell gate uses sigmoid", "the cell state is not squashed", "1 is added to the")
+    outputs = [next(y for text, y in texts.items() if text.startswith(name)) for name in names]
+
+    outputs.append(to_numpy(call("lstm").result[0]))
+    assert min(np.abs(x - y).max() for i, x in enumerate(outputs) for y in outputs[:i]) > 1e-4
+
+
 def test_other_cells_are_named():
     """Cho's reset gate, a bias outside the gate and an inverted gate differ from torch's cell."""
     texts = {wrong.mistake: y for _, wrong, y in results(call("gru")) if "layer 0" in wrong.mistake}

@@ -17,6 +17,7 @@ X, W, B = torch.randn(5, 4), torch.randn(4, 4), torch.randn(4)
 IMAGE, KERNEL = torch.randn(1, 3, 6, 6), torch.randn(3, 3, 3, 3)
 Q = torch.randn(2, 3, 8)
 Z = torch.randn(5, 4, dtype=torch.cfloat)
+CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
 MASK = torch.tensor([True, False, False, True])
 
 
@@ -148,6 +149,51 @@ MASK = torch.tensor([True, False, False, True])
             TorchCall(functional.group_norm, (IMAGE, 3), {}, "group_norm"),
             functional.group_norm(IMAGE, 1),
             "there are 1 groups, torch uses 3",
+        ),
+        (
+            TorchCall(functional.leaky_relu, (X, 0.2), {}, "leaky_relu"),
+            functional.leaky_relu(X),
+            "negative_slope is 0.01, torch uses 0.2",
+        ),
+        (
+            TorchCall(functional.mse_loss, (X, X * 2), {}, "mse_loss"),
+            functional.mse_loss(X, X * 2) / 2,
+            "JAX's value is torch's times 1/2",
+        ),
+        (
+            TorchCall(torch.Tensor.masked_fill, (W, CAUSAL, 0.0), {}, "masked_fill"),
+            W.masked_fill(CAUSAL.T, 0.0),
+            "the mask is transposed",
+        ),
+        (
+            TorchCall(torch.cat, ([X, X + 1], 1), {}, "cat"),
+            torch.cat([X + 1, X], 1),
+            "the operands of cat are in another order: 1, 0",
+        ),
+        (
+            TorchCall(torch.Tensor.flatten, (IMAGE, 1), {}, "flatten"),
+            IMAGE.permute(0, 2, 3, 1).flatten(1),
+            "the channels are flattened last, torch flattens them first",
+        ),
+        (
+            TorchCall(torch.Tensor.view, (X, 5, 2, 2), {}, "view"),
+            X.view(5, 2, 2).mT,
+            "the last axis is split with its two factors exchanged (heads and their size)",
+        ),
+        (
+            TorchCall(torch.Tensor.transpose, (X, 0, 1), {}, "transpose"),
+            X.reshape(4, 5),
+            "the array is reshaped where torch's transpose moves the axes",
+        ),
+        (
+            TorchCall(torch.Tensor.__getitem__, (X, (slice(None), 0)), {}, "getitem"),
+            X[:, -1],
+            "the last element is taken, torch takes the first",
+        ),
+        (
+            TorchCall(torch.Tensor.chunk, (X, 2, 1), {}, "chunk"),
+            X.chunk(2, 1)[1],
+            "the parts of chunk are in another order: 1, 0",
         ),
         (
             TorchCall(functional.mse_loss, (X, X * 2), {}, "mse_loss"),

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import torch
 from jax import lax
 from torch import nn
+from torch.nn import functional
 
 from jaxgrad.parity import prove
 from parity_tests.case import identity
@@ -60,6 +61,59 @@ def test_a_bias_that_is_really_missing_is_named():
 
     assert (first.torch, first.op) == ("skip", "linear")
     assert first.cause.startswith("the bias is missing")
+
+
+class Fused(nn.Module):
+    """Two layers whose activations a port computes inside a larger formula."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        x = 2 * functional.softplus(self.a(x)) + x
+        return 2 * functional.softplus(self.b(x)) + x
+
+
+def test_a_mistake_in_all_calls_of_a_function_is_named():
+    """The same mistake in every layer is confirmed by changing all calls at once."""
+    torch.manual_seed(0)
+    module = Fused()
+
+    def apply(p: Any, x: Any) -> Any:
+        for name in "ab":
+            z = x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+            x = x + (z + z * jnp.tanh(z / 2))  # 2 * silu(z), without a value of its own
+        return x
+
+    first = prove(module, apply, arrays(module), (draw(3, 4),)).first
+
+    assert first is not None
+    assert first.cause.startswith("the activation is silu, torch uses softplus (rerunning torch")
+
+
+def test_operands_in_another_order_are_named_where_they_show():
+    """Joined operands have the same elements in any order, so a later call shows the mistake."""
+
+    class Joined(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(5, 2)
+
+        def forward(self, x, y):
+            return self.out(torch.cat([x, y], 1))
+
+    torch.manual_seed(0)
+    module = Joined()
+
+    def apply(p: Any, x: Any, y: Any) -> Any:
+        return jnp.concatenate([y, x], 1) @ p["out.weight"].T + p["out.bias"]
+
+    first = prove(module, apply, arrays(module), (draw(3, 2), draw(3, 3))).first
+
+    assert first is not None
+    assert (first.torch, first.op) == ("out", "linear")
+    assert first.cause.startswith("the operands of cat are in another order: 1, 0 (rerunning")
 
 
 class Normed(nn.Module):
