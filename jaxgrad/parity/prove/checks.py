@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.training import as_training
 from jaxgrad.parity.prove.users import ProofError, described, first_line, place_of, running, shown
+from jaxgrad.parity.prove.waivers import as_waivers
 
 
 _Result = TypeVar("_Result")
@@ -33,6 +34,7 @@ def check_arguments(request: Request) -> None:
             )
     if request.optimizer is not None:
         as_training(request.optimizer)
+    as_waivers(request.accept)
     if request.weights is not None and not (
         callable(request.weights) or isinstance(request.weights, Mapping)
     ):

@@ -23,6 +23,7 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, rounding
+from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.by_name import other_pairings
 from jaxgrad.parity.prove.weights.resolve import weight_map
 from jaxgrad.parity.ulp import scale_of
@@ -56,8 +57,10 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     jax_runs = _pair_constants(port, drawn, jax_runs, clock)
     with clock("align"):
         alignment = aligned(drawn, jax_runs)
-    notes = (*side.notes, *impure)
-    return Evidence(side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock)
+    notes, waivers = (*side.notes, *impure), as_waivers(request.accept)
+    return Evidence(
+        side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock, waivers
+    )
 
 
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
@@ -140,6 +143,7 @@ class Evidence:
     alignment: Alignment
     notes: tuple[str, ...]
     clock: Timer
+    waivers: Waivers
     opened: bool = False  # whether torch computes attention and recurrent layers step by step
 
     @property
@@ -187,7 +191,7 @@ class Evidence:
 
     def judge_outputs(self, number: int, outputs: Sequence[np.ndarray]) -> list[Judged]:
         """Compare torch's outputs on one draw with the given outputs of the port."""
-        return _judge_outputs(self.drawn[number], outputs)
+        return self.waivers.apply("forward", _judge_outputs(self.drawn[number], outputs))
 
     @functools.cached_property
     def failed_output_draw(self) -> int | None:
@@ -295,7 +299,7 @@ class Evidence:
             if x is not None and y is not None:
                 changes = [rerun[name] for rerun in reruns if rerun[name] is not None]
                 judged.append(judge(name, x, y, changes, tree_scale=tree_scale))
-        return judged
+        return self.waivers.apply("gradients", judged)
 
     @functools.cached_property
     def failed_gradient_draw(self) -> int | None:

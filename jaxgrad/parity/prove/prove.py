@@ -42,6 +42,7 @@ def prove(
     optimizer: tuple[Callable[..., Any] | None, Any] | Training | None = None,
     steps: int = 0,
     has_state: bool = False,
+    accept: Mapping[str, Mapping[str, str]] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> Report:
@@ -69,6 +70,9 @@ def prove(
         steps: Number of optimizer steps to compare.
         has_state: Whether `fn` returns (outputs, new_state); the state is compared with torch's
             buffers.
+        accept: Known differences, each with the reason why it is accepted: surface -> pattern of
+            torch's names -> reason, as in {"updates": {"*running_var": "flax's is biased"}}. They
+            are reported. A pattern that no longer matches a difference fails.
         seed: Seed of the cotangents and of the second draw.
         progress: Function that is called with the name of each step as it begins.
 
@@ -97,7 +101,7 @@ def prove(
         module, fn, params, inputs, also=also, weights=weights,
         outputs=none if outputs is None else outputs,
         loss=none if loss is None else loss, trainable=trainable, optimizer=optimizer, steps=steps,
-        has_state=has_state, seed=seed,
+        has_state=has_state, accept=accept, seed=seed,
     )  # fmt: skip
     clock = Clock(progress)
     name = ""
@@ -124,7 +128,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         side = open_torch_side(request)
     with contextlib.closing(side):
         evidence = gather(request, clock, side)
-        judgements = _judge_surfaces(evidence, request)
+        judgements = evidence.waivers.settle(_judge_surfaces(evidence, request))
     surfaces = {surface: judgements[surface].surface for surface in SURFACES}
     first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
     return Report(
@@ -148,6 +152,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         gradients,
         other_inputs,
         precision,
+        single_precision,
         structure,
         updates,
     )
@@ -169,6 +174,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     judged = gradients.surface(evidence, why)
     judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))
     judgements["backward"] = backward.surface(evidence, why)
+    judgements |= single_precision.surfaces(evidence, judgements)
     judgements |= other_inputs.surfaces(evidence, request, judgements)
     with evidence.clock("updates"):
         judgements["updates"] = updates.surface(evidence, request)

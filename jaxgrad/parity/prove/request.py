@@ -28,4 +28,5 @@ class Request:
     optimizer: tuple[Any, Any] | Training | None = None
     steps: int = 0
     has_state: bool = False
+    accept: Mapping[str, Mapping[str, str]] | None = None
     seed: int = 0

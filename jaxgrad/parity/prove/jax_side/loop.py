@@ -26,7 +26,13 @@ class Loop:
     """The port's params with the state of its optimizer, which `step` advances together."""
 
     def __init__(
-        self, port: Port, training: Training, draw: Draw, trainable: list[bool] | None
+        self,
+        port: Port,
+        training: Training,
+        draw: Draw,
+        trainable: list[bool] | None,
+        *,
+        lifted: bool = True,  # to float64
     ) -> None:
         tx = training.optax
         if not hasattr(tx, "init") or not hasattr(tx, "update"):
@@ -38,6 +44,7 @@ class Loop:
         self.trained = [t and jnp.issubdtype(x.dtype, jnp.inexact) for t, x in pairs]
         with running("optimizer=: the init of the optax transformation"):
             self.state = tx.init(self._tree(self.params))
+        self._lifts = lifted
         self._given, self._lifted = (
             jax.jit(fun, compiler_options=QUICK) for fun in (tx.update, lifting.lifted(tx.update))
         )
@@ -93,6 +100,8 @@ class Loop:
         A schedule that optax computes in float32 is off by 1e-8, which is not the port's fault. If
         the difference exceeds float32 rounding, the original update is judged.
         """
+        if not self._lifts:
+            return self._given(*args)
         with running("optimizer=: the update of the optax transformation"):
             lifted = self._lifted(*args)
         try:

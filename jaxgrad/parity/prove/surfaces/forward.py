@@ -36,11 +36,12 @@ def surface(evidence: Evidence) -> Judgement:
         size = noisy.allowed / noisy.scale
         text = f"{noisy.name}: rounding alone changes it by {size:.1g} (relative to its scale)"
         return Judgement(Surface("forward", "inconclusive", text, rows))
-    largest = max(judged, key=lambda j: j.share)
+    passed = [j for j in judged if j.verdict == "pass"]
+    largest = max((j.share for j in passed), default=0.0)
     modules = {c.module for c in evidence.runs[0].calls if c.outputs}
     matched = len(modules) - len(evidence.not_visible)
     text = (
-        f"outputs agree within {largest.share:.1g} (relative to their scale); {matched} of "
+        f"outputs agree within {largest:.1g} (relative to their scale); {matched} of "
         f"{len(modules)} torch modules have a matching JAX value"
     )
     return Judgement(Surface("forward", "pass", text, rows, control=_control(evidence)))

@@ -161,7 +161,13 @@ def replay(evidence: Evidence, training: Training, total: int) -> Divergence | N
     trained = {n: g for n, g in named.items() if evidence.runs[0].grads.get(n) is not None}
     jax_loop = Loop(port, training, draw, evidence.trainable)
     before: tuple[Any, Any] = (draw.state, draw.state)
-    largest = dict.fromkeys(trained, 0.0)
+    apart = port.weights.not_one_to_one
+    names = [
+        name
+        for name in trained
+        if name not in apart and not evidence.waivers.names("updates", name)
+    ]
+    largest = dict.fromkeys(names, 0.0)
     scaled = (
         {name: None if g is None else g * _factor(step) for name, g in trained.items()}
         for step in range(1, total + 1)
@@ -172,7 +178,7 @@ def replay(evidence: Evidence, training: Training, total: int) -> Divergence | N
         jax_loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
         actual = jax_loop.parameters()
         wrong = {}
-        for name in largest:
+        for name in names:
             if name not in actual:
                 continue
             x, y = expected[name], actual[name]

@@ -76,7 +76,9 @@ def _weights(trained: Trained) -> Surface:
         for step in compared_steps(last)
         for change in (*_changes(paths, step, zero), *_averages(paths, step, zero))
     ]
-    rows = tuple(change.judged.row() for change in changes)
+    judged = evidence.waivers.apply("updates", [change.judged for change in changes])
+    changes = [c._replace(judged=j) for c, j in zip(changes, judged, strict=True)]
+    rows = tuple(j.row() for j in judged)
     wrong = [change for change in changes if change.judged.verdict == "fail"]
     if wrong:
         name, step, noun, judged = wrong[0]
@@ -92,12 +94,12 @@ def _weights(trained: Trained) -> Surface:
         text = f"{len(first)} of {len({c.name for c in changes})} weights differ after step {step}"
         return Surface("updates", "fail", text, rows, (_explained(trained, finding),))
     equal = [change for change in changes if change.judged.verdict == "pass"]
-    if not equal:
+    if not equal and all(j.verdict != "accepted" for j in judged):
         return Surface("updates", "inconclusive", "no weight changes by more than rounding", rows)
-    largest = max(equal, key=lambda change: change.judged.share).judged
+    largest = max((change.judged.share for change in equal), default=0.0)
     what = "weights and their averages" if training.ema is not None else "weights"
     text = "1 step" if last == 1 else f"{last} steps"
-    text += f", {what} agree within {largest.share:.1g} (relative to their change)"
+    text += f", {what} agree within {largest:.1g} (relative to their change)"
     if zero := zero - set(evidence.port.weights.not_one_to_one):
         text += f"; {len(zero)} weights left out, whose gradients are zero up to rounding"
     return Surface("updates", "pass", text, rows, control=_control(paths, equal, zero))
@@ -108,6 +110,8 @@ def _moments(trained: Trained) -> list[Surface]:
     paths = trained.paths
     taken = Steps({}, dict(paths.moments), [], moment_reruns=paths.moment_reruns)
     compared = trained.moments(taken)
+    judged = trained.evidence.waivers.apply("updates", [m.judged for m in compared])
+    compared = [m._replace(judged=j) for m, j in zip(compared, judged, strict=True)]
     rows = tuple(m.judged.row() for m in compared)
     wrong = [m for m in compared if m.judged.verdict == "fail"]
     if wrong:
@@ -124,8 +128,8 @@ def _moments(trained: Trained) -> list[Surface]:
         finding = _explained(trained, finding, with_moments=True)
         return [Surface("updates", "fail", text, rows, (finding,))]
     if compared:
-        largest = max(m.judged.share for m in compared)
-        text = f"{len(compared)} optimizer moments agree within {largest:.1g}"
+        shares = [m.judged.share for m in compared if m.judged.verdict != "accepted"]
+        text = f"{len(shares)} optimizer moments agree within {max(shares, default=0.0):.1g}"
         return [Surface("updates", "pass", text, rows)]
     text = "the optimizer moments are not compared, because their names differ"
     return [Surface("updates", "pass", text)] if moments.count(paths.moments) else []

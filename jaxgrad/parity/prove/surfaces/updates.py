@@ -5,7 +5,13 @@ from __future__ import annotations
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.report import Judgement, Surface
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import buffer_updates, schedules, steps
+from jaxgrad.parity.prove.surfaces import (
+    buffer_updates,
+    schedules,
+    single_precision,
+    steps,
+    update_precision,
+)
 from jaxgrad.parity.prove.training import as_training
 
 
@@ -15,6 +21,7 @@ NO_OPTIMIZER = "no optimizer= was given"
 def surface(evidence: Evidence, request: Request) -> Judgement:
     """Judge the updates of buffers and of an optimizer, if the request contains either."""
     surfaces: list[Surface] = []
+    notes: tuple[str, ...] = ()
     if request.has_state:
         surfaces.append(buffer_updates.surface(evidence))
     if request.optimizer is not None:
@@ -22,6 +29,11 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         surfaces += steps.surfaces(evidence, training, count)
         if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
             surfaces.append(schedules.surface(evidence, training, count))
+        if all(s.verdict == "pass" for s in surfaces):
+            with evidence.clock("float32"):
+                error = update_precision.largest_error(evidence, training)
+            surfaces.append(Surface("updates", "pass", single_precision.clause(error)))
+            notes = single_precision.notes(error)
     if not surfaces:
         return Judgement(Surface("updates", "not judged", NO_OPTIMIZER))
     verdicts = [s.verdict for s in surfaces]
@@ -34,5 +46,6 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
             tuple(row for s in surfaces for row in s.rows),
             tuple(f for s in surfaces for f in s.findings),
             "; ".join(s.control for s in surfaces if s.control),
-        )
+        ),
+        notes,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -242,12 +243,14 @@ class Live:
     ) -> Iterator[tuple[list[float], State]]:
         """Yield the learning rates and new weights of steps whose gradients are given."""
         self._borrowed.rewind()
-        module = torch_run.copy_in_dtype(self.module, torch.float32) if single else self.module
-        load(module, draw.state)
-        loop = Loop(dataclasses.replace(training, ema=None), module)
-        module.zero_grad()
-        for given in gradients:
-            yield loop.step(lambda _, given=given: add_gradients(module, given)), loop.parameters()
+        narrow = self._borrowed.in_dtype(torch.float32) if single else contextlib.nullcontext()
+        with narrow:
+            self._load(draw.state)
+            loop = Loop(dataclasses.replace(training, ema=None), self.module)
+            self.module.zero_grad()
+            for given in gradients:
+                rates = loop.step(lambda _, given=given: add_gradients(self.module, given))
+                yield rates, loop.parameters()
 
     def state_dict(self, values: State) -> dict[str, Any]:
         """Return the module's state_dict in float64 with these values."""

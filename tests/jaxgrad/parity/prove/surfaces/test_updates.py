@@ -106,3 +106,20 @@ def test_an_optimizer_may_have_float32_state(every: int):
     report = prove(module, apply, arrays(module), (draw(4, 3),), loss=losses,
                    optimizer=optimizer, steps=4)  # fmt: skip
     assert report.surfaces["updates"].verdict == ("pass" if every == 2 else "fail")
+
+
+def test_the_momentum_of_a_batch_norm_is_named():
+    """A running mean with another momentum fails, and the cause has both momenta."""
+    module = nn.BatchNorm1d(3, affine=False).train()
+
+    def apply(p: Any, x: Any) -> Any:
+        mean, var = x.mean(0), x.var(0)
+        state = {"running_mean": 0.99 * p["running_mean"] + 0.01 * mean,
+                 "running_var": 0.99 * p["running_var"] + 0.01 * x.var(0, ddof=1)}  # fmt: skip
+        return (x - mean) / jnp.sqrt(var + 1e-5), state
+
+    params = {"running_mean": arrays(module)["running_mean"] * 1.0,
+              "running_var": arrays(module)["running_var"]}  # fmt: skip
+    report: Any = prove(module, apply, params, (draw(8, 3),), has_state=True)
+    assert report.verdict == "fail", report
+    assert "the momentum is 0.01, torch uses 0.1" in report.first.cause

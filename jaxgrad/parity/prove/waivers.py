@@ -1,0 +1,129 @@
+"""Differences that the user accepts, by surface and leaf, each with a reason.
+
+A waiver is reported, and it fails as soon as nothing that it names differs any more.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxgrad.parity.prove.judge import Judged
+from jaxgrad.parity.prove.report import Finding, Judgement
+from jaxgrad.parity.prove.users import ProofError, shown
+
+
+SURFACES = ("structure", "forward", "gradients", "updates", "precision")
+_LISTED = ("structure", "precision")  # these list all findings; the others have a row for each leaf
+_EXAMPLE = 'accept={"updates": {"*running_var": "flax\'s variance is biased"}}'
+
+
+@dataclasses.dataclass(frozen=True)
+class Waivers:
+    """The accepted differences: surface -> pattern of a leaf's torch name -> reason."""
+
+    reasons: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+
+    def names(self, surface: str, name: str) -> bool:
+        """Whether a pattern names a compared value of a surface."""
+        return any(fits(pattern, name) for pattern in self.reasons.get(surface, ()))
+
+    def apply(self, surface: str, judged: Sequence[Judged]) -> list[Judged]:
+        """Return the comparisons, in which each accepted failure has the verdict "accepted"."""
+        return [
+            dataclasses.replace(j, verdict="accepted")
+            if j.verdict == "fail" and self.names(surface, j.name)
+            else j
+            for j in judged
+        ]
+
+    def settle(self, judgements: Mapping[str, Judgement]) -> dict[str, Judgement]:
+        """Report what was accepted; fail the surfaces on which a waiver has become pointless."""
+        return {
+            name: self._settled(judgement, self.reasons[name])
+            if name in self.reasons and judgement.surface.verdict != "not judged"
+            else judgement
+            for name, judgement in judgements.items()
+        }
+
+    def _settled(self, judgement: Judgement, reasons: Mapping[str, str]) -> Judgement:
+        surface, notes = judgement
+        listed = surface.findings if surface.name in _LISTED else ()
+        waived = [f for f in listed if any(fits(pattern, f.torch) for pattern in reasons)]
+        left = tuple(f for f in surface.findings if f not in waived)
+        if waived and not left:
+            text = f"all {len(waived)} differences are accepted"
+            surface = dataclasses.replace(surface, verdict="pass", text=text)
+        surface = dataclasses.replace(surface, findings=left)
+        for pattern, reason in reasons.items():
+            rows = [r for r in surface.rows if r["verdict"] == "accepted"]
+            sizes = [r["difference"] for r in rows if fits(pattern, r["name"])]
+            count = len(sizes) + sum(fits(pattern, f.torch) for f in waived)
+            if count:
+                off = f", off by up to {max(sizes):.2g} (relative to their scale)" if sizes else ""
+                leaves = "1 value" if count == 1 else f"{count} values"
+                where = f"accepted on the {surface.name} surface: {pattern!r}, {leaves}{off}"
+                notes = (*notes, f"{where}, because: {reason}")
+            elif surface.verdict != "fail" or not surface.findings:
+                surface = dataclasses.replace(
+                    surface,
+                    verdict="fail",
+                    text=f"{surface.text}; accept= is out of date",
+                    findings=(*surface.findings, _pointless(surface.name, pattern, surface.rows)),
+                )
+        return Judgement(surface, notes)
+
+
+def as_waivers(accept: Any) -> Waivers:
+    """Return the argument `accept=` as waivers.
+
+    Raises:
+        ProofError: It is not a dict of dicts from patterns to reasons, or a surface is unknown.
+    """
+    if accept is None:
+        return Waivers()
+    if not isinstance(accept, Mapping):
+        raise ProofError(f"accept= needs a dict of dicts, as in {_EXAMPLE}, got {shown(accept)}")
+    for surface, reasons in accept.items():
+        if surface not in SURFACES:
+            raise ProofError(
+                f"accept= names the surface {shown(surface)}, but differences can be accepted on "
+                f"{', '.join(SURFACES[:-1])} and {SURFACES[-1]}"
+            )
+        if not isinstance(reasons, Mapping):
+            raise ProofError(
+                f"accept={{{surface!r}: ...}} needs a dict from patterns to reasons, as in "
+                f"{_EXAMPLE}, got {shown(reasons)}"
+            )
+        for pattern, reason in reasons.items():
+            if not isinstance(pattern, str) or not isinstance(reason, str) or not reason.strip():
+                raise ProofError(
+                    f"accept={{{surface!r}: ...}} needs a reason for each pattern, as in "
+                    f"{_EXAMPLE}, got {shown(pattern)}: {shown(reason)}"
+                )
+    return Waivers({surface: dict(reasons) for surface, reasons in accept.items()})
+
+
+def fits(pattern: str, name: str) -> bool:
+    """Whether a pattern is that of a compared value, such as "exp_avg of w" or "w after step 2".
+
+    >>> fits("*.weight", "head.weight after step 2"), fits("head", "head.weight")
+    (True, False)
+    """
+    leaf = re.sub(r" after step \d+$", "", name).rpartition(" of ")[2]
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(leaf, pattern)
+
+
+def _pointless(surface: str, pattern: str, rows: Sequence[Mapping[str, Any]]) -> Finding:
+    matching = [row["name"] for row in rows if fits(pattern, row["name"])]
+    names = ", ".join(row["name"] for row in rows[:4]) + (", ..." if len(rows) > 4 else "")
+    if matching:
+        text = f"accept= waives {pattern!r}, but {matching[0]} no longer differs: remove the waiver"
+    elif rows:
+        text = f"accept= waives {pattern!r}, which matches none of the compared values ({names})"
+    else:
+        text = f"accept= waives {pattern!r}, but nothing that matches it differs: remove the waiver"
+    return Finding(surface, pattern, "accept=", text)

@@ -1,0 +1,150 @@
+"""`accept=` waives known differences, reports them, and fails once nothing differs any more."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity import Finding, Report, Surface, prove
+from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.report import Judgement
+from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.waivers import Waivers, as_waivers, fits
+from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
+
+
+@pytest.mark.parametrize(
+    ("accept", "text"),
+    [
+        (3, "accept= needs a dict of dicts"),
+        ({"updates": "*"}, "accept={'updates': ...} needs a dict from patterns to reasons"),
+        ({"backward": {"*": "known"}}, "names the surface 'backward', but differences can be"),
+        ({"update": {"*": "known"}}, "structure, forward, gradients, updates and precision"),
+        ({"updates": {"*": ""}}, "needs a reason for each pattern"),
+        ({"updates": {3: "known"}}, "needs a reason for each pattern"),
+    ],
+    ids=str,
+)
+def test_a_wrong_argument_is_refused(accept: Any, text: str):
+    """The sentence names the surface and shows an example."""
+    with pytest.raises(ProofError) as error:
+        as_waivers(accept)
+    assert text in str(error.value)
+
+
+def test_a_pattern_fits_a_leaf_or_a_compared_value():
+    """A pattern may name the leaf, or one of the values that are compared for it."""
+    assert fits("head.weight", "exp_avg of head.weight after step 2")
+    assert fits("exp_avg of *", "exp_avg of head.weight")
+    assert fits("* after step 1", "head.weight after step 1")
+    assert not fits("* after step 1", "head.weight after step 2")
+    assert not fits("weight", "head.weight")
+
+
+def test_only_failures_that_are_named_are_accepted():
+    """Other failures, and equal values, keep their verdict."""
+    x = np.array([1.0, 2.0])
+    judged = [judge("a", x, 2 * x), judge("b", x, 2 * x), judge("a.b", x, x)]
+    waived = Waivers({"updates": {"a*": "known"}}).apply("updates", judged)
+    assert [j.verdict for j in waived] == ["accepted", "fail", "pass"]
+    assert Waivers({"forward": {"a*": "known"}}).apply("updates", judged) == judged
+
+
+def structure(*names: str) -> dict[str, Judgement]:
+    findings = tuple(Finding("structure", name, "leaf", "is not trained") for name in names)
+    verdict = "fail" if names else "pass"
+    return {"structure": Judgement(Surface("structure", verdict, "", findings=findings))}
+
+
+def test_findings_of_the_structure_are_accepted_by_name():
+    """A finding that is accepted no longer fails; the others still do."""
+    waivers = Waivers({"structure": {"a.*": "frozen on purpose"}})
+    judgement = waivers.settle(structure("a.weight"))["structure"]
+    assert judgement.surface.verdict == "pass"
+    assert "'a.*', 1 value, because: frozen on purpose" in judgement.notes[0]
+    judgement = waivers.settle(structure("a.weight", "b"))["structure"]
+    assert judgement.surface.verdict == "fail"
+    assert [f.torch for f in judgement.surface.findings] == ["b"]
+    judgement = waivers.settle(structure())["structure"]
+    assert judgement.surface.verdict == "fail"
+    assert "nothing that matches it differs" in judgement.surface.findings[0].text
+
+
+class Normed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.norm(x)
+
+
+def batch_norm(biased: bool) -> Any:
+    def apply(p: Any, x: Any) -> Any:
+        mean, var = x.mean(0), x.var(0)
+        y = (x - mean) / jnp.sqrt(var + 1e-5) * p["norm.weight"] + p["norm.bias"]
+        kept = var if biased else var * len(x) / (len(x) - 1)
+        state = {
+            "norm.running_mean": 0.9 * p["norm.running_mean"] + 0.1 * mean,
+            "norm.running_var": 0.9 * p["norm.running_var"] + 0.1 * kept,
+        }
+        return y, state
+
+    return apply
+
+
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("pattern", ["*running_var", "*running_mean", "*.running_max", None])
+def test_a_known_deviation_of_a_buffer_is_accepted(biased: bool, pattern: str | None):
+    """A biased variance passes if it is accepted; a waiver without a difference fails."""
+    module = Normed().train()
+    params = {k: x for k, x in arrays(module).items() if x.ndim}
+    accept = None if pattern is None else {"updates": {pattern: "flax's variance is biased"}}
+    report: Any = prove(
+        module, batch_norm(biased), params, (draw(8, 3),), has_state=True, accept=accept
+    )
+    if (biased and pattern == "*running_var") or (not biased and pattern is None):
+        assert report.verdict == "pass", report
+    else:
+        assert report.verdict == "fail" and report.first.surface == "updates", report
+    if biased and pattern == "*running_var":
+        (note,) = (n for n in report.notes if "accepted" in n)
+        assert "'*running_var', 1 value, off by up to" in note
+        assert "because: flax's variance is biased" in note and note in str(report)
+        assert Report.from_dict(report.to_dict()).notes == report.notes
+        verdicts = {row["name"]: row["verdict"] for row in report.surfaces["updates"].rows}
+        assert verdicts["norm.running_var"] == "accepted"
+    elif not biased and pattern is not None:
+        assert report.first.torch == pattern
+        expected = "which matches none" if "max" in pattern else "no longer differs"
+        assert expected in report.first.text
+        assert report.surfaces["updates"].text.endswith("accept= is out of date")
+
+
+def test_accepted_updates_are_left_out_of_later_steps(arguments: dict[str, Any]):
+    """A weight that JAX does not decay is accepted in every step, replayed steps included."""
+    mask = {name: name != "norm.weight" for name in arguments["params"]}
+    tx = optax.adamw(1e-3, weight_decay=1e-2, mask=mask)
+    optimizer = (lambda p: torch.optim.AdamW(p, 1e-3), tx)
+    assert proved(arguments, optimizer=optimizer).first.torch == "norm.weight"
+    accept = {"updates": {"norm.weight": "we do not decay norms"}}
+    report = proved(arguments, optimizer=optimizer, accept=accept)
+    assert report.verdict == "pass", report
+
+
+def test_accepted_outputs_and_gradients_pass(arguments: dict[str, Any]):
+    """An output or a gradient that differs is accepted by its name, and others are not."""
+    halved = {"head.bias": "halved on purpose"}
+
+    def scaled(p: Any, x: Any) -> Any:
+        bias = 0.5 * p["head.bias"] + 0.5 * np.asarray(arguments["params"]["head.bias"])
+        return arguments["fn"](p | {"head.bias": bias}, x)
+
+    report = proved(arguments, fn=scaled, accept={"gradients": halved})
+    assert report.first is None or report.first.torch != "head.bias"
+    report = proved(arguments, fn=scaled, accept={"gradients": {"inner.bias": "wrong name"}})
+    assert report.verdict == "fail"
