@@ -60,6 +60,30 @@ def test_a_slice_of_a_constant_tensor_is_paired():
     assert [list(piece.index) for piece in pieces] == [[0, 1], [2, 3], [4, 5]]
 
 
+def test_a_constant_matrix_is_paired_with_its_transpose():
+    """A leaf with the axes of a constant matrix swapped is paired with the transpose."""
+    leaf = ParamLeaf(0, "kernel", np.zeros((3, 2)))
+    (piece,) = constants({"weight": np.zeros((2, 3))}, [leaf], scored(["kernel"], []))
+
+    assert np.array_equal(piece.index, np.arange(6).reshape(2, 3).T)
+
+
+def test_a_stack_needs_one_tensor_for_each_layer():
+    """A stack of three layers is not paired with the tensors of two."""
+    leaf = ParamLeaf(0, "norm/scale", np.ones((3, 4)))
+
+    assert not constants(TENSORS, [leaf], scored(["norm/scale"], []))
+
+
+def test_a_slice_needs_a_tensor_of_a_multiple_of_its_size():
+    """A leaf of four zeros is not a slice of six zeros, nor a leaf of two ones one of zeros."""
+    score = scored(["bias"], [])
+    six = {"bias": np.zeros(6)}
+
+    assert not constants(six, [ParamLeaf(0, "bias", np.zeros(4))], score)
+    assert not constants(six, [ParamLeaf(0, "bias", np.ones(2))], score)
+
+
 def test_a_sibling_leaf_decides_between_equal_tensors():
     """A tensor scores higher if a sibling leaf belongs to the same module."""
     paths = ["visual/kernel", "visual/scale"]

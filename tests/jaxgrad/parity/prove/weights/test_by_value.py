@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from jax import lax
 from torch import Tensor, nn
@@ -13,6 +14,7 @@ from jaxgrad.parity.prove.weights.by_value import (
     Tensors,
     chunks,
     lookup,
+    low,
     slices,
     sums,
     varies,
@@ -131,6 +133,121 @@ def test_leaves_with_a_piece_are_done():
     piece = Piece(0, (slice(None),) * 2, "a", np.arange(24).reshape(4, 6))
 
     assert [x.path for x in without([one, two], [piece])] == ["two"]
+
+
+BIASES = {"b_ih": A[0].astype(np.float64), "b_hh": A[1].astype(np.float64)}
+
+
+@pytest.mark.parametrize("alone", ["b_ih", "b_hh"])
+def test_a_part_of_a_leaf_may_hold_one_bias_alone(alone):
+    """The last third of the leaf holds one of the biases, as in equinox's GRU."""
+    x = BIASES["b_ih"] + BIASES["b_hh"]
+    x[4:] = BIASES[alone][4:]
+    pieces = sums(Tensors(BIASES), leaf(x))
+
+    assert [(p.name, p.region) for p in pieces] == [
+        (name, (slice(0, 6 if name == alone else 4),)) for name in BIASES
+    ]
+    assert np.allclose(restored(pieces, BIASES, (6,)), x, atol=1e-6)
+
+
+@pytest.mark.parametrize("shift", [1.0, -1.0])
+def test_a_gate_of_a_summed_bias_may_be_shifted(shift):
+    """The forget gate's bias may be stored 1 less or more, as haiku does."""
+    x = BIASES["b_ih"] + BIASES["b_hh"]
+    x[2:4] += shift
+    pieces = sums(Tensors(BIASES), leaf(x))
+
+    assert [piece.name for piece in pieces] == ["b_ih", "b_hh"]
+    assert [float(np.sum(piece.offset)) for piece in pieces] == [2 * shift, 0.0]
+    assert np.allclose(restored(pieces, BIASES, (6,)), x, atol=1e-6)
+
+
+def test_a_sum_needs_two_vectors_of_one_size():
+    """A single element, other values and one bias alone are not sums."""
+    both = BIASES["b_ih"] + BIASES["b_hh"]
+    wrong = both.copy()
+    wrong[3] += 1e-3
+
+    assert not sums(Tensors(BIASES), leaf(both[:1]))
+    assert not sums(Tensors(BIASES), leaf(wrong))
+    assert not sums(Tensors(BIASES), leaf(BIASES["b_ih"]))
+    assert not sums(Tensors(BIASES | {"b_hh": A.ravel()[:12]}), leaf(both))
+
+
+def test_a_lookup_may_find_several_tensors():
+    """A leaf whose rows are two tensors in reverse is matched with both."""
+    x = np.stack([B.ravel()[::-1], A.ravel()[::-1]])
+    pieces = lookup(Tensors({"a": A, "b": B}), leaf(x))
+
+    assert [(p.name, p.region[0]) for p in pieces] == [("a", slice(1, 2)), ("b", slice(0, 1))]
+    assert np.array_equal(restored(pieces, {"a": A, "b": B}, x.shape), x)
+
+
+def test_interleaved_tensors_are_not_matched():
+    """A leaf that alternates the elements of two tensors is not matched."""
+    x = np.stack([A.ravel(), B.ravel()], 1).ravel()
+
+    assert not lookup(Tensors({"a": A, "b": B}), leaf(x))
+
+
+@pytest.mark.parametrize("twin", [(0, 1), (1, 5), (1, 2)])
+@pytest.mark.parametrize("reverse", [True, False], ids=["reversed", "in order"])
+def test_a_repeated_value_continues_the_order_of_its_neighbours(twin, reverse):
+    """An element whose value occurs twice is taken from the place that its neighbours suggest."""
+    t = A.copy()
+    t[2, 3] = t[twin]
+    order = np.arange(24)[:: -1 if reverse else 1].reshape(3, 8)
+    (piece,) = lookup(Tensors({"b": B, "a": t}), leaf(t.ravel()[order]))
+
+    assert piece.name == "a" and np.array_equal(piece.index, order)
+
+
+@pytest.mark.parametrize("part", [A[:, :2], A[:, 2:4], A[3:], A[:2, :]], ids=str)
+def test_every_equal_slice_is_found(part):
+    """Slices along any axis, in any place, are matched with their elements."""
+    (piece,) = slices(Tensors({"b": B, "a": A}), leaf(part))
+
+    assert piece.name == "a" and np.array_equal(piece.take(A), part)
+
+
+def test_an_unequal_slice_is_not_one():
+    """A tensor as a whole, a slice with other values and an unequal slice are not slices."""
+    tensors = Tensors({"a": A})
+
+    assert not slices(tensors, leaf(A))
+    assert not slices(tensors, leaf(A[1:]))
+    assert not slices(tensors, leaf(A[:2] + 1))
+
+
+def test_a_stack_is_matched_in_chunks():
+    """A leaf that stacks two tensors is matched with both, and one with a constant part is not."""
+    x = np.stack([A, B], 1)
+    pieces = chunks(Tensors({"a": A, "b": B}), leaf(x))
+
+    assert [piece.name for piece in pieces] == ["a", "b"]
+    assert np.array_equal(restored(pieces, {"a": A, "b": B}, x.shape), x)
+    constant = np.stack([A, np.ones_like(A)])
+    assert not chunks(Tensors({"a": A, "one": np.ones_like(A)}), leaf(constant))
+    assert not chunks(Tensors({"a": A}), leaf(np.concatenate([A, B[:2]])))
+
+
+def test_the_likelier_of_two_equal_tensors_is_tried_first():
+    """Of two tensors with equal values the one whose name is like the path comes first."""
+    tensors = Tensors({"target.weight": A, "online.weight": A})
+
+    assert tensors.like(A, "online/kernel") == ["online.weight", "target.weight"]
+    assert tensors.like(A, "online/kernel", {"online.weight"})[0] == "target.weight"
+    assert tensors.like(2 * A, "online/kernel") == []
+
+
+def test_the_smallest_arrays_that_vary():
+    """Two different elements vary; one 1, no element and two equal ones do not."""
+    assert varies(np.array([1.0, 2.0])) and varies(np.array([0.5]))
+    assert not varies(np.array([1.0])) and not varies(np.array([]))
+    assert not varies(np.array([2.0, 2.0]))
+    assert low(np.array([1 + 2j])).dtype == np.complex64
+    assert low(np.array([1.0])).dtype == np.float32
 
 
 def test_equal_biases_of_one_element_have_their_own_leaves():

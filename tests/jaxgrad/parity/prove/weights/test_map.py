@@ -123,3 +123,35 @@ def test_a_rule_converts_and_transposes():
     assert weights.to_torch([None]) == {"a": None, "b": None}
     assert weights.names == ["a", "b"] and weights.place_of("b") == "leaf0"
     assert weights.merged["a"] == "leaf leaf0 is computed from a, b"
+
+
+def test_leaves_without_a_tensor_keep_their_values():
+    """A leaf that no piece covers is passed on as it is."""
+    weights = dataclasses.replace(mapped(PLAIN, leaves=2), leaves=(np.zeros(2), B))
+
+    assert [list(x) for x in weights.to_jax({"a": A})] == [[1, 2], [5, 7]]
+
+
+def test_an_element_with_scale_zero_is_not_used():
+    """A piece uses only the elements that it does not multiply by zero."""
+    piece = Piece(0, ALL, "a", np.array([1, 0]), scale=np.array([0.0, 2.0]))
+
+    assert list(piece.used) == [0]
+    assert list(piece.take(A)) == [0.0, 2.0]
+
+
+def test_a_constant_tensor_is_not_a_copy():
+    """Two tensors of ones, and tensors of one element, are not copies of each other."""
+    for x in (np.ones(2), np.array([3.0])):
+        piece = Piece(0, ALL, "a", np.arange(x.size))
+        weights = WeightMap((piece,), (x,), {"a": x, "b": x.copy()}, ("leaf",))
+        assert weights.copy_of("b") is None
+
+
+def test_a_rule_and_a_piece_may_use_one_tensor():
+    """The gradient of a tensor that a rule and a piece use is the sum of both."""
+    rule = Rule({1: ("a",)}, lambda t: {1: 3 * t["a"]}, lambda _, g: {"a": 3 * g[1]})
+    weights = dataclasses.replace(mapped(PLAIN, leaves=2), rule=rule)
+    grad = weights.to_torch([np.array([1.0, 2.0]), np.array([10.0, 20.0])])["a"]
+
+    assert grad is not None and list(grad) == [31, 62]
