@@ -40,6 +40,8 @@ def find_multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | N
 
 def as_written(x: float) -> str:
     """Format a number as a person would write it: 1/sqrt(8)."""
+    if math.isclose(x, round(x), rel_tol=1e-9):
+        return str(round(x))
     for n in range(2, 4097):
         if math.isclose(x, 1 / math.sqrt(n), rel_tol=1e-9):
             return f"1/sqrt({n})"

@@ -19,7 +19,14 @@ def test_a_multiple_is_found_among_fingerprints():
 
 @pytest.mark.parametrize(
     ("x", "text"),
-    [(0.5, "1/2"), (2**0.5, "sqrt(2)"), (8**-0.5, "1/sqrt(8)"), (0.3, "0.3"), (-2.0, "-2")],
+    [
+        (0.5, "1/2"),
+        (2**0.5, "sqrt(2)"),
+        (8**-0.5, "1/sqrt(8)"),
+        (0.3, "0.3"),
+        (-2.0, "-2"),
+        (2.0, "2"),
+    ],
 )
 def test_numbers_are_written_as_people_write_them(x, text):
     """Reciprocals and roots of integers are written as such."""
