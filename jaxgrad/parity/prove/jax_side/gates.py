@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import Path, abstract, evaluate, is_inexact
-from jaxgrad.parity.compiling import QUICK
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.prove.jax_side import lifting
 from jaxgrad.parity.prove.jax_side.flow import Flow
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
@@ -116,7 +116,7 @@ class Gated:
 
             return jax.grad(objective, has_aux=True)(floats)
 
-        return jax.jit(run, compiler_options=QUICK)
+        return quick_jit(run, 2 * len(program.equations))
 
 
 def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:

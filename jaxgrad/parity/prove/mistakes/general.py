@@ -163,6 +163,8 @@ def chosen(call: TorchCall) -> Mistakes:
 def looked_up(call: TorchCall) -> Mistakes:
     """Shift the indices of an embedding."""
     ids, *rest = call.args
+    if ids.numel() and int(ids.min()) >= 0 and int(ids.max()) == 1:
+        yield call.called("the indices 0 and 1 are swapped", 1 - ids, *rest, **call.kwargs)
     for by in (1, -1):
         yield call.called(f"the indices are shifted by {by}", ids + by, *rest, **call.kwargs)
         yield call.called(f"the indices are rolled by {by}", ids.roll(by, -1), *rest, **call.kwargs)

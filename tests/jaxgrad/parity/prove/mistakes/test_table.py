@@ -151,6 +151,11 @@ MASK = torch.tensor([True, False, False, True])
             "there are 1 groups, torch uses 3",
         ),
         (
+            TorchCall(functional.embedding, (MASK.long(), W), {}, "embedding"),
+            W[1 - MASK.long()],
+            "the indices 0 and 1 are swapped",
+        ),
+        (
             TorchCall(functional.leaky_relu, (X, 0.2), {}, "leaky_relu"),
             functional.leaky_relu(X),
             "negative_slope is 0.01, torch uses 0.2",

@@ -116,6 +116,32 @@ def test_operands_in_another_order_are_named_where_they_show():
     assert first.cause.startswith("the operands of cat are in another order: 1, 0 (rerunning")
 
 
+def test_a_sum_in_another_order_does_not_explain_a_wrong_term():
+    """A term is not called missing because the port adds the other terms first."""
+
+    class Sum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.kinds = nn.Embedding(4, 3), nn.Embedding(2, 3)
+            self.places = nn.Parameter(torch.randn(5, 3))
+
+        def forward(self, ids, kinds):
+            return torch.tanh(self.words(ids) + self.kinds(kinds) + self.places)
+
+    torch.manual_seed(0)
+    module = Sum()
+
+    def apply(p: Any, ids: Any, kinds: Any) -> Any:
+        return jnp.tanh(p["words.weight"][ids] + p["places"] + p["kinds.weight"][1 - kinds])
+
+    inputs = (torch.tensor([0, 3, 1, 2, 2]).numpy(), torch.tensor([0, 1, 1, 0, 1]).numpy())
+    first = prove(module, apply, arrays(module), inputs).first
+
+    assert first is not None
+    assert (first.torch, first.op) == ("kinds", "embedding")
+    assert first.cause.startswith("the indices 0 and 1 are swapped")
+
+
 class Normed(nn.Module):
     def __init__(self):
         super().__init__()
