@@ -60,7 +60,7 @@ _FINDING = _object(
 _ROW = _object(
     {
         "name": _described(_TEXT, "the leaf that was compared, by torch's name"),
-        "verdict": {"enum": ["pass", "fail", "inconclusive", "zero"]},
+        "verdict": {"enum": ["pass", "fail", "inconclusive", "zero", "accepted"]},
         "difference": _described(_NUMBER, "the largest difference, relative to the scale"),
         "allowed": _described(_NUMBER, "the difference that rounding alone can cause"),
     }
