@@ -13,7 +13,11 @@ import torch
 from jax import lax
 from torch import nn
 
-from jaxgrad.parity import prove
+from jaxgrad.parity import Surface, prove
+from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.surfaces import updates
 from parity_tests.case import identity
 
 
@@ -80,6 +84,14 @@ def proved(arguments: dict[str, Any], **changes: Any) -> Any:  # Any: tests read
     changed = arguments | changes
     positional = [changed.pop(name) for name in ("module", "fn", "params", "inputs")]
     return prove(*positional, **changed)
+
+
+def updated(evidence: Evidence, optimizer: Any, steps: int = 1) -> Surface:
+    """Judge the updates alone."""
+    with adapters.float64_on_cpu():
+        return updates.surface(
+            evidence, Request(None, None, optimizer=optimizer, steps=steps)
+        ).surface
 
 
 def arrays(module: nn.Module) -> dict[str, np.ndarray]:

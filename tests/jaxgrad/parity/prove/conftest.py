@@ -1,11 +1,19 @@
 """Fixtures that several tests of the prover share."""
 
+import contextlib
+import copy
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove.evidence import Evidence, gather
+from jaxgrad.parity.prove.prove import Clock
+from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from tests.jaxgrad.parity.prove._helpers import Net, arrays, port
 
 
@@ -16,3 +24,15 @@ def arguments() -> dict[str, Any]:
     module = Net()
     inputs = (np.random.default_rng(0).standard_normal((5, 6)),)
     return dict(module=module, fn=port, params=arrays(module), inputs=inputs)
+
+
+@pytest.fixture(scope="session")
+def evidence(arguments: dict[str, Any]) -> Iterator[Evidence]:
+    """The evidence for this port, for tests of a single surface."""
+    module = copy.deepcopy(arguments["module"])  # it is borrowed until the last test
+    request = Request(module, *(arguments[name] for name in ("fn", "params", "inputs")))
+    with adapters.float64_on_cpu():
+        side = open_torch_side(request)
+        found = gather(request, Clock(), side)
+    with contextlib.closing(side):
+        yield found

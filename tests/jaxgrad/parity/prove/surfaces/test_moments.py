@@ -8,7 +8,8 @@ import pytest
 import torch
 
 import jaxgrad
-from tests.jaxgrad.parity.prove._helpers import proved
+from jaxgrad.parity.prove.evidence import Evidence
+from tests.jaxgrad.parity.prove._helpers import updated
 
 
 def adam(parameters: Any) -> Any:
@@ -50,15 +51,15 @@ MAKERS = {
 
 
 @pytest.mark.parametrize(("make", "wrong", "right"), MAKERS.values(), ids=MAKERS)
-def test_a_moment_that_differs_fails(arguments: dict[str, Any], make: Any, wrong: Any, right: Any):
+def test_a_moment_that_differs_fails(evidence: Evidence, make: Any, wrong: Any, right: Any):
     """Adam's first step does not depend on its betas, but its moments do."""
-    report = proved(arguments, optimizer=(adam, make(**right)))
-    assert report.verdict == "pass"
-    assert "12 optimizer moments agree within" in report.surfaces["updates"].text
-    report = proved(arguments, optimizer=(adam, make(**wrong)))
-    assert report.verdict == "fail" and "exp_avg" in report.first.text
-    assert "6 of 12 optimizer moments differ" in report.surfaces["updates"].text
-    assert "beta" in report.first.cause
+    surface = updated(evidence, (adam, make(**right)))
+    assert surface.verdict == "pass"
+    assert "12 optimizer moments agree within" in surface.text
+    surface = updated(evidence, (adam, make(**wrong)))
+    assert surface.verdict == "fail" and "exp_avg" in surface.findings[0].text
+    assert "6 of 12 optimizer moments differ" in surface.text
+    assert "beta" in surface.findings[0].cause
 
 
 OTHERS = {
@@ -83,14 +84,14 @@ OTHERS = {
 
 
 @pytest.mark.parametrize(("factory", "tx", "count"), OTHERS.values(), ids=OTHERS)
-def test_optax_moments_have_torch_names(arguments: Any, factory: Any, tx: Any, count: int):
+def test_optax_moments_have_torch_names(evidence: Evidence, factory: Any, tx: Any, count: int):
     """optax's states have other names for torch's moments, and RMSprop's trace has a factor."""
-    report = proved(arguments, optimizer=(factory, tx), steps=2)
-    assert report.verdict == "pass", report
-    assert f"{count} optimizer moments agree within" in report.surfaces["updates"].text
+    surface = updated(evidence, (factory, tx), 2)
+    assert surface.verdict == "pass", surface
+    assert f"{count} optimizer moments agree within" in surface.text
 
 
-def test_moments_that_cannot_be_matched_are_mentioned(arguments: dict[str, Any]):
+def test_moments_that_cannot_be_matched_are_mentioned(evidence: Evidence):
     """A state whose fields have other names passes, and the report says so."""
 
     def init(params: Any) -> Any:
@@ -102,6 +103,6 @@ def test_moments_that_cannot_be_matched_are_mentioned(arguments: dict[str, Any])
         updates, state = tx.update(updates, jax.tree.unflatten(tree, state), params)
         return updates, jax.tree.leaves(state)
 
-    report = proved(arguments, optimizer=(adam, optax.GradientTransformation(init, update)))
-    assert report.verdict == "pass", report
-    assert "moments are not compared, because their names" in report.surfaces["updates"].text
+    surface = updated(evidence, (adam, optax.GradientTransformation(init, update)))
+    assert surface.verdict == "pass", surface
+    assert "moments are not compared, because their names" in surface.text

@@ -9,8 +9,9 @@ import torch
 from torch.optim import lr_scheduler
 
 from jaxgrad.parity import Training
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.surfaces.schedules import shift
-from tests.jaxgrad.parity.prove._helpers import proved
+from tests.jaxgrad.parity.prove._helpers import proved, updated
 
 
 def sgd(parameters: Any) -> Any:
@@ -67,37 +68,37 @@ CASES = {
 
 
 @pytest.mark.parametrize(("optimizer", "text"), CASES.values(), ids=CASES)
-def test_the_first_step_that_differs_is_named(arguments: dict[str, Any], optimizer: Any, text: str):
+def test_the_first_step_that_differs_is_named(evidence: Evidence, optimizer: Any, text: str):
     """Equal schedules pass; others fail in the first step in which the learning rates differ."""
-    report = proved(arguments, optimizer=optimizer, steps=2)
+    surface = updated(evidence, optimizer, 2)
     if "agree" in text or "total" in text:
-        assert report.verdict == "pass", report
-        assert text in report.surfaces["updates"].text
+        assert surface.verdict == "pass", surface
+        assert text in surface.text
     else:
-        assert report.verdict == "fail" and text in report.first.text, report
+        assert surface.verdict == "fail" and text in surface.findings[0].text, surface
 
 
-def test_both_learning_rates_are_shown(arguments: dict[str, Any]):
-    """The finding has the learning rates of both frameworks and says names the shift."""
+def test_both_learning_rates_are_shown(evidence: Evidence):
+    """The finding has the learning rates of both frameworks and names the shift."""
     training = Training(sgd, optax.sgd(halved(20)), scheduler=milestone(21))
-    first = proved(arguments, optimizer=training, steps=1).first
+    (first,) = updated(evidence, training).findings
     assert (first.torch_value, first.jax_value) == pytest.approx((0.1, 0.05))
     assert "one step ahead of torch's (replaying torch" in first.cause
 
 
 @pytest.mark.parametrize("boundary", [50, 51])
-def test_a_schedule_is_compared_with_the_scheduler(arguments: dict[str, Any], boundary: int):
+def test_a_schedule_is_compared_with_the_scheduler(evidence: Evidence, boundary: int):
     """The user's schedule is evaluated at every step of torch's scheduler."""
     training = Training(
         sgd, optax.sgd(0.1), scheduler=milestone(50), schedule=halved(boundary), total=60
     )
-    report = proved(arguments, optimizer=training, steps=1)
-    assert report.verdict == "fail"
+    surface = updated(evidence, training, 1)
+    assert surface.verdict == "fail"
     if boundary == 50:  # the transformation has no schedule, which replaying shows
-        assert "first in step 51 of 60" in report.first.text
-        assert "the schedules agree in all 60 steps" in report.surfaces["updates"].text
+        assert "first in step 51 of 60" in surface.findings[0].text
+        assert "the schedules agree in all 60 steps" in surface.text
     else:
-        assert "the schedules differ first in step 51 of 60, by 0.05" in report.first.text
+        assert "the schedules differ first in step 51 of 60, by 0.05" in surface.findings[0].text
 
 
 def test_a_schedule_that_raises_is_an_error(arguments: dict[str, Any]):

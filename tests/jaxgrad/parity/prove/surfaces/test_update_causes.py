@@ -10,8 +10,9 @@ import torch
 
 import jaxgrad
 from jaxgrad.parity import Training
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.surfaces.update_causes import near, near_states, proportion
-from tests.jaxgrad.parity.prove._helpers import proved
+from tests.jaxgrad.parity.prove._helpers import updated
 
 
 def sgd(parameters: Any) -> Any:
@@ -131,12 +132,12 @@ CASES = {
 
 
 @pytest.mark.parametrize(("torch_side", "tx", "cause"), CASES.values(), ids=CASES)
-def test_a_frequent_mistake_is_named(arguments: Any, torch_side: Any, tx: Any, cause: str):
+def test_a_frequent_mistake_is_named(evidence: Evidence, torch_side: Any, tx: Any, cause: str):
     """The update fails, and the cause names the mistake that gives JAX's weights in torch."""
     optimizer = torch_side if tx is None else (torch_side, tx)
-    report = proved(arguments, optimizer=optimizer, steps=2)
-    assert report.verdict == "fail" and report.first.surface == "updates"
-    assert cause in report.first.cause, report.first
+    surface = updated(evidence, optimizer, 2)
+    assert surface.verdict == "fail"
+    assert cause in surface.findings[0].cause, surface.findings[0]
 
 
 RIGHT = {
@@ -150,16 +151,16 @@ RIGHT = {
 
 
 @pytest.mark.parametrize(("factory", "tx"), RIGHT.values(), ids=RIGHT)
-def test_the_mended_optimizer_passes(arguments: Any, factory: Any, tx: Any):
+def test_the_mended_optimizer_passes(evidence: Evidence, factory: Any, tx: Any):
     """Each of these mistakes passes once it is mended."""
-    assert proved(arguments, optimizer=(factory, tx), steps=2).verdict == "pass"
+    assert updated(evidence, (factory, tx), 2).verdict == "pass"
 
 
-def test_the_weights_of_the_first_wrong_step_are_counted(arguments: dict[str, Any]):
+def test_the_weights_of_the_first_wrong_step_are_counted(evidence: Evidence):
     """Only the four weights that are masked wrongly are counted, not those that follow later."""
     tx = optax.adamw(1e-3, weight_decay=1e-2)
-    report = proved(arguments, optimizer=(matrices_decayed, tx), steps=3)
-    text = report.surfaces["updates"].text
+    surface = updated(evidence, (matrices_decayed, tx), 3)
+    text = surface.text
     assert text == "3 of 6 weights differ after step 1"  # the fourth, inner.bias, is not zero
 
 
