@@ -3,13 +3,14 @@
 from typing import Any
 
 import jax.numpy as jnp
+import jsonschema
 import numpy as np
 import optax
 import pytest
 import torch
 from torch import nn
 
-from jaxgrad.parity import Finding, Report, Surface, prove
+from jaxgrad.parity import REPORT_SCHEMA, Finding, Report, Surface, prove
 from jaxgrad.parity.prove.judge import judge
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.users import ProofError
@@ -116,6 +117,7 @@ def test_a_known_deviation_of_a_buffer_is_accepted(biased: bool, pattern: str | 
         assert "'*running_var', 1 value, off by up to" in note
         assert "because: flax's variance is biased" in note and note in str(report)
         assert Report.from_dict(report.to_dict()).notes == report.notes
+        jsonschema.validate(report.to_dict(), REPORT_SCHEMA)
         verdicts = {row["name"]: row["verdict"] for row in report.surfaces["updates"].rows}
         assert verdicts["norm.running_var"] == "accepted"
     elif not biased and pattern is not None:
