@@ -217,6 +217,8 @@ except AssertionError as error:
 # `trainable=` tells it which parameters are frozen on the JAX side, `outputs=` selects the outputs
 # to compare, and `has_state=True` compares buffers. `also=` takes inputs of other sizes. You can
 # pass a flax nnx, linen or equinox module instead of a function.
+# `optimizer=` also takes a `Training`, with torch's scheduler, clipping, accumulation and average
+# of the weights. `accept=` waives known differences, each with a reason, and reports them.
 #
 # The other notebooks explain each of these mistakes; [README.md](README.md) lists them in reading
 # order.
