@@ -254,13 +254,20 @@ def _settle(step: Callable[..., Any], carry: Sequence[Any], *rest: Any) -> tuple
     while True:
         outs = jax.eval_shape(step, list(carry), *rest)
         wider = list(map(_wider, carry, outs))
-        if all(w.dtype == jnp.result_type(x) for w, x in zip(wider, carry, strict=True)):
+        if all(w.dtype == _dtype(x) for w, x in zip(wider, carry, strict=True)):
             return list(carry), outs
         carry = _like(carry, wider)
 
 
 def _wider(a: Any, b: Any) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(jnp.shape(a), jnp.promote_types(jnp.result_type(a), b.dtype))
+    dtype = _dtype(a)
+    if not jnp.issubdtype(dtype, jax.dtypes.extended):  # a random key
+        dtype = jnp.promote_types(dtype, b.dtype)
+    return jax.ShapeDtypeStruct(jnp.shape(a), dtype)
+
+
+def _dtype(x: Any) -> Any:
+    return x.dtype if hasattr(x, "dtype") else jnp.result_type(x)
 
 
 def _like(values: Sequence[Any], examples: Sequence[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, 
 from jaxgrad.parity.prove.align.align import Alignment, align
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
+from jaxgrad.parity.prove.jax_side.inject import inject
 from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
@@ -52,12 +53,14 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     with clock("torch"):
         drawn = side.drawn(_mapped(port, flow, side.flags))
     program.numbers = drawn[0].run.numbers
+    with clock("trace"):
+        unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance)
     jax_runs = [_watch(port, d.draw, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
     jax_runs = _pair_constants(port, drawn, jax_runs, clock)
     with clock("align"):
         alignment = aligned(drawn, jax_runs)
-    notes, waivers = (*side.notes, *impure), as_waivers(request.accept)
+    notes, waivers = (*side.notes, *impure, *unmatched), as_waivers(request.accept)
     return Evidence(
         side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock, waivers
     )

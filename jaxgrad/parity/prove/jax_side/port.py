@@ -12,13 +12,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core.jaxpr import abstract
+from jaxgrad._core.jaxpr import Path, abstract
 from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
+from jaxgrad.parity.prove.jax_side.sites import NO_INJECTION, Injection
 from jaxgrad.parity.prove.judge import with_float32_noise
+from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.weights.map import WeightMap
 
 
@@ -36,6 +38,7 @@ class Draw:
     state: Mapping[str, np.ndarray]
     inputs: Any
     number: int = 0
+    noise: Sequence[Noise] = ()  # the random numbers that torch draws
 
 
 @dataclasses.dataclass
@@ -57,6 +60,7 @@ class Port:
     has_loss: bool
     has_state: bool
     seed: int
+    injection: Injection = NO_INJECTION
 
     def cotangent(self, output: np.ndarray) -> np.ndarray:
         """Return the cotangent of an output."""
@@ -67,26 +71,32 @@ class Port:
         params = self.weights.to_jax(draw.state)
         return [*params, *jax_program.flat(draw.inputs)[1]]
 
+    def noise(self, draw: Draw) -> dict[Path, np.ndarray]:
+        """Return torch's random numbers of a draw for the port's calls of `jax.random`."""
+        return self.injection.values(draw.noise)
+
     def watch(self, draw: Draw) -> Watched:
         """Return the outputs and the fingerprint of every value."""
-        outputs, values = self._watch(self.leaves(draw), {})
+        outputs, values = self._watch(self.leaves(draw), {}, self.noise(draw))
         prints = {key: self._print(key, x) for key, x in values.items()}
         return Watched([np.asarray(x) for x in outputs], prints)
 
     def outputs(self, draw: Draw, scales: Mapping[Key, Any]) -> list[np.ndarray]:
         """Return the outputs after scaling some intermediate values."""
-        return [np.asarray(x) for x in self._scaled(self.leaves(draw), scales).outputs]
+        run = self._scaled(self.leaves(draw), scales, self.noise(draw))
+        return [np.asarray(x) for x in run.outputs]
 
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """Return one value of the JAX program."""
         if self._keeps:
-            values = self._watch(self.leaves(draw), {}).prints
+            values = self._watch(self.leaves(draw), {}, self.noise(draw)).prints
         else:
             values = jax_program.run_watched(
                 self.program,
                 self.leaves(draw),
                 read=lambda key: key == spot.key,
                 show=lambda _, x: x,
+                noise=self.noise(draw),
             ).prints
         return np.asarray(values[spot.key])[spot.iteration]
 
@@ -132,9 +142,9 @@ class Port:
         def show(_: Key, x: Any) -> Any:
             return x if self._keeps else fingerprint(x)
 
-        def run(leaves: Any, scales: Any) -> Watched:
+        def run(leaves: Any, scales: Any, noise: Any) -> Watched:
             return jax_program.run_watched(
-                self.program, leaves, scales=scales, read=read, show=show
+                self.program, leaves, scales=scales, noise=noise, read=read, show=show
             )
 
         return quick_jit(run, len(self.program.equations)) if self._compiles else run
@@ -164,12 +174,14 @@ class Port:
 
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
-        def run(integers: Any, floats: Any, cotangents: Any, slots: Any, scales: Any) -> Any:
+        def run(
+            integers: Any, floats: Any, cotangents: Any, slots: Any, scales: Any, noise: Any
+        ) -> Any:
             def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
                 leaves = [x if x is not None else n for x, n in pairs]
                 outputs = jax_program.run_watched(
-                    self.program, leaves, slots=slots, cotangent_scales=scales
+                    self.program, leaves, slots=slots, cotangent_scales=scales, noise=noise
                 ).outputs
                 return self.objective(outputs, cotangents), outputs
 
@@ -193,6 +205,7 @@ class Port:
             self.cotangents(),
             {key: jax_program.slot(self.program, key) for key in slots},
             {key: jnp.asarray(x) for key, x in (cotangent_scales or {}).items()},
+            self.noise(draw),
         )
         # JAX's gradient of a complex number is the conjugate of torch's.
         return Gradients(

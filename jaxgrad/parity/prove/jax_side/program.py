@@ -7,7 +7,6 @@ listed in the report), so that the comparison has float64 precision.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +21,7 @@ from jaxgrad._core.jaxpr import Path, abstract, evaluate, inner, is_inexact, liv
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import lifting
+from jaxgrad.parity.prove.noise import sampled
 from jaxgrad.parity.prove.users import ProofError, running
 
 
@@ -268,6 +268,7 @@ def run_watched(
     slots: Mapping[Key, Any] | None = None,
     scales: Mapping[Key, Any] | None = None,
     cotangent_scales: Mapping[Key, Any] | None = None,
+    noise: Mapping[Path, Any] | None = None,
     read: Callable[[Key], bool] = lambda _: False,
     show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
 ) -> Watched:
@@ -280,6 +281,8 @@ def run_watched(
             value's total cotangent.
         scales: Factors that multiply some values; inside a scan, one for each iteration.
         cotangent_scales: Factors that multiply only the cotangents of some values.
+        noise: Standard random numbers for some calls of samplers; inside a scan, one array for
+            each iteration.
         read: Function that selects the values to record.
         show: Function from a key and a value to the record that is stored for it.
     """
@@ -287,6 +290,9 @@ def run_watched(
     for name, tree in (("slot", slots), ("scale", scales), ("cotangent", cotangent_scales)):
         for (path, output), x in (tree or {}).items():
             changes.setdefault(path, {}).setdefault(name, {})[output] = x
+
+    for path, x in (noise or {}).items():
+        changes.setdefault(path, {})["noise"] = {0: x}
 
     def after(eqn: Any, path: Path, outs: list[Any], slot: Any) -> Any:
         del eqn
@@ -307,7 +313,11 @@ def run_watched(
         return outs, records or None
 
     def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
-        return after(eqn, path, lifting.equation(eqn, ins, program.numbers), slot)
+        if slot and "noise" in slot:
+            outs = [sampled(eqn.params["name"], ins, jnp.asarray(slot["noise"][0]))]
+        else:
+            outs = lifting.equation(eqn, ins, program.numbers)
+        return after(eqn, path, outs, slot)
 
     dtypes = [v.dtype for v in program.jaxpr.in_avals]
     outs, reads = evaluate(
@@ -315,7 +325,7 @@ def run_watched(
         [_as_traced(jnp.asarray(x), dtype) for x, dtype in zip(leaves, dtypes, strict=True)],
         rule,
         slots=changes,
-        enters=functools.partial(_enters, program),
+        enters=lambda path: path not in (noise or {}) and _enters(program, path),
         after=after,
         inline=True,
     )

@@ -13,6 +13,9 @@ from torch.nn import functional
 from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
 
 
+_RATES = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
+
+
 def linear(call: TorchCall) -> Mistakes:
     """Transpose a square weight, or leave out the bias."""
     x, *rest = call.args
@@ -139,6 +142,22 @@ def pool(call: TorchCall) -> Mistakes:
     other = call.op.replace("avg", "max") if mean else call.op.replace("max", "avg")
     text = f"the pool is {other}, torch uses {call.op}"
     yield call.by(text, getattr(functional, other), x, kernel, stride, used)
+
+
+def dropout(call: TorchCall) -> Mistakes:
+    """Use another rate, or leave out the division by the probability to keep a value."""
+    given, key = {"p": 0.5, **call.bound}, "p"
+    if call.op == "scaled_dot_product_attention":
+        names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
+        given, key = {**dict(zip(names, call.args, strict=False)), **call.kwargs}, "dropout_p"
+    rate = given.get(key) or 0.0
+    for other in _RATES if rate else ():
+        if not math.isclose(other, rate):
+            text = f"the dropout rate is {other:g}, torch uses {rate:g}"
+            yield call.called(text, **{**given, key: other}).fixed(other, f"{rate:g}")
+    if rate and call.op == "dropout":
+        text = f"values that are kept are not divided by 1 - {rate:g}"
+        yield call.then(text, lambda y: y * (1 - rate))
 
 
 def attention(call: TorchCall) -> Mistakes:

@@ -16,12 +16,15 @@ from jaxgrad.parity.prove import checks
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.flow import Flow
+from jaxgrad.parity.prove.jax_side.inject import inject
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.jax_side.program import Watched
+from jaxgrad.parity.prove.jax_side.sites import NO_INJECTION
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import backward, forward, gradients
+from jaxgrad.parity.prove.surfaces import backward, forward, gradients, random_masks
 from jaxgrad.parity.prove.torch_side.side import Drawn
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
@@ -40,6 +43,9 @@ def surfaces(
     """Return the surfaces that further inputs change, given the surfaces of the first inputs."""
     if any(judged[name].surface.verdict == "fail" for name in ("forward", "gradients")):
         return {}
+    masks = random_masks.surface(evidence)
+    if masks is not None:
+        return {"forward": _with_notes(masks, judged["forward"])}
     agreeing, notes = [], []
     for variant in _variants(evidence, request):
         with evidence.clock("other inputs"):
@@ -144,7 +150,7 @@ def _judged(
 
     program = checks.guarded(trace, draw.inputs)
     program.numbers = evidence.port.program.numbers
-    port = dataclasses.replace(evidence.port, program=program)
+    port = dataclasses.replace(evidence.port, program=program, injection=NO_INJECTION)
     shapes = [tuple(x.shape) for x in program.jaxpr.out_avals[: len(program.out_paths)]]
     unlike = [
         (name or "output", x, shape)
@@ -155,6 +161,9 @@ def _judged(
         name, x, shape = unlike[0]
         size = float(np.max(np.abs(x), initial=0.0))
         return [("forward", Judged(name, "fail", size, 0.0, size, (), list(x.shape), list(shape)))]
+    if run.noise:
+        draw = dataclasses.replace(draw, noise=tuple(run.noise))
+        inject(port, Flow(program), draw, Drawn(draw, run, []).distance)
     result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
 
     def judged(reruns: list[TorchRun]) -> list[tuple[str, Judged]]:

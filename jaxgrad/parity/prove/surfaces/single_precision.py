@@ -105,6 +105,8 @@ def unavailable(evidence: Evidence) -> str:
         return "the models compute below float32"
     if not evidence.port.program.repeatable:
         return "another call of the port gives another program"
+    if evidence.port.injection.sites:
+        return "the port draws its own random numbers there"
     count = sum(np.size(x) for x in evidence.draws[0].state.values())
     if count > _LARGEST:
         millions = f"{count / 1e6:.0f} million weights, more than {_LARGEST // 1_000_000} million"

@@ -14,6 +14,7 @@ import numpy as np
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.adapters import ProofError, float64_on_cpu
 from jaxgrad.parity.prove.jax_side.port import Draw, rounded_buffers
+from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side import packing
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps
 from jaxgrad.parity.prove.torch_side.values import Call, Native, Stored, TorchRun, Value
@@ -47,7 +48,7 @@ class Dump:
     notes: list[str]
 
 
-_RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps, Native, Stored)
+_RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps, Native, Stored, Noise)
 
 
 def dump(
@@ -144,7 +145,7 @@ def _bare(run: TorchRun) -> TorchRun:
         dataclasses.replace(value, data=None, cotangent_data=None, call=None)
         for value in run.values
     ]
-    return dataclasses.replace(run, values=values, contributions={})
+    return dataclasses.replace(run, values=values, contributions={}, noise=[])
 
 
 class Dumped:

@@ -12,6 +12,7 @@ from torch import nn
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import run as torch_run
+from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.users import ProofError, described
 
 
@@ -39,12 +40,19 @@ def check_module(module: Any) -> None:
 
 def check_run(
     module: nn.Module, inputs: Any, pick: Function, loss: Function, reset: Callable[[], None]
-) -> dict[str, np.ndarray]:
-    """Run the module twice, check that both runs agree, and return the outputs."""
-    runs = []
+) -> tuple[dict[str, np.ndarray], bool]:
+    """Run the module twice with the same random numbers, and check that both runs agree.
+
+    Returns:
+        The outputs, and whether the module draws random numbers.
+    """
+    runs: list[TorchRun] = []
     for number in range(2):
+        noise = runs[0].noise if runs else ()
         try:
-            runs.append(torch_run.run(module, inputs, pick, loss, watch=False, salt=number))
+            runs.append(
+                torch_run.run(module, inputs, pick, loss, watch=False, salt=number, noise=noise)
+            )
         except ProofError:
             raise
         except Exception as error:
@@ -56,15 +64,9 @@ def check_run(
         reset()
     outputs, again = (run.outputs for run in runs)
     if not all(np.array_equal(x, again[k], equal_nan=True) for k, x in outputs.items()):
-        active = [
-            name
-            for name, m in module.named_modules()
-            if m.training and "dropout" in type(m).__name__.lower() and getattr(m, "p", 1)
-        ]
-        named = f": dropout is active in {', '.join(active[:4])}" if active else ""
         raise ProofError(
-            f"the torch module is not deterministic{named}. Call module.eval(), or pass the random "
-            "numbers as inputs to both models"
+            "the torch module is not deterministic: two runs with the same inputs and the same "
+            "random numbers of torch differ. Pass what it draws elsewhere as inputs to both models"
         )
     if not outputs:
         raise ProofError(
@@ -82,4 +84,4 @@ def check_run(
     for name, x in outputs.items():
         if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).all() and x.size:
             raise ProofError(f"every element of torch's output {name or 0!r} is NaN")
-    return outputs
+    return outputs, bool(runs[0].noise)

@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 
 from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.torch_side import opened
+from jaxgrad.parity.prove.torch_side.randomness import Randomness, replaying
 from jaxgrad.parity.prove.torch_side.values import Change
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
@@ -32,6 +33,7 @@ class Lifting(TorchFunctionMode):
         rough: int | None,
         changes: Sequence[Change] = (),
         opens: bool = False,
+        randomness: Randomness | None = None,
     ):
         super().__init__()
         self.watcher, self.lifts = watcher, dtype == torch.float64
@@ -40,6 +42,10 @@ class Lifting(TorchFunctionMode):
         self.casts: list[str] = []
         self.low = False  # whether a call casts below float32, or runs under autocast
         self.numbers: set[float] = set()
+        self.randomness = randomness
+        if randomness is not None:
+            randomness.where = self._place
+        self._name = ""
         self.wide: dict[int, tuple[Tensor, Tensor]] = {}
         self.rough = None if rough is None else np.random.default_rng(rough)
 
@@ -49,7 +55,7 @@ class Lifting(TorchFunctionMode):
         if func is functional.multi_head_attention_forward and self.watcher and self.watcher.on:
             with _python_functions_opened(), self:
                 return func(*args, **kwargs)
-        name = _name_of(func)
+        name = self._name = _name_of(func)
         if self.opens and self.watcher and self.watcher.on:
             compute = opened.steps(name, args, kwargs, self.watcher.label)
             if compute is not None:
@@ -77,12 +83,20 @@ class Lifting(TorchFunctionMode):
             args, kwargs = self.watcher.split_uses(read, args, kwargs)
         number = self.watcher.next_call if self.watcher else None
         change = None if number is None else self.changes.get(number)
+        drawn = len(self.randomness.noise) if self.randomness else 0
         out = func(*args, **kwargs) if change is None else change(func, args, kwargs)
         if self.watcher and self.watcher.on:
             first = len(self.watcher.values)
+            if self.randomness and self.randomness.noise[drawn:]:
+                func = replaying(func, self.randomness.noise[drawn:])
             self.watcher.record(name, (args, kwargs), read, out, (func, args, kwargs))
             self.watcher.attribute((args, kwargs), first)
         return out
+
+    def _place(self) -> str:
+        """Return the module that is running, and the call that it makes."""
+        where = self.watcher.where if self.watcher else ""
+        return f"{where} ({self._name})" if where else f"({self._name})"
 
     def _wide(self, x: Any) -> Any:
         """Convert a tensor below float64, which must be a constant that the module stores."""

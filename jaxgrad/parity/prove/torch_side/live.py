@@ -64,7 +64,7 @@ class Live:
             name: p.requires_grad for name, p in self.module.named_parameters()
         }
         self.names: Mapping[str, str] = names_of(self.module)
-        outputs = check_run(
+        outputs, self.draws_noise = check_run(
             self.module, self.inputs, self.pick, self.loss, lambda: self._load(self.state)
         )
         self.output_count = sum(name != "loss" for name in outputs)
@@ -153,6 +153,7 @@ class Live:
     def _drawn(self, draw: Draw) -> Drawn:
         run = self.run(draw)
         self._casts_low |= run.low
+        draw = dataclasses.replace(draw, noise=tuple(run.noise))
         return Drawn(draw, run, self.reruns(draw, run))
 
     def reruns(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
@@ -161,7 +162,8 @@ class Live:
         return [_differences(run, self.run(x, rough=salt)) for salt, x in near.items()]
 
     def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
-        """Run torch forward and backward on a draw, or only `forward`."""
+        """Run torch forward and backward on a draw, or only `forward`, with the draw's noise."""
+        options |= self._noise(draw)
         self._load(draw.state)
         cotangents = None if forward else self._cotangent
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
@@ -171,6 +173,10 @@ class Live:
         self.module.zero_grad()  # do not store a large module's gradients twice
         return result
 
+    def _noise(self, draw: Draw) -> dict[str, Any]:
+        """Return the options of a run that draws a draw's random numbers, or new ones."""
+        return dict(noise=draw.noise, salt=draw.number) if self.draws_noise else {}
+
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32 on a draw, and with every weight perturbed by a float32 ULP."""
         runs = []
@@ -179,7 +185,8 @@ class Live:
                 self._load(near.state)
                 inputs = cast(near.inputs, np.float32)
                 run = torch_run.run(self.module, inputs, self.pick, self.loss, self._cotangent,
-                                    watch=False, dtype=torch.float32)  # fmt: skip
+                                    watch=False, dtype=torch.float32,
+                                    **self._noise(draw))  # fmt: skip
                 runs.append(run)
         return runs
 
@@ -226,9 +233,9 @@ class Live:
         self.module.zero_grad()  # afterwards only the user's optimizer clears gradients
 
         def backward(number: int) -> float | None:
-            inputs = draws[number % len(draws)].inputs
-            return torch_run.run(self.module, inputs, self.pick, self.loss, self._cotangent,
-                                 watch=False, clear=False).loss  # fmt: skip
+            draw = draws[number % len(draws)]
+            return torch_run.run(self.module, draw.inputs, self.pick, self.loss, self._cotangent,
+                                 watch=False, clear=False, **self._noise(draw)).loss  # fmt: skip
 
         taken = Steps({}, {}, [])
         for step in range(1, steps + 1):

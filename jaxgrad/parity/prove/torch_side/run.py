@@ -14,7 +14,9 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.jax_side.program import call_loss
+from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side.lifting import Lifting
+from jaxgrad.parity.prove.torch_side.randomness import Randomness
 from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact
 from jaxgrad.parity.prove.torch_side.trees import leaves as tree_leaves
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
@@ -54,6 +56,7 @@ def run(
     rough: int | None = None,
     dtype: torch.dtype = torch.float64,
     clear: bool = True,
+    noise: Sequence[Noise] | None = None,
     changes: Sequence[Change] = (),
     opened: bool = False,
 ) -> TorchRun:
@@ -73,6 +76,8 @@ def run(
         rough: Seed for float32-sized noise added to constants that the module stores in float32.
         dtype: Dtype of the run; in float64 the module's own casts are lifted.
         clear: Whether to clear the gradients of an earlier run.
+        noise: Random numbers to draw in place of torch's, as far as there are any; None if the
+            module is known to draw none.
         changes: Replacements for some calls, which `watch` counts.
         opened: Whether to compute attention and recurrent layers step by step.
     """
@@ -83,9 +88,11 @@ def run(
     if clear:
         module.zero_grad()
     watcher = Watcher(module, leaves, keep, split) if watch else None
+    drawn = None if noise is None else Randomness(noise)
     with (
         _settings(dtype, salt),
-        Lifting(watcher, dtype, rough, changes, opened) as lifting,
+        Lifting(watcher, dtype, rough, changes, opened, drawn) as lifting,
+        drawn or contextlib.nullcontext(),
         watcher or contextlib.nullcontext(),
     ):
         result = module(**args) if isinstance(args, Mapping) else module(*args)
@@ -100,6 +107,8 @@ def run(
                 outputs["loss"] = _scalar(call_loss(loss, result, args))
         if watcher:
             watcher.on = False
+        if drawn is not None:
+            drawn.on = False  # recomputed activations draw the same numbers again
         total = outputs["loss"] if loss is not None else _weighted_sum(outputs, cotangents)
         if total is not None and total.requires_grad and cotangents is not None:
             _backward(module, total.sum())
@@ -115,6 +124,7 @@ def run(
         casts=lifting.casts,
         low=lifting.low,
         numbers=sorted(lifting.numbers),
+        noise=[] if drawn is None else drawn.noise,
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},
     )
 

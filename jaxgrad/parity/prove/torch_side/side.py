@@ -25,6 +25,13 @@ class Drawn:
     run: TorchRun
     reruns: list[TorchRun]
 
+    def distance(self, outputs: Sequence[np.ndarray]) -> float:
+        """Return the sum of the differences of a port's outputs from torch's."""
+        pairs = zip(self.run.outputs.values(), outputs, strict=False)
+        off = [np.abs(y.reshape(x.shape) - x).sum() if x.size == y.size else np.inf
+               for x, y in pairs]  # fmt: skip
+        return float(np.nan_to_num(sum(off), nan=np.inf))
+
 
 @dataclasses.dataclass
 class Steps:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.prove.align.fingerprint import print_distance
+from jaxgrad.parity.prove.noise import Noise
 
 
 @dataclasses.dataclass
@@ -93,6 +94,7 @@ class TorchRun:
     loss: float | None
     casts: list[str]  # places where the module itself casts below float64
     numbers: list[float]  # the float arguments of the calls
+    noise: list[Noise]  # the random numbers of the forward pass
     contributions: dict[int, np.ndarray]  # a call's first result -> cotangent through that call
     low: bool = False  # whether the module casts below float32, itself or through autocast
 

@@ -1,0 +1,35 @@
+"""Check that the port draws each random mask with torch's probability.
+
+The numbers that the port is given are so close to 0 and 1 that its masks are torch's for every
+probability, so that a difference is found where it arises: a wrong division, a missing mask. Here
+each mask is drawn once more from numbers that are close to torch's probability.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.jax_side.flow import place
+from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+
+
+def surface(evidence: Evidence) -> Judgement | None:
+    """Return a failed forward surface if a mask is drawn with another probability than torch's."""
+    port, draw = evidence.port, evidence.draws[0]
+    for site, sources in zip(port.injection.sites, port.injection.sources, strict=True):
+        noise = draw.noise[int(sources.ravel()[0])]
+        if noise.kind != "bernoulli":
+            continue
+        injection = port.injection
+        port.injection = dataclasses.replace(injection, tight=site.path)
+        outputs = port.outputs(draw, {})
+        port.injection = injection
+        wrong = [j for j in evidence.judge_outputs(0, outputs) if j.verdict == "fail"]
+        if wrong:
+            text = "torch's mask has another probability than the port's, although both scale alike"
+            where, _, op = noise.where.partition(" (")
+            at = place(port.program, (site.path, 0))
+            finding = Finding("forward", where, at, text, op=op.rstrip(")"), **wrong[0].worst)
+            return Judgement(Surface("forward", "fail", text, findings=(finding,)))
+    return None

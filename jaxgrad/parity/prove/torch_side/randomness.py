@@ -1,0 +1,87 @@
+"""Record the random numbers that torch draws, also inside its fused functions, or replay them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.noise import Noise
+
+
+# torch's operators, each with the kind of numbers that it draws.
+_KINDS = {
+    "bernoulli": "bernoulli", "rand": "uniform", "rand_like": "uniform", "uniform": "uniform",
+    "randn": "normal", "randn_like": "normal", "normal": "normal", "exponential": "exponential",
+}  # fmt: skip
+_OTHERS = ("randint", "randint_like", "randperm", "random", "multinomial", "geometric", "cauchy",
+           "log_normal", "poisson", "binomial")  # fmt: skip
+
+
+class Randomness(TorchDispatchMode):
+    """Record the random numbers of a forward pass; given a record, draw its numbers again."""
+
+    def __init__(self, replayed: Sequence[Noise] = ()):
+        super().__init__()
+        self.replayed, self.on = list(replayed), True
+        self.where: Callable[[], str] = str  # returns the place that draws, for reports
+        self.noise: list[Noise] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        del types
+        kwargs = kwargs or {}
+        name = func.overloadpacket.__name__.strip("_")
+        if not self.on or (name not in _KINDS and name not in _OTHERS):
+            return func(*args, **kwargs)
+        rate = args[0].clone() if name == "bernoulli" else None  # `bernoulli` of probabilities
+        out = func(*args, **kwargs)
+        number = len(self.noise)
+        if number < len(self.replayed) and self.replayed[number].drawn.shape == tuple(out.shape):
+            out.copy_(torch.as_tensor(self.replayed[number].drawn))
+        self.noise.append(_noise(name, func, args, kwargs, out, rate, self.where()))
+        return out
+
+
+def replaying(func: Callable[..., Any], noise: Sequence[Noise]) -> Callable[..., Any]:
+    """Return a torch function that draws given numbers."""
+
+    @functools.wraps(func)
+    def replayed(*args: Any, **kwargs: Any) -> Any:
+        with Randomness(noise):
+            return func(*args, **kwargs)
+
+    return replayed
+
+
+def _noise(name: str, func: Any, args: Any, kwargs: Any, out: Any, rate: Any, where: str) -> Noise:
+    """Describe the numbers that one call drew."""
+    drawn = to_numpy(out)
+    kind = _KINDS.get(name, name)
+    arguments = [a.name for a in func._schema.arguments]
+    values = {**dict(zip(arguments, args, strict=False)), **kwargs}
+
+    def get(key: str, default: float) -> Any:
+        x = values.get(key, default)
+        return to_numpy(x) if isinstance(x, torch.Tensor) else x
+
+    if kind == "bernoulli":
+        p = values.get("p")
+        if p is None:
+            p = 0.5 if func._schema.is_mutable else rate
+        chance = to_numpy(p) if isinstance(p, torch.Tensor) else float(p)
+        return Noise(kind, drawn, drawn, chance, where)
+    if name == "uniform":
+        low, high = get("from", 0.0), get("to", 1.0)
+        return Noise(kind, drawn, (drawn - low) / (high - low), where=where)
+    if name == "normal":
+        mean, deviation = get("mean", 0.0), get("std", 1.0)
+        return Noise(kind, drawn, (drawn - mean) / np.where(deviation == 0, 1.0, deviation),
+                     where=where)  # fmt: skip
+    if name == "exponential":
+        return Noise(kind, drawn, drawn * get("lambd", 1.0), where=where)
+    return Noise(kind, drawn, drawn, where=where)
