@@ -18,6 +18,7 @@ class Noise:
     standard: np.ndarray  # of mean 0 and deviation 1, in [0, 1), or of rate 1
     rate: np.ndarray | float = 0.5  # the probability of a one, of a bernoulli mask
     where: str = ""  # the torch module and function
+    call: int = -1  # the number of the call that drew them, in a watched run
 
     @property
     def name(self) -> str:

@@ -94,7 +94,10 @@ def _notes(port: Port, injection: Injection, draw: Draw) -> list[str]:
     notes = []
     if injection.sites:
         count = len(draw.noise) - len(injection.unused)
-        notes.append(f"the port was given the random numbers that torch drew ({count} arrays)")
+        notes.append(
+            f"the port was given the random numbers that torch drew: {count} of "
+            f"{len(draw.noise)} arrays"
+        )
     if injection.unused:
         names = "; ".join(draw.noise[k].name for k in injection.unused[:3])
         notes.append(f"torch draws numbers that the port does not draw: {names}")

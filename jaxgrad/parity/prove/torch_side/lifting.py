@@ -83,8 +83,16 @@ class Lifting(TorchFunctionMode):
             args, kwargs = self.watcher.split_uses(read, args, kwargs)
         number = self.watcher.next_call if self.watcher else None
         change = None if number is None else self.changes.get(number)
-        drawn = len(self.randomness.noise) if self.randomness else 0
-        out = func(*args, **kwargs) if change is None else change(func, args, kwargs)
+        drawn = 0
+        if self.randomness:
+            self.randomness.call = -1 if number is None else number
+            drawn = len(self.randomness.noise)
+        if change is None:
+            out = func(*args, **kwargs)
+        elif self.randomness is None:
+            out = change(func, args, kwargs)
+        else:
+            out = self.randomness.changed(func, lambda func: change(func, args, kwargs))
         if self.watcher and self.watcher.on:
             first = len(self.watcher.values)
             if self.randomness and self.randomness.noise[drawn:]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ class Randomness(TorchDispatchMode):
         super().__init__()
         self.replayed, self.on = list(replayed), True
         self.where: Callable[[], str] = str  # returns the place that draws, for reports
+        self.call = -1  # the number of the call that draws
         self.noise: list[Noise] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -43,8 +45,19 @@ class Randomness(TorchDispatchMode):
         number = len(self.noise)
         if number < len(self.replayed) and self.replayed[number].drawn.shape == tuple(out.shape):
             out.copy_(torch.as_tensor(self.replayed[number].drawn))
-        self.noise.append(_noise(name, func, args, kwargs, out, rate, self.where()))
+        noise = _noise(name, func, args, kwargs, out, rate)
+        self.noise.append(dataclasses.replace(noise, where=self.where(), call=self.call))
         return out
+
+    def changed(self, func: Callable[..., Any], change: Callable[..., Any]) -> Any:
+        """Return the result of a changed call, which draws the numbers of the call `func`."""
+        known = [noise for noise in self.replayed if noise.call == self.call]
+        self.on = False
+        try:
+            return change(replaying(func, known))
+        finally:
+            self.on = True
+            self.noise += known
 
 
 def replaying(func: Callable[..., Any], noise: Sequence[Noise]) -> Callable[..., Any]:
@@ -58,7 +71,7 @@ def replaying(func: Callable[..., Any], noise: Sequence[Noise]) -> Callable[...,
     return replayed
 
 
-def _noise(name: str, func: Any, args: Any, kwargs: Any, out: Any, rate: Any, where: str) -> Noise:
+def _noise(name: str, func: Any, args: Any, kwargs: Any, out: Any, rate: Any) -> Noise:
     """Describe the numbers that one call drew."""
     drawn = to_numpy(out)
     kind = _KINDS.get(name, name)
@@ -74,14 +87,13 @@ def _noise(name: str, func: Any, args: Any, kwargs: Any, out: Any, rate: Any, wh
         if p is None:
             p = 0.5 if func._schema.is_mutable else rate
         chance = to_numpy(p) if isinstance(p, torch.Tensor) else float(p)
-        return Noise(kind, drawn, drawn, chance, where)
+        return Noise(kind, drawn, drawn, chance)
     if name == "uniform":
         low, high = get("from", 0.0), get("to", 1.0)
-        return Noise(kind, drawn, (drawn - low) / (high - low), where=where)
+        return Noise(kind, drawn, (drawn - low) / (high - low))
     if name == "normal":
         mean, deviation = get("mean", 0.0), get("std", 1.0)
-        return Noise(kind, drawn, (drawn - mean) / np.where(deviation == 0, 1.0, deviation),
-                     where=where)  # fmt: skip
+        return Noise(kind, drawn, (drawn - mean) / np.where(deviation == 0, 1.0, deviation))
     if name == "exponential":
-        return Noise(kind, drawn, drawn * get("lambd", 1.0), where=where)
-    return Noise(kind, drawn, drawn, where=where)
+        return Noise(kind, drawn, drawn * get("lambd", 1.0))
+    return Noise(kind, drawn, drawn)

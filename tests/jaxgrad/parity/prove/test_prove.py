@@ -116,10 +116,6 @@ BAD = {
         lambda g: dict(fn=lambda p, x: (port(p, x), x)),
         "torch returns 1 outputs (output[5, 2]), JAX returns 2 (0, 1)",
     ),
-    "dropout left on": (
-        lambda g: dict(module=nn.Sequential(g["module"], nn.Dropout(0.5))),
-        "the torch module is not deterministic: dropout is active in 1",
-    ),
     "a leaf too many": (
         lambda g: dict(params=g["params"] | {"extra": np.arange(6.0)}),
         "JAX leaf 'extra' [6] holds no torch tensor",

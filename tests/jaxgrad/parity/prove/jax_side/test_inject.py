@@ -1,0 +1,217 @@
+"""Ports draw the random numbers that torch drew, so that train mode is compared."""
+
+import functools
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from flax import linen, nnx
+from torch import nn
+from torch.nn import functional
+
+from jaxgrad.parity import dump, prove
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+KEY = jax.random.key(3)
+X = draw(5, 6)
+
+
+def dropped(x: Any, rate: float = 0.3, *, key: Any = KEY, keeps: str = "below", scale: Any = None):
+    """Drop elements of `x`, in one of the forms in which people write it."""
+    if keeps == "below":
+        mask = jax.random.bernoulli(key, 1 - rate, x.shape)
+    else:
+        mask = jax.random.uniform(key, x.shape) > rate
+    return jnp.where(mask, x * (scale or 1 / (1 - rate)), 0)
+
+
+def port(p: Any, x: Any, drop: Any = dropped, first: Any = lambda x: x) -> Any:
+    h = drop(jnp.tanh(first(x @ p["0.weight"].T + p["0.bias"])))
+    return h @ p["3.weight"].T + p["3.bias"]
+
+
+@pytest.fixture(scope="module")
+def net() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, 4))
+
+
+@pytest.mark.parametrize(
+    "drop",
+    [
+        dropped,
+        functools.partial(dropped, keeps="above"),
+        functools.partial(dropped, key=jax.random.PRNGKey(1)),
+    ],
+    ids=["bernoulli", "uniform above a threshold", "raw key"],
+)
+def test_a_port_with_dropout_passes(net, drop):
+    """A right port passes in train mode, whatever keeps an element and whatever key it holds."""
+    report = prove(net, lambda p, x: port(p, x, drop), arrays(net), (X,))
+    assert report.check().notes == (
+        "the port was given the random numbers that torch drew: 1 of 1 arrays",
+    )
+    assert "a batch of 4 instead of 5" in report.surfaces["forward"].text
+
+
+def test_wrong_dropout_is_found(net):
+    """A wrong rate, a missing division and a missing dropout are located, each with its cause."""
+    wrong = {
+        "the dropout rate is 0.2, torch uses 0.3": functools.partial(dropped, rate=0.2),
+        "not divided by 1 - 0.3": functools.partial(dropped, scale=1.0),
+        "torch's dropout is missing": lambda x: x,
+    }
+    for cause, drop in wrong.items():
+        report = prove(net, lambda p, x, drop=drop: port(p, x, drop), arrays(net), (X,))
+        assert report.verdict == "fail" and report.first is not None
+        assert report.first.where == "2 (dropout)" and cause in report.first.cause
+
+
+def test_a_mask_of_another_probability_is_found(net):
+    """A port that scales like torch but keeps elements with another probability fails."""
+    drop = functools.partial(dropped, rate=0.2, scale=1 / 0.7)
+    report = prove(net, lambda p, x: port(p, x, drop), arrays(net), (X,))
+    assert report.verdict == "fail" and report.first is not None
+    assert report.first.where == "2 (dropout)" and "another probability" in report.first.text
+
+
+def test_an_extra_dropout_is_found(net):
+    """A dropout that torch does not have fails, and a note names its line."""
+    report = prove(net, lambda p, x: port(p, x, first=dropped), arrays(net), (X,))
+    assert report.verdict == "fail"
+    assert any("which torch does not draw" in note for note in report.notes)
+
+
+class Linen(linen.Module):
+    rate: float
+
+    @linen.compact
+    def __call__(self, x: Any) -> Any:
+        x = linen.Dropout(self.rate, deterministic=False)(jnp.tanh(linen.Dense(8)(x)))
+        return linen.Dense(4)(x)
+
+
+class Nnx(nnx.Module):
+    def __init__(self, rate: float, net: Any) -> None:
+        rngs = nnx.Rngs(0)
+        self.a, self.b = nnx.Linear(6, 8, rngs=rngs), nnx.Linear(8, 4, rngs=rngs)
+        self.dropout = nnx.Dropout(rate, rngs=rngs)
+        for layer, theirs in ((self.a, net[0]), (self.b, net[3])):
+            layer.kernel = nnx.Param(jnp.asarray(theirs.weight.detach().numpy().T))
+            layer.bias = nnx.Param(jnp.asarray(theirs.bias.detach().numpy()))
+
+    def __call__(self, x: Any) -> Any:
+        return self.b(self.dropout(jnp.tanh(self.a(x))))
+
+
+class Equinox(eqx.Module):
+    weights: Any
+    dropout: eqx.nn.Dropout
+
+    def __call__(self, x: Any, key: Any) -> Any:
+        a, b, c, d = self.weights
+        return c @ self.dropout(jnp.tanh(a @ x + b), key=key) + d
+
+
+@pytest.mark.parametrize("rate", [0.3, 0.5])
+@pytest.mark.parametrize("library", ["linen", "nnx", "equinox"])
+def test_the_dropout_of_flax_and_equinox_is_given_torchs_mask(net, library, rate):
+    """The layers of flax and equinox pass with torch's rate, even under vmap, or else fail."""
+    w = arrays(net)
+    if library == "linen":
+        dense = [dict(kernel=w[f"{n}.weight"].T, bias=w[f"{n}.bias"]) for n in (0, 3)]
+        params: Any = {"params": {"Dense_0": dense[0], "Dense_1": dense[1]}}
+        fn: Any = lambda v, x: Linen(rate).apply(v, x, rngs={"dropout": KEY})  # noqa: E731
+    elif library == "nnx":
+        params, fn = None, Nnx(rate, net)
+    else:
+        params = Equinox(tuple(map(jnp.asarray, w.values())), eqx.nn.Dropout(rate))
+        fn = lambda m, x: jax.vmap(m)(x, jax.random.split(KEY, len(x)))  # noqa: E731
+    assert prove(net, fn, params, (X,)).verdict == ("pass" if rate == 0.3 else "fail")
+
+
+class Sampled(nn.Module):
+    """The reparametrised sample of a VAE."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(6, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        mean, log_variance = self.linear(x).chunk(2, -1)
+        return mean + torch.exp(0.5 * log_variance) * torch.randn_like(mean)
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0])
+def test_normal_numbers_are_shared(factor):
+    """A reparametrised sample is compared with torch's own normal numbers."""
+    torch.manual_seed(0)
+    module = Sampled()
+
+    def sampled(p: Any, x: Any) -> Any:
+        mean, log_variance = jnp.split(x @ p["linear.weight"].T + p["linear.bias"], 2, -1)
+        return mean + jnp.exp(factor * log_variance) * jax.random.normal(KEY, mean.shape)
+
+    report = prove(module, sampled, arrays(module), (X,))
+    assert report.verdict == ("pass" if factor == 0.5 else "fail")
+
+
+class Layers(nn.Module):
+    """Layers in a loop with dropout, which the port runs in a scan that carries the key."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(6, 6) for _ in range(3))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for layer in self.layers:
+            x = functional.dropout(torch.tanh(layer(x)), 0.2)
+        return x
+
+
+def test_each_iteration_of_a_scan_draws_torchs_mask():
+    """A port that scans over its layers and splits its key in each step passes."""
+    torch.manual_seed(0)
+    module = Layers()
+    params = {
+        name: np.stack([getattr(layer, name).detach().numpy() for layer in module.layers])
+        for name in ("weight", "bias")
+    }
+
+    def step(carry: Any, layer: Any) -> Any:
+        x, key = carry
+        key, own = jax.random.split(key)
+        x = dropped(jnp.tanh(x @ layer["weight"].T + layer["bias"]), 0.2, key=own)
+        return (x, key), None
+
+    report = prove(module, lambda p, x: jax.lax.scan(step, (x, KEY), p)[0][0], params, (X,))
+    assert report.verdict == "pass"
+
+
+def test_numbers_that_cannot_be_given_are_named(net):
+    """A mask of another shape, and a permutation, are errors with a remedy."""
+    broadcast = lambda x: x * jax.random.bernoulli(KEY, 0.7, (1, 8)) / 0.7  # noqa: E731
+    report = prove(net, lambda p, x: port(p, x, broadcast), arrays(net), (X,))
+    assert report.verdict == "error"
+    assert "torch draws [5, 8] bernoulli numbers in 2 (dropout), but the port draws [1, 8]" in (
+        report.text
+    )
+
+    class Shuffled(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return super().forward(x[torch.randperm(len(x))])
+
+    module = Shuffled(6, 2)
+    report = prove(module, lambda p, x: x @ p["weight"].T + p["bias"], arrays(module), (X,))
+    assert "torch draws [5] randperm numbers in (randperm), which cannot be" in report.text
+
+
+def test_a_dump_holds_torchs_random_numbers(net, tmp_path):
+    """A dump of a module in train mode is proved with the numbers that torch drew."""
+    dump(net, (X,), tmp_path / "net.npz")
+    assert prove(tmp_path / "net.npz", port, arrays(net)).verdict == "pass"

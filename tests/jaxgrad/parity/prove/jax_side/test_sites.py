@@ -1,0 +1,83 @@
+"""The calls of `jax.random` are found in a program, and matched with torch's numbers in order."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.sites import matched, sites
+from jaxgrad.parity.prove.noise import Noise
+
+
+KEY = jax.random.key(0)
+X = np.ones((2, 3))
+
+
+def listed(fn: Any) -> Any:
+    program = jax_program.program(fn, {"w": np.ones(3)}, (X,))
+    return program, sites(program, set(program.equations))
+
+
+def noises(*shapes: tuple[int, ...], kind: str = "bernoulli") -> list[Noise]:
+    """Return numbers that tell which array they belong to."""
+    arrays = [np.full(shape, float(n)) for n, shape in enumerate(shapes)]
+    return [Noise(kind, x, x) for x in arrays]
+
+
+@pytest.mark.parametrize(
+    ("fn", "samplers"),
+    [
+        (lambda p, x: x * jax.random.bernoulli(KEY, 0.3, x.shape), ["uniform"]),
+        (lambda p, x: x * jax.random.bernoulli(jax.random.PRNGKey(0), 0.3, x.shape), ["uniform"]),
+        (lambda p, x: x + jax.random.normal(KEY, x.shape), ["normal"]),
+        (lambda p, x: x + jax.random.gumbel(KEY, x.shape), ["gumbel"]),
+        (lambda p, x: x + jax.random.exponential(KEY, x.shape), ["exponential"]),
+        (jax.checkpoint(lambda p, x: x + jax.random.uniform(KEY, x.shape)), ["uniform"]),
+        (lambda p, x: x * jax.random.split(KEY).shape[0], []),
+    ],
+)
+def test_calls_of_samplers_are_found(fn, samplers):
+    """Each call is found once, with its own shape, whatever calls it makes itself."""
+    _, found = listed(fn)
+    assert [site.sampler for site in found] == samplers
+    assert all(site.shape == (2, 3) and site.lengths == () for site in found)
+
+
+def two(p: Any, x: Any) -> Any:
+    x = x * jax.random.bernoulli(KEY, 0.3, x.shape)
+    return (x @ p["w"]) * jax.random.bernoulli(KEY, 0.3, (2,))
+
+
+def test_numbers_are_matched_in_program_order():
+    """Sites get torch's numbers of their size in order; what has no counterpart is listed."""
+    program, found = listed(two)
+    both = matched(program, found, noises((2, 3), (2,)))
+    assert [int(x) for x in both.sources] == [0, 1] and not both.unused and not both.extra
+    second = matched(program, found, noises((2,)))
+    assert second.sites == (found[1],) and second.extra == (found[0].path,)
+    more = matched(program, found, noises((2, 3), (5,), (2,)))
+    assert [int(x) for x in more.sources] == [0, 2] and more.unused == (1,)
+    assert not matched(program, found, noises((2, 3), kind="normal")).sites
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_iterations_of_a_scan_get_their_numbers(reverse):
+    """Two sites in a scan of two steps take torch's four arrays in the order of execution."""
+
+    def step(x: Any, w: Any) -> Any:
+        x = x * jax.random.bernoulli(KEY, 0.3, x.shape)
+        return x + w * jax.random.normal(KEY, x.shape), None
+
+    program, found = listed(
+        lambda p, x: lax.scan(step, x, jnp.stack([p["w"], p["w"]]), reverse=reverse)[0]
+    )
+    drawn = [*noises((2, 3)), *noises((2, 3), kind="normal")] * 2
+    injection = matched(program, found, drawn)
+    order = [[2, 0], [3, 1]] if reverse else [[0, 2], [1, 3]]
+    assert [x.tolist() for x in injection.sources] == order
+    shapes = {x.shape for x in injection.values(drawn).values()}
+    assert shapes == {(2, 2, 3)}

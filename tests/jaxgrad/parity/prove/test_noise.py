@@ -1,0 +1,62 @@
+"""torch's random numbers become what JAX's samplers must return."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxgrad.parity.prove.noise import Noise, arranged, sample, sampled
+
+
+MASK = np.array([1.0, 0.0, 1.0, 0.0])
+EXPONENTIAL = np.array([0.5, 1.0, 3.0])
+
+
+@pytest.mark.parametrize("reflected", [False, True])
+def test_loose_numbers_give_the_mask_for_every_rate(reflected):
+    """Numbers for a mask lie so close to 0 and 1 that a threshold anywhere gives the mask."""
+    u = sample(Noise("bernoulli", MASK, MASK, 0.7), "uniform", loose=True, reflected=reflected)
+    for keep in (0.1, 0.7, 0.9):
+        kept = u > 1 - keep if reflected else u < keep
+        np.testing.assert_array_equal(kept, MASK)
+
+
+def test_tight_numbers_give_the_mask_only_for_torchs_rate():
+    """Numbers near torch's probability give another mask for another probability."""
+    u = sample(Noise("bernoulli", MASK, MASK, 0.7), "uniform", loose=False)
+    np.testing.assert_array_equal(u < 0.7, MASK)
+    assert (u < 0.71).all() and not (u < 0.69).any()
+
+
+def test_numbers_are_converted_between_distributions():
+    """Gumbel noise is the same, drawn as such, from exponential or from uniform numbers."""
+    exponential = Noise("exponential", EXPONENTIAL, EXPONENTIAL)
+    uniform = Noise("uniform", np.exp(-EXPONENTIAL), np.exp(-EXPONENTIAL))
+    expected = -np.log(EXPONENTIAL)
+    np.testing.assert_allclose(sample(exponential, "gumbel", loose=True), expected)
+    np.testing.assert_allclose(sample(uniform, "gumbel", loose=True), expected)
+    u = sample(exponential, "uniform", loose=True)
+    np.testing.assert_allclose(-np.log(-np.log(u)), expected)
+    np.testing.assert_allclose(sample(uniform, "exponential", loose=True), EXPONENTIAL)
+    assert sample(exponential, "exponential", loose=True) is EXPONENTIAL
+    normal = Noise("normal", 2 * EXPONENTIAL, EXPONENTIAL)
+    assert sample(normal, "normal", loose=True) is EXPONENTIAL
+
+
+def test_the_bounds_of_uniform_numbers_are_applied():
+    """A uniform sampler scales its numbers to the bounds it is given; other samplers do not."""
+    key = jax.random.key(0)
+    np.testing.assert_allclose(sampled("_uniform", (key, -1.0, 3.0), jnp.array([0.25])), [0.0])
+    np.testing.assert_allclose(sampled("_normal", (key,), jnp.array([0.25])), [0.25])
+
+
+def test_numbers_are_arranged_in_another_shape():
+    """Numbers are reshaped where the order agrees, and transposed where the sizes tell it."""
+    x = np.arange(24.0).reshape(2, 3, 4)
+    np.testing.assert_array_equal(arranged(x, (6, 4)), x.reshape(6, 4))
+    np.testing.assert_array_equal(arranged(x, (2, 1, 3, 4)), x[:, None])
+    np.testing.assert_array_equal(arranged(x, (2, 4, 3)), x.transpose(0, 2, 1))
+    np.testing.assert_array_equal(
+        arranged(x[:, :2], (2, 2, 4), swapped=True), x[:, :2].swapaxes(0, 1)
+    )
+    assert arranged(x, (2, 3)) is None

@@ -1,0 +1,71 @@
+"""The random numbers that torch draws are recorded, also inside fused functions, and replayed."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from jaxgrad.parity.prove.torch_side.randomness import Randomness, replaying
+
+
+X = torch.ones(3, 4)
+Q = torch.ones(1, 2, 3, 4)
+GRU = nn.GRU(4, 2, 2, dropout=0.3)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "shape"),
+    [
+        (lambda: functional.dropout(X, 0.3), "bernoulli", (3, 4)),
+        (lambda: functional.dropout2d(Q, 0.3), "bernoulli", (1, 2, 1, 1)),
+        (lambda: functional.alpha_dropout(X, 0.3, training=True), "bernoulli", (3, 4)),
+        (lambda: functional.feature_alpha_dropout(Q, 0.3, training=True), "bernoulli",
+         (1, 2, 1, 1)),
+        (lambda: functional.scaled_dot_product_attention(Q, Q, Q, dropout_p=0.3), "bernoulli",
+         (1, 2, 3, 3)),
+        (lambda: GRU(X)[0], "bernoulli", (3, 2)),
+        (lambda: torch.empty(3, 4).bernoulli_(0.7), "bernoulli", (3, 4)),
+        (lambda: torch.bernoulli(0.7 * X), "bernoulli", (3, 4)),
+        (lambda: torch.rand(3), "uniform", (3,)),
+        (lambda: torch.empty(3).uniform_(-1, 3), "uniform", (3,)),
+        (lambda: torch.randn_like(X), "normal", (3, 4)),
+        (lambda: torch.normal(2 * X, 3 * X), "normal", (3, 4)),
+        (lambda: torch.empty(5).normal_(2, 3), "normal", (5,)),
+        (lambda: functional.gumbel_softmax(X), "exponential", (3, 4)),
+        (lambda: torch.randperm(4), "randperm", (4,)),
+    ],
+)  # fmt: skip
+def test_random_numbers_are_recorded_and_replayed(call: Callable[[], Any], kind, shape):
+    """A call's numbers are recorded with their kind, and a replay gives the same result."""
+    torch.manual_seed(0)
+    with Randomness() as record:
+        first = call()
+    (noise,) = record.noise
+    assert noise.kind == kind and noise.drawn.shape == shape
+    if kind == "bernoulli":
+        np.testing.assert_allclose(noise.rate, 0.7, rtol=1e-6)
+    if kind == "uniform":
+        assert ((noise.standard >= 0) & (noise.standard <= 1)).all()
+    torch.testing.assert_close(replaying(call, record.noise)(), first)
+    assert kind == "bernoulli" or not torch.equal(call(), first)
+
+
+def test_normal_numbers_are_standardised():
+    """The mean and the deviation of normal numbers are taken out."""
+    with Randomness() as record:
+        torch.empty(5).normal_(2, 3)
+        torch.normal(2 * X, 3 * X)
+    for noise in record.noise:
+        np.testing.assert_allclose(2 + 3 * noise.standard, noise.drawn, rtol=1e-5)
+
+
+def test_attention_without_dropout_draws_nothing():
+    """Deterministic calls are not recorded."""
+    with Randomness() as record:
+        functional.scaled_dot_product_attention(Q, Q, Q)
+        functional.dropout(X, 0.5, training=False)
+    assert not record.noise
