@@ -27,7 +27,7 @@ GRU = nn.GRU(4, 2, 2, dropout=0.3)
          (1, 2, 1, 1)),
         (lambda: functional.scaled_dot_product_attention(Q, Q, Q, dropout_p=0.3), "bernoulli",
          (1, 2, 3, 3)),
-        (lambda: GRU(X)[0], "bernoulli", (3, 2)),
+        (lambda: GRU(X)[0], "bernoulli", (3, 1, 2)),
         (lambda: torch.empty(3, 4).bernoulli_(0.7), "bernoulli", (3, 4)),
         (lambda: torch.bernoulli(0.7 * X), "bernoulli", (3, 4)),
         (lambda: torch.rand(3), "uniform", (3,)),
