@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from jaxgrad._core.jaxpr import abstract
-from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.jax_side.flow import Flow, place
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
 from jaxgrad.parity.prove.jax_side.sites import Injection, matched, sites
 from jaxgrad.parity.prove.noise import KINDS
+from jaxgrad.parity.prove.users import ProofError
 
 
 _MOST = 3  # source lines that are tried one by one; with more, all or none are reflected

@@ -203,8 +203,8 @@ def test_numbers_that_cannot_be_given_are_named(net):
     )
 
     class Shuffled(nn.Linear):
-        def forward(self, x: torch.Tensor) -> torch.Tensor:
-            return super().forward(x[torch.randperm(len(x))])
+        def forward(self, input: torch.Tensor) -> torch.Tensor:
+            return super().forward(input[torch.randperm(len(input))])
 
     module = Shuffled(6, 2)
     report = prove(module, lambda p, x: x @ p["weight"].T + p["bias"], arrays(module), (X,))
