@@ -144,8 +144,8 @@ class Live:
         """Return the values that the module accepts in its integer inputs, by their position."""
         if not any(x.dtype.kind in "iu" for x in jax_program.flat(self.inputs)[1]):
             return {}
-        watcher = Ranges(self.module)
         self._load(self.state)
+        watcher = Ranges(self.module)
         with watcher:
             torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False)
         return watcher.found
