@@ -94,9 +94,9 @@ class TorchRun:
     loss: float | None
     casts: list[str]  # places where the module itself casts below float64
     numbers: list[float]  # the float arguments of the calls
-    noise: list[Noise]  # the random numbers of the forward pass
     contributions: dict[int, np.ndarray]  # a call's first result -> cotangent through that call
     low: bool = False  # whether the module casts below float32, itself or through autocast
+    noise: Sequence[Noise] = ()  # the random numbers of the forward pass
 
 
 def rounding(
