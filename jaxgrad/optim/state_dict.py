@@ -12,13 +12,15 @@ import numpy as np
 import optax
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.optim._core import flat_state
+from jaxgrad.optim._core import flat_state, optax_state
+from jaxgrad.optim._core.by_map import ByMap
 from jaxgrad.optim._core.counterparts import counterparts, indices_of, positions, swaps_last
 from jaxgrad.optim._lbfgs.history import LBFGSState
 
 
 JAX_ONLY = ("started", "count")  # fields that torch's state does not have
 SCALARS = ("step", "mu_product", "eta", "mu")  # 0-dim fields
+SQUARES = ("exp_avg_sq", "max_exp_avg_sq", "square_avg", "sum", "acc_delta", "exp_inf")
 TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # swapped if a matrix is transposed
 
 
@@ -34,12 +36,15 @@ def state_from_torch(
     """Convert the state of a torch optimizer to the state of `tx`.
 
     Args:
-        tx: The same optimizer with the same options, bare, in `param_groups` or in an optax chain.
+        tx: The same optimizer with the same options, bare, in `param_groups` or in an optax chain;
+            or optax's own optimizer, if its state is made of the same moments as torch's.
         params: The parameters, any tree.
         state_dict: `optimizer.state_dict()`; its values are tensors or numpy arrays.
         names: The torch parameter for each leaf of `params`: a tree of torch names or `state_dict`
             indices, or of `(name, axes)` if the leaf is `transpose(torch_parameter, axes)`. By
             default a leaf's path is its torch name (`fc.weight`), and a list is in torch's order.
+            Or a `jaxgrad.parity.WeightMap`, which also converts stacked and fused leaves, and knows
+            the order of `model.parameters()`.
         order: torch's names in the order of the optimizer's parameters. Required to use names if
             the optimizer was not constructed from `named_parameters()`.
         count: Number of steps a schedule has taken; by default the largest of torch's step counts.
@@ -49,7 +54,8 @@ def state_from_torch(
         (`step`, `mu_product`, ...) keep torch's dtype.
 
     Raises:
-        ValueError: A parameter has no counterpart, or its state has a different shape or fields.
+        ValueError: A parameter has no counterpart, or its state has a different shape or fields, or
+            a part of optax's state has no counterpart in torch.
 
     Example:
         >>> import jax.numpy as jnp, numpy as np, jaxgrad
@@ -63,7 +69,8 @@ def state_from_torch(
 
     Torch: `optimizer.load_state_dict(state_dict)`.
     """
-    counterpart = counterparts(params, state_dict, names, order)
+    by_map = ByMap(names, state_dict, order) if hasattr(names, "moments_to_jax") else None
+    counterpart = {} if by_map else counterparts(params, state_dict, names, order)
     leaves = dict(jax.tree_util.tree_leaves_with_path(params))
     entries = state_dict["state"]
     steps = [float(_numpy(entry["step"])) for entry in entries.values() if "step" in entry]
@@ -71,8 +78,21 @@ def state_from_torch(
         count = int(max(steps, default=0))
     indices = indices_of(state_dict)
 
+    def read(field: str, power: int, path: Any) -> np.ndarray | None:
+        if by_map:
+            return by_map.read(field, power, path)
+        index, axes = counterpart[path]
+        if entries.get(index, {}).get(field) is None:
+            return None
+        value = _numpy(entries[index][field])
+        return value if axes is None else value.transpose(axes)
+
     def load(state: Any) -> Any:
         if isinstance(state, LBFGSState):
+            if by_map:
+                raise ValueError(
+                    "L-BFGS has one flat state: give names= as a tree, not a weight map"
+                )
             at = positions(params, counterpart, indices)
             state = flat_state.load(state, entries.get(indices[0], {}), at, _numpy)
             return state._replace(count=None if state.count is None else jnp.asarray(count))
@@ -80,12 +100,16 @@ def state_from_torch(
         for field in _fields(state):
 
             def one(path: Any, first: Any, field: str = field) -> Any:
-                index, axes = counterpart[path]
-                entry = entries.get(index, {})
+                index, axes = (None, None) if by_map else counterpart[path]
+                entry = by_map.entry(path) if by_map else entries.get(index, {})
                 if field == "started":
                     return jnp.asarray(entry.get("momentum_buffer") is not None)
                 if all(value is None for value in entry.values()):
                     return first
+                if by_map and field not in SCALARS:
+                    power = 2 if field in SQUARES else 1
+                    value = by_map.read(field, power, path)
+                    return first if value is None else jnp.asarray(value, first.dtype)
                 swapped = field in TRANSPOSED and axes is not None and swaps_last(axes)
                 value = _value(entry, TRANSPOSED[field] if swapped else field, path)
                 param = leaves[path]
@@ -106,7 +130,11 @@ def state_from_torch(
             changed["count"] = jnp.full_like(state.count, count)
         return state._replace(**changed)
 
-    return _map_states(load, tx.init(params))
+    fields = {field for entry in entries.values() for field in entry}
+    state = optax_state.filled(tx.init(params), read, fields, count)
+    if not any(map(optax_state.is_own, _states(state))):
+        optax_state.remark_options(tx, params, state_dict["param_groups"])
+    return _map_states(load, state)
 
 
 def state_to_torch(
@@ -182,11 +210,12 @@ def state_to_torch(
 def _map_states(fun: Callable[[Any], Any], tree: PyTree) -> PyTree:
     """Apply `fun` to every optimizer state of this package inside an optax state."""
 
-    def is_state(x: Any) -> bool:
-        own = type(x).__module__.startswith("jaxgrad.optim")
-        return own and getattr(x, "_fields", ())[-1:] == ("count",)
+    is_own = optax_state.is_own
+    return jax.tree.map(lambda x: fun(x) if is_own(x) else x, tree, is_leaf=is_own)
 
-    return jax.tree.map(lambda x: fun(x) if is_state(x) else x, tree, is_leaf=is_state)
+
+def _states(tree: PyTree) -> list[Any]:
+    return jax.tree.leaves(tree, is_leaf=optax_state.is_own)
 
 
 def _fields(state: Any) -> Iterator[str]:

@@ -67,6 +67,16 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
     return JaxFunction(fn, params)
 
 
+def like(params: Any, tree: Any) -> Any:
+    """Turn the tree of arrays of `as_function` back into params of the type of `params`."""
+    if _is(params, "flax.nnx", "Module"):
+        from flax import nnx
+
+        graph, state = nnx.split(params)
+        return nnx.merge(graph, _as_state(state, tree))
+    return _as_state(params, tree) if _is(params, "flax.nnx", "State") else tree
+
+
 def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
     from flax import nnx
 

@@ -15,6 +15,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
+import numpy as np
+
+from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove import adapters, checks, users
 from jaxgrad.parity.prove.evidence import Evidence, gather
@@ -22,6 +26,8 @@ from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, ov
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.weights.template import Template
+from jaxgrad.parity.weight_map import WeightMap, from_leaf_map
 
 
 if TYPE_CHECKING:
@@ -140,7 +146,21 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         not_visible=() if surfaces["forward"].verdict == "fail" else tuple(evidence.not_visible),
         seconds=clock.seconds,
         versions=adapters.versions() | dict(evidence.torch_side.versions),
+        weights=_weights(evidence, request),
     )
+
+
+def _weights(evidence: Evidence, request: Request) -> WeightMap:
+    """Return the map of a proof, for params of the user's type in float32."""
+    port, side = evidence.port, evidence.torch_side
+    params = request.fn if request.params is None else request.params
+    if callable(request.weights) or isinstance(params, tuple):
+        shapes = [jax.ShapeDtypeStruct(np.shape(x), np.float32) for x in port.program.params]
+        params = port.program.fill(shapes)
+    values = getattr(request.module, "state_dict", dict)()
+    rest = {key: copy_to_numpy(x) for key, x in values.items() if key not in side.names or
+            side.names[key] not in port.weights.names}  # fmt: skip
+    return from_leaf_map(port.weights, side.names, side.flags, Template(params), rest)
 
 
 def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement]:

@@ -96,6 +96,8 @@ class Report:
     not_visible: tuple[str, ...] = ()  # torch modules without a matching JAX value
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    # The `WeightMap` of the proof, to convert checkpoints; not written to JSON.
+    weights: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     @classmethod
     def error(cls, text: str, name: str, seconds: Mapping[str, float] | None = None) -> Report:
@@ -116,7 +118,9 @@ class Report:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as plain lists, dicts, strings and numbers."""
-        return _plain(dataclasses.asdict(self))
+        fields = dataclasses.asdict(dataclasses.replace(self, weights=None))
+        del fields["weights"]
+        return _plain(fields)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Report:

@@ -1,0 +1,39 @@
+"""A tree of params as leaves by path, and the way back: plain trees and flax nnx modules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxgrad.parity.prove import adapters
+
+
+class Template:
+    """The params of a port: their floating leaves by path, and a function that replaces them."""
+
+    def __init__(self, params: Any):
+        self.params = params
+        self.tree = adapters.as_function(lambda tree: tree, params).params
+        leaves = {
+            jax.tree_util.keystr(path, simple=True, separator="/"): x
+            for path, x in jax.tree_util.tree_leaves_with_path(self.tree)
+        }
+        self.leaves: dict[str, Any] = {
+            path: x
+            for path, x in leaves.items()
+            if hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)
+        }
+
+    def filled(self, leaves: Mapping[str, np.ndarray]) -> Any:
+        """Return params of the same type with these leaves, in the dtype of the old ones."""
+
+        def leaf(path: Any, x: Any) -> Any:
+            new = leaves.get(jax.tree_util.keystr(path, simple=True, separator="/"))
+            return x if new is None else jnp.asarray(new.astype(x.dtype))
+
+        tree = jax.tree_util.tree_map_with_path(leaf, self.tree)
+        return adapters.like(self.params, tree)
