@@ -157,7 +157,7 @@ def _weights(evidence: Evidence, request: Request) -> WeightMap:
     if callable(request.weights) or isinstance(params, tuple):
         shapes = [jax.ShapeDtypeStruct(np.shape(x), np.float32) for x in port.program.params]
         params = port.program.fill(shapes)
-    values = getattr(request.module, "state_dict", dict)()
+    values = {} if side.module is None else side.module.state_dict()
     rest = {key: copy_to_numpy(x) for key, x in values.items() if key not in side.names or
             side.names[key] not in port.weights.names}  # fmt: skip
     return from_leaf_map(port.weights, side.names, side.flags, Template(params), rest)
