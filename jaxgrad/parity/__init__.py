@@ -16,5 +16,5 @@ from jaxgrad.parity.prove.report import Surface as Surface
 from jaxgrad.parity.prove.schema import REPORT_SCHEMA as REPORT_SCHEMA
 from jaxgrad.parity.prove.torch_side.dump import dump as dump
 from jaxgrad.parity.prove.training import Training as Training
-from jaxgrad.parity.weight_map import WeightMap as WeightMap
+from jaxgrad.parity.prove.weights.checkpoints import WeightMap as WeightMap
 from jaxgrad.parity.weight_map import weight_map as weight_map

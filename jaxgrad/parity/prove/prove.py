@@ -26,8 +26,9 @@ from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, ov
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.weights.checkpoints import WeightMap
 from jaxgrad.parity.prove.weights.template import Template
-from jaxgrad.parity.weight_map import WeightMap, from_leaf_map
+from jaxgrad.parity.weight_map import from_leaf_map
 
 
 if TYPE_CHECKING:
