@@ -18,7 +18,7 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import state_dtypes
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
 from jaxgrad.parity.prove.surfaces.roundings import Comparison, Rounding, representative
-from jaxgrad.parity.prove.torch_side.values import Native, Stored
+from jaxgrad.parity.prove.torch_side.values import Native
 from jaxgrad.parity.prove.training import Training, as_training
 
 
@@ -35,7 +35,7 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         torch = side.native(evidence.draws, always=True)
     states = () if request.optimizer is None else _states(evidence, as_training(request.optimizer))
     if not torch.low and not low:
-        wide = torch.working == "float64" and not program.casts
+        wide = torch.working == jax_native.working_dtype(program) == "float64" and not program.casts
         text = f"neither program rounds a value below {'float64' if wide else 'float32'}"
         return Judgement(_surface(text, findings=states), notes)
     if torch.error:
@@ -89,17 +89,22 @@ def _judged(comparison: Comparison, evidence: Evidence) -> tuple[list[Rounding],
 
 def _finding(comparison: Comparison, rounding: Rounding) -> Finding:
     """Describe a value that one program alone rounds."""
-    value, program = rounding.value, comparison.flow.program
-    kept = _widest(comparison, rounding)
+    value, dtype = rounding.value, rounding.dtype
+    what, kept = _described(comparison, rounding), _widest(comparison, rounding)
     who, other = ("JAX", "torch") if rounding.in_jax else ("torch", "JAX")
-    text = f"{who} rounds {_described(value)} to {rounding.dtype}, and {other} keeps it in {kept}"
+    text = f"{who} rounds {what} to {dtype}, and {other} keeps it in {kept}"
     if rounding.inside:
         text = (
-            f"JAX computes {_described(value)} from numbers that it rounds to {rounding.dtype}, "
-            f"and torch computes it in {kept}"
+            f"JAX computes {what} from numbers that it rounds to {dtype}, and torch computes it "
+            f"in {kept}"
         )
+    given = comparison.name(rounding.first) == "input"
     return Finding(
-        "precision", value.module or ROOT, place(program, rounding.key), text, op=value.op
+        "precision",
+        "input" if given else value.module or ROOT,
+        place(comparison.flow.program, rounding.key),
+        text,
+        op="" if given else value.op,
     )
 
 
@@ -112,10 +117,11 @@ def _widest(comparison: Comparison, rounding: Rounding) -> str:
     return max(dtypes, key=lambda name: name not in LOW)
 
 
-def _described(value: Stored) -> str:
-    if value.name == "input":
+def _described(comparison: Comparison, rounding: Rounding) -> str:
+    name = comparison.name(rounding.first)
+    if name == "input":
         return "an input"
-    return f"the weight {value.name}" if value.name else f"the result of torch's {value.op}"
+    return f"the weight {name}" if name else f"the result of torch's {rounding.value.op}"
 
 
 def _unmatched(comparison: Comparison, evidence: Evidence) -> Key | None:
@@ -182,11 +188,13 @@ def _rows(comparison: Comparison, wrong: Sequence[Rounding]) -> tuple[dict[str, 
 
 
 def _more_precise(comparison: Comparison, roundings: Sequence[Rounding]) -> str:
-    value, key = roundings[0].value, roundings[0].key
+    first = roundings[0]
+    what, module = _described(comparison, first), first.value.module or ROOT
+    values = "a value" if len(roundings) == 1 else f"{len(roundings)} values"
     return (
-        f"JAX is more precise than torch: it keeps {len(roundings)} values in float32 that torch "
-        f"rounds to {roundings[0].dtype}, first {_described(value)} in {value.module or ROOT} "
-        f"(at {place(comparison.flow.program, key)})"
+        f"JAX is more precise than torch: it keeps {values} in float32 that torch rounds to "
+        f"{first.dtype}, {'' if len(roundings) == 1 else 'first '}{what} in {module} (at "
+        f"{place(comparison.flow.program, first.key)})"
     )
 
 
@@ -221,7 +229,7 @@ def _notes(evidence: Evidence, torch: Native) -> tuple[str, ...]:
     elif program.rejects_float64:
         notes.append("the port rejects float64, so it was traced in float32")
     working = jax_native.working_dtype(program)
-    if torch.working in LOW and working not in LOW:
+    if torch.working != working and working == "float32":
         notes.append(
             f"torch's parameters are stored in {torch.working}, the port's params in {working}"
         )

@@ -66,6 +66,11 @@ class Comparison:
             for key in self.keys(first):
                 self.group_of.setdefault(key, first)
 
+    def name(self, first: int) -> str:
+        """Return the name of a parameter, "input", or an empty string for a computed value."""
+        names = (self.values[i].name for i in self.groups[first])
+        return next(filter(None, names), "")
+
     def keys(self, first: int) -> list[Key]:
         """Return the JAX values that are equal to a torch value, in program order."""
         spots = (self.jax.spots[k].key for k in self.alignment.matches(first))
@@ -242,7 +247,7 @@ def representative(roundings: Sequence[Rounding], comparison: Comparison) -> Rou
     def is_result(rounding: Rounding) -> bool:
         leaf = leaf_of(rounding.key) is not None
         name = "" if leaf else program.equations[rounding.key[0]].primitive.name
-        weight = rounding.value.name not in ("", "input")
+        weight = comparison.name(rounding.first) not in ("", "input")
         return weight or not (leaf or name == "convert_element_type") or not rounding.in_jax
 
     return next(filter(is_result, roundings), roundings[0])

@@ -60,7 +60,7 @@ def run(
         inputs = as_stored(draw, result).inputs
         twins = Twins(module)
         try:
-            with Places(module, twins), twins:
+            with Places(module, twins, "loss" if loss is not None else ""), twins:
                 torch_run.run(module, inputs, pick, loss, watch=False, dtype=default)
         except Exception as error:
             result.error = f"torch raised {type(error).__name__} in {result.working}: {error}"
@@ -90,9 +90,10 @@ def state_dtypes(module: nn.Module, optimizer: Any) -> dict[str, str]:
 class Places(TorchFunctionMode):
     """Follow which module is running, and which of torch's functions it called."""
 
-    def __init__(self, module: nn.Module, twins: Twins):
+    def __init__(self, module: nn.Module, twins: Twins, after: str):
         super().__init__()
         self.module, self.twins = module, twins
+        self.after = after  # the name of what runs after the module
         self._stack: list[str] = []
         self._handles: list[Any] = []
 
@@ -123,7 +124,7 @@ class Places(TorchFunctionMode):
 
     def _end(self) -> None:
         self._stack.pop()
-        self.twins.module = self._stack[-1] if self._stack else "(outputs)"
+        self.twins.module = self._stack[-1] if self._stack else self.after
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
@@ -140,7 +141,7 @@ class Twins(TorchDispatchMode):
 
     def __init__(self, module: nn.Module):
         super().__init__()
-        self.module, self.op = "(inputs)", ""
+        self.module, self.op = "", ""
         self.values: list[Stored] = []
         self._twins: dict[int, tuple[Tensor, Tensor]] = {}  # id -> the tensor and its twin
         self._variable: set[int] = set()  # values that depend on a parameter or an input
