@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jaxgrad.parity.prove import checks
+from jaxgrad.parity.prove import checks, tables
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
 from jaxgrad.parity.prove.align.align import Alignment, align
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -50,17 +50,29 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     port = Port(program, weights, side.has_loss, request.has_state, side.seed)
     trainable = trainable_mask(request.trainable, program.param_paths)
     flow = Flow(program)
+    mapped = _mapped(port, flow, side.flags)
     with clock("torch"):
-        drawn = side.drawn(_mapped(port, flow, side.flags))
+        replaced = tables.for_torch(side.tables(mapped), program)
+        if replaced:
+            side.replace({name: x for name, (x, _) in replaced.items()})
+        drawn = side.drawn(mapped)
     program.numbers = drawn[0].run.numbers
     with clock("trace"):
         unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance)
     jax_runs = [_watch(port, d.draw, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
+    failed = _first_fail([_judge_outputs(drawn[0], jax_runs[0].outputs)]) is not None
+    if failed and side.module is not None:
+        kept = side.run(drawn[0].draw, keep=True)
+        program.tables = tables.for_jax(program, kept, drawn[1].run)
+        if program.tables:
+            port = dataclasses.replace(port)  # its compiled functions contain the old tables
+            jax_runs = [_watch(port, d.draw, clock) for d in drawn]
     jax_runs = _pair_constants(port, drawn, jax_runs, clock)
     with clock("align"):
         alignment = aligned(drawn, jax_runs)
-    notes, waivers = (*side.notes, *impure, *unmatched), as_waivers(request.accept)
+    notes = (*side.notes, *impure, *unmatched, *tables.notes(replaced, program))
+    waivers = as_waivers(request.accept)
     return Evidence(
         side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock, waivers
     )

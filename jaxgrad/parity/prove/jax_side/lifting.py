@@ -81,10 +81,26 @@ def _as_traced(x: Any, atom: Any) -> Any:
     return jnp.asarray(x, atom.aval.dtype) if is_low(atom) else x
 
 
-def constants(jaxpr: Any, numbers: Collection[float] = ()) -> Any:
-    """Return the jaxpr with its constants converted to float64."""
+def constants(
+    jaxpr: Any,
+    numbers: Collection[float] = (),
+    tables: Collection[tuple[np.ndarray, np.ndarray]] = (),
+) -> Any:
+    """Return the jaxpr with its constants converted to float64.
+
+    Args:
+        jaxpr: A closed jaxpr.
+        numbers: Numbers that may have been rounded to a constant.
+        tables: Pairs of an array constant, as float64, and the array that replaces it.
+    """
     opened, consts = compat.open_jaxpr(jaxpr)
-    return jex_core.ClosedJaxpr(opened, [_wide(x, numbers) for x in consts])
+    wide = [_wide(x, numbers) for x in consts]
+    for old, new in tables:
+        wide = [
+            new if np.shape(x) == old.shape and np.array_equal(np.asarray(x), old) else x
+            for x in wide
+        ]
+    return jex_core.ClosedJaxpr(opened, wide)
 
 
 def is_low(atom: Any) -> bool:

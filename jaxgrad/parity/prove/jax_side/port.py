@@ -290,11 +290,14 @@ def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
     return [
         name
         for name, x in [*module.named_buffers(), *frozen]
-        if name not in mapped and x.is_floating_point() and _is_rounded(to_numpy(x))
+        if name not in mapped and x.is_floating_point() and is_rounded(to_numpy(x))
     ]
 
 
-def _is_rounded(x: np.ndarray) -> bool:
+def is_rounded(x: np.ndarray) -> bool:
+    """Whether an array holds float32 numbers that exact arithmetic hardly gives."""
     finite = x[np.isfinite(x)]
+    if not np.array_equal(finite, finite.astype(np.float32)):
+        return False
     exact = finite * 2**12 == np.round(finite * 2**12)
     return bool(finite.size) and not bool(np.all(exact | (np.abs(finite) > 1e8)))

@@ -61,6 +61,7 @@ class JaxProgram:
     dtypes: list[np.dtype] = dataclasses.field(default_factory=list)  # of the user's params
     casts: list[str] = dataclasses.field(default_factory=list)  # source lines with lifted casts
     rejects_float64: bool = False  # if true, the program was traced in float32
+    tables: list[tuple[np.ndarray, np.ndarray]] = dataclasses.field(default_factory=list)
     numbers: list[float] = dataclasses.field(default_factory=list)  # floats passed to torch calls
     repeatable: bool = True  # whether another trace of the user's function gives this program
 
@@ -321,7 +322,7 @@ def run_watched(
 
     dtypes = [v.dtype for v in program.jaxpr.in_avals]
     outs, reads = evaluate(
-        lifting.constants(program.jaxpr, program.numbers),
+        lifting.constants(program.jaxpr, program.numbers, program.tables),
         [_as_traced(jnp.asarray(x), dtype) for x, dtype in zip(leaves, dtypes, strict=True)],
         rule,
         slots=changes,

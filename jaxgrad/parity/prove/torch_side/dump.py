@@ -188,6 +188,16 @@ class Dumped:
     def close(self) -> None:
         """Do nothing, because a dump runs no module."""
 
+    def tables(self, mapped: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Return no tables: the runs in a dump cannot be repeated with other numbers."""
+        del mapped
+        return {}
+
+    def replace(self, tables: Mapping[str, np.ndarray]) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        del tables
+        raise ProofError(f"{self.path.name} is a dump, so its tables cannot be replaced")
+
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws."""
         # A buffer taken from torch is equal in both frameworks, so its rounding does not matter.

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 
-from jaxgrad.parity.interop import cast
+from jaxgrad.parity.interop import cast, to_numpy
 from jaxgrad.parity.prove.checks import as_arrays
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.port import (
     Draw,
     cotangent,
+    is_rounded,
     load,
     names_of,
     perturbed,
@@ -69,6 +70,7 @@ class Live:
         )
         self.output_count = sum(name != "loss" for name in outputs)
         self.rough: Sequence[str] = ()
+        self._settled: set[str] = set()  # tables whose numbers the port has too
         self._casts_low = False  # whether a run casts below float32
         self.notes: list[str] = []
 
@@ -90,9 +92,28 @@ class Live:
         self._borrowed.rewind()
         load(self.module, state)
 
+    def tables(self, mapped: Sequence[str]) -> dict[str, np.ndarray]:
+        """Return the float32 constants that only torch holds: buffers, and plain attributes."""
+        tables = {name: self.state[name] for name in rounded_buffers(self.module, mapped)}
+        for path, part in self.module.named_modules():
+            for key, x in vars(part).items():
+                if isinstance(x, torch.Tensor) and x.dtype == torch.float32:
+                    tables[f"{path}.{key}" if path else key] = to_numpy(x.double())
+        return {name: x for name, x in tables.items() if is_rounded(x)}
+
+    def replace(self, tables: Mapping[str, np.ndarray]) -> None:
+        """Replace constants by the port's numbers, and make no allowance for their rounding."""
+        self._settled |= set(tables)
+        self.state = {name: tables.get(name, x) for name, x in self.state.items()}
+        load(self.module, self.state)
+        for name in set(tables) - set(self.state):
+            path, _, key = name.rpartition(".")
+            setattr(self.module.get_submodule(path), key, torch.tensor(tables[name]))
+
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws; the second redraws the weights that the port takes from its params."""
-        self.rough = rounded_buffers(self.module, mapped)
+        rounded = rounded_buffers(self.module, mapped)
+        self.rough = [name for name in rounded if name not in self._settled]
         first = Draw(self.state, self.inputs)
         buffers = [name for name in mapped if name not in self.flags]
         rng = np.random.default_rng([self.seed, 2])

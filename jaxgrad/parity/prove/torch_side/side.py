@@ -70,6 +70,14 @@ class TorchSide(Protocol):
         """Give the user's module back as it was."""
         ...
 
+    def tables(self, mapped: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Return the float32 constants that only torch holds: buffers, and plain attributes."""
+        ...
+
+    def replace(self, tables: Mapping[str, np.ndarray]) -> None:
+        """Replace constants by the port's numbers, and make no allowance for their rounding."""
+        ...
+
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws; `mapped` are the weights that the port takes from its params."""
         ...
