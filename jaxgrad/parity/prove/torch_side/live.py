@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 
-from jaxgrad.parity.interop import cast, to_numpy
+from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.checks import as_arrays
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.port import (
     Draw,
     cotangent,
-    is_rounded,
     load,
     names_of,
     perturbed,
@@ -30,6 +29,7 @@ from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import native as torch_native
 from jaxgrad.parity.prove.torch_side import run as torch_run
+from jaxgrad.parity.prove.torch_side import tables as torch_tables
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 from jaxgrad.parity.prove.torch_side.first_run import check_module, check_run
 from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_optimizer
@@ -94,21 +94,13 @@ class Live:
 
     def tables(self, mapped: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the float32 constants that only torch holds: buffers, and plain attributes."""
-        tables = {name: self.state[name] for name in rounded_buffers(self.module, mapped)}
-        for path, part in self.module.named_modules():
-            for key, x in vars(part).items():
-                if isinstance(x, torch.Tensor) and x.dtype == torch.float32:
-                    tables[f"{path}.{key}" if path else key] = to_numpy(x.double())
-        return {name: x for name, x in tables.items() if is_rounded(x)}
+        return torch_tables.held(self.module, rounded_buffers(self.module, mapped))
 
     def replace(self, tables: Mapping[str, np.ndarray]) -> None:
         """Replace constants by the port's numbers, and make no allowance for their rounding."""
         self._settled |= set(tables)
         self.state = {name: tables.get(name, x) for name, x in self.state.items()}
-        load(self.module, self.state)
-        for name in set(tables) - set(self.state):
-            path, _, key = name.rpartition(".")
-            setattr(self.module.get_submodule(path), key, torch.tensor(tables[name]))
+        torch_tables.replace(self.module, tables)
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws; the second redraws the weights that the port takes from its params."""

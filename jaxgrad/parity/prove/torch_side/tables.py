@@ -1,0 +1,35 @@
+"""The constant tables that a module holds in float32, in buffers and in plain attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.jax_side.port import is_rounded
+from jaxgrad.parity.prove.torch_side.trees import is_inexact
+
+
+def held(module: nn.Module, buffers: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return float32 numbers by name: some buffers, and tensors that are plain attributes."""
+    named = dict([*module.named_parameters(), *module.named_buffers()])
+    tables = {name: to_numpy(named[name]) for name in buffers}
+    for path, part in module.named_modules():
+        for key, x in vars(part).items():
+            if isinstance(x, torch.Tensor) and is_inexact(x) and not x.requires_grad:
+                tables[f"{path}.{key}" if path else key] = to_numpy(x.double())
+    return {name: x for name, x in tables.items() if np.isrealobj(x) and is_rounded(x)}
+
+
+def replace(module: nn.Module, tables: Mapping[str, np.ndarray]) -> None:
+    """Replace the numbers of tables in a float64 module in place."""
+    named = dict([*module.named_parameters(), *module.named_buffers()])
+    for name, numbers in tables.items():
+        if name in named:
+            named[name].data.copy_(torch.tensor(numbers))
+        else:
+            path, _, key = name.rpartition(".")
+            setattr(module.get_submodule(path), key, torch.tensor(numbers))
