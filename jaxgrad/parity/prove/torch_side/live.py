@@ -52,6 +52,7 @@ class Live:
         self.module: Any = module
         self.inputs: Any = as_arrays(inputs)
         self.versions: Mapping[str, str] = {}
+        self._attributes: dict[str, np.ndarray] = {}  # tables in plain attributes
         self._borrowed = Borrowed(module)
         try:
             self._open()
@@ -90,6 +91,7 @@ class Live:
     def _load(self, state: State) -> None:
         """Set the weights, and everything else to what it was before the first run."""
         self._borrowed.rewind()
+        torch_tables.set_attributes(self.module, self._attributes)
         load(self.module, state)
 
     def tables(self, mapped: Sequence[str]) -> dict[str, np.ndarray]:
@@ -99,8 +101,9 @@ class Live:
     def replace(self, tables: Mapping[str, np.ndarray]) -> None:
         """Replace constants by the port's numbers, and make no allowance for their rounding."""
         self._settled |= set(tables)
+        self._attributes = {name: x for name, x in tables.items() if name not in self.state}
         self.state = {name: tables.get(name, x) for name, x in self.state.items()}
-        torch_tables.replace(self.module, tables)
+        self._load(self.state)
 
     def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
         """Return both draws; the second redraws the weights that the port takes from its params."""

@@ -24,12 +24,9 @@ def held(module: nn.Module, buffers: Sequence[str]) -> dict[str, np.ndarray]:
     return {name: x for name, x in tables.items() if np.isrealobj(x) and is_rounded(x)}
 
 
-def replace(module: nn.Module, tables: Mapping[str, np.ndarray]) -> None:
-    """Replace the numbers of tables in a float64 module in place."""
-    named = dict([*module.named_parameters(), *module.named_buffers()])
+def set_attributes(module: nn.Module, tables: Mapping[str, np.ndarray]) -> None:
+    """Set plain attributes to tables, in the dtype in which the module runs."""
+    dtype = next((x.dtype for x in module.parameters() if x.is_floating_point()), torch.float64)
     for name, numbers in tables.items():
-        if name in named:
-            named[name].data.copy_(torch.tensor(numbers))
-        else:
-            path, _, key = name.rpartition(".")
-            setattr(module.get_submodule(path), key, torch.tensor(numbers))
+        path, _, key = name.rpartition(".")
+        setattr(module.get_submodule(path), key, torch.tensor(numbers).to(dtype))

@@ -1,10 +1,10 @@
-"""The float32 tables of a module are found and replaced."""
+"""The float32 tables of a module are found, and plain attributes are set."""
 
 import numpy as np
 import torch
 from torch import nn
 
-from jaxgrad.parity.prove.torch_side.tables import held, replace
+from jaxgrad.parity.prove.torch_side.tables import held, set_attributes
 
 
 class Holder(nn.Module):
@@ -26,13 +26,14 @@ def test_only_tables_of_float32_numbers_are_held():
     assert all(x.dtype == np.float64 for x in tables.values())
 
 
-def test_tables_are_replaced_in_place():
-    """A buffer keeps its tensor; a plain attribute becomes a float64 tensor."""
-    module = Holder()
-    buffer: torch.Tensor = module.get_buffer("buffer")
-    numbers = np.sin(np.arange(5.0))
+def test_plain_attributes_take_the_dtype_of_the_module():
+    """A table is set in the dtype of the parameters, or else in float64."""
+    module, numbers = nn.ModuleDict({"inner": Holder()}), np.sin(np.arange(5.0))
 
-    replace(module, {"buffer": numbers, "plain": numbers})
+    set_attributes(module, {"inner.plain": numbers})
+    plain = vars(module["inner"])["plain"]
+    assert np.array_equal(plain.numpy(), numbers)
 
-    assert module.get_buffer("buffer") is buffer and np.array_equal(buffer.numpy(), numbers)
-    assert np.array_equal(module.plain.numpy(), numbers)
+    module["linear"] = nn.Linear(1, 1)
+    set_attributes(module, {"inner.plain": numbers})
+    assert vars(module["inner"])["plain"].dtype == torch.float32
