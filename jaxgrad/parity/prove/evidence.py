@@ -52,8 +52,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     flow = Flow(program)
     mapped = _mapped(port, flow, side.flags)
     with clock("torch"):
-        replaced = tables.for_torch(side.tables(mapped), program)
-        if replaced:
+        if replaced := tables.for_torch(side.tables(mapped), program):
             side.replace({name: x for name, (x, _) in replaced.items()})
         drawn = side.drawn(mapped)
     program.numbers = drawn[0].run.numbers
