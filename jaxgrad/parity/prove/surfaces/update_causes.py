@@ -114,10 +114,13 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
             decays[name] = None if len(fits) == len(steps) else fits[0]
         else:
             off, rate = proportion(before, actual - expected), float(settings[name]["lr"])
-            decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else decay
+            decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else None
     known = {np.ndim(paths.before[name]): d for name, d in decays.items() if d is not None}
+    others = set(known.values())  # a weight without a known decay has that of similar weights
     full: dict[str, float] = {
-        name: known.get(np.ndim(paths.before[name]), own[name]) if d is None else d
+        name: known.get(np.ndim(paths.before[name]), others.copy().pop() if others else own[name])
+        if d is None
+        else d
         for name, d in decays.items()
     }
     if full != own:

@@ -49,7 +49,7 @@ def rmsprop(alpha: float | None, *, inside: bool, initial: float) -> Callable[[A
     return lambda optimizer: Formula(_groups(optimizer, optim.RMSprop), rule)
 
 
-def adam_with_root(eps_root: float) -> Callable[[Any], Any]:
+def adam_with_root(eps_root: float, eps: float | None = None) -> Callable[[Any], Any]:
     """Return an edit of torch's Adam: `eps_root` inside the square root, as in optax."""
 
     def rule(group: dict[str, Any], state: dict[str, Any], p: Tensor, g: Tensor) -> Tensor:
@@ -61,7 +61,8 @@ def adam_with_root(eps_root: float) -> Callable[[Any], Any]:
         state["exp_avg"] = state.get("exp_avg", zeros) * b1 + (1 - b1) * g
         state["exp_avg_sq"] = state.get("exp_avg_sq", zeros) * b2 + (1 - b2) * g * g
         second = state["exp_avg_sq"] / (1 - b2**count)
-        move = state["exp_avg"] / (1 - b1**count) / ((second + eps_root).sqrt() + group["eps"])
+        root = (second + eps_root).sqrt() + (group["eps"] if eps is None else eps)
+        move = state["exp_avg"] / (1 - b1**count) / root
         return move + decay * p if decoupled else move
 
     return lambda optimizer: Formula(_groups(optimizer, optim.Adam), rule)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -107,11 +108,19 @@ def range_of(training: Training, module: nn.Module, least: int) -> tuple[int, bo
     if training.total is not None:
         return training.total, True
     loop = Loop(dataclasses.replace(training, ema=None), module)
-    if loop.scheduler is None:
+    scheduler = loop.scheduler or _hidden_scheduler(loop.optimizer)
+    if scheduler is None:
         hidden = hasattr(loop.optimizer.step, "_wrapped_by_lr_sched")
         return (least, False) if hidden else (max(least, _WITHOUT_SCHEDULER), True)
-    steps = length(loop.scheduler)
+    steps = length(scheduler)
     return (least, False) if steps is None else (max(least, steps), True)
+
+
+def _hidden_scheduler(optimizer: Any) -> Any:
+    """Return a scheduler that a hook or method of the user's optimizer steps, or None."""
+    kind = torch.optim.lr_scheduler.LRScheduler
+    objects = (x for x in gc.get_objects() if issubclass(type(x), kind))  # a proxy may raise
+    return next((x for x in objects if getattr(x, "optimizer", None) is optimizer), None)
 
 
 def learning_rates(training: Training, module: nn.Module, steps: int) -> list[list[float]]:
@@ -135,7 +144,10 @@ def settings(training: Training, module: nn.Module) -> dict[str, dict[str, Any]]
 
 
 def length(scheduler: Any) -> int | None:
-    """Return the number of steps for which a scheduler is defined, or None if it does not say."""
+    """Return the number of steps after which a scheduler has done all, or None if unknown.
+
+    Beyond them a correct port may differ: torch's cosine, for example, rises again.
+    """
 
     def largest(names: Sequence[str]) -> int | None:
         values = [getattr(scheduler, name, None) for name in names]
@@ -150,11 +162,11 @@ def length(scheduler: Any) -> int | None:
     if getattr(scheduler, "milestones", None):
         return int(max(scheduler.milestones)) + 2
     if (period := largest(["T_0", "total_size", "step_size"])) is not None:
-        return 3 * period
+        return period + 2  # nobody knows how many periods the user trains
     if (after := largest(["total_iters"])) is not None:
         return after + 2
     if isinstance(scheduler, torch.optim.lr_scheduler.ExponentialLR):
-        return 100
+        return _WITHOUT_SCHEDULER
     return largest(["total_steps", "T_max"])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -138,15 +139,16 @@ def _clips(training: Training) -> Iterator[Variant]:
         norms.append(float(max_norm))
         return _without_clipping(parameters)
 
-    def clip_update(optimizer: Any) -> Any:
+    def clip_update(optimizer: Any, scaled: bool, eps: float) -> Any:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         step = optimizer.step
 
         def clipped() -> None:
             before = [p.detach().clone() for p in parameters]
+            rate = 1.0 if scaled else float(optimizer.param_groups[0]["lr"])
             step()
             moves = [p.detach() - b for p, b in zip(parameters, before, strict=True)]
-            factor = _factor(moves, norms[-1]) if norms else 1.0
+            factor = _factor([move / rate for move in moves], norms[-1], eps) if norms else 1.0
             with torch.no_grad():
                 for p, b, move in zip(parameters, before, moves, strict=True):
                     p.copy_(b + factor * move)
@@ -154,11 +156,14 @@ def _clips(training: Training) -> Iterator[Variant]:
         optimizer.step = clipped
         return optimizer
 
-    yield Variant(
-        "the update is clipped instead of the gradient (clip before the optimizer in optax.chain)",
-        edited(training, clip_update),
-        remember,
-    )
+    for scaled, eps in itertools.product((True, False), (0.0, 1e-6)):
+        edit = functools.partial(clip_update, scaled=scaled, eps=eps)
+        yield Variant(
+            "the update is clipped instead of the gradient (clip before the optimizer in "
+            "optax.chain)",
+            edited(training, edit),
+            remember,
+        )
     yield Variant(
         "each weight's gradient is clipped by its own norm, torch uses the norm of all",
         training,
@@ -191,9 +196,8 @@ def _clip_as_optax(parameters: Any, max_norm: float, *_: Any, **__: Any) -> Tens
     return torch.tensor(norm)
 
 
-def _factor(tensors: list[Tensor], max_norm: float) -> float:
-    norm = _norm(tensors)
-    return 1.0 if norm < max_norm else max_norm / norm
+def _factor(tensors: list[Tensor], max_norm: float, eps: float = 0.0) -> float:
+    return min(1.0, max_norm / (_norm(tensors) + eps))
 
 
 def _norm(tensors: list[Tensor]) -> float:
@@ -223,6 +227,11 @@ def _settings(training: Training) -> Iterator[Variant]:
     for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
         edit = formulas.adam_with_root(root)
         yield Variant(f"eps_root is {root:g}, torch has none", edited(training, edit))
+        edit = formulas.adam_with_root(root, 0.0)
+        yield Variant(
+            f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root",
+            edited(training, edit),
+        )
 
 
 def _defaults(training: Training) -> Iterator[Variant]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -42,6 +43,11 @@ def hidden(parameters: Any) -> Any:
     return optimizer
 
 
+def frozen(step: Any) -> Any:
+    """Return the rate of this scheduler in the first three steps, and then the third one."""
+    return optax.cosine_decay_schedule(0.1, 5)(jnp.minimum(step, 2))
+
+
 CASES = {
     "equal": (Training(sgd, optax.sgd(halved(20)), scheduler=milestone(20)), "22 steps agree"),
     "a step too early": (
@@ -59,7 +65,8 @@ CASES = {
         Training(sgd, optax.sgd(0.1), scheduler=by_lambda, total=20),
         "first in step 11 of 20",
     ),
-    "hidden": ((hidden, optax.sgd(optax.cosine_decay_schedule(0.1, 5))), "2 steps agree"),
+    "hidden": ((hidden, optax.sgd(optax.cosine_decay_schedule(0.1, 5))), "5 steps agree"),
+    "hidden and frozen": ((hidden, optax.sgd(frozen)), "first in step 4 of 5"),
     "another update": (
         (sgd, optax.sgd(lambda step: 0.1 + 0 * step, momentum=1e-5)),
         "",
