@@ -17,7 +17,7 @@ import optax
 import torch
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.adapters import ProofError, as_function
+from jaxgrad.parity.prove.adapters import Held, ProofError, as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side.live import Live
@@ -69,6 +69,7 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     def objective(trained: Any) -> Any:
         full = [m if m is not None else x for m, x in zip(trained, leaves, strict=True)]
         out = port.fn(fill(full), *inputs)
+        out = out.outputs if isinstance(out, Held) else out
         out = out[0] if pair.get("has_state") else out
         out = out if pick is None else pick(out)
         named = jax.tree_util.tree_leaves_with_path(out)

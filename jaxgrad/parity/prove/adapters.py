@@ -9,7 +9,7 @@ import inspect
 import pathlib
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -27,6 +27,13 @@ class JaxFunction(NamedTuple):
     params: Any
 
 
+class Held(NamedTuple):
+    """The outputs of a module that holds its state (running statistics), and the new state."""
+
+    outputs: Any
+    state: Any
+
+
 def as_function(fn: Any, params: Any) -> JaxFunction:
     """Turn a function, or a flax nnx, linen or equinox module, into a function of a tree.
 
@@ -42,7 +49,7 @@ def as_function(fn: Any, params: Any) -> JaxFunction:
 
 def _adapted(fn: Any, params: Any) -> JaxFunction:
     if _is(fn, "flax.linen", "Module"):
-        return JaxFunction(fn.apply, params)
+        return JaxFunction(_linen_apply(fn, params), params)
     if _is(fn, "flax.nnx", "Module") and params is None:
         return _from_nnx(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
     if _is(params, "flax.nnx", "Module"):
@@ -82,10 +89,29 @@ def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
 
     graph, state = nnx.split(module)
 
+    kinds = nnx.Not(nnx.Any(nnx.Param, nnx.RngState, nnx.Intermediate))
+    holds = bool(jax.tree.leaves(_arrays(nnx.state(module, kinds))))
+
     def run(tree: Any, *args: Any, **kwargs: Any) -> Any:
-        return fn(nnx.merge(graph, _as_state(state, tree)), *args, **kwargs)
+        merged = nnx.merge(graph, _as_state(state, tree))
+        out = fn(merged, *args, **kwargs)
+        return Held(out, _arrays(nnx.state(merged, kinds))) if holds else out
 
     return JaxFunction(run, _arrays(state))
+
+
+def _linen_apply(module: Any, variables: Any) -> Callable[..., Any]:
+    """Return the module's `apply`, which also returns the collections that are not params."""
+    held = (
+        [name for name in variables if name != "params"] if isinstance(variables, Mapping) else []
+    )
+    if not held:
+        return module.apply
+
+    def run(tree: Any, *args: Any, **kwargs: Any) -> Held:
+        return Held(*module.apply(tree, *args, mutable=held, **kwargs))
+
+    return run
 
 
 def _arrays(state: Any) -> Any:

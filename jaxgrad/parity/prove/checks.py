@@ -136,7 +136,8 @@ def traced(model: JaxFunction, inputs: Any, request: Request) -> tuple[JaxProgra
         return jax_program.program(kept, model.params, inputs, *options)
 
     program = guarded(trace, inputs)
-    if not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in program.jaxpr.out_avals):
+    outputs = program.jaxpr.out_avals[: len(program.out_paths)]
+    if not any(jnp.issubdtype(a.dtype, jnp.inexact) for a in outputs):
         returned = "fn returns" if request.outputs[1] is None else "outputs=: jax_pick returns"
         raise ProofError(f"{returned} no floating output, so there is no gradient to compare")
     return program, tuple(purity.notes(kept, program, trace))

@@ -47,7 +47,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
         model = as_function(request.fn, params)
         program, impure = checks.traced(model, side.inputs, request)
     weights = dataclasses.replace(weights, leaves=tuple(program.params))  # keep a single copy
-    port = Port(program, weights, side.has_loss, request.has_state, side.seed)
+    port = Port(program, weights, side.has_loss, bool(program.state_paths), side.seed)
     trainable = trainable_mask(request.trainable, program.param_paths)
     flow = Flow(program)
     mapped = _mapped(port, flow, side.flags)

@@ -76,7 +76,7 @@ def prove(
             Or a `Training`, which also has torch's scheduler, clipping, accumulation and average.
         steps: Number of optimizer steps to compare.
         has_state: Whether `fn` returns (outputs, new_state); the state is compared with torch's
-            buffers.
+            buffers. The state that an nnx or linen module holds is compared without it.
         accept: Known differences, each with the reason why it is accepted: surface -> pattern of
             torch's names -> reason, as in {"updates": {"*running_var": "flax's is biased"}}. They
             are reported. A pattern that no longer matches a difference fails.

@@ -65,7 +65,7 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
         return list(ins)
     if eqn.primitive.name in _KEEP_DTYPE:
         traced = [_as_traced(x, v) for x, v in zip(ins, eqn.invars, strict=True)]
-        return [_wide(x, numbers) for x in plain(eqn, (), traced, None)[0]]
+        return [wide(x, numbers) for x in plain(eqn, (), traced, None)[0]]
     if eqn.primitive.name.startswith("random_") or not (floats or is_low(eqn.outvars[0])):
         return plain(eqn, (), ins, None)[0]
     params = {
@@ -73,7 +73,7 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
         for key, value in eqn.params.items()
         if isinstance(value, np.dtype) and value in _LOW
     }
-    return compat.bind(eqn, [_wide(x, numbers) for x in ins], **params)
+    return compat.bind(eqn, [wide(x, numbers) for x in ins], **params)
 
 
 def _as_traced(x: Any, atom: Any) -> Any:
@@ -94,13 +94,13 @@ def constants(
         tables: Pairs of an array constant, as float64, and the array that replaces it.
     """
     opened, consts = compat.open_jaxpr(jaxpr)
-    wide = [_wide(x, numbers) for x in consts]
+    values = [wide(x, numbers) for x in consts]
     for old, new in tables:
-        wide = [
+        values = [
             new if np.shape(x) == old.shape and np.array_equal(np.asarray(x), old) else x
-            for x in wide
+            for x in values
         ]
-    return jex_core.ClosedJaxpr(opened, wide)
+    return jex_core.ClosedJaxpr(opened, values)
 
 
 def is_low(atom: Any) -> bool:
@@ -113,7 +113,7 @@ def is_rounded(x: Any) -> bool:
     return getattr(x, "dtype", None) in _LOW
 
 
-def _wide(x: Any, numbers: Collection[float]) -> Any:
+def wide(x: Any, numbers: Collection[float] = ()) -> Any:
     """Convert a value to float64, and a scalar constant to the number it was rounded from."""
     if not is_rounded(x):
         return x

@@ -44,6 +44,8 @@ class Loop:
         self.trained = [t and jnp.issubdtype(x.dtype, jnp.inexact) for t, x in pairs]
         with running("optimizer=: the init of the optax transformation"):
             self.state = tx.init(self._tree(self.params))
+        if lifted:  # torch's optimizer keeps every number of its state in float64 then
+            self.state = jax.tree.map(lifting.wide, self.state)
         self._lifts = lifted
         self._given, self._lifted = (
             jax.jit(fun, compiler_options=QUICK) for fun in (tx.update, lifting.lifted(tx.update))

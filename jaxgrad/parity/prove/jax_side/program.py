@@ -19,6 +19,7 @@ from jax.extend import core as jex_core
 from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, abstract, evaluate, inner, is_inexact, live_inputs, tap, walk
 from jaxgrad.parity.interop import cast
+from jaxgrad.parity.prove.adapters import Held
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import lifting
 from jaxgrad.parity.prove.noise import sampled
@@ -120,15 +121,21 @@ def call_loss(loss: Callable[..., Any], outputs: Any, inputs: Any) -> Any:
     return loss(outputs, **inputs) if isinstance(inputs, Mapping) else loss(outputs, *inputs)
 
 
-def _with_state(out: Any) -> tuple[Any, Any]:
-    """Check that a function with `has_state=True` returned a pair."""
-    if not isinstance(out, tuple | list) or len(out) != 2:
+def _with_state(out: Any, has_state: bool) -> tuple[Any, Any]:
+    """Return the outputs and the new state: a module's own, or the second of a pair."""
+    pair = out.outputs if isinstance(out, Held) else out
+    is_pair = isinstance(pair, tuple | list) and len(pair) == 2
+    if isinstance(out, Held) and not (has_state and is_pair):
+        return out.outputs, out.state
+    if not has_state:
+        return out, None
+    if not is_pair:
         of_length = f" of length {len(out)}" if isinstance(out, tuple | list) else ""
         raise ProofError(
             "has_state=True needs fn to return (outputs, new_state), but it returned "
             f"{type(out).__name__}{of_length}"
         )
-    return out[0], out[1]
+    return pair[0], pair[1]
 
 
 def _one_number(loss: Any) -> Any:
@@ -173,7 +180,7 @@ def program(
         args = values if not isinstance(values, Mapping) else ()
         named = values if isinstance(values, Mapping) else {}
         out = fun(fill_params(leaves[:count]), *args, **named)
-        out, state = _with_state(out) if has_state else (out, None)
+        out, state = _with_state(out, has_state)
         if pick is not None:
             with running("outputs=: jax_pick", keep=compat.NEEDS_NUMBERS):
                 out = pick(out)

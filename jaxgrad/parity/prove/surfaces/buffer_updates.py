@@ -11,20 +11,41 @@ from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.weights.likeness import likeness, natural, same_leaf
 
 
-def surface(evidence: Evidence) -> Surface:
-    """Compare the buffers that torch's forward pass updates with the port's new state."""
+def changed(evidence: Evidence) -> list[str]:
+    """Return the floating buffers that torch's forward pass changes."""
+    before = evidence.draws[0].state
+    return [
+        name
+        for name, x in evidence.runs[0].buffers.items()
+        if x.dtype.kind in "fc" and not np.array_equal(x, before[name])
+    ]
+
+
+def note(evidence: Evidence) -> str:
+    """Return a note on the buffers that torch changes if the port returns no state."""
+    names = [] if evidence.port.has_state else changed(evidence)
+    if not names:
+        return ""
+    return (
+        f"torch's forward pass changes {len(names)} buffers ({', '.join(names[:4])}), which were "
+        "not compared: let fn return (outputs, new_state) and pass has_state=True"
+    )
+
+
+def surface(evidence: Evidence, asked: bool = True) -> Surface | None:
+    """Compare the buffers that torch's forward pass updates with the port's new state.
+
+    Without being `asked`, return None if torch updates none of the port's state.
+    """
     run, draw = evidence.runs[0], evidence.draws[0]
     program = evidence.port.program
     outputs = evidence.jax_runs[0].outputs
     state = dict(zip(program.state_paths, outputs[len(program.out_paths) :], strict=True))
-    changed = [
-        name
-        for name, x in run.buffers.items()
-        if x.dtype.kind in "fc" and not np.array_equal(x, draw.state[name])
-    ]
-    pairs = _pairs(evidence, changed, list(state))
-    missing = [name for name in changed if name not in pairs]
-    if missing:
+    pairs = _pairs(evidence, names := changed(evidence), list(state), by_name=asked)
+    if not asked and not pairs:
+        return None
+    missing = [name for name in names if name not in pairs]
+    if missing and asked:
         raise ProofError(
             f"torch's forward pass updates the buffer {missing[0]!r}, but the new state that fn "
             f"returns has no such leaf; its leaves are {list(state)}"
@@ -54,8 +75,10 @@ def surface(evidence: Evidence) -> Surface:
     return Surface("updates", "fail", text, rows, (finding,))
 
 
-def _pairs(evidence: Evidence, names: list[str], paths: list[str]) -> dict[str, str]:
-    """Map buffers to leaves of the new state by their path in params, or else by name."""
+def _pairs(
+    evidence: Evidence, names: list[str], paths: list[str], *, by_name: bool
+) -> dict[str, str]:
+    """Map buffers to leaves of the new state by their path in params, or else `by_name`."""
     pairs: dict[str, str] = {}
     program, before = evidence.port.program, evidence.draws[0].state
     for path in paths:
@@ -73,7 +96,10 @@ def _pairs(evidence: Evidence, names: list[str], paths: list[str]) -> dict[str, 
         (-likeness(name, path), natural(name), natural(path), name, path)
         for name in names
         for path in paths
-        if name not in pairs and path not in pairs.values() and sizes[path] == before[name].size
+        if by_name
+        and name not in pairs
+        and path not in pairs.values()
+        and sizes[path] == before[name].size
     ]
     for _, _, _, name, path in sorted(scored):
         if name not in pairs and path not in pairs.values():

@@ -46,8 +46,10 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         text = f"{noisy.name}: rounding alone changes its gradient too much to compare"
         return Judgement(Surface("gradients", "inconclusive", text, rows))
     largest = max((j.share for j in judged if j.verdict == "pass"), default=0.0)
-    agreeing = sum(j.verdict != "accepted" for j in judged)
-    text = f"{agreeing} gradients agree within {largest:.1g} (relative to their scale)"
+    agreeing = [j.name for j in judged if j.verdict != "accepted"]
+    inputs = sum(name.startswith("input ") for name in agreeing)
+    counted = f"{len(agreeing)} gradients" + (f" ({inputs} of inputs)" if inputs else "")
+    text = f"{counted} agree within {largest:.1g} (relative to their scale)"
     zeros = sum(j.verdict == "zero" for j in judged)
     if zeros:
         text += f"; {zeros} are zero up to rounding in both frameworks"

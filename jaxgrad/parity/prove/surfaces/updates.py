@@ -21,9 +21,10 @@ NO_OPTIMIZER = "no optimizer= was given"
 def surface(evidence: Evidence, request: Request) -> Judgement:
     """Judge the updates of buffers and of an optimizer, if the request contains either."""
     surfaces: list[Surface] = []
-    notes: tuple[str, ...] = ()
-    if request.has_state:
-        surfaces.append(buffer_updates.surface(evidence))
+    notes = tuple(filter(None, [buffer_updates.note(evidence)]))
+    if evidence.port.has_state or request.has_state:
+        buffers = buffer_updates.surface(evidence, request.has_state)
+        surfaces += [buffers] if buffers is not None else []
     if request.optimizer is not None:
         training, count = as_training(request.optimizer), max(1, request.steps)
         surfaces += steps.surfaces(evidence, training, count)
@@ -33,9 +34,9 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
             with evidence.clock("float32"):
                 error = update_precision.largest_error(evidence, training)
             surfaces.append(Surface("updates", "pass", single_precision.clause(error)))
-            notes = single_precision.notes(error)
+            notes += single_precision.notes(error)
     if not surfaces:
-        return Judgement(Surface("updates", "not judged", NO_OPTIMIZER))
+        return Judgement(Surface("updates", "not judged", NO_OPTIMIZER), notes)
     verdicts = [s.verdict for s in surfaces]
     verdict = min(verdicts, key=("fail", "inconclusive", "pass", "not judged").index)
     return Judgement(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,10 @@ class Loop:
 
     def __init__(self, training: Training, module: nn.Module) -> None:
         self.training, self.module = training, module
-        self.optimizer = build_optimizer(training.torch, module)
+        dtypes = [p.dtype for p in module.parameters() if p.is_floating_point()]
+        self._dtype = torch.float64 if torch.float64 in dtypes else torch.get_default_dtype()
+        with _default_dtype(self._dtype):
+            self.optimizer = build_optimizer(training.torch, module)
         self.scheduler = getattr(self.optimizer, "scheduler", None)
         if training.scheduler is not None:
             self.scheduler = _called("scheduler=", training.scheduler, self.optimizer)
@@ -53,9 +57,9 @@ class Loop:
                     p.grad /= self.training.accumulate
         self._clip()
         rates = [float(group.get("lr", 0.0)) for group in self.optimizer.param_groups]
-        _called(
-            f"optimizer=: the step of torch's {type(self.optimizer).__name__}", self.optimizer.step
-        )
+        name = type(self.optimizer).__name__
+        with _default_dtype(self._dtype):  # in which some optimizers keep numbers of their state
+            _called(f"optimizer=: the step of torch's {name}", self.optimizer.step)
         if self.scheduler is not None:
             needs_loss = isinstance(self.scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau)
             _called("scheduler=", self.scheduler.step, *([losses[-1]] if needs_loss else []))
@@ -89,6 +93,16 @@ class Loop:
             for p, s in self.optimizer.state.items()
             if id(p) in names
         }
+
+
+@contextlib.contextmanager
+def _default_dtype(dtype: torch.dtype) -> Iterator[None]:
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def add_gradients(module: nn.Module, gradients: Mapping[str, np.ndarray | None]) -> None:

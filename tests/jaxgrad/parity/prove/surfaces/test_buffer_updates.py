@@ -1,0 +1,121 @@
+"""Buffers that a forward pass updates are compared with the state that a port holds or returns."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from flax import linen, nnx
+from torch import nn
+
+from jaxgrad.parity import Report, prove
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+X = draw(6, 3)
+
+
+def torch_norm() -> nn.BatchNorm1d:
+    torch.manual_seed(0)
+    module = nn.BatchNorm1d(3)
+    nn.init.normal_(module.weight)
+    nn.init.normal_(module.bias)
+    return module
+
+
+class Norm(nnx.Module):
+    """A batch norm with torch's unbiased running variance, or with flax's biased one."""
+
+    def __init__(self, module: nn.BatchNorm1d, momentum: float = 0.1, ddof: int = 1):
+        state = arrays(module)
+        self.weight, self.bias = nnx.Param(state["weight"]), nnx.Param(state["bias"])
+        self.mean = nnx.BatchStat(state["running_mean"])
+        self.var = nnx.BatchStat(state["running_var"])
+        self.momentum, self.ddof = momentum, ddof
+
+    def __call__(self, x: Any) -> Any:
+        mean, rate = x.mean(0), self.momentum
+        self.mean[...] = (1 - rate) * self.mean[...] + rate * mean
+        self.var[...] = (1 - rate) * self.var[...] + rate * x.var(0, ddof=self.ddof)
+        return (x - mean) / jnp.sqrt(x.var(0) + 1e-5) * self.weight[...] + self.bias[...]
+
+
+def failed(report: Report) -> tuple[str, str]:
+    assert report.first is not None
+    return report.first.surface, report.first.torch
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_the_state_of_an_nnx_module_is_compared_unasked(asked):
+    """The running statistics that an nnx module holds are compared, with and without has_state."""
+    module = torch_norm()
+
+    right = prove(module, Norm(module), None, (X,), has_state=asked)
+    assert right.verdict == "pass"
+    assert right.surfaces["updates"].text == "2 buffer updates agree"
+
+    wrong = prove(module, Norm(module, momentum=0.2), None, (X,), has_state=asked)
+    assert failed(wrong) == ("updates", "running_mean")
+    biased = prove(module, Norm(module, ddof=0), None, (X,), has_state=asked)
+    assert failed(biased) == ("updates", "running_var")
+    assert biased.first is not None and "divided by N = 6" in biased.first.cause
+
+
+def test_the_state_of_a_linen_module_is_compared_unasked():
+    """The collections of a linen module beside its params are mutable and are compared."""
+    module = torch_norm()
+    state = arrays(module)
+    variables = {
+        "params": {"scale": state["weight"], "bias": state["bias"]},
+        "batch_stats": {"mean": state["running_mean"], "var": state["running_var"]},
+    }
+    port = linen.BatchNorm(use_running_average=False, momentum=0.9, epsilon=1e-5)
+
+    report = prove(module, port, variables, (X,))
+    assert failed(report) == ("updates", "running_var")
+    assert [row["verdict"] for row in report.surfaces["updates"].rows] == ["pass", "fail"]
+
+
+def function(p: Any, x: Any) -> Any:
+    y = (x - x.mean(0)) / jnp.sqrt(x.var(0) + 1e-5)
+    return y * p["weight"] + p["bias"]
+
+
+def test_buffers_that_are_not_compared_are_counted():
+    """A port without state gets a note with the number of buffers that torch changes."""
+    module = torch_norm()
+    params = {name: arrays(module)[name] for name in ("weight", "bias")}
+
+    report = prove(module, function, params, (X,))
+    assert report.verdict == "pass"
+    (note,) = (n for n in report.notes if "buffers" in n)
+    assert note.startswith("torch's forward pass changes 2 buffers (running_mean, running_var)")
+
+
+def test_unchanged_buffers_are_not_mentioned():
+    """A module in eval mode changes no buffer, so nothing is compared and nothing noted."""
+    module = torch_norm().eval()
+
+    class Still(Norm):
+        def __call__(self, x: Any) -> Any:
+            y = (x - self.mean[...]) / jnp.sqrt(self.var[...] + 1e-5)
+            return y * self.weight[...] + self.bias[...]
+
+    report = prove(module, Still(module), None, (X,))
+    assert report.verdict == "pass"
+    assert report.surfaces["updates"].verdict == "not judged"
+    assert not any("buffers" in note for note in report.notes)
+
+
+def test_a_pair_of_a_function_is_preferred_to_the_state_of_its_module():
+    """A function of an nnx module that returns (outputs, new_state) is judged by that state."""
+    module = torch_norm()
+
+    def port(norm: Norm, x: Any) -> Any:
+        outputs = norm(x)
+        return outputs, {"running_mean": norm.mean[...], "running_var": 2 * norm.var[...]}
+
+    report = prove(module, port, Norm(module), (X,), has_state=True)  # pyright: ignore[reportArgumentType]
+    assert failed(report) == ("updates", "running_var")
+    assert np.isclose(float(report.surfaces["updates"].rows[0]["difference"]), 0, atol=1e-9)
