@@ -45,7 +45,7 @@ def _is_extended(dtype: DTypeLike) -> bool:
 
 
 def wide(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
+    return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64, copy=False)
 
 
 def scale_of(leaf: object) -> float:

@@ -124,7 +124,7 @@ class _Evaluator(NamedTuple):
                 cse: Any = (list(cse), True)  # one flag per argument, and one for the slots
             return jax.checkpoint(body, policy=policy, prevent_cse=cse)(args, slots)
         if name == "shard_map":
-            sharded = compat.shard_map_like(eqn, lambda *args: tuple(body(list(args), {})[0]))
+            sharded = compat.shard_map_like(eqn, lambda *args: tuple(body(list(args), slots)[0]))
             return list(sharded(*args)), {}
         return body(args, slots)
 

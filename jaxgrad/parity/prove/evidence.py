@@ -46,7 +46,8 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     with clock("trace"):
         model = as_function(request.fn, params)
         program, impure = checks.traced(model, side.inputs, request)
-    weights = dataclasses.replace(weights, leaves=tuple(program.params))  # keep a single copy
+    program.forget({piece.leaf for piece in weights.pieces})  # the draws contain the values
+    weights = dataclasses.replace(weights, leaves=tuple(program.params))
     port = Port(program, weights, side.has_loss, bool(program.state_paths), side.seed)
     trainable = trainable_mask(request.trainable, program.param_paths)
     flow = Flow(program)
@@ -263,17 +264,19 @@ class Evidence:
     def _differentiated(self) -> list[tuple[Gradients, list[Judged]]]:
         """The port's gradients on each draw, and their comparison with torch's.
 
-        The second draw's gradients are as large as the model, so they are dropped if they agree.
+        The second draw's gradients are as large as the model, so torch's and the port's are dropped
+        if they agree.
         """
-        results = []
-        for number, draw in enumerate(self.draws):
+        results = {}
+        for number, draw in reversed([*enumerate(self.draws)]):
             with self.clock("jax backward"):
                 gradients = self.gradients(draw)
                 judged = self.judge_gradients(number, gradients)
             if number and _first_fail([judged]) is None:
                 gradients = dataclasses.replace(gradients, leaves=[])
-            results.append((gradients, judged))
-        return results
+                self.runs[number].grads = dict.fromkeys(self.runs[number].grads)
+            results[number] = gradients, judged
+        return [results[number] for number in sorted(results)]
 
     @property
     def jax_gradients(self) -> list[Gradients]:

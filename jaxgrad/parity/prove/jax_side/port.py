@@ -77,7 +77,7 @@ class Port:
 
     def watch(self, draw: Draw) -> Watched:
         """Return the outputs and the fingerprint of every value."""
-        outputs, values = self._watch(self.leaves(draw), {}, self.noise(draw))
+        outputs, values = self._watch(_moved(self.leaves(draw)), {}, self.noise(draw))
         prints = {key: self._print(key, x) for key, x in values.items()}
         return Watched([np.asarray(x) for x in outputs], prints)
 
@@ -197,8 +197,8 @@ class Port:
         leaves: Sequence[Any] | None = None,
     ) -> Gradients:
         """Differentiate the port, and return the cotangents of the values in `slots`."""
-        values = list(self.leaves(draw) if leaves is None else leaves)
-        floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
+        values = _moved(self.leaves(draw)) if leaves is None else list(leaves)
+        floating = [jnp.issubdtype(x.dtype, jnp.inexact) for x in values]
         (grads, cotangents), outputs = self._differentiate(
             [None if f else x for x, f in zip(values, floating, strict=True)],
             [x if f else None for x, f in zip(values, floating, strict=True)],
@@ -211,12 +211,24 @@ class Port:
         return Gradients(
             [np.asarray(x) for x in outputs],
             [
-                np.conj(np.asarray(g)) if g is not None and reached else None
+                _conjugate(g) if g is not None and reached else None
                 for g, reached in zip(grads, self.reachable, strict=True)
             ],
-            {key: np.conj(np.asarray(x)) for key, x in cotangents.items()},
+            {key: _conjugate(x) for key, x in cotangents.items()},
             draw.state,
         )
+
+
+def _moved(leaves: list[np.ndarray]) -> list[jax.Array]:
+    """Copy arrays to JAX, and drop each array once it is copied: together they are a model."""
+    leaves.reverse()
+    return [jax.device_put(leaves.pop()) for _ in range(len(leaves))]
+
+
+def _conjugate(x: Any) -> np.ndarray:
+    """Return the conjugate of an array as numpy; a real array is not copied."""
+    x = np.asarray(x)
+    return np.conj(x) if np.iscomplexobj(x) else x
 
 
 def cotangent(seed: int, outputs: int, output: np.ndarray) -> np.ndarray:

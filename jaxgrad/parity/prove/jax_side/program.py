@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -70,6 +70,13 @@ class JaxProgram:
     def params(self) -> list[np.ndarray]:
         """The leaves of params, without the inputs."""
         return self.leaves[: len(self.param_paths)]
+
+    def forget(self, numbers: Container[int]) -> None:
+        """Replace the values of some leaves by zeros that take no memory."""
+        self.leaves = [
+            np.broadcast_to(np.zeros((), x.dtype), x.shape) if i in numbers else x
+            for i, x in enumerate(self.leaves)
+        ]
 
 
 def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
@@ -218,7 +225,7 @@ def program(
         input_paths=input_paths,
         out_paths=out_paths,
         state_paths=state_paths,
-        fill=lambda new: flat(params)[2](new, None),
+        fill=lambda new: fill_params(new, None),
         dtypes=[x.dtype for x in jax.tree.leaves(params) if is_array(x)],
     )
     traced = with_jaxpr(traced, jaxpr)

@@ -12,7 +12,7 @@ from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import locate_forward, numbers
+from jaxgrad.parity.prove.surfaces import collectives, locate_forward, numbers
 
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     ends = [run.output_values[positions[j.name]] for j in wrong]
     ends = [i for i in ends if i is not None]
     outs = [key for j in wrong for key in evidence.flow.outputs[positions[j.name]]]
+    total = collectives.wrong_sum(evidence, draw)
+    if total is not None:
+        at = run.values[ends[0]] if ends else None
+        text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
+        module, op = (at.module, at.op) if at is not None else ("", "")
+        return Finding("forward", module or locate_forward.ROOT, place(program, total[0]), text,
+                       op=op, cause=total[1], **bad.worst)  # fmt: skip
     if ends and all(alignment.candidates[i] for i in ends):
         at = run.values[ends[0]]
         text = f"the result of torch's {at.op} occurs in the JAX program, which does not return it"

@@ -10,7 +10,7 @@ from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import numbers
+from jaxgrad.parity.prove.surfaces import collectives, numbers
 from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
 
 
@@ -90,7 +90,8 @@ def _cause(evidence: Evidence, draw: int, name: str) -> str:
     """Describe how JAX's gradient relates to torch's."""
     expected = evidence.torch_gradients(evidence.runs[draw])[name]
     actual = evidence.by_torch_name(evidence.jax_gradients[draw])[name]
-    return numbers.ratio(expected, actual)
+    devices = collectives.multiple(evidence.port.program, expected, actual)
+    return "; ".join(filter(None, (numbers.ratio(expected, actual), devices)))
 
 
 def _control(evidence: Evidence) -> str:

@@ -151,6 +151,7 @@ def _judged(
     program = checks.guarded(trace, draw.inputs)
     program.numbers = evidence.port.program.numbers
     program.tables = evidence.port.program.tables
+    program.forget({piece.leaf for piece in evidence.port.weights.pieces})
     port = dataclasses.replace(evidence.port, program=program, injection=NO_INJECTION)
     shapes = [tuple(x.shape) for x in program.jaxpr.out_avals[: len(program.out_paths)]]
     unlike = [

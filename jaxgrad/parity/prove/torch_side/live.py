@@ -174,8 +174,8 @@ class Live:
 
     def reruns(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
         """Return runs that differ from `run` by rounding, with gradients stored as differences."""
-        near = {salt: perturbed(draw, self.rough, salt) for salt in (0, 1)}
-        return [_differences(run, self.run(x, rough=salt)) for salt, x in near.items()]
+        near = ((salt, perturbed(draw, self.rough, salt)) for salt in (0, 1))  # one at a time
+        return [_differences(run, self.run(x, rough=salt)) for salt, x in near]
 
     def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw, or only `forward`, with the draw's noise."""

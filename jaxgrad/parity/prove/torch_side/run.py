@@ -75,7 +75,7 @@ def run(
         salt: Seed for torch's random number generator.
         rough: Seed for float32-sized noise added to constants that the module stores in float32.
         dtype: Dtype of the run; in float64 the module's own casts are lifted.
-        clear: Whether to clear the gradients of an earlier run.
+        clear: Whether to clear the gradients, before the run and after it.
         noise: Random numbers to draw in place of torch's, as far as there are any; None if the
             module is known to draw none.
         changes: Replacements for some calls, which `watch` counts.
@@ -117,8 +117,8 @@ def run(
         calls=watcher.calls if watcher else [],
         outputs={k: to_numpy(x) for k, x in outputs.items()},
         output_values=[watcher.index.get(id(x)) if watcher else None for x in outputs.values()],
-        grads={name: _grad(p) for name, p in module.named_parameters()},
-        input_grads=[_grad(x) for x in leaves],
+        grads={name: _grad(p, clear) for name, p in module.named_parameters()},
+        input_grads=[_grad(x, clear) for x in leaves],
         buffers={name: to_numpy(b) for name, b in module.named_buffers()},
         loss=float(total.detach()) if total is not None else None,
         casts=lifting.casts,
@@ -165,8 +165,14 @@ def _weighted_sum(
     return torch.stack(terms).sum() if terms else None
 
 
-def _grad(x: Tensor) -> np.ndarray | None:
-    return to_numpy(x.grad) if x.grad is not None else None
+def _grad(x: Tensor, take: bool) -> np.ndarray | None:
+    """Return the gradient of a tensor: a copy, or with `take` the gradient itself."""
+    if x.grad is None:
+        return None
+    if not take or x.grad.dtype not in (torch.float64, torch.complex128):
+        return to_numpy(x.grad)
+    grad, x.grad = x.grad.detach().resolve_conj().resolve_neg(), None
+    return grad.numpy()
 
 
 @contextlib.contextmanager

@@ -246,5 +246,7 @@ class Watcher:
             if self.keep and self._budget > data.nbytes:
                 self.values[number].cotangent_data = data
                 self._budget -= data.nbytes
-        self._held.clear()
+        # The hooks and this object refer to each other, so memory must be freed explicitly.
+        for store in (self._held, self._cotangents, self._nodes):
+            store.clear()
         return self.values
