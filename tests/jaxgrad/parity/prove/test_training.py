@@ -35,7 +35,6 @@ def sgd(parameters: Any) -> Any:
         (dict(ema=(2.0, max)), "needs a decay between 0 and 1"),
         (dict(ema=(0.9, 0.9)), "needs a function (average, params) -> average"),
     ],
-    ids=str,
 )
 def test_a_wrong_field_is_named(fields: dict[str, Any], text: str):
     """A field with a wrong value is refused in one sentence that names the field."""
@@ -44,7 +43,7 @@ def test_a_wrong_field_is_named(fields: dict[str, Any], text: str):
     assert text in str(error.value)
 
 
-@pytest.mark.parametrize("value", [3, (), (sgd,), {"torch": sgd}, optax.sgd(0.1)], ids=str)
+@pytest.mark.parametrize("value", [3, (), (sgd,), {"torch": sgd}, optax.sgd(0.1)])
 def test_only_a_pair_or_a_training_is_an_optimizer(value: Any):
     """Anything else is refused with an example of a pair."""
     with pytest.raises(ProofError, match="needs a pair"):
