@@ -16,6 +16,7 @@ from parity_tests.runner.settings import compile_quickly, configure
 if mutant := os.environ.get(mutants.VARIABLE):
     mutants.install(mutant)
 configure()
+gc.disable()  # until the tests are collected: nothing of them is garbage
 if "TEST_ALL" not in os.environ:  # the runner, which CI also runs, compiles as users do
     compile_quickly()
 jax.config.update("jax_traceback_filtering", "off")  # filtering takes longer than most exceptions
@@ -25,6 +26,7 @@ def pytest_collection_finish() -> None:
     """Leave the modules and the tests, which live to the end, out of garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 _FORGET = 50  # clear JAX's compiled programs after this many tests; later tests rarely reuse them

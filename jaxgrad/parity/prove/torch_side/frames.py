@@ -8,14 +8,14 @@ import sys
 import torch
 
 
+_RUN = str(pathlib.Path(__file__).with_name("run.py"))  # calls the module; its callers are outside
 _HIDDEN = (str(pathlib.Path(torch.__file__).parent), str(pathlib.Path(__file__).parents[3]))
 
 
 def user_line() -> str:
-    """Return `file:line` of the innermost frame outside torch and this package, or ""."""
+    """Return `file:line` of the innermost line of the module's own code, or "" if it has none."""
     frame = sys._getframe(1)
-    while frame is not None:
-        path = frame.f_code.co_filename
+    while frame is not None and (path := frame.f_code.co_filename) != _RUN:
         if not path.startswith(_HIDDEN) and path[:1] != "<" and not path.endswith("/functools.py"):
             return f"{pathlib.Path(path).name}:{frame.f_lineno}"
         frame = frame.f_back
