@@ -78,7 +78,7 @@ def prove(
         has_state: Whether `fn` returns (outputs, new_state); the state is compared with torch's
             buffers. The state that an nnx or linen module holds is compared without it.
         accept: Known differences, each with the reason why it is accepted: surface -> pattern of
-            torch's names -> reason, as in {"updates": {"*running_var": "flax's is biased"}}. They
+            torch's names -> reason, as in `{"updates": {"*running_var": "flax's is biased"}}`. They
             are reported. A pattern that no longer matches a difference fails.
         seed: Seed of the cotangents and of the second draw.
         progress: Function that is called with the name of each step as it begins.
