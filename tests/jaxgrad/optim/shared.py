@@ -174,7 +174,7 @@ class ElementwiseTests(OptimizerTests):
         """`update` and `optax.apply_updates` reach the same parameters as torch."""
         options = self.record.representative
         params, grads = runs.problem(1, 30)
-        ours = runs.run_jax(self.record.make(**options), params, grads, as_optax=True)
+        ours = runs.run_jax(self.record.make(**options), params, grads, as_optax=True, quick=True)
         theirs = runs.run_torch(self.name, options, params, grads)
 
         halves = (x[HALF:] for x in (ours[0], theirs[0], params))
@@ -185,7 +185,7 @@ class ElementwiseTests(OptimizerTests):
         """As in torch, a complex parameter is updated as two real ones."""
         options = self.record.representative
         params, grads = runs.problem(2, 20, ["complex128"] * 3)
-        ours = runs.run_jax(self.record.make(**options), params, grads)
+        ours = runs.run_jax(self.record.make(**options), params, grads, quick=True)
         theirs = runs.run_torch(self.name, options, params, grads)
 
         assert runs.relative_difference(ours[0], theirs[0], params) < 1e-12
@@ -200,7 +200,7 @@ class ElementwiseTests(OptimizerTests):
         params, grads = runs.problem(3, 20, ["float32"] * 2)
         params = [p.astype(half) for p in params]
         grads = [[np.clip(g, -5, 5).astype(half) for g in step] for step in grads]
-        ours = runs.run_jax(self.record.make(**options), params, grads)[0]
+        ours = runs.run_jax(self.record.make(**options), params, grads, quick=True)[0]
         theirs = runs.run_torch(self.name, single_tensor(options), params, grads)[0]
         wide = runs.in_float64
         truth = runs.run_torch(self.name, options, wide(params), wide(grads))[0]
