@@ -63,7 +63,7 @@ class Mutant(NamedTuple):
 
 
 def mutants(kind: str = "removal") -> list[Mutant]:
-    """Return every removal in the cases and helpers, or every general mutant of `jaxgrad`."""
+    """Return the mutants that remove code from cases and helpers, or general ones of `jaxgrad`."""
     if kind == "general":
         return [
             m for path in sorted((ROOT / "jaxgrad").rglob("*.py")) for m in mutants_of(path, kind)

@@ -43,3 +43,8 @@ def arrays(state: Mapping[str, Any]) -> dict[str, Any]:
         return jnp.array(x.detach().numpy() if isinstance(x, torch.Tensor) else x)
 
     return {name: x if isinstance(x, jax.Array) else array(x) for name, x in state.items()}
+
+
+def dense(weights: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return torch's linear layer `name` as a dense layer: the transposed kernel and the bias."""
+    return {"kernel": weights[f"{name}.weight"].T, "bias": weights[f"{name}.bias"]}

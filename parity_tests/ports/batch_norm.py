@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -89,7 +89,7 @@ def convert(state: Any, *, model: Port) -> Any:
             "mean": w["bn.running_mean"],
             "var": w["bn.running_var"],
         },
-        "fc": {"kernel": w["fc.weight"].T, "bias": w["fc.bias"]},
+        "fc": dense(w, "fc"),
     }
     params = nnx.state(model)
     nnx.replace_by_pure_dict(params, pure)

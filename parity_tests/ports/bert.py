@@ -15,7 +15,7 @@ import torch
 from jax import lax
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -200,9 +200,6 @@ def convert(
     """Return linen variables with the weights of `Bert`."""
     w = arrays(state)
 
-    def dense(name: str) -> dict[str, Any]:
-        return {"kernel": w[f"{name}.weight"].T, "bias": w[f"{name}.bias"]}
-
     def norm(name: str) -> dict[str, Any]:
         return {"scale": w[f"{name}.weight"], "shift": w[f"{name}.bias"]}
 
@@ -211,7 +208,7 @@ def convert(
         return {"kernel": kernel, "bias": w[f"{name}.bias"].reshape(HEADS, SIZE)}
 
     def layer(i: int) -> dict[str, Any]:
-        out = dense(f"layer.{i}.attention_output.dense")
+        out = dense(w, f"layer.{i}.attention_output.dense")
         mixer = {
             "q": heads(f"layer.{i}.attention.query", query),
             "k": heads(f"layer.{i}.attention.key"),
@@ -221,8 +218,8 @@ def convert(
         return {
             "Mixer_0": mixer,
             "norm1": norm(f"layer.{i}.attention_output.LayerNorm"),
-            "up": dense(f"layer.{i}.intermediate"),
-            "down": dense(f"layer.{i}.output.dense"),
+            "up": dense(w, f"layer.{i}.intermediate"),
+            "down": dense(w, f"layer.{i}.output.dense"),
             "norm2": norm(f"layer.{i}.output.LayerNorm"),
         }
 
@@ -234,7 +231,7 @@ def convert(
         "places": w["embeddings.position_embeddings.weight"],
         "kinds": w["embeddings.token_type_embeddings.weight"],
         "norm": norm("embeddings.LayerNorm"),
-        "pool": dense("pooler.0"),
+        "pool": dense(w, "pooler.0"),
     }
     return {"params": params | (stacked if scan else listed)}
 

@@ -13,7 +13,7 @@ from jax import lax
 from torch import nn
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -159,7 +159,7 @@ def convert(
         "stem_norm": norm("bn1"),
         "widen": {"kernel": kernel(w["conv2.weight"])},
         "widen_norm": norm("bn2"),
-        "classify": {"kernel": w["fc.weight"].T, "bias": w["fc.bias"]},
+        "classify": dense(w, "fc"),
     }
     nnx.replace_by_pure_dict(params, values)
     return graph, params

@@ -13,7 +13,7 @@ import torch
 from jax import lax
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -155,7 +155,7 @@ def convert(state: Any, *, choices: Choices, score: Callable[[Any], Any] = ident
         "shift": turn(w["norm.bias"]),
         "Dense_0": {"kernel": score(w["score.weight"].T), "bias": w["score.bias"]},
     }
-    generator = {"kernel": w["generator.0.weight"].T, "bias": w["generator.0.bias"]}
+    generator = dense(w, "generator.0")
     return {"generator": generator, "critic": {"params": params}}
 
 

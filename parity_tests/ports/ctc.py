@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -95,7 +95,7 @@ def convert(state: Any) -> Any:
             "hidden": w["lstm.weight_hh_l0"].T,
             "bias": w["lstm.bias_ih_l0"] + w["lstm.bias_hh_l0"],
         },
-        "out": {"kernel": w["out.weight"].T, "bias": w["out.bias"]},
+        "out": dense(w, "out"),
     }
 
 

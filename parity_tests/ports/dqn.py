@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -73,12 +73,9 @@ def convert(state: Any) -> Any:
     """Return the variables of both networks."""
     w = arrays(state)
 
-    def dense(name: str) -> dict[str, Any]:
-        return {"kernel": w[f"{name}.weight"].T, "bias": w[f"{name}.bias"]}
-
     parts = "body", "value", "advantage"
     return {
-        net: {"params": {part: dense(f"{net}.{part}") for part in parts}}
+        net: {"params": {part: dense(w, f"{net}.{part}") for part in parts}}
         for net in ("online", "target")
     }
 

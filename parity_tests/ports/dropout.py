@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -70,10 +70,7 @@ class Port(nnx.Module):
 def convert(state: Any, *, model: Port) -> Any:
     """Return the weights as the state of the model."""
     w = arrays(state)
-    pure = {
-        name: {"kernel": w[f"{name}.weight"].T, "bias": w[f"{name}.bias"]}
-        for name in ("up", "down")
-    }
+    pure = {name: dense(w, name) for name in ("up", "down")}
     params = nnx.state(model, nnx.Param)
     nnx.replace_by_pure_dict(params, pure)
     return params

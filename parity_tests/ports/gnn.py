@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -108,11 +108,8 @@ def convert(state: Any) -> Any:
     w = arrays(state)
     gat = {name: w[f"gat.{name}"] for name in ("source", "target", "bias")}
     gat |= {"proj": w["gat.proj.weight"].T, "edge": w["gat.edge.weight"].T}
-    dense = {
-        name: {"kernel": w[f"{name}.weight"].T, "bias": w[f"{name}.bias"]}
-        for name in ("own", "readout")
-    }
-    return {"gat": gat, "neighbours": w["neighbours.weight"].T} | dense
+    layers = {name: dense(w, name) for name in ("own", "readout")}
+    return {"gat": gat, "neighbours": w["neighbours.weight"].T} | layers
 
 
 def pair(seed: int = 0, **options: Any) -> dict[str, Any]:

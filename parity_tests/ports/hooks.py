@@ -12,7 +12,7 @@ from jax import lax
 from torch import nn
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -82,11 +82,8 @@ class Port(NamedTuple):
 def convert(state: Any) -> Any:
     """Return the weights of a `Net`."""
     w = arrays(state)
-    dense = {
-        name: {"kernel": w[f"{name}.weight"].T, "bias": w[f"{name}.bias"]}
-        for name in ("slow", "out")
-    }
-    return dense | {"table": w["table.weight"], "shared": w["shared.weight"].T}
+    layers = {name: dense(w, name) for name in ("slow", "out")}
+    return layers | {"table": w["table.weight"], "shared": w["shared.weight"].T}
 
 
 def pair(seed: int = 0, **options: Any) -> dict[str, Any]:

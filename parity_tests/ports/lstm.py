@@ -12,7 +12,7 @@ from jax import lax
 from torch import nn
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -152,7 +152,7 @@ def convert(
     return {
         "norm": {"scale": w["norm.weight"], "shift": w["norm.bias"]},
         "layers": [[layer(f"l{i}{d}") for d in directions] for i in range(LAYERS)],
-        "head": {"kernel": w["classifier.weight"].T, "bias": w["classifier.bias"]},
+        "head": dense(w, "classifier"),
     }
 
 

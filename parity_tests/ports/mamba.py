@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -100,7 +100,7 @@ def convert(state: Any) -> Any:
         "in": w["in_proj.weight"].T,
         "conv": {"kernel": w["conv.weight"][:, 0].T, "bias": w["conv.bias"]},
         "x": w["x_proj.weight"].T,
-        "dt": {"kernel": w["dt_proj.weight"].T, "bias": w["dt_proj.bias"]},
+        "dt": dense(w, "dt_proj"),
         "A_log": w["A_log"],
         "D": w["D"],
         "out": w["out_proj.weight"].T,

@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -103,8 +103,8 @@ def convert(state: Any) -> Any:
     """Return the weights of a `Block`."""
     w = arrays(state)
     names = "proj", "up", "down"
-    dense = {n: {"kernel": w[f"{n}.weight"].T, "bias": w[f"{n}.bias"]} for n in names}
-    return dense | {"scale": w["scale"], "qkv": {"kernel": w["qkv.weight"].T}}
+    layers = {n: dense(w, n) for n in names}
+    return layers | {"scale": w["scale"], "qkv": {"kernel": w["qkv.weight"].T}}
 
 
 def pair(seed: int = 0, *, autocast: bool = False, **casts: Any) -> dict[str, Any]:

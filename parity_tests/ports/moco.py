@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -81,14 +81,11 @@ def convert(state: Any, *, swapped: bool = False) -> Any:
     """Return the weights of a `MoCo`; its queue is a leaf, and `swapped` exchanges the encoders."""
     w = arrays(state)
 
-    def layer(name: str) -> dict[str, Any]:
-        return {"kernel": w[f"{name}.weight"].T, "bias": w[f"{name}.bias"]}
-
     def both(net: str) -> dict[str, Any]:
-        return {"in": layer(f"{net}.0"), "out": layer(f"{net}.2")}
+        return {"in": dense(w, f"{net}.0"), "out": dense(w, f"{net}.2")}
 
     query, key = ("key", "query") if swapped else ("query", "key")
-    nets = {"query": both(query), "key": both(key), "predictor": layer("predictor")}
+    nets = {"query": both(query), "key": both(key), "predictor": dense(w, "predictor")}
     return nets | {"queue": w["queue"]}
 
 

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 import jaxgrad
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -106,9 +106,7 @@ def convert(state: Any) -> Any:
     """Return the weights of a `Policy` as a tree of kernels and biases."""
     w = arrays(state)
     names = {"trunk": "trunk.0", "mean": "mean", "value": "value"}
-    return {"log_std": w["log_std"]} | {
-        name: {"kernel": w[f"{of}.weight"].T, "bias": w[f"{of}.bias"]} for name, of in names.items()
-    }
+    return {"log_std": w["log_std"]} | {name: dense(w, of) for name, of in names.items()}
 
 
 def clip(grads: Any) -> Any:

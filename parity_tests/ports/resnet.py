@@ -16,7 +16,7 @@ from torch.nn import functional
 
 import jaxgrad
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -211,7 +211,7 @@ def convert(
         ends = {"scale_stem": norm("bn1"), "last_block": block("layer2.0", norm, conv)}
         return ends | (stacked if scan else listed)
 
-    out = {"kernel": w["fc.weight"].T, "bias": w["fc.bias"]}
+    out = dense(w, "fc")
     params = {"stem": conv("conv1"), "out": out} | network(affine, conv)
     return {"params": params, "batch_stats": network(statistics, lambda _: {})}
 

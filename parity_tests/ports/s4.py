@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -83,7 +83,7 @@ def convert(state: Any) -> Any:
     """Return the weights of an `S4D`."""
     w = arrays(state)
     names = "log_dt", "C", "log_A_real", "A_imag", "D"
-    mix = {"kernel": w["mix.weight"].T, "bias": w["mix.bias"]}
+    mix = dense(w, "mix")
     return {name: w[name] for name in names} | {"mix": mix}
 
 

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from parity_tests.case import identity
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -76,7 +76,7 @@ class Port(NamedTuple):
 def convert(state: Any, *, tied: bool = True) -> Any:
     """Return the weights of a `Model`; `tied` has one table for the embedding and the head."""
     w = arrays(state)
-    mix = {"kernel": w["mix.weight"].T, "bias": w["mix.bias"]}
+    mix = dense(w, "mix")
     head = {} if tied else {"head": jnp.array(w["head.weight"])}
     return {"table": w["embedding.weight"], "position": w["position.weight"], "mix": mix} | head
 

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import jaxgrad
-from parity_tests.ports._weights import arrays, build
+from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
 
 
@@ -39,11 +39,8 @@ def apply(p: Any, x: Any) -> Any:
 def convert(state: Any) -> Any:
     """Return the weights of a `Net`."""
     w = arrays(state)
-    dense = {
-        name: {"kernel": w[f"{name}.weight"].T, "bias": w[f"{name}.bias"]}
-        for name in ("inner", "outer")
-    }
-    return dense | {"norm": {"scale": w["norm.weight"], "bias": w["norm.bias"]}}
+    layers = {name: dense(w, name) for name in ("inner", "outer")}
+    return layers | {"norm": {"scale": w["norm.weight"], "bias": w["norm.bias"]}}
 
 
 def decays(path: Any, x: Any) -> bool:

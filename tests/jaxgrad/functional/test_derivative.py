@@ -50,7 +50,7 @@ def _rows(w, *, index):
 
 
 def test_a_traced_option_does_not_leak():
-    """A traced keyword argument is not kept after the trace, and its gradient is that of a row."""
+    """A traced keyword argument does not leak its tracer, and the gradient sums over the rows."""
     with jax.checking_leaks():
         jax.make_jaxpr(lambda w, i: _rows(w, index=i))(jnp.ones((3, 2)), jnp.array([1]))
     grads = jax.jit(jax.grad(lambda w, i: _rows(w, index=i).sum()))(jnp.ones(3), jnp.array([1, 1]))

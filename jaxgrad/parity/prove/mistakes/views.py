@@ -56,7 +56,7 @@ def parted(call: TorchCall) -> Mistakes:
 
 
 def taken(call: TorchCall) -> Mistakes:
-    """Take the last element instead of the first, or the reverse."""
+    """Yield calls that index the last element where torch indexes the first, or the reverse."""
     x, index = call.args
     indices = index if isinstance(index, tuple) else (index,)
     if isinstance(index, Tensor) or any(isinstance(k, Tensor) for k in indices):

@@ -94,7 +94,7 @@ def _rates(training: Training, paths: Trajectories) -> Iterator[Variant]:
 
 
 def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
-    """Yield the weight decay of each weight that the first step shows."""
+    """Yield the weight decays that explain how each weight changed in the first step."""
     from jaxgrad.parity.prove.torch_side import loop, variants
 
     settings = loop.settings(training, evidence.torch_side.module)

@@ -71,7 +71,7 @@ class Borrowed:
 
     @contextlib.contextmanager
     def in_dtype(self, dtype: torch.dtype | None) -> Iterator[None]:
-        """Run the module in another dtype for a while; None: with the user's dtypes and values."""
+        """Give the module another dtype inside a `with` block; None restores the user's dtypes."""
         wide = [(lent.tensor, lent.tensor.data) for lent in self._lent]
         try:
             self._in(dtype)

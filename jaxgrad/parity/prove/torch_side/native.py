@@ -245,7 +245,7 @@ def _wide(x: Tensor) -> Tensor:
 
 
 def _fits(x: Tensor) -> list[str]:
-    """Return the dtypes that represent every element, as bfloat16 does a mask of zeros and ones."""
+    """Return the low-precision dtypes that represent every element of a tensor exactly."""
     x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x.detach()
     wide = torch.nan_to_num(x.double(), nan=0.0, posinf=0.0, neginf=0.0)
     fitting = (dtype for dtype in LOW if torch.equal(wide.to(dtype).double(), wide))

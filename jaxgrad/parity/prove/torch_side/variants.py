@@ -1,4 +1,4 @@
-"""Training steps that differ from the user's in one setting, as optax and its users write them."""
+"""Variants of the torch training loop, each with one mistake that users of optax often make."""
 
 from __future__ import annotations
 

@@ -240,6 +240,6 @@ def _tensor(x: Any) -> Any:
 
 
 def _compact(text: str) -> str:
-    """Write each list of numbers, and each part of a leaf, in one line."""
+    """Put each list of numbers and each part of a leaf of some JSON text on one line."""
     numbers, holds = r"\[[-\d\s,.e+]*\]", r"\{\s+\"tensor\"[^{}]*\}"
     return re.sub(f"{numbers}|{holds}", lambda m: re.sub(r"\s+", " ", m[0]), text)

@@ -94,7 +94,7 @@ def test_a_converter_that_raises_is_reported():
 
 
 class Attention(nn.Module):
-    """One query projection and a table, which a port may scale and add."""
+    """A module whose query weights a port may store scaled, and whose table it may store summed."""
 
     def __init__(self) -> None:
         super().__init__()
