@@ -74,7 +74,7 @@ def test_every_row_is_in_a_notebook(row):
     assert notebooks, f"no notebook shows a case of {row}; add a comparison to notebooks/"
 
 
-# test_cases.py runs the same cases, so only `make test-all` runs all notebooks; else every fifth.
+# `make parity` runs the same cases, so only `make test-all` runs all notebooks; else every fifth.
 RUN = SCRIPTS if os.environ.get("TEST_ALL") else SCRIPTS[::5]
 
 

@@ -54,7 +54,9 @@ def test_every_torch_comment_is_in_the_ten_lines():
     """Only one block has `# torch:` comments, because the comments of others would be untested."""
     assert sum("# torch:" in block for block in BLOCKS) == 1
     scripts = [*(ROOT / "notebooks").glob("*.py"), *(ROOT / "docs").glob("*.md")]
-    assert [path.name for path in scripts if "# torch:" in path.read_text()] == []
+    copy = ROOT / "docs" / "ten_lines.md"  # `make docs` writes it from the README
+    others = [path for path in scripts if path != copy]
+    assert [path.name for path in others if "# torch:" in path.read_text()] == []
 
 
 @pytest.mark.parametrize("block, text", PRINTED, ids=range(len(PRINTED)))
