@@ -16,7 +16,7 @@ from jaxgrad.parity.prove.jax_side.program import widened
 from jaxgrad.parity.prove.users import ProofError
 from jaxgrad.parity.prove.weights import resolve
 from jaxgrad.parity.prove.weights.blocks import Block, blocks_of
-from jaxgrad.parity.prove.weights.by_name import other_pairings
+from jaxgrad.parity.prove.weights.by_name import exchangeable
 from jaxgrad.parity.prove.weights.checkpoints import WeightMap
 from jaxgrad.parity.prove.weights.map import WeightMap as LeafMap
 from jaxgrad.parity.prove.weights.template import Template
@@ -64,7 +64,7 @@ def weight_map(
         converted, mapped = resolve.weight_map(side, _identity, template.tree, weights)
         if callable(weights):
             template = Template(converted)
-        elif next(other_pairings(mapped), None) is not None:
+        elif exchangeable(mapped):
             warnings.warn(
                 "some leaves are equal constants and were matched by name: check the map, or take "
                 "the one that prove checks with other weights, report.weights",

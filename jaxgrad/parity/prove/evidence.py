@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jaxgrad.parity.prove import checks, tables
+from jaxgrad.parity.prove import checks, pairing, tables
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
 from jaxgrad.parity.prove.align.align import Alignment, align
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -25,7 +25,6 @@ from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, rounding
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
-from jaxgrad.parity.prove.weights.by_name import other_pairings
 from jaxgrad.parity.prove.weights.resolve import weight_map
 from jaxgrad.parity.ulp import scale_of
 
@@ -61,14 +60,14 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
         unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance)
     jax_runs = [_watch(port, d.draw, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
-    failed = _first_fail([_judge_outputs(drawn[0], jax_runs[0].outputs)]) is not None
+    failed = not drawn[0].agrees(jax_runs[0].outputs)
     if failed and side.module is not None:
         kept = side.run(drawn[0].draw, keep=True)
         program.tables = tables.for_jax(program, kept, drawn[1].run)
         if program.tables:
             port = dataclasses.replace(port)  # its compiled functions contain the old tables
             jax_runs = [_watch(port, d.draw, clock) for d in drawn]
-    jax_runs = _pair_constants(port, drawn, jax_runs, clock)
+    jax_runs = pairing.settled(port, drawn, jax_runs, lambda draw: _watch(port, draw, clock))
     with clock("align"):
         alignment = aligned(drawn, jax_runs)
     notes = (*side.notes, *impure, *unmatched, *tables.notes(replaced, program))
@@ -97,32 +96,6 @@ def _watch(port: Port, draw: Draw, clock: Timer) -> Watched:
         return checks.guarded(lambda: port.watch(draw))
 
 
-def _pair_constants(
-    port: Port, drawn: Sequence[Drawn], jax_runs: list[Watched], clock: Timer
-) -> list[Watched]:
-    """Check name-based pairs of constant weights on the second draw, and try other pairings.
-
-    The first pairing whose outputs agree is kept. Returns the port's runs on both draws.
-    """
-
-    def agree(number: int, outputs: Sequence[np.ndarray]) -> bool:
-        return all(j.verdict != "fail" for j in _judge_outputs(drawn[number], outputs))
-
-    original = port.weights
-    guessed = any(piece.guessed for piece in original.pieces)
-    if not guessed or agree(1, jax_runs[1].outputs):
-        return jax_runs
-    if not agree(0, jax_runs[0].outputs):
-        return jax_runs  # equal constants: a wrong pairing would not fail here
-    for weights in other_pairings(original):
-        port.weights = weights
-        rerun = _watch(port, drawn[1].draw, clock)
-        if agree(1, rerun.outputs):
-            return [jax_runs[0], rerun]
-    port.weights = original
-    return jax_runs
-
-
 def aligned(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
     """Align torch's values with the port's, on both draws if torch makes equally many calls."""
     spots, first = jax_program.spots(jax_runs[0].prints)
@@ -132,16 +105,6 @@ def aligned(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
     values = [[v.print for v in d.run.values] for d in drawn]
     noise = [rounding(d.run, d.reruns, lambda v: v.print) for d in drawn]
     return align(values, (first, second)[: len(drawn)], spots, np.maximum.reduce(noise))
-
-
-def _judge_outputs(drawn: Drawn, outputs: Sequence[np.ndarray]) -> list[Judged]:
-    """Compare the outputs of torch and of the port on one draw."""
-    judged = []
-    for (name, expected), x in zip(drawn.run.outputs.items(), outputs, strict=False):
-        reruns = [run.outputs[name] for run in drawn.reruns]
-        actual = np.reshape(x, expected.shape) if np.size(x) == expected.size else np.asarray(x)
-        judged.append(judge(name or "output", expected, actual, reruns))
-    return judged
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -206,7 +169,7 @@ class Evidence:
 
     def judge_outputs(self, number: int, outputs: Sequence[np.ndarray]) -> list[Judged]:
         """Compare torch's outputs on one draw with the given outputs of the port."""
-        return self.waivers.apply("forward", _judge_outputs(self.drawn[number], outputs))
+        return self.waivers.apply("forward", self.drawn[number].judge(outputs))
 
     @functools.cached_property
     def failed_output_draw(self) -> int | None:

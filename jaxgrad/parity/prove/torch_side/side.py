@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
 from jaxgrad.parity.prove.training import Training
 
@@ -24,6 +25,19 @@ class Drawn:
     draw: Draw
     run: TorchRun
     reruns: list[TorchRun]
+
+    def judge(self, outputs: Sequence[np.ndarray]) -> list[Judged]:
+        """Compare torch's outputs with those of a port."""
+        judged = []
+        for (name, x), y in zip(self.run.outputs.items(), outputs, strict=False):
+            reruns = [run.outputs[name] for run in self.reruns]
+            actual = np.reshape(y, x.shape) if np.size(y) == x.size else np.asarray(y)
+            judged.append(judge(name or "output", x, actual, reruns))
+        return judged
+
+    def agrees(self, outputs: Sequence[np.ndarray]) -> bool:
+        """Whether no output of a port differs from torch's."""
+        return all(j.verdict != "fail" for j in self.judge(outputs))
 
     def distance(self, outputs: Sequence[np.ndarray]) -> float:
         """Return the sum of the differences of a port's outputs from torch's."""

@@ -19,17 +19,14 @@ from jaxgrad.parity.prove.weights.map import Piece, everything
 def beside(
     tensors: Mapping[str, np.ndarray], leaf: ParamLeaf, known: Sequence[Piece], paths: Sequence[str]
 ) -> list[Piece]:
-    """Match a leaf with the bias of a weight that another leaf of the same subtree holds.
+    """Match a leaf with the bias of a weight that another leaf beside it holds.
 
     Elements may differ from the bias by 1: haiku adds 1 to the forget gate of an LSTM.
     """
     x = np.asarray(leaf.value)
-    parent = leaf.path.rpartition("/")[0]
+    near = _near(leaf.path, known, paths)
     order = list(tensors)
-    near = [p for p in known if paths[p.leaf].rpartition("/")[0] == parent]
     near.sort(key=lambda piece: order.index(piece.name))
-    if len({piece.name.rpartition(".")[0] for piece in near}) > 1:
-        return []  # a flat dict of several layers, whose weights are not beside their biases
     for attempt, piece in itertools.product(("sum", "offset", "alone"), near):
         name = _bias_of(piece.name)
         rows = _rows(piece, tensors, name, x)
@@ -49,6 +46,25 @@ def beside(
                 for n, constant in zip(names, offsets, strict=False)
             ]
     return []
+
+
+def _near(path: str, known: Sequence[Piece], paths: Sequence[str]) -> list[Piece]:
+    """Return the pieces of the weight beside a bias, or none if it is not clear which one it is.
+
+    It has the name of the bias, as `wq` or `q_kernel` for `bq` or `q_bias`, or shares its subtree.
+    """
+    named = [p for p in known if _stem(paths[p.leaf]) == _stem(path)]
+    parent = path.rpartition("/")[0]
+    near = named or [p for p in known if paths[p.leaf].rpartition("/")[0] == parent]
+    modules = {piece.name.rpartition(".")[0] for piece in near}
+    holders = {(piece.name, piece.leaf) for piece in near}
+    is_clear = len(modules) < 2 and len(holders) == len({name for name, _ in holders})
+    return near if is_clear else []
+
+
+def _stem(path: str) -> str:
+    """Return a path without the words and letters that distinguish a weight from its bias."""
+    return re.sub(r"kernels?|weights?|bias(es)?|\b[wWbB](?=_|[a-z]{0,3}\d*\b)|_[wWbB]\b", "", path)
 
 
 def _bias_of(weight: str) -> str:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from jaxgrad.parity.prove.weights.by_value import ParamLeaf, varies, without
-from jaxgrad.parity.prove.weights.likeness import likeness, natural
+from jaxgrad.parity.prove.weights.likeness import likeness, natural, role
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap, everything
 
 
@@ -26,7 +27,7 @@ def constants(
         taken = {piece.name for piece in pieces}
         pieces += _stacked({n: t for n, t in tensors.items() if n not in taken}, leaf)
     rest = without(leaves, pieces)
-    for leaf in rest:
+    for leaf in sorted(rest, key=lambda leaf: role(leaf.path)):
         alone = sum(other.value.size == leaf.value.size for other in rest) == 1
         pieces += _split(tensors, leaf, score, pieces, last=alone)
     return pieces
@@ -148,19 +149,26 @@ def _split(
     return [Piece(leaf.number, everything(x), name, index, guessed=True)]
 
 
-def other_pairings(mapped: WeightMap, limit: int = 200) -> Iterator[WeightMap]:
-    """Yield the maps in which two constant leaves of one size and value are swapped."""
-    guessed = [i for i, piece in enumerate(mapped.pieces) if piece.guessed]
+def exchangeable(mapped: WeightMap) -> list[tuple[int, int]]:
+    """Return the pairs of pieces that hold constants of one size and value; slices come first."""
+    pieces = mapped.pieces
+
+    def value(piece: Piece) -> Any:
+        return mapped.tensors[piece.name].flat[0]
+
+    guessed = [i for i, piece in enumerate(pieces) if piece.guessed and piece.index.size]
     pairs = [
         (i, k)
         for i, k in itertools.combinations(guessed, 2)
-        if mapped.pieces[i].index.size == mapped.pieces[k].index.size
-        and mapped.tensors[mapped.pieces[i].name].flat[0]
-        == mapped.tensors[mapped.pieces[k].name].flat[0]
+        if pieces[i].index.size == pieces[k].index.size and value(pieces[i]) == value(pieces[k])
     ]
-    for i, k in pairs[:limit]:
-        pieces = list(mapped.pieces)
-        a, b = pieces[i], pieces[k]
-        pieces[i] = dataclasses.replace(a, name=b.name, index=b.index.reshape(a.index.shape))
-        pieces[k] = dataclasses.replace(b, name=a.name, index=a.index.reshape(b.index.shape))
-        yield dataclasses.replace(mapped, pieces=tuple(pieces))
+    return sorted(pairs, key=lambda pair: pieces[pair[0]].name != pieces[pair[1]].name)
+
+
+def exchanged(mapped: WeightMap, i: int, k: int) -> WeightMap:
+    """Return the map in which two pieces of one size hold each other's elements."""
+    pieces = list(mapped.pieces)
+    a, b = pieces[i], pieces[k]
+    pieces[i] = dataclasses.replace(a, name=b.name, index=b.index.reshape(a.index.shape))
+    pieces[k] = dataclasses.replace(b, name=a.name, index=a.index.reshape(b.index.shape))
+    return dataclasses.replace(mapped, pieces=tuple(pieces))

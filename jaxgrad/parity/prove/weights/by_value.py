@@ -215,7 +215,8 @@ def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
     if np.any(first == last):
         return []  # an element is in no tensor
     source = order[first].reshape(x.shape)
-    source = _consistent(source, (last - first > 1).reshape(x.shape), values, x)
+    source, ambiguous = _consistent(source, (last - first > 1).reshape(x.shape), values, x)
+    source = _distinct(source, ambiguous, order, first, last)
     ends = np.cumsum([tensors.low[n].size for n in names])
     owner = np.searchsorted(ends, source, "right")
     pieces = []
@@ -232,25 +233,54 @@ def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
 
 def _consistent(
     source: np.ndarray, ambiguous: np.ndarray, values: np.ndarray, x: np.ndarray
-) -> np.ndarray:
-    """Choose among several matches of a value by continuing the stride of its neighbours."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Choose among several matches of a value by continuing the stride of its neighbours.
+
+    Returns:
+        The index of each element's match, and where it is still ambiguous.
+    """
     for _ in range(8):
         if not ambiguous.any():
             break
-        for axis in range(x.ndim):
-            for step in (1, -1):
-                near = np.roll(source, step, axis)
-                known = ~np.roll(ambiguous, step, axis)
-                strides = (source - near)[known & ~ambiguous]
-                if not strides.size:
-                    continue
-                stride = np.bincount(strides - strides.min()).argmax() + strides.min()
-                guess = near + stride
-                inside = (guess >= 0) & (guess < values.size)
-                right = ambiguous & known & inside
-                right &= values[np.where(inside, guess, 0)] == x
-                source = np.where(right, guess, source)
-                ambiguous = ambiguous & ~right
+        for axis, step in itertools.product(range(x.ndim), (1, -1)):
+            near = np.roll(source, step, axis)
+            known = ~np.roll(ambiguous, step, axis)
+            np.moveaxis(known, axis, 0)[0 if step > 0 else -1] = False  # the edge has no neighbour
+            strides = (source - near)[known & ~ambiguous]
+            if not strides.size:
+                continue
+            stride = np.bincount(strides - strides.min()).argmax() + strides.min()
+            guess = near + stride
+            inside = (guess >= 0) & (guess < values.size)
+            right = ambiguous & known & inside & ~np.isin(guess, source[~ambiguous])
+            right &= values[np.where(inside, guess, 0)] == x
+            source = np.where(right, guess, source)
+            ambiguous = ambiguous & ~right
+    return source, ambiguous
+
+
+def _distinct(
+    source: np.ndarray,
+    ambiguous: np.ndarray,
+    order: np.ndarray,
+    first: np.ndarray,
+    last: np.ndarray,
+) -> np.ndarray:
+    """Match ambiguous elements in order with elements of their value that no other one matches.
+
+    The matches of each element are `order[first:last]`.
+    """
+    at = np.flatnonzero(ambiguous)
+    at = at[np.argsort(first[at], kind="stable")]
+    start = first[at]
+    rank = np.arange(len(at)) - np.searchsorted(start, start)
+    used = np.zeros(len(order), bool)
+    used[source[~ambiguous]] = True
+    free = np.concatenate([[0], np.cumsum(~used[order])])  # how many come before each position
+    chosen = np.searchsorted(free, free[start] + rank + 1) - 1
+    fits = chosen < last[at]
+    source = source.copy()
+    source.flat[at[fits]] = order[chosen[fits]]
     return source
 
 

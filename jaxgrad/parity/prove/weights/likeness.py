@@ -22,6 +22,9 @@ _SYNONYMS = {
     for synonym in synonyms.split()
 }
 
+_ORDERS = ("q k v", "query key value", "i f g o", "r z n")  # of the parts that torch fuses
+_ROLES = {word: k for order in _ORDERS for k, word in enumerate(order.split())}
+
 
 def likeness(name: str, path: str) -> float:
     """Score the likeness of a torch name and a JAX path: 1 for equal words in order, 0 for none.
@@ -59,6 +62,17 @@ def _words(text: str) -> tuple[str, ...]:
     text = re.sub(r"([a-z])([A-Z])", r"\1 \2", text)
     words: list[str] = re.findall(r"[a-z]+|\d+", text.lower())
     return tuple(_SYNONYMS.get(w, w) for w in words if w not in ("params", "param", "value"))
+
+
+def role(path: str) -> int:
+    """Return the position in a fused tensor of the part that a path names, 0 if it names none.
+
+    >>> [role(path) for path in ("attn/query/bias", "attn/key/bias", "wv", "norm/bias")]
+    [0, 1, 2, 0]
+    """
+    words = re.findall(r"[a-z]+", re.sub(r"([a-z])([A-Z])", r"\1 \2", path).lower())
+    roles = (_ROLES.get(w, _ROLES.get(w[1:]) if w[0] in "wb" else None) for w in reversed(words))
+    return next((r for r in roles if r is not None), 0)
 
 
 def same_leaf(path: str, other: str) -> bool:

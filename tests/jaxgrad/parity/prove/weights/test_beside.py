@@ -32,10 +32,26 @@ def test_a_flat_dict_of_several_layers_has_no_beside():
     """A bias is not matched if its subtree holds the weights of two modules."""
     tensors = {**ZEROS, "fc.weight": NUMBERS * 2.0}
     other = Piece(2, ALL * 2, "fc.weight", NUMBERS)
-    leaf, paths = ParamLeaf(1, "b", np.zeros(8)), ["w", "b", "fc_w"]
+    leaf, paths = ParamLeaf(1, "b", np.zeros(8)), ["first", "b", "second"]
 
     assert beside(tensors, leaf, [KERNEL], paths)
     assert not beside(tensors, leaf, [KERNEL, other], paths)
+
+
+@pytest.mark.parametrize("pair", ["w{} b{}", "{}_kernel {}_bias", "kernels/{} biases/{}"])
+def test_a_bias_is_beside_the_weight_of_its_name(pair):
+    """Zero biases of q, k and v in a flat dict take the rows of the weight with their name."""
+    weight, bias = pair.split()
+    paths = [weight.format(n) for n in "qkv"] + [bias.format(n) for n in "qkv"]
+    numbers = np.arange(24).reshape(6, 4)
+    tensors = {"in_proj_weight": numbers * 1.0, "in_proj_bias": np.zeros(6)}
+    known = [Piece(i, ALL * 2, "in_proj_weight", numbers[2 * i : 2 * i + 2]) for i in range(3)]
+    biases = [ParamLeaf(3 + i, paths[3 + i], np.zeros(2)) for i in range(3)]
+    pieces = [beside(tensors, leaf, known, paths) for leaf in biases]
+
+    assert [list(piece.index) for (piece,) in pieces] == [[0, 1], [2, 3], [4, 5]]
+    unlike = ParamLeaf(3, "zero", np.zeros(2))
+    assert not beside(tensors, unlike, known, ["wq", "wk", "wv", "zero"])
 
 
 def test_the_forget_gate_of_haiku_is_one_less():

@@ -9,7 +9,7 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import prove
-from jaxgrad.parity.prove.weights.by_name import constants, other_pairings, scored
+from jaxgrad.parity.prove.weights.by_name import constants, exchangeable, exchanged, scored
 from jaxgrad.parity.prove.weights.by_value import ParamLeaf
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
@@ -60,6 +60,17 @@ def test_a_slice_of_a_constant_tensor_is_paired():
     assert [list(piece.index) for piece in pieces] == [[0, 1], [2, 3], [4, 5]]
 
 
+def test_slices_are_paired_in_the_order_of_the_fused_tensor():
+    """The thirds of a fused bias go to query, key and value, whose alphabetical order differs."""
+    paths = [f"bias/{name}" for name in ("key", "query", "value")]
+    leaves = [ParamLeaf(i, path, np.zeros(2)) for i, path in enumerate(paths)]
+    pieces = constants({"attn.in_proj_bias": np.zeros(6)}, leaves, scored(paths, []))
+
+    assert {paths[p.leaf]: p.index[0] for p in pieces} == {
+        "bias/query": 0, "bias/key": 2, "bias/value": 4
+    }  # fmt: skip
+
+
 def test_a_constant_matrix_is_paired_with_its_transpose():
     """A leaf with the axes of a constant matrix swapped is paired with the transpose."""
     leaf = ParamLeaf(0, "kernel", np.zeros((3, 2)))
@@ -94,14 +105,18 @@ def test_a_sibling_leaf_decides_between_equal_tensors():
     assert score(leaf, "b.norm.weight") > score(leaf, "a.norm.weight") + 9
 
 
-def test_other_pairings_swap_two_equal_constants():
-    """The only other pairing of two equal constants swaps them."""
-    leaves = [ParamLeaf(i, f"{i}/norm/scale", np.ones(4)) for i in (0, 1)]
-    paths = tuple(leaf.path for leaf in leaves)
+def test_two_equal_constants_can_be_exchanged():
+    """Only constants of one value and size are exchangeable, slices of one tensor first."""
+    shapes = [(4,), (4,), (2,), (2,)]
+    paths = ("1/norm/scale", "0/norm/scale", "0/norm/bias/a", "0/norm/bias/b")
+    values = [np.full(shape, 1.0 if k < 2 else 0.0) for k, shape in enumerate(shapes)]
+    leaves = [ParamLeaf(i, p, x) for i, (p, x) in enumerate(zip(paths, values, strict=True))]
     pieces = tuple(constants(TENSORS, leaves, scored(paths, [])))
-    mapped = WeightMap(pieces, tuple(leaf.value for leaf in leaves), TENSORS, paths)
-    (other,) = other_pairings(mapped)
+    mapped = WeightMap(pieces, tuple(values), TENSORS, paths)
+    slices, scales = exchangeable(mapped)
+    other = exchanged(mapped, *scales)
 
+    assert [mapped.pieces[i].name for i in slices] == ["0.norm.bias"] * 2
     assert mapped.names_of(0) == other.names_of(1)
     assert mapped.names_of(1) == other.names_of(0)
 

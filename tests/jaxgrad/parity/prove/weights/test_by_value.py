@@ -191,7 +191,7 @@ def test_interleaved_tensors_are_not_matched():
     assert not lookup(Tensors({"a": A, "b": B}), leaf(x))
 
 
-@pytest.mark.parametrize("twin", [(0, 1), (1, 5), (1, 2)])
+@pytest.mark.parametrize("twin", [(0, 0), (0, 1), (1, 5), (1, 2), (3, 5)])
 @pytest.mark.parametrize("reverse", [True, False], ids=["reversed", "in order"])
 def test_a_repeated_value_continues_the_order_of_its_neighbours(twin, reverse):
     """An element whose value occurs twice is taken from the place that its neighbours suggest."""
@@ -201,6 +201,17 @@ def test_a_repeated_value_continues_the_order_of_its_neighbours(twin, reverse):
     (piece,) = lookup(Tensors({"b": B, "a": t}), leaf(t.ravel()[order]))
 
     assert piece.name == "a" and np.array_equal(piece.index, order)
+
+
+def test_no_element_is_matched_twice_where_nothing_tells_its_twins_apart():
+    """Elements of equal values in a random arrangement are matched with different elements."""
+    t = A.copy()
+    t[1] = t[0]
+    order = RNG.permutation(24).reshape(3, 8)
+    (piece,) = lookup(Tensors({"b": B, "a": t}), leaf(t.ravel()[order]))
+
+    assert np.array_equal(piece.take(t), t.ravel()[order])
+    assert sorted(piece.index.ravel()) == list(range(24))
 
 
 @pytest.mark.parametrize("part", [A[:, :2], A[:, 2:4], A[3:], A[:2, :]], ids=str)
