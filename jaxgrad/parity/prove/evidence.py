@@ -13,12 +13,13 @@ import numpy as np
 from jaxgrad.parity.prove import checks, pairing, tables
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
 from jaxgrad.parity.prove.align.align import Alignment, align
-from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side import evaluation
+from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
 from jaxgrad.parity.prove.jax_side.inject import inject
 from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
@@ -98,8 +99,8 @@ def _watch(port: Port, draw: Draw, clock: Timer) -> Watched:
 
 def aligned(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
     """Align torch's values with the port's, on both draws if torch makes equally many calls."""
-    spots, first = jax_program.spots(jax_runs[0].prints)
-    _, second = jax_program.spots(jax_runs[1].prints)
+    spots, first = evaluation.spots(jax_runs[0].prints)
+    _, second = evaluation.spots(jax_runs[1].prints)
     if len(drawn[0].run.values) != len(drawn[1].run.values):
         drawn = drawn[:1]
     values = [[v.print for v in d.run.values] for d in drawn]

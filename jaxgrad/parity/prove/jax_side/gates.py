@@ -17,9 +17,10 @@ import numpy as np
 from jaxgrad._core.jaxpr import Path, abstract, evaluate, is_inexact
 from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.prove.jax_side import lifting
+from jaxgrad.parity.prove.jax_side.evaluation import enters, scale_cotangent, with_traced_integers
 from jaxgrad.parity.prove.jax_side.flow import Flow
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
-from jaxgrad.parity.prove.jax_side.program import Key, _as_traced, _enters, _scale_cotangent
+from jaxgrad.parity.prove.jax_side.program import Key
 
 
 class Gate(NamedTuple):
@@ -94,7 +95,7 @@ class Gated:
                 for n, gate in placed.get(path, ()):
                     x = jnp.asarray(gated[gate.operand])
                     if gate.kind != "stop" and jnp.issubdtype(x.dtype, jnp.inexact):
-                        gated[gate.operand] = _scale_cotangent(x, _scale(gate, ins, numbers[n]))
+                        gated[gate.operand] = scale_cotangent(x, _scale(gate, ins, numbers[n]))
                 outs = lifting.equation(eqn, gated, program.numbers)
                 for n, gate in placed.get(path, ()):
                     if gate.kind == "stop":
@@ -104,12 +105,11 @@ class Gated:
             def objective(floats: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
                 leaves = [jnp.asarray(n if x is None else x) for x, n in pairs]
-                dtypes = [v.dtype for v in program.jaxpr.in_avals]
                 outs, _ = evaluate(
                     lifting.constants(program.jaxpr, program.numbers),
-                    [_as_traced(x, d) for x, d in zip(leaves, dtypes, strict=True)],
+                    with_traced_integers(program, leaves),
                     rule,
-                    enters=functools.partial(_enters, program),
+                    enters=functools.partial(enters, program),
                     inline=True,
                 )
                 return port.objective(outs, cotangents), outs

@@ -64,7 +64,7 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
     if eqn.primitive.name == "reduce_precision":
         return list(ins)
     if eqn.primitive.name in _KEEP_DTYPE:
-        traced = [_as_traced(x, v) for x, v in zip(ins, eqn.invars, strict=True)]
+        traced = [as_traced(x, v.aval) for x, v in zip(ins, eqn.invars, strict=True)]
         return [wide(x, numbers) for x in plain(eqn, (), traced, None)[0]]
     if eqn.primitive.name.startswith("random_") or not (floats or is_low(eqn.outvars[0])):
         return plain(eqn, (), ins, None)[0]
@@ -76,9 +76,10 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
     return compat.bind(eqn, [wide(x, numbers) for x in ins], **params)
 
 
-def _as_traced(x: Any, atom: Any) -> Any:
-    """Convert a value of a lifted variable back to the dtype that was traced."""
-    return jnp.asarray(x, atom.aval.dtype) if is_low(atom) else x
+def as_traced(x: Any, aval: Any, kind: Any = jnp.floating) -> Any:
+    """Convert a value to the dtype in which it was traced, if that dtype is of this kind."""
+    dtype = getattr(aval, "dtype", None)
+    return jnp.asarray(x, dtype) if dtype is not None and jnp.issubdtype(dtype, kind) else x
 
 
 def constants(

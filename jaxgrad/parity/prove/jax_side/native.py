@@ -20,6 +20,7 @@ from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import abstract, is_inexact, walk
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
+from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, leaf_of
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
@@ -86,7 +87,7 @@ def values(port: Port, native: Native, draws: Sequence[Draw]) -> NativeValues:
     for draw in draws:
         stored = as_stored(draw, native)
         leaves = port.leaves(stored)
-        listed, rows = jax_program.spots(port.watch(stored).prints)
+        listed, rows = evaluation.spots(port.watch(stored).prints)
         floating = [i for i, x in enumerate(leaves) if is_inexact(np.asarray(x))]
         spots = [*(Spot(*leaf_key(i)) for i in floating), *listed]
         own = [np.asarray(fingerprint(np.asarray(leaves[i]))) for i in floating]

@@ -16,8 +16,10 @@ from jaxgrad._core.jaxpr import Path, abstract
 from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, Watched
+from jaxgrad.parity.prove.jax_side.evaluation import Watched
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
 from jaxgrad.parity.prove.jax_side.sites import NO_INJECTION, Injection
 from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.noise import Noise
@@ -91,7 +93,7 @@ class Port:
         if self._keeps:
             values = self._watch(self.leaves(draw), {}, self.noise(draw)).prints
         else:
-            values = jax_program.run_watched(
+            values = evaluation.run_watched(
                 self.program,
                 self.leaves(draw),
                 read=lambda key: key == spot.key,
@@ -143,7 +145,7 @@ class Port:
             return x if self._keeps else fingerprint(x)
 
         def run(leaves: Any, scales: Any, noise: Any) -> Watched:
-            return jax_program.run_watched(
+            return evaluation.run_watched(
                 self.program, leaves, scales=scales, noise=noise, read=read, show=show
             )
 
@@ -180,7 +182,7 @@ class Port:
             def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
                 leaves = [x if x is not None else n for x, n in pairs]
-                outputs = jax_program.run_watched(
+                outputs = evaluation.run_watched(
                     self.program, leaves, slots=slots, cotangent_scales=scales, noise=noise
                 ).outputs
                 return self.objective(outputs, cotangents), outputs
@@ -203,7 +205,7 @@ class Port:
             [None if f else x for x, f in zip(values, floating, strict=True)],
             [x if f else None for x, f in zip(values, floating, strict=True)],
             self.cotangents(),
-            {key: jax_program.slot(self.program, key) for key in slots},
+            {key: evaluation.slot(self.program, key) for key in slots},
             {key: jnp.asarray(x) for key, x in (cotangent_scales or {}).items()},
             self.noise(draw),
         )

@@ -1,4 +1,4 @@
-"""Trace the user's JAX program in float64 and evaluate it equation by equation.
+"""Trace the user's JAX program in float64.
 
 The program is neither edited nor annotated. Casts to float32 inside it are lifted to float64 (and
 listed in the report), so that the comparison has float64 precision.
@@ -17,12 +17,10 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat, source
-from jaxgrad._core.jaxpr import Path, abstract, evaluate, inner, is_inexact, live_inputs, tap, walk
+from jaxgrad._core.jaxpr import Path, is_inexact, live_inputs, walk
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.adapters import Held
-from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import lifting
-from jaxgrad.parity.prove.noise import sampled
 from jaxgrad.parity.prove.users import ProofError, running
 
 
@@ -267,134 +265,3 @@ def reachable(program: JaxProgram) -> list[bool]:
     if program.out_paths[-1:] == ["loss"]:
         chosen = [i == count - 1 for i in range(len(chosen))]
     return list(live_inputs(program.jaxpr, chosen))
-
-
-class Watched(NamedTuple):
-    """The outputs of a run, and the records of its intermediate values."""
-
-    outputs: list[Any]
-    prints: dict[Key, Any]  # fingerprints, or values where `show` returned them
-
-
-def run_watched(
-    program: JaxProgram,
-    leaves: Sequence[Any],
-    *,
-    slots: Mapping[Key, Any] | None = None,
-    scales: Mapping[Key, Any] | None = None,
-    cotangent_scales: Mapping[Key, Any] | None = None,
-    noise: Mapping[Path, Any] | None = None,
-    read: Callable[[Key], bool] = lambda _: False,
-    show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
-) -> Watched:
-    """Run the program on other leaves, and record or change values inside it.
-
-    Args:
-        program: Traced program.
-        leaves: Leaves of params, then of inputs.
-        slots: Zeros from `slot` for some values; the gradient with respect to a slot is the
-            value's total cotangent.
-        scales: Factors that multiply some values; inside a scan, one for each iteration.
-        cotangent_scales: Factors that multiply only the cotangents of some values.
-        noise: Standard random numbers for some calls of samplers; inside a scan, one array for
-            each iteration.
-        read: Function that selects the values to record.
-        show: Function from a key and a value to the record that is stored for it.
-    """
-    changes: dict[Path, dict[str, dict[int, Any]]] = {}
-    for name, tree in (("slot", slots), ("scale", scales), ("cotangent", cotangent_scales)):
-        for (path, output), x in (tree or {}).items():
-            changes.setdefault(path, {}).setdefault(name, {})[output] = x
-
-    for path, x in (noise or {}).items():
-        changes.setdefault(path, {})["noise"] = {0: x}
-
-    def after(eqn: Any, path: Path, outs: list[Any], slot: Any) -> Any:
-        del eqn
-        outs = list(outs)
-        slot = slot or {}
-        for k, scale in slot.get("scale", {}).items():
-            outs[k] = outs[k] * scale
-        for k, scale in slot.get("cotangent", {}).items():
-            outs[k] = _scale_cotangent(outs[k], scale)
-        for k, x in slot.get("slot", {}).items():
-            outs[k] = tap(outs[k], x)
-        records = {}
-        # Equations of a custom rule's derivative are not among the program's equations.
-        if path in program.equations and path not in program.closed:
-            for k, x in enumerate(outs):
-                if jnp.issubdtype(x.dtype, jnp.inexact) and read((path, k)):
-                    records[k] = show((path, k), x)
-        return outs, records or None
-
-    def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
-        if slot and "noise" in slot:
-            outs = [sampled(eqn.params["name"], ins, jnp.asarray(slot["noise"][0]))]
-        else:
-            outs = lifting.equation(eqn, ins, program.numbers)
-        return after(eqn, path, outs, slot)
-
-    dtypes = [v.dtype for v in program.jaxpr.in_avals]
-    outs, reads = evaluate(
-        lifting.constants(program.jaxpr, program.numbers, program.tables),
-        [_as_traced(jnp.asarray(x), dtype) for x, dtype in zip(leaves, dtypes, strict=True)],
-        rule,
-        slots=changes,
-        enters=lambda path: path not in (noise or {}) and _enters(program, path),
-        after=after,
-        inline=True,
-    )
-    prints = {(path, k): x for path, records in reads.items() for k, x in records.items()}
-    return Watched(outs, prints)
-
-
-def _as_traced(x: jax.Array, dtype: np.dtype) -> jax.Array:
-    """Cast integers to the dtype that the program was traced with; keep floats as they are."""
-    return x.astype(dtype) if jnp.issubdtype(dtype, jnp.integer) else x
-
-
-@jax.custom_vjp
-def _scale_cotangent(x: jax.Array, scale: jax.Array) -> jax.Array:
-    del scale
-    return x
-
-
-_scale_cotangent.defvjp(
-    lambda x, scale: (x, scale), lambda scale, g: (g * scale.astype(g.dtype), jnp.zeros_like(scale))
-)
-
-
-def slot(program: JaxProgram, key: Key) -> np.ndarray:
-    """Return zeros shaped like a value, with a leading axis for each enclosing scan."""
-    aval = abstract(program.equations[key[0]].outvars[key[1]])
-    dtype = np.complex128 if jnp.issubdtype(aval.dtype, jnp.complexfloating) else np.float64
-    return np.zeros((*program.lengths[key[0]], *aval.shape), dtype)
-
-
-def spots(prints: Mapping[Key, Any]) -> tuple[list[Spot], np.ndarray]:
-    """List all values and fingerprints in program order, one for each iteration of a scan."""
-    listed: list[Spot] = []
-    rows: list[np.ndarray] = []
-    for path in sorted({path for path, _ in prints}, key=_order):
-        for output in sorted(k for p, k in prints if p == path):
-            x = np.asarray(prints[path, output])
-            for iteration in np.ndindex(x.shape[:-1]):
-                listed.append(Spot(path, output, iteration))
-                rows.append(x[iteration])
-    return listed, np.stack(rows) if rows else np.zeros((0, SIZE))
-
-
-def _order(path: Path) -> tuple:
-    # Equations nested in an equation run before its own outputs exist.
-    return (*path, float("inf"))
-
-
-def _enters(program: JaxProgram, path: Path) -> bool:
-    """Whether to evaluate an equation's body step by step instead of as a whole.
-
-    A custom derivative rule is entered only to lift casts in it, because entering drops the rule.
-    """
-    eqn = program.equations.get(path)
-    if eqn is None or eqn.primitive.name not in CUSTOM:
-        return True  # None: the equation belongs to the derivative of a custom rule
-    return any(lifting.is_low(v) for place in walk(inner(eqn)[0]) for v in place.eqn.outvars)

@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.mistakes.call import TorchCall
@@ -59,7 +59,7 @@ class Search:
         self.run: TorchRun = evidence.torch_side.run(
             evidence.draws[draw], keep=True, opened=evidence.opened
         )
-        self.spots, prints = jax_program.spots(evidence.jax_runs[draw].prints)
+        self.spots, prints = evaluation.spots(evidence.jax_runs[draw].prints)
         alignment = evidence.alignment
         known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
         self.new = np.array([k for k in range(len(self.spots)) if k not in known], np.int64)

@@ -16,10 +16,10 @@ from jaxgrad.parity.prove import checks
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.flow import Flow
 from jaxgrad.parity.prove.jax_side.inject import inject
 from jaxgrad.parity.prove.jax_side.port import Draw
-from jaxgrad.parity.prove.jax_side.program import Watched
 from jaxgrad.parity.prove.jax_side.sites import NO_INJECTION
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
