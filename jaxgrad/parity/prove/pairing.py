@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
-from jaxgrad.parity.prove.jax_side.program import Watched
 from jaxgrad.parity.prove.torch_side.side import Drawn
 from jaxgrad.parity.prove.weights.by_name import exchangeable, exchanged
 
