@@ -18,7 +18,16 @@ import jax
 import torch
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import claims, functional, growth, optimizers, results, suite, training
+from benchmarks import (
+    claims,
+    functional,
+    growth,
+    optimizers,
+    proving,
+    results,
+    suite,
+    training,
+)
 
 
 SECTIONS: dict[str, Any] = {
@@ -27,6 +36,7 @@ SECTIONS: dict[str, Any] = {
     "functional": functional,
     "claims": claims,
     "growth": growth,
+    "proving": proving,
     "suite": suite,
 }
 ON_GPU = ("training", "optimizers", "claims", "growth")
