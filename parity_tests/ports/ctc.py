@@ -18,7 +18,7 @@ from parity_tests.ports.bug import Bug
 
 
 FRAMES, BINS, CHANNELS, HIDDEN, CLASSES, BATCH, LABELS = 12, 5, 3, 4, 5, 2, 2
-LENGTHS, LABEL_LENGTHS = np.array([5, 4]), np.array([2, 1])
+LENGTHS, LABEL_LENGTHS = np.array([5, 4], np.int32), np.array([2, 1], np.int32)
 
 
 class Recogniser(nn.Module):
