@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample deltas lint notebooks docs clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample deltas lint notebooks pages docs clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -74,6 +74,9 @@ deltas: $(STAMP) ## measure how far the obvious optax choice is from each torch 
 
 notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hooks' runs one
 	@"$(BIN)" notebooks/build.py $(ARGS)
+
+pages: $(STAMP) ## run the rows of the cheat sheet and write docs/cheat_sheet.md
+	@"$(BIN)" -m parity_tests.site.cheat_sheet.page
 
 docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error
 	@"$(BIN)" -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build

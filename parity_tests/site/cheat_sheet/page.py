@@ -1,0 +1,88 @@
+"""Write docs/cheat_sheet.md: `python -m parity_tests.site.cheat_sheet.page`.
+
+The page is committed, so that the README can link to it; a test runs each row and compares its
+line.
+"""
+
+import pathlib
+from typing import Any
+
+import jax
+import numpy as np
+
+from parity_tests.site.api import table
+from parity_tests.site.cheat_sheet import backward, operators, stopping, training
+from parity_tests.site.cheat_sheet.row import Row, jax_result, torch_result
+
+
+PATH = pathlib.Path(__file__).resolve().parents[3] / "docs" / "cheat_sheet.md"
+SECTIONS = {
+    "Stop, freeze, None": stopping.ROWS,
+    "Backward, hooks, higher order": backward.ROWS,
+    "Operators": operators.ROWS,
+    "Training": training.ROWS,
+}
+ROWS = tuple(row for rows in SECTIONS.values() for row in rows)
+HEAD = ("", "torch", "plain JAX", "jaxgrad", "the trap")
+SMALL = 4  # results of more numbers are not printed
+INTRO = """\
+<!-- written by `make pages` -->
+# Cheat sheet
+
+How a torch line is written in plain JAX and with jaxgrad. Unless a cell says more, its last line
+is a loss, and the gradient is taken with respect to `x`. A test runs every cell: the torch, JAX and
+jaxgrad columns give the same gradient or result, and the line quoted as the trap does not. An empty
+jaxgrad cell needs no helper; a dash means that plain JAX has no short form. `functional` and
+`optim` are `jaxgrad.functional` and `jaxgrad.optim`.
+"""
+
+
+def text() -> str:
+    """Return the page."""
+    parts = [INTRO.strip()]
+    for title, rows in SECTIONS.items():
+        head = table(HEAD, [])
+        lines = [
+            line(row, torch_result(row), jax_result(row, row.wrong or "0 * x")) for row in rows
+        ]
+        parts += [f"## {title}", "\n".join([head, *lines])]
+    return "\n\n".join([*parts, ""])
+
+
+def line(row: Row, torch: Any, wrong: Any) -> str:
+    """Return a row's line of the table, given torch's result and that of the wrong program."""
+    trap = row.trap
+    if row.wrong:
+        figures = f" ({number(wrong)} instead of {number(torch)})" if number(torch) else ""
+        trap = f"{code(row.wrong)}{figures}<br>{row.trap}"
+    cells = [row.name, code(row.torch), code(row.jax) or "–", code(row.jaxgrad), trap]
+    return table(cells, []).splitlines()[0]
+
+
+def code(text: str) -> str:
+    """Format lines of code in a cell of a table."""
+    lines = text.splitlines()
+    margins = ["&nbsp;" * min(4, len(line) - len(line.lstrip())) for line in lines]
+    return "<br>".join(f"{m}`{line.lstrip()}`" for m, line in zip(margins, lines, strict=True))
+
+
+def number(result: Any) -> str:
+    """Format a result with few digits, or return nothing if it has many numbers."""
+    leaves = jax.tree.leaves(result, is_leaf=lambda leaf: leaf is None)
+    if sum(np.size(leaf) for leaf in leaves) > SMALL:
+        return ""
+    return ", ".join("None" if leaf is None else _array(np.asarray(leaf)) for leaf in leaves)
+
+
+def _array(x: np.ndarray) -> str:
+    scale = np.max(np.abs(x), where=np.isfinite(x), initial=0.0)
+    rounded = np.where(np.abs(x) < 1e-5 * scale, 0.0, x)
+    texts = [f"{value + 0.0:.5g}" for value in rounded.ravel()]
+    return texts[0] if x.ndim == 0 else f"[{', '.join(texts)}]"
+
+
+if __name__ == "__main__":
+    from parity_tests.runner.settings import configure
+
+    configure()
+    PATH.write_text(text(), encoding="utf-8")

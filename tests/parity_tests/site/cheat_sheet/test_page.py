@@ -1,0 +1,50 @@
+"""The committed cheat sheet has every row, in order, and its cells are Python."""
+
+import re
+
+import numpy as np
+
+from parity_tests.runner.settings import ROOT
+from parity_tests.site.cheat_sheet import page
+
+
+def test_the_page_has_every_row_in_order():
+    """The committed page lists the rows in the order of the modules, under their headings."""
+    lines = page.PATH.read_text().splitlines()
+    names = [re.split(r" (?<!\\)\| ", line)[0].removeprefix("| ") for line in lines if "| " in line]
+    shown = [name for name in names if name not in ("", "|", "---", "| torch")]
+
+    assert [name for name in shown if name in {row.name for row in page.ROWS}] == [
+        row.name for row in page.ROWS
+    ]
+    assert [line[3:] for line in lines if line.startswith("## ")] == list(page.SECTIONS)
+
+
+def test_the_rows_are_distinct_and_have_a_trap():
+    """Each row has a name of its own and a sentence, and is short enough for a cell."""
+    assert len({row.name for row in page.ROWS}) == len(page.ROWS)
+    for row in page.ROWS:
+        assert row.trap.endswith("."), row.name
+        for code in (row.torch, row.jax, row.jaxgrad, row.wrong):
+            assert len(code.splitlines()) <= 4, row.name
+            assert all(len(line) <= 90 for line in code.splitlines()), row.name
+
+
+def test_the_readme_links_to_the_cheat_sheet():
+    """The README and the start page of the site link to the page."""
+    assert "](docs/cheat_sheet.md)" in (ROOT / "README.md").read_text()
+    assert "](cheat_sheet.md)" in (ROOT / "docs" / "index.md").read_text()
+
+
+def test_a_number_is_short():
+    """Numbers are rounded, rounding errors around zero are 0, and long results are left out."""
+    assert page.number(np.array([1e-9, 2, np.nan], np.float32)) == "[0, 2, nan]"
+    assert page.number(np.float32(0.5)) == "0.5"
+    assert page.number((None, np.zeros(1))) == "None, [0]"
+    assert page.number(np.zeros(9)) == ""
+
+
+def test_code_keeps_its_indentation():
+    """An indented line of a cell is indented by spaces that browsers keep."""
+    assert page.code("if a:\n  b") == "`if a:`<br>&nbsp;&nbsp;`b`"
+    assert page.code("") == ""
