@@ -14,6 +14,7 @@ from jaxgrad.parity.prove.report import Finding as Finding
 from jaxgrad.parity.prove.report import Report as Report
 from jaxgrad.parity.prove.report import Surface as Surface
 from jaxgrad.parity.prove.schema import REPORT_SCHEMA as REPORT_SCHEMA
+from jaxgrad.parity.prove.sides import PerSide as PerSide
 from jaxgrad.parity.prove.torch_side.dump import dump as dump
 from jaxgrad.parity.prove.training import Training as Training
 from jaxgrad.parity.prove.weights.checkpoints import WeightMap as WeightMap

@@ -15,8 +15,10 @@ from jaxgrad.parity.interop import map_leaves, to_numpy
 from jaxgrad.parity.prove.adapters import JaxFunction
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side import purity
+from jaxgrad.parity.prove.jax_side.layouts import SAME, Layout
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.sides import PerSide, as_pair
 from jaxgrad.parity.prove.training import as_training
 from jaxgrad.parity.prove.users import ProofError, described, first_line, place_of, running, shown
 from jaxgrad.parity.prove.waivers import as_waivers
@@ -55,8 +57,11 @@ def check_arguments(request: Request) -> None:
     further_inputs(request)
 
 
-def further_inputs(request: Request) -> list[Any]:
-    """Return the inputs of `also=` as arrays, and check that each is like `inputs=`."""
+def further_inputs(request: Request, per_side: bool = False) -> list[Any]:
+    """Return the inputs of `also=` as arrays, and check that each is like `inputs=`.
+
+    If `per_side` is true, an entry may be a pair of inputs for torch and for the port.
+    """
     if not isinstance(request.also, list | tuple):
         raise ProofError(
             "also= needs a list of inputs, each like inputs=, as in also=[(x2,), (x3,)], got "
@@ -64,15 +69,17 @@ def further_inputs(request: Request) -> list[Any]:
         )
     if request.also and isinstance(request.module, str | os.PathLike):
         raise ProofError(f"also= needs the torch module; {request.module} is a dump of its runs")
-    paths = jax_program.flat(as_arrays(request.inputs))[0] if request.also else []
+    if not request.also:
+        return []
+    first = _converted(request.inputs, per_side)
     converted = []
     for k, inputs in enumerate(request.also):
         try:
-            entry = as_arrays(inputs)
+            entry = _converted(inputs, per_side)
         except ProofError as error:
             raise ProofError(f"also[{k}]: {error}") from error
-        other = jax_program.flat(entry)[0]
-        if other != paths or isinstance(entry, Mapping) != isinstance(request.inputs, Mapping):
+        paths, other = _paths(first), _paths(entry)
+        if other != paths or type(entry) is not type(first):
             raise ProofError(
                 f"also[{k}] contains the inputs {other}, but inputs= contains {paths}: give also= "
                 "a list of inputs, each like inputs=, as in also=[(x2,), (x3,)]"
@@ -81,12 +88,29 @@ def further_inputs(request: Request) -> list[Any]:
     return converted
 
 
+def _converted(inputs: Any, per_side: bool) -> Any:
+    """Convert inputs to arrays, those of a pair for each framework."""
+    pair = as_pair(inputs) if per_side or isinstance(inputs, PerSide) else None
+    return as_arrays(inputs) if pair is None else arrays_per_side(pair)
+
+
+def _paths(inputs: Any) -> list[str]:
+    return jax_program.flat(inputs.torch if isinstance(inputs, PerSide) else inputs)[0]
+
+
 def _is_pair(pair: Any) -> bool:
     return (
         type(pair) in (tuple, list)
         and len(pair) == 2
         and all(f is None or callable(f) for f in pair)
     )
+
+
+def arrays_per_side(pair: PerSide) -> PerSide:
+    """Convert the inputs of both frameworks to arrays."""
+    if pair.jax is None:
+        raise ProofError("inputs=PerSide(...) needs jax=, a tuple of the port's inputs")
+    return PerSide(as_arrays(pair.torch), as_arrays(pair.jax))
 
 
 def as_arrays(inputs: Any) -> Any:
@@ -127,13 +151,15 @@ def as_arrays(inputs: Any) -> Any:
     return inputs
 
 
-def traced(model: JaxFunction, inputs: Any, request: Request) -> tuple[JaxProgram, tuple[str, ...]]:
+def traced(
+    model: JaxFunction, inputs: Any, request: Request, layout: Layout = SAME
+) -> tuple[JaxProgram, tuple[str, ...]]:
     """Trace the JAX model, and return notes if it is not a pure function."""
     options = request.outputs[1], request.loss[1], request.has_state
     kept = purity.Kept(model.fn)
 
     def trace() -> JaxProgram:
-        return jax_program.program(kept, model.params, inputs, *options)
+        return jax_program.program(kept, model.params, inputs, *options, layout)
 
     program = guarded(trace, inputs)
     outputs = program.jaxpr.out_avals[: len(program.out_paths)]

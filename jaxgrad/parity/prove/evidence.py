@@ -25,6 +25,7 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, rounding
+from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.resolve import weight_map
 from jaxgrad.parity.ulp import scale_of
@@ -45,7 +46,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
         params, weights = weight_map(side, request.fn, request.params, request.weights)
     with clock("trace"):
         model = as_function(request.fn, params)
-        program, impure = checks.traced(model, side.inputs, request)
+        program, notes = traced(model, side, request)
     program.forget({piece.leaf for piece in weights.pieces})  # the draws contain the values
     weights = dataclasses.replace(weights, leaves=tuple(program.params))
     port = Port(program, weights, side.has_loss, bool(program.state_paths), side.seed)
@@ -55,7 +56,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     with clock("torch"):
         if replaced := tables.for_torch(side.tables(mapped), program):
             side.replace({name: x for name, (x, _) in replaced.items()})
-        drawn = side.drawn(mapped)
+        drawn = side.drawn(mapped, program.layout.fixed)
     program.numbers = drawn[0].run.numbers
     with clock("trace"):
         unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance)
@@ -71,7 +72,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     jax_runs = pairing.settled(port, drawn, jax_runs, lambda draw: _watch(port, draw, clock))
     with clock("align"):
         alignment = aligned(drawn, jax_runs)
-    notes = (*side.notes, *impure, *unmatched, *tables.notes(replaced, program))
+    notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, program))
     waivers = as_waivers(request.accept)
     return Evidence(
         side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock, waivers
@@ -271,7 +272,8 @@ class Evidence:
         reruns = [self.torch_gradients(run) for run in self.drawn[number].reruns]
         tree_scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
         judged = []
-        for name in expected:
+        unused = [f"input {path}" for path in self.port.program.layout.unused]
+        for name in [name for name in expected if name not in unused]:
             x, y = expected[name], actual.get(name)
             if name.startswith("input ") and (x is None) != (y is None):
                 # The structure surface reports a one-sided gradient for parameters, not for inputs.

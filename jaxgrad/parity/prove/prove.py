@@ -62,7 +62,8 @@ def prove(
         params: The port's params, any tree; for linen its variables; None for a module that
             holds its own.
         inputs: A tuple of numpy arrays, passed to both models; a mapping for named arguments. A
-            dump contains its own inputs.
+            dump contains its own inputs. Where they differ by framework (channels first and last),
+            a pair (torch_inputs, jax_inputs) of tuples, or a `PerSide`.
         also: Further inputs, each like `inputs`, of other sizes or on other branches. Outputs and
             gradients are compared on each. A second batch size is always tried.
         weights: A converter `state_dict -> params`, or a dict from torch names to a path,

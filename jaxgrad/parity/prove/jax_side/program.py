@@ -21,6 +21,7 @@ from jaxgrad._core.jaxpr import Path, is_inexact, live_inputs, walk
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.adapters import Held
 from jaxgrad.parity.prove.jax_side import lifting
+from jaxgrad.parity.prove.jax_side.layouts import SAME, Layout
 from jaxgrad.parity.prove.users import ProofError, running
 
 
@@ -57,6 +58,7 @@ class JaxProgram:
     equations: dict[Path, jex_core.JaxprEqn] = dataclasses.field(default_factory=dict)
     lengths: dict[Path, tuple[int, ...]] = dataclasses.field(default_factory=dict)  # of scans
     closed: set[Path] = dataclasses.field(default_factory=set)  # inside custom derivative rules
+    layout: Layout = SAME  # of the inputs that the user's function takes
     dtypes: list[np.dtype] = dataclasses.field(default_factory=list)  # of the user's params
     casts: list[str] = dataclasses.field(default_factory=list)  # source lines with lifted casts
     rejects_float64: bool = False  # if true, the program was traced in float32
@@ -168,6 +170,7 @@ def program(
     pick: Callable[[Any], Any] | None = None,
     loss: Callable[..., Any] | None = None,
     has_state: bool = False,
+    layout: Layout = SAME,
 ) -> JaxProgram:
     """Trace `fun(params, *inputs)` in float64, with the loss and new state as additional outputs.
 
@@ -181,7 +184,7 @@ def program(
     state_paths: list[str] = []
 
     def flat_fun(*leaves: Any) -> list[Any]:
-        values = fill_inputs(leaves[count:])
+        values = layout.inputs(fill_inputs(leaves[count:]))
         args = values if not isinstance(values, Mapping) else ()
         named = values if isinstance(values, Mapping) else {}
         out = fun(fill_params(leaves[:count]), *args, **named)
@@ -190,7 +193,7 @@ def program(
             with running("outputs=: jax_pick", keep=compat.NEEDS_NUMBERS):
                 out = pick(out)
         outputs = [
-            (_path_name(path), x)
+            (name := _path_name(path), layout.output(name, x))
             for path, x in jax.tree_util.tree_leaves_with_path(out)
             if _is_numeric(x)  # torch's outputs may also contain other objects
         ]
@@ -224,6 +227,7 @@ def program(
         out_paths=out_paths,
         state_paths=state_paths,
         fill=lambda new: fill_params(new, None),
+        layout=layout,
         dtypes=[x.dtype for x in jax.tree.leaves(params) if is_array(x)],
     )
     traced = with_jaxpr(traced, jaxpr)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove import checks
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence, gather
@@ -19,11 +20,13 @@ from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.flow import Flow
 from jaxgrad.parity.prove.jax_side.inject import inject
+from jaxgrad.parity.prove.jax_side.layouts import SAME, Layout, related
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.jax_side.sites import NO_INJECTION
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.sides import PerSide
 from jaxgrad.parity.prove.surfaces import backward, forward, gradients, random_masks
 from jaxgrad.parity.prove.torch_side.side import Drawn
 from jaxgrad.parity.prove.torch_side.values import TorchRun
@@ -34,6 +37,7 @@ class Variant(NamedTuple):
 
     name: str
     inputs: Any
+    layout: Layout = SAME
     batch: tuple[int, int] | None = None  # the first batch size and this one, if prove chose it
 
 
@@ -57,7 +61,8 @@ def surfaces(
         elif result:
             agreeing.append(variant.name)
     with evidence.clock("other inputs"):
-        notes += filter(None, (_edge_note(evidence, *edge) for edge in evidence.torch_side.edges()))
+        edges = () if evidence.port.program.layout.fixed else evidence.torch_side.edges()
+        notes += filter(None, (_edge_note(evidence, *edge) for edge in edges))
     first, rest = judged["forward"]
     if agreeing:
         text = f"{first.text}; outputs and gradients also agree with {' and '.join(agreeing)}"
@@ -73,11 +78,17 @@ def _variants(evidence: Evidence, request: Request) -> Iterator[Variant]:
     """Yield the inputs of `also=`, then the first inputs with another batch size."""
     if not evidence.rerunnable:
         return
-    for k, inputs in enumerate(checks.further_inputs(request)):
-        yield Variant(f"also[{k}]", inputs)
+    layout = evidence.port.program.layout
+    per_side = evidence.torch_side.jax_inputs is not None
+    for k, inputs in enumerate(checks.further_inputs(request, per_side)):
+        if isinstance(inputs, PerSide):
+            own = dataclasses.replace(related(inputs.torch, inputs.jax), axes=layout.axes)
+            yield Variant(f"also[{k}]", inputs.torch, own)
+        else:
+            yield Variant(f"also[{k}]", inputs, layout)
     other = other_batch(evidence.draws[0].inputs, evidence.draws[1].inputs)
-    if other is not None:
-        yield other
+    if other is not None and not layout.fixed:
+        yield other._replace(layout=layout)
 
 
 def other_batch(inputs: Any, more: Any) -> Variant | None:
@@ -93,7 +104,7 @@ def other_batch(inputs: Any, more: Any) -> Variant | None:
     _, leaves, fill = jax_program.flat(inputs)
     pairs = zip(leaves, jax_program.flat(more)[1], strict=True)
     changed = fill([np.concatenate([x, y])[:new] if x.ndim else x for x, y in pairs])
-    return Variant(f"a batch of {new} instead of {size}", changed, (size, new))
+    return Variant(f"a batch of {new} instead of {size}", changed, batch=(size, new))
 
 
 def _compare(
@@ -114,7 +125,7 @@ def _compare(
     if variant.batch is not None and not _is_batch(evidence.runs[1], run, *variant.batch):
         return False
     try:
-        judged = _judged(evidence, request, draw, run)
+        judged = _judged(evidence, request, draw, run, variant.layout)
     except ProofError as error:
         if chosen:
             return f"torch accepts {variant.name}, the port does not: {error}"
@@ -139,14 +150,14 @@ def _is_batch(first: TorchRun, run: TorchRun, size: int, new: int) -> bool:
 
 
 def _judged(
-    evidence: Evidence, request: Request, draw: Draw, run: TorchRun
+    evidence: Evidence, request: Request, draw: Draw, run: TorchRun, layout: Layout
 ) -> list[tuple[str, Judged]]:
     """Trace the port for these inputs, and compare its outputs and gradients with torch's."""
     options = request.outputs[1], request.loss[1], request.has_state
     model, side = evidence.model, evidence.torch_side
 
     def trace() -> jax_program.JaxProgram:
-        return jax_program.program(model.fn, model.params, draw.inputs, *options)
+        return jax_program.program(model.fn, model.params, draw.inputs, *options, layout)
 
     program = checks.guarded(trace, draw.inputs)
     program.numbers = evidence.port.program.numbers
@@ -188,7 +199,9 @@ def _located(
     plain = Finding(name, "(the outputs)", "fn", text, **wrong.worst)
     own = dataclasses.replace(request, inputs=variant.inputs, also=())
     try:
-        side = evidence.torch_side.on(variant.inputs)
+        jax_inputs = to_numpy(variant.layout.inputs(variant.inputs))
+        moves = variant.layout is not SAME
+        side = evidence.torch_side.on(variant.inputs, jax_inputs if moves else None)
         nested = gather(own, evidence.clock, side)
         judged = {"forward": forward.surface(nested)}
         if judged["forward"].surface.verdict != "fail":

@@ -171,6 +171,8 @@ class Dumped:
         self.flags: Mapping[str, bool] = contents.flags
         self.names: Mapping[str, str] = contents.names
         self.inputs: Any = contents.drawn[0].draw.inputs
+        self.jax_inputs: Any = None
+        self.outputs: Mapping[str, np.ndarray] = contents.drawn[0].run.outputs
         self.state: State = contents.drawn[0].draw.state
         self.notes: list[str] = [
             *contents.notes,
@@ -180,9 +182,9 @@ class Dumped:
         self.versions: Mapping[str, str] = {"torch": contents.torch}
         self._exact = True
 
-    def on(self, inputs: Any) -> NoReturn:
+    def on(self, inputs: Any, jax_inputs: Any = None) -> NoReturn:
         """Raise an error, because a dump cannot run torch."""
-        del inputs
+        del inputs, jax_inputs
         raise ProofError(f"{self.path.name} is a dump, so torch cannot be run on other inputs")
 
     def close(self) -> None:
@@ -198,8 +200,13 @@ class Dumped:
         del tables
         raise ProofError(f"{self.path.name} is a dump, so its tables cannot be replaced")
 
-    def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
+    def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:
         """Return both draws."""
+        if fixed:
+            raise ProofError(
+                f"inputs=: the port's inputs are not those of {self.path.name} with permuted axes, "
+                "and a dump cannot run torch again with the given values: pass the torch module"
+            )
         # A buffer taken from torch is equal in both frameworks, so its rounding does not matter.
         self._exact = bool(self.contents.rough) and set(self.contents.rough) <= set(mapped)
         if not self._exact:

@@ -51,6 +51,7 @@ class Live:
         self.has_loss = loss is not None
         self.module: Any = module
         self.inputs: Any = as_arrays(inputs)
+        self.jax_inputs: Any = None
         self.versions: Mapping[str, str] = {}
         self._attributes: dict[str, np.ndarray] = {}  # tables in plain attributes
         self._borrowed = Borrowed(module)
@@ -69,16 +70,17 @@ class Live:
         outputs, self.draws_noise = check_run(
             self.module, self.inputs, self.pick, self.loss, lambda: self._load(self.state)
         )
+        self.outputs: Mapping[str, np.ndarray] = outputs
         self.output_count = sum(name != "loss" for name in outputs)
         self.rough: Sequence[str] = ()
         self._settled: set[str] = set()  # tables whose numbers the port has too
         self._casts_low = False  # whether a run casts below float32
         self.notes: list[str] = []
 
-    def on(self, inputs: Any) -> Live:
+    def on(self, inputs: Any, jax_inputs: Any = None) -> Live:
         """Return the same module with its first weights and other inputs."""
         other = copy.copy(self)
-        other.inputs = as_arrays(inputs)
+        other.inputs, other.jax_inputs = as_arrays(inputs), jax_inputs
         vars(other).pop("_ranges", None)  # the cached ranges are those of the first inputs
         self._load(self.state)
         other._open()
@@ -105,7 +107,7 @@ class Live:
         self.state = {name: tables.get(name, x) for name, x in self.state.items()}
         self._load(self.state)
 
-    def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
+    def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:
         """Return both draws; the second redraws the weights that the port takes from its params."""
         rounded = rounded_buffers(self.module, mapped)
         self.rough = [name for name in rounded if name not in self._settled]
@@ -119,6 +121,7 @@ class Live:
         draws = [self._drawn(first)]
         names, leaves, fill = jax_program.flat(self.inputs)
         plans = candidates(leaves, self._ranges, rng)
+        plans = [x[-1:] if name in fixed else x for name, x in zip(names, plans, strict=True)]
         try:
             drawn = self._drawn(dataclasses.replace(second, inputs=fill([x[0] for x in plans])))
             if _similar(draws[0].run, drawn.run):

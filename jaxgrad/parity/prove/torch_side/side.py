@@ -70,13 +70,15 @@ class TorchSide(Protocol):
     seed: int
     has_loss: bool
     inputs: Any
+    jax_inputs: Any  # the inputs of the port, None if they are torch's
+    outputs: Mapping[str, np.ndarray]  # for the given weights and inputs
     state: State  # parameters and buffers; tied ones under their first name
     flags: Mapping[str, bool]  # parameter -> requires_grad
     names: Mapping[str, str]  # key of the state_dict -> name in `state`; tied keys share a name
     notes: list[str]
     versions: Mapping[str, str]
 
-    def on(self, inputs: Any) -> TorchSide:
+    def on(self, inputs: Any, jax_inputs: Any = None) -> TorchSide:
         """Return the same model with other inputs."""
         ...
 
@@ -92,8 +94,13 @@ class TorchSide(Protocol):
         """Replace constants by the port's numbers, and make no allowance for their rounding."""
         ...
 
-    def drawn(self, mapped: Sequence[str]) -> list[Drawn]:
-        """Return both draws; `mapped` are the weights that the port takes from its params."""
+    def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:
+        """Return both draws.
+
+        Args:
+            mapped: The weights that the port takes from its params.
+            fixed: The inputs that are not redrawn.
+        """
         ...
 
     def edges(self) -> list[tuple[str, Any]]:
