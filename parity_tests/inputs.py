@@ -17,36 +17,55 @@ Sampler = Callable[[np.random.Generator], Any]
 
 @dataclasses.dataclass(frozen=True)
 class InputSpec:
-    """One input array: how to sample it, and the value from the source document, if it has one."""
+    """One input array: how to sample it, and the value from the source document, if it has one.
+
+    Attributes:
+        sample: The function that samples the array from a generator.
+        code: The same as an expression of `rng` and `np`; empty for a `fixed` value.
+        document: The value for seed 0.
+        continuous: Whether the array may be perturbed by one ULP to measure torch's own rounding.
+    """
 
     sample: Sampler
+    code: str = ""
     document: np.ndarray | None = None
-    continuous: bool = True  # may be perturbed by one ULP to measure torch's own rounding error
+    continuous: bool = True
 
 
 def normal(*shape: int, scale: float = 1.0) -> InputSpec:
     """Sample floats from a standard normal distribution times `scale`."""
-    return InputSpec(lambda rng: scale * rng.standard_normal(shape))
+    factor = "" if scale == 1 else f"{scale} * "
+    return InputSpec(
+        lambda rng: scale * rng.standard_normal(shape), f"{factor}rng.standard_normal({shape})"
+    )
 
 
 def uniform(*shape: int, low: float = 0.0, high: float = 1.0) -> InputSpec:
     """Sample floats uniformly from [low, high)."""
-    return InputSpec(lambda rng: rng.uniform(low, high, shape))
+    return InputSpec(
+        lambda rng: rng.uniform(low, high, shape), f"rng.uniform({low}, {high}, {shape})"
+    )
 
 
 def integers(*shape: int, low: int = 0, high: int) -> InputSpec:
     """Sample int64 values from [low, high), for labels and indices."""
-    return InputSpec(lambda rng: rng.integers(low, high, shape), continuous=False)
+    code = f"rng.integers({low}, {high}, {shape})"
+    return InputSpec(lambda rng: rng.integers(low, high, shape), code, continuous=False)
 
 
 def bernoulli(*shape: int, p: float) -> InputSpec:
     """Sample floats that are 1 with probability `p` and else 0, for dropout masks."""
-    return InputSpec(lambda rng: (rng.random(shape) < p).astype(np.float64), continuous=False)
+    code = f"(rng.random({shape}) < {p}).astype(np.float64)"
+    return InputSpec(lambda rng: (rng.random(shape) < p).astype(np.float64), code, continuous=False)
 
 
 def complex_normal(*shape: int) -> InputSpec:
     """Sample complex numbers with standard normal real and imaginary parts."""
-    return InputSpec(lambda rng: rng.standard_normal(shape) + 1j * rng.standard_normal(shape))
+    draw = f"rng.standard_normal({shape})"
+    return InputSpec(
+        lambda rng: rng.standard_normal(shape) + 1j * rng.standard_normal(shape),
+        f"{draw} + 1j * {draw}",
+    )
 
 
 def document(value: Any, otherwise: InputSpec | None = None) -> InputSpec:

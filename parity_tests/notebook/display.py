@@ -9,17 +9,38 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from parity_tests.notebook.highlight import block
 from parity_tests.report.rows import SAME, ZERO, TextRow
-from parity_tests.report.source_text import fold
 from parity_tests.report.text import SIGNS
 
 
 _GREEN, _AMBER = "#1f883d", "#9a6700"  # readable on white and on black
 _CELL = "text-align:left;vertical-align:top;padding:4px 10px"
-_CODE = (
-    "text-align:left;white-space:pre-wrap;font-family:ui-monospace,monospace;font-size:12px;"
-    "line-height:1.45;margin:0"
-)
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A program as it is displayed.
+
+    Attributes:
+        where: The framework and the file that the program is cut from.
+        text: The lines that are displayed.
+        marked: The numbers of the lines to mark, from 0.
+        script: The same lines with everything that they need, to copy; may be empty.
+    """
+
+    where: str
+    text: str
+    marked: frozenset[int] = frozenset()
+    script: str = ""
+
+    def html(self) -> str:
+        """Return the marked lines, and the whole script folded below them."""
+        shown = block(self.text, self.marked)
+        if not self.script:
+            return shown
+        summary = "the whole script: imports, helpers, inputs and these lines"
+        return f"{shown}\n<details><summary>{summary}</summary>{block(self.script)}</details>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,7 +48,7 @@ class Shown:
     """Programs, results and verdict, displayed as HTML or as plain text."""
 
     title: str
-    sources: tuple[tuple[str, str], ...] = ()  # the file, and the source text of the program
+    programs: tuple[Program, ...] = ()
     columns: tuple[str, ...] = ()
     rows: tuple[TextRow, ...] = ()
     verdict: str = ""
@@ -36,10 +57,9 @@ class Shown:
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{_prose(self.title)}</p>"]
-        if self.sources:
-            folded = [html.escape(fold(text)) for _, text in self.sources]
-            code = [f'<pre style="{_CODE}">{text}</pre>' for text in folded]
-            parts.append(_table([where for where, _ in self.sources], [code], width="50%"))
+        if self.programs:
+            code = [program.html() for program in self.programs]
+            parts.append(_table([program.where for program in self.programs], [code], width="50%"))
         if self.rows:
             parts.append(_table(self.columns, [_cells(row) for row in self.rows]))
         if self.verdict:

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 
 from jaxgrad.graph import Table, table
 from parity_tests.case import Case, CaseError, identity, load
-from parity_tests.notebook.display import Picture, Shown
+from parity_tests.notebook.display import Picture, Program, Shown
+from parity_tests.notebook.script import scripts
 from parity_tests.pictures.draw_case import picture, settings
 from parity_tests.report.rows import compared, cut, measured
-from parity_tests.report.source_text import source, text_of
+from parity_tests.report.source_text import source
 from parity_tests.report.text import SIGNS
 from parity_tests.runner.engine import Result, run
 from parity_tests.runner.jax_side import JaxProgram
@@ -32,6 +33,7 @@ def show(
     mode: str | None = None,
     *,
     only: str = "*",
+    prints: str = "",
     seed: int = 0,
 ) -> Shown:
     """Run a case and show both programs, their results and the verdict.
@@ -40,7 +42,9 @@ def show(
         id: The id of a case, `theme/behaviour`.
         dtype: The dtype of its inputs; by default the first dtype of the case.
         mode: "eager" or "jit"; by default "jit" if the case has it.
-        only: Globs over the paths of the results that select the printed rows: "loss *weight".
+        only: Globs over the paths of the results that select the rows: "loss *weight".
+        prints: Globs over the names of the results that the shown lines compute; by default all
+            but the loss.
         seed: The seed of the inputs; with 0 some cases use fixed example inputs.
 
     Returns:
@@ -56,7 +60,7 @@ def show(
     gone = [f"JAX {_replaced(cell.case)}"] if cell.case.control is not None else []
     return Shown(
         title=cell.case.claim,
-        sources=_programs(cell.case),
+        programs=_programs(cell.case, prints),
         columns=("", "torch", "", "JAX", *gone),
         rows=(*cut(rows), *measured(list(cell.measured.values()))),
         verdict=_sentence(cell.result),
@@ -121,12 +125,12 @@ def nodes(id: str, *, seed: int = 0) -> Table:
     return table(*(side for side in (first.torch, first.jax) if side is not None))
 
 
-def programs(id: str) -> Shown:
+def programs(id: str, *, prints: str = "") -> Shown:
     """Show both programs side by side without running them, for cases too slow for a notebook."""
     case = _find(id)
     return Shown(
         title=case.claim,
-        sources=_programs(case),
+        programs=_programs(case, prints),
         verdict=f"not run here: python -m parity_tests {case.id}",
     )
 
@@ -140,9 +144,12 @@ def network() -> Shown:
 
     return Shown(
         title="Most programs share this network: input → L1 → L2 → mean squared error.",
-        sources=(
-            ("torch · torch_ref/_net.py", texts("torch_ref._net", "linear Net mlp mse grads")),
-            (
+        programs=(
+            Program(
+                "torch · torch_ref/_net.py",
+                texts("torch_ref._net", "linear Net mlp mse grads"),
+            ),
+            Program(
                 "JAX · parity_tests/cases/_net.py",
                 texts("parity_tests.cases._net", "linear forward mlp mse"),
             ),
@@ -150,10 +157,11 @@ def network() -> Shown:
     )
 
 
-def _programs(case: Case) -> tuple[tuple[str, str], ...]:
-    return (
-        (f"torch · torch_ref/{case.theme}.py", text_of(case.reference)),
-        (f"JAX · parity_tests/cases/{case.theme}.py", text_of(case.fun)),
+def _programs(case: Case, prints: str) -> tuple[Program, ...]:
+    files = f"torch · torch_ref/{case.theme}.py", f"JAX · parity_tests/cases/{case.theme}.py"
+    return tuple(
+        Program(where, half.core.text, half.core.marked, half.text)
+        for where, half in zip(files, scripts(case, prints), strict=True)
     )
 
 

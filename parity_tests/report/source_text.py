@@ -10,9 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 
-FOLD = 62  # characters per line, so that two columns fit on a page without a style sheet
-
-
 def text_of(program: Callable[..., Any]) -> str:
     """Return the helpers that a program uses, then the program without docstring and decorator."""
     pieces = [*_used(program), program]
@@ -59,20 +56,3 @@ def source(piece: Any, claim: bool = True) -> str:
         doc, then = node.body[0], node.body[1]
         del lines[doc.lineno - 1 : then.lineno - 1]
     return "\n".join(lines[node.lineno - 1 :])
-
-
-def fold(text: str) -> str:
-    """Return the text with long lines wrapped."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        indent = " " * (len(line) - len(line.lstrip()) + 8)
-        folded = textwrap.wrap(
-            line,
-            FOLD,
-            subsequent_indent=indent,
-            drop_whitespace=False,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        lines += [part.rstrip() for part in folded] or [""]
-    return "\n".join(lines)
