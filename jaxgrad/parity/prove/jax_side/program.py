@@ -261,6 +261,21 @@ def _casts(program: JaxProgram) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
+def literals(jaxpr: Any) -> list[float]:
+    """Return the finite real numbers that a jaxpr contains as constants, in program order."""
+    constants = compat.open_jaxpr(jaxpr)[1]
+    scalars = [x for x in constants if np.ndim(x) == 0]
+    scalars += [
+        v.val
+        for place in walk(jaxpr)
+        for v in place.eqn.invars
+        if isinstance(v, jex_core.Literal) and np.ndim(v.val) == 0
+    ]
+    real = [x for x in scalars if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
+    numbers = [float(x) for x in real]
+    return list(dict.fromkeys(x for x in numbers if np.isfinite(x)))
+
+
 def reachable(program: JaxProgram) -> list[bool]:
     """Return for each leaf whether a derivative path leads from an output to it."""
     jaxpr, _ = compat.open_jaxpr(program.jaxpr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -218,6 +220,52 @@ def left_out(call: TorchCall) -> Mistakes:
     for x in [x for x in inputs if isinstance(out, Tensor) and x.shape == out.shape][:2]:
         text = f"torch's {call.op} is missing"
         yield call.by(text, lambda *_, x=x, **__: x.clone())._replace(setting="skip", partial=True)
+
+
+def clamped(call: TorchCall) -> Mistakes:
+    """Use other bounds, one bound alone, or a bound on the other side."""
+    x, *rest = call.args
+    low, high = [*rest, None, None][:2]
+    used = call.kwargs.get("min", low), call.kwargs.get("max", high)
+    if any(isinstance(bound, Tensor) for bound in used):
+        return
+    own = [bound for bound in used if bound is not None]
+    known = [*own, *(-bound for bound in own), *call.numbers[:6]]
+    lows, highs = ((None, *dict.fromkeys(known)) for _ in used)
+    for bounds in itertools.product(lows, highs):
+        if bounds not in (used, (None, None)) and not _crossed(*bounds):
+            text = f"clamp has {_bounds(*bounds)}, torch's has {_bounds(*used)}"
+            yield call.by(text, torch.clamp, x, *bounds)
+
+
+def _crossed(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and low >= high
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    parts = [
+        f"the {side} {x:g}" for side, x in (("minimum", low), ("maximum", high)) if x is not None
+    ]
+    return " and ".join(parts)
+
+
+def other_numbers(call: TorchCall) -> Mistakes:
+    """Use a number that only the JAX program contains: applies to every call."""
+    named = {name: x for name, x in call.kwargs.items() if isinstance(x, float)}
+    for n, used in enumerate(call.args):
+        for number in call.numbers if isinstance(used, float) else ():
+            args = [number if k == n else x for k, x in enumerate(call.args)]
+            wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
+            yield wrong.fixed(f"{number:g}", f"{used:g}")
+    for name, used in named.items():
+        for number in call.numbers:
+            text = f"{name} is {number:g}, torch uses {used:g}"
+            wrong = call.called(text, *call.args, **{**call.kwargs, name: number})
+            yield wrong._replace(setting=f"{number:g}").fixed(f"{number:g}", f"{used:g}")
+
+
+def _number(op: str, number: float, used: float) -> str:
+    return f"the number in {op} is {number:g}, torch uses {used:g}"
 
 
 def every(call: TorchCall) -> Mistakes:

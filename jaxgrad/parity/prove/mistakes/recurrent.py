@@ -62,6 +62,17 @@ class Layers(NamedTuple):
         return f"layer {number // 2}, {('forwards', 'backwards')[number % 2]}"
 
 
+class Directions(NamedTuple):
+    """How a bidirectional layer reads the sequence and joins its outputs."""
+
+    reverse: bool = True  # whether the second direction reads the sequence backwards
+    realign: bool = True  # whether its outputs are put back into the order of the sequence
+    ahead_first: bool = True  # whether the outputs of the first direction come first
+
+
+IN_ORDER = Directions()
+
+
 def mistakes(call: TorchCall) -> Mistakes:
     """Permute the gates of one layer or of all, leave out biases, or use another cell."""
     given = Layers.of(call)
@@ -91,6 +102,8 @@ def mistakes(call: TorchCall) -> Mistakes:
             cells = dict.fromkeys(numbers, cell)
             run_ = lambda cells=cells: unrolled(call.op, given, cells=cells)  # noqa: E731
             yield call.by(text.format(where), run_)._replace(args=(), kwargs={})
+    if given.bidirectional:
+        yield from _directions(call, given)
     if given.x.ndim == 3:
         dim = 1 if given.batch_first else 0
         text = "the sequence is read backwards"
@@ -98,6 +111,18 @@ def mistakes(call: TorchCall) -> Mistakes:
         if not any(torch.any(s) for s in given.state):
             text = "the axes of batch and time are swapped"
             yield call.called(text, x, _for_swapped(given), weights, *rest[:-1], not rest[-1])
+
+
+def _directions(call: TorchCall, given: Layers) -> Mistakes:
+    """Read the sequence forwards in both directions, or join their outputs in another way."""
+    texts = {
+        Directions(reverse=False): "the backward direction reads the sequence forwards",
+        Directions(realign=False): "the outputs of the backward direction stay in reversed order",
+        Directions(ahead_first=False): "the outputs of the backward direction come first",
+    }
+    for directions, text in texts.items():
+        run_ = lambda directions=directions: unrolled(call.op, given, directions=directions)  # noqa: E731
+        yield call.by(text, run_)._replace(args=(), kwargs={}, reorders=directions.reverse)
 
 
 def _transposed(
@@ -130,7 +155,11 @@ def _permuted(w: Tensor, order: Sequence[int]) -> Tensor:
 
 
 def unrolled(
-    kind: str, given: Layers, label: Label = lambda _: None, cells: dict[int, Cell] | None = None
+    kind: str,
+    given: Layers,
+    label: Label = lambda _: None,
+    cells: dict[int, Cell] | None = None,
+    directions: Directions = IN_ORDER,
 ) -> tuple[Tensor, ...]:
     """Run a recurrent layer step by step, and name each value with `label` before it is computed.
 
@@ -139,23 +168,25 @@ def unrolled(
     """
     x = given.x.transpose(0, 1) if given.batch_first and given.x.ndim == 3 else given.x
     finals: list[tuple[Tensor, ...]] = []
-    directions = 2 if given.bidirectional else 1
+    count = 2 if given.bidirectional else 1
     for layer in range(given.layers):
         outs = []
-        for direction in range(directions):
-            n = layer * directions + direction
+        for direction in range(count):
+            n = layer * count + direction
             w = list(given.weights[n * given.per_layer : (n + 1) * given.per_layer])
             w += [torch.zeros((), dtype=x.dtype)] * (4 - len(w))
             cell = (cells or {}).get(n, _CELLS[kind])
             state = tuple(s[n] for s in given.state)
             steps = range(len(x))
-            found: dict[int, Tensor] = {}
-            for t in reversed(steps) if direction else steps:
+            reverse = direction and directions.reverse
+            read: dict[int, Tensor] = {}
+            for t in reversed(steps) if reverse else steps:
                 state = cell(x[t], state, *w, _at(label, f"{given.name(n)} at step {t}"))
-                found[t] = state[0]
-            outs.append(torch.stack([found[t] for t in steps]))
+                read[t] = state[0]
+            order = steps if directions.realign or not reverse else list(read)
+            outs.append(torch.stack([read[t] for t in order]))
             finals.append(state)
-        x = torch.cat(outs, -1) if directions > 1 else outs[0]
+        x = torch.cat(outs if directions.ahead_first else outs[::-1], -1)
     out = x.transpose(0, 1) if given.batch_first and given.x.ndim == 3 else x
     return out, *(torch.stack(part) for part in zip(*finals, strict=True))
 

@@ -45,6 +45,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), (layers.dropout,)),
     "interpolate": (layers.interpolate,),
     "embedding": (general.looked_up,),
+    **dict.fromkeys(("clamp", "clip"), (general.clamped,)),
     "masked_fill": (general.masked,),
     "where": (general.chosen,),
     "repeat_interleave": (general.repeated,),
@@ -55,7 +56,7 @@ def variants(call: TorchCall) -> Iterator[TorchCall]:
     """Yield the call with each mistake that applies to it, always in the same order."""
     named = _TABLE.get(call.op, ())
     last = () if call.op in views.MOVES else (general.every,)
-    for mistakes in (general.eps, general.left_out, *named, *last):
+    for mistakes in (general.eps, general.left_out, *named, general.other_numbers, *last):
         try:
             yield from mistakes(call)
         except Exception:  # the call has other arguments than this mistake expects

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import collectives, locate_forward, numbers
+from jaxgrad.parity.prove.torch_side.values import Value
 
 
 if TYPE_CHECKING:
@@ -97,8 +99,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
-        f"every input of torch's {value.op} also occurs in the JAX program, but its "
-        f"{list(value.shape)} output does not. The {names.get(bad.name, f'output {bad.name!r}')} "
+        f"{_found(alignment, start, value)} The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=guess.text if guess is not None else "",
@@ -107,6 +108,16 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         ruled_out=guess.tried if guess is not None else (),
     )
     return quoted(finding, program, key, guess.fix if guess is not None else ("", ""))
+
+
+def _found(alignment: Alignment, start: int, value: Value) -> str:
+    """Say what of a torch call occurs in the JAX program."""
+    if alignment.matches(start):
+        return f"the elements of torch's {value.op} output occur in JAX in another order or place."
+    return (
+        f"every input of torch's {value.op} also occurs in the JAX program, but its "
+        f"{list(value.shape)} output does not."
+    )
 
 
 def _opened(evidence: Evidence, op: str) -> Evidence | None:

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence, Set
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import evaluation
-from jaxgrad.parity.prove.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.judge import judge, max_difference
-from jaxgrad.parity.prove.mistakes.call import TorchCall
-from jaxgrad.parity.prove.mistakes.table import results, variants
+from jaxgrad.parity.prove.mistakes.recurrent import GATES
 from jaxgrad.parity.prove.mistakes.views import MOVES
-from jaxgrad.parity.prove.surfaces.numbers import SAME, as_written, find, find_multiple
+from jaxgrad.parity.prove.surfaces import exchanges, trials
+from jaxgrad.parity.prove.surfaces.numbers import SAME, find, find_multiple
+from jaxgrad.parity.prove.surfaces.trials import Trial
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun, Value
 
 
 _WORK = 2e8  # recorded numbers in all reruns of torch together
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
 _RERUNS = 200
+_NUMBERS = 24
+_MOVES = MOVES | set(GATES)  # calls whose result has the same elements in another order
 _CALLS = 64  # of one function, which are changed together
 
 
@@ -40,17 +44,6 @@ class Guess(NamedTuple):
     line: str = ""  # file:line of the call in torch's code
 
 
-class Trial(NamedTuple):
-    """One mistake in the call that computed a torch value."""
-
-    value: int
-    number: int  # among the call's mistakes
-    mistake: TorchCall
-    row: int | None  # the JAX value that equals the call's wrong result
-    factor: float = 1.0
-    shown: int = -1  # the value at which the mistake shows, if this is not `value`
-
-
 class Search:
     """The mistakes in some torch calls, tested on one draw of weights and inputs."""
 
@@ -64,6 +57,7 @@ class Search:
         known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
         self.new = np.array([k for k in range(len(self.spots)) if k not in known], np.int64)
         self.prints = prints[self.new]  # of the JAX values that do not occur in torch
+        self.numbers = _only_in_jax(evidence)
         size = sum(float(value.print[0]) for value in self.run.values)
         self.left = int(min(_RERUNS, max(8.0, _WORK / max(size, 1.0))))
         self.tried: dict[str, None] = {}
@@ -76,16 +70,21 @@ class Search:
     def visible_trials(self, i: int) -> Iterator[Trial]:
         """Yield the mistakes whose result occurs in the JAX program, surest first."""
         value = self.run.values[i]
-        if value.call is None or value.data is None or _in_place(value):
+        if value.call is None or value.data is None or trials.in_place(value):
             return
         partial = []
-        for n, wrong, x in results(TorchCall(*value.call, value.op)):
+        for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
-            self.tried[wrong.mistake] = None
-            if row is not None and not wrong.partial:
-                yield Trial(i, n, wrong, row)
+            self.tried[trial.text] = None
+            if row is not None and not trial.partial:
+                yield trial._replace(row=row)
             elif row is not None:
-                partial.append(Trial(i, n, wrong, row))
+                partial.append(trial._replace(row=row))
+        for trial, x in trials.rewired(self.run, i, self.evidence.alignment.visible):
+            row = find(x, self.prints)
+            if row is not None:
+                yield trial._replace(row=row)
+        yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
         multiple = self.multiple(i)
         if multiple is not None and not self.confirmed(multiple):
@@ -97,28 +96,29 @@ class Search:
         if value.call is None or value.data is None:
             return None
         multiple = find_multiple(value.data, self.prints)
-        if multiple is None:
-            return None
-        text = f"JAX's value is torch's times {as_written(multiple[1])}"
-        return Trial(i, -1, TorchCall(*value.call, value.op, text), *multiple)
+        return None if multiple is None else trials.scaled(self.run, i, *multiple)
 
     def all_trials(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield every mistake in the calls of some values, one of each call in turn."""
-        streams = [self._trials(i) for i in starts]
-        streams += [self._trials(k, i) for i in starts for k in self._moves(i)]
+        streams = [trials.in_call(self.run, i, self.numbers) for i in starts]
+        streams += [
+            trials.in_call(self.run, k, self.numbers, i) for i in starts for k in self._moves(i)
+        ]
         for group in itertools.zip_longest(*streams):
             yield from (trial for trial in group if trial is not None and self.left > 0)
 
-    def _trials(self, i: int, shown: int = -1) -> Iterator[Trial]:
-        value = self.run.values[i]
-        for n, wrong in enumerate(_safe_variants(value)) if value.call is not None else ():
-            yield Trial(i, n, wrong, None, shown=shown)
+    def exchanged(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the exchanges of weights that calls around `starts` read."""
+        near = {*starts, *self.after(starts, len(self.run.values))}
+        for _ in range(2):
+            near |= {k for i in near for k in self.run.values[i].inputs}
+        yield from exchanges.exchanged(self.run, self.evidence.port.weights.tensors, starts, near)
 
     def _moves(self, i: int, depth: int = 4) -> list[int]:
         """Return the calls before a value that only move elements, the nearest first."""
         values, near = self.run.values, [i]
         for k in near:
-            near += [j for j in values[k].inputs if values[j].op in MOVES and j not in near]
+            near += [j for j in values[k].inputs if values[j].op in _MOVES and j not in near]
         return [k for k in near[1:] if values[k].call is not None][:depth]
 
     def after(self, starts: Sequence[int], limit: int) -> list[int]:
@@ -134,29 +134,34 @@ class Search:
         A later value or the outputs must agree too: a correct port may well compute what a
         mistake computes (a product without its bias) on the way to the right result.
         """
-        value, ops = self.run.values[trial.value], [v.op for v in self.run.values]
-        single = Change(value.call_number, _changed(trial, value))
-        rerun = self._rerun([single])
+        rerun = self._rerun(trial.changes, trial.exchanged)
         if rerun is None:
             return ""
         if self._outputs_agree(rerun):
             return "JAX's outputs"
         if len(rerun.values) == len(self.run.values) and self._advances(trial, rerun):
             return "JAX's value"
-        if trial.number < 0 or trial.mistake.partial or not 1 < ops.count(value.op) <= _CALLS:
-            return ""
-        others = [v for v in self.run.values if v.op == value.op and v.call_number >= 0]
-        rerun = self._rerun([Change(v.call_number, _changed_alike(trial, v)) for v in others])
+        ops = [v.op for v in self.run.values]
+        op = self.run.values[trial.value if trial.changed < 0 else trial.changed].op
+        changes = trial.everywhere() if 1 < ops.count(op) <= _CALLS else ()
+        rerun = self._rerun(changes) if changes else None
         if rerun is not None and self._outputs_agree(rerun):
-            return f"JAX's outputs if all {len(others)} calls of {value.op} are changed"
+            return f"JAX's outputs if all {ops.count(op)} calls of {op} are changed"
         return ""
 
-    def _rerun(self, changes: Sequence[Change]) -> TorchRun | None:
-        """Rerun torch with some calls changed, or return None if that is impossible."""
+    def _rerun(
+        self, changes: Sequence[Change], exchanged: Sequence[tuple[str, str]] = ()
+    ) -> TorchRun | None:
+        """Rerun torch with some calls or weights changed, or return None if that is impossible."""
         if self.left <= 0:
             return None
         self.left -= 1
         draw, opened = self.evidence.draws[self.draw], self.evidence.opened
+        if exchanged:
+            state = dict(draw.state)
+            for a, b in exchanged:
+                state[a], state[b] = draw.state[b], draw.state[a]
+            draw = dataclasses.replace(draw, state=state)
         try:
             return self.evidence.torch_side.run(draw, changes=changes, forward=True, opened=opened)
         except Exception:  # the mistake makes a later call impossible
@@ -176,15 +181,16 @@ class Search:
 
     def _advances(self, trial: Trial, rerun: TorchRun) -> bool:
         """Whether a value that depends on the changed one now occurs in the JAX program."""
-        changed, same = {trial.value}, {trial.value}
-        for j, value in enumerate(rerun.values[trial.value + 1 :], trial.value + 1):
+        start = trial.value if trial.changed < 0 else trial.changed
+        changed, same = {start}, {start}
+        for j, value in enumerate(rerun.values[start + 1 :], start + 1):
             if not changed & set(value.inputs):
                 continue
             changed.add(j)
-            equal = print_distance(value.print, rerun.values[trial.value].print) < SAME
+            equal = print_distance(value.print, rerun.values[start].print) < SAME
             if same & set(value.inputs) and (equal or value.op in (*MOVES, "result", "contiguous")):
                 same.add(j)  # a view or a part of the changed value
-            elif trial.mistake.partial and value.op in _REORDERED:
+            elif trial.partial and value.op in _REORDERED:
                 continue  # a correct port may add the same terms in another order
             elif not is_constant(value.print) and self._visible(value):
                 return True
@@ -218,15 +224,18 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
             agrees = search.confirmed(trial)
             if agrees:
                 return _guess(search, trial, agrees)
-            search.tried[trial.mistake.mistake] = None
-            if trial.mistake.partial:
+            search.tried[trial.text] = None
+            if trial.partial:
                 search.merged.add(trial.value)
     starts = starts[:limit]
-    for trial in itertools.chain(*map(search.all_trials, (starts, search.after(starts, limit)))):
+    later = search.after(starts, limit)
+    orders = (trial for i in starts for trial in trials.reordered(search.run, i))
+    calls = itertools.chain(*map(search.all_trials, (starts, later)))
+    for trial in itertools.chain(orders, search.exchanged(starts), calls):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)
-        search.tried[trial.mistake.mistake] = None
+        search.tried[trial.text] = None
     for trial in filter(None, map(search.multiple, starts)):
         agrees = search.confirmed(trial)
         if agrees:
@@ -238,66 +247,21 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
 
 
 def _guess(search: Search, trial: Trial, agrees: str) -> Guess:
-    wrong = trial.mistake
-    if wrong.setting == "skip":
-        tested = f"skipping it in torch reproduces {agrees}"
-    elif trial.number < 0:
-        tested = f"scaling it in torch reproduces {agrees}"
-    else:
-        tested = f"rerunning torch with {wrong.setting} reproduces {agrees}"
     key = None if trial.row is None else search.spot(trial.row).key
-    tried = tuple(text for text in search.tried if text != wrong.mistake)
-    line = search.run.values[trial.value].line
-    shown = trial.value if trial.shown < 0 else trial.shown
-    return Guess(shown, key, f"{wrong.mistake} ({tested})", wrong.fix, tried, line)
+    tried = tuple(text for text in search.tried if text != trial.text)
+    line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
+    return Guess(
+        trial.value,
+        key,
+        f"{trial.text} ({trial.tested} reproduces {agrees})",
+        trial.fix,
+        tried,
+        line,
+    )
 
 
-def _in_place(value: Value) -> bool:
-    """Whether the call changed its operand, which is then no longer what the call read."""
-    func = value.call[0] if value.call is not None else None
-    name = getattr(func, "__name__", "")
-    return name.endswith("_") and not name.startswith("__")
-
-
-def _safe_variants(value: Value) -> Iterator[TorchCall]:
-    assert value.call is not None
-    if _in_place(value):
-        func, (x, *args), kwargs = value.call
-        yield from variants(TorchCall(_out_of_place(func), (x, *args), kwargs, value.op))
-    else:
-        yield from variants(TorchCall(*value.call, value.op))
-
-
-def _out_of_place(func: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, *args, **kwargs: func(x.clone(), *args, **kwargs)
-
-
-def _changed(trial: Trial, value: Value) -> Callable[..., Any]:
-    """Return the function that replaces the call: it makes the same mistake with live operands."""
-    in_place, op = _in_place(value), value.op
-
-    def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        plain = _out_of_place(func) if in_place else func
-        if trial.number < 0:
-            out = plain(*args, **kwargs) * trial.factor
-        else:
-            live = TorchCall(plain, args, kwargs, op)
-            out = next(itertools.islice(variants(live), trial.number, None)).result
-        return args[0].copy_(out) if in_place else out
-
-    return call
-
-
-def _changed_alike(trial: Trial, value: Value) -> Callable[..., Any]:
-    """Return the function that makes the same mistake in another call, if it applies there."""
-    in_place, op = _in_place(value), value.op
-
-    def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        live = TorchCall(_out_of_place(func) if in_place else func, args, kwargs, op)
-        same = (wrong for wrong in variants(live) if wrong.mistake == trial.mistake.mistake)
-        wrong = next(same, None)
-        if wrong is None:
-            return func(*args, **kwargs)
-        return args[0].copy_(wrong.result) if in_place else wrong.result
-
-    return call
+def _only_in_jax(evidence: Evidence) -> tuple[float, ...]:
+    """Return the numbers in the JAX program that torch's calls do not contain."""
+    known = {abs(x) for x in evidence.port.program.numbers}
+    numbers = [x for x in literals(evidence.port.program.jaxpr) if abs(x) not in known]
+    return tuple(numbers[:_NUMBERS])

@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.weights.map import WeightMap
 
 
 ROOT = "(root)"  # name of the outermost module
+REPEATS = ("expand", "expand_as", "broadcast_to", "repeat", "tile")
 
 
 def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> list[int]:
@@ -29,11 +30,13 @@ def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> 
     todo = list(wrong)
     while todo:
         i = todo.pop()
-        known = alignment.visible(i) or run.values[i].op == "input"
+        value = run.values[i]
+        known = alignment.visible(i) or value.op == "input"
         if i in region or (known and i not in wrong):
             continue
-        region.add(i)
-        todo += run.values[i].inputs
+        if value.op not in REPEATS or i in wrong:
+            region.add(i)  # the elements of a repetition are those of its source
+        todo += value.inputs
     return sorted(region)
 
 
@@ -50,7 +53,7 @@ def origins(
     candidates: set[int] = set()
     for i in region:
         value = run.values[i]
-        reads = [k for k in value.inputs if k != i]
+        reads = [k for k in _reads(run, i) if k != i]
         if i in variable and (
             set(value.weights) & mapped
             or any(k in candidates or (k not in inside and not alignment.trivial[k]) for k in reads)
@@ -74,7 +77,17 @@ def _variable(run: TorchRun, mapped: Container[str]) -> set[int]:
 
 def _sources(run: TorchRun, chosen: set[int]) -> list[int]:
     """Return the chosen values that do not read another chosen value."""
-    return sorted(i for i in chosen if not chosen & set(run.values[i].inputs) - {i})
+    return sorted(i for i in chosen if not chosen & set(_reads(run, i)) - {i})
+
+
+def _reads(run: TorchRun, i: int) -> list[int]:
+    """Return the values that a call read, and for a repetition the values that it repeats."""
+    reads: list[int] = []
+    for k in run.values[i].inputs:
+        source = run.values[k]
+        repeats = source.op in REPEATS and source.inputs and k != i
+        reads += _reads(run, k) if repeats else [k]
+    return reads
 
 
 def module_of(run: TorchRun, starts: Sequence[int]) -> str:
