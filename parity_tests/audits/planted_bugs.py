@@ -73,14 +73,15 @@ def wrapped(fn: Any, params: Any, wrap: str) -> tuple[Any, Any]:
     return WRAPS[wrap](fn), params
 
 
-def matches(reported: str, where: str) -> bool:
-    """Return whether a reported name is a bug's module or parameter, or inside it.
+def matches(reported: str, *places: str) -> bool:
+    """Return whether a reported name is one of a bug's modules or parameters, or inside it.
 
     The root module has the empty name, which matches itself alone.
     """
-    if not where:
-        return reported in ("", "(root)")
-    return any(fnmatch.fnmatch(reported, p) for p in (where, f"{where}.*", f"{where}*"))
+    if "" in places and reported in ("", "(root)"):
+        return True
+    globs = (p for where in places if where for p in (where, f"{where}.*", f"{where}*"))
+    return any(fnmatch.fnmatch(reported, p) for p in globs)
 
 
 def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
@@ -97,10 +98,10 @@ def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
         bug=bug.name,
         silent=bug.silent,
         surface=bug.surface,
-        where=bug.where,
+        where=" or ".join(bug.places),
         found=report.verdict == "fail",
         right_surface=first is not None and first.surface == bug.surface,
-        right_place=first is not None and matches(first.torch, bug.where),
+        right_place=first is not None and matches(first.torch, *bug.places),
         reported=text if report.verdict != "error" else f"error: {report.text}",
         cause=first.cause if first else "",
         seconds=seconds,
@@ -210,7 +211,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         where = (
             ""
             if row.right_surface and row.right_place
-            else f"  (expected {bug.surface}: {bug.where})"
+            else f"  (expected {bug.surface}: {row.where})"
         )
         print(
             f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {row.reported.splitlines()[0]}"

@@ -418,7 +418,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "pooled_stopped",
         "backward",
-        "pooler*",
+        ("", "pooler*"),
         silent=True,
         plant=dict(stop_pooled=lax.stop_gradient),
         about="The pooler's input is detached, so the pooled output trains only the pooler.",

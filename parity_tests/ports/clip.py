@@ -147,7 +147,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "one_direction_stopped",
         "backward",
-        "",
+        "loss",
         silent=True,
         plant=dict(loss=lambda logits: both(logits, stop=lax.stop_gradient)),
         about="The loss from text to image trains nothing.",

@@ -118,7 +118,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "dropped_before_gelu",
         "forward",
-        "drop",
+        ("", "drop"),
         plant=dict(before=True),
         about="The dropout acts before the activation.",
     ),

@@ -207,7 +207,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "features_stopped",
         "backward",
-        "trunk*",
+        ("trunk*", "value"),
         silent=True,
         plant=dict(stop_features=lax.stop_gradient),
         about="The value head does not train the trunk.",

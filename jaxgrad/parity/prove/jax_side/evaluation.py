@@ -16,7 +16,10 @@ from jaxgrad.parity.prove.jax_side.program import CUSTOM, JaxProgram, Key, Spot
 from jaxgrad.parity.prove.noise import sampled
 
 
-def with_traced_integers(program: JaxProgram, leaves: Sequence[Any]) -> list[Any]:
+Compute = Callable[[Any, Path, list[Any]], list[Any]]
+
+
+def _with_traced_integers(program: JaxProgram, leaves: Sequence[Any]) -> list[Any]:
     """Return leaves whose integers have the dtypes that the program was traced with."""
     pairs = zip(leaves, program.jaxpr.in_avals, strict=True)
     return [lifting.as_traced(jnp.asarray(x), aval, jnp.integer) for x, aval in pairs]
@@ -37,6 +40,7 @@ def run_watched(
     scales: Mapping[Key, Any] | None = None,
     cotangent_scales: Mapping[Key, Any] | None = None,
     noise: Mapping[Path, Any] | None = None,
+    compute: Compute | None = None,
     read: Callable[[Key], bool] = lambda _: False,
     show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
 ) -> Watched:
@@ -51,6 +55,8 @@ def run_watched(
         cotangent_scales: Factors that multiply only the cotangents of some values.
         noise: Standard random numbers for some calls of samplers; inside a scan, one array for
             each iteration.
+        compute: Function from an equation, its path and its operands to its outputs, in place of
+            the equation's own.
         read: Function that selects the values to record.
         show: Function from a key and a value to the record that is stored for it.
     """
@@ -61,6 +67,8 @@ def run_watched(
 
     for path, x in (noise or {}).items():
         changes.setdefault(path, {})["noise"] = {0: x}
+
+    numbers = program.numbers
 
     def after(eqn: Any, path: Path, outs: list[Any], slot: Any) -> Any:
         del eqn
@@ -84,15 +92,15 @@ def run_watched(
         if slot and "noise" in slot:
             outs = [sampled(eqn.params["name"], ins, jnp.asarray(slot["noise"][0]))]
         else:
-            outs = lifting.equation(eqn, ins, program.numbers)
+            outs = compute(eqn, path, ins) if compute else lifting.equation(eqn, ins, numbers)
         return after(eqn, path, outs, slot)
 
     outs, reads = evaluate(
         lifting.constants(program.jaxpr, program.numbers, program.tables),
-        with_traced_integers(program, leaves),
+        _with_traced_integers(program, leaves),
         rule,
         slots=changes,
-        enters=lambda path: path not in (noise or {}) and enters(program, path),
+        enters=lambda path: path not in (noise or {}) and _enters(program, path),
         after=after,
         inline=True,
     )
@@ -136,7 +144,7 @@ def _order(path: Path) -> tuple:
     return (*path, float("inf"))
 
 
-def enters(program: JaxProgram, path: Path) -> bool:
+def _enters(program: JaxProgram, path: Path) -> bool:
     """Whether to evaluate an equation's body step by step instead of as a whole.
 
     A custom derivative rule is entered only to lift casts in it, because entering drops the rule.

@@ -14,10 +14,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core.jaxpr import Path, abstract, evaluate, is_inexact
+from jaxgrad._core.jaxpr import Path, abstract, is_inexact
 from jaxgrad.parity.compiling import quick_jit
-from jaxgrad.parity.prove.jax_side import lifting
-from jaxgrad.parity.prove.jax_side.evaluation import enters, scale_cotangent, with_traced_integers
+from jaxgrad.parity.prove.jax_side import evaluation, lifting
+from jaxgrad.parity.prove.jax_side.evaluation import scale_cotangent
 from jaxgrad.parity.prove.jax_side.flow import Flow
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import Key
@@ -66,20 +66,25 @@ class Gated:
 
     def __init__(self, port: Port, draw: Draw, gates: Sequence[Gate]):
         self.port, self.gates = port, tuple(dict.fromkeys(gates))
-        values = port.leaves(draw)
+        values, self._noise = port.leaves(draw), port.noise(draw)
         floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
         self._integers = [None if f else x for x, f in zip(values, floating, strict=True)]
         self._floats = [x if f else None for x, f in zip(values, floating, strict=True)]
 
-    def gradients(self, settings: Mapping[Gate, float]) -> Gradients:
-        """Return the gradients with some gates set: 0 closes a use, 1 opens a stop_gradient."""
+    def gradients(self, settings: Mapping[Gate, float], slots: Sequence[Key] = ()) -> Gradients:
+        """Return the gradients with some gates set: 0 closes a use, 1 opens a stop_gradient.
+
+        With `slots` the cotangents of these values are returned too.
+        """
         default = [0.0 if gate.kind == "stop" else 1.0 for gate in self.gates]
         numbers = [settings.get(g, x) for g, x in zip(self.gates, default, strict=True)]
-        grads, outputs = self._differentiate(
-            self._integers, self._floats, self.port.cotangents(), jnp.asarray(numbers)
+        zeros = {key: evaluation.slot(self.port.program, key) for key in slots}
+        (grads, cotangents), outputs = self._differentiate(
+            self._integers, self._floats, zeros, self.port.cotangents(), jnp.asarray(numbers)
         )
         leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
-        return Gradients([np.asarray(x) for x in outputs], leaves, {})
+        values = {key: np.conj(np.asarray(x)) for key, x in cotangents.items()}
+        return Gradients([np.asarray(x) for x in outputs], leaves, values)
 
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
@@ -88,9 +93,8 @@ class Gated:
         for n, gate in enumerate(self.gates):
             placed.setdefault(gate.path, []).append((n, gate))
 
-        def run(integers: Any, floats: Any, cotangents: Any, numbers: Any) -> Any:
-            def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
-                del slot
+        def run(integers: Any, floats: Any, slots: Any, cotangents: Any, numbers: Any) -> Any:
+            def compute(eqn: Any, path: Path, ins: list[Any]) -> list[Any]:
                 gated = list(ins)
                 for n, gate in placed.get(path, ()):
                     x = jnp.asarray(gated[gate.operand])
@@ -100,21 +104,17 @@ class Gated:
                 for n, gate in placed.get(path, ()):
                     if gate.kind == "stop":
                         outs = [jnp.where(numbers[n] > 0, ins[0], outs[0])]
-                return outs, None
+                return outs
 
-            def objective(floats: Any) -> Any:
+            def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
-                leaves = [jnp.asarray(n if x is None else x) for x, n in pairs]
-                outs, _ = evaluate(
-                    lifting.constants(program.jaxpr, program.numbers),
-                    with_traced_integers(program, leaves),
-                    rule,
-                    enters=functools.partial(enters, program),
-                    inline=True,
-                )
+                leaves = [n if x is None else x for x, n in pairs]
+                outs = evaluation.run_watched(
+                    program, leaves, slots=slots, noise=self._noise, compute=compute
+                ).outputs
                 return port.objective(outs, cotangents), outs
 
-            return jax.grad(objective, has_aux=True)(floats)
+            return jax.grad(objective, argnums=(0, 1), has_aux=True)(floats, slots)
 
         return quick_jit(run, 2 * len(program.equations))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
@@ -56,14 +57,22 @@ def parted(call: TorchCall) -> Mistakes:
 
 
 def taken(call: TorchCall) -> Mistakes:
-    """Yield calls that index the last element where torch indexes the first, or the reverse."""
+    """Take other elements: the first for the last, the last for those that a tensor selects."""
     x, index = call.args
     indices = index if isinstance(index, tuple) else (index,)
-    if isinstance(index, Tensor) or any(isinstance(k, Tensor) for k in indices):
-        return
     for n, k in enumerate(indices):
         if isinstance(k, int) and not isinstance(k, bool) and k in (0, -1):
-            other: tuple[Any, ...] = (*indices[:n], -1 - k, *indices[n + 1 :])
             names = ("last", "first") if k == 0 else ("first", "last")
             text = f"the {names[0]} element is taken, torch takes the {names[1]}"
-            yield call.called(text, x, other)
+            yield call.called(text, x, _with(indices, n, -1 - k))
+        elif isinstance(k, Tensor) and k.dtype == torch.int64 and k.numel():
+            for name, other in (("first", 0), ("last", -1)):
+                text = f"the {name} element is taken, torch takes those in a tensor of indices"
+                yield call.called(text, x, _with(indices, n, torch.full_like(k, other)))
+            for by in (1, -1):
+                text = f"the indices are shifted by {by}"
+                yield call.called(text, x, _with(indices, n, k + by))
+
+
+def _with(indices: tuple[Any, ...], n: int, index: Any) -> tuple[Any, ...]:
+    return (*indices[:n], index, *indices[n + 1 :])

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.jax_side.lines import quoted
-from jaxgrad.parity.prove.jax_side.port import Gradients
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZE
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
@@ -29,10 +30,13 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     if draw is None:
         text = f"{count} intermediate cotangents would be compared if a gradient differed"
         return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
-    wrong = _wrong(evidence, draw, evidence.jax_gradients[draw])
+    wrong = _wrong(evidence, draw, evidence.jax_gradients[draw].cotangents)
     read = {k for value in evidence.runs[draw].values for k in value.inputs}
     last = evidence.output_values - read  # their cotangents are given, not computed
     inside = [i for i in wrong if i not in last and _matters(evidence, draw, i)]
+    if why is not None and why.cotangents:
+        after = set(_wrong(evidence, draw, why.cotangents))
+        inside = [i for i in inside if i not in after]  # the others differ in a correct port too
     while inside and _stopped_too(evidence, draw, inside[-1]):
         inside.pop()
     if not inside:
@@ -50,11 +54,11 @@ def _described(value: Value) -> str:
     return "an input" if value.op == "input" else f"the output of torch's {value.name}"
 
 
-def _wrong(evidence: Evidence, draw: int, gradients: Gradients) -> list[int]:
+def _wrong(evidence: Evidence, draw: int, cotangents: Mapping[Key, np.ndarray]) -> list[int]:
     """Return the torch values whose cotangents differ on one draw."""
     noise = dict(enumerate(_noise(evidence, draw)))
     spots = evidence.spots(draw)
-    return locate_backward.wrong(evidence.runs[draw], spots, gradients.cotangents, noise)
+    return locate_backward.wrong(evidence.runs[draw], spots, cotangents, noise)
 
 
 def _noise(evidence: Evidence, draw: int) -> np.ndarray:
@@ -175,7 +179,7 @@ def _control(evidence: Evidence) -> str:
         return ""
     gradients = evidence.gradients(evidence.draws[0], 1 + CONTROL_SIZE)
     judged = evidence.judge_gradients(0, gradients)
-    if _wrong(evidence, 0, gradients) or any(j.verdict == "fail" for j in judged):
+    if _wrong(evidence, 0, gradients.cotangents) or any(j.verdict == "fail" for j in judged):
         where = place(evidence.port.program, evidence.control_key)
         return f"an error of {CONTROL_SIZE:g} injected into the cotangent at {where} was detected"
     return ""

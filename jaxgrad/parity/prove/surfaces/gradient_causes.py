@@ -38,6 +38,8 @@ class Explanation(NamedTuple):
     key: Key | None = None  # the equation in the JAX program
     through: str = ""  # the call in the user's JAX code
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
+    settings: Mapping[Gate, float] = {}  # the change of the JAX program
+    cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -45,14 +47,22 @@ def explain(evidence: Evidence) -> Explanation | None:
     case = _Case(evidence, evidence.failed_gradient_draw or 0)
     if not case.wrong:
         return None
+    chosen = _chosen(case)
+    if chosen is None or not (chosen.complete and chosen.settings):
+        return chosen
+    fixed = case.gated.gradients(chosen.settings, evidence.slots)
+    return chosen._replace(cotangents=fixed.cotangents)
+
+
+def _chosen(case: _Case) -> Explanation | None:
     stop = _superfluous_stops(case)
     if stop is not None and stop.complete:
         return stop
     use, tie = _missing_stops(case), _ties(case)
-    detach = _in_torch(case) if evidence.rerunnable else None
+    detach = _in_torch(case) if case.evidence.rerunnable else None
     if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
         text = f"{detach.text} at {use.through}" if use.through else detach.text
-        use = detach._replace(key=use.key, text=text)
+        use = detach._replace(key=use.key, text=text, settings=use.settings)
     found = [x for x in (stop, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
 
@@ -158,7 +168,10 @@ def _superfluous_stops(case: _Case) -> Explanation | None:
         f"{case.names(fixed)})"
     )
     fix = ("stop_gradient", "")
-    return Explanation(text, fixed, fixed == case.wrong, (opened[0].path, 0), fix=fix)
+    settings = dict.fromkeys(opened, 1.0)
+    return Explanation(
+        text, fixed, fixed == case.wrong, (opened[0].path, 0), fix=fix, settings=settings
+    )
 
 
 def _missing_stops(case: _Case) -> Explanation | None:
@@ -175,7 +188,10 @@ def _missing_stops(case: _Case) -> Explanation | None:
         f"JAX's gradient also flows through {through}, torch's does not (rerunning JAX without "
         f"this path, {case.names(fixed)}); a stop_gradient is missing there"
     )
-    return Explanation(text, fixed, fixed == case.wrong, (closed[0].path, 0), through=through)
+    settings = dict.fromkeys(closed, 0.0)
+    return Explanation(
+        text, fixed, fixed == case.wrong, (closed[0].path, 0), through=through, settings=settings
+    )
 
 
 def _by_caller(case: _Case) -> list[tuple[str, tuple[Gate, ...]]]:
@@ -254,5 +270,7 @@ def _ties(case: _Case) -> Explanation | None:
                 f"gradient to each, torch passes {torchs} of it here (rerunning JAX so, "
                 f"{case.names(fixed)}); `jaxgrad.parity.lint` names the remedy"
             )
-            return Explanation(text, fixed, fixed == case.wrong, key)
+            gates_ = [gate for group in kept for gate in group]
+            settings = dict.fromkeys(gates_, number)
+            return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)
     return None

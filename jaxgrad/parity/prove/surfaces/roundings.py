@@ -255,9 +255,13 @@ def representative(roundings: Sequence[Rounding], comparison: Comparison) -> Rou
     program = comparison.flow.program
 
     def is_result(rounding: Rounding) -> bool:
+        if not rounding.in_jax:  # torch may round a value later, as an operand of another call
+            name = comparison.name(rounding.first)
+            computed = comparison.values[rounding.first].dtype == rounding.dtype
+            return name not in ("", "input") or computed
         leaf = leaf_of(rounding.key) is not None
         name = "" if leaf else program.equations[rounding.key[0]].primitive.name
         weight = comparison.name(rounding.first) not in ("", "input")
-        return weight or not (leaf or name == "convert_element_type") or not rounding.in_jax
+        return weight or not (leaf or name == "convert_element_type")
 
     return next(filter(is_result, roundings), roundings[0])

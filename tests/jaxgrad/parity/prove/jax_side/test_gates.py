@@ -27,6 +27,10 @@ class OneLeaf:
     def leaves(self, draw: Any) -> Any:
         return [X, draw]
 
+    def noise(self, draw: Any) -> Any:
+        del draw
+        return {}
+
     def cotangents(self) -> Any:
         return [np.ones(3)]
 

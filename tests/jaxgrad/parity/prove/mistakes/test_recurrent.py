@@ -12,18 +12,22 @@ from jaxgrad.parity.prove.mistakes.recurrent import Layers
 from jaxgrad.parity.prove.mistakes.table import results
 
 
-def call(kind: str, *, bias: bool = True, bidirectional: bool = False) -> TorchCall:
-    """Return a call of a recurrent function with two layers, batch first."""
+def call(
+    kind: str, *, bias: bool = True, layers: int = 2, bidirectional: bool = False
+) -> TorchCall:
+    """Return a call of a recurrent function, batch first."""
     torch.manual_seed(0)
     name = {"gru": "GRU", "lstm": "LSTM"}.get(kind, "RNN")
     options = {"nonlinearity": kind[4:]} if name == "RNN" else {}
-    layer = getattr(nn, name)(3, 4, 2, bias=bias, bidirectional=bidirectional, **options).double()
+    layer = getattr(nn, name)(
+        3, 4, layers, bias=bias, bidirectional=bidirectional, **options
+    ).double()
     x = torch.randn(2, 5, 3, dtype=torch.float64)
-    h = torch.zeros(4 if bidirectional else 2, 2, 4, dtype=torch.float64)
+    h = torch.zeros(layers * (1 + bidirectional), 2, 4, dtype=torch.float64)
     weights = [w.detach() for w in layer._flat_weights]
     state = (h, h) if kind == "lstm" else h
     func = getattr(torch, kind)
-    args = (x, state, weights, bias, 2, 0.0, False, bidirectional, True)
+    args = (x, state, weights, bias, layers, 0.0, False, bidirectional, True)
     return TorchCall(func, args, {}, kind)
 
 
@@ -37,6 +41,23 @@ def test_the_loop_computes_what_torch_computes(kind, bias, bidirectional):
     assert given is not None
     for x, y in zip(recurrent.unrolled(kind, given), torch_call.result, strict=True):
         np.testing.assert_allclose(to_numpy(x), to_numpy(y), rtol=0, atol=1e-14)
+
+
+def test_mistakes_in_the_second_direction_are_named():
+    """A direction that is not reversed, whose outputs stay reversed or come first is named."""
+    torch_call = call("gru", layers=1, bidirectional=True)
+    named = {wrong.mistake: (wrong, x) for _, wrong, x in results(torch_call)}
+    right = to_numpy(torch_call.result[0])
+
+    _, x = named["the outputs of the backward direction come first"]
+    np.testing.assert_allclose(x, np.roll(right, 4, -1))
+    _, x = named["the outputs of the backward direction stay in reversed order"]
+    np.testing.assert_allclose(x[..., :4], right[..., :4])
+    np.testing.assert_allclose(x[:, ::-1, 4:], right[..., 4:])
+    wrong, x = named["the backward direction reads the sequence forwards"]
+    assert not wrong.reorders
+    np.testing.assert_allclose(x[..., :4], right[..., :4])
+    assert not np.allclose(np.sort(x, 1), np.sort(right, 1))
 
 
 def test_the_values_inside_are_labelled():

@@ -18,6 +18,7 @@ IMAGE, KERNEL = torch.randn(1, 3, 6, 6), torch.randn(3, 3, 3, 3)
 Q = torch.randn(2, 3, 8)
 Z = torch.randn(5, 4, dtype=torch.cfloat)
 CAUSAL = torch.ones(4, 4, dtype=torch.bool).tril()
+PLACES = torch.tensor([1, 2, 3])
 MASK = torch.tensor([True, False, False, True])
 
 
@@ -194,6 +195,37 @@ MASK = torch.tensor([True, False, False, True])
             TorchCall(torch.Tensor.__getitem__, (X, (slice(None), 0)), {}, "getitem"),
             X[:, -1],
             "the last element is taken, torch takes the first",
+        ),
+        (
+            TorchCall(torch.Tensor.__getitem__, (X, (PLACES, PLACES - 1)), {}, "getitem"),
+            X[PLACES, -1],
+            "the last element is taken, torch takes those in a tensor of indices",
+        ),
+        (
+            TorchCall(torch.Tensor.__getitem__, (X, (PLACES, PLACES - 1)), {}, "getitem"),
+            X[PLACES, PLACES],
+            "the indices are shifted by 1",
+        ),
+        (
+            TorchCall(torch.clamp, (X, -0.5, 0.2), {}, "clamp"),
+            X.clamp(-0.2, 0.5),
+            "clamp has the minimum -0.2 and the maximum 0.5, torch's has the minimum -0.5 and the "
+            "maximum 0.2",
+        ),
+        (
+            TorchCall(torch.clamp, (X,), {"min": 0.1}, "clamp"),
+            X.clamp(max=0.1),
+            "clamp has the maximum 0.1, torch's has the minimum 0.1",
+        ),
+        (
+            TorchCall(torch.Tensor.mul, (X, 0.25), {}, "mul", numbers=(0.37,)),
+            X * 0.37,
+            "the number in mul is 0.37, torch uses 0.25",
+        ),
+        (
+            TorchCall(functional.celu, (X,), {"alpha": 0.5}, "celu", numbers=(0.3,)),
+            functional.celu(X, alpha=0.3),
+            "alpha is 0.3, torch uses 0.5",
         ),
         (
             TorchCall(torch.Tensor.chunk, (X, 2, 1), {}, "chunk"),

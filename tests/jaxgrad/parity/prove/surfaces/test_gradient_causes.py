@@ -147,3 +147,40 @@ def test_the_padding_of_an_embedding_is_named():
 
     assert first is not None
     assert first.cause.startswith("torch gives the embedding's padding_idx no gradient")
+
+
+class Tied(nn.Module):
+    """A table that is read twice; the port computes an advantage through two equal values."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(6, 3)
+
+    def forward(self, ids):
+        h = torch.tanh(self.table(ids))
+        centred = h - h.mean()
+        return (centred / centred.std()) @ self.table.weight.T
+
+
+def tied(through: Through) -> Report:
+    torch.manual_seed(0)
+    module = Tied()
+
+    def apply(p: Any, ids: Any) -> Any:
+        h = jnp.tanh(p["table.weight"][ids])
+        spread = jnp.std(h, ddof=1)  # which computes the centred values once more
+        return (h - jnp.mean(h)) / spread @ through(p["table.weight"]).T
+
+    ids = torch.tensor([[0, 2, 5], [1, 3, 2]]).numpy()
+    return prove(module, apply, arrays(module), (ids,))
+
+
+def test_a_cotangent_that_stays_different_after_the_cause_is_removed_is_not_blamed():
+    """A correct port may split a cotangent between two equal values, so the weight is named."""
+    tied(identity).check()
+    report = tied(stop)
+
+    assert report.surfaces["backward"].verdict == "pass"
+    assert report.first is not None
+    assert (report.first.surface, report.first.torch) == ("gradients", "table.weight")
+    assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")

@@ -105,9 +105,10 @@ def test_autocast_agrees_with_equal_casts_in_jax():
     [
         (Port(), "torch rounds", "first"),
         (Port(BF16, BF16, None), "torch rounds", "last"),
+        (Port(None, BF16, BF16), "torch rounds", "first"),
         (Port(BF16, BF16, F16), "JAX rounds", "last"),
     ],
-    ids=["float32", "one layer in float32", "float16"],
+    ids=["float32", "last layer in float32", "first layer in float32", "float16"],
 )
 def test_autocast_that_the_port_lacks_fails(port, who, place):
     """A port that lacks a cast of torch's autocast, or has another dtype, fails there."""
