@@ -1,5 +1,7 @@
 """Recurrent layers as loops compute what torch computes, and their mistakes are told apart."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -18,7 +20,7 @@ def call(
     """Return a call of a recurrent function, batch first."""
     torch.manual_seed(0)
     name = {"gru": "GRU", "lstm": "LSTM"}.get(kind, "RNN")
-    options = {"nonlinearity": kind[4:]} if name == "RNN" else {}
+    options: dict[str, Any] = {"nonlinearity": kind[4:]} if name == "RNN" else {}
     layer = getattr(nn, name)(
         3, 4, layers, bias=bias, bidirectional=bidirectional, **options
     ).double()
