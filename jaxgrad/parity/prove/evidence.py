@@ -12,8 +12,8 @@ import numpy as np
 
 from jaxgrad.parity.prove import checks, pairing, tables
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
-from jaxgrad.parity.prove.align.align import Alignment, align
-from jaxgrad.parity.prove.jax_side import evaluation
+from jaxgrad.parity.prove.align.align import Alignment
+from jaxgrad.parity.prove.alignments import aligned
 from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
 from jaxgrad.parity.prove.jax_side.inject import inject
@@ -24,7 +24,7 @@ from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
-from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, rounding
+from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.resolve import weight_map
@@ -71,11 +71,11 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
             jax_runs = [_watch(port, d.draw, clock) for d in drawn]
     jax_runs = pairing.settled(port, drawn, jax_runs, lambda draw: _watch(port, draw, clock))
     with clock("align"):
-        alignment = aligned(drawn, jax_runs)
+        alignments = aligned(drawn, jax_runs)
     notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, program))
     waivers = as_waivers(request.accept)
     return Evidence(
-        side, model, port, flow, trainable, drawn, jax_runs, alignment, notes, clock, waivers
+        side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers
     )
 
 
@@ -98,17 +98,6 @@ def _watch(port: Port, draw: Draw, clock: Timer) -> Watched:
         return checks.guarded(lambda: port.watch(draw))
 
 
-def aligned(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> Alignment:
-    """Align torch's values with the port's, on both draws if torch makes equally many calls."""
-    spots, first = evaluation.spots(jax_runs[0].prints)
-    _, second = evaluation.spots(jax_runs[1].prints)
-    if len(drawn[0].run.values) != len(drawn[1].run.values):
-        drawn = drawn[:1]
-    values = [[v.print for v in d.run.values] for d in drawn]
-    noise = [rounding(d.run, d.reruns, lambda v: v.print) for d in drawn]
-    return align(values, (first, second)[: len(drawn)], spots, np.maximum.reduce(noise))
-
-
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evidence:
     """All runs of torch and of the port, which the surfaces read but never modify."""
@@ -120,7 +109,7 @@ class Evidence:
     trainable: list[bool] | None
     drawn: list[Drawn]
     jax_runs: list[Watched]  # the port's outputs and fingerprints on each draw
-    alignment: Alignment
+    alignments: tuple[Alignment, ...]  # of torch's values with the port's, on each draw
     notes: tuple[str, ...]
     clock: Timer
     waivers: Waivers
@@ -183,13 +172,15 @@ class Evidence:
     @functools.cached_property
     def not_visible(self) -> list[str]:
         """The torch modules whose outputs do not occur in the JAX program."""
-        return locate_forward.hidden(self.runs[0], self.alignment)
+        return locate_forward.hidden(self.runs[0], self.alignments[0])
 
     # -- backward
 
     def spots(self, number: int = 0) -> dict[int, Spot]:
         """Map each torch value to the JAX value with which its cotangent is compared."""
-        return locate_backward.compared(self.runs[number], self.alignment, self.port.program)
+        return locate_backward.compared(
+            self.runs[number], self.alignments[number], self.port.program
+        )
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:

@@ -106,7 +106,11 @@ def retraced(program: JaxProgram, torch_working: str) -> JaxProgram:
             jax.ShapeDtypeStruct(x.shape, _narrow(dtype if is_inexact(x) else x.dtype, wide))
             for x, dtype in zip(program.leaves, wanted, strict=True)
         ]
-        jaxpr = jax.make_jaxpr(program.fun)(*leaves)
+        try:
+            jaxpr = jax.make_jaxpr(program.fun)(*leaves)
+        except TypeError:  # JAX still holds the int64 versions of captured arrays
+            jax.clear_caches()
+            jaxpr = jax.make_jaxpr(program.fun)(*leaves)
     opened, consts = compat.open_jaxpr(jaxpr)
     exact = compat.open_jaxpr(program.jaxpr)[1]
     consts = [_restored(x, exact) for x in consts]

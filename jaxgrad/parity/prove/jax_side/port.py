@@ -267,7 +267,8 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
     def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             return x
-        return x * (1 + float(np.finfo(np.float64).eps) * rng.integers(-1, 2, x.shape, np.int8))
+        ulp = float(np.finfo(np.float64).eps)
+        return np.asarray(x * (1 + ulp * rng.integers(-1, 2, x.shape, np.int8)))
 
     state = {
         name: with_float32_noise(x, rng) if name in rough else leaf(x)

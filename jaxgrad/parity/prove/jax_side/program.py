@@ -218,6 +218,7 @@ def program(
             except Exception:
                 raise error from None
         rejects = True
+    jaxpr = _released(jaxpr)
     traced = JaxProgram(
         fun=flat_fun,
         jaxpr=jaxpr,
@@ -234,6 +235,13 @@ def program(
     traced.casts = _casts(traced)
     traced.rejects_float64 = rejects
     return traced
+
+
+def _released(jaxpr: Any) -> Any:
+    """Copy the constants: JAX keeps a captured int64 array's dtype for as long as they exist."""
+    opened, consts = compat.open_jaxpr(jaxpr)
+    copies = [np.array(x) if isinstance(x, np.ndarray) else x for x in consts]
+    return jex_core.ClosedJaxpr(opened, copies)
 
 
 def with_jaxpr(program: JaxProgram, jaxpr: Any, **changes: Any) -> JaxProgram:

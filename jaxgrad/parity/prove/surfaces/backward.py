@@ -32,7 +32,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
     wrong = _wrong(evidence, draw, evidence.jax_gradients[draw].cotangents)
     read = {k for value in evidence.runs[draw].values for k in value.inputs}
-    last = evidence.output_values - read  # their cotangents are given, not computed
+    last = set(evidence.runs[draw].output_values) - read  # whose cotangents are given
     inside = [i for i in wrong if i not in last and _matters(evidence, draw, i)]
     if why is not None and why.cotangents:
         after = set(_wrong(evidence, draw, why.cotangents))
@@ -94,7 +94,7 @@ def _copies(
     evidence: Evidence, draw: int, number: int, first: int = 0
 ) -> list[tuple[Key, np.ndarray]]:
     """Return the JAX values equal to a torch value, with their cotangents."""
-    alignment, port = evidence.alignment, evidence.port
+    alignment, port = evidence.alignments[draw], evidence.port
     spots = [alignment.spots[k] for k in alignment.candidates[number][first:9]]
     spots = [s for s in spots if s.path not in port.program.closed and leaf_of(s.key) is None]
     if not spots:
@@ -106,7 +106,7 @@ def _copies(
 
 def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) -> Finding:
     """Locate the call through which the cotangent of a torch value goes wrong."""
-    run, alignment, port = evidence.runs[draw], evidence.alignment, evidence.port
+    run, alignment, port = evidence.runs[draw], evidence.alignments[draw], evidence.port
     spot = evidence.spots(draw)[number]
     number = locate_backward.last_view(run, alignment, number)
     if evidence.rerunnable:

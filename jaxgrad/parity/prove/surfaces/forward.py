@@ -51,7 +51,7 @@ def surface(evidence: Evidence) -> Judgement:
 
 def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     """Locate the first torch value that wrong outputs depend on and JAX does not compute."""
-    run, alignment, bad = evidence.runs[draw], evidence.alignment, wrong[0]
+    run, alignment, bad = evidence.runs[draw], evidence.alignments[draw], wrong[0]
     program, weights = evidence.port.program, evidence.port.weights
     positions = {name or "output": k for k, name in enumerate(run.outputs)}
     ends = [run.output_values[positions[j.name]] for j in wrong]
@@ -159,7 +159,7 @@ def _guess(evidence: Evidence, draw: int, origins: Origins) -> Guess | None:
     for last in reversed(range(len(evidence.runs))):
         judged = evidence.judge_outputs(last, evidence.jax_runs[last].outputs)
         if any(j.verdict == "fail" for j in judged):
-            same = len(evidence.runs[last].values) == len(evidence.runs[draw].values)
+            same = evidence.alignments[last] is evidence.alignments[draw]
             return forward_causes.guess(evidence, last if same else draw, origins)
     return None
 
@@ -167,7 +167,7 @@ def _guess(evidence: Evidence, draw: int, origins: Origins) -> Guess | None:
 def _control(evidence: Evidence) -> str:
     """Change one value inside the JAX program, and check that the outputs then differ."""
     for i in evidence.control_values:
-        spot = evidence.alignment.spot(i)
+        spot = evidence.alignments[0].spot(i)
         assert spot is not None
         scales = {spot.key: np.float64(1 + CONTROL_SIZE)}
         outputs = evidence.port.outputs(evidence.draws[0], scales)

@@ -53,7 +53,7 @@ class Search:
             evidence.draws[draw], keep=True, opened=evidence.opened
         )
         self.spots, prints = evaluation.spots(evidence.jax_runs[draw].prints)
-        alignment = evidence.alignment
+        alignment = evidence.alignments[draw]
         known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
         self.new = np.array([k for k in range(len(self.spots)) if k not in known], np.int64)
         self.prints = prints[self.new]  # of the JAX values that do not occur in torch

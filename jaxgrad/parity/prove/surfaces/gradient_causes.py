@@ -78,10 +78,11 @@ class _Case:
             name for name, g in evidence.runs[draw].grads.items() if g is None
         }
         leaves = [leaf_key(i) for name in names for i in port.weights.leaves_of(name)]
+        alignment = evidence.alignments[draw]
         values = [
-            evidence.alignment.spots[k].key
+            alignment.spots[k].key
             for i in _detached_operands(evidence.runs[draw])
-            for k in evidence.alignment.candidates[i][:4]
+            for k in alignment.candidates[i][:4]
         ]
         self.stops = gates.stops(flow)[:_MOST]
         self.uses = gates.uses(flow, [*leaves, *values])[: 2 * _MOST]

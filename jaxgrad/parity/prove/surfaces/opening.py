@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from jaxgrad.parity.prove.evidence import Evidence, aligned
+from jaxgrad.parity.prove.alignments import aligned
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.torch_side.opened import CALLS
 from jaxgrad.parity.prove.torch_side.side import Drawn
 
@@ -20,5 +21,5 @@ def opened(evidence: Evidence, op: str) -> Evidence | None:
     drawn = [Drawn(d.draw, side.run(d.draw, opened=True), d.reruns) for d in evidence.drawn]
     if len(drawn[0].run.values) == len(evidence.runs[0].values):
         return None
-    alignment = aligned(drawn, evidence.jax_runs)
-    return dataclasses.replace(evidence, drawn=drawn, alignment=alignment, opened=True)
+    alignments = aligned(drawn, evidence.jax_runs)
+    return dataclasses.replace(evidence, drawn=drawn, alignments=alignments, opened=True)

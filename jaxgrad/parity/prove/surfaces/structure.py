@@ -84,7 +84,7 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
         text = "the parameter is trained in torch, but trainable= excludes it in JAX"
         yield _finding(name, where, text)
     elif gradient is None:
-        if reached and not _all_zero(evidence, leaves):
+        if reached and not _is_zero(evidence, name):
             text = "torch computes no gradient (None), but JAX computes one"
             yield _finding(name, where, text, "a stop_gradient is missing where torch detaches")
     elif unreached := _unreached(port, name, gradient):
@@ -152,11 +152,14 @@ def _unreached(port: Port, name: str, grad: np.ndarray) -> list[int]:
     return list(dict.fromkeys(leaves + (computed if np.any(rest) else [])))
 
 
-def _all_zero(evidence: Evidence, leaves: Sequence[int]) -> bool:
-    if evidence.failed_output_draw is not None:
-        return False
-    grads = evidence.jax_gradients[0].leaves
-    return all(grads[i] is None or not np.any(grads[i]) for i in leaves)
+def _is_zero(evidence: Evidence, name: str) -> bool:
+    """Whether JAX's gradient of a torch parameter is zero: only its own part of a stacked leaf."""
+    if evidence.failed_output_draw is None:
+        gradients = evidence.jax_gradients[0]
+    else:
+        gradients = evidence.port.gradients(evidence.draws[0])
+    gradient = evidence.by_torch_name(gradients).get(name)
+    return gradient is None or not np.any(gradient)
 
 
 def _copies(port: Port, name: str) -> list[int]:

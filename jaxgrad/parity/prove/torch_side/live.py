@@ -289,16 +289,22 @@ class Live:
 
 
 def _similar(first: TorchRun, run: TorchRun) -> bool:
-    """Whether two runs return the same shapes, and the second is finite where the first is."""
+    """Whether two runs return the same shapes, and the second is finite where the first is.
 
-    def arrays(run: TorchRun) -> list[np.ndarray]:
-        grads = [g for g in (*run.grads.values(), *run.input_grads) if g is not None]
-        return [*run.outputs.values(), *grads]
+    A weight may have a gradient in one run only: an expert that gets no token has none.
+    """
 
-    pairs = list(zip(arrays(first), arrays(run), strict=False))
+    def arrays(run: TorchRun) -> dict[Any, Any]:
+        return dict(run.outputs) | {("grad", k): g for k, g in run.grads.items()} | {
+            ("input", k): g for k, g in enumerate(run.input_grads)
+        }  # fmt: skip
+
+    pairs = [(x, arrays(run).get(key)) for key, x in arrays(first).items()]
     return first.outputs.keys() == run.outputs.keys() and all(
-        x.shape == y.shape and (np.isfinite(y).all() or not np.isfinite(x).all()) for x, y in pairs
-    )
+        y is None or x is None or (x.shape == y.shape
+        and (np.isfinite(y).all() or not np.isfinite(x).all()))
+        for x, y in pairs
+    )  # fmt: skip
 
 
 def _differences(run: TorchRun, rerun: TorchRun) -> TorchRun:

@@ -36,7 +36,8 @@ def candidates(
     leaves: Sequence[np.ndarray], ranges: Mapping[int, Range], rng: np.random.Generator
 ) -> list[list[np.ndarray]]:
     """Return new values for each input, the most demanding first; the given ones are the last."""
-    return [[*_redrawn(x, ranges.get(k), rng), x] for k, x in enumerate(leaves)]
+    redrawn = (_redrawn(x, ranges.get(k), rng) for k, x in enumerate(leaves))
+    return [[*map(np.asarray, new), x] for new, x in zip(redrawn, leaves, strict=True)]
 
 
 class Edge(NamedTuple):

@@ -127,3 +127,16 @@ def test_a_bug_is_located_despite_a_rounded_table(changes: Any, surface: str, wh
     assert first is not None
     assert (first.surface, first.torch) == (surface, where)
     assert "test_lifting.py" in first.jax
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+@pytest.mark.parametrize("slope", [6.0, 6.00001])
+def test_a_hardsigmoid_has_its_exact_gradient(inplace, slope):
+    """torch's float64 kernel has a float32 1/6; a port passes, and a wrong slope is found."""
+    module = nn.Sequential(nn.Linear(3, 4), nn.Hardsigmoid(inplace))
+
+    def port(p: Any, x: Any) -> Any:
+        return jnp.clip(x @ p["0.weight"].T + p["0.bias"] + 3, 0, 6) / slope
+
+    report = prove(module, port, arrays(module), (np.linspace(-2, 2, 15).reshape(5, 3),))
+    assert report.verdict == ("pass" if slope == 6 else "fail"), report

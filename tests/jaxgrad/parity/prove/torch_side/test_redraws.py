@@ -35,6 +35,30 @@ def test_indices_stay_in_their_range_and_visit_the_padding():
     np.testing.assert_array_equal(given, IDS)
 
 
+@pytest.mark.parametrize("number", [np.float64(0.3), np.array(0.3), np.array(2), np.array(True)])
+def test_a_number_without_axes_stays_an_array(number):
+    """New values of a 0-d input are arrays, which torch and JAX receive alike."""
+    assert all(isinstance(x, np.ndarray) for x in drawn(number, None)[:-1])
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_a_number_without_axes_is_an_input(scale):
+    """A model that mixes its rows by a 0-d input is proved, and a wrong factor is found."""
+    module = nn.Linear(3, 2)
+    port = lambda p, x, lam: scale * lam * x @ p["weight"].T + p["bias"]  # noqa: E731
+
+    class Mixed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = module
+
+        def forward(self, x, lam):
+            return functional.linear(lam * x, module.weight, module.bias)
+
+    report = prove(Mixed(), port, arrays(module), (draw(4, 3), np.array(0.3)))
+    assert report.verdict == ("pass" if scale == 1 else "fail"), report
+
+
 def test_padding_keeps_its_places():
     """Where the given indices contain padding, each row gets the padding of another row."""
     padded = np.where(np.arange(4) < [[1], [4], [2]], IDS, 0)
