@@ -7,7 +7,9 @@ among torch's values.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import gc
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -106,11 +108,7 @@ def retraced(program: JaxProgram, torch_working: str) -> JaxProgram:
             jax.ShapeDtypeStruct(x.shape, _narrow(dtype if is_inexact(x) else x.dtype, wide))
             for x, dtype in zip(program.leaves, wanted, strict=True)
         ]
-        try:
-            jaxpr = jax.make_jaxpr(program.fun)(*leaves)
-        except TypeError:  # JAX still holds the int64 versions of captured arrays
-            jax.clear_caches()
-            jaxpr = jax.make_jaxpr(program.fun)(*leaves)
+        jaxpr = _traced(program.fun, leaves)
     opened, consts = compat.open_jaxpr(jaxpr)
     exact = compat.open_jaxpr(program.jaxpr)[1]
     consts = [_restored(x, exact) for x in consts]
@@ -118,6 +116,15 @@ def retraced(program: JaxProgram, torch_working: str) -> JaxProgram:
     return jax_program.with_jaxpr(
         program, jex_core.ClosedJaxpr(opened, consts), numbers=list(dict.fromkeys(numbers))
     )
+
+
+def _traced(fun: Any, leaves: Sequence[Any]) -> Any:
+    """Trace a function, again without JAX's memory of the int64 version of captured arrays."""
+    with contextlib.suppress(TypeError):
+        return jax.make_jaxpr(fun)(*leaves)
+    jax.clear_caches()
+    gc.collect()
+    return jax.make_jaxpr(fun)(*leaves)
 
 
 def _narrow(dtype: Any, wide: bool) -> Any:
