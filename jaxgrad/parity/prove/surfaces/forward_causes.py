@@ -80,7 +80,7 @@ class Search:
                 yield trial._replace(row=row)
             elif row is not None:
                 partial.append(trial._replace(row=row))
-        for trial, x in trials.rewired(self.run, i, self.evidence.alignment.visible):
+        for trial, x in trials.rewired(self.run, i, self.evidence.alignments[self.draw].visible):
             row = find(x, self.prints)
             if row is not None:
                 yield trial._replace(row=row)

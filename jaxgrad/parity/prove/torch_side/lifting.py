@@ -88,7 +88,7 @@ class Lifting(TorchFunctionMode):
             self.randomness.call = -1 if number is None else number
             drawn = len(self.randomness.noise)
         if change is None:
-            exact = _EXACT.get(name, func) if self.lifts else func
+            exact: Any = _EXACT.get(name, func) if self.lifts else func
             out = exact(*args, **kwargs)
         elif self.randomness is None:
             out = change(func, args, kwargs)
