@@ -77,7 +77,7 @@ def binary(call: TorchCall) -> Mistakes:
     name = {"min": "minimum", "max": "maximum"}.get(name, name)
     done = _BINARY.get(name, f"uses {name}")
     for other, verb in _BINARY.items():
-        if other != name and other[:3] != name[:3]:
+        if other != name:
             x_, y_ = (v if isinstance(v, Tensor) else torch.tensor(v) for v in (x, y))
             yield call.by(f"JAX {verb}, torch {done}", getattr(torch, other), x_, y_)
     if name in ("sub", "div", "pow"):
