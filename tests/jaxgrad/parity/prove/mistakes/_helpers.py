@@ -38,5 +38,10 @@ def check(calls: Iterable[TorchCall], expected: Mapping[str, Tensor]) -> None:
     assert texts(calls) == list(expected)
     for call in calls:
         torch.testing.assert_close(
-            call.result, expected[call.mistake], rtol=1e-10, atol=0, equal_nan=True, msg=call.mistake
+            call.result,
+            expected[call.mistake],
+            rtol=1e-10,
+            atol=0,
+            equal_nan=True,
+            msg=call.mistake,
         )

@@ -134,7 +134,10 @@ def test_another_added_eps_is_tried():
     assert "0.001 is added, torch adds 1e-05" in texts(
         tried(general.binary, Tensor.__radd__, X, 1e-5)
     )
-    for other in (tried(general.binary, torch.sub, X, 1e-5), tried(general.binary, torch.add, X, 1)):
+    for other in (
+        tried(general.binary, torch.sub, X, 1e-5),
+        tried(general.binary, torch.add, X, 1),
+    ):
         assert not any("is added" in text for text in texts(other))
 
 
@@ -442,9 +445,7 @@ def test_an_operand_of_another_shape_does_not_stand_in():
 
 def test_the_sign_of_every_result_is_flipped_but_of_a_difference():
     """Swapped operands of a subtraction and a missing negation have this result too."""
-    check(
-        tried(general.every, torch.exp, X), {"the sign of torch's exp is flipped": -X.exp()}
-    )
+    check(tried(general.every, torch.exp, X), {"the sign of torch's exp is flipped": -X.exp()})
     calls = tried(general.every, lambda x: (x * 2, x), X, op="two")
     assert texts(calls) == ["the sign of torch's two is flipped"]
     for op in ("neg", "sub", "rsub"):

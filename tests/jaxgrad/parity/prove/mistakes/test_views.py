@@ -1,0 +1,121 @@
+"""Mistakes in calls that move elements: which are tried, and what each computes."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from jaxgrad.parity.prove.mistakes import views
+from tests.jaxgrad.parity.prove.mistakes._helpers import check, draw, texts, tried
+
+
+X = draw(4, 6)
+CUBE = draw(2, 3, 5)
+
+
+def test_up_to_three_operands_are_joined_in_every_order():
+    """Four operands have too many orders."""
+    a, b, c = X, X + 1, X + 2
+
+    calls = tried(views.joined, torch.cat, [a, b, c], 1)
+    assert len(calls) == 5
+    check(
+        calls[:1],
+        {"the operands of cat are in another order: 0, 2, 1": torch.cat([a, c, b], 1)},
+    )
+    calls = tried(views.joined, torch.stack, (a, b), dim=1)
+    check(calls, {"the operands of stack are in another order: 1, 0": torch.stack([b, a], 1)})
+    assert not tried(views.joined, torch.cat, [a, b, c, a])
+
+
+def test_the_axes_are_moved_before_they_are_flattened():
+    """The channels are moved to the end, and the last two axes are exchanged."""
+    check(
+        tried(views.reshaped, torch.flatten, CUBE, 1),
+        {
+            "the channels are flattened last, torch flattens them first": CUBE.permute(
+                0, 2, 1
+            ).reshape(2, 15),
+            "the last two axes are exchanged before flatten": CUBE.mT.reshape(2, 15),
+        },
+    )
+    images = draw(2, 3, 4, 5)
+    check(
+        tried(views.reshaped, Tensor.reshape, images, (2, 60))[:1],
+        {
+            "the channels are flattened last, torch flattens them first": images.permute(
+                0, 2, 3, 1
+            ).reshape(2, 60)
+        },
+    )
+
+
+def test_a_split_axis_is_split_in_the_other_order():
+    """The heads and their size are exchanged where the last axis alone is split in two."""
+    check(
+        tried(views.reshaped, Tensor.reshape, X, (4, 2, 3)),
+        {
+            "the last axis is split with its two factors exchanged (heads and their size)": (
+                X.reshape(4, 3, 2).mT
+            )
+        },
+    )
+
+
+@pytest.mark.parametrize("shape", [(24,), (2, 2, 6), (6, 4), (3, 2, 4), (4, 2, 3, 1)])
+def test_another_reshape_of_a_matrix_has_no_mistake(shape):
+    """A matrix has no channels, and its last axis is not split in two."""
+    assert not tried(views.reshaped, Tensor.reshape, X, shape)
+
+
+def test_axes_are_reshaped_instead_of_moved():
+    """A transposed square has its own shape, and a reshape would change nothing."""
+    check(
+        tried(views.moved, torch.transpose, X, 0, 1),
+        {"the array is reshaped where torch's transpose moves the axes": X.reshape(6, 4)},
+    )
+    assert not tried(views.moved, torch.transpose, X[:, :4], 0, 1)
+
+
+def test_up_to_three_parts_are_taken_in_every_order():
+    """Four parts have too many orders."""
+    calls = tried(views.parted, torch.chunk, X, 3, 1)
+    a, b, c = X.chunk(3, 1)
+
+    assert texts(calls) == [
+        f"the parts of chunk are in another order: {order}"
+        for order in ("0, 2, 1", "1, 0, 2", "1, 2, 0", "2, 0, 1", "2, 1, 0")
+    ]
+    for part, expected in zip(calls[3].result, (c, a, b), strict=True):
+        assert torch.equal(part, expected)
+    assert not tried(views.parted, torch.unbind, X)
+
+
+@pytest.mark.parametrize(
+    ("index", "wrong", "names"),
+    [
+        (0, (-1,), ("last", "first")),
+        (-1, (0,), ("first", "last")),
+        ((slice(1, 3), 0), (slice(1, 3), -1), ("last", "first")),
+        ((-1, slice(1, 3)), (0, slice(1, 3)), ("first", "last")),
+    ],
+)
+def test_the_element_at_the_other_end_is_taken(index, wrong, names):
+    """An index of the first element is exchanged with the last, wherever it stands."""
+    text = f"the {names[0]} element is taken, torch takes the {names[1]}"
+
+    check(tried(views.taken, Tensor.__getitem__, X, index), {text: X[wrong]})
+
+
+def test_each_end_of_several_axes_is_exchanged_alone():
+    """Two indices of an end are two mistakes."""
+    calls = tried(views.taken, Tensor.__getitem__, CUBE, (0, slice(None), -1))
+
+    assert [c.args[1] for c in calls] == [(-1, slice(None), -1), (0, slice(None), 0)]
+
+
+@pytest.mark.parametrize(
+    "index", [1, (slice(None), 2), True, torch.tensor([0]), (0, torch.tensor([0])), (None, ...)]
+)
+def test_other_indices_have_no_other_end(index):
+    """A middle element, a mask and a tensor of indices are left as they are."""
+    assert not tried(views.taken, Tensor.__getitem__, X, index)
