@@ -101,13 +101,15 @@ class Block:
 
 def blocks_of(piece: Piece, path: str, shape: Sequence[int]) -> list[Block]:
     """Return the blocks of a piece, without those that hold no element."""
+    if not piece.index.size:
+        return []
     ends = [s.indices(n)[:2] for s, n in zip(piece.region, shape, strict=True)]
     scale = np.broadcast_to(np.asarray(piece.scale, np.float64), piece.index.shape)
     offset = np.broadcast_to(np.asarray(piece.offset, np.float64), piece.index.shape)
     blocks = []
     for region in _even(piece.index, scale, offset, tuple((0, n) for n in piece.index.shape)):
         at = tuple(slice(first, end) for first, end in region)
-        if not piece.index[at].size or not (scale[at].any() or offset[at].any()):
+        if not (scale[at].any() or offset[at].any()):
             continue
         moved = tuple((e[0] + r[0], e[0] + r[1]) for e, r in zip(ends, region, strict=True))
         first = tuple(r[0] for r in region)
