@@ -1,6 +1,7 @@
 """Mistakes in elementwise functions and reductions: which are tried, and what each computes."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -181,7 +182,7 @@ def test_batches_of_products_are_transposed_in_their_last_axes():
     ("args", "kwargs", "dim"),
     [((1,), {}, 1), ((1, True), {}, 1), ((False,), {}, None), ((), {"dim": 0}, 0)],
 )
-def test_both_divisors_of_a_variance_are_tried(args, kwargs, dim):
+def test_both_divisors_of_a_variance_are_tried(args: Any, kwargs: Any, dim: Any):
     """A variance is rerun with both divisors, over the same dimension."""
     calls = tried(general.variance, torch.var, X, *args, **kwargs)
 
@@ -198,7 +199,8 @@ def test_both_divisors_of_a_variance_are_tried(args, kwargs, dim):
 def test_the_divisor_replaces_both_spellings():
     """`unbiased` and `correction` are left out, and other arguments stay."""
     for name in ("unbiased", "correction"):
-        calls = tried(general.variance, torch.var, X, dim=1, keepdim=True, **{name: True})
+        options: dict[str, Any] = {"dim": 1, "keepdim": True, name: True}
+        calls = tried(general.variance, torch.var, X, **options)
         torch.testing.assert_close(calls[0].result, X.var(1, correction=0, keepdim=True))
 
 
