@@ -75,8 +75,10 @@ deltas: $(STAMP) ## measure how far the obvious optax choice is from each torch 
 notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hooks' runs one
 	@"$(BIN)" notebooks/build.py $(ARGS)
 
-pages: $(STAMP) ## run the rows of the cheat sheet and write docs/cheat_sheet.md
+pages: $(STAMP) ## run the programs of the cheat sheet and of two more pages, and write their results
 	@"$(BIN)" -m parity_tests.site.cheat_sheet.page
+	@"$(BIN)" -m parity_tests.site.chain_figure
+	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md
 
 docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error
 	@"$(BIN)" -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build

@@ -32,7 +32,7 @@ exclude_patterns = [
     "jupyter_execute",  # written by the build
 ]
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_mode = "off"  # the notebooks are committed with their outputs
 nb_merge_streams = True

@@ -1,0 +1,39 @@
+"""The pages with programs print what stands under each block."""
+
+import re
+
+import pytest
+
+from parity_tests.runner.settings import ROOT
+from parity_tests.site.printed import BLOCK, filled, outputs, script
+
+
+NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
+PAGES = ("tape_or_transform", "five_questions")
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_prints_what_is_written(name):
+    """Each block of a page prints the text under it, except for digits."""
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+
+    assert len(BLOCK.findall(page)) > 5
+    assert NUMBER.sub("#", filled(page, f"{name}.py")) == NUMBER.sub("#", page), "run: make pages"
+
+
+def test_the_blocks_of_a_page_are_one_script():
+    """A later block sees the names of an earlier one, and errors name lines of the whole script."""
+    page = "```python\nx = 2\n```\n\ntext\n\n```python\nprint(x)\n\n\ndef f(): 1 / 0\n```\n"
+
+    assert outputs(page, "s.py") == ["", "2\n"]
+    assert script(page).splitlines()[2] == "print(x)"
+    assert "```text\n2\n```" in filled(page, "s.py")
+    assert filled(filled(page, "s.py"), "s.py") == filled(page, "s.py")
+
+
+def test_a_stale_output_is_replaced():
+    """Text under a block that the block does not print is not kept."""
+    page = "```python\nprint(1)\n```\n\n```text\n7\n```\n"
+
+    assert filled(page, "s.py") == page.replace("7", "1")
