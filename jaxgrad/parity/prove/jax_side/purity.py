@@ -44,8 +44,9 @@ class Kept:
 def first_difference(first: JaxProgram, second: JaxProgram) -> str | None:
     """Return the place where two traces of one function differ, or None if they are equal."""
     pairs = zip(first.equations.items(), second.equations.items(), strict=False)
+    codes = _error_codes(first) | _error_codes(second)
     for known, other in pairs:
-        if _described(*known) != _described(*other):
+        if _described(*known, codes) != _described(*other, codes):
             return place(first, (known[0], 0))
     if len(first.equations) != len(second.equations):
         return "its end"
@@ -57,8 +58,16 @@ def first_difference(first: JaxProgram, second: JaxProgram) -> str | None:
     return None
 
 
-def _described(path: Any, eqn: Any) -> tuple[Any, ...]:
+def _error_codes(program: JaxProgram) -> set[Any]:
+    """Return the values that number the errors of `checkify.check`: JAX counts up at each trace."""
+    checks = [eqn for eqn in program.equations.values() if eqn.primitive.name == "check"]
+    return {v for eqn in checks for v in eqn.invars if not isinstance(v, jex_core.Literal)}
+
+
+def _described(path: Any, eqn: Any, codes: set[Any]) -> tuple[Any, ...]:
     literals = [str(v.val) for v in eqn.invars if isinstance(v, jex_core.Literal)]
+    if codes & set(eqn.outvars):
+        literals = []
     shapes = [(v.aval.shape, v.aval.dtype) for v in eqn.outvars if hasattr(v.aval, "dtype")]
     return path, eqn.primitive.name, literals, shapes
 

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgrad.functional import embedding
 from jaxgrad.parity.prove.jax_side import purity
 from jaxgrad.parity.prove.jax_side.program import program
 
@@ -35,8 +36,9 @@ def notes(fn: Any, x: Any = X) -> list[str]:
         jax.jit(lambda _, x: jnp.sin(x)),
         lambda _, x: jax.lax.scan(lambda c, y: (c + y, c), 0.0, x)[0] * np.nan,
         lambda _, x: x * jax.random.normal(jax.random.key(0), (3,)),
+        lambda _, x: embedding(jnp.array([0, 1]), x[:, None]),  # checks that its index exists
     ],
-    ids=["plain", "jit", "scan", "key"],
+    ids=["plain", "jit", "scan", "key", "check"],
 )
 def test_a_pure_function_gets_no_note(fn):
     """A pure function gives the same program twice and keeps no traced value."""
