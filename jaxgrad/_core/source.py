@@ -85,6 +85,18 @@ def own_name(eqn: jex_core.JaxprEqn) -> str:
     return info.func_name
 
 
+def body_line(eqn: jex_core.JaxprEqn) -> str:
+    """Return `file:line` of the user's function inside an equation, or else its `short_line`.
+
+    A `shard_map` that is called by this package has no other line of the user.
+    """
+    inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
+    info = getattr(inner, "debug_info", None)
+    if info is None or not info.func_filename or not _is_users(info.func_filename):
+        return short_line(eqn)
+    return f"{pathlib.Path(info.func_filename).name}:{info.func_lineno}"
+
+
 def is_own(eqn: jex_core.JaxprEqn) -> bool:
     """Return whether this package created `eqn`, rather than user code that this package called."""
     for path, _, _ in _frames(eqn):

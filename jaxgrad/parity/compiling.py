@@ -23,6 +23,10 @@ if jax.__version_info__ >= (0, 11):
 _DEEP = 1200  # equations; from here on `DEEP` compiles faster than `QUICK`
 
 
-def quick_jit(fun: Callable[..., Any], equations: int = 0) -> Any:
-    """Return `jax.jit(fun)` with the options that compile about `equations` equations fastest."""
-    return jax.jit(fun, compiler_options=DEEP if equations > _DEEP else QUICK)
+def quick_jit(fun: Callable[..., Any], equations: int = 0, donate: tuple[int, ...] = ()) -> Any:
+    """Return `jax.jit(fun)` with the options that compile about `equations` equations fastest.
+
+    Outputs of the same shapes take the memory of the arguments `donate`.
+    """
+    options = DEEP if equations > _DEEP else QUICK
+    return jax.jit(fun, compiler_options=options, donate_argnums=donate)

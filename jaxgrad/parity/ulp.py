@@ -52,7 +52,12 @@ def scale_of(leaf: object) -> float:
     """Return the largest finite magnitude of a leaf."""
     if not is_array(leaf) or not is_inexact_dtype(leaf.dtype):
         return 0.0
-    size = np.abs(wide(leaf))
+    array = wide(leaf)
+    if array.dtype.kind != "c" and array.size:
+        largest = max(float(array.max()), -float(array.min()))
+        if math.isfinite(largest):
+            return largest
+    size = np.abs(array)
     return float(np.max(size, where=np.isfinite(size), initial=0.0))
 
 
@@ -66,7 +71,10 @@ def distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
             distance(np.real(left), np.real(right)), distance(np.imag(left), np.imag(right))
         )
     with np.errstate(invalid="ignore", over="ignore"):
-        apart = np.abs(left - right)
+        apart = np.asarray(left - right)
+        np.abs(apart, out=apart)
+        if np.isfinite(np.sum(apart)):  # no element is infinite or NaN
+            return apart
     same = (left == right) | (np.isnan(left) & np.isnan(right))
     return np.where(same, 0.0, np.where(np.isnan(apart), math.inf, apart))
 

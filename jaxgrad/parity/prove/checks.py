@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -187,7 +188,17 @@ def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
     except Exception as error:
         count = len(jax_program.flat(inputs)[1]) if inputs else 0
         called = f"fn called with {count} inputs" if inputs else "fn"
-        raise ProofError(f"JAX: {called} raised {described(error)}") from error
+        text = f"JAX: {called} raised {described(error)}"
+        if re.search("reshard|set_mesh", str(error)):
+            text = f"{text.rstrip('. ')}. {_EXPLICIT}"
+        raise ProofError(text) from error
+
+
+_EXPLICIT = (
+    "prove passes arrays on one device. If the mesh has Explicit axes, as jax.make_mesh gives, "
+    "make it with axis_types=(jax.sharding.AxisType.Auto,) * n for its n axes; or call prove "
+    "inside `with jax.set_mesh(mesh):` and let fn shard its inputs with jax.sharding.reshard"
+)
 
 
 def same_outputs(

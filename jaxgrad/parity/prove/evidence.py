@@ -204,16 +204,25 @@ class Evidence:
 
     @functools.cached_property
     def control_key(self) -> Key | None:
-        """The JAX value whose cotangent the negative control perturbs."""
-        spots = self.spots().items()
-        keys = (s.key for i, s in spots if not s.iteration and i in self.control_values)
-        return next(keys, None)
+        """The JAX value that the negative controls perturb first, and its cotangent."""
+        spots = self.spots()
+        return next((spots[i].key for i in self.control_values if not spots[i].iteration), None)
 
-    def gradients(self, draw: Draw, control: float = 1.0, leaves: Any = None) -> Gradients:
-        """Differentiate the port, with the cotangent of `control_key` multiplied by `control`."""
-        scales = {} if self.control_key is None else {self.control_key: control}
+    def gradients(
+        self, draw: Draw, control: float = 1.0, leaves: Any = None, *, value: float = 1.0
+    ) -> Gradients:
+        """Differentiate the port, as one program that is compiled once for all controls.
+
+        Args:
+            draw: Random weights and inputs.
+            control: Factor that multiplies the cotangent of `control_key`.
+            leaves: Leaves of params and inputs to use in place of the draw's.
+            value: Factor that multiplies the value at `control_key`.
+        """
+        keys = () if self.control_key is None else (self.control_key,)
+        scales, cotangent_scales = dict.fromkeys(keys, value), dict.fromkeys(keys, control)
         return checks.guarded(
-            lambda: self.port.gradients(draw, self.slots, cotangent_scales=scales, leaves=leaves)
+            lambda: self.port.gradients(draw, self.slots, cotangent_scales, leaves, scales)
         )
 
     @functools.cached_property
@@ -228,11 +237,15 @@ class Evidence:
             with self.clock("jax backward"):
                 gradients = self.gradients(draw)
                 judged = self.judge_gradients(number, gradients)
-            if number and _first_fail([judged]) is None:
-                gradients = dataclasses.replace(gradients, leaves=[])
-                self.runs[number].grads = dict.fromkeys(self.runs[number].grads)
             results[number] = gradients, judged
+            if number and _first_fail([judged]) is None:
+                _free(self.runs[number], gradients)
         return [results[number] for number in sorted(results)]
+
+    def free_gradients(self) -> None:
+        """Free the gradients on all draws, which are as large as the model, after judging them."""
+        for run, gradients in zip(self.runs, self.jax_gradients, strict=True):
+            _free(run, gradients)
 
     @property
     def jax_gradients(self) -> list[Gradients]:
@@ -258,9 +271,16 @@ class Evidence:
 
     def judge_gradients(self, number: int, gradients: Gradients) -> list[Judged]:
         """Compare every gradient that both torch and the port compute on one draw."""
-        actual = self.by_torch_name(gradients)
-        expected = self.torch_gradients(self.drawn[number].run)
-        reruns = [self.torch_gradients(run) for run in self.drawn[number].reruns]
+        drawn, actual = self.drawn[number], self.by_torch_name(gradients)
+        judged = self._judged(drawn.run, [] if drawn.differentiate else drawn.reruns, actual)
+        if drawn.differentiate and _first_fail([judged]) is not None:
+            judged = self._judged(drawn.run, drawn.gradient_reruns, actual)
+        return self.waivers.apply("gradients", judged)
+
+    def _judged(
+        self, run: TorchRun, near: Sequence[TorchRun], actual: Mapping[str, np.ndarray | None]
+    ) -> list[Judged]:
+        expected, reruns = self.torch_gradients(run), [self.torch_gradients(x) for x in near]
         tree_scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
         judged = []
         unused = [f"input {path}" for path in self.port.program.layout.unused]
@@ -273,7 +293,7 @@ class Evidence:
             if x is not None and y is not None:
                 changes = [rerun[name] for rerun in reruns if rerun[name] is not None]
                 judged.append(judge(name, x, y, changes, tree_scale=tree_scale))
-        return self.waivers.apply("gradients", judged)
+        return judged
 
     @functools.cached_property
     def failed_gradient_draw(self) -> int | None:
@@ -283,6 +303,11 @@ class Evidence:
     def jax_place(self, name: str) -> str:
         """Return the JAX path of a torch parameter, or the name of an input."""
         return name if name.startswith("input ") else self.port.weights.place_of(name)
+
+
+def _free(run: TorchRun, gradients: Gradients) -> None:
+    run.grads = dict.fromkeys(run.grads)
+    gradients.leaves.clear()
 
 
 def _first_fail(draws: Iterable[Sequence[Judged]]) -> int | None:

@@ -105,6 +105,9 @@ def judge(
 def max_difference(x: np.ndarray, y: np.ndarray) -> float:
     """Return the largest finite difference between the elements of two arrays."""
     off = distance(np.asarray(y), x)
+    largest = float(np.max(off, initial=0.0))
+    if np.isfinite(largest):
+        return largest
     return float(np.max(off, where=np.isfinite(off), initial=0.0))
 
 

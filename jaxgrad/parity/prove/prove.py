@@ -197,6 +197,8 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))
     judgements["backward"] = backward.surface(evidence, why)
     judgements |= single_precision.surfaces(evidence, judgements)
+    if request.optimizer is None:
+        evidence.free_gradients()
     judgements |= other_inputs.surfaces(evidence, request, judgements)
     with evidence.clock("updates"):
         judgements["updates"] = updates.surface(evidence, request)

@@ -34,8 +34,22 @@ def fingerprint(x: Any) -> Any:
     # A chunk fits into the processor's cache, and a transposed array is read as it is stored.
     flat = x.ravel(order="K")
     starts = range(0, flat.size, _CHUNK)
-    totals = [_totals(flat[k : k + _CHUNK].astype(np.float64), np) for k in starts]
+    totals = [_chunk(flat[k : k + _CHUNK].astype(np.float64, copy=False)) for k in starts]
     return _means(totals[0] if len(totals) == 1 else _combined(np.stack(totals)), np)
+
+
+def _chunk(x: np.ndarray) -> np.ndarray:
+    """Return the totals of a vector; a finite one takes half the time."""
+    high, low = x.max(), x.min()
+    if not (np.isfinite(high) and np.isfinite(low)):
+        return _totals(x, np)
+    a = np.abs(x)
+    numbers = [x.size, 0.0, 0.0, 0.0, high, low, a.sum(), x.sum()]
+    inverse = np.empty_like(a)
+    for c in _SOFT:
+        np.divide(1.0, np.add(a, c, out=inverse), out=inverse)
+        numbers += [a @ inverse, x @ inverse]
+    return np.array(numbers)
 
 
 def _totals(x: Any, np_: Any) -> Any:

@@ -130,12 +130,11 @@ def spots(prints: Mapping[Key, Any]) -> tuple[list[Spot], np.ndarray]:
     """List all values and fingerprints in program order, one for each iteration of a scan."""
     listed: list[Spot] = []
     rows: list[np.ndarray] = []
-    for path in sorted({path for path, _ in prints}, key=_order):
-        for output in sorted(k for p, k in prints if p == path):
-            x = np.asarray(prints[path, output])
-            for iteration in np.ndindex(x.shape[:-1]):
-                listed.append(Spot(path, output, iteration))
-                rows.append(x[iteration])
+    for path, output in sorted(prints, key=lambda key: (_order(key[0]), key[1])):
+        x = np.asarray(prints[path, output])
+        for iteration in np.ndindex(x.shape[:-1]):
+            listed.append(Spot(path, output, iteration))
+            rows.append(x[iteration])
     return listed, np.stack(rows) if rows else np.zeros((0, SIZE))
 
 

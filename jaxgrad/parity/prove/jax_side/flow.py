@@ -132,7 +132,7 @@ def place(program: JaxProgram, key: Key) -> str:
         source.user_line(eqn) or _nearby_line(program, key[0][: 2 * n + 1], stacks[n])
         for n, eqn in enumerate((*around, eqn))
     ]
-    line = next(filter(None, reversed(lines)), None) or source.short_line(eqn)
+    line = next(filter(None, reversed(lines)), None) or source.body_line(eqn)
     line += _caller(program, eqn)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
 

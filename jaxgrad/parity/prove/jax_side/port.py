@@ -179,17 +179,20 @@ class Port:
         def run(
             integers: Any, floats: Any, cotangents: Any, slots: Any, scales: Any, noise: Any
         ) -> Any:
+            of_values, of_cotangents = scales
+
             def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
                 leaves = [x if x is not None else n for x, n in pairs]
                 outputs = evaluation.run_watched(
-                    self.program, leaves, slots=slots, cotangent_scales=scales, noise=noise
-                ).outputs
+                    self.program, leaves, slots=slots, scales=of_values,
+                    cotangent_scales=of_cotangents, noise=noise,
+                ).outputs  # fmt: skip
                 return self.objective(outputs, cotangents), outputs
 
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
-        return quick_jit(run, 2 * len(self.program.equations))
+        return quick_jit(run, 2 * len(self.program.equations), donate=(1,))  # the gradients take it
 
     def gradients(
         self,
@@ -197,16 +200,20 @@ class Port:
         slots: Sequence[Key] = (),
         cotangent_scales: Mapping[Key, float] | None = None,
         leaves: Sequence[Any] | None = None,
+        scales: Mapping[Key, float] | None = None,
     ) -> Gradients:
-        """Differentiate the port, and return the cotangents of the values in `slots`."""
-        values = _moved(self.leaves(draw)) if leaves is None else list(leaves)
+        """Differentiate the port, and return the cotangents of the values in `slots`.
+
+        The scales multiply some values or only their cotangents. Leaves replace the draw's.
+        """
+        values = _moved(self.leaves(draw) if leaves is None else [np.asarray(x) for x in leaves])
         floating = [jnp.issubdtype(x.dtype, jnp.inexact) for x in values]
         (grads, cotangents), outputs = self._differentiate(
             [None if f else x for x, f in zip(values, floating, strict=True)],
             [x if f else None for x, f in zip(values, floating, strict=True)],
             self.cotangents(),
             {key: evaluation.slot(self.program, key) for key in slots},
-            {key: jnp.asarray(x) for key, x in (cotangent_scales or {}).items()},
+            jax.tree.map(jnp.asarray, (dict(scales or {}), dict(cotangent_scales or {}))),
             self.noise(draw),
         )
         # JAX's gradient of a complex number is the conjugate of torch's.
@@ -224,7 +231,7 @@ class Port:
 def _moved(leaves: list[np.ndarray]) -> list[jax.Array]:
     """Copy arrays to JAX, and drop each array once it is copied: together they are a model."""
     leaves.reverse()
-    return [jax.device_put(leaves.pop()) for _ in range(len(leaves))]
+    return [jax.device_put(leaves.pop(), may_alias=False) for _ in range(len(leaves))]
 
 
 def _conjugate(x: Any) -> np.ndarray:
@@ -257,7 +264,10 @@ def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
 
     with torch.no_grad():
         for name, x in [*module.named_parameters(), *module.named_buffers()]:
-            x.copy_(to_torch(np.asarray(state[name])).reshape(x.shape))
+            array = np.asarray(state[name])
+            shared = array.dtype.kind in "fc" and array.flags.writeable and array.flags.c_contiguous
+            values = torch.from_numpy(array) if shared else to_torch(array)  # without a copy
+            x.copy_(values.reshape(x.shape))
 
 
 def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:

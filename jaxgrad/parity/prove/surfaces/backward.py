@@ -63,7 +63,7 @@ def _wrong(evidence: Evidence, draw: int, cotangents: Mapping[Key, np.ndarray]) 
 
 def _noise(evidence: Evidence, draw: int) -> np.ndarray:
     drawn = evidence.drawn[draw]
-    return rounding(drawn.run, drawn.reruns, lambda value: value.cotangent)
+    return rounding(drawn.run, drawn.gradient_reruns, lambda value: value.cotangent)
 
 
 def _matters(evidence: Evidence, draw: int, number: int) -> bool:

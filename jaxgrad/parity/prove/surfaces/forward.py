@@ -169,8 +169,11 @@ def _control(evidence: Evidence) -> str:
     for i in evidence.control_values:
         spot = evidence.alignments[0].spot(i)
         assert spot is not None
-        scales = {spot.key: np.float64(1 + CONTROL_SIZE)}
-        outputs = evidence.port.outputs(evidence.draws[0], scales)
+        if spot.key == evidence.control_key:
+            outputs = evidence.gradients(evidence.draws[0], value=1 + CONTROL_SIZE).outputs
+        else:
+            scales = {spot.key: np.float64(1 + CONTROL_SIZE)}
+            outputs = evidence.port.outputs(evidence.draws[0], scales)
         if any(j.verdict == "fail" for j in evidence.judge_outputs(0, outputs)):
             where = place(evidence.port.program, spot.key)
             return f"an error of {CONTROL_SIZE:g} injected at {where} was detected"

@@ -105,7 +105,8 @@ class _Case:
         """Return the names of the gradients that differ; no gradient counts as zero."""
         expected = self.evidence.torch_gradients(run)
         scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
-        reruns = [self.evidence.torch_gradients(r) for r in self.evidence.drawn[self.draw].reruns]
+        near = self.evidence.drawn[self.draw].gradient_reruns
+        reruns = [self.evidence.torch_gradients(rerun) for rerun in near]
         names = set()
         for name, x in expected.items():
             y = actual.get(name)

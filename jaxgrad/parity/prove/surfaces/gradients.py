@@ -98,7 +98,7 @@ def _control(evidence: Evidence) -> str:
     """Change one parameter's gradient, and check that the comparison then fails."""
     actual = evidence.by_torch_name(evidence.jax_gradients[0])
     expected = evidence.torch_gradients(evidence.runs[0])
-    reruns = [evidence.torch_gradients(run) for run in evidence.drawn[0].reruns]
+    reruns = [evidence.torch_gradients(run) for run in evidence.drawn[0].gradient_reruns]
     for j in evidence.judged_gradients[0]:
         if j.verdict == "pass" and j.scale:
             x, y = expected[j.name], actual[j.name]

@@ -7,7 +7,6 @@ import dataclasses
 from jaxgrad.parity.prove.alignments import aligned
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.torch_side.opened import CALLS
-from jaxgrad.parity.prove.torch_side.side import Drawn
 
 
 def opened(evidence: Evidence, op: str) -> Evidence | None:
@@ -18,7 +17,7 @@ def opened(evidence: Evidence, op: str) -> Evidence | None:
     if evidence.opened or not evidence.rerunnable or op not in CALLS:
         return None
     side = evidence.torch_side
-    drawn = [Drawn(d.draw, side.run(d.draw, opened=True), d.reruns) for d in evidence.drawn]
+    drawn = [dataclasses.replace(d, run=side.run(d.draw, opened=True)) for d in evidence.drawn]
     if len(drawn[0].run.values) == len(evidence.runs[0].values):
         return None
     alignments = aligned(drawn, evidence.jax_runs)

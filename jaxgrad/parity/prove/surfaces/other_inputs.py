@@ -241,7 +241,8 @@ def _edge_note(evidence: Evidence, name: str, inputs: Any) -> str:
     same = all(x.shape == first[name].shape for name, x in run.outputs.items())
     if not same or not all(np.isfinite(x).all() for x in (*run.outputs.values(), *grads)):
         return ""
-    drawn = Drawn(draw, run, evidence.torch_side.reruns(draw, run))
+    side = evidence.torch_side
+    drawn = Drawn(draw, run, side.reruns(draw, run, forward=True), lambda: side.reruns(draw, run))
     own = dataclasses.replace(evidence, drawn=[drawn])
     outputs = own.judge_outputs(0, gradients.outputs)
     judged = [("", j) for j in outputs]

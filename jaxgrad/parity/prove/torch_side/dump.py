@@ -104,13 +104,14 @@ def dump(
         statistics = ("running_mean", "running_var")
         mapped = [n for n in side.state if n in side.flags or n.endswith(statistics)]
         drawn = side.drawn(mapped)
+        near = [d.gradient_reruns for d in drawn]
         count = max(1, steps)
         training = optimizer if isinstance(optimizer, Training) else Training(optimizer)
         draws = [d.draw for d in drawn]
         taken = side.steps(training, draws, count) if optimizer is not None else None
         rough = rounded_buffers(side.module, mapped)
         side.rough = ()
-        reruns = [side.reruns(d.draw, d.run) for d in drawn] if rough else []
+        exact = [side.reruns(d.draw, d.run) for d in drawn] if rough else []
         exact_steps = side.steps(training, draws, count).reruns if rough and optimizer else []
         native = side.native(draws, always=True)
         state_dtypes = dict(side.state_dtypes(training)) if optimizer is not None else {}
@@ -119,8 +120,11 @@ def dump(
         torch=torch.__version__,
         seed=seed,
         has_loss=loss is not None,
-        drawn=[Drawn(d.draw, _bare(d.run), [_bare(r) for r in d.reruns]) for d in drawn],
-        exact_reruns=[[_bare(run) for run in runs] for runs in reruns],
+        drawn=[
+            Drawn(d.draw, _bare(d.run), [_bare(r) for r in reruns])
+            for d, reruns in zip(drawn, near, strict=True)
+        ],
+        exact_reruns=[[_bare(run) for run in runs] for runs in exact],
         rough=rough,
         flags=dict(side.flags),
         names=dict(side.names),
@@ -223,9 +227,9 @@ class Dumped:
         del draw, options
         raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
 
-    def reruns(self, draw: Draw, run: TorchRun) -> NoReturn:
+    def reruns(self, draw: Draw, run: TorchRun, *, forward: bool = False) -> NoReturn:
         """Raise an error, because a dump cannot run torch."""
-        del run
+        del run, forward
         self.run(draw)
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:

@@ -106,7 +106,7 @@ def run(
             with running("loss=: torch_loss"):
                 outputs["loss"] = _scalar(call_loss(loss, result, args))
         if watcher:
-            watcher.on = False
+            watcher.stop()
         if drawn is not None:
             drawn.on = False  # recomputed activations draw the same numbers again
         total = outputs["loss"] if loss is not None else _weighted_sum(outputs, cotangents)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +25,13 @@ class Drawn:
 
     draw: Draw
     run: TorchRun
-    reruns: list[TorchRun]
+    reruns: list[TorchRun]  # of the forward pass alone, if `differentiate` makes the others
+    differentiate: Callable[[], list[TorchRun]] | None = None
+
+    @functools.cached_property
+    def gradient_reruns(self) -> list[TorchRun]:
+        """The reruns with gradients."""
+        return self.reruns if self.differentiate is None else self.differentiate()
 
     def judge(self, outputs: Sequence[np.ndarray]) -> list[Judged]:
         """Compare torch's outputs with those of a port."""
@@ -111,8 +118,11 @@ class TorchSide(Protocol):
         """Run torch forward and backward on a draw."""
         ...
 
-    def reruns(self, draw: Draw, run: TorchRun) -> list[TorchRun]:
-        """Return runs that differ from `run` by rounding, with gradients stored as differences."""
+    def reruns(self, draw: Draw, run: TorchRun, *, forward: bool = False) -> list[TorchRun]:
+        """Return runs that differ from `run` by rounding, with gradients stored as differences.
+
+        With `forward` they have no gradients.
+        """
         ...
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:

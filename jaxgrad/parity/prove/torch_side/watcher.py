@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 from torch.jit import ScriptModule
 
@@ -33,7 +34,6 @@ class Watcher:
         self._nodes: dict[Any, int] = {}  # (autograd node, output number) -> value
         self._held: list[Tensor] = []  # keeps tensors alive, so that ids stay unique
         self._stack: list[tuple[str, int, tuple[int, ...]]] = []
-        self._cotangents: dict[int, Tensor] = {}
         self._budget = _KEPT
         self._call_count = 0
         self._part = ""
@@ -176,7 +176,7 @@ class Watcher:
     def _add(
         self, op: str, weights: tuple[str, ...], read: tuple[int, ...], x: Tensor, call: Any
     ) -> None:
-        data = to_numpy(x)
+        data = to_numpy(x) if self.keep else _viewed(x)
         value = Value(
             module=self.where,
             op=op.strip("_") or op,
@@ -210,12 +210,19 @@ class Watcher:
         def record(grads: Any) -> None:
             grad = grads if isinstance(grads, Tensor) else grads[position]
             if grad is not None:
-                self._cotangents[number] = grad.detach()
+                self._arrive(number, grad.detach())
 
         if node is None:
             x.register_hook(record)
         else:
             node.register_prehook(record)
+
+    def _arrive(self, number: int, grad: Tensor) -> None:
+        value, data = self.values[number], to_numpy(grad) if self.keep else _viewed(grad)
+        value.cotangent = np.asarray(fingerprint(data))
+        if self.keep and self._budget > data.nbytes:
+            value.cotangent_data = data
+            self._budget -= data.nbytes
 
     def label(self, part: str) -> None:
         """Name the part of a call to which the next values belong; "" after the call."""
@@ -238,15 +245,22 @@ class Watcher:
         )
         self.calls.append(Call(name, read, outputs, first, len(self.values)))
 
+    def stop(self) -> None:
+        """Record no more values, and free those that autograd does not need."""
+        self.on = False
+        if self.split is None:
+            self._held.clear()
+
     def finish(self) -> list[Value]:
-        """Store the cotangents in the values, and return the values."""
-        for number, grad in self._cotangents.items():
-            data = to_numpy(grad)
-            self.values[number].cotangent = np.asarray(fingerprint(data))
-            if self.keep and self._budget > data.nbytes:
-                self.values[number].cotangent_data = data
-                self._budget -= data.nbytes
+        """Return the values, with their cotangents."""
         # The hooks and this object refer to each other, so memory must be freed explicitly.
-        for store in (self._held, self._cotangents, self._nodes):
-            store.clear()
+        self._held.clear()
+        self._nodes.clear()
         return self.values
+
+
+def _viewed(x: Tensor) -> np.ndarray:
+    """Return a tensor as numpy without a copy, if numpy can hold it."""
+    x = x.detach().resolve_conj().resolve_neg()
+    plain = x.layout == torch.strided and x.device.type == "cpu" and x.dtype != torch.bfloat16
+    return x.numpy() if plain else to_numpy(x)

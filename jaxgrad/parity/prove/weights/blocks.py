@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from jaxgrad.parity.prove.weights.map import Piece
+from jaxgrad.parity.prove.weights.map import Piece, steps_of
 
 
 _MOST = 512  # blocks of one piece; a piece that needs more keeps the index of each element
@@ -107,7 +107,10 @@ def blocks_of(piece: Piece, path: str, shape: Sequence[int]) -> list[Block]:
     scale = np.broadcast_to(np.asarray(piece.scale, np.float64), piece.index.shape)
     offset = np.broadcast_to(np.asarray(piece.offset, np.float64), piece.index.shape)
     blocks = []
-    for region in _even(piece.index, scale, offset, tuple((0, n) for n in piece.index.shape)):
+    regions: Iterable[Region] = [tuple((0, n) for n in piece.index.shape)]
+    if piece.steps is None or np.ndim(piece.scale) or np.ndim(piece.offset):
+        regions = _even(piece.index, scale, offset, *regions)
+    for region in regions:
         at = tuple(slice(first, end) for first, end in region)
         if not (scale[at].any() or offset[at].any()):
             continue
@@ -115,7 +118,7 @@ def blocks_of(piece: Piece, path: str, shape: Sequence[int]) -> list[Block]:
         first = tuple(r[0] for r in region)
         start = int(piece.index[first])
         numbers = float(scale[first]), float(offset[first])
-        blocks.append(Block(path, moved, piece.name, start, _steps(piece.index[at]), *numbers))
+        blocks.append(Block(path, moved, piece.name, start, steps_of(piece.index[at]), *numbers))
     if len(blocks) <= _MOST or np.ptp(scale) or np.ptp(offset):
         return blocks
     whole = tuple((int(first), int(end)) for first, end in ends)
@@ -163,15 +166,6 @@ def _cuts(index: np.ndarray, scale: np.ndarray, offset: np.ndarray, axis: int) -
         else:
             stride = step
     return [*cuts, count]
-
-
-def _steps(index: np.ndarray) -> tuple[int, ...]:
-    """Return the stride along each axis of evenly spaced indices."""
-    origin = (0,) * index.ndim
-    return tuple(
-        int(index[(*origin[:a], 1, *origin[a + 1 :])] - index[origin]) if n > 1 else 0
-        for a, n in enumerate(index.shape)
-    )
 
 
 def _strides(shape: Sequence[int]) -> list[int]:

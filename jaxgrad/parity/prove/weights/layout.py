@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,7 +13,7 @@ def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarra
     """Return each `leaf` element's index in the flattened `tensor`, or None if no layout fits."""
     if tensor.size != leaf.size:
         return None
-    numbers = np.arange(tensor.size, dtype=np.int32 if tensor.size < 2**31 else np.int64)
+    numbers = _numbers(tensor.size)
     for shape in _shapes(tensor, leaf):
         view, positions = tensor.reshape(shape), numbers.reshape(shape)
         for order in itertools.permutations(range(len(shape))):
@@ -26,6 +27,19 @@ def layout(tensor: np.ndarray, leaf: np.ndarray, rtol: float = 0.0) -> np.ndarra
                 if _same(arranged, leaf, rtol):
                     return np.flip(positions.transpose(order), flips).reshape(leaf.shape)
     return None
+
+
+_shared: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
+
+
+def _numbers(size: int) -> np.ndarray:
+    """Return 0, 1, ..., size - 1, one array for all tensors of a size, as it may be as large."""
+    numbers = _shared.get(size)
+    if numbers is None:
+        numbers = np.arange(size, dtype=np.int32 if size < 2**31 else np.int64)
+        numbers.setflags(write=False)
+        _shared[size] = numbers
+    return numbers
 
 
 def _shapes(tensor: np.ndarray, leaf: np.ndarray) -> Iterator[tuple[int, ...]]:

@@ -7,6 +7,7 @@ converts weights from torch to JAX, and gradients back with the transpose of its
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 from collections.abc import Callable, Mapping, Sequence
@@ -32,8 +33,47 @@ class Piece:
 
     def take(self, tensor: np.ndarray) -> np.ndarray:
         """Return the region's values, given the torch tensor."""
-        values = tensor.ravel()[self.index]
-        return (values if _is_one(self.scale) else values * self.scale) + self.offset
+        values = tensor.ravel()[self.index] if self.steps is None else self.view(tensor.ravel())
+        values = values if _is_one(self.scale) else values * self.scale
+        return values if np.ndim(self.offset) == 0 and not self.offset else values + self.offset
+
+    @functools.cached_property
+    def steps(self) -> tuple[int, ...] | None:
+        """The distance of the indices along each axis, None if they are not evenly spaced."""
+        if not self.index.size:
+            return None
+        steps = steps_of(self.index)
+        even = self.index[(0,) * self.index.ndim]
+        for step, n in zip(steps, self.index.shape, strict=True):
+            even = np.add.outer(even, step * np.arange(n, dtype=self.index.dtype))
+        return steps if np.array_equal(even, self.index) else None
+
+    @property
+    def once(self) -> bool:
+        """Whether the indices are evenly spaced and surely differ from each other."""
+        if self.steps is None:
+            return False
+        reach = 0
+        pairs = zip(map(abs, self.steps), self.index.shape, strict=True)
+        for step, n in sorted(pairs):
+            if n > 1 and step <= reach:
+                return False
+            reach += step * (n - 1)
+        return True
+
+    def order(self, tensor: np.ndarray) -> tuple[int, ...] | None:
+        """Return the order of axes that turns the region into the tensor, None if there is none."""
+        if not self.once or self.index.size != tensor.size or np.ndim(self.scale):
+            return None
+        steps = self.steps or ()
+        return None if min(steps, default=0) < 0 else tuple(np.argsort([-s for s in steps]))
+
+    def view(self, flat: np.ndarray) -> np.ndarray:
+        """Return the region's elements of a flattened tensor as a view, for even `steps`."""
+        assert self.steps is not None
+        rest = flat[int(self.index[(0,) * self.index.ndim]) :]
+        strides = [step * flat.itemsize for step in self.steps]
+        return np.lib.stride_tricks.as_strided(rest, self.index.shape, strides)
 
     @functools.cached_property
     def used(self) -> np.ndarray:
@@ -64,10 +104,14 @@ class WeightMap:
 
     def to_jax(self, tensors: Tensors) -> list[np.ndarray]:
         """Return the leaves that hold these torch tensors."""
-        mapped = {piece.leaf for piece in self.pieces}
-        out = [np.zeros_like(x) if i in mapped else x for i, x in enumerate(self.leaves)]
+        count = collections.Counter(piece.leaf for piece in self.pieces)
+        out = [np.zeros_like(x) if i in count else x for i, x in enumerate(self.leaves)]
         for piece in self.pieces:
-            out[piece.leaf][piece.region] += piece.take(np.asarray(tensors[piece.name]))
+            leaf, values = out[piece.leaf], piece.take(np.asarray(tensors[piece.name]))
+            if count[piece.leaf] == 1 and values.shape == leaf.shape:
+                out[piece.leaf] = np.asarray(values, leaf.dtype)  # perhaps a view of the tensor
+            else:
+                leaf[piece.region] += values
         if self.rule is not None:
             for leaf, x in self.rule.convert({**self.tensors, **tensors}).items():
                 out[leaf] = x
@@ -82,20 +126,29 @@ class WeightMap:
         None if none of its leaves has one.
         """
         totals: dict[str, np.ndarray | None] = dict.fromkeys(self.tensors)
+        count = collections.Counter(piece.name for piece in self.pieces)
         for piece in self.pieces:
             grad = grads[piece.leaf]
             if grad is None:
                 continue
             total = totals[piece.name]
+            if count[piece.name] == 1 and (order := piece.order(self.tensors[piece.name])):
+                part = np.asarray(grad)[piece.region].transpose(order)
+                totals[piece.name] = part if _is_one(piece.scale) else part * piece.scale
+                continue
             if total is None:
                 total = np.zeros(self.tensors[piece.name].size, np.asarray(grad).dtype)
             part = np.asarray(grad)[piece.region]
             part = part if _is_one(piece.scale) else part * piece.scale
-            np.add.at(total, piece.index.ravel(), part.ravel())
+            if piece.once:
+                view = piece.view(total)
+                view += part
+            else:
+                np.add.at(total, piece.index.ravel(), part.ravel())
             totals[piece.name] = total
         for name, part in self._transposed(grads, at or {}).items():
             total = totals[name]
-            totals[name] = part.ravel() if total is None else total + part.ravel()
+            totals[name] = part.ravel() if total is None else total.ravel() + part.ravel()
         return {
             name: None if g is None else g.reshape(self.tensors[name].shape)
             for name, g in totals.items()
@@ -188,6 +241,15 @@ class WeightMap:
             if same and np.array_equal(x, y) and x.size > 1 and np.any(x != x.flat[0]):
                 return other
         return None
+
+
+def steps_of(index: np.ndarray) -> tuple[int, ...]:
+    """Return the stride along each axis of evenly spaced indices."""
+    origin = (0,) * index.ndim
+    return tuple(
+        int(index[(*origin[:a], 1, *origin[a + 1 :])] - index[origin]) if n > 1 else 0
+        for a, n in enumerate(index.shape)
+    )
 
 
 def everything(x: np.ndarray) -> tuple[slice, ...]:

@@ -1,5 +1,7 @@
 """A fingerprint summarizes an array independently of the order of its elements."""
 
+import sys
+
 import jax
 import numpy as np
 import pytest
@@ -127,3 +129,15 @@ def test_opposite_numbers_are_not_a_constant():
     """An array of 2 and -2 is not constant, though all magnitudes are equal."""
     assert not is_constant(fingerprint(np.array([2.0, -2.0])))
     assert is_constant(fingerprint(np.array([3.0])))
+
+
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
+def test_a_fingerprint_does_not_depend_on_chunks(bad, monkeypatch):
+    """Chunks with and without NaN and infinities add up to the fingerprint of the whole."""
+    x = np.random.default_rng(0).standard_normal(1000)
+    if bad is not None:
+        x[[3, 700]] = bad
+    whole = jax.jit(fingerprint)(x)
+    monkeypatch.setattr(sys.modules[fingerprint.__module__], "_CHUNK", 64)
+
+    assert print_distance(np.asarray(whole), fingerprint(x)) < 1e-14

@@ -197,3 +197,49 @@ def collectives_program(fun):
     from jaxgrad.parity.prove.jax_side import program
 
     return program.program(lambda _, x: fun(x), {}, (np.ones(2),))
+
+
+def explicit():
+    return jax.make_mesh((8,), ("d",))
+
+
+def by_explicit_rows(p, x):
+    return jax.shard_map(plain, mesh=explicit(), in_specs=(P(), P("d")), out_specs=P("d"))(p, x)
+
+
+def resharded(p, x, mesh=None):
+    x = jax.sharding.reshard(x, P("d") if mesh is None else NamedSharding(mesh, P("d")))
+    return plain(p, x)
+
+
+def by_auto_rows(p, x):
+    auto = jax.make_mesh((8,), ("d",), axis_types=(jax.sharding.AxisType.Auto,) * 1)
+    return jax.shard_map(plain, mesh=auto, in_specs=(P(), P("d")), out_specs=P("d"))(p, x)
+
+
+@pytest.mark.parametrize("port", [by_explicit_rows, lambda p, x: resharded(p, x, explicit())])
+def test_a_mesh_with_explicit_axes_is_explained(port):
+    """An error about Explicit axes says how to make the mesh, or where to call prove."""
+    text = str(prove(NET, port, PARAMS, (X,)))
+
+    assert (
+        "prove passes arrays on one device. If the mesh has Explicit axes, as jax.make_mesh" in text
+    )
+    assert "axis_types=(jax.sharding.AxisType.Auto,) * n" in text and "jax.set_mesh(mesh)" in text
+
+
+def test_both_remedies_for_explicit_axes_work():
+    """A mesh with Auto axes passes, and so does a port that reshards inside `jax.set_mesh`."""
+    assert prove(NET, by_auto_rows, PARAMS, (X,)).verdict == "pass"
+    with jax.set_mesh(explicit()):
+        assert prove(NET, resharded, PARAMS, (X,)).verdict == "pass"
+
+
+def test_a_shard_map_that_is_the_port_itself_has_a_line():
+    """A `shard_map` that prove calls directly is placed at the function that it maps."""
+    specs = {"in_specs": (P(), P("d")), "out_specs": P("d")}
+    port = jax.shard_map(lambda p, x: -plain(p, x), mesh=mesh(), **specs)
+    report = prove(NET, port, PARAMS, (X,))
+
+    assert report.first is not None and "test_collectives.py" in report.first.jax
+    assert "(no line)" not in str(report)

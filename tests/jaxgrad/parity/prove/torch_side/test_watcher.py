@@ -2,6 +2,7 @@
 
 import re
 import warnings
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.torch_side import run as torch_run
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -132,3 +134,31 @@ def test_the_wrong_consumer_of_a_value_is_located():
     assert first is not None
     assert (first.surface, first.op) == ("backward", "mul")
     assert "stop_gradient" in first.jax
+
+
+def test_only_autograd_keeps_values_after_the_forward_pass():
+    """A value that the backward pass does not read is freed, and its cotangent is recorded."""
+    alive = []
+
+    class Net(nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            unread = x + 1
+            alive.append(weakref.ref(unread))
+            return (unread + 1).sin()
+
+    def cotangent(output: np.ndarray) -> np.ndarray:
+        alive.append(alive[0]())  # called between the passes
+        return np.ones_like(output)
+
+    result = torch_run.run(Net(), (np.ones(3),), cotangents=cotangent)
+
+    assert alive[1] is None
+    assert [v.op for v in result.values if v.cotangent is not None][:3] == ["input", "add", "add"]
+
+
+def test_a_cotangent_is_kept_with_its_value():
+    """A run that keeps values keeps the cotangents at full size, too."""
+    run = torch_run.run(nn.Tanh(), (np.ones(3),), cotangents=np.ones_like, keep=True)
+    value = next(v for v in run.values if v.op == "tanh")
+
+    assert value.cotangent_data is not None and list(value.cotangent_data) == [1, 1, 1]

@@ -100,3 +100,11 @@ def test_a_large_array_is_compared_in_full(at):
 
     assert index is not None and np.array_equal(w.ravel()[index], w.T)
     assert layout(w, changed) is None
+
+
+def test_tensors_of_one_size_share_an_index():
+    """The indices of two transposed matrices are views of one array."""
+    a, b = np.random.default_rng(0).standard_normal((2, 6, 4))
+    first, second = layout(a, a.T), layout(b, b.T)
+
+    assert first is not None and second is not None and np.shares_memory(first, second)

@@ -4,6 +4,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+import pytest
 
 from jaxgrad.parity.prove.weights.map import Piece, Rule, WeightMap
 
@@ -155,3 +156,43 @@ def test_a_rule_and_a_piece_may_use_one_tensor():
     grad = weights.to_torch([np.array([1.0, 2.0]), np.array([10.0, 20.0])])["a"]
 
     assert grad is not None and list(grad) == [31, 62]
+
+
+NUMBERS = np.arange(24)
+ARRANGED = {
+    "the tensor": NUMBERS.reshape(4, 6),
+    "transposed": NUMBERS.reshape(4, 6).T,
+    "heads first": np.moveaxis(NUMBERS.reshape(4, 2, 3), 1, 0),
+    "flipped": np.flip(NUMBERS.reshape(4, 6), 1),
+    "every other row": NUMBERS.reshape(4, 6)[::2],
+    "one element": NUMBERS[5:6],
+    "repeated": np.broadcast_to(NUMBERS, (2, 24)),
+    "shuffled": np.random.default_rng(0).permutation(24),
+}
+
+
+@pytest.mark.parametrize("name", ARRANGED)
+def test_views_and_copies_of_a_tensor_agree(name):
+    """A leaf and a gradient are the same, whether the indices are evenly spaced or listed."""
+    index, rng = ARRANGED[name], np.random.default_rng(1)
+    tensor, grad = rng.standard_normal((4, 6)), rng.standard_normal(index.shape)
+    piece = Piece(0, (slice(None),) * index.ndim, "a", index)
+    weights = WeightMap((piece,), (np.zeros(index.shape),), {"a": tensor}, ("leaf",))
+    (leaf,), back = weights.to_jax({"a": tensor}), weights.to_torch([grad])["a"]
+    expected = np.zeros(24)
+    np.add.at(expected, index, grad)
+
+    assert (piece.steps is None) == (name == "shuffled")
+    assert np.array_equal(leaf, tensor.ravel()[index])
+    assert back is not None and np.allclose(back, expected.reshape(4, 6), rtol=1e-15)
+    assert np.shares_memory(back, grad) == (name in ("the tensor", "transposed"))
+
+
+def test_evenly_spaced_indices_that_overlap_are_added():
+    """The index 0, 1, 1, 2 is evenly spaced along both axes, and its element 1 occurs twice."""
+    piece = Piece(0, ALL * 2, "a", np.array([[0, 1], [1, 2]]))
+    weights = WeightMap((piece,), (np.zeros((2, 2)),), {"a": np.zeros(3)}, ("leaf",))
+    back = weights.to_torch([np.ones((2, 2))])["a"]
+
+    assert piece.steps == (1, 1) and not piece.once
+    assert back is not None and list(back) == [1, 2, 1]
