@@ -51,7 +51,7 @@ class Drawn:
         pairs = zip(self.run.outputs.values(), outputs, strict=False)
         off = [np.abs(y.reshape(x.shape) - x).sum() if x.size == y.size else np.inf
                for x, y in pairs]  # fmt: skip
-        return float(np.nan_to_num(sum(off), nan=np.inf))
+        return float(np.nan_to_num(sum(off), nan=np.inf, posinf=np.inf))
 
 
 @dataclasses.dataclass

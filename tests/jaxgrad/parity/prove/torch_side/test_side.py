@@ -1,0 +1,35 @@
+"""A draw measures how far a port's outputs are from torch's."""
+
+import math
+
+import numpy as np
+import pytest
+
+from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.torch_side.side import Drawn, compared_steps
+from jaxgrad.parity.prove.torch_side.values import TorchRun
+
+
+def drawn(*outputs: np.ndarray) -> Drawn:
+    named = {str(i): x for i, x in enumerate(outputs)}
+    return Drawn(Draw({}, ()), TorchRun([], [], named, [], {}, [], {}, None, [], [], {}), [])
+
+
+def test_the_distance_is_the_sum_of_all_differences():
+    """Outputs may have another shape, and further outputs of the port do not count."""
+    x, y = np.array([[1.0, 2.0]]), np.array([3.0])
+
+    assert drawn(x, y).distance([np.array([1.5, 1.0]), np.array([[5.0]]), y]) == 3.5
+    assert drawn(x).distance([x]) == 0.0
+
+
+@pytest.mark.parametrize("other", [np.ones(3), np.array([np.nan, 1.0])])
+def test_an_output_that_cannot_be_compared_is_infinitely_far(other):
+    """Another size and a NaN are farther than any number."""
+    assert math.isinf(drawn(np.ones(2)).distance([other]))
+
+
+@pytest.mark.parametrize(("steps", "compared"), [(1, (1,)), (2, (1, 2)), (9, (1, 9))])
+def test_the_first_and_the_last_step_are_compared(steps, compared):
+    """Each compared step stores a whole model."""
+    assert compared_steps(steps) == compared
