@@ -9,6 +9,8 @@ import pytest
 
 from jaxgrad.parity import ProofError
 from jaxgrad.parity.prove import checks
+from jaxgrad.parity.prove.adapters import as_function
+from jaxgrad.parity.prove.request import Request
 
 
 def test_inputs_become_float64_arrays():
@@ -64,3 +66,158 @@ def test_outputs_must_have_equal_shapes():
         checks.same_outputs(outputs, program, [np.ones((3, 2))])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProofError, match="torch returns 2 outputs .*, JAX returns 1"):
         checks.same_outputs(outputs | {"b": np.ones(1)}, program, [])  # pyright: ignore[reportArgumentType]
+
+
+def same(x: object) -> object:
+    return x
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"outputs": 3}, r"outputs= needs a pair of functions \(torch_pick, jax_pick\), got 3"),
+        ({"loss": same}, r"loss= needs a pair of functions \(torch_loss, jax_loss\)"),
+        ({"loss": (same,)}, "loss= needs a pair"),
+        ({"loss": (same, 3)}, "loss= needs a pair"),
+        ({"loss": {same, None}}, "loss= needs a pair"),
+        ({"optimizer": 3}, "optimizer= needs a pair"),
+        ({"accept": 3}, "accept= needs a dict of dicts"),
+        ({"weights": 3}, "weights= needs a converter state_dict -> params, or a dict"),
+        ({"has_state": 1}, "has_state= needs True or False, got 1"),
+        ({"seed": True}, "seed= needs an integer from 0 on, got True"),
+        ({"seed": "a"}, "seed= needs an integer from 0 on, got 'a'"),
+        ({"seed": -1}, "seed= needs an integer from 0 on, got -1"),
+        ({"steps": 1.0}, "steps= needs an integer from 0 on, got 1.0"),
+        ({"steps": 2}, r"steps=2 needs optimizer=\(torch_factory, optax transformation\)"),
+        ({"also": 3}, "also= needs a list of inputs, each like inputs="),
+    ],
+)
+def test_a_wrong_argument_is_named(options, words):
+    """The sentence has the argument's name and what it needs."""
+    with pytest.raises(ProofError, match=words):
+        checks.check_arguments(Request(None, None, **options))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"outputs": (None, same), "loss": [same, same]},
+        {"weights": same, "has_state": True},
+        {"weights": {"w": "kernel"}, "seed": np.int64(3)},
+        {"optimizer": (same, same), "steps": 2},
+        {"optimizer": (same, same), "steps": 0},
+    ],
+    ids=["none", "functions", "converter", "dict", "steps", "no steps"],
+)
+def test_right_arguments_are_accepted(options):
+    """Either function of a pair may be left out."""
+    checks.check_arguments(Request(None, None, **options))
+
+
+X = np.ones((2, 3))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "also", "words"),
+    [
+        (
+            (X,),
+            [(X, X)],
+            r"also\[0\] contains the inputs \['0', '1'\], but inputs= contains \['0'\]",
+        ),
+        ((X,), [(X,), {"x": X}], r"also\[1\] contains the inputs \['x'\]"),
+        ({"0": X}, [(X,)], r"also\[0\] contains the inputs \['0'\], but inputs= contains \['0'\]"),
+        ((X,), [None], r"also\[0\]: inputs= is missing"),
+    ],
+)
+def test_further_inputs_are_like_the_first(inputs, also, words):
+    """The number, the names and the kind of the inputs are the same."""
+    with pytest.raises(ProofError, match=words):
+        checks.further_inputs(Request(None, None, None, inputs, also))
+
+
+def test_further_inputs_become_arrays():
+    """A single array is a tuple of one; without `also=` the inputs are not read."""
+    (entry,) = checks.further_inputs(Request(None, None, None, (X,), [X.astype(np.float32)]))
+    assert entry[0].dtype == np.float64
+    assert checks.further_inputs(Request(None, None)) == []
+    with pytest.raises(ProofError, match="also= needs the torch module; model.npz is a dump"):
+        checks.further_inputs(Request("model.npz", None, None, None, [(X,)]))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        (3, "inputs= needs a tuple of numpy arrays, one for each argument, or a dict"),
+        ({1: X}, "inputs= needs a tuple"),
+        ((jax.random.key(0),), "inputs= contains a random key"),
+        ((np.array(["a"]),), r"input 0 of shape \(1,\) has dtype <U1, which holds no numbers"),
+        (({"a": X, 1: X},), "inputs= is not a tree that JAX accepts"),
+    ],
+    ids=["number", "keys", "random key", "text", "tree"],
+)
+def test_inputs_must_be_arrays_of_numbers(inputs, words):
+    """Anything else is one sentence."""
+    with pytest.raises(ProofError, match=words):
+        checks.as_arrays(inputs)
+
+
+@pytest.mark.parametrize("inputs", [(X,), [X], {"x": X}, X])
+def test_inputs_may_be_given_in_several_ways(inputs):
+    """A list becomes a tuple, and so does a single array; a dict stays one."""
+    converted = checks.as_arrays(inputs)
+
+    assert type(converted) is (dict if isinstance(inputs, dict) else tuple)
+    (x,) = jax.tree.leaves(converted)
+    np.testing.assert_array_equal(x, X)
+    assert np.isinf(checks.as_arrays((np.full(2, np.inf),))[0]).all()
+
+
+@pytest.mark.parametrize(
+    ("pick", "words"),
+    [(None, "fn returns no floating output"), (same, "outputs=: jax_pick returns no floating")],
+)
+def test_a_port_without_a_floating_output_is_refused(pick, words):
+    """One floating output among several is enough."""
+    model = as_function(lambda p, x: (x > 0, x), {})
+    request = Request(None, None, outputs=(None, pick))
+    with pytest.raises(ProofError, match=words):
+        checks.traced(model, (np.arange(3),), request)
+    program, notes = checks.traced(model, (X,), request)
+    assert program.out_paths == ["0", "1"]
+    assert notes == ()
+
+
+def test_the_inputs_of_a_failed_call_are_counted():
+    """The sentence says with how many arrays fn was called."""
+    with pytest.raises(ProofError, match="JAX: fn called with 2 inputs raised KeyError"):
+        checks.guarded(_run_key, (X, X))
+
+
+def test_a_leaked_tracer_is_named():
+    """A port that adds up traced values in a list is not pure."""
+    kept = []
+    jax.jit(kept.append)(1.0)
+    with pytest.raises(ProofError, match="fn is not pure: it keeps a traced value after tracing"):
+        checks.guarded(lambda: kept[0] + 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "torch", "jax_output", "fits"),
+    [("loss", (), (1,), True), ("loss", (), (2,), False), ("y", (), (1,), False),
+     ("", (2, 3), (2, 3), True), ("", (2, 3), (3, 2), False)],
+)  # fmt: skip
+def test_only_a_loss_may_have_another_shape(name, torch, jax_output, fits):
+    """A loss of shape (1,) is a number; the first output without a name is number 0."""
+    program = types.SimpleNamespace(out_paths=[""])
+
+    def check() -> None:
+        outputs = {name: np.ones(torch)}
+        checks.same_outputs(outputs, program, [np.ones(jax_output)])  # pyright: ignore[reportArgumentType]
+
+    if fits:
+        check()
+    else:
+        with pytest.raises(ProofError, match=f"output {name or 0}: torch returns shape"):
+            check()

@@ -19,6 +19,9 @@ def line() -> int:
 
 
 class Module(nn.Module):
+    line: Any
+    found: Any
+
     def forward(self, x: Any) -> Any:
         self.line = line() + 1
         return torch.vmap(lambda y: (self.found.append(frames.user_line()), y)[1])(x)
@@ -27,7 +30,7 @@ class Module(nn.Module):
 def test_the_innermost_line_of_the_users_code_is_found():
     """Frames of torch between the line and the call are skipped."""
     assert frames.user_line() == f"test_frames.py:{line()}"
-    module = Module()
+    module: Any = Module()
     module.found = []
     module(torch.ones(2))
     assert module.found == [f"test_frames.py:{module.line}"]

@@ -47,7 +47,7 @@ class Module(nn.Module):
 
 def test_attributes_and_containers_are_put_back():
     """The very same containers hold what they held, wherever they are."""
-    module = Module()
+    module: Any = Module()
     held, inner = module.list, module.list[1]
     snapshot = Snapshot(module)
     module.count, module.cache["y"], module.cache["x"] = 3, 1, 2
@@ -75,7 +75,7 @@ def test_attributes_and_containers_are_put_back():
 
 def test_a_replaced_member_is_put_back():
     """An equal object is not the same one, and the order of a dict is put back too."""
-    module = Module()
+    module: Any = Module()
     first, other = [1.0], [1.0]
     module.cache = {"a": first, "b": 2}
     module.list, module.set = [first], {"x"}
@@ -102,7 +102,7 @@ def test_a_container_that_did_not_change_is_not_touched():
         def clear(self) -> None:
             raise AssertionError
 
-    module = Module()
+    module: Any = Module()
     module.strict = Strict(a=1)
     Snapshot(module).rewind()
     assert module.strict == {"a": 1}
@@ -110,7 +110,7 @@ def test_a_container_that_did_not_change_is_not_touched():
 
 def test_numbers_in_plain_arrays_are_put_back_and_weights_are_left():
     """Parameters and buffers are the prover's own to put back."""
-    module = Module()
+    module: Any = Module()
     snapshot = Snapshot(module)
     for x in (module.plain, module.weight.data, module.table, module.array):
         x.__iadd__(1)
@@ -125,7 +125,7 @@ def test_numbers_in_plain_arrays_are_put_back_and_weights_are_left():
 
 def test_a_tensor_that_was_resized_keeps_its_numbers():
     """There is nowhere to copy the old numbers to; a new tensor is put back as an attribute."""
-    module = Module()
+    module: Any = Module()
     snapshot = Snapshot(module)
     old = module.plain
     old.data = torch.ones(3)
@@ -137,7 +137,7 @@ def test_a_tensor_that_was_resized_keeps_its_numbers():
 
 def test_generators_are_restored_but_not_rewound():
     """A rewind between runs draws on; the restored module has the user's random numbers."""
-    module = Module()
+    module: Any = Module()
     snapshot = Snapshot(module)
 
     def draw() -> tuple[float, ...]:
@@ -153,7 +153,7 @@ def test_generators_are_restored_but_not_rewound():
 
 def test_a_module_that_refers_to_itself_is_visited_once():
     """Cycles end."""
-    module = Module()
+    module: Any = Module()
     module.cache["self"] = module.cache
     module.list.append(module)
     snapshot = Snapshot(module)
@@ -165,10 +165,9 @@ def test_a_module_that_refers_to_itself_is_visited_once():
 def test_functions_and_classes_are_left_alone():
     """Their attributes are not the module's state."""
 
-    def function() -> None: ...
-
+    function: Any = lambda: None  # noqa: E731  # it gets an attribute
     function.count = 0
-    module = Module()
+    module: Any = Module()
     module.function, module.kind = function, Helper
     snapshot = Snapshot(module)
     function.count = 1

@@ -1,0 +1,161 @@
+"""The port's training loop makes the usual optax step, on a made port of two leaves."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jaxgrad.optim import swa_utils
+from jaxgrad.parity import ProofError, Training
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.loop import Loop
+from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
+from jaxgrad.parity.prove.weights.map import Piece, WeightMap
+
+
+STATE = {"w": np.array([1.0, 2.0]), "v": np.array([3.0, 4.0])}
+
+
+def port(*, has_state: bool = False) -> Port:
+    """Return a port whose params hold `w`, `v` and a table of integers."""
+    params = {"ids": np.arange(2), "v": STATE["v"], "w": STATE["w"]}
+
+    def apply(p: Any, x: Any) -> Any:
+        out = p["w"] * x + p["v"]
+        return (out, {"v": p["v"] + 1}) if has_state else out
+
+    program = jax_program.program(apply, params, (np.ones(2),), None, None, has_state)
+    places = {path: i for i, path in enumerate(program.param_paths)}
+    pieces = tuple(Piece(places[n], (slice(None),), n, np.arange(2)) for n in ("w", "v"))
+    weights = WeightMap(pieces, tuple(program.params), STATE, tuple(program.param_paths))
+    return Port(program, weights, False, has_state, 0)
+
+
+def loop(tx: Any, *, trainable: Any = None, has_state: bool = False, **options: Any) -> Loop:
+    draw = Draw(STATE, ())
+    return Loop(port(has_state=has_state), Training(None, tx, **options), draw, trainable)
+
+
+def constant(*values: Any, outputs: Any = ()) -> Any:
+    """Return a backward pass whose gradient is a number, for each micro-batch; None has none."""
+
+    def backward(number: int, params: list[Any]) -> Gradients:
+        g = values[number]
+        full = [None if g is None or x.dtype.kind == "i" else np.full(2, g) for x in params]
+        return Gradients(list(outputs), [*full, np.ones(2)], {})
+
+    return backward
+
+
+def test_a_step_moves_all_floating_leaves():
+    """The update is optax's, and integers stay."""
+    steps = loop(optax.sgd(0.5))
+    steps.step(constant(2.0))
+
+    np.testing.assert_array_equal(steps.parameters()["w"], [0.0, 1.0])
+    np.testing.assert_array_equal(steps.parameters()["v"], [2.0, 3.0])
+    assert [int(x) for x in steps.params[0]] == [0, 1]
+    assert steps.averages() == {}
+
+
+def test_a_leaf_without_a_gradient_gets_zeros():
+    """optax's decay moves it all the same."""
+    steps = loop(optax.sgd(0.5))
+    steps.step(constant(None))
+    np.testing.assert_array_equal(steps.parameters()["w"], [1.0, 2.0])
+    steps = loop(optax.chain(optax.add_decayed_weights(1.0), optax.sgd(0.5)))
+    steps.step(constant(None))
+    np.testing.assert_array_equal(steps.parameters()["w"], [0.5, 1.0])
+
+
+def test_a_leaf_that_is_not_trained_stays():
+    """The optimizer does not get it at all."""
+    steps = loop(optax.sgd(0.5), trainable=[True, False, True])
+    steps.step(constant(2.0))
+
+    np.testing.assert_array_equal(steps.parameters()["w"], [0.0, 1.0])
+    np.testing.assert_array_equal(steps.parameters()["v"], [3.0, 4.0])
+
+
+def test_the_transformation_is_called_for_each_micro_batch():
+    """`optax.MultiSteps` averages; a plain transformation moves the weights twice."""
+    many = loop(optax.MultiSteps(optax.sgd(0.5), 2), accumulate=2)
+    many.step(constant(2.0, 4.0))
+    np.testing.assert_allclose(many.parameters()["w"], [-0.5, 0.5])
+    plain = loop(optax.sgd(0.5), accumulate=2)
+    plain.step(constant(2.0, 4.0))
+    np.testing.assert_allclose(plain.parameters()["w"], [-2.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("average", "expected"),
+    [
+        (lambda average, new: optax.incremental_update(new, average, 0.25), [0.75, 1.75]),
+        (optax.ema(0.75, debias=False), [0.0, 0.25]),
+        (swa_utils.averaged_model(multi_avg_fn=swa_utils.get_ema_multi_avg_fn(0.75)), [0.0, 1.0]),
+    ],
+    ids=["function", "optax", "jaxgrad"],
+)
+def test_the_average_follows_the_weights(average, expected):
+    """A function, optax's and jaxgrad's average are read in their own ways."""
+    steps = loop(optax.sgd(0.5), trainable=[True, False, True], ema=(0.75, average))
+    steps.step(constant(2.0))
+
+    np.testing.assert_allclose(steps.averages()["w"], expected)
+    np.testing.assert_array_equal(steps.averages()["v"], [3.0, 4.0])
+
+
+def test_the_ports_own_state_is_stored():
+    """The new state replaces the leaf that it is the state of."""
+    steps = loop(optax.sgd(0.5), trainable=[True, False, True], has_state=True)
+    steps.step(constant(2.0, outputs=[np.ones(2), np.array([7.0, 8.0])]))
+
+    np.testing.assert_array_equal(steps.parameters()["v"], [7.0, 8.0])
+    np.testing.assert_array_equal(steps.parameters()["w"], [0.0, 1.0])
+    replayed = loop(optax.sgd(0.5), has_state=True)
+    replayed.step(constant(2.0))
+    np.testing.assert_array_equal(replayed.parameters()["v"], [2.0, 3.0])
+
+
+def test_a_schedule_in_float32_is_lifted():
+    """Its rounding is not the port's fault; another difference is."""
+    steps = loop(optax.sgd(lambda step: jnp.float32(0.1)))
+    steps.step(constant(1.0))
+    np.testing.assert_allclose(steps.parameters()["w"], STATE["w"] - 0.1, rtol=1e-15)
+
+    def update(updates: Any, state: Any, params: Any = None) -> Any:
+        del params
+        return {**updates, "w": updates["w"].astype(jnp.float16).astype(jnp.float64)}, state
+
+    rounded = loop(optax.GradientTransformation(lambda params: (), update))
+    rounded.step(constant(1 / 3))
+    moved = rounded.parameters()["w"] - STATE["w"]
+    np.testing.assert_allclose(moved, np.float64(np.float16(1 / 3)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("tx", "words"),
+    [
+        (3, "optimizer=: int is not an optax transformation"),
+        (optax.GradientTransformation(lambda p: 1 / 0, lambda *x: x),  # pyright: ignore[reportArgumentType]
+         "optimizer=: the init of the optax transformation raised ZeroDivisionError"),
+    ],
+    ids=["number", "init"],
+)  # fmt: skip
+def test_a_wrong_transformation_is_one_sentence(tx, words):
+    """What is not a transformation, or raises, is named."""
+    with pytest.raises(ProofError, match=words):
+        loop(tx)
+
+
+def test_a_wrong_update_and_average_are_one_sentence():
+    """Both are the user's functions."""
+    update: Any = lambda *_: 1 / 0  # noqa: E731
+    broken = optax.GradientTransformation(lambda params: (), update)
+    with pytest.raises(ProofError, match="the update of the optax transformation raised Zero"):
+        loop(broken).step(constant(1.0))
+    steps = loop(optax.sgd(0.5), ema=(0.5, lambda average, new: 1 / 0))
+    with pytest.raises(ProofError, match=r"Training\(ema=\): the port's average raised Zero"):
+        steps.step(constant(1.0))

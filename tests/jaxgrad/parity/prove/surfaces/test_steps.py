@@ -1,0 +1,303 @@
+"""Weights, averages and moments after some steps are judged on made trajectories."""
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxgrad.parity import Training
+from jaxgrad.parity.prove.judge import Judged
+from jaxgrad.parity.prove.surfaces import moments, steps, update_causes
+from jaxgrad.parity.prove.surfaces.steps import Trained
+from jaxgrad.parity.prove.surfaces.trajectories import Trajectories, first_step
+from jaxgrad.parity.prove.waivers import as_waivers
+
+
+BEFORE = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
+MOVE = np.array([0.5, -0.25])
+
+
+def states(last: Any = 3, **off: float) -> dict[int, dict[str, np.ndarray]]:
+    """Return weights after the first and the last step, some of them off by a relative error."""
+    return {
+        step: {k: x + step * MOVE * (1 + off.get(f"{k}{step}", 0.0)) for k, x in BEFORE.items()}
+        for step in {1, last}
+    }
+
+
+def paths(last: Any = 3, **off: float) -> Trajectories:
+    return Trajectories(BEFORE, states(last), states(last, **off), [], {}, [], None, ({}, {}))
+
+
+def evidence(accept: Any = None, merged: Any = None) -> Any:
+    """Return the parts of the evidence that the judgement of the steps uses."""
+    return types.SimpleNamespace(
+        waivers=as_waivers(accept),
+        jax_place=lambda name: f"leaf {name}",
+        port=types.SimpleNamespace(weights=types.SimpleNamespace(not_one_to_one=merged or {})),
+        locate=lambda find, otherwise: (find(), ()),
+    )
+
+
+def trained(taken: Trajectories, zero: Any = (), training: Any = None, **options: Any) -> Trained:
+    return Trained(evidence(**options), training or Training(None), taken, set(zero))
+
+
+@pytest.fixture(autouse=True)
+def _without_causes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps.schedules, "cause", lambda *_: "")
+    monkeypatch.setattr(steps.update_causes, "guess", lambda *_: "a cause")
+
+
+@pytest.mark.parametrize(("last", "text"), [(1, "1 step, "), (3, "3 steps, ")])
+def test_equal_weights_pass_with_a_control(last, text):
+    """The sentence has the largest difference, and an injected error was detected."""
+    surface = steps._weights(trained(paths(last, a1=1e-14)))
+
+    assert surface.verdict == "pass"
+    assert surface.text.startswith(f"{text}weights agree within ")
+    assert surface.text.endswith("(relative to their change)")
+    assert 0 < float(surface.text.split("within ")[1].split()[0]) < 1e-13
+    assert surface.control == "an error of 1e-09 injected into the update of a was detected"
+    assert [row["name"] for row in surface.rows] == [
+        f"{name} after step {step}" for step in sorted({1, last}) for name in "ab"
+    ]
+
+
+def test_the_first_wrong_weight_is_named():
+    """The weights of the first wrong step are counted among all that were compared."""
+    surface = steps._weights(trained(paths(b1=1e-6, a3=1e-6, b3=1e-6)))
+    (finding,) = surface.findings
+
+    assert surface.verdict == "fail"
+    assert surface.text == "1 of 2 weights differ after step 1"
+    assert (finding.torch, finding.jax, finding.cause) == ("b", "leaf b", "a cause")
+    assert finding.text == (
+        "the weight's change after step 1 is off by 1e-06 (relative to the weight's change)"
+    )
+    assert finding.index == (0,)
+    later = steps._weights(trained(paths(a3=1e-6, b3=1e-6)))
+    assert later.text == "2 of 2 weights differ after step 3"
+
+
+def test_weights_without_a_gradient_are_left_out():
+    """They are neither judged nor counted, and the sentence says how many there are."""
+    surface = steps._weights(trained(paths(b1=1.0, b3=1.0), zero=["b"]))
+    assert surface.verdict == "pass"
+    assert surface.text.endswith("; 1 weights left out, whose gradients are zero up to rounding")
+    surface = steps._weights(trained(paths(), zero=["b"], merged={"b": "leaf x adds it"}))
+    assert "left out" not in surface.text
+
+
+def test_a_change_below_the_weights_rounding_is_left_out():
+    """The difference of two weights of size 1e9 has an error of 1e-7."""
+    big = {"a": np.array([1e9, 1e9])}
+    after = {1: {"a": big["a"] + 1e-3}}
+    off = {1: {"a": big["a"] + 1e-3 + 2e-7}}
+    taken = Trajectories(big, after, off, [], {}, [], None, ({}, {}))
+
+    surface = steps._weights(trained(taken))
+    assert (surface.verdict, surface.text) == (
+        "inconclusive", "no weight changes by more than rounding"
+    )  # fmt: skip
+    far = taken._replace(jax={1: {"a": big["a"] + 1e-3 + 1e-5}})
+    assert steps._weights(trained(far)).verdict == "fail"
+
+
+def test_the_rounding_of_torchs_own_steps_is_allowed():
+    """A rerun that is off by as much makes the weight inconclusive or equal."""
+    taken = paths(a1=1e-9, a3=1e-9)
+    assert steps._weights(trained(taken)).verdict == "fail"
+    rerun = states(a1=1e-9, a3=1e-9)
+    assert steps._weights(trained(taken._replace(reruns=[rerun]))).verdict == "pass"
+
+
+def test_accepted_weights_do_not_fail():
+    """A surface on which everything is accepted passes; its text has no difference."""
+    accept = {"updates": {"*": "known"}}
+    surface = steps._weights(trained(paths(a1=0.1, b1=0.1, a3=0.1, b3=0.1), accept=accept))
+    assert surface.verdict == "pass"
+    assert "agree within 0 " in surface.text
+    assert surface.control == ""
+
+
+def averaged(**off: float) -> Trajectories:
+    return paths()._replace(averages=(states(), states(**off)))
+
+
+def test_averages_are_judged_like_weights():
+    """The average's change is relative to the first weights, and has its own name."""
+    training = Training(None, ema=(0.9, None))
+    surface = steps._weights(trained(averaged(), training=training))
+    assert surface.verdict == "pass"
+    assert "weights and their averages agree" in surface.text
+    assert [row["name"] for row in surface.rows][2] == "average of a after step 1"
+    assert "averages" not in steps._weights(trained(averaged())).text
+
+    surface = steps._weights(trained(averaged(a3=1e-6), training=training))
+    (finding,) = surface.findings
+    assert finding.text.startswith("the weight's average after step 3 is off by 1e-06")
+    assert surface.text == "1 of 2 weights differ after step 3"
+
+
+def test_a_weight_that_the_port_does_not_have_is_not_compared():
+    """A merged tensor cannot be restored from the leaves."""
+    taken = paths()
+    for weights in taken.jax.values():
+        del weights["b"]  # pyright: ignore[reportIndexIssue]
+    surface = steps._weights(trained(taken))
+    assert surface.verdict == "pass"
+    assert len(surface.rows) == 2
+
+
+def test_a_weight_that_does_not_move_is_judged_by_the_others():
+    """Its scale is that of the largest change."""
+    taken = paths(1)
+    still = {1: {**taken.torch[1], "b": BEFORE["b"]}}
+    moved = {1: {**taken.jax[1], "b": BEFORE["b"] + 1e-13}}
+    assert steps._weights(trained(taken._replace(torch=still, jax=moved))).verdict == "pass"
+    moved = {1: {**taken.jax[1], "b": BEFORE["b"] + 1e-11}}
+    assert steps._weights(trained(taken._replace(torch=still, jax=moved))).verdict == "fail"
+
+
+def test_the_control_needs_a_sharp_comparison():
+    """A weight whose rounding is larger than the injected error, or that is 0, is no control."""
+    taken = paths(1)
+    noisy = {1: {k: x + MOVE * 1e-9 for k, x in taken.torch[1].items()}}
+    taken = taken._replace(reruns=[noisy])
+    equal = steps._changes(taken, 1, set())
+    assert steps._control(taken, equal, set()) == ""
+    assert steps._control(paths(1), steps._averages(averaged(), 1, set()), set()) == ""
+    assert steps._control(paths(1), steps._changes(paths(1), 1, set()), {"a", "b"}) == ""
+    assert "update of b" in steps._control(paths(1), steps._changes(paths(1), 1, {"a"}), {"a"})
+
+
+def moment(name: str, verdict: str, difference: float = 0.0) -> moments.Moment:
+    judged = Judged(f"mu of {name}", verdict, difference, 0.0, 1.0, (1,), 2.0, 3.0)
+    return moments.Moment(name, "mu", judged)
+
+
+@pytest.mark.parametrize(
+    ("compared", "verdict", "text"),
+    [
+        ([moment("a", "pass", 1e-13), moment("b", "pass")], "pass",
+         "2 optimizer moments agree within 1e-13"),
+        ([moment("a", "pass"), moment("b", "fail", 0.25)], "fail",
+         "1 of 2 optimizer moments differ"),
+        ([], "pass", "the optimizer moments are not compared, because their names differ"),
+    ],
+)  # fmt: skip
+def test_moments_are_judged_after_the_last_step(monkeypatch, compared, verdict, text):
+    """A wrong moment is named with the step after which it differs."""
+    monkeypatch.setattr(moments, "compare", lambda *_: compared)
+    taken = paths()._replace(moments={"a": {"mu": MOVE}})
+    (surface,) = steps._moments(trained(taken))
+
+    assert (surface.verdict, surface.text) == (verdict, text)
+    assert len(surface.rows) == len(compared)
+    if verdict == "fail":
+        (finding,) = surface.findings
+        assert finding.text == (
+            "the optimizer's mu after step 3 is off by 0.25 (relative to its scale), which changes "
+            "later steps"
+        )
+        assert (finding.torch, finding.jax, finding.index) == ("b", "leaf b", (1,))
+
+
+def test_accepted_moments_are_not_counted(monkeypatch):
+    """An optimizer without moments as large as a weight has no surface."""
+    monkeypatch.setattr(moments, "compare", lambda *_: [moment("a", "fail"), moment("b", "pass")])
+    accept = {"updates": {"a": "known"}}
+    (surface,) = steps._moments(trained(paths(), accept=accept))
+    assert surface.text == "1 optimizer moments agree within 0"
+
+    monkeypatch.setattr(moments, "compare", lambda *_: [])
+    assert steps._moments(trained(paths())) == []
+
+
+def test_a_cause_must_reproduce_weights_averages_and_moments(monkeypatch):
+    """torch's rerun agrees if all that is compared is JAX's, apart from weights left out."""
+    agreed: list[Any] = []
+    taken = paths(a1=1e-3, a3=1e-3)._replace(averages=(states(), states()))
+    port, own = states(a1=1e-3, a3=1e-3), states()
+
+    def run(*, zero: Any = (), compared: Any = None, **taken_steps: Any) -> bool:
+        fields = {"states": port, "averages": states(), "moments": {}, **taken_steps}
+        rerun = types.SimpleNamespace(**fields, moment_reruns=())
+        monkeypatch.setattr(moments, "compare", lambda *_: compared or [])
+        monkeypatch.setattr(
+            update_causes, "guess", lambda *arguments: agreed.append(arguments[3](rerun)) or ""
+        )
+        judged = trained(taken, zero)
+        finding = steps._weights(trained(taken)).findings[0]
+        agreed.clear()
+        steps._explained(judged, finding, with_moments=compared is not None)
+        return agreed[-1]
+
+    assert run()
+    assert not run(states=own)
+    assert run(states=own, zero=["a"])
+    assert not run(averages=states(b3=1e-3))
+    assert run(averages=states(b3=1e-3), zero=["b"])
+    assert run(compared=[moment("a", "fail", 1e-10)])
+    assert not run(compared=[moment("a", "fail", 1e-8)])
+
+
+@pytest.mark.parametrize(
+    ("reasons", "text"),
+    [
+        ({"w": "leaf x adds it"}, "w is not comparable, because leaf x adds it"),
+        (
+            {"w": "leaf x adds it", "v": "y"},
+            "2 weights are not comparable: w is not, because leaf x adds it",
+        ),
+    ],
+)
+def test_weights_that_are_not_comparable_are_counted(reasons, text):
+    """The reason is the first weight's."""
+    assert steps._not_comparable(reasons) == text
+
+
+@pytest.mark.parametrize(
+    ("merged", "verdicts"),
+    [({}, ["pass"]), ({"b": "leaf x adds it"}, ["pass", "pass"]),
+     ({"a": "leaf x adds it", "b": "so"}, ["not judged"])],
+)  # fmt: skip
+def test_only_the_first_step_counts_beside_weights_that_are_not_comparable(
+    monkeypatch, merged, verdicts
+):
+    """They change the gradients of all other weights in the second step."""
+    monkeypatch.setattr(moments, "compare", lambda *_: [])
+    taken = paths(a3=1.0) if merged else paths()
+    monkeypatch.setattr(steps.trajectories, "run", lambda *_: taken)
+    judged = [Judged("c", "zero", 0, 0, 0), Judged("a", "pass", 0, 0, 0)]
+    proof = evidence(merged=merged)
+    proof.judged_gradients = [judged]
+    surfaces = steps.surfaces(proof, Training(None), 3)
+
+    assert [s.verdict for s in surfaces] == verdicts
+    if len(merged) == 1:
+        assert surfaces[1].text == "b is not comparable, because leaf x adds it"
+        assert surfaces[0].text.startswith("1 step, ")
+        assert len(surfaces[0].rows) == 1
+
+
+def test_a_wrong_weight_ends_the_judgement(monkeypatch):
+    """Moments are not judged beside wrong weights."""
+    monkeypatch.setattr(steps.trajectories, "run", lambda *_: paths(a1=1.0))
+    proof = evidence()
+    proof.judged_gradients = [[]]
+
+    (surface,) = steps.surfaces(proof, Training(None), 3)
+    assert surface.verdict == "fail"
+
+
+def test_the_first_step_is_cut_out():
+    """Later steps, their averages and the moments are dropped."""
+    taken = paths()._replace(averages=(states(), {}), moments={"a": {}})
+    first = first_step(taken)
+
+    assert list(first.torch) == list(first.jax) == list(first.averages[0]) == [1]
+    assert first.averages[1] == {}
+    assert first.moments == {}
