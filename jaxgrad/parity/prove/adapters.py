@@ -25,6 +25,7 @@ class JaxFunction(NamedTuple):
 
     fn: Callable[..., Any]
     params: Any
+    declared: frozenset[str] = frozenset()  # paths of the leaves that flax's optimizers train
 
 
 class Held(NamedTuple):
@@ -41,15 +42,15 @@ def as_function(fn: Any, params: Any) -> JaxFunction:
     """
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
         fn, params = fn
-    fn, params = _adapted(fn, params)
+    fn, params, declared = _adapted(fn, params)
     with running("params is not a tree that JAX accepts: jax.tree.map"):
         copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, params)
-    return JaxFunction(fn, copied)
+    return JaxFunction(fn, copied, declared)
 
 
 def _adapted(fn: Any, params: Any) -> JaxFunction:
     if _is(fn, "flax.linen", "Module"):
-        return JaxFunction(_linen_apply(fn, params), params)
+        return JaxFunction(_linen_apply(fn, params), params, _declared_by_linen(params))
     if _is(fn, "flax.nnx", "Module") and params is None:
         return _from_nnx(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
     if _is(params, "flax.nnx", "Module"):
@@ -97,7 +98,17 @@ def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
         out = fn(merged, *args, **kwargs)
         return Held(out, _arrays(nnx.state(merged, kinds))) if holds else out
 
-    return JaxFunction(run, _arrays(state))
+    return JaxFunction(run, _arrays(state), _paths(_arrays(nnx.state(module, nnx.Param))))
+
+
+def _declared_by_linen(variables: Any) -> frozenset[str]:
+    """Return the leaves in linen's collection `params`."""
+    return frozenset(path for path in _paths(variables) if path.startswith("params/"))
+
+
+def _paths(tree: Any) -> frozenset[str]:
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return frozenset(jax.tree_util.keystr(p, simple=True, separator="/") for p, _ in leaves)
 
 
 def _linen_apply(module: Any, variables: Any) -> Callable[..., Any]:

@@ -28,6 +28,7 @@ from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.resolve import weight_map
+from jaxgrad.parity.prove.weights.swaps import misnamed
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -73,6 +74,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     with clock("align"):
         alignments = aligned(drawn, jax_runs)
     notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, program))
+    notes += tuple(misnamed(port.weights))
     waivers = as_waivers(request.accept)
     return Evidence(
         side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers

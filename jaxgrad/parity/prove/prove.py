@@ -179,7 +179,10 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         updates,
     )
 
-    judgements = {"structure": structure.surface(evidence), "forward": forward.surface(evidence)}
+    judgements = {
+        "structure": structure.surface(evidence, has_optimizer=request.optimizer is not None),
+        "forward": forward.surface(evidence),
+    }
     if judgements["forward"].surface.verdict == "fail":
         texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
         if request.optimizer is None and not request.has_state:

@@ -13,7 +13,7 @@ from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import collectives, locate_forward, numbers
+from jaxgrad.parity.prove.surfaces import collectives, locate_forward, numbers, swapped_weights
 from jaxgrad.parity.prove.torch_side.values import Value
 
 
@@ -57,6 +57,10 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     ends = [run.output_values[positions[j.name]] for j in wrong]
     ends = [i for i in ends if i is not None]
     outs = [key for j in wrong for key in evidence.flow.outputs[positions[j.name]]]
+    swap = swapped_weights.find(evidence, named=True)
+    if swap is not None:
+        text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
+        return Finding("forward", swap.torch, swap.jax, text, cause=swap.text, **bad.worst)
     total = collectives.wrong_sum(evidence, draw)
     if total is not None:
         at = run.values[ends[0]] if ends else None
@@ -94,6 +98,10 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     operands = locate_forward.operands(run, lost, weights, start)
     keys = lost.first(operands) or lost.in_order() or outs
     key = guess.key if guess is not None and guess.key is not None else next(iter(keys), None)
+    cause = guess.text if guess is not None else ""
+    if not cause:
+        swap = swapped_weights.find(evidence, named=False)
+        cause = "" if swap is None else swap.text
     names = {"output": "final output", "loss": "loss"}
     finding = Finding(
         "forward",
@@ -102,7 +110,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         f"{_found(alignment, start, value)} The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
-        cause=guess.text if guess is not None else "",
+        cause=cause,
         op=value.part or value.op,
         torch_line=guess.line if guess is not None else "",
         ruled_out=guess.tried if guess is not None else (),

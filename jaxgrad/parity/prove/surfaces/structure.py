@@ -16,8 +16,11 @@ from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
 
 
-def surface(evidence: Evidence) -> Judgement:
-    """Judge whether the same weights are trained, have a gradient and are tied."""
+def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
+    """Judge whether the same weights are trained, have a gradient and are tied.
+
+    An optimizer trains every leaf unless `trainable=` selects some.
+    """
     port, flags, run = evidence.port, evidence.torch_side.flags, evidence.runs[0]
     findings: list[Finding] = []
     missing = []
@@ -29,7 +32,7 @@ def surface(evidence: Evidence) -> Judgement:
             findings.append(_finding(name, port.weights.place_of(other), text))
         elif run.grads[name] is not None and np.any(run.grads[name]):
             missing.append(name)
-    findings += _trained_buffers(evidence)
+    findings += _trained_buffers(evidence, has_optimizer)
     if evidence.failed_output_draw is None:  # otherwise they differ because of the missing weight
         findings += map(_missing, missing)
     notes = ()
@@ -109,13 +112,18 @@ def _untied(port: Port, name: str) -> Iterator[Finding]:
         )
 
 
-def _trained_buffers(evidence: Evidence) -> Iterator[Finding]:
-    """Yield the leaves that `trainable=` selects although torch has a buffer in their place."""
+def _trained_buffers(evidence: Evidence, has_optimizer: bool) -> Iterator[Finding]:
+    """Yield the leaves that the port trains although torch has a buffer in their place."""
+    port, mask = evidence.port, evidence.trainable
     buffers = set(evidence.torch_side.state) - set(evidence.torch_side.flags)
-    for i, path in enumerate(evidence.port.program.param_paths):
-        names = [name for name in evidence.port.weights.names_of(i) if name in buffers]
-        if names and evidence.trainable is not None and evidence.trainable[i]:
-            yield _finding(names[0], path, "torch has a buffer, but JAX trains the leaf")
+    for i, path in enumerate(port.program.param_paths):
+        names = [name for name in port.weights.names_of(i) if name in buffers]
+        declared = path in evidence.model.declared
+        trained = (declared or has_optimizer) and port.reachable[i] if mask is None else mask[i]
+        if names and trained:
+            instead = "a variable that is not a param" if declared else "a tree of its own"
+            cause = f"keep it in {instead}, or list the trained leaves in trainable="
+            yield _finding(names[0], path, "torch has a buffer, but JAX trains the leaf", cause)
 
 
 def _missing(name: str) -> Finding:

@@ -9,7 +9,7 @@ import pytest
 from flax import linen, nnx
 
 from jaxgrad.parity import ProofError
-from jaxgrad.parity.prove.adapters import as_function, name_of, trainable_mask
+from jaxgrad.parity.prove.adapters import JaxFunction, as_function, name_of, trainable_mask
 
 
 X = np.ones((2, 3), np.float32)
@@ -22,7 +22,7 @@ def port(params: Any, x: Any) -> Any:
 
 def test_a_function_stays_a_function():
     """A function and its params are used as they are."""
-    assert as_function(port, 2.0) == (port, 2.0)
+    assert as_function(port, 2.0) == JaxFunction(port, 2.0)
 
 
 def test_an_nnx_module_becomes_a_function_of_its_state():
@@ -44,7 +44,7 @@ def test_a_linen_module_is_applied():
 
 def test_a_pair_of_model_and_params_is_unpacked():
     """A tuple (fn, params) is unpacked if no params are passed separately."""
-    assert as_function((port, 2.0), None) == (port, 2.0)
+    assert as_function((port, 2.0), None) == JaxFunction(port, 2.0)
 
 
 def test_a_number_is_not_a_model():

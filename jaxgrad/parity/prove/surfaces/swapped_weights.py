@@ -1,0 +1,43 @@
+"""Find weights that a port uses in place of others, by exchanging them in the weight map."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from typing import NamedTuple
+
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.weights import swaps
+
+
+RUNS = 40  # of the port, at most
+_WORK = 10**9  # numbers in the weights of all runs, at most
+
+
+class Swap(NamedTuple):
+    """Weights that a port needs in other leaves."""
+
+    torch: str  # the first tensor that the port needs elsewhere
+    jax: str  # the leaf where it needs it
+    text: str
+
+
+def find(evidence: Evidence, *, named: bool) -> Swap | None:
+    """Return the weights that are swapped, if every output then agrees with torch's.
+
+    Args:
+        evidence: All runs, on which an output differs.
+        named: Whether to try exchanges that the names of the leaves suggest, or the others.
+    """
+    mapped = evidence.port.weights
+    port = copy.copy(evidence.port)  # it shares the compiled program
+    size = sum(x.size for x in mapped.leaves)
+    runs = min(RUNS, _WORK // max(1, size))
+    for order in itertools.islice(swaps.orders(mapped, named=named), runs):
+        port.weights = swaps.arranged(mapped, order)
+        if all(drawn.agrees(port.watch(drawn.draw).outputs) for drawn in evidence.drawn):
+            i, k = next((i, k) for i, k in enumerate(order) if i != k)
+            tested = "with these exchanged, every output agrees with torch's"
+            text = f"{swaps.described(mapped, order)} ({tested})"
+            return Swap(mapped.pieces[k].name, mapped.paths[mapped.pieces[i].leaf], text)
+    return None
