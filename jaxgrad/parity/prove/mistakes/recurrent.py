@@ -23,7 +23,7 @@ Cell = Callable[..., tuple[Tensor, ...]]
 
 
 class Layers(NamedTuple):
-    """The arguments of torch's recurrent functions for padded inputs."""
+    """The arguments of torch's recurrent functions for padded inputs, which have a batch axis."""
 
     x: Tensor
     state: tuple[Tensor, ...]
@@ -104,13 +104,12 @@ def mistakes(call: TorchCall) -> Mistakes:
             yield call.by(text.format(where), run_)._replace(args=(), kwargs={})
     if given.bidirectional:
         yield from _directions(call, given)
-    if given.x.ndim == 3:
-        dim = 1 if given.batch_first else 0
-        text = "the sequence is read backwards"
-        yield call.called(text, x.flip(dim), state, weights, *rest)
-        if not any(torch.any(s) for s in given.state):
-            text = "the axes of batch and time are swapped"
-            yield call.called(text, x, _for_swapped(given), weights, *rest[:-1], not rest[-1])
+    dim = 1 if given.batch_first else 0
+    text = "the sequence is read backwards"
+    yield call.called(text, x.flip(dim), state, weights, *rest)
+    if not any(torch.any(s) for s in given.state):
+        text = "the axes of batch and time are swapped"
+        yield call.called(text, x, _for_swapped(given), weights, *rest[:-1], not rest[-1])
 
 
 def _directions(call: TorchCall, given: Layers) -> Mistakes:
@@ -166,7 +165,7 @@ def unrolled(
     Returns:
         What torch's function returns: the outputs, then each final state.
     """
-    x = given.x.transpose(0, 1) if given.batch_first and given.x.ndim == 3 else given.x
+    x = given.x.transpose(0, 1) if given.batch_first else given.x
     finals: list[tuple[Tensor, ...]] = []
     count = 2 if given.bidirectional else 1
     for layer in range(given.layers):
@@ -187,7 +186,7 @@ def unrolled(
             outs.append(torch.stack([read[t] for t in order]))
             finals.append(state)
         x = torch.cat(outs if directions.ahead_first else outs[::-1], -1)
-    out = x.transpose(0, 1) if given.batch_first and given.x.ndim == 3 else x
+    out = x.transpose(0, 1) if given.batch_first else x
     return out, *(torch.stack(part) for part in zip(*finals, strict=True))
 
 

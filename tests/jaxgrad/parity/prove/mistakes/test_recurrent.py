@@ -130,3 +130,163 @@ def test_other_cells_are_named():
     outputs.append(to_numpy(call("gru").result[0]))
     distances = [np.abs(x - y).max() for i, x in enumerate(outputs) for y in outputs[:i]]
     assert min(distances) > 1e-4
+
+
+def random(*shape: int) -> torch.Tensor:
+    return torch.randn(*shape, dtype=torch.float64)
+
+
+def cell_inputs(gates: int) -> Any:
+    """Return an input, a state, both weights and both biases of a cell with two units."""
+    torch.manual_seed(1)
+    h = random(2, 2)
+    state = (h, random(2, 2)) if gates == 4 else (h,)
+    return random(2, 3), state, random(2 * gates, 3), random(2 * gates, 2), *random(2, 2 * gates)
+
+
+def gru_cells(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any) -> dict[str, Any]:
+    """Return the new states of GRU cells with a mistake, by a word of the mistake."""
+    (h,) = state
+    ir, iz, i_n = (x @ wi.T + bi).chunk(3, -1)
+    hr, hz, hn = (h @ wh.T + bh).chunk(3, -1)
+    r, z = torch.sigmoid(ir + hr), torch.sigmoid(iz + hz)
+    un, bn = wh.chunk(3)[2], bh.chunk(3)[2]
+    n = torch.tanh(i_n + r * hn)
+
+    def mix(n: Any, z: Any = z) -> Any:
+        return (1 - z) * n + z * h
+
+    return {
+        "multiplies the state": mix(torch.tanh(i_n + (r * h) @ un.T + bn)),
+        "inverted": mix(n, 1 - z),
+        "outside": mix(torch.tanh(i_n + bn + r * (h @ un.T))),
+        "missing": mix(torch.tanh(i_n + r * (h @ un.T))),
+    }
+
+
+def lstm_cells(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any) -> dict[str, Any]:
+    """Return the new hidden states of LSTM cells with a mistake, by a word of the mistake."""
+    h, c = state
+    i, f, g, o = (x @ wi.T + bi + h @ wh.T + bh).chunk(4, -1)
+    s, t = torch.sigmoid, torch.tanh
+    usual = s(f) * c + s(i) * t(g)
+    return {
+        "1 is added": s(o) * t(s(f + 1) * c + s(i) * t(g)),
+        "uses sigmoid": s(o) * t(s(f) * c + s(i) * s(g)),
+        "not squashed": s(o) * usual,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "gates", "formulas"), [("gru", 3, gru_cells), ("lstm", 4, lstm_cells)]
+)
+def test_each_wrong_cell_computes_its_formula(kind, gates, formulas):
+    """The new state of each wrong cell is that of a formula written by hand."""
+    inputs = cell_inputs(gates)
+    expected = formulas(*inputs)
+    cells = recurrent._WRONG_CELLS[kind]
+
+    assert len(cells) == len(expected)
+    for text, cell in cells.items():
+        (word,) = [w for w in expected if w in text]
+        new = cell(*inputs, lambda part: None)[0]
+        torch.testing.assert_close(new, expected[word], rtol=1e-12, atol=1e-14, msg=text)
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm", "rnn_relu"])
+def test_every_mistake_in_one_layer_is_listed(kind):
+    """Without further layers and directions no layer is named."""
+    count = {"gru": 5, "lstm": 23, "rnn_relu": 0}[kind]
+    wrong = list(recurrent.mistakes(call(kind, layers=1)))
+    texts = [w.mistake for w in wrong]
+
+    assert len(texts) == len(set(texts))
+    assert sum("ordered" in text for text in texts) == count
+    assert [t for t in texts if "bias_" in t and t.endswith("missing")][:2] == [
+        "bias_ih is missing", "bias_hh is missing"
+    ]  # fmt: skip
+    gates = recurrent.GATES[kind]
+    assert [t for t in texts if "transposed" in t] == [
+        f"weight_hh of the {gate} gate is transposed" for gate in gates
+    ]
+    assert texts[-2:] == [
+        "the sequence is read backwards", "the axes of batch and time are swapped"
+    ]  # fmt: skip
+    assert not any("layer" in text for text in texts)
+
+
+def test_mistakes_of_all_layers_and_of_each_are_listed():
+    """Two layers have the mistakes of both together and of each one."""
+    texts = [w.mistake for w in recurrent.mistakes(call("rnn_tanh"))]
+
+    assert [t for t in texts if t.startswith("bias_hh")] == [
+        "bias_hh is missing", "bias_hh of layer 0 is missing", "bias_hh of layer 1 is missing"
+    ]  # fmt: skip
+    assert "weight_ih of the hidden gate of layer 1 is transposed" in texts
+    assert "weight_ih of the hidden gate of layer 0 is transposed" not in texts
+    assert not any("bias" in w.mistake for w in recurrent.mistakes(call("rnn_tanh", bias=False)))
+    both = [w.mistake for w in recurrent.mistakes(call("rnn_tanh", layers=1, bidirectional=True))]
+    assert "bias_hh of layer 0, backwards is missing" in both
+    assert "bias_hh of layer 0, forwards is missing" in both
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_missing_bias_is_zero(number):
+    """Only the bias of the named layer is left out."""
+    torch_call = call("gru")
+    x, state, weights, *rest = torch_call.args
+    for layer, where in ((0, " of layer 0"), (1, " of layer 1")):
+        text = f"{('bias_ih', 'bias_hh')[number - 2]}{where} is missing"
+        (wrong,) = [w for w in recurrent.mistakes(torch_call) if w.mistake == text]
+        bare = [w * (i != 4 * layer + number) for i, w in enumerate(weights)]
+        expected = torch_call.func(x, state, bare, *rest)[0]
+        torch.testing.assert_close(wrong.result[0], expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_the_sequence_is_read_in_another_order(batch_first):
+    """The time axis is flipped, or exchanged with the batch, wherever it stands."""
+    layer: Any = nn.GRU(3, 4, batch_first=batch_first).double()
+    x, h = random(2, 5, 3), torch.zeros(1, 2 if batch_first else 5, 4, dtype=torch.float64)
+    weights = [w.detach() for w in layer._flat_weights]
+    args = (x, h, weights, True, 1, 0.0, False, False, batch_first)
+    torch_call = TorchCall(torch.gru, args, {}, "gru")
+    *_, backwards, swapped = recurrent.mistakes(torch_call)
+
+    with torch.no_grad():
+        expected = layer(x.flip(1 if batch_first else 0))[0]
+        other = nn.GRU(3, 4, batch_first=not batch_first).double()
+        other.load_state_dict(layer.state_dict())
+        torch.testing.assert_close(backwards.result[0], expected)
+        torch.testing.assert_close(swapped.result[0], other(x)[0])
+    started = torch_call._replace(args=(x, h + 1, *args[2:]))
+    assert [w.mistake for w in recurrent.mistakes(started)][-1] == "the sequence is read backwards"
+
+
+def test_calls_that_are_not_padded_sequences_have_no_mistakes():
+    """A packed sequence, a projection and named arguments are left as they are."""
+    torch_call = call("gru")
+    x, state, weights, *rest = torch_call.args
+    packed = torch_call._replace(args=(x, torch.ones(5), state, weights, *rest[:-1]))
+    projected = torch_call._replace(args=(x, state, [*weights, weights[0]], *rest))
+    named = torch_call._replace(kwargs={"x": 1})
+    short = torch_call._replace(args=torch_call.args[:-1])
+
+    for other in (packed, projected, named, short):
+        assert list(recurrent.mistakes(other)) == []
+
+
+def test_a_sequence_without_a_batch_gets_one():
+    """torch's module adds a batch axis before it calls the function, and removes it afterwards."""
+    shapes = []
+
+    class Spy(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):
+            del types
+            if func is torch.gru:
+                shapes.append(args[0].ndim)
+            return func(*args, **(kwargs or {}))
+
+    with Spy():
+        nn.GRU(3, 4)(torch.ones(5, 3))
+    assert shapes == [3]
