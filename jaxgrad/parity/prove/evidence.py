@@ -19,7 +19,7 @@ from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
 from jaxgrad.parity.prove.jax_side.inject import inject
 from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, flat
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
@@ -277,7 +277,10 @@ class Evidence:
         judged = self._judged(drawn.run, [] if drawn.differentiate else drawn.reruns, actual)
         if drawn.differentiate and _first_fail([judged]) is not None:
             judged = self._judged(drawn.run, drawn.gradient_reruns, actual)
-        return self.waivers.apply("gradients", judged)
+        judged = self.waivers.apply("gradients", judged)
+        ignored = (j.verdict == "fail" and j.name in self.masks for j in judged)
+        return [dataclasses.replace(j, verdict="mask") if skip else j
+                for j, skip in zip(judged, ignored, strict=True)]  # fmt: skip
 
     def _judged(
         self, run: TorchRun, near: Sequence[TorchRun], actual: Mapping[str, np.ndarray | None]
@@ -296,6 +299,13 @@ class Evidence:
                 changes = [rerun[name] for rerun in reruns if rerun[name] is not None]
                 judged.append(judge(name, x, y, changes, tree_scale=tree_scale))
         return judged
+
+    @functools.cached_property
+    def masks(self) -> set[str]:
+        """The inputs of zeros and ones of a module with parameters: training needs no gradient."""
+        pairs = zip(self.port.program.input_paths, flat(self.draws[0].inputs)[1], strict=True)
+        used = pairs if any(self.torch_side.flags.values()) else ()
+        return {f"input {path}" for path, x in used if set(np.unique(x)) == {0, 1}}
 
     @functools.cached_property
     def failed_gradient_draw(self) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -36,6 +36,11 @@ def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
         layout, why = program.layout, f"; in torch's order of axes it raises an error ({error})"
     else:
         why = ""
+    count = len(program.out_paths) - side.has_loss
+    order = _order(program.out_paths[:count], [*side.outputs][:count])
+    if order:
+        layout = dataclasses.replace(layout, order=order)
+        program, notes = checks.traced(model, side.inputs, request, layout)
     axes = _output_axes(program, side.outputs)
     if axes:
         layout = dataclasses.replace(layout, axes=axes)
@@ -51,6 +56,15 @@ def _tried(model: JaxFunction, side: TorchSide, request: Request) -> Traced | No
         except ProofError:
             continue
     return None
+
+
+def _order(paths: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
+    """Return torch's order of the outputs if the port returns the same names in another order.
+
+    JAX sorts the keys of a dict, but not the fields of a dataclass.
+    """
+    same = list(paths) == list(wanted) or sorted(paths) != sorted(wanted)
+    return () if same else tuple(wanted)
 
 
 def _output_axes(

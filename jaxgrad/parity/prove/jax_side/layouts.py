@@ -58,6 +58,7 @@ class Layout:
     unused: tuple[str, ...] = ()  # torch's inputs that no input of the port is made of
     fixed: tuple[str, ...] = ()  # torch's inputs that are not redrawn
     axes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)  # of outputs
+    order: tuple[str, ...] = ()  # of the outputs in torch; empty if it is the port's
 
     def inputs(self, torch_inputs: Any) -> Any:
         """Return the inputs of the port for these inputs of torch."""
@@ -70,6 +71,10 @@ class Layout:
     def output(self, path: str, x: Any) -> Any:
         """Return an output of the port with torch's order of axes."""
         return jnp.transpose(x, self.axes[path]) if path in self.axes else x
+
+    def ordered(self, outputs: Sequence[tuple[str, Any]]) -> list[tuple[str, Any]]:
+        """Return named outputs of the port in torch's order."""
+        return sorted(outputs, key=lambda pair: self.order.index(pair[0]) if self.order else 0)
 
     @property
     def moved(self) -> list[Move]:

@@ -197,6 +197,7 @@ def program(
             for path, x in jax.tree_util.tree_leaves_with_path(out)
             if _is_numeric(x)  # torch's outputs may also contain other objects
         ]
+        outputs = layout.ordered(outputs)
         if loss is not None:
             with running("loss=: jax_loss", keep=compat.NEEDS_NUMBERS):
                 outputs.append(("loss", _one_number(call_loss(loss, out, values))))

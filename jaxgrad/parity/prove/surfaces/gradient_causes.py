@@ -116,6 +116,7 @@ class _Case:
             noise = [r[name] for r in reruns if r.get(name) is not None]
             if judge(name, torchs, y, noise, tree_scale=scale).verdict == "fail":
                 names.add(name)
+        names -= self.evidence.masks
         return frozenset(names)
 
     def best(

@@ -46,7 +46,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         text = f"{noisy.name}: rounding alone changes its gradient too much to compare"
         return Judgement(Surface("gradients", "inconclusive", text, rows))
     largest = max((j.share for j in judged if j.verdict == "pass"), default=0.0)
-    agreeing = [j.name for j in judged if j.verdict != "accepted"]
+    agreeing = [j.name for j in judged if j.verdict not in ("accepted", "mask")]
     inputs = sum(name.startswith("input ") for name in agreeing)
     counted = f"{len(agreeing)} gradients" + (f" ({inputs} of inputs)" if inputs else "")
     text = f"{counted} agree within {largest:.1g} (relative to their scale)"
@@ -54,7 +54,17 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     if zeros:
         text += f"; {zeros} are zero up to rounding in both frameworks"
     control = _control(evidence)
-    return Judgement(Surface("gradients", "pass", text, rows, control=control))
+    masks = [j for each in evidence.judged_gradients for j in each if j.verdict == "mask"]
+    return Judgement(Surface("gradients", "pass", text, rows, control=control), _ignored(masks))
+
+
+def _ignored(masks: Sequence[Judged]) -> tuple[str, ...]:
+    """Name the inputs of zeros and ones whose gradients differ."""
+    names = ", ".join(dict.fromkeys(j.name for j in masks))
+    if not names:
+        return ()
+    text = "which holds only zeros and ones, differs; this is not judged, because a mask is data"
+    return (f"the gradient of {names}, {text}",)
 
 
 def _finding(

@@ -28,7 +28,8 @@ def weight_map(
     if callable(weights):
         return _by_converter(Converter(weights, side, fn), tensors)
     paths, leaves, _ = jax_program.flat(as_function(fn, params).params)
-    _check_leaves(params, paths, leaves)
+    if leaves or side.flags:  # a loss has no weights
+        _check_leaves(params, paths, leaves)
     if isinstance(weights, Mapping):
         mapped = from_mapping(weights, tensors, leaves, paths)
         full = {p.leaf for p in mapped.pieces}

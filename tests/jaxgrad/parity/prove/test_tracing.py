@@ -1,6 +1,7 @@
 """Pairs whose inputs or outputs have another order of axes in each framework."""
 
 import re
+from collections import OrderedDict
 from typing import Any
 
 import jax.numpy as jnp
@@ -191,3 +192,27 @@ def test_a_dump_takes_the_inputs_of_the_port(tmp_path):
     assert prove(*options, PerSide(jax=(LAST,))).verdict == "pass"
     assert "pass the torch module" in str(prove(*options, PerSide(jax=(LAST + 1,))))
     assert "leave inputs= out, or pass inputs=PerSide(jax=...)" in str(prove(*options, (X,)))
+
+
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x: torch.Tensor) -> Any:
+        h = self.layer(x)
+        return OrderedDict(wide=h, flat=torch.tanh(h))
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_outputs_are_paired_by_name(swapped):
+    """A port that returns torch's names in another order passes; exchanged outputs fail."""
+    module = Named()
+
+    def port(p: Any, x: Any) -> Any:
+        wide = x @ p["layer.weight"].T + p["layer.bias"]
+        flat = jnp.tanh(wide)
+        return {"flat": wide, "wide": flat} if swapped else {"flat": flat, "wide": wide}
+
+    report = prove(module, port, arrays(module), (draw(4, 3),))
+    assert report.verdict == ("fail" if swapped else "pass"), report

@@ -4,12 +4,13 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import prove
-from tests.jaxgrad.parity.prove._helpers import arrays
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
 def test_a_stop_gradient_on_one_use_of_a_weight_is_reported():
@@ -36,3 +37,49 @@ def test_a_stop_gradient_on_one_use_of_a_weight_is_reported():
     line = apply.__code__.co_firstlineno + 2
     assert f"an extra stop_gradient at test_gradients.py:{line} (stop_gradient)" in first.cause
     assert first.cause.endswith("(rerunning JAX without it, all gradients agree)")
+
+
+class Weighted(nn.Module):
+    """A layer and a frozen copy of it, both of whose outputs are weighted by an input."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.frozen = nn.Linear(3, 2), nn.Linear(3, 2)
+
+    def forward(self, x: Tensor, weight: Tensor) -> Tensor:
+        with torch.no_grad():
+            target = self.frozen(x) * weight
+        return self.layer(x) * weight - target
+
+
+@pytest.mark.parametrize(
+    ("weight", "verdict"),
+    [([[1.0], [0.0], [1.0], [1.0]], "pass"), ([[1.0], [0.5], [2.0], [1.0]], "fail")],
+)
+def test_the_gradient_of_a_mask_is_not_judged(weight, verdict):
+    """A port may stop the frozen weights alone if the other input is a mask of zeros and ones."""
+    torch.manual_seed(0)
+    module = Weighted()
+
+    def apply(p: Any, x: Any, weight: Any) -> Any:
+        x = lax.stop_gradient(x)
+        frozen = lax.stop_gradient(p["frozen.weight"]), lax.stop_gradient(p["frozen.bias"])
+        first = x @ p["layer.weight"].T + p["layer.bias"]
+        return first * weight - (x @ frozen[0].T + frozen[1]) * weight
+
+    module.register_forward_pre_hook(lambda _, args: (args[0].detach(), args[1]))
+    report = prove(module, apply, arrays(module), (draw(4, 3), np.array(weight)))
+    assert report.verdict == verdict, report
+    note = (
+        "the gradient of input 1, which holds only zeros and ones, differs; this is not judged, "
+        "because a mask is data"
+    )
+    assert (note in report.notes) == (verdict == "pass")
+
+
+def test_the_gradient_of_a_mask_is_judged_in_a_module_without_parameters():
+    """Where the inputs' gradients are all there is, a missing gradient of a mask fails."""
+    module = nn.L1Loss()
+    apply = lambda _, x, y: jnp.mean(jnp.abs(lax.stop_gradient(x) - y))  # noqa: E731
+    inputs = np.array([1.0, 0.0, 1.0]), np.array([0.3, 0.6, -1.0])
+    assert prove(module, apply, {}, inputs).verdict == "fail"

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from torch import nn
 
-from jaxgrad.parity import ProofError
+from jaxgrad.parity import ProofError, prove
 from jaxgrad.parity.prove.weights.resolve import weight_map
 
 
@@ -107,3 +108,13 @@ def test_a_converter_may_compute_new_values():
     grads = mapped.to_torch([np.ones((3, 2)), np.ones(()), None], {"fc.weight": 2 * W})
     assert np.allclose(grads["fc.weight"], 0.5 + 4 * W)
     assert mapped.names_of(1) == ["fc.weight"] and mapped.leaves_of("fc.weight") == [0, 1]
+
+
+@pytest.mark.parametrize("params", [{}, None])
+@pytest.mark.parametrize("power", [1, 2])
+def test_a_loss_without_weights_is_proved(params, power):
+    """A module without parameters needs no params, and its port's mistakes are found."""
+    inputs = np.array([1.0, 0.5, 2.0]), np.array([0.3, 0.6, -1.0])
+    port = lambda _, x, y: (abs(x - y) ** power).mean()  # noqa: E731
+    report = prove(nn.L1Loss(), port, params, inputs)
+    assert report.verdict == ("pass" if power == 1 else "fail"), report
