@@ -3,11 +3,11 @@
 | file                          | one idea                                                   |
 |-------------------------------|------------------------------------------------------------|
 | `_model.py`                   | the data model of a backward graph, for both frameworks    |
-| `_collect.py` `_forward.py` `_vjp.py` | a JAX function's graph, read from the jaxpr of its VJP |
+| `_collect.py` `_forward.py` `_vjp.py` `_equations.py` | a JAX function's graph and VJP     |
 | `_lanes.py` `_runs.py`        | the module of each operation; the lanes of a picture       |
 | `_keys.py` `_fold.py` `_states.py` | merge the graphs of several settings into one diagram |
-| `_layout.py` `_panels.py`     | coordinates; how much detail fits                          |
-| `_sheet.py` `_style.py` `_view.py` `_words.py` `_svg.py` | the picture as SVG               |
+| `_grid.py` `_layout.py` `_panels.py` | coordinates; how much detail fits                   |
+| `_sheet.py` `_style.py` `_view.py` `_words.py` `_legend.py` `_svg.py` | the picture as SVG |
 | `_png.py` `_table.py`         | the picture as PNG; the graph as a table                   |
 
 This package does not import torch; `jaxgrad.parity.torch_graph.record` records torch's graphs.

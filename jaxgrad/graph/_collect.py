@@ -12,9 +12,10 @@ import jax.numpy as jnp
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core.tree import is_array, merge, partition
 from jaxgrad._core.typing import PyTree
-from jaxgrad.graph._forward import Forward, Place
+from jaxgrad.graph._equations import equations
+from jaxgrad.graph._forward import Forward
 from jaxgrad.graph._model import ABSENT, REACHED, Graph, Leaf
-from jaxgrad.graph._vjp import backward
+from jaxgrad.graph._vjp import Backward, backward
 
 
 def backward_graph(
@@ -68,12 +69,12 @@ def backward_graph(
     jaxpr = _jaxpr.trace(flat.fun, flat.active, flat.fixed).jaxpr
     forward = Forward(jaxpr, flat.names, len(flat.active), dict(constants))
     vjp = backward(jaxpr, flat.active, flat.fixed, flat.names, forward.ops)
-    behind = _behind_cuts(jaxpr, flat, forward)
+    whole = _without_cuts(jaxpr, flat, forward)
 
     ops = []
     for place, op in forward.ops.items():
         live = place in forward.live
-        steps = tuple((vjp.steps if live else behind).get(place, ()))
+        steps = tuple((vjp if live or whole is None else whole).steps.get(place, ()))
         saved = tuple(vjp.saved.get(place, ())) if live else ()
         state = REACHED if live else ABSENT
         ops.append(op._replace(state=state, drawn=bool(steps), steps=steps, saved=saved))
@@ -81,17 +82,18 @@ def backward_graph(
     slots = {leaf.name for leaf in leaves}
     others = [*flat.names[len(flat.active) :], *(name for name, _ in constants)]
     leaves += [Leaf(name, slot=False) for name in dict.fromkeys(others) if name not in slots]
-    return Graph("JAX", jax.__version__, tuple(ops), tuple(leaves))
+    boxes = equations(forward.ops, vjp, whole)
+    return Graph("JAX", jax.__version__, tuple(ops), tuple(leaves), equations=boxes)
 
 
-def _behind_cuts(jaxpr: Any, flat: _Flat, forward: Forward) -> dict[Place, list[str]]:
-    """Return the VJP's steps as if no gradient were stopped, to outline the absent operations."""
+def _without_cuts(jaxpr: Any, flat: _Flat, forward: Forward) -> Backward | None:
+    """Return the VJP as if no gradient were stopped, to outline the absent operations."""
     if not forward.cut:
-        return {}
+        return None
     try:
-        return backward(jaxpr, flat.active, flat.fixed, flat.names, forward.ops, cuts=False).steps
+        return backward(jaxpr, flat.active, flat.fixed, flat.names, forward.ops, cuts=False)
     except Exception:  # code behind a cut may have no derivative; then it has no outline
-        return {}
+        return None
 
 
 class _Flat(NamedTuple):

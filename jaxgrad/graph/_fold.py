@@ -7,7 +7,7 @@ lane does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._keys import Indexed, Key, index_graphs
@@ -22,10 +22,6 @@ SHORT = {
     "conv_general_dilated": "conv",
     "convert_element_type": "cast",
     "dot_general": "dot",
-    "integer_pow": "pow",
-    "reduce_max": "max",
-    "reduce_sum": "sum",
-    "select_n": "select",
     "transpose": "T",
 }
 
@@ -35,7 +31,7 @@ class Box(NamedTuple):
     text: str
     members: tuple[str, ...]  # names of its operations
     folded: bool
-    is_relayout: bool  # it only changes a parameter's layout or dtype: drawn below the main row
+    is_relayout: bool  # it only changes a layout or dtype
 
 
 class Diagram(NamedTuple):
@@ -47,7 +43,12 @@ class Diagram(NamedTuple):
 
 
 def fold(
-    graphs: Sequence[Assigned], depth: int, max_boxes: Callable[[str], int], max_badges: int
+    graphs: Sequence[Assigned],
+    depth: int,
+    max_boxes: Callable[[str], int],
+    max_badges: int,
+    *,
+    rearranging: bool = False,
 ) -> Diagram:
     """Merge the graphs of one framework into one diagram.
 
@@ -56,18 +57,22 @@ def fold(
         depth: Number of components of a module's path that name a lane.
         max_boxes: Maps a lane's name to its largest number of boxes.
         max_badges: Largest number of parameters in a lane that get their own badges.
+        rearranging: Whether operations that only change a layout or dtype get their own boxes.
     """
     lanes = runs(graphs, depth)
-    names = tuple(map(_lane_name, lanes))
     lane_of = {path: i for i, run in enumerate(lanes) for path in run}
     indexed = index_graphs(graphs, lane_of, depth)
+    leaves = [[] for _ in lanes]
+    for name in graphs[0].leaves:
+        leaves[_lane_of_leaf(name, indexed, lane_of)].append(name)
+    names = tuple(map(_lane_name, lanes, leaves))
     drawn = distinct(key for each in indexed for key in each.edges)
     box_of: dict[Key, Key] = {}
     for lane, name in enumerate(names):
         mine = [key for key in drawn if key[0] == lane]
         box_of |= next(
             choice
-            for choice in _choices(lane, mine, indexed)
+            for choice in _choices(lane, mine, indexed)[0 if rearranging else 1 :]
             if len(set(choice.values())) <= max_boxes(name) and _acyclic(choice, indexed)
         )
     badges = _badges(indexed, lane_of, depth, max_badges)
@@ -77,16 +82,15 @@ def fold(
     return Diagram(names, _boxes(indexed, box_of), badges, edges, views)
 
 
-def _choices(lane: int, keys: list[Key], indexed: list[Indexed]) -> Iterator[dict[Key, Key]]:
-    """Yield assignments of a lane's operations to boxes, from the most boxes to a single box."""
-    yield {key: key for key in keys}
-    yield _relayouts_inside(keys, indexed)
+def _choices(lane: int, keys: list[Key], indexed: list[Indexed]) -> list[dict[Key, Key]]:
+    """List assignments of a lane's operations to boxes, from the most boxes to a single box."""
+    choices = [{key: key for key in keys}, _relayouts_inside(keys, indexed)]
     deepest = max((len(key[1]) for key in keys), default=0)
     for depth in range(deepest, 0, -1):
         paths, shorter = ({key[1][:d] for key in keys} for d in (depth, depth - 1))
         if depth == 1 or len(paths) > len(shorter):  # else the boxes stay the same
-            yield {key: (lane, key[1][:depth]) if key[1] else key for key in keys}
-    yield dict.fromkeys(keys, (lane, ()))
+            choices.append({key: (lane, key[1][:depth]) if key[1] else key for key in keys})
+    return [*choices, dict.fromkeys(keys, (lane, ()))]
 
 
 def _relayouts_inside(keys: list[Key], indexed: list[Indexed]) -> dict[Key, Key]:
@@ -122,8 +126,8 @@ def _boxes(indexed: list[Indexed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
             if key in box_of:
                 known = members.setdefault(box_of[key], {})
                 best = known.setdefault(key, op)
-                if best.state == ABSENT or (op.drawn and not best.drawn):
-                    known[key] = op  # prefer an operation that is drawn
+                if best.state == ABSENT:
+                    known[key] = op
     relayouts = frozenset[Key]().union(*(each.relayouts for each in indexed))
     return {key: _box(key, ops, key in relayouts) for key, ops in members.items()}
 
@@ -136,7 +140,8 @@ def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
         return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)
     op = ops[key]
     text = op.folded or SHORT.get(op.name) or op.name.split("Backward")[0]
-    return Box(key[0], text if op.drawn else "+", names, bool(op.folded), is_relayout)
+    folded = bool(op.folded) and not op.folded.startswith("hook")
+    return Box(key[0], text, names, folded, is_relayout)
 
 
 def _badges(
@@ -192,6 +197,9 @@ def _edges(
     return distinct([*used, *(edge for edge in outlines if not known.issuperset(edge))])
 
 
-def _lane_name(run: Run) -> str:
+def _lane_name(run: Run, leaves: Sequence[str]) -> str:
+    """Name a lane after its modules, or after the top-level parameters that it reads."""
+    if len(run) == 1 and ".".join(run[0]) in leaves and len(leaves) <= 3:
+        return ", ".join(leaves)
     first, last = ".".join(run[0]), run[-1][-1]
     return first if len(run) == 1 else f"{first} … {last} ×{len(run)}"

@@ -1,4 +1,4 @@
-"""Match operations across settings, and find the edges between drawn operations."""
+"""Match operations across settings, and find the edges between them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._lanes import Assigned, ModulePath
-from jaxgrad.graph._model import Graph, Op
+from jaxgrad.graph._model import Graph
 
 
 # An operation's key is (lane, path within the lane, kind, count); a box of several operations has
@@ -16,7 +16,7 @@ Key = tuple[Any, ...]
 
 
 class Indexed(NamedTuple):
-    """A graph with a key for each operation, and the edges between its drawn operations."""
+    """A graph with a key for each operation, and the edges between its operations."""
 
     assigned: Assigned
     keys: list[Key]
@@ -31,18 +31,13 @@ class Indexed(NamedTuple):
 def index_graphs(
     graphs: Sequence[Assigned], lane_of: Mapping[ModulePath, int], depth: int
 ) -> list[Indexed]:
-    """Give every operation of every setting its key, and find the edges between drawn ones."""
-    all_keys = [_keys(g, lane_of, depth) for g in graphs]
-    drawn = {
-        key
-        for g, keys in zip(graphs, all_keys, strict=True)
-        for op, key in zip(g.graph.ops, keys, strict=True)
-        if op.drawn or _joins(g, op)
-    }
+    """Give every operation of every setting its key, and find the edges between them."""
     indexed = []
-    for g, keys in zip(graphs, all_keys, strict=True):
-        search = _EdgeSearch(g, keys, drawn, depth)
-        edges = {key: list(search.edges(i)) for i, key in enumerate(keys) if key in drawn}
+    for g in graphs:
+        keys = _keys(g, lane_of, depth)
+        edges: dict[Key, list[tuple[Any, bool, str]]] = {}
+        for i, key in enumerate(keys):
+            edges[key] = list(_edges(g, keys, depth, i))
         relayouts = frozenset(key for is_one, key in zip(g.relayouts, keys, strict=True) if is_one)
         indexed.append(Indexed(g, keys, edges, relayouts))
     return indexed
@@ -57,32 +52,14 @@ def _keys(g: Assigned, lane_of: Mapping[ModulePath, int], depth: int) -> list[Ke
     return keys
 
 
-def _joins(g: Assigned, op: Op) -> bool:
-    """Return whether several edges meet at an operation that is not drawn: an addition."""
-    edges = [edge for edge in op.edges if isinstance(edge.to, int) and not g.relayouts[edge.to]]
-    return len(edges) > 1
-
-
-class _EdgeSearch(NamedTuple):
-    """The edges of a graph from one drawn operation to the next."""
-
-    assigned: Assigned
-    keys: list[Key]
-    drawn: set[Key]
-    depth: int
-
-    def edges(self, i: int) -> Iterator[tuple[Any, bool, str]]:
-        for edge in self.assigned.graph.ops[i].edges:
-            if isinstance(edge.to, str):
-                if edge.to in self.assigned.leaves:
-                    yield edge.to, edge.flows, edge.cut
-            elif self.keys[edge.to] not in self.drawn:
-                for target, flows, cut in self.edges(edge.to):
-                    yield target, edge.flows and flows, edge.cut or cut
-            elif not self.between_members(i, edge.to):
-                yield self.keys[edge.to], edge.flows, edge.cut
-
-    def between_members(self, i: int, j: int) -> bool:
-        """Return whether two operations are in different modules that share one lane."""
-        a, b = (self.assigned.paths[k][: self.depth] for k in (i, j))
-        return a != b and self.keys[i][0] == self.keys[j][0]
+def _edges(g: Assigned, keys: Sequence[Key], depth: int, i: int) -> Iterator[tuple[Any, bool, str]]:
+    """Yield an operation's edges, without those between modules that share one lane."""
+    for edge in g.graph.ops[i].edges:
+        if isinstance(edge.to, str):
+            if edge.to in g.leaves:
+                yield edge.to, edge.flows, edge.cut
+        else:
+            j = edge.to
+            same = g.paths[i][:depth] == g.paths[j][:depth]
+            if same or keys[i][0] != keys[j][0]:
+                yield keys[j], edge.flows, edge.cut

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from jaxgrad.graph._model import Graph, Op, distinct
+from jaxgrad.graph._model import REACHED, Graph, Op, distinct
 
 
 ModulePath = tuple[str, ...]  # ("features", "3", "conv"); its first components name a lane
@@ -30,7 +30,7 @@ def module_path(leaf: str) -> ModulePath:
 
 
 class Assigned(NamedTuple):
-    """A graph whose operations are assigned to modules."""
+    """A graph whose operations, or the equations of its VJP, are assigned to modules."""
 
     graph: Graph
     leaves: tuple[str, ...]  # the parameters of all settings
@@ -53,6 +53,8 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
     scopes = [_named(scope, leaves) for scope in scopes]
     own = [_own(scope, names) for scope, names in zip(scopes, read, strict=True)]
     leads_on = _leads_on(ops, own)
+    roots = _roots(graph)
+    losses = _ancestors(ops, roots)
     paths: list[ModulePath] = []
     order: dict[ModulePath, int] = {}
     data: list[bool] = []  # uses no parameter, so it gets its consumer's module
@@ -62,8 +64,10 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
         data.append(not read[i] and not around)
         latest = max(around, key=lambda path: order[path], default=None)
         path = own[i]
-        if path is None:
-            path = latest if leads_on[i] and latest else LOSS
+        if i in roots and not scopes[i] and all("." not in name for name in read[i]):
+            path = LOSS
+        elif path is None:
+            path = latest if (leads_on[i] or i not in losses) and latest else LOSS
         elif latest and set(around) == {latest} and latest[: len(path)] == path and not read[i]:
             path = latest  # it connects two submodules; assign it to the first
         elif latest and not relayouts[i] and path != LOSS:
@@ -77,6 +81,53 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
     return Assigned(graph, leaves, paths, relayouts)
 
 
+def expanded(assigned: Assigned) -> Assigned:
+    """Replace the operations of a JAX graph by the equations of its VJP, in the same modules."""
+    graph = assigned.graph
+    if not graph.equations:
+        return assigned
+    ops, paths, relayouts = [], [], []
+    for each in graph.equations:
+        owner = graph.ops[each.op]
+        name = owner.name if owner.folded else each.names[0]
+        ops.append(
+            Op(
+                name,
+                each.kind,
+                owner.scope,
+                each.edges,
+                each.state,
+                owner.folded,
+                of=owner.name,
+                steps=each.names if owner.folded else (),
+                saved=each.reads,
+            )
+        )
+        paths.append(assigned.paths[each.op])
+        relayouts.append(each.rearranges and len(each.edges) == 1)
+    return Assigned(graph._replace(ops=tuple(ops)), assigned.leaves, paths, relayouts)
+
+
+def _roots(graph: Graph) -> set[int]:
+    """Return the operations that compute the loss, or the one that raises instead."""
+    ops = graph.ops
+    raised = graph.failure.op if graph.failure else None
+    last = len(ops) - 1 if raised is None else raised
+    ends = {i for i, op in enumerate(ops) if op.state == REACHED} or {last}
+    return ends - {edge.to for i in ends for edge in ops[i].edges}
+
+
+def _ancestors(ops: Sequence[Op], ends: Collection[int]) -> set[int]:
+    """Return the operations that `ends` depend on, and `ends`."""
+    todo, found = list(ends), set()
+    while todo:
+        i = todo.pop()
+        if i >= 0 and i not in found:
+            found.add(i)
+            todo += [edge.to for edge in ops[i].edges if isinstance(edge.to, int)]
+    return found
+
+
 def _reads(ops: Sequence[Op], leaves: Collection[str]) -> list[list[str]]:
     """Return the parameters that each operation reads, directly or through a relayout."""
     read: list[list[str]] = []
@@ -85,7 +136,9 @@ def _reads(ops: Sequence[Op], leaves: Collection[str]) -> list[list[str]]:
         for edge in op.edges:
             if isinstance(edge.to, str):
                 names += [edge.to] if edge.to in leaves else []
-            elif edge.to < len(read) and _same_leaf(ops, edge.to, read):
+            elif edge.to < len(read) and (
+                ops[edge.to].kind == "hook" or _same_leaf(ops, edge.to, read)
+            ):
                 names += read[edge.to]
         read.append(distinct(names))
     return read

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._fold import Diagram
+from jaxgrad.graph._grid import grid
 from jaxgrad.graph._states import BoxEdge
 from jaxgrad.graph._words import status_of
 
 
-CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 16.0, 9.0, 9.0, 18.0
+CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 16.0, 9.0, 8.0, 17.0
 HEADER_H, BADGE_H, TRACK = 30.0, 24.0, 9.0
 BADGE_CHAR = 6.7
 
@@ -59,8 +60,7 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
         diagram: The boxes, badges and edges to place.
         places: Maps a lane's name to its left edge and width, to align several diagrams.
     """
-    columns = _columns(diagram)
-    rows = _rows(diagram, columns)
+    columns, rows = grid(diagram)
     widths = {key: len(text) * BADGE_CHAR + 15 for key, text in _widest_badges(diagram).items()}
     lanes, across = _across(diagram, columns, widths, places or {})
     tracks, count = _tracks(diagram, rows, across)
@@ -113,39 +113,7 @@ def _across(
 
 
 def _box_width(text: str) -> float:
-    return BOX_H if text == "+" else max(34.0, len(text) * CHAR + 12)
-
-
-def _columns(diagram: Diagram) -> dict[Any, int]:
-    """Return each box's column: the length of the longest path to it; column 0 is rightmost."""
-    above = collections.defaultdict(list)
-    for source, target in diagram.edges:
-        if target in diagram.boxes and diagram.boxes[source].lane == diagram.boxes[target].lane:
-            above[target].append(source)
-    columns: dict[Any, int] = {}
-
-    def column(key: Any) -> int:
-        if key not in columns:
-            columns[key] = 0  # ends the recursion in a cycle
-            columns[key] = max((column(k) + 1 for k in above[key]), default=0)
-        return columns[key]
-
-    for key in diagram.boxes:
-        column(key)
-    return columns
-
-
-def _rows(diagram: Diagram, columns: Mapping[Any, int]) -> dict[Any, int]:
-    """Return each box's row: the first free one from 0 on, or from 1 on for layout changes."""
-    taken: set[tuple[int, int, int]] = set()
-    rows: dict[Any, int] = {}
-    for key, box in sorted(diagram.boxes.items(), key=lambda item: item[1].is_relayout):
-        row = int(box.is_relayout)
-        while (box.lane, columns[key], row) in taken:
-            row += 1
-        taken.add((box.lane, columns[key], row))
-        rows[key] = row
-    return rows
+    return max(34.0, len(text) * CHAR + 12)
 
 
 def _widest_badges(diagram: Diagram) -> dict[Any, str]:
@@ -190,13 +158,12 @@ def _tracks(
     tracks: dict[BoxEdge, int] = {}
     used: list[list[tuple[float, float]]] = []
     for source, target in diagram.edges:
-        if target not in diagram.boxes or rows[source] != rows[target]:
+        if target not in diagram.boxes:
             continue
+        row = max(rows[source], rows[target])
         left, right = sum(xs[target]), xs[source][0]
         between = [
-            key
-            for key, (x, w) in xs.items()
-            if rows[key] == rows[source] and left < x + w / 2 < right
+            key for key, (x, w) in xs.items() if rows[key] == row and left < x + w / 2 < right
         ]
         if not between:
             continue

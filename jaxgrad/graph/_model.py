@@ -44,8 +44,21 @@ class Op(NamedTuple):
     state: str = REACHED
     folded: str = ""  # the label of an operation that holds a whole program: relu, scan ×3
     drawn: bool = True  # False for a JAX addition: it has no equation in the VJP
+    of: str = ""  # for an equation of JAX's VJP: the operation that it belongs to
     steps: tuple[str, ...] = ()  # JAX: the primitives of the VJP that belong to it
     saved: tuple[Saved, ...] = ()
+
+
+class Equation(NamedTuple):
+    """One equation of JAX's VJP, or all equations of a folded operation; a box of the picture."""
+
+    op: int  # the index of the operation that it belongs to
+    names: tuple[str, ...]  # its primitive, or those of the folded operation
+    kind: str  # equal for the same equation under another setting
+    edges: tuple[Edge, ...]  # to the equations, by index, and the leaves that receive its result
+    state: str = REACHED
+    reads: tuple[Saved, ...] = ()
+    rearranges: bool = False  # it only changes the layout or dtype of a gradient
 
 
 class Leaf(NamedTuple):
@@ -85,6 +98,7 @@ class Graph(NamedTuple):
     ops: tuple[Op, ...]
     leaves: tuple[Leaf, ...]
     failure: Failure | None = None
+    equations: tuple[Equation, ...] = ()  # of JAX's VJP, last one first
 
     def _repr_svg_(self) -> str:
         return renderers["svg"](self)
@@ -110,18 +124,19 @@ class Graph(NamedTuple):
     def renamed(self, names: Mapping[str, str]) -> Graph:
         """Return the graph with leaves, and the modules that hold them, renamed."""
         modules = {_module(old): _module(new) for old, new in names.items() if _module(old)}
-        ops = [
-            op._replace(
-                scope=modules.get(op.scope, op.scope),
-                edges=tuple(
-                    e._replace(to=names.get(e.to, e.to)) if isinstance(e.to, str) else e
-                    for e in op.edges
-                ),
+
+        def ends(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
+            return tuple(
+                e._replace(to=names.get(e.to, e.to)) if isinstance(e.to, str) else e for e in edges
             )
+
+        ops = [
+            op._replace(scope=modules.get(op.scope, op.scope), edges=ends(op.edges))
             for op in self.ops
         ]
         leaves = [leaf._replace(name=names.get(leaf.name, leaf.name)) for leaf in self.leaves]
-        return self._replace(ops=tuple(ops), leaves=tuple(leaves))
+        equations = [each._replace(edges=ends(each.edges)) for each in self.equations]
+        return self._replace(ops=tuple(ops), leaves=tuple(leaves), equations=tuple(equations))
 
 
 # How notebooks display a graph. `_svg.py` registers itself here, because it imports this file.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from jaxgrad.graph._runs import assign_all, depths_for
 from jaxgrad.graph._states import View
 
 
-SIDE_GAP = 40.0
+SIDE_GAP = 32.0
 ROOM = 1150.0  # width for lanes; a page is about 900 pixels wide
 # Limits on the boxes and badges of a lane; the first pair whose picture fits is used.
 ALL = (14, 3)
@@ -42,13 +43,14 @@ class Panels(NamedTuple):
     stacked: bool  # one above the other instead of side by side
 
 
-def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
+def fit(sides: Sequence[Mapping[str, Graph]], *, rearranging: bool = False) -> Panels:
     """Return panels that fit the page, reducing the detail until they do.
 
     The lanes with the most operations then get more boxes, if there is width left.
 
     Args:
         sides: The graphs of each framework, keyed by setting.
+        rearranging: Whether operations that only change a layout or dtype get their own boxes.
     """
     assigned = [
         assign_all(
@@ -58,13 +60,14 @@ def fit(sides: Sequence[Mapping[str, Graph]]) -> Panels:
         for graphs in sides
     ]
     depths = depths_for(assigned)
-    attempts = (_fitted(sides, assigned, depth) for depth in depths)
-    return next(filter(None, attempts), None) or _fitted(sides, assigned, depths[0], anyway=True)
+    fitted = functools.partial(_fitted, sides, assigned, rearranging)
+    return next(filter(None, map(fitted, depths)), None) or fitted(depths[0], anyway=True)
 
 
 def _fitted(
     sides: Sequence[Mapping[str, Graph]],
     assigned: Sequence[Sequence[Assigned]],
+    rearranging: bool,
     depth: int,
     *,
     anyway: bool = False,
@@ -74,7 +77,13 @@ def _fitted(
     def draw(level: tuple[int, int], wide: frozenset[str] = frozenset()) -> list[Panel]:
         boxes, badges = level
         diagrams = [
-            fold(each, depth, lambda lane: WIDER if lane in wide else boxes, badges)
+            fold(
+                each,
+                depth,
+                lambda lane: WIDER if lane in wide else boxes,
+                badges,
+                rearranging=rearranging,
+            )
             for each in assigned
         ]
         return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]

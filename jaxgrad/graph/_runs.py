@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jaxgrad.graph._lanes import LOSS, Assigned, ModulePath, assign, module_path
+from jaxgrad.graph._lanes import LOSS, Assigned, ModulePath, assign, expanded, module_path
 from jaxgrad.graph._model import Graph, distinct
 
 
@@ -22,7 +22,7 @@ def assign_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[As
     )
     if graphs[0].framework == "JAX" and set(names) < set(other_names):
         names = other_names
-    return [assign(graph, names) for graph in graphs]
+    return [expanded(assign(graph, names)) for graph in graphs]
 
 
 def depths_for(sides: Sequence[Sequence[Assigned]]) -> list[int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jaxgrad.graph._keys import Indexed, Key
-from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Graph
+from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Graph, Op
 
 
 BoxEdge = tuple[Key, Key]  # from a box to another box or to a badge
@@ -32,6 +33,7 @@ class View(NamedTuple):
     badges: Mapping[Key, tuple[str, str]]  # the kind of a leaf's gradient, and its label
     failed: Key | None  # the box that raised
     inside: Mapping[Key, tuple[str, ...]]  # the tooltip of a box: its operations
+    leaves: Mapping[Key, tuple[str, ...]]  # the parameters of each badge
 
 
 def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBadge]) -> View:
@@ -58,8 +60,7 @@ def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBad
             continue
         box = end_of[key]
         states[box] = min(states.get(box, ABSENT), op.state, key=_BEST.index)
-        steps = f": {', '.join(op.steps)}" if op.steps and op.state == REACHED else ""
-        inside.setdefault(box, []).append(op.name + steps)
+        inside.setdefault(box, []).append(_about(op))
     at = graph.failure.op if graph.failure else None
     failed = None if at is None else end_of.get(each.keys[at])
     for i, (op, key) in reversed([*enumerate(zip(graph.ops, each.keys, strict=True))]):
@@ -77,14 +78,29 @@ def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBad
                 raised = graph.failure is not None and (edge[0] == failed or edge[1] in badges)
                 state = RECORDED if raised else op.state
                 flows[edge] = min(flows.get(edge, RECORDED), state, key=_BEST.index)
-    for key, targets in each.edges.items():
-        for target, flow, _ in targets if hidden and key in end_of else ():
+    for key in (each.keys[i] for i in front if hidden):
+        for target, *_ in each.edges[key] if key in end_of else ():
             edge = (end_of[key], end_of.get(target, end_of[key]))
-            if edge[0] != edge[1] and edge[1] in hidden and not flow and states[edge[0]] == REACHED:
+            if edge[0] != edge[1] and edge[1] in hidden:
                 cuts[edge] = hidden[edge[1]]
     cuts = {edge: cut for edge, cut in cuts.items() if edge not in flows}
     tooltips = {box: tuple(lines) for box, lines in inside.items()}
-    return View(graph, states, flows, cuts, labels, failed, tooltips)
+    names = {key: badge.leaves for key, badge in badges.items()}
+    return View(graph, states, flows, cuts, labels, failed, tooltips, names)
+
+
+def _about(op: Op) -> str:
+    """Describe an operation in a tooltip: its equations and the forward values that they read."""
+    if op.state == ABSENT:
+        return op.name
+    saved = ", ".join(dict.fromkeys(map(str, op.saved)))
+    of = f", in the VJP of {op.of}" if op.of not in ("", op.name) else ""
+    if op.of == op.name:
+        of = ", in the VJP"
+    counts = collections.Counter(op.steps)
+    steps = ", ".join(f"{name} ×{n}" if n > 1 else name for name, n in counts.items())
+    verb = "reads" if op.of else "saved"
+    return op.name + of + (f": {steps}" if steps else "") + (f"; {verb} {saved}" if saved else "")
 
 
 def _front(graph: Graph) -> set[int]:

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from jaxgrad.graph._layout import Rect
-from jaxgrad.graph._model import ABSENT, RECORDED, Graph, renderers
+from jaxgrad.graph._legend import legend
+from jaxgrad.graph._model import Graph, renderers
 from jaxgrad.graph._panels import SIDE_GAP, Panel, Panels, fit
 from jaxgrad.graph._sheet import Sheet, number
 from jaxgrad.graph._style import HUES, style
@@ -18,6 +19,7 @@ from jaxgrad.graph._words import describe
 
 
 MARGIN, LABEL_H, CODE_H, CUT_H = 22.0, 22.0, 20.0, 18.0
+COLUMN, WIDEST = 118.0, 1150.0  # a column for the rows' names, if the picture stays this narrow
 _ABOUT = {"torch": "autograd graph of the loss", "JAX": "jaxpr of the VJP"}
 
 
@@ -36,7 +38,10 @@ class Setting(NamedTuple):
 
 
 def side_by_side(
-    settings: Mapping[str, Setting | Graph | tuple[Graph, Graph]], *, title: str = ""
+    settings: Mapping[str, Setting | Graph | tuple[Graph, Graph]],
+    *,
+    title: str = "",
+    rearranging: bool = False,
 ) -> str:
     """Draw the backward graphs of several settings on one layout, torch beside JAX.
 
@@ -47,6 +52,9 @@ def side_by_side(
     Args:
         settings: Maps a row's label to a `Setting`, a single `Graph`, or a pair (torch, JAX).
         title: The title of the picture.
+        rearranging: Whether operations that only change the layout or dtype of a gradient
+            (transposes, reshapes, casts) get boxes of their own. By default each is part of the
+            box that feeds it, and is listed in that box's tooltip.
 
     Returns:
         The text of an SVG with light and dark colours, a title, and a description for screen
@@ -76,7 +84,14 @@ def side_by_side(
         {name: row.torch for name, row in rows.items() if row.torch is not None},
         {name: row.jax for name, row in rows.items() if row.jax is not None},
     ]
-    return _Picture(rows, fit([side for side in sides if side]), title).text()
+    fitted = fit([side for side in sides if side], rearranging=rearranging)
+    return _Picture(rows, fitted, title).text()
+
+
+def _wrapped(words: str, width: int) -> list[str]:
+    """Wrap text; a word that is too long is broken after an underscore."""
+    parts = [w.replace("_", "_ ") if len(w) > width else w for w in words.split()]
+    return [line.replace("_ ", "_") for line in textwrap.wrap(" ".join(parts), width)]
 
 
 renderers["svg"] = lambda graph: side_by_side({"": graph})
@@ -98,7 +113,11 @@ class _Picture:
         self.hues["loss"] = HUES
         widths = [panel.width for panel in self.panels]
         inner = max(widths) if self.stacked else sum(widths) + SIDE_GAP * (len(widths) - 1)
-        self.width = max(inner, 640.0) + 2 * MARGIN
+        named = any(name for name in rows)
+        self.column = COLUMN if named and inner + COLUMN <= WIDEST else 0.0  # of the rows' names
+        self.left = MARGIN + self.column
+        self.below = 0.0  # the end of a row's text in that column
+        self.width = max(inner + self.column, 640.0) + 2 * MARGIN
         self.sheet = Sheet()
 
     def text(self) -> str:
@@ -132,44 +151,33 @@ class _Picture:
         for line in textwrap.wrap(self.title, int((self.width - 2 * MARGIN) / 9.0)):
             y += 20
             self.sheet.text(MARGIN, y, line, "t b h")
-        y = self.legend(y + 22)
+        y = self.legend(y + 20)
         if self.stacked:
             return y
-        x = MARGIN
+        x = self.left
         for panel in self.panels:
             self.panel_title(panel, x, y + 10)
             x += panel.width + SIDE_GAP
         return y + 22
 
     def legend(self, y: float) -> float:
-        """Explain the marks that this picture contains."""
-        views = [view for panel in self.panels for view in panel.views.values()]
-        states = {state for view in views for state in view.states.values()}
-        marks = [
-            ("", "Headers read forward →, boxes backward ←"),
-            ("full", "on the path of the loss"),
-        ]
-        if RECORDED in states:
-            marks.append(("thin hollow", "recorded, but this loss does not reach it"))
-        if ABSENT in states:
-            marks.append(("none", "absent: never recorded (torch), not in the VJP (JAX)"))
-        if any(view.cuts for view in views):
-            marks.append(("cut", "the gradient is stopped here"))
-        marks.append(("solid", "∇ norm of a parameter's gradient"))
         x = MARGIN
-        for mark, words in marks:
-            wide = 34 * bool(mark) + len(words) * 5.5 + (16 if mark else 28)
+        for mark, words, pill in legend(self.panels):
+            wide = 27 * bool(mark) + len(words) * 5.9 + 14
             if x > MARGIN and x + wide > self.width:
-                x, y = MARGIN, y + 22
+                x, y = MARGIN, y + 18
             if mark == "cut":
-                self.sheet.scissors(x + 18, y)
+                self.sheet.scissors(x + 11, y)
             elif mark:
+                rect = Rect(x, y - 6, 22, 12)
                 self.sheet.group("h0")
-                self.sheet.rect(Rect(x, y - 7, 26, 14), mark, 7 if mark == "solid" else 3)
+                self.sheet.rect(rect, "full" if mark == "double" else mark, 6 if pill else 3)
+                if mark == "double":
+                    self.sheet.rect(Rect(x + 2, y - 4, 18, 8), "thin clear", 2)
                 self.sheet.end()
-            self.sheet.text(x + 34 * bool(mark), y + 4, words, "dim s")
+            self.sheet.text(x + 27 * bool(mark), y + 4, words, "dim s")
             x += wide
-        return y + 22
+        return y + 18
 
     def panel_title(self, panel: Panel, x: float, y: float) -> None:
         name = f"{panel.framework} {panel.version}"
@@ -180,7 +188,7 @@ class _Picture:
         """Draw a row whose top is at `y`, and return the top of the next row."""
         y = self.label(name, row, y)
         above = (CODE_H if any(row.code) else 0) + CUT_H
-        x, bottom = MARGIN, y
+        x, bottom = self.left, max(y, self.below)
         panels = [panel for panel in self.panels if name in panel.views or not self.stacked]
         failed = any(p.views[name].graph.failure for p in panels if name in p.views)
         for panel in panels:
@@ -201,14 +209,20 @@ class _Picture:
         return bottom
 
     def label(self, name: str, row: Setting, y: float) -> float:
-        """Draw a row's name, verdict and note, and return the y below them."""
+        """Draw a row's name, verdict and note; return the y at which its panels begin."""
         tone = "ok" if row.verdict.startswith("✓") else "red"
+        parts = ((name, "t b", 8.0), (row.note, "dim s", 5.9), (row.verdict, f"{tone} b s", 6.9))
+        if self.column:
+            below = y
+            for words, classes, char in parts:
+                for line in _wrapped(words, int((self.column - 12) / char)):
+                    below += 15
+                    self.sheet.text(MARGIN, below - 1, line, classes)
+                below += 4
+            self.below = below
+            return y
         x = MARGIN
-        for words, classes, char in (
-            (name, "t b", 8.0),
-            (row.verdict, f"{tone} b s", 6.9),
-            (row.note, "dim s", 6.2),
-        ):
+        for words, classes, char in (parts[0], parts[2], parts[1]):
             wide = len(words) * char + 16
             if x > MARGIN and x + wide > self.width:
                 x, y = MARGIN, y + 16

@@ -6,8 +6,9 @@ import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from jaxgrad.graph._lanes import assign
 from jaxgrad.graph._model import REACHED, Graph, Op, Saved, distinct
-from jaxgrad.graph._runs import assign_all, depth_for
+from jaxgrad.graph._runs import depth_for
 
 
 class Row(NamedTuple):
@@ -81,7 +82,10 @@ def table(*graphs: Graph) -> Table:
     if not graphs or len(by_framework) < len(graphs):
         names = ", ".join(graph.framework for graph in graphs) or "nothing"
         raise ValueError(f"table takes a torch graph, a JAX graph, or one of each; got {names}")
-    assigned = {name: assign_all([graph])[0] for name, graph in by_framework.items()}
+    assigned = {
+        name: assign(graph, tuple(distinct(leaf.name for leaf in graph.leaves if leaf.slot)))
+        for name, graph in by_framework.items()
+    }
     depth = min(depth_for([each]) for each in assigned.values())
     listed: dict[str, dict[str, list[Op]]] = {"torch": {}, "JAX": {}}
     for name, each in assigned.items():

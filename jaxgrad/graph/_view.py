@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Mapping
 
 from jaxgrad.graph._keys import Key
-from jaxgrad.graph._layout import BOX_H, GAP_X, LANE_GAP, Rect
+from jaxgrad.graph._layout import GAP_X, LANE_GAP, Rect
+from jaxgrad.graph._legend import badge_kind
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
 from jaxgrad.graph._panels import Panel
 from jaxgrad.graph._sheet import Sheet, number
@@ -28,12 +29,14 @@ class Drawing:
         self, sheet: Sheet, panel: Panel, view: View, hues: Mapping[str, int], x: float, y: float
     ):
         self.sheet, self.view, self.diagram, self.hues = sheet, view, panel.diagram, hues
+        self.labels: list[Rect] = []
         self.x, self.y, self.width, self.height = x, y, panel.width, panel.layout.height
         layout = panel.layout
         self.lanes = list(map(self.shifted, layout.lanes))
         self.boxes = {key: self.shifted(rect) for key, rect in layout.boxes.items()}
         self.badges = {key: self.shifted(rect) for key, rect in layout.badges.items()}
         self.tracks = {edge: y + track for edge, track in layout.tracks.items()}
+        self.cut_edges = self.one_of_each_cut()
 
     def shifted(self, rect: Rect) -> Rect:
         return rect._replace(x=rect.x + self.x, y=rect.y + self.y)
@@ -72,12 +75,12 @@ class Drawing:
 
     def edge(self, edge: BoxEdge) -> None:
         kind = _EDGE.get(self.view.flows.get(edge, ""), "ghost")
-        kind = "cut" if edge in self.view.cuts else kind
+        kind = "cut" if edge in self.cut_edges else kind
         source = self.boxes[edge[0]]
         if edge[1] in self.badges:
             self.down(source, self.badges[edge[1]], kind)
         elif edge in self.tracks:
-            self.over(source, self.boxes[edge[1]], self.tracks[edge], kind)
+            self.over(edge, kind)
         else:
             self.back(source, self.boxes[edge[1]], kind)
 
@@ -87,10 +90,11 @@ class Drawing:
         if y1 == y2:
             self.sheet.arrow(f"M{n(a.x)} {n(y1)}H{n(b.right + 5)}", b.right, y2, 0, kind)
         elif a.x - b.right > 4:
-            bend = b.right + min(GAP_X, a.x - b.right) * 0.62
-            d = f"M{n(a.x)} {n(y1)}H{n(min(a.x, bend + 14))}"
+            near = min(GAP_X, a.x - b.right)  # turn beside the box in the main row
+            bend = a.x - near * 0.4 if y1 < y2 else b.right + near * 0.62
+            d = f"M{n(a.x)} {n(y1)}H{n(min(a.x, bend + 5))}"
             d += f"Q{n(bend)} {n(y1)} {n(bend)} {n((y1 + y2) / 2)}"
-            d += f"Q{n(bend)} {n(y2)} {n(b.right + 5)} {n(y2)}"
+            d += f"Q{n(bend)} {n(y2)} {n(max(b.right + 5, bend - 6))} {n(y2)}H{n(b.right + 5)}"
             self.sheet.arrow(d, b.right, y2, 0, kind)
         else:  # below or above each other
             x = min(a.x, b.x) + 12
@@ -99,11 +103,20 @@ class Drawing:
                 f"M{n(x)} {n(top)}V{n(bottom)}", x, bottom, -90 if y1 < y2 else 90, kind
             )
 
-    def over(self, a: Rect, b: Rect, y: float, kind: str) -> None:
-        x1, x2, n = a.x + 10, b.right - 8, number
+    def over(self, edge: BoxEdge, kind: str) -> None:
+        """Draw an edge above all boxes; it comes down on its target, or right of its lane."""
+        a, b, y, n = self.boxes[edge[0]], self.boxes[edge[1]], self.tracks[edge], number
+        lane = self.lanes[self.lane_of(edge[1])]
+        low = any(o.x < b.right - 8 < o.right and o.y < b.y for o in self.boxes.values())
+        x1, x2 = a.x + 10, lane.right + 6 if low else b.right - 8
         d = f"M{n(x1)} {n(a.y)}V{n(y + 6)}Q{n(x1)} {n(y)} {n(x1 - 6)} {n(y)}"
-        d += f"H{n(x2 + 6)}Q{n(x2)} {n(y)} {n(x2)} {n(y + 6)}V{n(b.y - 5)}"
-        self.sheet.arrow(d, x2, b.y, -90, kind)
+        d += f"H{n(x2 + 6)}Q{n(x2)} {n(y)} {n(x2)} {n(y + 6)}"
+        if low:
+            middle = b.middle[1]
+            d += f"V{n(middle - 6)}Q{n(x2)} {n(middle)} {n(x2 - 6)} {n(middle)}H{n(b.right + 5)}"
+            self.sheet.arrow(d, b.right, middle, 0, kind)
+        else:
+            self.sheet.arrow(d + f"V{n(b.y - 5)}", x2, b.y, -90, kind)
 
     def down(self, a: Rect, b: Rect, kind: str) -> None:
         x1, x2, n = a.x + min(12.0, a.w / 2), b.middle[0], number
@@ -126,7 +139,7 @@ class Drawing:
         inside = self.view.inside.get(key, box.members)
         more = [f"… and {len(inside) - _LISTED} more"] if len(inside) > _LISTED else []
         about = [f"{self.diagram.lanes[box.lane]}: {state}", *inside[:_LISTED], *more]
-        radius = rect.h / 2 if box.text == "+" else 4
+        radius = 4
         self.sheet.group(self.hue(box.lane), "\n".join(about))
         self.sheet.rect(rect, _BOX[state], radius)
         if box.folded and state != ABSENT:
@@ -141,10 +154,8 @@ class Drawing:
 
     def badge(self, key: Key) -> None:
         rect, badge = self.badges[key], self.diagram.badges[key]
-        kind, words = self.view.badges[key]
-        if kind == "value" and any(self.view.graph.leaf(name).note for name in badge.leaves):
-            kind = "noted"
-        shape, tone = _BADGE.get(kind, ("none", "dim"))
+        words = self.view.badges[key][1]
+        shape, tone = _BADGE.get(badge_kind(self.view, key), ("none", "dim"))
         self.sheet.group(self.hue(badge.lane), ", ".join(badge.leaves[:_LISTED]))
         self.sheet.rect(rect, shape, rect.h / 2)
         self.sheet.end()
@@ -154,35 +165,72 @@ class Drawing:
     def cuts(self) -> None:
         """Draw a line across the picture where no gradient passes, scissors on other cut edges."""
         lines: dict[int, str] = {}
-        badges: set[Key] = set()  # already marked: one pair of scissors per badge
-        for edge, cut in self.view.cuts.items():
+        others: list[tuple[BoxEdge, str]] = []
+        for edge, cut in self.cut_edges.items():
             lane = self.diagram.boxes[edge[0]].lane
             if self.lane_of(edge[1]) < lane and not self.crossed(lane):
                 lines[lane] = cut
-            elif edge[1] not in badges:
-                self.cut_here(edge, cut)
-                badges |= {edge[1]} & self.badges.keys()
+            else:
+                others.append((edge, cut))
         for lane, cut in lines.items():
             x = self.lanes[lane].x - LANE_GAP / 2
             self.sheet.path(f"M{number(x)} {number(self.y - 2)}v{number(self.height + 2)}", "cut")
-            self.sheet.scissors(x, self.y - 8)
-            self.sheet.text(x + 12, self.y - 6, cut, "red b s halo")
+            self.labels.append(Rect(x - 1, self.y - 2, 2, self.height + 2))
+            self.scissors(x, self.y - 8, cut)
+        for edge, cut in others:
+            self.scissors(*self.cut_at(edge), cut)
 
-    def cut_here(self, edge: BoxEdge, cut: str) -> None:
-        """Draw scissors at the target of a cut edge: the source may have other, open edges."""
+    def one_of_each_cut(self) -> dict[BoxEdge, str]:
+        """Return one cut edge for each badge, and for each box and the lane that it leads to."""
+        chosen: dict[object, BoxEdge] = {}
+        for edge in self.view.cuts:
+            is_badge = edge[1] in self.badges
+            value = edge[1] if is_badge else (edge[0], self.lane_of(edge[1]))
+            best = chosen.setdefault(value, edge)
+            if best in self.tracks or (not is_badge and self.rise(edge) < self.rise(best)):
+                chosen[value] = edge
+        return {edge: self.view.cuts[edge] for edge in chosen.values()}
+
+    def rise(self, edge: BoxEdge) -> float:
+        return abs(self.boxes[edge[0]].y - self.boxes[edge[1]].y)
+
+    def cut_at(self, edge: BoxEdge) -> tuple[float, float]:
+        """Return the point of a cut edge at its target: the source may have other, open edges."""
         source = self.boxes[edge[0]]
-        target = self.badges.get(edge[1]) or self.boxes[edge[1]]
-        x, y = (target.right + min(source.x, target.right + GAP_X)) / 2, target.middle[1]
-        below = Rect(x + 8, y + BOX_H - 12, 6.6 * len(cut), 15)
-        free = not any(rect.meets(below) for rect in self.boxes.values())
-        label = y + BOX_H if free else y - 15
         if edge[1] in self.badges:
-            x, y, label = target.middle[0], target.y - 8, target.y - 5
+            target = self.badges[edge[1]]
+            return target.middle[0], target.y - 9
+        target = self.boxes[edge[1]]
         if edge in self.tracks:
-            x, y, label = target.right - 8, self.tracks[edge] + 12, self.tracks[edge] - 3
+            return target.right + 12, self.tracks[edge]
+        if source.x - target.right < 4:  # below or above each other
+            (top, low) = sorted((source, target))
+            return min(source.x, target.x) + 12, (top.y + top.h + low.y) / 2
+        return target.right + min(source.x - target.right, GAP_X) / 2, target.middle[1]
+
+    def scissors(self, x: float, y: float, cut: str) -> None:
+        """Draw scissors at a point, and the name of the cut where there is room beside them."""
         self.sheet.scissors(x, y)
-        room = self.x + self.width - 6.6 * len(cut)
-        self.sheet.text(min(x + 10, room), label, cut, "red b s halo")
+        self.labels.append(Rect(x - 7, y - 8, 14, 16))
+        width = 6.9 * len(cut)
+        taken = [*self.boxes.values(), *self.badges.values(), *self.lanes, *self.labels]
+        spots = (
+            Rect(x + right, y + down, width, 12)
+            for down in (-6, *(step for i in range(1, 9) for step in (-6 - 5 * i, -6 + 5 * i)))
+            for right in (10, -10 - width, *(10 - width * i / 8 for i in range(1, 8)))
+        )
+        free = (
+            spot
+            for spot in spots
+            if self.x - 8 <= spot.x
+            and spot.right <= self.x + self.width + 8
+            and self.y - 20 <= spot.y
+            and not any(spot.meets(other) for other in taken)
+        )
+        label = next(free, None)
+        if label is not None:
+            self.labels.append(label)
+            self.sheet.text(label.x, label.y + 10, cut, "red b s halo")
 
     def lane_of(self, key: Key) -> int:
         return (self.diagram.boxes.get(key) or self.diagram.badges[key]).lane
@@ -200,8 +248,8 @@ class Drawing:
             return
         if self.view.failed is not None:
             box = self.boxes[self.view.failed]
-            self.sheet.rect(Rect(box.right - 7, box.y - 7, 14, 14), "errbg err", 7)
-            self.sheet.text(box.right, box.y + 4, "✗", "red b s mid")
+            self.sheet.rect(Rect(box.right - 4, box.y - 10, 14, 14), "errbg err", 7)
+            self.sheet.text(box.right + 3, box.y + 1, "✗", "red b s mid")
         strip = Rect(self.x, self.y + self.height + 8, self.width, ERROR_H - 8)
         self.sheet.rect(strip, "errbg err", 5)
         room = max(20, int((strip.w - 40) / 6.2))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -21,14 +21,31 @@ from jaxgrad.graph._forward import CUT, Place
 from jaxgrad.graph._model import Op, Saved
 
 
+SUM = "add_any"  # JAX's sum of the cotangents of a value that is used twice
+_REARRANGING = frozenset("convert_element_type copy reshape squeeze transpose".split())
+_RESIZING = frozenset(("broadcast_in_dim", "reduce_sum"))  # may add or remove axes of length 1
 _TAG = re.compile(r"@([\d.]+)@")
 
 
-class Backward(NamedTuple):
-    """The VJP's primitives, and the residuals that they read, keyed by operation."""
+class Node(NamedTuple):
+    """An equation of the VJP."""
 
-    steps: dict[Place, list[str]]
+    place: Place | None  # of the operation that it belongs to
+    name: str  # its primitive
+    shape: str  # of its results
+    feeders: tuple[int, ...]  # the nodes whose results it reads
+    seeded: bool  # it reads the cotangent of the loss
+    reads: tuple[Saved, ...]  # the residuals
+    rearranges: bool  # it only changes the layout or dtype of a gradient
+
+
+class Backward(NamedTuple):
+    """The VJP's equations, and its primitives and residuals keyed by operation."""
+
+    steps: dict[Place, list[str]]  # without sums of cotangents
     saved: dict[Place, list[Saved]]
+    nodes: list[Node]
+    grads: dict[str, int]  # the node that computes the gradient of each leaf
 
 
 def backward(
@@ -67,28 +84,75 @@ def backward(
     inputs = [_jaxpr.Source(v, _jaxpr.GIVEN, "") for v in before.invars]
     sources = zip(before.outvars, _jaxpr.sources(before, inputs), strict=True)
     source_of = {v: source for v, source in sources if isinstance(v, jex_core.Var)}
-    values = dict(zip(back.invars, before.outvars, strict=False))
-    result = Backward({}, {})
+    inputs = [object() for _ in back.invars]
+    values = dict(zip(inputs, before.outvars, strict=False))
+    seeds = set(inputs[len(before.outvars) :])
+    equations, grads = _inlined(back, inputs)
+    result = Backward({}, {}, [], {})
+    maker: dict[object, int] = {}  # of each value of the VJP: the node that computes it
     listed: set[Any] = set()
     counted: set[Any] = set()
-    for eqn in back.eqns:
-        place = _place(eqn)
-        steps = list(_primitives(eqn))
-        if place is None or not steps:
-            continue
-        result.steps.setdefault(place, []).extend(steps)
-        read = [values.get(atom) for atom in eqn.invars if isinstance(atom, jex_core.Var)]
-        for value in read:
-            if isinstance(value, jex_core.Var) and (place, value) not in listed:
-                listed.add((place, value))
+    for eqn, place, read, made in equations:
+        name = eqn.primitive.name
+        reads = []
+        for value in map(values.get, read):
+            if isinstance(value, jex_core.Var):
                 source = source_of[value]
                 extra = source is not None and source.kind != _jaxpr.GIVEN
                 key = value if source is None else source.key
                 what = origin.get(value, "constant")
-                entry = _saved(value, what, extra and key not in counted)
-                counted.add(key)
-                result.saved.setdefault(place, []).append(entry)
+                reads.append(_saved(value, what, extra))
+                if place is not None and name != SUM and (place, value) not in listed:
+                    listed.add((place, value))
+                    entry = _saved(value, what, extra and key not in counted)
+                    counted.add(key)
+                    result.saved.setdefault(place, []).append(entry)
+        if place is not None and name != SUM:
+            result.steps.setdefault(place, []).append(name)
+        feeders = tuple(dict.fromkeys(maker[value] for value in read if value in maker))
+        maker |= dict.fromkeys(made, len(result.nodes))
+        shape = " ".join(str(getattr(v.aval, "shape", "")) for v in eqn.outvars)
+        seeded = not seeds.isdisjoint(read)
+        node = Node(place, name, shape, feeders, seeded, tuple(reads), _rearranges(eqn))
+        result.nodes.append(node)
+    found = zip(names, grads, strict=False)
+    result.grads.update((name, maker[value]) for name, value in found if value in maker)
     return result
+
+
+def _rearranges(eqn: jex_core.JaxprEqn) -> bool:
+    """Return whether an equation returns the elements of its input, in some layout and dtype."""
+    name = eqn.primitive.name
+    if name not in _REARRANGING and name not in _RESIZING:
+        return False
+    sizes = {math.prod(getattr(v.aval, "shape", ())) for v in (eqn.invars[0], eqn.outvars[0])}
+    return name in _REARRANGING or len(sizes) == 1
+
+
+def _inlined(
+    jaxpr: Any, inputs: Sequence[object], above: Place | None = None
+) -> tuple[list[tuple[jex_core.JaxprEqn, Place | None, list[object], list[object]]], list[object]]:
+    """List the equations, with those inside a jit, and what each reads and computes.
+
+    Values are objects of their own, because calls of one jitted function share their variables.
+    """
+    values = dict(zip(jaxpr.invars, inputs, strict=True))
+
+    def of(atoms: Sequence[Any]) -> list[object]:
+        return [values.get(a) if isinstance(a, jex_core.Var) else None for a in atoms]
+
+    listed = []
+    for eqn in jaxpr.eqns:
+        read, place = of(eqn.invars), _place(eqn) or above
+        if eqn.primitive.name in compat.JIT:
+            inside, _ = compat.open_jaxpr(_jaxpr.inner(eqn)[0])
+            equations, made = _inlined(inside, read, place)
+            listed += equations
+        else:
+            made = [object() for _ in eqn.outvars]
+            listed.append((eqn, place, read, made))
+        values.update(zip(eqn.outvars, made, strict=True))
+    return listed, of(jaxpr.outvars)
 
 
 def _tagged(jaxpr: Any, cuts: bool) -> Callable[..., Any]:
@@ -112,15 +176,6 @@ def _tagged(jaxpr: Any, cuts: bool) -> Callable[..., Any]:
 def _place(eqn: jex_core.JaxprEqn) -> Place | None:
     tag = _TAG.search(str(eqn.source_info.name_stack))
     return tuple(map(int, tag.group(1).split("."))) if tag else None
-
-
-def _primitives(eqn: jex_core.JaxprEqn) -> Iterator[str]:
-    """Yield an equation's primitives: those inside a jit; none for a sum of cotangents."""
-    if eqn.primitive.name in compat.JIT:
-        for sub in compat.open_jaxpr(_jaxpr.inner(eqn)[0])[0].eqns:
-            yield from _primitives(sub)
-    elif eqn.primitive.name != "add_any":
-        yield eqn.primitive.name
 
 
 def _origins(jaxpr: Any, names: Sequence[str], ops: Mapping[Place, Op]) -> dict[Any, Any]:

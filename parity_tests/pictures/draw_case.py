@@ -7,6 +7,7 @@ Only the captions of a picture are written by hand, in `row_titles`.
 
 import contextlib
 import functools
+import re
 import types
 from typing import Any
 
@@ -19,7 +20,7 @@ from jaxgrad.parity.compare import compare, flatten
 from parity_tests.audits.derivative_recorder import Call, derivatives_watched, leaf_names
 from parity_tests.case import Case, CaseError
 from parity_tests.inputs import draw
-from parity_tests.pictures.pairing import pairs, same_leaves
+from parity_tests.pictures.pairing import GraphPair, pairs, same_leaves
 from parity_tests.pictures.row_titles import ROWS, RowTitle
 from parity_tests.runner.torch_side import run_reference, split
 
@@ -39,8 +40,9 @@ def picture(case: Case, seed: int = 0) -> str:
         The text of an SVG.
 
     Raises:
-        CaseError: One program differentiates nothing that can be drawn, or the graphs of the two
-            programs cannot be paired.
+        CaseError: One program differentiates nothing that can be drawn, the graphs of the two
+            programs cannot be paired, the case is about bytes, which no graph shows, or a row, a
+            lane or a parameter would have no name of the program.
     """
     claim = " ".join(case.claim.replace("`", "").split())
     return side_by_side(settings(case, seed), title=f"{case.id}: {claim}")
@@ -58,7 +60,10 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
             f"times, its JAX program differentiates {len(jax_graphs)} functions that can be drawn, "
             "and the graphs cannot be paired; cases with picture=True can be drawn"
         )
+    if isinstance(torch_observation, dict) and "bytes" in torch_observation.get("shown", {}):
+        raise CaseError(f"{case.id} has no picture: a graph does not show the bytes that it saves")
     names = _row_names(case, torch_observation, len(both))
+    _check_names(case, names, both)
     verdict = _verdict(case, torch_observation, jax_observation)
     rows = {}
     for i, (name, pair) in enumerate(zip(names, both, strict=True)):
@@ -140,9 +145,34 @@ def _row_names(case: Case, observation: Any, count: int) -> list[str]:
         return [case.behaviour]
     if case.id in ROWS and len(ROWS[case.id]) == count:
         return list(ROWS[case.id])
-    if isinstance(observation, dict) and len(observation) == count:
-        return list(observation)
-    return [f"step {i + 1}" for i in range(count)]
+    if isinstance(observation, dict):
+        own = [key for key, value in observation.items() if isinstance(value, dict)]
+        own = [key for key in own if "grads" in observation[key]]
+        for keys in (list(observation), own):
+            if len(keys) == count:
+                return keys
+    return [f"step {i + 1}" for i in range(count)] if _counts(observation, count) else []
+
+
+def _counts(observation: Any, count: int) -> bool:
+    """Return whether an observation has a result for each of `count` steps of a loop."""
+    values = observation.values() if isinstance(observation, dict) else ()
+    return any(isinstance(v, list | np.ndarray) and np.shape(v)[:1] == (count,) for v in values)
+
+
+def _check_names(case: Case, names: list[str], both: list[GraphPair]) -> None:
+    """Raise if a row, a lane or a parameter of the picture has no name of the program."""
+    if len(names) != len(both):
+        raise CaseError(
+            f"{case.id} has no picture: its {len(both)} backward passes have no names; name them "
+            "in parity_tests/pictures/row_titles.py"
+        )
+    leaves = {leaf.name for pair in both for graph in pair for leaf in graph.leaves}
+    modules = {part for pair in both for graph in pair for op in graph.ops for part in op.scope}
+    unnamed = sorted(name for name in leaves if re.fullmatch(r"leaf\d+", name))
+    unnamed += sorted(name for name in modules if re.search(r" \(\d+\)$", name))
+    if unnamed:
+        raise CaseError(f"{case.id} has no picture: {unnamed[0]!r} is not a name in its program")
 
 
 def _observed(observation: Any, name: str, i: int, count: int) -> dict[str, Any]:

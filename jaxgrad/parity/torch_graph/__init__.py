@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.graph import ABSENT, REACHED, RECORDED, Failure, Graph, Leaf, Op
+from jaxgrad.parity.torch_graph.hooks import with_hooks
 from jaxgrad.parity.torch_graph.names import Names, tensors
 from jaxgrad.parity.torch_graph.nodes import counted, kept, norm, storage, walk
 from jaxgrad.parity.torch_graph.steps import before, beside
@@ -120,6 +121,8 @@ class _Recorder(TorchFunctionMode):
         if func in _BACKWARD:
             return self._backward(func, args, kwargs)
         ins = tensors([args, kwargs])
+        if func is Tensor.register_hook:
+            self._tape.hook(ins[0])
         try:
             out = func(*args, **kwargs)
         except Exception as error:
@@ -204,7 +207,9 @@ class _Recorder(TorchFunctionMode):
             text = str(error).split("\n")[0]
             place = None if at is None else number.get(at)
             problem = Failure(place, f"{type(error).__name__}: {text}")
-        return Graph("torch", torch.__version__, ops, tuple(leaves), problem)
+        graph = Graph("torch", torch.__version__, ops, tuple(leaves), problem)
+        hooked = {ends[end]: count for end, count in self._tape.hooked.items() if end in ends}
+        return with_hooks(graph, hooked) if hooked else graph
 
 
 def _name(func: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import weakref
 from typing import Any
 
@@ -24,6 +25,7 @@ class Tape:
     def __init__(self, names: Names) -> None:
         self.steps: list[Step] = []
         self.running: list[nn.Module] = []
+        self.hooked: collections.Counter[int | str] = collections.Counter()
         self._names = names
         self._stopped: dict[int, tuple[weakref.ref[Tensor], list[Edge]]] = {}
         self._mark = f"jaxgrad {id(self)}"  # the key of the step index in a node's metadata
@@ -64,6 +66,10 @@ class Tape:
         if x.requires_grad or isinstance(x, nn.Parameter):
             return [Edge(self._names.leaf(x), x.requires_grad)]
         return []
+
+    def hook(self, x: Tensor) -> None:
+        """Record a hook on a tensor, which sees the sum of the gradients of its uses."""
+        self.hooked.update(edge.to for edge in self.sources(x) if edge.flows)
 
     def unrecorded(self, name: str, sources: list[Edge]) -> int:
         """Record a call that torch does not trace and return its index."""

@@ -186,3 +186,34 @@ def test_a_custom_function_is_a_node():
     (graph,) = record(lambda: Double.apply(w).sum().backward())
     assert [op.name for op in graph.ops] == ["DoubleBackward", "SumBackward0"]
     assert [str(s) for s in graph.ops[0].saved] == ["w float32[3]"]
+
+
+def test_hooks_are_operations_between_a_value_and_its_uses():
+    """A hook on a tensor or a parameter is drawn once, and every use passes through it."""
+    w, v = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+
+    def program(w, v):
+        w.register_hook(lambda grad: 2 * grad)
+        h = w * v
+        h.register_hook(lambda grad: grad)
+        h.register_hook(lambda grad: grad)
+        (3 * h + 5 * h).sum().backward()
+
+    (graph,) = record(program, w, v)
+    hooks = {op.name: i for i, op in enumerate(graph.ops) if op.folded.startswith("hook")}
+    uses = {
+        name: [op for op in graph.ops if i in {e.to for e in op.edges}] for name, i in hooks.items()
+    }
+    assert list(hooks) == ["hook", "hook ×2"]
+    assert [op.name for op in uses["hook"]] == ["MulBackward0"]
+    assert [op.name for op in uses["hook ×2"]] == ["MulBackward0", "MulBackward0"]
+    assert [e.to for e in graph.ops[hooks["hook"]].edges] == ["w"]
+    assert {op.state for op in graph.ops} == {REACHED}
+    assert float(graph.leaf("w").grad or 0) == pytest.approx(2 * 8 * 3**0.5)
+
+
+def test_without_hooks_a_graph_has_no_hook():
+    """A program that registers no hook has no hook in its graph."""
+    w = torch.ones(3, requires_grad=True)
+    (graph,) = record(lambda w: (3 * w).sum().backward(), w)
+    assert [op.name for op in graph.ops] == ["MulBackward0", "SumBackward0"]

@@ -1,15 +1,23 @@
 """Tests of the cases' pictures: they differ where torch's graphs differ, and JAX's agree."""
 
+import collections
 import dataclasses
 import re
 import xml.etree.ElementTree as ET
 
+import jax
+import jax.numpy as jnp
 import pytest
+from jax.extend.core import Var
 
-from jaxgrad.graph import ABSENT, REACHED, RECORDED, Setting, side_by_side
+from jaxgrad._core import compat
+from jaxgrad.graph import ABSENT, REACHED, RECORDED, Setting, backward_graph, side_by_side
+from jaxgrad.graph._collect import _flatten
+from jaxgrad.graph._panels import fit
 from parity_tests.case import CaseError, load
 from parity_tests.pictures import draw_case as pictures
 from tests.jaxgrad.graph.programs import drawn, grads, texts
+from tests.jaxgrad.graph.reading import overlaps
 
 
 CASES = load()
@@ -103,11 +111,89 @@ def test_the_picture_of_the_five_ways():
 
 
 @pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.picture and not c.heavy])
-def test_every_case_that_promises_a_picture_has_one(name):
-    """Every case marked with `picture` has a valid picture without a disagreement."""
-    svg = pictures.picture(CASES[name])
+def test_every_case_that_promises_a_picture_has_a_true_one(name, monkeypatch):
+    """The picture is valid, its boxes are the equations of `jax.vjp`, its labels are legible."""
+    wanted = []
+
+    def watched(fun, *args, argnums=0, has_aux=False, **options):
+        graph = backward_graph(fun, *args, argnums=argnums, has_aux=has_aux, **options)
+        wanted.append((graph, fun, args, argnums, has_aux))
+        return graph
+
+    monkeypatch.setattr(pictures, "backward_graph", watched)
+    rows = pictures.settings(CASES[name])
+    svg = side_by_side(rows, title=name)
+
     assert ET.fromstring(svg) is not None
-    assert name in svg and "✗ differs" not in svg
+    assert not [row.verdict for row in rows.values() if "✗ differs" in row.verdict]
+    assert overlaps(svg) == []
+    todo = {sizes(row.jax) for row in rows.values() if row.jax is not None}
+    for graph, *call in wanted:
+        if sizes(graph) in todo:
+            todo.remove(sizes(graph))
+            assert drawn_equations(graph) == vjp_equations(*call)
+    assert not todo, "a drawn graph was not compared"
+    for row in rows.values():
+        for graph in filter(None, (row.torch, row.jax)):
+            losses = lane_of_loss(graph)
+            assert losses in ({"loss"}, set()) or "loss" not in losses
+        assert has_hook(row.torch) == has_hook(row.jax)
+
+
+def sizes(graph):
+    """Return what tells a JAX graph from others, whatever its leaves are called."""
+    return tuple((each.names, each.state, len(each.edges)) for each in graph.equations)
+
+
+def drawn_equations(graph):
+    """Count the equations in the tooltips of a JAX graph's picture."""
+    ((view,),) = ([*panel.views.values()] for panel in fit([{"": graph}]).panels)
+    lines = [line.split(";")[0] for inside in view.inside.values() for line in inside]
+    lines = [line for line in lines if ", in the VJP" in line]
+    counts = collections.Counter()
+    for line in lines:
+        head, _, steps = line.partition(": ")
+        for step in steps.split(", ") if steps else [head.split(", in the VJP")[0]]:
+            equation, _, times = step.partition(" ×")
+            counts[equation] += int(times or 1)
+    return counts
+
+
+def vjp_equations(fun, args, argnums, has_aux):
+    """Count the equations of `jax.vjp`'s jaxpr that depend on the loss's cotangent."""
+    flat = _flatten(fun, args, argnums, has_aux)
+    loss, pull = jax.vjp(lambda *active: flat.fun(active, flat.fixed), *flat.active)
+    jaxpr = jax.make_jaxpr(pull)(jnp.ones_like(loss)).jaxpr
+    counts = collections.Counter()
+
+    def visit(jaxpr, reached):
+        for eqn in jaxpr.eqns:
+            live = [isinstance(v, Var) and v in reached for v in eqn.invars]
+            if eqn.primitive.name in compat.JIT:
+                inside = compat.open_jaxpr(eqn.params["jaxpr"])[0]
+                inner = {v for v, is_live in zip(inside.invars, live, strict=True) if is_live}
+                visit(inside, inner)
+                outs = zip(eqn.outvars, inside.outvars, strict=True)
+                reached |= {v for v, out in outs if isinstance(out, Var) and out in inner}
+            elif any(live):
+                counts[eqn.primitive.name] += 1
+                reached |= set(eqn.outvars)
+
+    visit(jaxpr, set(jaxpr.invars))
+    return counts
+
+
+def lane_of_loss(graph):
+    """Return the lanes of the operations that nothing on the path of the loss reads."""
+    (panel,) = fit([{"": graph}]).panels
+    (view,) = panel.views.values()
+    read = {target for _, target in view.flows}
+    ends = [key for key, state in view.states.items() if state == REACHED and key not in read]
+    return {panel.diagram.lanes[panel.diagram.boxes[key].lane] for key in ends}
+
+
+def has_hook(graph):
+    return graph is not None and any(op.folded.startswith("hook") for op in graph.ops)
 
 
 def test_rows_are_of_cases_that_exist():
