@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.torch_side import redraws
 from jaxgrad.parity.prove.torch_side.live import Live
 from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
@@ -183,3 +184,161 @@ def test_values_that_torch_rejects_fall_back_one_by_one():
     assert not np.allclose(x, inputs[0])
     assert sorted(order) == [0, 1, 2, 3] and not np.array_equal(order, inputs[1])
     assert flags[0]
+
+
+def test_two_ranges_are_intersected():
+    """Special values of either are kept once, and one call that needs distinct values decides."""
+    both = Range(0, 9, (0,), rare=(-100,)).intersect(Range(2, 5, (0, 3), True, (-1,)))
+    assert both == Range(2, 5, (0, 3), True, (-100, -1))
+    assert not Range(0, 9).intersect(Range(2, 5)).distinct
+
+
+TRIL = np.tril(np.ones((3, 3), bool))
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "expected"),
+    [
+        ("_is_distinct", [[1, 2], [2, 1]], True),
+        ("_is_distinct", [[1, 2], [2, 2]], False),
+        ("_is_distinct", [[1], [2]], False),
+        ("_is_distinct", 3, False),
+        ("_is_mask", [0, 1], True),
+        ("_is_mask", [0, 2], False),
+        ("_is_padding", [[1, 1, 0], [1, 0, 0]], True),
+        ("_is_padding", [[0, 1, 1], [0, 0, 1]], True),
+        ("_is_padding", [[1, 1, 0], [0, 1, 1]], False),
+        ("_is_padding", [[1, 0, 1]], False),
+        ("_is_falling", [[1, 1, 0], [1, 1, 1]], True),
+        ("_is_falling", [[0, 1, 1]], False),
+        ("_is_falling", [[0, 0]], False),
+        ("_is_triangular", TRIL, True),
+        ("_is_triangular", ~TRIL, True),
+        ("_is_triangular", np.tril(TRIL, -1), True),
+        ("_is_triangular", TRIL.T, True),
+        ("_is_triangular", np.tril(TRIL, -2), False),
+        ("_is_triangular", np.stack([TRIL, TRIL]), True),
+        ("_is_triangular", np.stack([TRIL, TRIL.T]), False),
+        ("_is_triangular", TRIL[:2], False),
+        ("_is_triangular", [[1]], False),
+        ("_is_triangular", [1, 0], False),
+    ],
+)
+def test_the_form_of_an_input_is_recognised(name, x, expected):
+    """Each form is decided along the last axis, for all rows together."""
+    assert getattr(redraws, name)(np.asarray(x)) == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [([0, 0, 1], [1, 2, 3]), ([0, 1, 0], [3, 1, 2]), ([0, 1], [3, 1]), (5, 3)],
+)
+def test_new_values_are_sorted_like_given_ones(given, expected):
+    """Two sorted values may be sorted by chance."""
+    new = np.array([3, 1, 2])[: np.size(given)].reshape(np.shape(given))
+    arranged = redraws._arranged(np.asarray(given, np.int32), new)
+    np.testing.assert_array_equal(arranged, expected)
+    assert arranged.dtype == np.int32
+
+
+@pytest.mark.parametrize(
+    ("shape", "places"),
+    [
+        ((4, 3), [[0, 2], [2, 2]]),
+        ((2, 8), [[0, 6], [0, 7]]),
+        ((2, 1), []),
+        ((5,), [[4]]),
+        ((), []),
+    ],
+)
+def test_special_values_take_the_end_of_every_second_row(shape, places):
+    """A quarter of a row, at least one value of it, and never the whole of it."""
+    x = np.full(shape, 1, np.int64)
+    new = redraws._indices(x, Range(1, 5, (0,)), np.random.default_rng(0))
+    assert np.argwhere(new == 0).tolist() == places
+
+
+def test_a_rare_value_is_drawn_only_if_it_is_given():
+    """It moves to the next row; the values of a row stay in the range."""
+    x = np.array([[1, -100], [2, 3]])
+    new = redraws._indices(x, Range(0, 5, rare=(-100, -1)), np.random.default_rng(0))
+    np.testing.assert_array_equal(np.argwhere(new == -100), [[1, 1]])
+    assert set(np.unique(new)) <= {-100, *range(5)}
+
+
+def test_a_range_of_special_values_alone_has_its_first_value():
+    """There is nothing else to draw."""
+    new = redraws._indices(np.zeros(4, int), Range(0, 1, (0,)), np.random.default_rng(0))
+    assert set(new) == {0}
+
+
+def test_a_scatter_with_just_enough_targets_uses_them_all():
+    """Three distinct targets of three are a permutation; rows are drawn apart."""
+    x = np.array([[2, 0, 1], [0, 1, 2]])
+    new = redraws._indices(x, Range(0, 3, distinct=True), np.random.default_rng(3))
+    np.testing.assert_array_equal(np.sort(new, -1), [[0, 1, 2], [0, 1, 2]])
+    assert new.shape == x.shape
+
+
+def test_the_last_row_of_a_padding_mask_hides_one_element():
+    """The mask of the last row differs from a row of ones; the others have any length."""
+    given = np.broadcast_to(np.arange(4) < 3, (3, 4))
+    first, second = redraws._masks(given, np.random.default_rng(0))
+    assert first[-1].tolist() == [True, True, True, False]
+    assert first[:, 0].all()
+    assert (second.sum(-1) == 3).all()
+    assert list(redraws._masks(np.array(True), np.random.default_rng(0))) == []
+
+
+@pytest.mark.parametrize(
+    ("x", "names"),
+    [
+        (np.arange(4.0), ["zeros and ties in input x"]),
+        (np.arange(3.0), []),
+        (np.ones(5), []),
+        (np.array([0.0, 1.0, 0.0, 1.0]), []),
+        (np.array([[1, 0], [1, 1]]), ["row 1 of input x masked altogether"]),
+        (np.array([[0, 0], [0, 0]]), []),
+        (np.array([[True, True], [True, True]]), ["row 1 of input x masked altogether"]),
+        (np.array([[True, True]]), []),
+        (np.array([[1], [0]]), []),
+        (np.array([[1, 0], [0, 1]]), []),
+        (np.array([[1, 0], [0, 0]]), []),
+    ],
+)
+def test_each_edge_case_needs_its_form(x, names):
+    """A mask has several rows and columns, and a float several different values."""
+    assert [edge.name for edge in edges(["x"], [x], {})] == names
+    if x.dtype.kind != "f":
+        assert list(edges(["x"], [x], {0: Range(0, 2)})) == []
+
+
+@pytest.mark.parametrize(("labels", "count"), [([1], 0), ([1, 2], 2), ([1, -100], 1)])
+def test_each_ignored_label_is_an_edge(labels, count):
+    """A label that the inputs contain, or that would be the only one, is not tried."""
+    cases = list(edges(["y"], [np.array(labels)], {0: Range(0, 3, rare=(-100, -1))}))
+    assert len(cases) == count
+    assert all(case.leaves[0][-1] < 0 for case in cases)
+
+
+def test_zeros_and_ties_are_regular():
+    """Every fourth element is 0, and in each row the second of three repeats the first."""
+    x = np.arange(1.0, 15.0).reshape(2, 7)
+    (edge,) = edges(["x"], [x], {})
+    flat = x.copy()
+    flat.reshape(-1)[::4] = 0
+    flat[:, 1], flat[:, 4] = flat[:, 0], flat[:, 3]
+    np.testing.assert_array_equal(edge.leaves[0], flat)
+    assert x[0, 0] == 1
+
+
+def test_floats_move_by_a_fifth():
+    """A float stays near its value, an empty input and a constant mask stay as they are."""
+    x = np.full(4000, 2.0)
+    new = drawn(x)[0]
+    assert 0.35 < new.std() < 0.45
+    assert 1.95 < new.mean() < 2.05
+    assert len(drawn(np.zeros((0, 2)))) == len(drawn(np.ones(3))) == 1
+    assert len(drawn(np.ones(3, bool))) > 1
+    empty = drawn(np.array([0, 3, 5]), Range(2, 2))
+    assert all(set(x) <= {0, 3, 5} for x in empty)

@@ -1,0 +1,96 @@
+"""The parts of the forward surface, on made outputs; whole proofs are in test_forward_causes."""
+
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.surfaces import forward
+
+
+Y = np.array([[1.0, -2.0, 3.0]])
+
+
+def evidence(torch: list[dict[str, Any]], port: list[list[Any]]) -> Any:
+    """Return the outputs of both frameworks on each draw."""
+    return types.SimpleNamespace(
+        drawn=[types.SimpleNamespace(run=types.SimpleNamespace(outputs=y)) for y in torch],
+        jax_runs=[types.SimpleNamespace(outputs=y) for y in port],
+    )
+
+
+@pytest.mark.parametrize(("name", "what"), [("", "output"), ("loss", "loss"), ("y", "output 'y'")])
+def test_a_multiple_of_an_output_is_named(name, what):
+    """The factor is the same on every draw; another output does not matter."""
+    proof = evidence([{"a": Y, name: Y}, {"a": Y, name: 2 * Y}], [[Y, 3 * Y[0]], [Y, 6 * Y]])
+
+    assert forward._multiple(proof, name or "output") == (
+        f"JAX's {what} is torch's times 3, on both draws"
+    )
+
+
+@pytest.mark.parametrize(
+    "port",
+    [
+        [[3 * Y], [4 * Y]],
+        [[3 * Y + 1e-6], [3 * Y]],
+        [[3 * Y[:, :2]], [3 * Y]],
+        [[0 * Y], [0 * Y]],
+        [[3 * Y], [3 * Y * (1 + 1e-8)]],
+    ],
+    ids=["differs", "not a multiple", "another size", "zero", "almost"],
+)
+def test_without_one_factor_nothing_is_said(port):
+    """A factor that depends on the draw, or an output that is no multiple, has no sentence."""
+    assert forward._multiple(evidence([{"": Y}, {"": Y}], port), "output") == ""
+
+
+def test_a_zero_output_of_torch_has_no_factor():
+    """Every number is a multiple of nothing."""
+    assert forward._multiple(evidence([{"": 0 * Y}], [[Y]]), "output") == ""
+
+
+def test_a_rounded_factor_is_recognised():
+    """Differences of 1e-10 are rounding."""
+    near = [[3 * Y * (1 + 1e-11)], [3 * Y]]
+    assert "times 3," in forward._multiple(evidence([{"": Y}, {"": Y}], near), "output")
+
+
+def test_a_difference_without_a_place_is_that_of_the_output():
+    """The worst element and its numbers are named."""
+    finding = forward._plain(judge("y", Y, Y + np.array([[0.0, 0.5, 0.0]])))
+
+    assert (finding.torch, finding.jax, finding.text) == (
+        "(the outputs)", "the output", "y differs"
+    )  # fmt: skip
+    assert (finding.index, finding.torch_value, finding.jax_value) == ((0, 1), -2.0, -1.5)
+    assert forward._plain(judge("y", Y, Y), "port.py:3").jax == "port.py:3"
+
+
+@pytest.mark.parametrize(
+    ("failing", "draw", "alignments", "expected"),
+    [
+        ({0, 1}, 0, (None, None), 1),
+        ({0}, 0, (None, None), 0),
+        ({0, 1}, 0, (None, "another"), 0),
+        (set(), 0, (None, None), None),
+    ],
+)
+def test_causes_are_tried_on_the_last_wrong_draw(monkeypatch, failing, draw, alignments, expected):
+    """The given weights may hold equal constants; a draw with other calls is aligned apart."""
+    from jaxgrad.parity.prove.surfaces import forward_causes
+
+    monkeypatch.setattr(forward_causes, "guess", lambda evidence, draw, origins: draw)
+    proof: Any = types.SimpleNamespace(
+        rerunnable=True,
+        runs=[None, None],
+        alignments=alignments,
+        jax_runs=[types.SimpleNamespace(outputs=None)] * 2,
+        judge_outputs=lambda k, _: [judge("y", Y, Y + (k in failing))],
+    )
+
+    assert forward._guess(proof, draw, lambda merged: []) == expected
+    proof.rerunnable = False
+    assert forward._guess(proof, draw, lambda merged: []) is None
