@@ -113,9 +113,29 @@ def test_each_end_of_several_axes_is_exchanged_alone():
     assert [c.args[1] for c in calls] == [(-1, slice(None), -1), (0, slice(None), 0)]
 
 
+@pytest.mark.parametrize("rows", [False, True])
+def test_a_tensor_of_indices_is_replaced_or_shifted(rows):
+    """The first and the last element are taken for all indices, and each index moves by one."""
+    k = torch.tensor([1, 2, 1])
+    index = (slice(None), k) if rows else k
+
+    def take(k: Tensor) -> Tensor:
+        return X[:, k] if rows else X[k]
+
+    check(
+        tried(views.taken, Tensor.__getitem__, X, index),
+        {
+            "the first element is taken, torch takes those in a tensor of indices": take(k * 0),
+            "the last element is taken, torch takes those in a tensor of indices": take(k * 0 - 1),
+            "the indices are shifted by 1": take(k + 1),
+            "the indices are shifted by -1": take(k - 1),
+        },
+    )
+
+
 @pytest.mark.parametrize(
-    "index", [1, (slice(None), 2), True, torch.tensor([0]), (0, torch.tensor([0])), (None, ...)]
+    "index", [1, (slice(None), 2), True, X > 0, torch.tensor([], dtype=torch.int64), (None, ...)]
 )
 def test_other_indices_have_no_other_end(index):
-    """A middle element, a mask and a tensor of indices are left as they are."""
+    """A middle element, a mask and an empty tensor are left as they are."""
     assert not tried(views.taken, Tensor.__getitem__, X, index)
