@@ -278,7 +278,9 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             return x
         ulp = float(np.finfo(np.float64).eps)
-        return np.asarray(x * (1 + ulp * rng.integers(-1, 2, x.shape, np.int8)))
+        factors = np.asarray(ulp * rng.integers(-1, 2, x.shape, np.int8))
+        factors += 1
+        return np.asarray(x * factors)
 
     state = {
         name: with_float32_noise(x, rng) if name in rough else leaf(x)

@@ -105,13 +105,16 @@ class WeightMap:
     def to_jax(self, tensors: Tensors) -> list[np.ndarray]:
         """Return the leaves that hold these torch tensors."""
         count = collections.Counter(piece.leaf for piece in self.pieces)
-        out = [np.zeros_like(x) if i in count else x for i, x in enumerate(self.leaves)]
+        out, sums = list(self.leaves), set[int]()
         for piece in self.pieces:
             leaf, values = out[piece.leaf], piece.take(np.asarray(tensors[piece.name]))
             if count[piece.leaf] == 1 and values.shape == leaf.shape:
                 out[piece.leaf] = np.asarray(values, leaf.dtype)  # perhaps a view of the tensor
-            else:
-                leaf[piece.region] += values
+                continue
+            if piece.leaf not in sums:
+                sums.add(piece.leaf)
+                leaf = out[piece.leaf] = np.zeros(leaf.shape, leaf.dtype)
+            leaf[piece.region] += values
         if self.rule is not None:
             for leaf, x in self.rule.convert({**self.tensors, **tensors}).items():
                 out[leaf] = x
@@ -181,10 +184,12 @@ class WeightMap:
     def merged(self) -> dict[str, str]:
         """Why a tensor cannot be restored from the leaves, for each tensor that cannot."""
         reasons: dict[str, str] = {}
-        terms = {piece.leaf: np.zeros(self.leaves[piece.leaf].shape, int) for piece in self.pieces}
-        for piece in self.pieces:
+        count = collections.Counter(piece.leaf for piece in self.pieces)
+        shared = [piece for piece in self.pieces if count[piece.leaf] > 1]
+        terms = {piece.leaf: np.zeros(self.leaves[piece.leaf].shape, int) for piece in shared}
+        for piece in shared:
             terms[piece.leaf][piece.region] += np.asarray(piece.scale) != 0
-        for piece in self.pieces:
+        for piece in shared:
             path = self.paths[piece.leaf]
             others = [name for name in self.names_of(piece.leaf) if name != piece.name]
             if np.any(terms[piece.leaf][piece.region][_held(piece)] > 1):
