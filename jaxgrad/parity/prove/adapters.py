@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import fnmatch
+import functools
 import importlib.metadata
 import inspect
 import pathlib
@@ -33,6 +34,7 @@ class Held(NamedTuple):
 
     outputs: Any
     state: Any
+    returned: bool = False  # by the user's function itself, as equinox's state is
 
 
 def as_function(fn: Any, params: Any) -> JaxFunction:
@@ -55,6 +57,14 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
         return _from_nnx(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
     if _is(params, "flax.nnx", "Module"):
         return _from_nnx(fn, params)
+    if _is(fn, "equinox", "Module") and (
+        _is(params, "equinox.nn", "State") or (params is None and _needs_state(fn))
+    ):
+        raise ProofError(
+            f"the equinox module {type(fn).__name__} takes its state as an argument: pass "
+            "params=(module, state) and fn=lambda params, x: jax.vmap(params[0], "
+            "axis_name='batch', in_axes=(0, None), out_axes=(0, None))(x, params[1])"
+        )
     if _is(fn, "equinox", "Module") and params is None:
         return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
     if _is(fn, "torch.nn", "Module"):
@@ -72,7 +82,33 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
             lambda tree, *args, **kwargs: fn(_as_state(params, tree), *args, **kwargs),
             _arrays(params),
         )
+    if any(_is(x, "equinox.nn", "State") for x in _parts(params, "equinox.nn", "State")):
+        return JaxFunction(_holding_state(fn), params)
     return JaxFunction(fn, params)
+
+
+def _parts(tree: Any, module: str, name: str) -> list[Any]:
+    """Return the leaves of a tree, where an instance of a library's class is one leaf."""
+    return jax.tree.leaves(tree, is_leaf=lambda x: _is(x, module, name))
+
+
+def _needs_state(module: Any) -> bool:
+    """Whether an equinox module contains layers whose state is an argument."""
+    return any(
+        _is(x, "equinox.nn", "StateIndex") for x in _parts(module, "equinox.nn", "StateIndex")
+    )
+
+
+def _holding_state(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Separate the state of equinox from the outputs of a function that returns both."""
+
+    @functools.wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        out = fn(*args, **kwargs)
+        is_pair = isinstance(out, tuple | list) and len(out) == 2
+        return Held(*out, returned=True) if is_pair and _is(out[1], "equinox.nn", "State") else out
+
+    return run
 
 
 def like(params: Any, tree: Any) -> Any:

@@ -132,7 +132,7 @@ def _with_state(out: Any, has_state: bool) -> tuple[Any, Any]:
     """Return the outputs and the new state: a module's own, or the second of a pair."""
     pair = out.outputs if isinstance(out, Held) else out
     is_pair = isinstance(pair, tuple | list) and len(pair) == 2
-    if isinstance(out, Held) and not (has_state and is_pair):
+    if isinstance(out, Held) and (out.returned or not (has_state and is_pair)):
         return out.outputs, out.state
     if not has_state:
         return out, None

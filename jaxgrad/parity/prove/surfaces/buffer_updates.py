@@ -81,17 +81,17 @@ def _pairs(
     """Map buffers to leaves of the new state by their path in params, or else `by_name`."""
     pairs: dict[str, str] = {}
     program, before = evidence.port.program, evidence.draws[0].state
-    for path in paths:
-        for i, other in enumerate(program.param_paths):
-            if same_leaf(path, other):
-                for name in evidence.port.weights.names_of(i):
-                    if name in names:
-                        pairs.setdefault(name, path)
     avals = program.jaxpr.out_avals[len(program.out_paths) :]
     sizes = {
         path: int(np.prod(aval.shape))
         for path, aval in zip(program.state_paths, avals, strict=True)
     }
+    for path in paths:
+        for i, other in enumerate(program.param_paths):
+            if same_leaf(path, other):
+                for name in evidence.port.weights.names_of(i):
+                    if name in names and sizes[path] == before[name].size:
+                        pairs.setdefault(name, path)
     scored = [
         (-likeness(name, path), natural(name), natural(path), name, path)
         for name in names

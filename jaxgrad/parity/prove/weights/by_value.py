@@ -140,10 +140,11 @@ def sums(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
     A part of the leaf may hold one of them alone, as in equinox's GRU. The gates may be ordered
     differently, and elements may be 1 less or more.
     """
-    x = np.asarray(leaf.value, np.float64)
-    if not 1 < x.size <= 2**17 or np.iscomplexobj(leaf.value) or not varies(leaf.low):
+    if not 1 < leaf.value.size <= 2**17 or np.iscomplexobj(leaf.value) or not varies(leaf.low):
         return []
-    vectors = [n for n, t in tensors.exact.items() if t.ndim == 1 and t.size % x.size == 0]
+    x = np.asarray(leaf.value, np.float64)
+    real = ((name, t) for name, t in tensors.exact.items() if not np.iscomplexobj(t))
+    vectors = [name for name, t in real if t.ndim == 1 and t.size % x.size == 0]
     for names in itertools.combinations(vectors, 2):
         pair = [np.asarray(tensors.exact[name], np.float64) for name in names]
         if len(pair[0]) != len(pair[1]):

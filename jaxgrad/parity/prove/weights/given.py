@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxgrad.parity.prove.users import ProofError, running
+from jaxgrad.parity.prove.weights.linear import NotLinear, pieces_of
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap, everything
 
 
@@ -17,8 +18,11 @@ def from_mapping(
     leaves: Sequence[np.ndarray],
     paths: Sequence[str],
 ) -> WeightMap:
-    """Build the map from a dict: torch name -> path, (path, axes) or (path, function)."""
-    pieces = []
+    """Build the map from a dict: torch name -> path, (path, axes) or (path, function).
+
+    A leaf that several names are sent to is the sum of what their functions return.
+    """
+    pieces: list[Piece] = []
     for name, target in mapping.items():
         if isinstance(target, tuple) and len(target) != 2:
             raise ProofError(
@@ -38,10 +42,9 @@ def from_mapping(
         numbers = np.arange(tensors[name].size).reshape(tensors[name].shape)
         try:
             if callable(transform):
-                with running(f"weights=: the function for {name!r}", keep=(ValueError,)):
-                    numbers = np.asarray(transform(numbers))
-            elif transform is not None:
-                numbers = numbers.transpose(transform)
+                pieces += _by_function(name, tensors[name].shape, transform, leaf, leaves[leaf])
+                continue
+            numbers = numbers if transform is None else numbers.transpose(transform)
             index = numbers.reshape(leaves[leaf].shape)
         except (ValueError, TypeError) as error:
             raise ProofError(
@@ -50,3 +53,32 @@ def from_mapping(
             ) from None
         pieces.append(Piece(leaf, everything(leaves[leaf]), name, index))
     return WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), dict(tensors), tuple(paths))
+
+
+def _by_function(
+    name: str, shape: tuple[int, ...], function: Callable[..., Any], number: int, leaf: np.ndarray
+) -> list[Piece]:
+    """Return the pieces of a function that rearranges a tensor, or that is linear in it."""
+
+    def convert(tensors: Mapping[str, np.ndarray]) -> dict[int, np.ndarray]:
+        with running(f"weights=: the function for {name!r}", keep=(ValueError,)):
+            return {number: np.asarray(function(tensors[name]))}
+
+    numbers = np.arange(np.prod(shape, dtype=np.int64)).reshape(shape)
+    values = np.random.default_rng(31).standard_normal(shape)
+    index = convert({name: numbers})[number].reshape(leaf.shape)
+    in_range = index.dtype.kind in "iu" and np.all((index >= 0) & (index < numbers.size))
+    if in_range and np.array_equal(
+        convert({name: values})[number].reshape(leaf.shape), values.ravel()[index]
+    ):
+        return [Piece(number, everything(leaf), name, index)]
+    try:
+        return pieces_of(
+            lambda tensors: {k: x.reshape(leaf.shape) for k, x in convert(tensors).items()},
+            {name: shape},
+        )
+    except NotLinear:
+        raise ProofError(
+            f"weights=: the function for {name!r} neither rearranges the tensor nor is linear: "
+            "pass a converter state_dict -> params, which may compute anything"
+        ) from None

@@ -74,7 +74,8 @@ class _Probe:
         self.convert, self.shapes, self.calls = convert, shapes, 0
         self.rng = np.random.default_rng(23)
         self.base = self._call({})
-        bad = [leaf for leaf, x in self.base.items() if not np.isfinite(x).all()]
+        values = self.base.items()
+        bad = [leaf for leaf, x in values if np.iscomplexobj(x) or not np.isfinite(x).all()]
         if bad:
             raise NotLinear(bad)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -119,3 +120,63 @@ def test_a_pair_of_a_function_is_preferred_to_the_state_of_its_module():
     report = prove(module, port, Norm(module), (X,), has_state=True)  # pyright: ignore[reportArgumentType]
     assert failed(report) == ("updates", "running_var")
     assert np.isclose(float(report.surfaces["updates"].rows[0]["difference"]), 0, atol=1e-9)
+
+
+class Centred(nn.Module):
+    """A scale of the distance from a running mean."""
+
+    mean: torch.Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor([2.0, 3.0, 5.0]))
+        self.register_buffer("mean", torch.tensor([0.1, 0.2, 0.4]))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out = self.scale * (x - self.mean.clone())
+        self.mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1)
+        return out
+
+
+class EquinoxCentred(eqx.Module):
+    """The same, with the mean in the state that is an argument."""
+
+    scale: Any
+    index: eqx.nn.StateIndex
+
+    def __init__(self):
+        state = arrays(Centred())
+        self.scale = jnp.asarray(state["scale"])
+        self.index = eqx.nn.StateIndex((jnp.asarray(0), jnp.asarray(state["mean"])))
+
+    def __call__(self, x: Any, state: eqx.nn.State, rate: float = 0.1) -> Any:
+        count, mean = state.get(self.index)
+        new = count + 1, (1 - rate) * mean + rate * x.mean(0)
+        return self.scale * (x - mean), state.set(self.index, new)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_state_of_equinox_is_compared(asked):
+    """A state that fn returns beside its outputs is compared, with has_state= or without."""
+    params = eqx.nn.make_with_state(EquinoxCentred)()
+
+    def port(params: Any, x: Any, rate: float = 0.1) -> Any:
+        model, state = params
+        return model(x, state, rate)
+
+    def wrong(params: Any, x: Any) -> Any:
+        return port(params, x, 0.2)
+
+    reports = [prove(Centred(), fn, params, (X,), has_state=asked) for fn in (port, wrong)]
+
+    assert reports[0].verdict == "pass", reports[0]
+    assert reports[0].surfaces["updates"].text == "1 buffer updates agree"
+    assert failed(reports[1]) == ("updates", "mean")
+
+
+def test_an_equinox_module_with_state_needs_a_function():
+    """A module whose state is an argument is an error that says what to write."""
+    module, state = eqx.nn.make_with_state(EquinoxCentred)()
+
+    for report in (prove(Centred(), module, None, (X,)), prove(Centred(), module, state, (X,))):
+        assert "takes its state as an argument: pass params=(module, state)" in str(report)

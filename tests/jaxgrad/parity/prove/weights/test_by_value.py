@@ -104,6 +104,16 @@ def test_a_sum_with_reordered_gates_is_matched():
     assert all(np.array_equal(piece.index, order) for piece in pieces)
 
 
+@pytest.mark.parametrize("part", ["leaf", "tensor"])
+@pytest.mark.filterwarnings("error")
+def test_complex_numbers_are_not_sums(part):
+    """Neither a complex leaf nor a complex tensor is matched, and none is cast to real numbers."""
+    complex_, real = np.arange(3) + 1j, np.arange(3.0)
+    tensors = {"a": complex_ if part == "tensor" else real, "b": real}
+
+    assert not sums(Tensors(tensors), leaf(complex_ if part == "leaf" else 3 * real))
+
+
 def test_an_arbitrary_arrangement_is_looked_up():
     """A leaf that reverses and reshapes a tensor is matched element by element."""
     x = A.ravel()[::-1].reshape(3, 8)

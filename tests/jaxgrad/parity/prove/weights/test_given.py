@@ -38,3 +38,39 @@ def test_an_impossible_map_is_explained(mapping, words):
     """An unknown name, an unknown path and a wrong shape are explained."""
     with pytest.raises(ProofError, match=words):
         from_mapping(mapping, TENSORS, LEAVES, PATHS)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda w: 2 * w.T,
+        lambda w: np.cumsum(w, 1).T,
+        lambda w: (w - 1).T,
+        lambda w: (w + w[::-1]).T,
+        lambda w: w.T * 1.0,
+    ],
+    ids=["scaled", "sums", "offset", "symmetric", "copied"],
+)
+def test_a_function_may_be_linear(function):
+    """A function that scales, adds or shifts is recovered, and its transpose maps gradients."""
+    weights = from_mapping({"w": ("kernel", function)}, TENSORS, LEAVES, PATHS)
+    x, y, g = np.random.default_rng(0).standard_normal((3, 2, 3))
+    (grad,) = weights.to_torch([g.T]).values()
+    change = function(x + y) - function(x)
+
+    assert np.allclose(weights.to_jax({"w": x})[0], function(x), rtol=1e-12)
+    assert grad is not None and np.isclose(np.sum(g.T * change), np.sum(grad * y), rtol=1e-12)
+
+
+def test_two_names_of_one_leaf_are_added():
+    """A leaf that two tensors are sent to is the sum of both."""
+    tensors = {"a": np.ones(3), "b": np.arange(3.0)}
+    weights = from_mapping({"a": "x", "b": ("x", lambda b: -b)}, tensors, [np.zeros(3)], ["x"])
+
+    assert np.array_equal(weights.to_jax(tensors)[0], [1, 0, -1])
+
+
+def test_a_function_that_is_not_linear_is_explained():
+    """A square has no map; the error suggests a converter."""
+    with pytest.raises(ProofError, match="the function for 'w' neither rearranges .* converter"):
+        from_mapping({"w": ("kernel", lambda w: w.T**2)}, TENSORS, LEAVES, PATHS)

@@ -82,6 +82,13 @@ def test_a_leaf_that_is_not_linear_is_named(convert):
     assert error.value.leaves == [1]
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_complex_leaf_has_no_pieces():
+    """A complex leaf is left to the derivative of the converter; its imaginary part is not cut."""
+    with pytest.raises(NotLinear):
+        pieces_of(lambda t: {0: 2j * t["w"]}, {"w": (3,)})
+
+
 def test_a_dense_map_takes_too_many_calls():
     """A product with a dense matrix is given up after a number of calls."""
     dense = np.random.default_rng(0).standard_normal((200, 200))
