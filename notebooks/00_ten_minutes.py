@@ -7,26 +7,35 @@
 # walks that record and stores its results in `.grad`. JAX *transforms functions*: `jax.grad(f)` is
 # a new function that returns the gradient. An array carries no record, so it has no `.grad`, no
 # `requires_grad` and no `grad_fn`.
+#
+# **You will be able to** translate a torch training loop to JAX, say which of torch's habits do not
+# carry over, and read the comparisons in all other notebooks.
+#
+# **Time** 10 minutes · **Level** first steps · **Before** some training in torch
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
+import numpy as np
 import optax
 import torch
 
 import jaxgrad
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import network, show, without
+
+
+jax.config.update("jax_enable_x64", True)  # float64, explained at the end of section 1
 
 
 # %% [markdown]
@@ -40,7 +49,7 @@ x = torch.tensor(2.0, requires_grad=True)
 y = torch.tensor(3.0, requires_grad=True)
 z = x**2 + y**3
 z.backward()
-print(z.item(), x.grad.item(), y.grad.item())
+print(z, x.grad, y.grad)
 
 # %% [markdown]
 # In JAX you write the function, transform it and call the result. `argnums` selects the arguments
@@ -56,6 +65,19 @@ value, (dx, dy) = jax.value_and_grad(f, argnums=(0, 1))(2.0, 3.0)
 print(value, dx, dy)
 
 # %% [markdown]
+# **float32 or float64.** Both frameworks create float32 arrays by default. An array that already is
+# float64 stays float64 in torch, but JAX converts it to float32 without a warning, unless x64 is
+# switched on. These notebooks switch it on in their first line of JAX, so that a wrong gradient
+# cannot hide in rounding. In your own session decide it first, before you create an array.
+
+# %%
+array = np.array([0.1, 0.2])
+with jax.enable_x64(False):
+    print("JAX by default", jnp.asarray(array).dtype)
+print("JAX with x64  ", jnp.asarray(array).dtype)
+print("torch         ", torch.tensor(array).dtype)
+
+# %% [markdown]
 # ## 2. Parameters are a tree
 #
 # A JAX model is a function of its parameters. The parameters are a *pytree*: dicts, lists and
@@ -68,11 +90,14 @@ print(value, dx, dy)
 network()
 
 # %% [markdown]
-# Every comparison has the same form as the next one: the torch program, the JAX program, a table of
-# their results, and a verdict. Both programs are printed from the functions that actually ran. In
-# the table `=` means bit-identical, `~` means equal up to rounding, and `≠` means different. An ULP
-# is the distance between two adjacent floating-point numbers, measured at the largest element of an
-# array.
+# Every comparison has the same form as the next one: the lines of torch, the lines of JAX, a table
+# of their results, and a verdict. The line to look at is marked. The lines are cut from the
+# programs that actually ran. Below them *the whole script* is folded: copy it into a plain session
+# with torch, or with JAX and jaxgrad, and it runs.
+#
+# In the table `=` means bit-identical, `~` means equal up to rounding, and `≠` means different. An
+# ULP is the distance between two adjacent floating-point numbers, measured at the largest element
+# of an array.
 #
 # **Every gradient of a small network.**
 
@@ -84,6 +109,9 @@ show("backward/simple_nn")
 #
 # torch adds the result of every `backward()` to `.grad`, and you have to clear it. In JAX a
 # gradient is a return value: to accumulate gradients, add them; there is nothing to clear.
+
+# %%
+question("backward/accumulate")
 
 # %%
 show("backward/accumulate")
@@ -113,7 +141,7 @@ print("jaxgrad.grad", jaxgrad.grad(loss)(params))
 # function, on a value that depends on the differentiated arguments; anywhere else it has no effect.
 
 # %%
-show("grad_modes/detach")
+show("grad_modes/detach", prints="grads")
 
 # %% [markdown]
 # The last column shows the same program without `stop_gradient`. Every comparison about a
@@ -217,3 +245,23 @@ plt.show()
 # | `torch.func.vmap`, `torch.func.grad` | `jax.vmap`, `jax.grad` |
 #
 # The other notebooks explain these one by one; [README.md](README.md) lists them in reading order.
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("ten_minutes/two_batches")
+
+# %%
+exercise("ten_minutes/bootstrapped_target")
+
+# %% [markdown]
+# ## What to take away
+#
+# - JAX differentiates functions. A gradient is a return value with the structure of the parameters.
+# - There is no `.grad`, so nothing accumulates and nothing has to be cleared.
+# - `jax.grad` returns zeros where torch has `None`; `jaxgrad.grad` returns `None`.
+# - `stop_gradient` has an effect only inside the function that is differentiated.
+# - JAX computes in float32 until you switch on x64.

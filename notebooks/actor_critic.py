@@ -5,20 +5,25 @@
 # estimates its value; slowly updated copies of both, the target networks, give the critic its
 # target. The difficulty is to make sure that each loss updates only the network that it is meant
 # for.
+#
+# **You will be able to** write the two losses of an actor-critic method so that each of them trains
+# only its own network.
+#
+# **Time** 10 minutes · **Level** intermediate · **Before** [freezing](freezing.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.practice import question
 from parity_tests.notebook.show import graph, show
 
 
@@ -27,6 +32,9 @@ from parity_tests.notebook.show import graph, show
 #
 # It must not give a gradient to the actor, so the action is detached, nor to the target networks,
 # so the target value is detached.
+
+# %%
+question("actor_critic/critic_loss")
 
 # %%
 show("actor_critic/critic_loss", only="*/loss *l1/weight")
@@ -79,3 +87,11 @@ plt.show()
 
 # %% [markdown]
 # For training part of a single network see [freezing](freezing.ipynb).
+
+# %% [markdown]
+# ## What to take away
+#
+# - The critic's loss treats actions and targets as data: stop them.
+# - The actor's loss needs the path through the critic: stop the critic's parameters, not its
+#   output.
+# - In JAX it is often enough to differentiate with respect to one network only.

@@ -5,18 +5,23 @@
 # with respect to, and the gradients are returned in the same tree structure.
 # `jaxgrad.value_and_grad` differs from `jax.value_and_grad` in one respect: it returns `None` where
 # torch's `.grad` is `None`.
+#
+# **You will be able to** compute gradients with respect to any value of a program, of outputs that
+# are not scalars, and predict what `.grad` holds afterwards.
+#
+# **Time** 20 minutes · **Level** first steps · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, show
 
 
@@ -37,6 +42,9 @@ show("backward/two_inputs")
 #
 # e = c·d with c = a·b at (a, b, d) = (2, 3, 4). The leaves a, b and d get the gradients 12, 8 and
 # 6; the intermediate c gets no `.grad`.
+
+# %%
+question("backward/chain_rule")
 
 # %%
 show("backward/chain_rule")
@@ -63,6 +71,9 @@ graph("backward/long_example")
 # %% [markdown]
 # **A value that is used twice.** h is used in g/h and in i + h. Its gradient is the sum over both
 # uses.
+
+# %%
+question("backward/several_uses")
 
 # %%
 show("backward/several_uses")
@@ -128,3 +139,22 @@ show("backward/adjust_embedding")
 # %% [markdown]
 # Accumulating gradients over several calls, and the gradients of a whole network, are in
 # [00_ten_minutes](00_ten_minutes.ipynb).
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("backward/rest_of_the_program")
+
+# %%
+exercise("backward/weighted_outputs")
+
+# %% [markdown]
+# ## What to take away
+#
+# - In JAX the arguments of the differentiated function take the place of `requires_grad`.
+# - The gradient of an intermediate is the gradient of the rest of the program.
+# - A value that is used twice gets the sum over both uses.
+# - `backward(gradient=g)` is the function that `jax.vjp` returns, called with `g`.

@@ -24,19 +24,23 @@ from nbclient.exceptions import CellExecutionError
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 300  # time limit of one cell, generous because the machine may be busy
 SETUP = """\
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
-import sys
+# On Colab {colab}; in a checkout this only adds it to the path.
+import pathlib
+{imports}import sys
 
 
-if "google.colab" in sys.modules:
-{clone}    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
-sys.path.insert(0, "..")
+if not pathlib.Path("../parity_tests").is_dir():
+{fetch}sys.path.insert(0, "..")
 """
-CLONE = """\
-    subprocess.run(["git", "clone", "--depth=1", "{url}", "jaxgrad"], check=True)
-    os.chdir("jaxgrad/notebooks")
+FETCH = """\
+    if not pathlib.Path("jaxgrad").is_dir():
+        subprocess.run(["git", "clone", "--depth=1", "{url}", "jaxgrad"], check=True)
+    install = ["-m", "pip", "install", "--quiet", "./jaxgrad[notebooks]"]
+    subprocess.run([sys.executable, *install], check=True)
+    sys.path.insert(0, "jaxgrad")
+"""
+NO_ADDRESS = """\
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 """
 
 
@@ -53,8 +57,10 @@ def repository() -> str:
 
 def setup(url: str) -> str:
     """Return the code that every notebook starts with."""
-    text = SETUP.format(clone=CLONE.format(url=url) if url else "")
-    return text.replace("import subprocess", "import os\nimport subprocess") if url else text
+    if not url:
+        return SETUP.format(colab="fetch the repository first", imports="", fetch=NO_ADDRESS)
+    colab = "this fetches and installs the project"
+    return SETUP.format(colab=colab, imports="import subprocess\n", fetch=FETCH.format(url=url))
 
 
 def badge(url: str, name: str) -> str:
@@ -82,8 +88,10 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
 def build(script: pathlib.Path) -> None:
     """Run a script as a notebook and write the executed copy beside it."""
     url = repository()
-    begin = re.compile(r"# %%\n# On Colab .*?sys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
-    script.write_text(begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1))
+    begin = re.compile(r"# %%\n# On Colab .*?\nsys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
+    text = begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1)
+    if text != script.read_text():
+        script.write_text(text)
     book = read(script, url)
     metadata = book.metadata
     NotebookClient(

@@ -3,16 +3,20 @@
 #
 # Both change gradients between `backward` and `step`. In JAX they are functions from gradients to
 # gradients.
+#
+# **You will be able to** clip gradients exactly as torch does, and use autocast and a gradient
+# scaler in a compiled step.
+#
+# **Time** 20 minutes · **Level** intermediate · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import jax.numpy as jnp
@@ -20,6 +24,7 @@ import matplotlib.pyplot as plt
 import torch
 
 import jaxgrad
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
 
@@ -45,6 +50,9 @@ show("clipping/clip_grad_norm_below", only="before grads/* unchanged/*")
 # %% [markdown]
 # **Exactly at the bound** torch still shortens the gradient, because of the 1e-6.
 # `optax.clip_by_global_norm`, in the last column, does not.
+
+# %%
+question("clipping/clip_grad_norm_at_max")
 
 # %%
 show("clipping/clip_grad_norm_at_max")
@@ -98,6 +106,9 @@ show("clipping/clip_grad_norm_by_group", only="grads/*/bias")
 # ## Clipping by value
 #
 # Each element is clamped independently, which changes the direction of the gradient.
+
+# %%
+question("clipping/clip_grad_value")
 
 # %%
 show("clipping/clip_grad_value")
@@ -163,3 +174,21 @@ plt.show()
 # On a GPU there is one more difference: by default JAX multiplies float32 matrices in TF32, whereas
 # torch uses TF32 only for convolutions. Set `jax.default_matmul_precision("highest")` before
 # comparing; `python -m parity_tests precision/tf32` shows the difference.
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("clipping/by_hand")
+
+# %%
+exercise("clipping/norm_or_value")
+
+# %% [markdown]
+# ## What to take away
+#
+# - torch divides by norm + 1e-6, so the clipped norm is a little below the bound.
+# - Clipping by norm keeps the direction of the gradient, clipping by value does not.
+# - The scaler's state is an argument and a return value, and a step is skipped on the device.

@@ -4,16 +4,20 @@
 # torch builds a graph at every call, so any Python `if` works. JAX compiles a program once for each
 # combination of input shapes; decisions that depend on *values* are written with `lax.cond`,
 # `lax.scan` or `jnp.where`. In return the second call does not build anything.
+#
+# **You will be able to** write programs whose path depends on data in JAX, and say what static and
+# dynamic graphs cost.
+#
+# **Time** 15 minutes · **Level** intermediate · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.show import graph, show
@@ -66,3 +70,10 @@ show("checkpointing/cheapest_stop", only="*no_grad_* *as_no_grad *shares*")
 
 # %% [markdown]
 # For more about saved memory and ways to reduce it see [memory](memory.ipynb).
+
+# %% [markdown]
+# ## What to take away
+#
+# - Decisions that depend on values are made with `lax.cond`, `lax.scan` or `jnp.where`.
+# - A loop that is differentiated in reverse needs a bounded length.
+# - torch builds a graph at each call, JAX once for each combination of shapes.

@@ -4,18 +4,23 @@
 # torch runs on two or four processes here, with the gloo backend; JAX runs on the same number of
 # CPU devices in one process. The results of all ranks are stacked, so the first axis of each result
 # is the rank.
+#
+# **You will be able to** translate DDP, SyncBatchNorm and FSDP to `shard_map` and sharded arrays,
+# and avoid two traps that scale gradients.
+#
+# **Time** 25 minutes · **Level** advanced · **Before** [control_flow](control_flow.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import question
 from parity_tests.notebook.show import show, without
 
 
@@ -49,6 +54,9 @@ show("distributed/ddp_pmean_of_grads")
 # %% [markdown]
 # A sum over ranks inside the loss multiplies each rank's own gradient by the number of ranks, in
 # both frameworks.
+
+# %%
+question("distributed/sum_in_the_loss")
 
 # %%
 show("distributed/sum_in_the_loss")
@@ -111,3 +119,11 @@ show("distributed/clip_sharded", only="norm */l2/bias")
 
 # %%
 show("distributed/clip_sharding", only="norm */l2/bias")
+
+# %% [markdown]
+# ## What to take away
+#
+# - In `shard_map` the gradients of replicated parameters are summed already: average the loss, not
+#   the gradients.
+# - A sum over ranks in the loss multiplies every gradient by the number of ranks.
+# - Under `jit` with sharded arrays, one program is written as for one device.

@@ -5,20 +5,25 @@
 # optimizer updates, and which paths gradients take. In torch these are `requires_grad`, the
 # optimizer's parameter list and `detach`. In JAX they are the argument of `grad`, the tree given to
 # the optimizer and `stop_gradient`.
+#
+# **You will be able to** train part of a network, choose the right one of three places to restrict
+# training, and see why `eval()` is none of them.
+#
+# **Time** 20 minutes · **Level** intermediate · **Before** [grad_modes](grad_modes.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, programs, show
 
 
@@ -29,6 +34,9 @@ from parity_tests.notebook.show import graph, programs, show
 # common claim is that `no_grad` is equivalent; it is wrong, because `no_grad` also cuts the
 # gradient to the input (the row `no_grad/x`). In JAX, split the parameters with `jaxgrad.partition`
 # and differentiate with respect to the trainable half.
+
+# %%
+question("grad_modes/requires_grad")
 
 # %%
 show("grad_modes/requires_grad")
@@ -115,3 +123,23 @@ programs("mobilenet/freeze")
 
 # %%
 show("grad_modes/eval_mode", only="*/loss */requires_grad */grads/*/weight */stats/running_mean")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("freezing/only_biases")
+
+# %%
+exercise("freezing/frozen_is_not_stopped")
+
+# %% [markdown]
+# ## What to take away
+#
+# - Freezing parameters, stopping a path and leaving a parameter out of the optimizer are three
+#   different things.
+# - A frozen layer passes the gradient on to its input.
+# - A gradient that no optimizer clears grows in torch. In JAX it cannot.
+# - `eval()` changes what layers compute, not which parameters get gradients.

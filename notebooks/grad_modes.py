@@ -5,18 +5,23 @@
 # do this, and they are not equivalent. JAX has one mechanism for all of them: either the gradient
 # of a value is stopped with `lax.stop_gradient`, or the value is not an argument of the
 # differentiated function.
+#
+# **You will be able to** choose between `detach`, `no_grad`, `inference_mode` and
+# `requires_grad_(False)`, predict which gradients each of them leaves, and write the same in JAX.
+#
+# **Time** 20 minutes · **Level** first steps · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, network, show
 
 
@@ -24,8 +29,11 @@ from parity_tests.notebook.show import graph, network, show
 # ## An overview in one picture
 #
 # Read the headers from left to right as the forward pass, and the boxes from right to left as the
-# backward pass. In torch, L1 is either on the path of the loss, recorded but not reached from the
-# loss, or never recorded. The sections below go through these cases one by one.
+# backward pass. A box on torch's side is a node of the graph, named after the operation that it
+# differentiates: `Addmm` is a linear layer, `T` a transpose, and `AccumulateGrad` writes into the
+# `.grad` of a leaf. A box on JAX's side is an operation of the program. In torch, L1 is either on
+# the path of the loss, recorded but not reached from the loss, or never recorded. The sections
+# below go through these cases one by one.
 
 # %%
 graph("grad_modes/recorded")
@@ -52,7 +60,10 @@ show("grad_modes/nothing_stopped")
 # `None`, not zero. In JAX `lax.stop_gradient` is applied to the same value.
 
 # %%
-show("grad_modes/detach")
+question("grad_modes/detach")
+
+# %%
+show("grad_modes/detach", prints="grads")
 
 # %% [markdown]
 # ## `no_grad`
@@ -62,7 +73,7 @@ show("grad_modes/detach")
 # through `stop_gradient`.
 
 # %%
-show("grad_modes/no_grad")
+show("grad_modes/no_grad", prints="grads")
 
 # %% [markdown]
 # **Around one term of a sum.** At x = 1 the gradient of x² + x³ is 2x + 3x² = 5. It is 3 or 2 when
@@ -71,12 +82,15 @@ show("grad_modes/no_grad")
 # with `unused="error"`.
 
 # %%
-show("grad_modes/no_grad_part")
+show("grad_modes/no_grad_part", prints="both_outside y_inside")
 
 # %% [markdown]
 # **The `requires_grad` flag.** A value computed inside `no_grad` does not require grad; values
 # computed afterwards from other leaves do again. A JAX array has no such flag. `jaxgrad.depends_on`
 # answers the underlying question: is there a differentiable path from the inputs to this value?
+
+# %%
+question("grad_modes/requires_grad_flag")
 
 # %%
 show("grad_modes/requires_grad_flag")
@@ -99,7 +113,7 @@ graph("grad_modes/inference_mode")
 # its gradient. The table also shows an output computed entirely inside `inference_mode`.
 
 # %%
-show("grad_modes/inference_clone")
+show("grad_modes/inference_clone", prints="grads")
 
 # %% [markdown]
 # ## Leaving the graph: `detach`, `numpy`, `item`, `tolist`
@@ -150,3 +164,23 @@ show("grad_modes/recorded", only="*/recorded/l1/weight */reachable/l1/weight")
 # [control_flow](control_flow.ipynb) compares the costs of these ways to stop a gradient.
 # [freezing](freezing.ipynb) covers freezing individual parameters, and shows why `eval()` does not
 # stop any gradient.
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("grad_modes/one_term_of_a_sum")
+
+# %%
+exercise("grad_modes/stopped_too_early")
+
+# %% [markdown]
+# ## What to take away
+#
+# - `detach` and `no_grad` leave the same gradients. They differ in what torch records on the way.
+# - A layer that is cut off has the gradient `None`, not zero, and the optimizer skips it.
+# - `requires_grad_(False)` freezes parameters and lets the gradient pass to the input; `no_grad`
+#   does not.
+# - In JAX one tool, `lax.stop_gradient`, covers all of them.

@@ -5,18 +5,23 @@
 # `saved_tensors`. JAX arrays carry no such objects. Instead a JAX function can be traced to a
 # *jaxpr*, the program as data, which can be inspected before anything runs. It answers the same
 # questions.
+#
+# **You will be able to** read torch's graph and a jaxpr, and say which tensors the backward pass
+# saves.
+#
+# **Time** 20 minutes · **Level** advanced · **Before** [backward](backward.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import question
 from parity_tests.notebook.show import graph, nodes, show
 
 
@@ -102,4 +107,15 @@ show("graph/flag_on_non_leaf")
 # JAX you would have to write `stop_gradient` to make it.
 
 # %%
+question("graph/parameter_of_intermediate")
+
+# %%
 show("graph/parameter_of_intermediate")
+
+# %% [markdown]
+# ## What to take away
+#
+# - torch's graph consists of nodes that exist while tensors hold them. A jaxpr is a program as
+#   data.
+# - A product saves its factors, a sum saves nothing, `exp` saves its result.
+# - `nn.Parameter` of an intermediate cuts the graph.

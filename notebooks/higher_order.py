@@ -3,22 +3,27 @@
 #
 # torch records the backward pass only on request (`create_graph=True`). In JAX the gradient is a
 # function, and a function can be differentiated again.
+#
+# **You will be able to** differentiate gradients, write a gradient penalty that trains, and avoid
+# the NaN of a norm at zero.
+#
+# **Time** 15 minutes · **Level** advanced · **Before** [backward](backward.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.practice import question
 from parity_tests.notebook.show import show, without
 
 
@@ -105,6 +110,9 @@ plt.show()
 # `jnp.linalg.norm`, in the last column, is NaN, and a single NaN can ruin a training run.
 
 # %%
+question("higher_order/gradient_penalty_flat")
+
+# %%
 show("higher_order/gradient_penalty_flat")
 
 # %% [markdown]
@@ -121,3 +129,10 @@ show("higher_order/hvp")
 
 # %%
 show("higher_order/per_sample_gradients")
+
+# %% [markdown]
+# ## What to take away
+#
+# - `create_graph=True` has no counterpart: in JAX every gradient can be differentiated again.
+# - A penalty that is treated as a constant leaves the loss unchanged and removes its gradient.
+# - The gradient of a norm at zero is 0 in torch and NaN in `jnp.linalg.norm`.

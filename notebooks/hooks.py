@@ -4,20 +4,28 @@
 # In torch a hook is registered on a tensor or a module. In JAX it is a function call in the
 # program: `h = jaxgrad.hook(h, fn)` is the identity in the forward pass and calls `fn` with the
 # gradient in the backward pass.
+#
+# **You will be able to** watch, keep and change gradients in the middle of a program, also under
+# `jit`.
+#
+# **Time** 15 minutes · **Level** intermediate · **Before** [backward](backward.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+import jax
+import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
+import jaxgrad
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
 
@@ -40,14 +48,33 @@ without("hooks/register_hook")
 show("hooks/register_hook_sum")
 
 # %%
+question("hooks/tensor_hook")
+
+# %%
 show("hooks/tensor_hook")
 
 # %% [markdown]
 # ## Observing a gradient
 #
-# A hook that returns `None` leaves the gradient unchanged. Under `jit` it is called while the
-# program is traced, so it receives traced arrays: it can read their shapes, and print their values
-# with `jax.debug.print`. To use the values outside, return them with `retain_grad`.
+# torch's `h.register_hook(print)` prints a gradient. Under `jit` the counterpart is a hook that
+# calls `jax.debug.print`. It prints the numbers at every call, and leaves the gradient unchanged,
+# because it returns `None`.
+
+
+# %%
+def loss(w):
+    h = jaxgrad.hook(2 * w, lambda grad: jax.debug.print("gradient of h: {grad}", grad=grad))
+    return jnp.sum(h**2)
+
+
+compiled = jax.jit(jax.grad(loss))
+for w in (jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])):
+    print("gradient of w:", compiled(w))
+    jax.effects_barrier()  # waits for what the compiled program prints
+
+# %% [markdown]
+# A plain `print` in the hook would run once, while the program is traced, and show shapes instead
+# of numbers. To use the numbers outside of the program, return them with `retain_grad`.
 
 # %%
 show("hooks/hook_watch")
@@ -107,3 +134,21 @@ plt.title("norm of the gradient of each weight; lines are torch, dots are JAX")
 plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="from input to output")
 plt.tight_layout()
 plt.show()
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("hooks/print_the_norm")
+
+# %%
+exercise("hooks/once_or_per_use")
+
+# %% [markdown]
+# ## What to take away
+#
+# - A hook is a function in the program: `h = jaxgrad.hook(h, fn)`.
+# - Applied once it sees the sum over all uses, as in torch. Applied at each use it sees one use.
+# - Under `jit`, print numbers with `jax.debug.print`, and return them with `retain_grad`.

@@ -5,16 +5,20 @@
 # function from the step to the learning rate, and can be called under `jit` and in any order. The
 # schedules in `jaxgrad.optim.lr_scheduler` return torch's learning rate at every step, and can be
 # used wherever optax accepts a schedule.
+#
+# **You will be able to** use torch's learning-rate schedules and weight averages in JAX, and see
+# where the obvious optax choice differs.
+#
+# **Time** 15 minutes · **Level** reference · **Before** [optim](optim.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
@@ -149,3 +153,11 @@ plt.show()
 # %% [markdown]
 # `scaler.state_dict(state)` returns the same dict as torch's `scaler.state_dict()`, and
 # `scaler.load_state_dict` accepts it.
+
+# %% [markdown]
+# ## What to take away
+#
+# - A schedule in JAX is a function from the step to the learning rate.
+# - Some optax schedules have the same shape as torch's but are shifted by a step, or end
+#   differently.
+# - A schedule that depends on the loss has a state.

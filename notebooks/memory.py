@@ -4,16 +4,20 @@
 # The backward pass needs values from the forward pass. torch calls them saved tensors, JAX
 # residuals; they account for most of the memory of a training step. How large are they, which
 # operations create them, and how can you keep less?
+#
+# **You will be able to** count what the backward pass keeps, and reduce it with checkpointing,
+# saved-tensor hooks and micro-batches.
+#
+# **Time** 25 minutes · **Level** advanced · **Before** [control_flow](control_flow.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import jax
@@ -23,6 +27,7 @@ import matplotlib.pyplot as plt
 import jaxgrad
 from parity_tests.audits import networks
 from parity_tests.audits.memory_growth import DEPTHS, arguments, in_segments, plain
+from parity_tests.notebook.practice import question
 from parity_tests.notebook.show import programs, show, without
 
 
@@ -131,6 +136,9 @@ show("checkpointing/selective_checkpoint", only="*/products */tanhs */loss")
 # the key is an ordinary value, so recomputation uses the same one.
 
 # %%
+question("checkpointing/checkpoint_forgets_the_generator")
+
+# %%
 show("checkpointing/checkpoint_forgets_the_generator")
 
 # %% [markdown]
@@ -164,3 +172,10 @@ show("checkpointing/step_by_layer", only="*/0/bias")
 
 # %%
 show("checkpointing/per_sample_in_chunks", only="*/l2/bias")
+
+# %% [markdown]
+# ## What to take away
+#
+# - `jaxgrad.saved_bytes` counts residuals before anything runs.
+# - Checkpointing changes what is kept, never the gradient, provided that randomness is repeated.
+# - Means over micro-batches of different size do not add up to the mean.

@@ -4,18 +4,23 @@
 # Two classes of errors exist only in torch, and one only in JAX. JAX arrays are immutable, so a
 # value needed by the backward pass cannot be overwritten. The function that `jax.vjp` returns owns
 # its saved values, so they are not freed while you hold it.
+#
+# **You will be able to** explain torch's errors about in-place changes and freed graphs, and avoid
+# the one error that only JAX has.
+#
+# **Time** 20 minutes · **Level** intermediate · **Before** [backward](backward.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import question
 from parity_tests.notebook.show import show
 
 
@@ -46,7 +51,13 @@ show("mutation/inplace_before_use")
 # creates a new array.
 
 # %%
+question("mutation/inplace_saved")
+
+# %%
 show("mutation/inplace_saved")
+
+# %%
+question("mutation/inplace_not_saved")
 
 # %%
 show("mutation/inplace_not_saved")
@@ -54,6 +65,9 @@ show("mutation/inplace_not_saved")
 # %% [markdown]
 # **A change through `.data`** bypasses the version counter, and torch's gradient is silently wrong.
 # This cannot be expressed in JAX.
+
+# %%
+question("mutation/data")
 
 # %%
 show("mutation/data")
@@ -117,3 +131,11 @@ show("retain_graph/slices")
 
 # %%
 show("retain_graph/slices_outside")
+
+# %% [markdown]
+# ## What to take away
+#
+# - Whether an in-place change raises depends on what the backward pass has saved.
+# - A change through `.data` is not noticed, and the gradient is silently wrong.
+# - A JAX array cannot be changed, and a `vjp` function can be called as often as you like.
+# - A tracer must not leave the function: return the value instead.

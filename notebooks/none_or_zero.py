@@ -6,18 +6,23 @@
 # a parameter whose gradient is zero, but skip one whose gradient is `None`. `jax.grad` always
 # returns zeros; `jaxgrad.grad` finds the missing paths in the program and returns `None`, as torch
 # does.
+#
+# **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
+# difference matters to an optimizer, and keep it in JAX.
+#
+# **Time** 15 minutes · **Level** intermediate · **Before** [grad_modes](grad_modes.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
 
@@ -26,6 +31,9 @@ from parity_tests.notebook.show import show, without
 #
 # Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
 # and not using a value give `None`.
+
+# %%
+question("none_or_zero/none_or_zero")
 
 # %%
 show("none_or_zero/none_or_zero")
@@ -48,6 +56,9 @@ show("none_or_zero/through_gradient")
 # **Where the frameworks must differ.** The parameter `other` is used only in the branch that was
 # not taken. torch never saw that branch. A compiled `cond` has one gradient structure for both
 # branches, so JAX returns zeros.
+
+# %%
+question("none_or_zero/branch_not_taken")
 
 # %%
 show("none_or_zero/branch_not_taken")
@@ -100,3 +111,23 @@ show("autograd/per_sample", only="*weight")
 
 # %%
 show("autograd/per_sample_dropout")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("none_or_zero/one_of_each")
+
+# %%
+exercise("none_or_zero/decay_that_skips_none")
+
+# %% [markdown]
+# ## What to take away
+#
+# - `None` says that there is no path, zero that there is a path with derivative zero.
+# - Momentum and weight decay change a parameter whose gradient is zero, and skip one whose gradient
+#   is `None`.
+# - `jax.grad` cannot tell the two apart; `jaxgrad.grad` can.
+# - A compiled `cond` has one structure of gradients for both branches, so there JAX returns zeros.

@@ -3,20 +3,25 @@
 #
 # An optimizer in JAX is a pair of optax functions: `init(params)` and `update(grads, state,
 # params)`. A tree of labels next to the tree of parameters assigns the settings to the parameters.
+#
+# **You will be able to** give groups of parameters their own settings, change gradients by hand,
+# and skip steps without changing a parameter by accident.
+#
+# **Time** 15 minutes · **Level** intermediate · **Before** [none_or_zero](none_or_zero.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.practice import question
 from parity_tests.notebook.show import show, without
 
 
@@ -45,6 +50,9 @@ show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*")
 # L1's gradient is removed in steps 1 and 3. If it is set to zero, momentum and weight decay still
 # change the layer; if it is `None`, torch's optimizer skips the layer. In optax
 # `conditionally_mask` selects the steps in which a leaf is updated.
+
+# %%
+question("optim/every_other_step")
 
 # %%
 show("optim/every_other_step", only="*/params/*/l1/bias")
@@ -78,3 +86,10 @@ without("optim/scale_under_condition")
 
 # %% [markdown]
 # For an optimizer that is given only some of the parameters see [freezing](freezing.ipynb).
+
+# %% [markdown]
+# ## What to take away
+#
+# - An optimizer in JAX is a pair of functions; its state is an argument and a return value.
+# - Plain SGD is a subtraction. Nothing like `no_grad` is needed for it.
+# - To skip a parameter, skip its update. A zero gradient is not enough.

@@ -4,16 +4,20 @@
 # `jaxgrad.optim` provides torch's update rules, arguments and defaults. In the last column of each
 # table the most similar optax optimizer, or a plausible mistake, takes its place: it trains
 # differently, or does not raise where torch does.
+#
+# **You will be able to** recognize the optimizers that train differently in optax and torch under
+# the same name.
+#
+# **Time** 10 minutes · **Level** reference · **Before** [optim](optim.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.show import show
@@ -64,3 +68,9 @@ show("optim/muon_of_a_vector")
 
 # %%
 show("optim/lbfgs")
+
+# %% [markdown]
+# ## What to take away
+#
+# - The same name is not the same update rule. Compare the losses of a few steps before you train.
+# - `jaxgrad.optim` has torch's rules, arguments and defaults.

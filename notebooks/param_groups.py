@@ -3,16 +3,20 @@
 #
 # The options and state that torch's optimizers keep for each parameter, and their counterparts in
 # JAX.
+#
+# **You will be able to** port torch's parameter groups, freeze a group without moving it, and
+# continue training from torch's optimizer state.
+#
+# **Time** 15 minutes · **Level** intermediate · **Before** [optim](optim.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.show import show
@@ -80,3 +84,10 @@ show("optimizers/rmsprop_eps", only="losses")
 
 # %%
 show("param_groups/resume", only="step params/2/*/bias")
+
+# %% [markdown]
+# ## What to take away
+#
+# - `jaxgrad.optim` takes torch's options, with torch's defaults, for each group.
+# - `optax.masked` does not freeze: it adds the raw gradient to the parameter.
+# - An optimizer of the same name may have other defaults.

@@ -11,16 +11,20 @@
 #
 # We start with a correct port, followed by three mistakes that are easy to make and hard to notice.
 # Two of them leave the outputs and the loss unchanged.
+#
+# **You will be able to** check your own JAX port against its torch module, and read the report when
+# they differ.
+#
+# **Time** 10 minutes · **Level** first steps · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab this installs the dependencies; elsewhere it only adds the checkout to the path.
-import subprocess
+# On Colab fetch the repository first; in a checkout this only adds it to the path.
+import pathlib
 import sys
 
 
-if "google.colab" in sys.modules:
-    install = ["-m", "pip", "install", "--quiet", "--editable", "..[notebooks]"]
-    subprocess.run([sys.executable, *install], check=True)
+if not pathlib.Path("../parity_tests").is_dir():
+    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
 import dataclasses
@@ -148,7 +152,7 @@ def port_with_eps(p, x):
 
 
 report = prove_port(port_with_eps)
-assert report.first.surface == "forward" and report.first.torch.startswith("norm")
+assert report.first and report.first.surface == "forward" and report.first.torch.startswith("norm")
 print_report(report)
 
 # %% [markdown]
@@ -170,7 +174,8 @@ def port_stopped(p, x):
 
 
 report = prove_port(port_stopped)
-assert report.surfaces["forward"].verdict == "pass" and report.first.surface == "structure"
+assert report.surfaces["forward"].verdict == "pass" and report.first
+assert report.first.surface == "structure"
 print_report(report)
 
 # %% [markdown]
@@ -193,7 +198,8 @@ for finding in report.surfaces["structure"].findings:
 # %%
 coupled = optax.chain(optax.add_decayed_weights(0.1), optax.adam(1e-2))
 report = prove_port(port, tx=coupled)
-assert report.surfaces["gradients"].verdict == "pass" and report.first.surface == "updates"
+assert report.surfaces["gradients"].verdict == "pass" and report.first
+assert report.first.surface == "updates"
 print_report(report)
 
 # %% [markdown]
@@ -222,3 +228,11 @@ except AssertionError as error:
 #
 # The other notebooks explain each of these mistakes; [README.md](README.md) lists them in reading
 # order.
+
+# %% [markdown]
+# ## What to take away
+#
+# - Equal outputs and equal losses do not show that gradients are equal.
+# - `prove` checks structure, forward pass, cotangents, gradients, updates and precision, in this
+#   order.
+# - It names the first place that differs, and a cause only if it has tested it.

@@ -3,6 +3,7 @@
 import ast
 import html
 import importlib.util
+import itertools
 import os
 import re
 import runpy
@@ -16,6 +17,8 @@ from parity_tests.case import CaseError, load
 from parity_tests.cases import grad_modes
 from parity_tests.notebook import show as shows
 from parity_tests.notebook.display import Program, Shown
+from parity_tests.notebook.practice import exercises
+from parity_tests.notebook.questions import QUESTIONS
 from parity_tests.report import rows as rows_
 from parity_tests.report import source_text as listing
 from parity_tests.runner.selection import ROWS
@@ -34,7 +37,7 @@ build = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(build)
 
 SCRIPTS = build.scripts()
-CELLS, KILOBYTES = 16, 300
+CELLS, KILOBYTES = 24, 400
 ids = [script.stem for script in SCRIPTS]
 
 
@@ -84,6 +87,7 @@ def test_a_notebook_runs(script, monkeypatch):
     import matplotlib.pyplot as plt
 
     monkeypatch.setattr(sys, "path", [str(ROOT), *sys.path])
+    monkeypatch.chdir(NOTEBOOKS)
     monkeypatch.setattr(plt, "show", lambda: plt.close("all"))
     plt.switch_backend("agg")
 
@@ -143,6 +147,53 @@ def test_a_notebook_shows_cases(script):
     assert not {id for _, id in pairs} - set(load())
 
 
+@pytest.mark.parametrize("script", SCRIPTS, ids=ids)
+def test_a_notebook_says_what_it_is_for(script):
+    """A notebook begins with what it teaches, its length, level and prerequisites, and ends with
+    what to take away; the README gives the same length and level.
+    """
+    prose = [cell.source for cell in build.read(script).cells if cell.cell_type == "markdown"]
+    line = re.search(
+        r"^\*\*Time\*\* (\d+) minutes · \*\*Level\*\* ([a-z ]+) · \*\*Before\*\* \S", prose[0], re.M
+    )
+    row = next(
+        row
+        for row in (NOTEBOOKS / "README.md").read_text().splitlines()
+        if f"({script.stem}.ipynb)" in row
+    )
+
+    assert line and "**You will be able to** " in prose[0]
+    assert prose[-1].startswith("## What to take away\n\n- ")
+    assert row.endswith(f"| {line[1]} | {line[2]} |")
+
+
+def test_every_question_and_exercise_is_in_a_notebook():
+    """Every question and every exercise is asked once, and the core notebooks have exercises."""
+    texts = {script.stem: script.read_text() for script in SCRIPTS}
+    asked = re.findall(r'question\("(.+)"\)', "".join(texts.values()))
+    set_ = {name: re.findall(r'exercise\("(.+)"\)', text) for name, text in texts.items()}
+
+    assert sorted(asked) == sorted(QUESTIONS)
+    assert sorted(itertools.chain(*set_.values())) == sorted(exercises())
+    for name in "00_ten_minutes grad_modes backward none_or_zero freezing clipping hooks".split():
+        assert len(set_[name]) == 2 and "question(" in texts[name]
+
+
+def test_a_hook_prints_the_gradient_at_every_call_under_jit():
+    """The notebook on hooks shows that `jax.debug.print` prints numbers in a compiled program."""
+    outputs = [
+        out.get("text", "")
+        for cell in copy_of(NOTEBOOKS / "hooks").cells
+        for out in cell.get("outputs", [])
+    ]
+
+    (text,) = [text for text in outputs if "gradient of h" in text]
+    assert re.sub(r"\s+", " ", text) == (
+        "gradient of h: [4. 8.] gradient of w: [ 8. 16.] "
+        "gradient of h: [12. 16.] gradient of w: [24. 32.] "
+    )
+
+
 def test_the_readme_lists_every_notebook():
     """The README of the notebooks lists exactly the existing notebooks."""
     listed = re.findall(r"\]\((\w+)\.ipynb\)", (NOTEBOOKS / "README.md").read_text())
@@ -182,7 +233,32 @@ def test_the_badge_needs_a_repository():
     assert f"{url[19:]}/blob/HEAD/notebooks/hooks.ipynb" in build.badge(url, "hooks")
     assert "git" not in build.setup("")
     assert f'"git", "clone", "--depth=1", "{url}"' in build.setup(url)
-    ast.parse(build.setup(url))
+
+
+def test_the_setup_fetches_and_installs_the_project_outside_of_a_checkout(monkeypatch, tmp_path):
+    """Without a checkout above, the setup clones the repository, installs it and finds it."""
+    commands = []
+    monkeypatch.setattr(subprocess, "run", lambda command, check: commands.append(command[-2:]))
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.chdir(tmp_path)
+    exec(build.setup("https://example.org/jaxgrad"), {})
+
+    assert commands == [
+        ["https://example.org/jaxgrad", "jaxgrad"],
+        ["--quiet", "./jaxgrad[notebooks]"],
+    ]
+    assert sys.path == ["..", "jaxgrad"]
+    with pytest.raises(FileNotFoundError, match="in the folder notebooks/ of a checkout"):
+        exec(build.setup(""), {})
+
+
+def test_the_setup_adds_the_checkout_to_the_path(monkeypatch):
+    """In the folder of the notebooks, the setup fetches nothing."""
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.chdir(NOTEBOOKS)
+    exec(build.setup(""), {})
+
+    assert sys.path == [".."]
 
 
 def test_a_script_is_read_the_same_twice():
@@ -228,7 +304,7 @@ def test_show_marks_a_pinned_difference():
 
 def test_show_raises_if_a_case_fails(monkeypatch):
     """`show` raises for a case that fails, and the message has the command to rerun it."""
-    shows._observe.cache_clear()
+    shows.observe.cache_clear()
     monkeypatch.setattr(grad_modes, "linear", lambda params, x: x @ params["weight"].T)
 
     with pytest.raises(AssertionError, match="python -m parity_tests grad_modes/detach"):

@@ -36,9 +36,8 @@ def register_hook(net, x, y, *, hook=jaxgrad.hook):
 
     def loss(net):
         weight = hook(net["fc1"]["weight"], clamp)
-        weight = jaxgrad.retain_grad(
-            weight, "watched"
-        )  # later in the forward pass means earlier in the backward pass
+        # What is later in the forward pass is earlier in the backward pass.
+        weight = jaxgrad.retain_grad(weight, "watched")
         return mse(mlp(net | {"fc1": net["fc1"] | {"weight": weight}}, x), y)
 
     value, grads, retained = jaxgrad.value_and_retained_grads(loss)(net)

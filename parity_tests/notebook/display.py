@@ -6,7 +6,7 @@ GitHub removes style sheets from notebooks.
 import dataclasses
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from parity_tests.notebook.highlight import block
@@ -15,6 +15,7 @@ from parity_tests.report.text import SIGNS
 
 
 _GREEN, _AMBER = "#1f883d", "#9a6700"  # readable on white and on black
+_OUTPUT = "text-align:left;white-space:pre-wrap;font-size:12px;margin:0"
 _CELL = "text-align:left;vertical-align:top;padding:4px 10px"
 
 
@@ -40,7 +41,8 @@ class Program:
         if not self.script:
             return shown
         summary = "the whole script: imports, helpers, inputs and these lines"
-        return f"{shown}\n<details><summary>{summary}</summary>{block(self.script)}</details>"
+        script = block(self.script, colored=False)
+        return f"{shown}\n<details><summary>{summary}</summary>{script}</details>"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,20 +58,48 @@ class Shown:
     measured: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # bytes, seconds
 
     def _repr_html_(self) -> str:
-        parts = [f"<p>{_prose(self.title)}</p>"]
+        parts = [f"<p>{prose(self.title)}</p>"]
         if self.programs:
             code = [program.html() for program in self.programs]
-            parts.append(_table([program.where for program in self.programs], [code], width="50%"))
+            parts.append(table([program.where for program in self.programs], [code], width="50%"))
         if self.rows:
-            parts.append(_table(self.columns, [_cells(row) for row in self.rows]))
+            parts.append(table(self.columns, map(cells, self.rows)))
         if self.verdict:
             color = _GREEN if self.verdict.startswith("✓") else _AMBER
-            parts.append(f'<p style="color:{color}"><b>{_prose(self.verdict)}</b></p>')
+            parts.append(f'<p style="color:{color}"><b>{prose(self.verdict)}</b></p>')
         return "\n".join(parts)
 
     def __repr__(self) -> str:
         rows = [f"  {row[0]}: {' | '.join(row[1:])}" for row in self.rows]
         return "\n".join(filter(None, [self.title, *rows, self.verdict]))
+
+
+@dataclasses.dataclass(frozen=True)
+class Folded:
+    """A question or a task whose answer is folded.
+
+    Attributes:
+        kind: "Predict" or "Exercise".
+        text: The question or the task.
+        summary: What the reader clicks on.
+        answer: The answer as HTML.
+        plain: The answer as text.
+    """
+
+    kind: str
+    text: str
+    summary: str
+    answer: str
+    plain: str
+
+    def _repr_html_(self) -> str:
+        return (
+            f"<p><b>{self.kind}.</b> {prose(self.text)}</p>\n"
+            f"<details><summary>{self.summary}</summary>{self.answer}</details>"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.kind}. {self.text}\n{self.plain}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -86,13 +116,32 @@ class Picture:
         return re.sub(r"<[^>]*>", "", re.findall(r"<title.*?</title>", self.svg, re.DOTALL)[0])
 
 
-def _prose(text: str) -> str:
+def prose(text: str) -> str:
     """Convert backticks and empty lines to HTML code and line breaks."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
     return text.replace("\n\n", "<br>")
 
 
-def _cells(row: Sequence[str]) -> list[str]:
+def output(text: str) -> str:
+    """Format what a program printed."""
+    return f'<pre style="{_OUTPUT}">{html.escape(text.rstrip())}</pre>'
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: str = "") -> str:
+    """Format HTML cells with attributes as well as styles, because GitHub removes styles."""
+    place = f'align="left" valign="top" style="{_CELL}"' + (f' width="{width}"' if width else "")
+    whole = ' width="100%"' if width else ""
+    head = "".join(f"<th {place}>{html.escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td {place}>{cell}</td>" for cell in row) + "</tr>\n" for row in rows
+    )
+    return (
+        f'<div style="overflow-x:auto"><table style="border-collapse:collapse"{whole}>'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+    )
+
+
+def cells(row: Sequence[str]) -> list[str]:
     """Format a row; the last column (JAX without the tool) is bold if the value changes."""
     cells = [_inline(text) for text in row]
     changed = len(row) > 4 and row[2] and row[4] != SAME  # measurements have no verdict sign
@@ -102,17 +151,3 @@ def _cells(row: Sequence[str]) -> list[str]:
 def _inline(text: str) -> str:
     words = html.escape(text)
     return words if text in (SAME, ZERO, *SIGNS.values(), "") else f"<code>{words}</code>"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: str = "") -> str:
-    """Format an HTML table with attributes as well as styles, because GitHub removes styles."""
-    place = f'align="left" valign="top" style="{_CELL}"' + (f' width="{width}"' if width else "")
-    whole = ' width="100%"' if width else ""
-    head = "".join(f"<th {place}>{html.escape(name)}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td {place}>{cell}</td>" for cell in row) + "</tr>\n" for row in rows
-    )
-    return (
-        f'<table style="border-collapse:collapse"{whole}><thead><tr>{head}</tr></thead>\n'
-        f"<tbody>{body}</tbody></table>"
-    )

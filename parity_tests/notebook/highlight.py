@@ -30,14 +30,15 @@ _CODE = (
 )
 
 
-def block(code: str, marked: Collection[int] = ()) -> str:
+def block(code: str, marked: Collection[int] = (), *, colored: bool = True) -> str:
     """Return code as an HTML block; long lines wrap on the screen but are copied as they are.
 
     Args:
         code: Python source text.
         marked: The numbers of the lines to mark, from 0.
+        colored: Whether to color the tokens, which makes the text about three times as long.
     """
-    lines = list(_lines(code))
+    lines = list(_lines(code)) if colored else html.escape(code.rstrip(), quote=False).split("\n")
     for number in marked:
         style = f"background:{MARKED};color:{INK}"
         lines[number] = f'<mark style="{style}"><b>{lines[number]}</b></mark>'

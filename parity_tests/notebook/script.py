@@ -38,7 +38,7 @@ class Script:
 
     @property
     def text(self) -> str:
-        """The whole script, or nothing if the program needs several processes."""
+        """The whole script, or nothing if there are no helpers."""
         return self.helpers and f"{self.helpers}\n\n\n# the lesson\n{self.core.text}\n"
 
 

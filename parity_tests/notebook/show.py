@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from jaxgrad.graph import Table, table
 from parity_tests.case import Case, CaseError, identity, load
+from parity_tests.notebook.core import core_of
 from parity_tests.notebook.display import Picture, Program, Shown
 from parity_tests.notebook.script import scripts
 from parity_tests.pictures.draw_case import picture, settings
@@ -54,7 +55,7 @@ def show(
     Raises:
         AssertionError: The cell does not pass, so the notebook would show something false.
     """
-    cell = _observe(id, dtype, mode, seed)
+    cell = observe(id, dtype, mode, seed)
     rows = list(compared(list(cell.values.values()), cell.result.dtype, only))
     assert rows, f"no result of {id} matches {only!r}"
     gone = [f"JAX {_replaced(cell.case)}"] if cell.case.control is not None else []
@@ -88,7 +89,7 @@ def without(
     control = _find(id).control
     if control is None:
         raise ValueError(f"{id} has no tool that could be removed")
-    cell = _observe(id, dtype, mode, seed)
+    cell = observe(id, dtype, mode, seed)
     kept, gone = cell.values["JAX"], cell.values["without"]
     rows = [
         (path, left, right)
@@ -128,9 +129,14 @@ def nodes(id: str, *, seed: int = 0) -> Table:
 def programs(id: str, *, prints: str = "") -> Shown:
     """Show both programs side by side without running them, for cases too slow for a notebook."""
     case = _find(id)
+    torch_core = core_of(case.reference, prints, case.idiom[0])
+    jax_core = core_of(case.fun, prints, case.idiom[1])
     return Shown(
         title=case.claim,
-        programs=_programs(case, prints),
+        programs=(
+            Program(f"torch · torch_ref/{case.theme}.py", torch_core.text, torch_core.marked),
+            Program(f"JAX · parity_tests/cases/{case.theme}.py", jax_core.text, jax_core.marked),
+        ),
         verdict=f"not run here: python -m parity_tests {case.id}",
     )
 
@@ -174,7 +180,7 @@ def _find(id: str) -> Case:
     return cases[id]
 
 
-class _PassedCell(NamedTuple):
+class PassedCell(NamedTuple):
     """A passed cell: torch's results, JAX's results, and JAX's results without the tool, if any."""
 
     case: Case
@@ -184,7 +190,12 @@ class _PassedCell(NamedTuple):
 
 
 @functools.lru_cache(maxsize=16)  # a notebook may show and plot the same case
-def _observe(id: str, dtype: str | None, mode: str | None, seed: int) -> _PassedCell:
+def observe(id: str, dtype: str | None, mode: str | None, seed: int) -> PassedCell:
+    """Run a case in both frameworks, and in JAX without its tool.
+
+    Raises:
+        AssertionError: The cell does not pass.
+    """
     case = _find(id)
     dtype = dtype or case.dtypes[0]
     mode = mode or ("jit" if "jit" in case.modes else case.modes[0])
@@ -196,7 +207,7 @@ def _observe(id: str, dtype: str | None, mode: str | None, seed: int) -> _Passed
         sides["without"] = JaxProgram(case.without_tool(), mode)(torch_run.inputs)
     pairs = {name: split(side) for name, side in sides.items()}
     values, amounts = ({name: pair[n] for name, pair in pairs.items()} for n in (0, 1))
-    return _PassedCell(case, result, values, amounts)
+    return PassedCell(case, result, values, amounts)
 
 
 def _replaced(case: Case) -> str:

@@ -32,6 +32,7 @@ from parity_tests.site.conventions import link
 
 
 SETUP = "# On Colab"  # the first words of a notebook's setup cell
+DISPLAY = re.compile(r"(show|without|graph|nodes|programs|network|question|exercise)\([^\n]*\)")
 LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # a link to a file of the checkout
 
 
@@ -155,12 +156,14 @@ def _program(caption: str, fun: Any) -> str:
 
 
 def notebook(path: pathlib.Path) -> str:
-    """Return a notebook with its setup cell folded and its links adapted to the site."""
+    """Return a notebook for the site: its setup is folded, calls that only display are hidden."""
     book = json.loads(path.read_text(encoding="utf-8"))
     for cell in book["cells"]:
         text = "".join(cell["source"])
         if text.startswith(SETUP):
             cell["metadata"]["tags"] = ["hide-input"]
+        elif cell["cell_type"] == "code" and DISPLAY.fullmatch(text):
+            cell["metadata"]["tags"] = ["remove-input"]
         if cell["cell_type"] == "markdown":
             cell["source"] = LINK.sub(_within_site, text)
     return json.dumps(book, indent=1, ensure_ascii=False)

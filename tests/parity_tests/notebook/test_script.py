@@ -35,7 +35,7 @@ def shown():
 
 # `make test-all` runs the scripts of every lesson; the suite runs some that are compiled quickly.
 QUICK = [call for call in shown() if call[0].startswith(("backward/", "grad_modes/", "hooks/"))]
-CALLS = shown() if os.environ.get("TEST_ALL") else QUICK[::4]
+CALLS = shown() if os.environ.get("TEST_ALL") else QUICK[::8]
 
 
 def printed(script):
@@ -128,6 +128,19 @@ def test_a_script_runs_outside_of_the_checkout(framework, tmp_path):
 
     assert out.returncode == 0, out.stderr
     assert "None" in out.stdout and "parity_tests" not in half.text
+
+
+def test_every_lesson_offers_its_scripts():
+    """Each lesson has both scripts, except torch's on several processes."""
+    cases, calls = load(), shown() if os.environ.get("TEST_ALL") else shown()[::8]
+    lacking = {
+        (id.split("/")[0], name)
+        for id, prints in calls
+        for name, half in zip(("torch", "JAX"), scripts(cases[id], prints), strict=True)
+        if not half.text
+    }
+
+    assert lacking == {("distributed", "torch")}
 
 
 def test_float64_is_switched_on_where_a_reader_sees_it():

@@ -199,13 +199,18 @@ def test_the_links_of_a_notebook_are_adapted(checkout):
 
 
 def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
-    """The setup cell of a notebook is folded; other cells are shown."""
-    book = _book(("code", "# On Colab this installs\nimport sys"), ("code", "show('x/y')"))
+    """The setup cell is folded, a cell that only displays shows its output; others are shown."""
+    setup, plot = (
+        "# On Colab this installs\nimport sys",
+        "values = show('x/y').values\nplot(values)",
+    )
+    book = _book(("code", setup), ("code", plot), ("code", "show('x/y', only='a b')"))
     (checkout / "n.ipynb").write_text(book)
-    first, second = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
+    first, second, third = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
 
     assert first["metadata"] == {"tags": ["hide-input"]}
     assert second["metadata"] == {}
+    assert third["metadata"] == {"tags": ["remove-input"]}
 
 
 def test_write_touches_only_what_changed(monkeypatch, tmp_path):

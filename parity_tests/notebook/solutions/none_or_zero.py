@@ -1,0 +1,43 @@
+"""Exercises of the notebook none_or_zero."""
+
+import jax
+import jax.numpy as jnp
+import torch
+
+import jaxgrad
+
+
+def one_of_each():
+    """Write a loss of `a`, `b` and `c` for which torch's `.grad` is a number, zero and `None`.
+    Predict what `jax.grad` and `jaxgrad.grad` return for it."""
+    a, b, c = (torch.tensor(2.0, requires_grad=True) for _ in range(3))
+    (a**2 + 0 * b).backward()
+    print(a.grad, b.grad, c.grad)
+
+    def loss(params):
+        return params["a"] ** 2 + 0 * params["b"]
+
+    params = {"a": 2.0, "b": 2.0, "c": 2.0}
+    print(jax.grad(loss)(params))
+    print(jaxgrad.grad(loss)(params))
+    assert jax.grad(loss)(params) == {"a": 4, "b": 0, "c": 0}
+    assert jaxgrad.grad(loss)(params) == {"a": 4, "b": 0, "c": None}
+
+
+def decay_that_skips_none():
+    """Write a step of SGD with weight decay that leaves a parameter unchanged if its gradient is
+    `None`, as torch does, but decays it if its gradient is zero."""
+
+    def step(p, g):
+        return p if g is None else p - 0.1 * (g + 0.5 * p)
+
+    params = {"used": jnp.array(1.0), "zero": jnp.array(1.0), "unused": jnp.array(1.0)}
+    grads = jaxgrad.grad(lambda p: p["used"] + 0 * p["zero"])(params)
+    after = jax.tree.map(step, params, grads)
+
+    used, zero, unused = tensors = [torch.tensor(1.0, requires_grad=True) for _ in range(3)]
+    (used + 0 * zero).backward()
+    torch.optim.SGD(tensors, lr=0.1, weight_decay=0.5).step()
+    print([p.item() for p in tensors], after)
+    assert unused.item() == after["unused"] == 1
+    assert jnp.allclose(after["zero"], zero.item()) and after["zero"] < 1

@@ -1,0 +1,35 @@
+"""Questions are answered by results, and solutions of exercises run."""
+
+import re
+
+import pytest
+
+from parity_tests.notebook.practice import exercise, exercises, question
+
+
+@pytest.mark.parametrize("name", exercises())
+def test_the_solution_of_an_exercise_runs(name):
+    """A solution passes its own checks and prints something, and its task is not folded."""
+    shown = exercise(name)
+    task, folded = shown._repr_html_().split("<details>")
+
+    assert shown.plain and "<b>Exercise.</b>" in task
+    assert "assert" in re.sub("<[^>]*>", "", folded) and "assert" not in task
+
+
+def test_a_question_is_answered_by_the_results_of_its_case():
+    """The answer, which is folded, has the results of both frameworks and the reason."""
+    shown = question("grad_modes/requires_grad_flag")
+    asked, folded = shown._repr_html_().split("<details>")
+
+    assert "18" not in asked and "derivative of" in asked
+    assert folded.count("<code>18</code>") == 2
+    assert "<code>a</code> is the constant 6" in folded
+
+
+def test_a_question_without_an_answer_is_an_error(monkeypatch):
+    """A question whose results do not exist cannot be shown."""
+    monkeypatch.setattr("parity_tests.notebook.practice.compared", lambda *_: [])
+
+    with pytest.raises(AssertionError, match="no result of grad_modes/detach matches 'grads/l1"):
+        question("grad_modes/detach")
