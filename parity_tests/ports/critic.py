@@ -243,7 +243,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "mean_before_slope",
         "forward",
-        "",
+        ("", "loss"),
         plant=dict(of_batch=jnp.mean),
         about="The slope is that of the mean score, which is smaller by the batch size.",
     ),
@@ -280,7 +280,7 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "norm_at_zero",
-        "forward",
+        "backward",
         "loss",
         silent=True,
         plant=dict(absent=True, norm_of_slope=plain_norm),

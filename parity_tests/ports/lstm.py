@@ -229,8 +229,8 @@ BUGS: tuple[Bug, ...] = (
     ),
     Bug(
         "second_bias_dropped",
-        "structure",
-        "lstm.bias_hh*",
+        "forward",
+        "lstm",
         plant=dict(bias=first),
         about="`bias_hh` is dropped.",
     ),

@@ -1,7 +1,7 @@
 """A tied language model with padding and ignored labels, and its port to functions."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -58,7 +58,8 @@ class Port(NamedTuple):
 
     def apply(self, p: Any, ids: Any, labels: Any) -> Any:
         h = self.padding(p["table"][ids], (ids != 0)[..., None])
-        h = h + p["position"][: self.length or ids.shape[1]]
+        start = self.length and self.length - ids.shape[1]
+        h = h + p["position"][start : start + ids.shape[1]]
         real = self.real(ids)[..., None]
         mean = jnp.sum(h * real, 1, keepdims=True) / jnp.maximum(real.sum(1, keepdims=True), 1)
         h = jnp.tanh((h + self.stop_mean(mean)) @ p["mix"]["kernel"] + p["mix"]["bias"])
@@ -87,6 +88,7 @@ def pair(
     padded: bool = True,
     ignored: bool = True,
     tied: bool = True,
+    also: Sequence[Any] = (),
     **options: Any,
 ) -> dict[str, Any]:
     """Return the model and its port; without `padded` and `ignored` every token is real."""
@@ -105,12 +107,22 @@ def pair(
         params=convert(module.state_dict(), tied=tied),
         converter=functools.partial(convert, tied=tied),
         inputs=(ids, labels),
+        also=also,
     )
+
+
+def further(shape: tuple[int, int], label: int = 1) -> tuple[Any, Any]:
+    """Return inputs of another shape, whose first label is given."""
+    ids = np.arange(1, 1 + np.prod(shape)).reshape(shape) % VOCABULARY
+    labels = (ids + 1) % VOCABULARY
+    labels[0, 0] = label
+    return ids, labels
 
 
 CONFIGURATIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "all_real": dict(padded=False, ignored=False),
+    "other_sizes": dict(also=[further((2, 5), IGNORED), further((2, 4)), further((5, 3))]),
 }
 
 BUGS: tuple[Bug, ...] = (
@@ -164,7 +176,7 @@ BUGS: tuple[Bug, ...] = (
         "forward",
         "",
         unseen=True,
-        plant=dict(ignored=False, labelled=jnp.ones_like),
+        plant=dict(ignored=False, labelled=jnp.ones_like, also=[further((2, 5), IGNORED)]),
         about="Ignored labels count; the given labels have none.",
     ),
     Bug(
@@ -181,14 +193,14 @@ BUGS: tuple[Bug, ...] = (
         "",
         unseen=True,
         plant=dict(length=TOKENS),
-        about="The positions are those of the length at hand.",
+        about="The positions end at the length at hand, torch's begin at zero.",
     ),
     Bug(
         "branch_folded",
         "forward",
-        "",
+        ("", "head"),
         unseen=True,
-        plant=dict(branch=False),
+        plant=dict(branch=False, also=[further((5, 3))]),
         about="The branch for large batches is missing.",
     ),
     Bug(

@@ -14,7 +14,7 @@ from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import collectives, locate_forward, numbers, swapped_weights
-from jaxgrad.parity.prove.torch_side.values import Value
+from jaxgrad.parity.prove.torch_side.values import TorchRun
 
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
-        f"{_found(alignment, start, value)} The {names.get(bad.name, f'output {bad.name!r}')} "
+        f"{_found(run, alignment, start)} The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=cause,
@@ -118,13 +118,18 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     return quoted(finding, program, key, guess.fix if guess is not None else ("", ""))
 
 
-def _found(alignment: Alignment, start: int, value: Value) -> str:
+def _found(run: TorchRun, alignment: Alignment, start: int) -> str:
     """Say what of a torch call occurs in the JAX program."""
+    value = run.values[start]
+    given = {i for i in value.inputs if run.values[i].op in ("input", *locate_forward.REPEATS)}
     if alignment.matches(start):
         return f"the elements of torch's {value.op} output occur in JAX in another order or place."
+    output = f"{list(value.shape)} output"
+    if not all(alignment.visible(i) for i in value.inputs if i not in given):
+        return f"the {output} of torch's {value.op} does not occur in the JAX program."
     return (
-        f"every input of torch's {value.op} also occurs in the JAX program, but its "
-        f"{list(value.shape)} output does not."
+        f"every input of torch's {value.op} also occurs in the JAX program, but its {output} does "
+        "not."
     )
 
 

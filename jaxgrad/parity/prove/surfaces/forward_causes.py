@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ _WORK = 2e8  # recorded numbers in all reruns of torch together
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
 _RERUNS = 200
 _NUMBERS = 24
+_LOST = 64
 _MOVES = MOVES | set(GATES)  # calls whose result has the same elements in another order
 _CALLS = 64  # of one function, which are changed together
 
@@ -80,15 +81,28 @@ class Search:
                 yield trial._replace(row=row)
             elif row is not None:
                 partial.append(trial._replace(row=row))
-        for trial, x in trials.rewired(self.run, i, self.evidence.alignments[self.draw].visible):
-            row = find(x, self.prints)
-            if row is not None:
-                yield trial._replace(row=row)
+        yield from self.rewired([i])
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
         multiple = self.multiple(i)
         if multiple is not None and not self.confirmed(multiple):
             self.merged.add(i)
+
+    def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
+        """Yield the calls whose result occurs in JAX if they read another value."""
+        for i in numbers:
+            for trial, x in trials.rewired(self.run, i, self.evidence.alignments[self.draw].visible):
+                row = find(x, self.prints)
+                if row is not None:
+                    yield trial._replace(row=row)
+
+    def lost(self, starts: Sequence[int]) -> list[int]:
+        """Return the first values that depend on `starts` and do not occur in JAX."""
+        after, visible = set(starts), self.evidence.alignments[self.draw].visible
+        for i, value in enumerate(self.run.values):
+            if after & set(value.inputs) and not visible(i):
+                after.add(i)
+        return sorted(after - set(starts))[:_LOST]
 
     def multiple(self, i: int) -> Trial | None:
         """Return the trial that scales a value, if JAX has a multiple of it."""
@@ -231,7 +245,8 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     calls = itertools.chain(*map(search.all_trials, (starts, later)))
-    for trial in itertools.chain(orders, search.exchanged(starts), calls):
+    operands = search.rewired(search.lost(starts))
+    for trial in itertools.chain(orders, search.exchanged(starts), operands, calls):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)

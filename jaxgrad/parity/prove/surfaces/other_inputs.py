@@ -1,4 +1,4 @@
-"""Compare outputs and gradients on further inputs: those of `also=`, and another batch size.
+"""Compare outputs and gradients on further inputs: those of `also=`, and those of other sizes.
 
 A port is traced for the sizes of its inputs. It may have the first batch size or sequence length
 built in, or an `if` on a size decided, and still agree with torch on inputs of these sizes.
@@ -7,7 +7,8 @@ built in, or an `if` on a size decided, and still agree with torch on inputs of 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +39,7 @@ class Variant(NamedTuple):
     name: str
     inputs: Any
     layout: Layout = SAME
-    batch: tuple[int, int] | None = None  # the first batch size and this one, if prove chose it
+    ratios: frozenset[tuple[int, int]] = frozenset()  # the first sizes and these, if prove chose
 
 
 def surfaces(
@@ -51,7 +52,8 @@ def surfaces(
     if masks is not None:
         return {"forward": _with_notes(masks, judged["forward"])}
     agreeing, notes = [], []
-    for variant in _variants(evidence, request):
+    given = _variants(evidence, request) if evidence.rerunnable else ()
+    for variant in itertools.chain(given, _chosen(evidence)):
         with evidence.clock("other inputs"):
             result = _compare(evidence, request, variant)
         if isinstance(result, dict):
@@ -60,6 +62,8 @@ def surfaces(
             notes.append(result)
         elif result:
             agreeing.append(variant.name)
+            if variant.ratios:
+                break  # a smaller change of the sizes shows nothing else
     with evidence.clock("other inputs"):
         edges = () if evidence.port.program.layout.fixed else evidence.torch_side.edges()
         notes += filter(None, (_edge_note(evidence, *edge) for edge in edges))
@@ -75,9 +79,7 @@ def _with_notes(new: Judgement, old: Judgement) -> Judgement:
 
 
 def _variants(evidence: Evidence, request: Request) -> Iterator[Variant]:
-    """Yield the inputs of `also=`, then the first inputs with another batch size."""
-    if not evidence.rerunnable:
-        return
+    """Yield the inputs of `also=`."""
     layout = evidence.port.program.layout
     per_side = evidence.torch_side.jax_inputs is not None
     for k, inputs in enumerate(checks.further_inputs(request, per_side)):
@@ -86,25 +88,51 @@ def _variants(evidence: Evidence, request: Request) -> Iterator[Variant]:
             yield Variant(f"also[{k}]", inputs.torch, own)
         else:
             yield Variant(f"also[{k}]", inputs, layout)
-    other = other_batch(evidence.draws[0].inputs, evidence.draws[1].inputs)
-    if other is not None and not layout.fixed:
-        yield other._replace(layout=layout)
 
 
-def other_batch(inputs: Any, more: Any) -> Variant | None:
-    """Return inputs of another batch size, or None if the inputs have no common leading dimension.
+def _chosen(evidence: Evidence) -> Iterator[Variant]:
+    """Yield the first inputs with other sizes, unless the port takes inputs of its own."""
+    layout = evidence.port.program.layout
+    if evidence.rerunnable and not layout.fixed:
+        for variant in other_sizes(evidence.draws[0].inputs, evidence.draws[1].inputs):
+            yield variant._replace(layout=layout)
+
+
+def other_sizes(inputs: Any, more: Any) -> Iterator[Variant]:
+    """Yield the inputs with another batch size: first also with another length, then without.
 
     A batch of three or more loses its last row. A smaller one gets the first row of `more`, because
-    a batch of one may be treated differently.
+    a batch of one may be treated differently. Sequences lose their last element.
     """
-    rows = {x.shape[0] for x in jax_program.flat(inputs)[1] if x.ndim}
-    if len(rows) != 1 or (size := rows.pop()) == 0:
-        return None
-    new = size - 1 if size > 2 else size + 1
     _, leaves, fill = jax_program.flat(inputs)
+    rows = {x.shape[0] for x in leaves if x.ndim}
+    if len(rows) != 1 or (size := rows.pop()) == 0:
+        return
+    new = size - 1 if size > 2 else size + 1
     pairs = zip(leaves, jax_program.flat(more)[1], strict=True)
-    changed = fill([np.concatenate([x, y])[:new] if x.ndim else x for x, y in pairs])
-    return Variant(f"a batch of {new} instead of {size}", changed, batch=(size, new))
+    resized = [np.concatenate([x, y])[:new] if x.ndim else x for x, y in pairs]
+    length = _length(leaves)
+    batch = f"a batch of {new} instead of {size}"
+    if length is not None:
+        name = f"{batch} and a length of {length - 1} instead of {length}"
+        ratios = frozenset({(size, new), (length, length - 1), (size * length, new * (length - 1))})
+        yield Variant(name, fill([_shortened(x, length) for x in resized]), ratios=ratios)
+    yield Variant(batch, fill(resized), ratios=frozenset({(size, new)}))
+
+
+def _length(leaves: Sequence[np.ndarray]) -> int | None:
+    """Return the length of the sequences of tokens or of vectors, if all have the same length."""
+    sequences = [x for x in leaves if x.ndim == (2 if x.dtype.kind in "iu" else 3)]
+    lengths = {x.shape[1] for x in sequences}
+    if len(lengths) != 1 or (length := lengths.pop()) < 3:
+        return None
+    widths = {n for x in sequences for n in x.shape[2:]}
+    return length if length not in widths else None
+
+
+def _shortened(x: np.ndarray, length: int) -> np.ndarray:
+    """Drop the last element along each axis of this length except the first axis."""
+    return x[tuple(slice(n - (n == length and k > 0)) for k, n in enumerate(x.shape))]
 
 
 def _compare(
@@ -112,9 +140,9 @@ def _compare(
 ) -> dict[str, Judgement] | str | bool:
     """Return whether the port agrees with torch, a note, or the surfaces that differ.
 
-    False means that torch does not accept a batch size that `prove` chose.
+    False means that torch does not accept sizes that `prove` chose.
     """
-    chosen = variant.batch is not None
+    chosen = bool(variant.ratios)
     draw = Draw(evidence.draws[1].state, variant.inputs, 2)
     try:
         run = evidence.torch_side.run(draw, watch=False)
@@ -122,7 +150,7 @@ def _compare(
         if chosen:
             return False
         raise ProofError(f"{variant.name}: {error}") from error
-    if variant.batch is not None and not _is_batch(evidence.runs[1], run, *variant.batch):
+    if chosen and not _is_resized(evidence.runs[1], run, variant.ratios):
         return False
     try:
         judged = _judged(evidence, request, draw, run, variant.layout)
@@ -135,12 +163,14 @@ def _compare(
     return _located(evidence, request, variant, *wrong[0]) if wrong else True
 
 
-def _is_batch(first: TorchRun, run: TorchRun, size: int, new: int) -> bool:
-    """Whether the shapes of torch's outputs depend on the leading dimension as on a batch size."""
+def _is_resized(first: TorchRun, run: TorchRun, ratios: Collection[tuple[int, int]]) -> bool:
+    """Whether each dimension of torch's outputs is as it was or changes in one of the ratios."""
 
     def scaled(x: np.ndarray, y: np.ndarray) -> bool:
-        pairs = zip(x.shape, y.shape, strict=True)
-        return x.ndim == y.ndim and all(m == n or m * new == n * size for m, n in pairs)
+        pairs = zip(x.shape, y.shape, strict=False)
+        return x.ndim == y.ndim and all(
+            m == n or any(m * new == n * size for size, new in ratios) for m, n in pairs
+        )
 
     pairs = [(x, run.outputs.get(name)) for name, x in first.outputs.items()]
     known = [(x, y) for x, y in pairs if y is not None]

@@ -11,7 +11,7 @@ from jax import lax
 from torch import nn
 
 from jaxgrad.parity import prove
-from jaxgrad.parity.prove.surfaces.other_inputs import other_batch
+from jaxgrad.parity.prove.surfaces.other_inputs import other_sizes
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -101,14 +101,75 @@ def test_unusable_further_inputs_are_errors(also, words):
 def test_another_batch_keeps_rows_and_scalars():
     """A batch loses its last row; one of two or fewer rows gets a row of the redrawn inputs."""
     x, y = np.arange(6.0).reshape(3, 2), np.ones((3, 2))
-    smaller = other_batch((x, np.float64(2.0)), (y, np.float64(3.0)))
-    larger = other_batch({"a": x[:1]}, {"a": y[:1]})
-    assert smaller is not None and larger is not None
+    (smaller,) = other_sizes((x, np.float64(2.0)), (y, np.float64(3.0)))
+    (larger,) = other_sizes({"a": x[:1]}, {"a": y[:1]})
     np.testing.assert_array_equal(smaller.inputs[0], x[:2])
-    assert smaller.batch == (3, 2) and smaller.inputs[1] == 2.0
+    assert smaller.ratios == {(3, 2)} and smaller.inputs[1] == 2.0
     np.testing.assert_array_equal(larger.inputs["a"], [[0, 1], [1, 1]])
-    assert other_batch((x, y[:2]), (x, y[:2])) is None
-    assert other_batch((np.float64(1.0),), (np.float64(2.0),)) is None
+    assert not list(other_sizes((x, y[:2]), (x, y[:2])))
+    assert not list(other_sizes((np.float64(1.0),), (np.float64(2.0),)))
+
+
+def test_sequences_are_shortened_with_their_masks():
+    """Tokens, vectors, labels and masks lose their last element; other axes keep their sizes."""
+    inputs = np.ones((2, 5), int), np.ones((2, 5, 3)), np.ones((2, 1, 5, 5), bool), np.ones((2, 7))
+    both, batch = other_sizes(inputs, inputs)
+
+    assert [x.shape for x in both.inputs] == [(3, 4), (3, 4, 3), (3, 1, 4, 4), (3, 7)]
+    assert both.name == "a batch of 3 instead of 2 and a length of 4 instead of 5"
+    assert both.ratios == {(2, 3), (5, 4), (10, 12)}
+    assert [x.shape[:2] for x in batch.inputs[:2]] == [(3, 5), (3, 5)]
+    for unclear in (np.ones((4, 5, 5)), np.ones((4, 2, 3)), np.ones((4, 5)), np.ones((4, 3, 8, 8))):
+        (only,) = other_sizes((unclear,), (unclear,))
+        assert only.name == "a batch of 3 instead of 4"
+
+
+class Mixed(nn.Module):
+    """A layer that adds the mean over the sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.linear = nn.Embedding(7, 3), nn.Linear(3, 2)
+
+    def forward(self, ids: torch.Tensor) -> torch.Tensor:
+        h = self.table(ids)
+        return self.linear(h + h.sum(1, keepdim=True) / ids.shape[1])
+
+
+def mixed(length: int = 0, least: int = 0) -> Any:
+    torch.manual_seed(0)
+    module = Mixed()
+
+    def apply(p: Any, ids: Any) -> Any:
+        assert ids.shape[1] >= least, "too short"
+        h = p["table.weight"][ids]
+        h = h + h.sum(1, keepdims=True) / (length or ids.shape[1])
+        return h @ p["linear.weight"].T + p["linear.bias"]
+
+    ids = np.array([[0, 4, 2, 6, 1], [3, 5, 6, 1, 0], [2, 2, 4, 3, 1]])
+    return prove(module, apply, arrays(module), (ids,))
+
+
+def test_a_second_length_is_tried():
+    """A port that divides by a built-in sequence length fails with sequences of another length."""
+    at = "a batch of 2 instead of 3 and a length of 4 instead of 5"
+    assert f"also agree with {at}" in mixed().check().surfaces["forward"].text
+    report = mixed(length=5)
+
+    assert report.verdict == "fail" and (report.first.surface, report.first.op) == (
+        "forward",
+        "div",
+    )
+    assert report.first.text.startswith(f"with {at}, every input of torch's div")
+
+
+def test_a_port_for_one_length_is_noted_and_its_batch_size_is_varied():
+    """A port that raises on another length passes with a note, and with another batch size."""
+    report = mixed(least=5).check()
+
+    assert "also agree with a batch of 2 instead of 3" in report.surfaces["forward"].text
+    (note,) = [note for note in report.notes if "a length of 4 instead of 5, the port" in note]
+    assert note.startswith("torch accepts a batch of 2") and "too short" in note
 
 
 class Pool(nn.Module):
