@@ -13,6 +13,7 @@ import optax
 from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.prove.jax_side import lifting
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
+from jaxgrad.parity.prove.jax_side.program import literals
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, running
 from jaxgrad.parity.prove.weights.likeness import same_leaf
@@ -46,7 +47,7 @@ class Loop:
             self.state = tx.init(self._tree(self.params))
         if lifted:  # torch's optimizer keeps every number of its state in float64 then
             self.state = jax.tree.map(lifting.wide, self.state)
-        self._lifts = lifted
+        self._lifts, self.update = lifted, tx.update
         self._given, self._lifted = (
             jax.jit(fun, compiler_options=QUICK) for fun in (tx.update, lifting.lifted(tx.update))
         )
@@ -73,6 +74,16 @@ class Loop:
                 self._store_state(gradients.outputs)
         if self._average is not None:
             self._average = self._average.after(self._tree(self.params))
+
+    def numbers(self) -> list[float]:
+        """Return the sizes of the numbers in the program of the optax transformation."""
+        params = self._tree(self.params)
+        try:
+            jaxpr = jax.make_jaxpr(self.update)(params, self.state, params)
+        except Exception:  # numbers are only candidates for a cause
+            return []
+        sizes = [abs(float(f"{x:.7g}")) for x in literals(jaxpr)]  # some are rounded to float32
+        return list(dict.fromkeys(sizes))
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Return the params by torch's names."""

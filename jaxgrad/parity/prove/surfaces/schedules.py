@@ -7,7 +7,9 @@ also given the same gradients in every step, which shows the schedule inside a t
 from __future__ import annotations
 
 import contextlib
+import itertools
 import math
+import time
 import warnings
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from jaxgrad.parity.prove.training import Training
 
 
 _TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
+_SEARCH = 20.0  # seconds that the search for a cause may take
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
 
@@ -132,10 +135,15 @@ def cause(evidence: Evidence, training: Training, steps: int) -> str:
     """Return the change to torch's schedule with which all steps agree, or an empty string."""
     if training.scheduler is None or not evidence.rerunnable:
         return ""
-    from jaxgrad.parity.prove.torch_side import variants
+    from jaxgrad.parity.prove.torch_side import port_numbers, variants
 
     total = _range(evidence, training, steps)[1]
-    for variant in variants.schedules(training):
+    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trainable).numbers()
+    others = port_numbers.schedules(training, evidence.torch_side.module, numbers)
+    start = time.perf_counter()
+    for variant in itertools.chain(variants.schedules(training), others):
+        if time.perf_counter() - start > _SEARCH:
+            break
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
             if replay(evidence, variant.training, total) is None:  # or it needs fewer steps

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.jax_side.loop import Loop
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
 from jaxgrad.parity.prove.torch_side.side import State, Steps
 from jaxgrad.parity.prove.training import Training
@@ -59,11 +60,14 @@ def guess(
 
 
 def _variants(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
-    from jaxgrad.parity.prove.torch_side import variants
+    from jaxgrad.parity.prove.torch_side import port_numbers, variants
 
     yield from _rates(training, paths)
     yield from _decays(evidence, training, paths)
     yield from variants.variants(training)
+    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trainable).numbers()
+    yield from port_numbers.clips(training, numbers)
+    yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
 
 
 def _rerun(evidence: Evidence, variant: Variant, steps: int) -> Steps | None:
@@ -117,14 +121,17 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
             decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else None
     known = {np.ndim(paths.before[name]): d for name, d in decays.items() if d is not None}
     others = set(known.values())  # a weight without a known decay has that of similar weights
-    full: dict[str, float] = {
-        name: known.get(np.ndim(paths.before[name]), others.copy().pop() if others else own[name])
-        if d is None
-        else d
-        for name, d in decays.items()
+    full = {
+        name: _first(decay, known.get(np.ndim(paths.before[name])), *others, own[name])
+        for name, decay in decays.items()
     }
     if full != own:
         yield variants.Variant(_decay_text(own, full), variants.with_decays(training, full))
+
+
+def _first(*decays: float | None) -> float:
+    """Return the first of some decays that is known."""
+    return next(decay for decay in decays if decay is not None)
 
 
 def _decay_text(own: Mapping[str, float], decays: Mapping[str, float]) -> str:

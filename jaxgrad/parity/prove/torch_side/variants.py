@@ -131,7 +131,7 @@ def _clips(training: Training) -> Iterator[Variant]:
         "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm, "
         "jaxgrad.optim.clip_grad_norm has it",
         training,
-        _clip_as_optax,
+        clip_as_optax,
     )
     norms: list[float] = []
 
@@ -167,7 +167,7 @@ def _clips(training: Training) -> Iterator[Variant]:
     yield Variant(
         "each weight's gradient is clipped by its own norm, torch uses the norm of all",
         training,
-        lambda parameters, max_norm, **_: [_clip_as_optax([p], max_norm) for p in parameters],
+        lambda parameters, max_norm, **_: [clip_as_optax([p], max_norm) for p in parameters],
     )
     yield Variant(
         "the gradients are clipped by value, torch clips them by norm",
@@ -180,7 +180,7 @@ def _new_clips(training: Training) -> Iterator[Variant]:
     if training.clip is None:
         for norm in (1.0, 0.5, 0.1, 5.0, 10.0):
             text = f"the gradients are clipped to the norm {norm:g}, torch does not clip them"
-            for clip in (None, _clip_as_optax):
+            for clip in (None, clip_as_optax):
                 yield Variant(text, dataclasses.replace(training, clip=norm), clip)
 
 
@@ -188,7 +188,7 @@ def _without_clipping(parameters: Any, *_: Any, **__: Any) -> Tensor:
     return torch.tensor(_norm([p.grad for p in parameters if p.grad is not None]))
 
 
-def _clip_as_optax(parameters: Any, max_norm: float, *_: Any, **__: Any) -> Tensor:
+def clip_as_optax(parameters: Any, max_norm: float, *_: Any, **__: Any) -> Tensor:
     gradients = [p.grad for p in parameters if p.grad is not None]
     norm, factor = _norm(gradients), _factor(gradients, max_norm)
     for gradient in gradients:

@@ -87,6 +87,16 @@ def test_arrays_of_a_tree_are_flattened_and_replaced():
     assert fill(["x"], None) == {"f": None, "w": "x", "n": None}
 
 
+def test_the_numbers_in_a_program_are_listed_once():
+    """Real constants are listed in program order; integers, infinities and arrays are not."""
+
+    def apply(p: Any, x: Any) -> Any:
+        y = jnp.clip(p["w"] * 0.37 + 2 * x, -0.5, jnp.inf)
+        return jax.lax.cond(x[0] > 0.25, lambda: y * 0.37, lambda: jnp.arange(3.0) - y)
+
+    assert jax_program.literals(traced(apply, np.ones(3)).jaxpr) == [0.37, 2.0, -0.5, 0.25]
+
+
 def test_leaves_without_a_derivative_path_are_unreachable():
     """A leaf behind a stop_gradient is unreachable."""
     program = traced(lambda p, x, y: p["w"] * x + lax.stop_gradient(y), np.ones(3), np.ones(3))

@@ -93,6 +93,40 @@ def test_both_learning_rates_are_shown(evidence: Evidence):
     assert "one step ahead of torch's (replaying torch" in first.cause
 
 
+CHANGED = {
+    "T_max": (
+        optax.cosine_decay_schedule(0.1, 20),
+        lambda opt: lr_scheduler.CosineAnnealingLR(opt, 10),
+        "T_max of the schedule is 20, torch uses 10",
+    ),
+    "eta_min": (
+        optax.cosine_decay_schedule(0.1, 10),
+        lambda opt: lr_scheduler.CosineAnnealingLR(opt, 10, eta_min=0.01),
+        "eta_min of the schedule is 0, torch uses 0.01",
+    ),
+    "gamma": (
+        optax.exponential_decay(0.1, 2, 0.5, staircase=True),
+        lambda opt: lr_scheduler.StepLR(opt, 2, 0.1),
+        "gamma of the schedule is 0.5, torch uses 0.1",
+    ),
+    "warmup": (
+        optax.linear_schedule(0.01, 0.1, 7),
+        lambda opt: lr_scheduler.LinearLR(opt, 0.1, 1.0, 5),
+        "total_iters of the schedule is 7, torch uses 5",
+    ),
+}
+
+
+@pytest.mark.parametrize(("schedule", "scheduler", "cause"), CHANGED.values(), ids=CHANGED)
+def test_a_setting_of_the_schedule_is_named(
+    evidence: Evidence, schedule: Any, scheduler: Any, cause: str
+):
+    """A number that the port's schedule contains is tried in each setting of torch's scheduler."""
+    training = Training(sgd, optax.sgd(schedule), scheduler=scheduler)
+    (first,) = updated(evidence, training).findings
+    assert first.cause == f"{cause} (replaying torch with this change gives JAX's weights)"
+
+
 @pytest.mark.parametrize("boundary", [50, 51])
 def test_a_schedule_is_compared_with_the_scheduler(evidence: Evidence, boundary: int):
     """The user's schedule is evaluated at every step of torch's scheduler."""

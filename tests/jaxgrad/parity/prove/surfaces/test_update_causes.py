@@ -86,6 +86,16 @@ CASES = {
         optax.chain(optax.sgd(0.1), CLIP),
         "the update is clipped instead of the gradient",
     ),
+    "clip to another norm": (
+        clipped_by_a_hook,
+        optax.chain(optax.clip_by_global_norm(0.03), optax.sgd(0.1)),
+        "the gradients are clipped to the norm 0.03, torch's is another one (rerunning torch",
+    ),
+    "an unusual number": (
+        lambda p: torch.optim.Adam(p, 1e-3),
+        optax.adam(1e-3, b2=0.93),
+        "beta2 is 0.93, torch uses 0.999 (rerunning torch",
+    ),
     "clip in JAX only": (
         sgd,
         optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1)),
