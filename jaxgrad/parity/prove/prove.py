@@ -65,7 +65,8 @@ def prove(
             dump contains its own inputs. Where they differ by framework (channels first and last),
             a pair (torch_inputs, jax_inputs) of tuples, or a `PerSide`.
         also: Further inputs, each like `inputs`, of other sizes or on other branches. Outputs and
-            gradients are compared on each. A second batch size is always tried.
+            gradients are compared on each. Another batch size and another sequence length are
+            always tried.
         weights: A converter `state_dict -> params`, or a dict from torch names to a path,
             (path, axes) or (path, function). Needed only if the weights cannot be matched by value.
         outputs: A pair (torch_pick, jax_pick) of functions that select the outputs to compare.
