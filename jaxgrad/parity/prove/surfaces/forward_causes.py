@@ -55,6 +55,7 @@ class Search:
         )
         self.spots, prints = evaluation.spots(evidence.jax_runs[draw].prints)
         alignment = evidence.alignments[draw]
+        self.visible = alignment.visible
         known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
         self.new = np.array([k for k in range(len(self.spots)) if k not in known], np.int64)
         self.prints = prints[self.new]  # of the JAX values that do not occur in torch
@@ -91,16 +92,16 @@ class Search:
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Yield the calls whose result occurs in JAX if they read another value."""
         for i in numbers:
-            for trial, x in trials.rewired(self.run, i, self.evidence.alignments[self.draw].visible):
+            for trial, x in trials.rewired(self.run, i, self.visible):
                 row = find(x, self.prints)
                 if row is not None:
                     yield trial._replace(row=row)
 
     def lost(self, starts: Sequence[int]) -> list[int]:
         """Return the first values that depend on `starts` and do not occur in JAX."""
-        after, visible = set(starts), self.evidence.alignments[self.draw].visible
+        after = set(starts)
         for i, value in enumerate(self.run.values):
-            if after & set(value.inputs) and not visible(i):
+            if after & set(value.inputs) and not self.visible(i):
                 after.add(i)
         return sorted(after - set(starts))[:_LOST]
 
