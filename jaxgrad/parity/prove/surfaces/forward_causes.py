@@ -245,9 +245,9 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
     starts = starts[:limit]
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
-    calls = itertools.chain(*map(search.all_trials, (starts, later)))
     operands = search.rewired(search.lost(starts))
-    for trial in itertools.chain(orders, search.exchanged(starts), operands, calls):
+    calls = itertools.chain(search.all_trials(starts), operands, search.all_trials(later))
+    for trial in itertools.chain(orders, search.exchanged(starts), calls):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)
