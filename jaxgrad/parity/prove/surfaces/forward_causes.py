@@ -246,8 +246,8 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))
-    calls = itertools.chain(search.all_trials(starts), operands, search.all_trials(later))
-    for trial in itertools.chain(orders, search.exchanged(starts), calls):
+    calls = itertools.chain(*map(search.all_trials, (starts, later)))
+    for trial in itertools.chain(orders, search.exchanged(starts), calls, operands):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)
