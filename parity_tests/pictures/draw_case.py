@@ -10,6 +10,7 @@ import functools
 import re
 import types
 from typing import Any
+from unittest import mock
 
 import jax
 import numpy as np
@@ -41,8 +42,8 @@ def picture(case: Case, seed: int = 0) -> str:
 
     Raises:
         CaseError: One program differentiates nothing that can be drawn, the graphs of the two
-            programs cannot be paired, the case is about bytes, which no graph shows, or a row, a
-            lane or a parameter would have no name of the program.
+            programs cannot be paired, the case is about bytes or retained gradients, which no
+            graph shows, or a row, a lane or a parameter would have no name of the program.
     """
     claim = " ".join(case.claim.replace("`", "").split())
     return side_by_side(settings(case, seed), title=f"{case.id}: {claim}")
@@ -51,7 +52,13 @@ def picture(case: Case, seed: int = 0) -> str:
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
     """Return the rows of a case's picture, keyed by name."""
     inputs = draw(case.inputs, case.id, seed)
-    torch_observation, torch_graphs = _torch(case, inputs)
+    torch_observation, torch_graphs, retains = _torch(case, inputs)
+    about_bytes = isinstance(torch_observation, dict) and "bytes" in torch_observation.get(
+        "shown", {}
+    )
+    if retains or about_bytes:
+        what = "gradients that retain_grad keeps" if retains else "bytes that a program saves"
+        raise CaseError(f"{case.id} has no picture: a graph does not show the {what}")
     jax_observation, jax_graphs = _jax(case, inputs, len(torch_graphs))
     both = pairs(torch_graphs, jax_graphs)
     if both is None:
@@ -60,8 +67,6 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
             f"times, its JAX program differentiates {len(jax_graphs)} functions that can be drawn, "
             "and the graphs cannot be paired; cases with picture=True can be drawn"
         )
-    if isinstance(torch_observation, dict) and "bytes" in torch_observation.get("shown", {}):
-        raise CaseError(f"{case.id} has no picture: a graph does not show the bytes that it saves")
     names = _row_names(case, torch_observation, len(both))
     _check_names(case, names, both)
     verdict = _verdict(case, torch_observation, jax_observation)
@@ -95,11 +100,14 @@ def _verdict(case: Case, torch_observation: Any, jax_observation: Any) -> str:
     return same.get(judged.verdict, differs)
 
 
-def _torch(case: Case, inputs: Any) -> tuple[Any, list[Graph]]:
-    """Run the reference under the recorder and return its observation and its graphs."""
+def _torch(case: Case, inputs: Any) -> tuple[Any, list[Graph], bool]:
+    """Run the reference; return its observation, its graphs and whether it calls `retain_grad`."""
+    import torch
+
     from jaxgrad.parity.torch_graph import record
 
     graphs: list[Graph] = []
+    original = torch.Tensor.retain_grad
 
     def recorded(**inputs: Any) -> Any:
         observation: list[Any] = []
@@ -112,7 +120,9 @@ def _torch(case: Case, inputs: Any) -> tuple[Any, list[Graph]]:
         return observation[0] if observation else None
 
     watched: Any = types.SimpleNamespace(reference=recorded)
-    return run_reference(watched, inputs, "float64"), graphs
+    with mock.patch.object(torch.Tensor, "retain_grad", autospec=True) as retain:
+        retain.side_effect = original
+        return run_reference(watched, inputs, "float64"), graphs, retain.called
 
 
 def _jax(case: Case, inputs: Any, wanted: int) -> tuple[Any, list[Graph]]:

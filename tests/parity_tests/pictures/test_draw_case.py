@@ -203,7 +203,16 @@ def test_rows_are_of_cases_that_exist():
         assert list(pictures.settings(CASES[name])) == list(rows)
 
 
-def test_a_case_without_a_picture_says_why():
+@pytest.mark.parametrize(
+    ("name", "why"),
+    {
+        "graph/saved_tensors": "its torch program",
+        "checkpointing/checkpoint": "a graph does not show the bytes that a program saves",
+        "backward/retain_grad": "a graph does not show the gradients that retain_grad keeps",
+        "backward/grad_of_intermediate": "its 2 backward passes have no names",
+    }.items(),
+)
+def test_a_case_without_a_picture_says_why(name, why):
     """Asking for the picture of a case that has none raises an error with the reason."""
-    with pytest.raises(CaseError, match="graph/saved_tensors has no picture: its torch program"):
-        pictures.picture(CASES["graph/saved_tensors"])
+    with pytest.raises(CaseError, match=f"{name} has no picture: {why}"):
+        pictures.picture(CASES[name])
