@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample deltas lint notebooks pages docs clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample deltas lint notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -83,6 +83,9 @@ pages: $(STAMP) ## run the programs of the cheat sheet and of two more pages, an
 docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error
 	@"$(BIN)" -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build
 	@echo "The site is docs/_build/index.html"
+
+docs-test: docs ## open the built site in a browser: widths, contrast, errors, filters
+	@SITE=docs/_build "$(BIN)" -m pytest -q tests/test_built_site.py $(ARGS)
 
 clean: ## delete the environment and every cache
 	rm -rf "$(VENV)" .cache .hypothesis .pytest_cache .ruff_cache build dist docs/_build docs/jupyter_execute

@@ -30,6 +30,8 @@ exclude_patterns = [
     "_build",  # written by the build
     "behaviours.md",  # the table as GitHub shows it; the site has a page for each theme
     "jupyter_execute",  # written by the build
+    "operators.md",  # likewise; the site has a page for each room
+    "ten_lines.md",  # included by the start page
 ]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -48,11 +50,18 @@ python_maximum_signature_line_length = 80
 napoleon_numpy_docstring = False
 napoleon_custom_sections = [f"Differs from {what} in" for what in ("jax", "optax", "torch")]
 
+WITH_CONTENTS = [
+    *("api/*", "operators/*"),
+    *("changelog", "contributing", "conventions", "deviations", "distributed"),
+    *("five_questions", "report_json", "tape_or_transform"),
+]
+
 html_theme = "sphinx_book_theme"
 html_title = "jaxgrad"
 html_logo = html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["jaxgrad.css"]
+html_js_files = ["filter.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_search_summary = False  # summaries are fetched, which browsers forbid for file:// pages
@@ -62,11 +71,9 @@ html_theme_options = {
     "logo": {"text": "jaxgrad"},
     "home_page_in_toc": True,
     "navbar_persistent": [],  # the search field is in the sidebar
-    # Behaviours and notebooks need the full width for two programs side by side.
-    "secondary_sidebar_items": {
-        page: ["page-toc"]
-        for page in ("api/*", "conventions", "deviations", "operators", "contributing")
-    },
+    # Behaviours and notebooks need the full width for two programs side by side; they begin with
+    # their contents.
+    "secondary_sidebar_items": {page: ["page-toc"] for page in WITH_CONTENTS},
     "show_toc_level": 2,
     "use_download_button": False,
     "use_fullscreen_button": False,
@@ -125,10 +132,15 @@ def torch_box(match: re.Match[str]) -> str:
 
 
 def signature(*event: Any) -> tuple[str | None, str | None]:
-    """Remove the extra brackets that sphinx puts into `Callable[..., Any]`."""
+    """Remove what sphinx adds to types: brackets in `Callable[..., Any]`, and names of aliases."""
     args, returns = event[-2:]
-    plain = (text and text.replace("[[...], ", "[..., ") for text in (args, returns))
-    return next(plain), next(plain)
+    return plain(args), plain(returns)
+
+
+def plain(text: str | None) -> str | None:
+    return text and re.sub(
+        r"TypeAliasForwardRef\('(\w+)'\)", r"\1", text.replace("[[...], ", "[..., ")
+    )
 
 
 def visit_math(self: Any, node: nodes.Element) -> None:

@@ -32,8 +32,14 @@ class Entry(NamedTuple):
 
     @property
     def theme(self) -> str:
-        """The file or folder of `jaxgrad` that defines it."""
-        return self.value.__module__.split(".")[1]
+        """The file or folder that defines it, or the namespace in a folder that exports it.
+
+        The operators of `jaxgrad.functional` have a theme for each of its folders.
+        """
+        defined, exported = (path.split(".")[1:] for path in (self.value.__module__, self.module))
+        if defined[0] == "functional":
+            return ".".join(defined[:2])
+        return ".".join(exported) if len(exported) > 1 else defined[0]
 
     @property
     def path(self) -> str:
@@ -79,8 +85,17 @@ def pages() -> dict[str, str]:
         themes.setdefault(entry.theme, []).append(entry)
     for of in themes.values():  # functions first, then classes
         of.sort(key=lambda entry: inspect.isclass(entry.value))
-    theme_pages = {f"api/{theme}.md": _page(theme, of) for theme, of in themes.items()}
-    return {"api/index.md": _index(themes), **theme_pages}
+    parents = dict.fromkeys(theme.partition(".")[0] for theme in themes)
+    theme_pages = {
+        f"api/{theme}.md": _page(theme, themes.get(theme, []), _rooms(theme, themes))
+        for theme in {**parents, **themes}
+    }
+    return {"api/index.md": _index(themes, parents), **theme_pages}
+
+
+def _rooms(theme: str, themes: Iterable[str]) -> list[str]:
+    """Return the themes that belong to a theme, as `optim.lr_scheduler` to `optim`."""
+    return [room for room in themes if room.startswith(f"{theme}.")]
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -146,7 +161,7 @@ def _is_public(module: types.ModuleType, name: str, value: Any) -> bool:
     return home.startswith(".".join(here.split(".")[:2]) + ".")
 
 
-def _index(themes: dict[str, list[Entry]]) -> str:
+def _index(themes: dict[str, list[Entry]], pages: Iterable[str]) -> str:
     parts = [
         "# API",
         "Every public name, by theme. `import jaxgrad` needs jax and optax, never torch. The last "
@@ -155,10 +170,10 @@ def _index(themes: dict[str, list[Entry]]) -> str:
     for theme, of in themes.items():
         rows = [[link(entry), prose(entry.sentence), prose(entry.torch)] for entry in of]
         parts += [f"## {theme}", table(("", "purpose", "torch"), rows)]
-    return "\n\n".join([*parts, toctree(themes), ""])
+    return "\n\n".join([*parts, toctree(pages), ""])
 
 
-def _page(theme: str, of: list[Entry]) -> str:
+def _page(theme: str, of: list[Entry], rooms: list[str]) -> str:
     intro = inspect.getdoc(importlib.import_module(f"jaxgrad.{theme}")) or ""
     # A module's table of files is meant for contributors.
     intro = re.sub(r"(?:^\|.*\n)+\n?", "", intro, flags=re.MULTILINE)
@@ -170,6 +185,9 @@ def _page(theme: str, of: list[Entry]) -> str:
             f"```{{eval-rst}}\n.. currentmodule:: {entry.module}\n\n"
             f".. {kind}:: {entry.name}{members}\n```"
         )
+    if rooms:
+        listed = [f"[{room.rpartition('.')[2]}]({room}.md)" for room in rooms]
+        parts += [f"**Pages:** {' · '.join(listed)}", toctree(rooms)]
     return "\n\n".join([*parts, ""])
 
 

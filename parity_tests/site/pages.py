@@ -6,6 +6,7 @@
 | `behaviours/`      | every case: its claim, both programs, its verdict in `docs/behaviours.md`  |
 | `deviations.md`    | every `Deviation`, with the results of its pins for the inputs of seed 0   |
 | `conventions.md`   | the cases of `none_or_zero`, the `Differs from` lists, the tolerances      |
+| `operators/`       | docs/operators.md, one page for each room of `jaxgrad.functional`          |
 | `notebooks/`       | the executed notebooks, in the order of their README                       |
 | `ten_lines.md`     | the first block of Python in the README                                    |
 | `*.svg`            | the cases that have a picture                                              |
@@ -27,6 +28,7 @@ from parity_tests.report.text import markdown
 from parity_tests.runner.settings import ROOT, configure
 from parity_tests.site import api as docs_api
 from parity_tests.site import conventions as docs_conventions
+from parity_tests.site import operators as docs_operators
 from parity_tests.site.api import boxed, code, prose, table, toctree
 from parity_tests.site.conventions import link
 
@@ -48,6 +50,7 @@ def pages() -> dict[str, str]:
         **{f"behaviours/{theme}.md": _theme(theme, of) for theme, of in themes.items()},
         "deviations.md": docs_conventions.deviations(cases),
         "conventions.md": docs_conventions.conventions(cases),
+        **docs_operators.pages((ROOT / "docs" / "operators.md").read_text(encoding="utf-8")),
         "notebooks/index.md": notebook_index(),
         **{f"notebooks/{path.name}": notebook(path) for path in notebooks()},
         "ten_lines.md": _ten_lines(),
@@ -156,7 +159,7 @@ def _program(caption: str, fun: Any) -> str:
 
 
 def notebook(path: pathlib.Path) -> str:
-    """Return a notebook for the site: its setup is folded, calls that only display are hidden."""
+    """Return a notebook for the site: contents added, setup folded, display calls hidden."""
     book = json.loads(path.read_text(encoding="utf-8"))
     for cell in book["cells"]:
         text = "".join(cell["source"])
@@ -166,7 +169,24 @@ def notebook(path: pathlib.Path) -> str:
             cell["metadata"]["tags"] = ["remove-input"]
         if cell["cell_type"] == "markdown":
             cell["source"] = LINK.sub(_within_site, text)
+    contents = _contents(book["cells"])
+    if contents:
+        cell = {"cell_type": "markdown", "id": "contents", "metadata": {}, "source": contents}
+        book["cells"].insert(1, cell)
     return json.dumps(book, indent=1, ensure_ascii=False)
+
+
+def _contents(cells: list[Any]) -> str:
+    """Return links to the sections of a notebook, as the page has no room for a sidebar."""
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    titles = [title for text in texts for title in re.findall(r"^## (.+)$", text, re.MULTILINE)]
+    links = [f"[{title}](#{_slug(title)})" for title in titles]
+    return f"**On this page:** {' · '.join(links)}" if len(links) > 2 else ""
+
+
+def _slug(title: str) -> str:
+    """Return the anchor of a heading, as GitHub and myst write it."""
+    return re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
 
 
 def _within_site(match: re.Match[str]) -> str:
@@ -191,4 +211,4 @@ def notebook_index() -> str:
 def _ten_lines() -> str:
     block = re.search(r"^```python\n.*?^```$", (ROOT / "README.md").read_text(), re.M | re.S)
     assert block, "README.md has no block of Python"
-    return f"---\norphan: true\n---\n\n{block[0]}\n"
+    return f"{block[0]}\n"

@@ -32,7 +32,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
         *args: The arguments of `fn`. Their values matter: `abs` is a finding at 0 only.
 
     Returns:
-        A report: each finding has file:line, name stack, primitive, number of elements, both
+        A report: each finding has `file:line`, name stack, primitive, number of elements, both
         gradients and a remedy. `str`, `check()` and `to_json()` present it.
 
     Raises:

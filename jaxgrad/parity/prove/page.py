@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!", "not judged": "–"}
 UNMATCHED = "torch modules without a matching JAX value (fused or inlined; not an error)"
 ROWS_SHOWN = 12
+CHAIN_SHOWN = 6  # modules that matched before the fault
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 _STYLE = pathlib.Path(__file__).with_name("page.css")
 
@@ -31,6 +32,7 @@ def fill(reports: Sequence[Any], headline: str, sentence: Callable[[Any], str]) 
         signs=SIGNS,
         unmatched=UNMATCHED,
         shown=ROWS_SHOWN,
+        chain=CHAIN_SHOWN,
     )
 
 

@@ -22,7 +22,14 @@ from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove import adapters, checks, users
 from jaxgrad.parity.prove.evidence import Evidence, gather
-from jaxgrad.parity.prove.report import SURFACES, Judgement, Report, Surface, overall_verdict
+from jaxgrad.parity.prove.report import (
+    SURFACES,
+    Finding,
+    Judgement,
+    Report,
+    Surface,
+    overall_verdict,
+)
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.training import Training
@@ -147,10 +154,20 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         name=name,
         notes=evidence.notes + tuple(n for j in judgements.values() for n in j.notes),
         not_visible=() if surfaces["forward"].verdict == "fail" else tuple(evidence.not_visible),
+        matched=_matched_before(evidence, first),
         seconds=clock.seconds,
         versions=adapters.versions() | dict(evidence.torch_side.versions),
         weights=_weights(evidence, request),
     )
+
+
+def _matched_before(evidence: Evidence, first: Finding | None) -> tuple[str, ...]:
+    """Return the torch modules that ran and matched before the outputs diverged."""
+    names = list(dict.fromkeys(c.module for c in evidence.runs[0].calls if c.module and c.outputs))
+    if first is None or first.surface != "forward" or first.torch not in names:
+        return ()
+    before = names[: names.index(first.torch)]
+    return tuple(name for name in before if name not in evidence.not_visible)
 
 
 def _weights(evidence: Evidence, request: Request) -> WeightMap:

@@ -94,6 +94,7 @@ class Report:
     name: str = ""
     notes: tuple[str, ...] = ()
     not_visible: tuple[str, ...] = ()  # torch modules without a matching JAX value
+    matched: tuple[str, ...] = ()  # those with one, called before a forward divergence
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     # The `WeightMap` of the proof, to convert checkpoints; not written to JSON.
@@ -142,7 +143,7 @@ class Report:
             for name, surface in fields["surfaces"].items()
         }
         first = fields["first"] and finding(fields["first"])
-        lists = {name: tuple(fields[name]) for name in ("notes", "not_visible")}
+        lists = {name: tuple(fields.get(name, ())) for name in ("notes", "not_visible", "matched")}
         return cls(**{**fields, **lists, "surfaces": surfaces, "first": first})
 
     def to_json(self, path: str | pathlib.Path | None = None) -> str:

@@ -93,6 +93,9 @@ REPORT_SCHEMA: dict[str, Any] = {
             ),
             "notes": _TEXTS,
             "not_visible": _described(_TEXTS, "torch modules without a matching JAX value"),
+            "matched": _described(
+                _TEXTS, "torch modules with one, called before the first divergence of the outputs"
+            ),
             "seconds": {"type": "object", "additionalProperties": {"type": "number"}},
             "versions": {"type": "object", "additionalProperties": _TEXT},
         }

@@ -213,6 +213,26 @@ def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
     assert third["metadata"] == {"tags": ["remove-input"]}
 
 
+def test_a_notebook_begins_with_its_contents(checkout):
+    """A notebook with several sections lists them under its title; a short one does not."""
+    sections = [("markdown", f"## {title}\n\ntext") for title in ("A `b`", "c, d", "e")]
+    (checkout / "n.ipynb").write_text(_book(("markdown", "# n"), *sections))
+    (checkout / "short.ipynb").write_text(_book(("markdown", "# s"), sections[0]))
+    cells = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
+
+    assert cells[1]["source"] == "**On this page:** [A `b`](#a-b) · [c, d](#c-d) · [e](#e)"
+    assert len(json.loads(docs_pages.notebook(checkout / "short.ipynb"))["cells"]) == 2
+
+
+def test_a_folder_with_many_names_has_a_page_for_each_room():
+    """`functional` has one page for each of its folders, and `optim` one for its namespaces."""
+    assert "functional.clamp" not in PAGES["api/functional.md"]
+    assert ".. autofunction:: clamp\n" in PAGES["api/functional.pointwise.md"]
+    assert ".. autofunction:: adamw\n" in PAGES["api/optim.md"]
+    assert ".. autofunction:: step_lr\n" in PAGES["api/optim.lr_scheduler.md"]
+    assert "\noptim.lr_scheduler\n" in PAGES["api/optim.md"]
+
+
 def test_write_touches_only_what_changed(monkeypatch, tmp_path):
     """`write` leaves unchanged pages alone and deletes files that are no longer pages."""
     monkeypatch.setattr(docs_pages, "pages", lambda: {"a.md": "one", "b/c.md": "two"})

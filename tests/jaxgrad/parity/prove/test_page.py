@@ -1,11 +1,16 @@
 """The HTML page of reports: complete, escaped, offline, in light and dark."""
 
+import dataclasses
 import re
 import sys
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from torch import nn
 
-from jaxgrad.parity import Finding, Report, Surface
+from jaxgrad.parity import Finding, Report, Surface, prove
 from jaxgrad.parity.prove import page
 from jaxgrad.parity.prove.report import headline, render
 
@@ -86,6 +91,31 @@ def test_the_wrong_rows_come_first():
 
     assert names[1].startswith("&lt;script"), f"the first row of gradients is {names[1]}"
     assert len(names) == 1 + 31
+
+
+def test_what_matched_before_the_fault_is_a_chain():
+    """The last modules that matched lead to the one that differs; the others are counted."""
+    names = tuple(f"layer{i}" for i in range(9))
+    first = dataclasses.replace(FIRST, torch="norm", op="layer_norm")
+    html = render([dataclasses.replace(FAILED, matched=names, first=first)])
+    (chain,) = re.findall(r'<ol class="chain".*?</ol>', html, re.DOTALL)
+    items = re.findall(r"<li[^>]*>(?:<b>)?(.+?)(?:</b>)?(?: <|</)", chain)
+
+    assert items == ["3 more", *names[3:], "norm (layer_norm)"]
+    assert 'class="chain"' not in render([FAILED, PASSED])
+
+
+def test_a_proof_names_the_modules_that_matched_before_the_fault():
+    """A forward divergence lists the modules before it in the order of their calls."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.GELU(), nn.Linear(4, 1))
+    params = {name: p.numpy() for name, p in model.state_dict().items()}
+    inputs = (np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32),)
+
+    def port(p, x):
+        h = jax.nn.gelu(jnp.tanh(x @ p["0.weight"].T + p["0.bias"]))
+        return h @ p["3.weight"].T + p["3.bias"]
+
+    assert prove(model, port, params, inputs).matched == ("0", "1")
 
 
 def test_to_html(tmp_path):

@@ -1,0 +1,172 @@
+"""The built site in a real browser: `make docs`, then `make docs-test`.
+
+Without the environment variable SITE, which names the built folder, nothing runs.
+"""
+
+import os
+import pathlib
+
+import pytest
+
+
+SITE = pathlib.Path(os.environ.get("SITE", ""))
+PAGES = (
+    "index",
+    "cheat_sheet",
+    "tape_or_transform",
+    "five_questions",
+    "behaviours/index",
+    "behaviours/grad_modes",
+    "operators/index",
+    "operators/activation",
+    "conventions",
+    "deviations",
+    "distributed",
+    "api/index",
+    "api/hooks",
+    "api/optim",
+    "notebooks/grad_modes",
+)
+WIDTHS = (390, 1280, 1600)
+# The texts with too little contrast: their colour against the colours behind them, blended.
+CONTRAST = """() => {
+  const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
+  const rgba = (css) => {
+    canvas.clearRect(0, 0, 1, 1);
+    canvas.fillStyle = css;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+    return [r, g, b, a / 255];
+  };
+  const over = (top, below) => {
+    const mixed = [0, 1, 2].map((i) => top[i] * top[3] + below[i] * (1 - top[3]));
+    return [...mixed, 1];
+  };
+  const behind = (element) => {
+    const layers = [];
+    for (let e = element; e; e = e.parentElement) {
+      layers.push(rgba(getComputedStyle(e).backgroundColor));
+      if (layers.at(-1)[3] > 0.99) break;
+    }
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]);
+  };
+  const light = (color) => {
+    const [r, g, b] = color.slice(0, 3).map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const bad = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node; (node = walker.nextNode()); ) {
+    const element = node.parentElement;
+    if (!node.textContent.trim() || !element.checkVisibility({opacityProperty: true,
+        visibilityProperty: true}) || element.closest("svg, script, style, [aria-hidden=true]")) {
+      continue;
+    }
+    const style = getComputedStyle(element);
+    const below = behind(element);
+    const [a, b] = [light(over(rgba(style.color), below)), light(below)].sort((a, b) => b - a);
+    const size = parseFloat(style.fontSize);
+    const large = size >= 24 || (size >= 18.66 && parseInt(style.fontWeight) >= 700);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < (large ? 3 : 4.5)) {
+      const path = `${element.tagName.toLowerCase()}.${element.className}`;
+      bad.set(`${path} ${ratio.toFixed(2)}`, node.textContent.trim().slice(0, 40));
+    }
+  }
+  return [...bad].slice(0, 8).map(([path, text]) => `${path}: ${text}`);
+}"""
+# What sticks out of the screen, and of no box that scrolls by itself.
+WIDER = """() => {
+  const scrolls = (e) => e && (getComputedStyle(e).overflowX !== "visible" ||
+    scrolls(e.parentElement === document.body ? null : e.parentElement));
+  return [...document.querySelectorAll("article *")]
+    .filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e.parentElement))
+    .slice(0, 5).map((e) => `${e.tagName} ${e.className}: ${e.textContent.slice(0, 30)}`);
+}"""
+
+
+pytestmark = pytest.mark.skipif("SITE" not in os.environ, reason="make docs-test sets SITE")
+
+
+@pytest.fixture(scope="module")
+def open_page(browser):
+    """Return a function that opens a page of the site; nothing may be logged or fetched."""
+    heard, fetched = [], []
+
+    def open_page(name, width, scheme="light"):
+        tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        tab.on("console", lambda message: message.type == "error" and heard.append(message.text))
+        tab.on("pageerror", lambda error: heard.append(str(error)))
+        tab.on("request", lambda request: fetched.append(request.url))
+        tab.goto((SITE.resolve() / f"{name}.html").as_uri())
+        tab.add_style_tag(content="* { transition: none !important }")
+        tab.wait_for_timeout(200)  # the theme is chosen by a script
+        return tab
+
+    yield open_page
+    assert heard == []
+    assert [url for url in fetched if not url.startswith(("file:", "data:"))] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_wider_than_the_screen(open_page, name):
+    """A page does not scroll sideways on a phone, a laptop or a wide screen."""
+    wide = []
+    for width in WIDTHS:
+        tab = open_page(name, width)
+        if tab.evaluate("document.documentElement.scrollWidth") > width:
+            wide.append((width, tab.evaluate(WIDER)))
+        tab.close()
+
+    assert wide == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_text_can_be_read(open_page, name, scheme):
+    """Text has a contrast of at least 4.5 to 1, or 3 to 1 if it is large."""
+    tab = open_page(name, 1280, scheme)
+    low = tab.evaluate(CONTRAST)
+    tab.close()
+
+    assert low == []
+
+
+def test_programs_are_side_by_side_on_a_laptop(open_page):
+    """At 1280 pixels the torch and the JAX program of a behaviour are beside each other."""
+    tab = open_page("behaviours/grad_modes", 1280)
+    boxes = tab.locator(".side-by-side").first.locator("> div")
+    left, right = boxes.nth(0).bounding_box(), boxes.nth(1).bounding_box()
+    tab.close()
+
+    assert left["y"] == right["y"] and left["x"] + left["width"] <= right["x"]
+
+
+def test_a_long_page_can_be_filtered(open_page):
+    """Typing into the filter hides the operators whose names do not contain the word."""
+    tab = open_page("operators/activation", 1280)
+    tab.locator(".filter input").fill("gelu")
+    shown = [s for s in tab.locator("article > section > section").all() if s.is_visible()]
+    names = [section.locator("h2").inner_text() for section in shown]
+    tab.close()
+
+    assert names and all("gelu" in name for name in names)
+
+
+def test_every_page_is_reachable():
+    """Each page is linked from another page, and none shows Sphinx's internal type names."""
+    pages = [path for path in SITE.rglob("*.html") if "_static" not in path.parts]
+    texts = {path: path.read_text(encoding="utf-8") for path in pages}
+    generated = {"genindex.html", "search.html", "py-modindex.html", "index.html"}
+    alone = [
+        path.name
+        for path in pages
+        if path.name not in generated
+        and not any(f"{path.name}" in text for other, text in texts.items() if other != path)
+    ]
+
+    assert len(pages) > 40
+    assert alone == []
+    assert [path.name for path, text in texts.items() if "TypeAliasForwardRef" in text] == []
+    assert [path.name for path, text in texts.items() if 'href="file:line"' in text] == []
