@@ -64,7 +64,7 @@ def _near(path: str, known: Sequence[Piece], paths: Sequence[str]) -> list[Piece
 
 def _stem(path: str) -> str:
     """Return a path without the words and letters that distinguish a weight from its bias."""
-    return re.sub(r"kernels?|weights?|bias(es)?|\b[wWbB](?=_|[a-z]{0,3}\d*\b)|_[wWbB]\b", "", path)
+    return re.sub(r"kernels?|weights?|bias(es)?|\b[wWbB](?=_|[a-z]*\d*\b)|_[wWbB]\b", "", path)
 
 
 def _bias_of(weight: str) -> str:

@@ -38,7 +38,9 @@ def test_a_flat_dict_of_several_layers_has_no_beside():
     assert not beside(tensors, leaf, [KERNEL, other], paths)
 
 
-@pytest.mark.parametrize("pair", ["w{} b{}", "{}_kernel {}_bias", "kernels/{} biases/{}"])
+@pytest.mark.parametrize(
+    "pair", ["w{} b{}", "{}_kernel {}_bias", "kernels/{} biases/{}", "w{}uery b{}uery"]
+)
 def test_a_bias_is_beside_the_weight_of_its_name(pair):
     """Zero biases of q, k and v in a flat dict take the rows of the weight with their name."""
     weight, bias = pair.split()
