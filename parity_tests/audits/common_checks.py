@@ -19,6 +19,7 @@ import torch
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.adapters import Held, ProofError, as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.sides import PerSide
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side.live import Live
 from jaxgrad.parity.prove.torch_side.loop import build_optimizer
@@ -42,7 +43,7 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     module = torch_run.copy_in_dtype(pair["module"], torch.float32)
     before = {n: to_numpy(p) for n, p in module.named_parameters()}
     pick, loss = (pair.get(key, (None, None))[0] for key in ("outputs", "loss"))
-    inputs = jax.tree.map(_single, pair["inputs"])
+    inputs = jax.tree.map(_single, _inputs(pair).torch)
     run = torch_run.run(module, inputs, pick, loss, _ones, watch=False, dtype=torch.float32)
     if "optimizer" in pair:
         build_optimizer(as_training(pair["optimizer"]).torch, module).step()
@@ -57,10 +58,10 @@ def _torch(pair: Mapping[str, Any]) -> dict[str, Arrays]:
 def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
     pick, loss = (pair.get(key, (None, None))[0] for key in ("outputs", "loss"))
     convert = pair.get("weights", pair.get("converter"))
-    with contextlib.closing(Live(pair["module"], pair["inputs"], pick, loss, 0)) as side:
+    with contextlib.closing(Live(pair["module"], _inputs(pair).torch, pick, loss, 0)) as side:
         _, weights = weight_map(side, pair["fn"], pair["params"], convert)
     port = as_function(pair["fn"], pair["params"])
-    inputs = jax.tree.map(_single, pair["inputs"])
+    inputs = jax.tree.map(_single, _inputs(pair).jax)
     (pick, loss) = (pair.get(key, (None, None))[1] for key in ("outputs", "loss"))
     _, leaves, fill = jax_program.flat(port.params)
     leaves = [_single(x) for x in leaves]
@@ -98,6 +99,12 @@ def _jax(pair: Mapping[str, Any]) -> dict[str, Arrays]:
         },
         "params": after,
     }
+
+
+def _inputs(pair: Mapping[str, Any]) -> PerSide:
+    """Return the inputs of torch and of the port, which are the same unless a pair gives two."""
+    inputs = pair["inputs"]
+    return inputs if isinstance(inputs, PerSide) else PerSide(inputs, inputs)
 
 
 def _none(g: Any) -> Any:

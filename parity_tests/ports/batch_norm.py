@@ -11,6 +11,7 @@ from jax import lax
 from torch import nn
 from torch.nn import functional
 
+from jaxgrad.parity import PerSide
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
 from parity_tests.ports.bug import Bug
@@ -104,7 +105,7 @@ def pair(seed: int = 0, **choices: Any) -> dict[str, Any]:
     x = np.random.default_rng(seed).standard_normal((BATCH, CHANNELS, SIZE, SIZE))
     inputs: Any = (x,)
     if model.channels_last:
-        inputs = ((x,), (np.moveaxis(x, 1, -1),))
+        inputs = PerSide(torch=(x,), jax=(np.moveaxis(x, 1, -1),))
     return dict(
         module=module,
         fn=model,

@@ -144,12 +144,12 @@ def culprit(
     if index is None:
         return _likely(run, consumers), ""
     arranged = expected.ravel()[index] if expected.size == index.size else expected
-    rest = np.asarray(actual - arranged, np.float64).ravel()
+    rest = _in_reals(actual - arranged)
     norm = float(np.linalg.norm(rest)) or 1.0
     near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(arranged)) / norm))
     best: tuple[float, int, float] | None = None
     for i, contribution in _contributions(run, consumers, expected).items():
-        c = np.asarray(contribution).ravel()[index].ravel()
+        c = _in_reals(np.asarray(contribution).ravel()[index])
         size = float(c @ c)
         if not size:
             continue
@@ -181,6 +181,12 @@ def _contributions(run: TorchRun, consumers: list[int], total: np.ndarray) -> di
     return run.contributions | {silent[0]: rest}
 
 
+def _in_reals(x: np.ndarray) -> np.ndarray:
+    """Return the float64 numbers of an array in a row; a complex number is two of them."""
+    x = np.ascontiguousarray(x).ravel()
+    return x.astype(np.complex128).view(np.float64) if np.iscomplexobj(x) else x.astype(np.float64)
+
+
 def _several(
     run: TorchRun, consumers: list[int], total: np.ndarray, rest: np.ndarray, index: np.ndarray
 ) -> list[int]:
@@ -189,7 +195,7 @@ def _several(
     Consumers of the same op (decoder layers) share one factor, or each consumer has its own.
     """
     contributions = _contributions(run, consumers, total)
-    parts = {i: x.ravel()[index].ravel() for i, x in contributions.items()}
+    parts = {i: _in_reals(x.ravel()[index]) for i, x in contributions.items()}
     ops = {run.values[i].op for i in parts}
     norm = float(np.linalg.norm(rest)) or 1.0
     for op in ops:
