@@ -1,0 +1,288 @@
+"""Read an attribute, an element or every element of a value."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from jaxgrad.parity.port import autograd_functions, syntax
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import (
+    Fields,
+    Folded,
+    Items,
+    Method,
+    Module,
+    Size,
+    Tensor,
+    TensorMethod,
+    Value,
+    code_of,
+    folded,
+    is_dynamic,
+    lift,
+    real_of,
+    renamed,
+)
+
+
+def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
+    """Return the value of `value.name`."""
+    if isinstance(value, Module):
+        return _of_module(value, name, scope, node)
+    if isinstance(value, Tensor):
+        return _of_tensor(value, name, scope, node)
+    if isinstance(value, Items | Fields):
+        return _of_container(value, name, scope)
+    if isinstance(value, autograd_functions.Context):
+        return autograd_functions.read(value, name, scope, node)
+    if isinstance(value, Size):
+        raise scope.refuse(f"`.{name}` of a number that depends on shapes", node)
+    found = getattr(value.real, name)
+    if isinstance(found, types.MethodType) and isinstance(value.real, _FUNCTION):
+        return Folded(found)
+    if isinstance(found, types.MethodType) and isinstance(value, Folded):
+        return Method(found.__func__, None, value)
+    if value.code is not None and isinstance(found, int | float):
+        return Size(found, syntax.attribute(code_of(value), name))
+    return constant_value(found, name, scope)
+
+
+_FUNCTION = type(torch.autograd.Function)
+
+
+def constant_value(real: Any, name: str, scope: Scope) -> Value:
+    """Return the value of something that the torch program did not compute in this run."""
+    if isinstance(real, torch.Tensor):
+        return _constant_tensor(real, name, scope)
+    if isinstance(real, nn.Module):
+        return module_value(real, scope)
+    if isinstance(real, list | tuple) and any(
+        isinstance(x, torch.Tensor | nn.Module) for x in real
+    ):
+        kind = list if isinstance(real, list) else tuple
+        return Items(
+            kind, None, [constant_value(x, f"{name}_{n}", scope) for n, x in enumerate(real)]
+        )
+    if isinstance(real, Mapping) and any(isinstance(x, torch.Tensor) for x in real.values()):
+        return Fields(
+            dict, None, {k: constant_value(x, f"{name}_{k}", scope) for k, x in real.items()}
+        )
+    return folded(real, name)
+
+
+def module_value(module: nn.Module, scope: Scope) -> Value:
+    """Return a module that is reached otherwise than through its parent."""
+    path = scope.run.paths.get(id(module))
+    if path is None:
+        if next(module.parameters(), None) is None and next(module.buffers(), None) is None:
+            return _at(Module(module, syntax.name("p")), "")
+        raise scope.refuse(
+            f"{type(module).__name__} is not a submodule of the module that is ported"
+        )
+    raise scope.refuse(
+        f"the module {path!r} is reached otherwise than as an attribute of its parent"
+    )
+
+
+def _at(module: Module, path: str) -> Module:
+    module.path = path
+    return module
+
+
+def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
+    module: nn.Module = value.real
+    kind = type(module)
+    if name == "training":
+        return Folded(module.training)
+    if name in module._parameters or name in module._buffers:
+        tensor = getattr(module, name)
+        return Folded(None) if tensor is None else _own(value, name, tensor, scope)
+    if name in module._modules:
+        found = module._modules[name]
+        return Folded(None) if found is None else child(value, name)
+    static = inspect.getattr_static(kind, name, None)
+    if isinstance(static, property):
+        if static.fget is None:
+            raise scope.refuse(f"the property {name!r} cannot be read", node)
+        tensors = _parametrized(module, name)
+        if tensors is not None:
+            raise scope.refuse(
+                f"the parametrized weight {name!r}; remove the parametrization first", node
+            )
+        return scope.run.call(Method(static.fget, None, value), [], {}, scope, node)
+    found = getattr(module, name)
+    if isinstance(found, types.MethodType) and found.__self__ is module:
+        return Method(found.__func__, None, value)
+    if isinstance(found, torch.Tensor):
+        return _own(value, name, found, scope)
+    return constant_value(found, name, scope)
+
+
+def _parametrized(module: nn.Module, name: str) -> Any:
+    table = getattr(module, "parametrizations", None)
+    return None if table is None or name not in table else table[name]
+
+
+def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor:
+    """Return a parameter, buffer or tensor attribute of a module."""
+    path = f"{value.path}.{name}" if value.path else name
+    scope.run.used.add(path)
+    if name not in value.real._parameters and name not in value.real._buffers:
+        scope.run.constants[path] = tensor
+    code = syntax.item(code_of(value), name)
+    own = {**value.real._parameters, **value.real._buffers, **value.real._modules}
+    code.__dict__["siblings"] = frozenset(k for k, x in own.items() if x is not None)
+    return Tensor(tensor, code)
+
+
+def _constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
+    if tensor.numel() == 1 and not tensor.requires_grad:
+        return Tensor(tensor, _scalar(tensor))
+    raise scope.refuse(
+        f"the tensor {name!r} is neither an argument nor an attribute of a module; register it as "
+        "a buffer"
+    )
+
+
+def _scalar(tensor: torch.Tensor) -> ast.expr:
+    nested = syntax.literal(tensor.tolist())
+    return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
+
+
+def child(value: Module, name: str) -> Module:
+    """Return a submodule; those of a list are indexed by their number."""
+    found = value.real._modules[name]
+    numbered = is_numbered(value.real)
+    code = syntax.item(code_of(value), int(name) if numbered else name)
+    return _at(Module(found, code), f"{value.path}.{name}" if value.path else name)
+
+
+def is_numbered(module: nn.Module) -> bool:
+    """Return whether a module's children are called 0, 1, 2, so that their params are a list."""
+    names = list(module._modules)
+    return (
+        bool(names)
+        and names == [str(n) for n in range(len(names))]
+        and not (module._parameters or module._buffers)
+    )
+
+
+def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
+    tensor: torch.Tensor = value.real
+    if name == "shape":
+        return lift(tensor.shape, syntax.attribute(code_of(value), "shape"))
+    if name == "ndim":
+        return Folded(tensor.ndim)
+    if name == "dtype":
+        return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
+    if name in ("data",):
+        return scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)
+    if name in ("T", "mT", "H", "mH", "real", "imag"):
+        return scope.run.call(TensorMethod(name, None, value), [], {}, scope, node)
+    if name == "grad":
+        raise scope.refuse("`.grad` inside of a module; return the gradient from jax.grad", node)
+    found = getattr(tensor, name)
+    if callable(found):
+        return TensorMethod(name, None, value)
+    if isinstance(found, torch.Tensor):
+        raise scope.refuse(f"the tensor attribute {name!r} is not ported", node)
+    return Folded(found)
+
+
+def _of_container(value: Items | Fields, name: str, scope: Scope) -> Value:
+    if isinstance(value, Fields):
+        if value.real is not dict and name in value.fields:
+            return value.at(name)
+        if value.real is not dict and hasattr(value.real, name):
+            found = getattr(real_of(value), name)
+            return (
+                Method(found, None, value)
+                if callable(found)
+                else constant_value(found, name, scope)
+            )
+    names = getattr(value.real, "_fields", ())
+    if isinstance(value, Items) and name in names:
+        return value.at(names.index(name))
+    return Method(name, None, value)
+
+
+def index(value: Value, key: Value, scope: Scope, node: ast.AST) -> Value:
+    """Return the value of `value[key]`."""
+    if isinstance(value, Tensor):
+        return scope.run.call(TensorMethod("__getitem__", None, value), [key], {}, scope, node)
+    real = real_of(key)
+    if isinstance(value, Items):
+        if isinstance(real, slice):
+            positions = range(len(value.items))[real]
+            code = (
+                None if value.code is None else ast.Subscript(value.code, code_of(key), ast.Load())
+            )
+            return Items(
+                value.real, code if is_dynamic(value) else None, [value.at(n) for n in positions]
+            )
+        if isinstance(key, Size) and value.code is not None:
+            found = value.items[real]
+            return renamed(found, ast.Subscript(code_of(value), code_of(key), ast.Load()))
+        return (
+            value.at(int(real)) if real >= 0 or value.code is None else _from_end(value, int(real))
+        )
+    if isinstance(value, Fields):
+        return value.at(
+            list(value.fields)[real] if isinstance(real, int) and real not in value.fields else real
+        )
+    if isinstance(value, Module):
+        return _of_modules(value, key, scope, node)
+    if isinstance(value, Size):
+        raise scope.refuse("an element of a number", node)
+    if is_dynamic(key) and not scope.is_index(code_of(key)):
+        scope.assume(node, f"{syntax.text(code_of(key))} == {real}")
+    return constant_value(value.real[real], getattr(value, "origin", ""), scope)
+
+
+def _from_end(value: Items, position: int) -> Value:
+    item = value.at(position % len(value.items))
+    if value.code is not None and isinstance(item, Size | Tensor):
+        item = type(item)(item.real, syntax.item(code_of(value), position))
+    return item
+
+
+def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Value:
+    names, key = list(value.real._modules), real_of(place)
+    if isinstance(key, slice):
+        return Items(list, None, [child(value, n) for n in names[key]])
+    name = key if isinstance(key, str) else names[int(key)]
+    if name not in value.real._modules:
+        if isinstance(value.real, nn.ParameterList | nn.ParameterDict):
+            return read(value, str(key), scope, node)
+        raise scope.refuse(f"there is no module {key!r}", node)
+    found = child(value, name)
+    if isinstance(place, Size) and is_numbered(value.real):
+        found.code = ast.Subscript(code_of(value), code_of(place), ast.Load())
+    return found
+
+
+def iterate(value: Value, scope: Scope, node: ast.AST) -> list[Value]:
+    """Return every element of a value."""
+    if isinstance(value, Items):
+        return [value.at(n) for n in range(len(value.items))]
+    if isinstance(value, Fields):
+        if value.by_attribute:
+            return [value.at(key) for key in value.fields]
+        return [Folded(key) for key in value.fields]
+    if isinstance(value, Module):
+        if isinstance(value.real, nn.ParameterList):
+            return [read(value, str(n), scope, node) for n in range(len(value.real))]
+        if isinstance(value.real, nn.ModuleDict):
+            return [Folded(key) for key in value.real._modules]
+        return [child(value, name) for name in value.real._modules]
+    if isinstance(value, Tensor):
+        code = code_of(value)
+        return [Tensor(x, syntax.item(code, n)) for n, x in enumerate(value.real)]
+    return [constant_value(x, "", scope) for x in real_of(value)]

@@ -1,0 +1,80 @@
+"""Give a value a name: in the torch program, and in the port if the port computes the value."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import (
+    Closure,
+    Fields,
+    Items,
+    Module,
+    Size,
+    Tensor,
+    Value,
+    code_of,
+    is_dynamic,
+)
+
+
+def bind(name: str, value: Value, scope: Scope) -> Value:
+    """Assign a value to a local variable of both programs, and return it under its name."""
+    scope.values[name] = value
+    is_list = isinstance(value, Items) and value.real is list
+    if isinstance(value, Module | Closure) or not (is_dynamic(value) or is_list):
+        return value
+    try:
+        code = code_of(value)
+    except PortError:
+        _name_parts(name, value, scope)
+        return value
+    if isinstance(value, Tensor) and scope.no_grad:
+        code = stopped(value, code)
+    target = scope.assign(scope.local(name), code)
+    if isinstance(value, Items | Fields) and value.code is None:
+        value.code = target  # the same object, because other names see what is appended to it
+        return value
+    bound = copy.copy(value)
+    bound.code = target
+    scope.values[name] = bound
+    return bound
+
+
+def stopped(value: Tensor, code: ast.expr) -> ast.expr:
+    """Return the code of a tensor that is computed inside of `no_grad`."""
+    if not (value.real.is_floating_point() or value.real.is_complex()):
+        return code
+    if isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient":
+        return code
+    return syntax.call("lax.stop_gradient", code)
+
+
+def stop_all(value: Value) -> Value:
+    """Return a value that is computed inside of `no_grad`, with each of its tensors stopped."""
+    if isinstance(value, Tensor):
+        return Tensor(value.real, stopped(value, code_of(value)))
+    if isinstance(value, Items):
+        return Items(value.real, None, [stop_all(value.at(n)) for n in range(len(value.items))])
+    if isinstance(value, Fields):
+        return Fields(value.real, None, {key: stop_all(value.at(key)) for key in value.fields})
+    return value
+
+
+def _name_parts(name: str, value: Value, scope: Scope) -> None:
+    """Name each part of a container that cannot be written as one expression."""
+    if isinstance(value, Items):
+        value.items[:] = [_part(f"{name}_{n}", x, scope) for n, x in enumerate(value.items)]
+    elif isinstance(value, Fields):
+        for key, part in value.fields.items():
+            label = f"{name}_{key}" if str(key).isidentifier() else name
+            value.fields[key] = _part(label, part, scope)
+
+
+def _part(name: str, value: Value, scope: Scope) -> Value:
+    if not isinstance(value, Tensor | Size) or isinstance(value.code, ast.Name):
+        return value
+    return type(value)(value.real, scope.assign(scope.fresh(name), code_of(value)))

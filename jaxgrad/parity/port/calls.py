@@ -1,0 +1,229 @@
+"""What a call is: of a module, an operator, a Python function or a builtin."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+import types
+from typing import Any
+
+import torch
+from torch import nn
+
+from jaxgrad.parity.port import (
+    autograd_functions,
+    builtin_calls,
+    checkpoints,
+    inplace,
+    module_methods,
+)
+from jaxgrad.parity.port.functions import call_closure, call_function
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.rules import names, table
+from jaxgrad.parity.port.scope import CallSite, Scope
+from jaxgrad.parity.port.values import (
+    Closure,
+    Fields,
+    Folded,
+    Items,
+    Method,
+    Module,
+    Tensor,
+    TensorMethod,
+    Value,
+    is_computed,
+    lift,
+    real_of,
+)
+
+
+def call(
+    function: Value, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Return the value of a call.
+
+    Raises:
+        PortError: The function cannot be written in JAX.
+    """
+    if isinstance(function, Module):
+        return _module(function, args, keywords, scope, node)
+    if isinstance(function, TensorMethod):
+        if function.real == "register_hook":
+            assert isinstance(function.owner, Tensor)
+            return checkpoints.register_hook(function.owner, args[0], scope, node)
+        name = names.of_method(function.real)
+        real = getattr(torch.Tensor, function.real)
+        if not callable(real):
+            real = operator.attrgetter(function.real)  # `x.T`
+        return _operator(name, real, [function.owner, *args], keywords, scope, node)
+    if isinstance(function, Closure):
+        return call_closure(function, args, keywords, scope, node)
+    if isinstance(function, Method):
+        return _method(function, args, keywords, scope, node)
+    return _callable(function.real, args, keywords, scope, node)
+
+
+def _module(
+    module: Module, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    real: nn.Module = module.real
+    hooks = (
+        real._forward_hooks,
+        real._forward_pre_hooks,
+        real._backward_hooks,
+        real._backward_pre_hooks,
+    )
+    if any(hooks):
+        raise scope.refuse(f"{type(real).__name__} has hooks, which are not ported yet", node)
+    if isinstance(real, torch.jit.ScriptModule):
+        raise scope.refuse(
+            f"{type(real).__name__} is scripted; port the module it was made of", node
+        )
+    forward = real.forward
+    if not isinstance(forward, types.MethodType):
+        raise scope.refuse(f"the forward of {type(real).__name__} is not a method", node)
+    return call_function(forward.__func__, [module, *args], keywords, scope, node, type(real))
+
+
+def _method(
+    method: Method, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    owner = method.owner
+    if isinstance(method.real, str):
+        assert isinstance(owner, Items | Fields)
+        return builtin_calls.container_method(owner, method.real, args, keywords, scope, node)
+    if isinstance(owner, Module):
+        found = module_methods.of_base(owner, method.real.__name__, args, scope, node)
+        if found is not None:
+            return found
+    if isinstance(owner, Module) or _needs_reading(method.real, [owner, *args], keywords):
+        kind = type(owner.real)
+        return call_function(method.real, [owner, *args], keywords, scope, node, kind)
+    return _run(method.real, [owner, *args], keywords, scope, node)
+
+
+def _callable(
+    real: Any, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    if isinstance(real, functools.partial):
+        first = [Folded(x) for x in real.args]
+        rest = {k: Folded(x) for k, x in real.keywords.items()} | keywords
+        return _callable(real.func, [*first, *args], rest, scope, node)
+    special = builtin_calls.special(real) or _special(real)
+    if special is not None:
+        return special(CallSite(args, keywords, scope, node))
+    name = names.of_function(real)
+    if name is not None:
+        return _operator(name, real, args, keywords, scope, node)
+    if isinstance(real, types.MethodType):
+        if isinstance(real.__self__, type) and issubclass(real.__self__, torch.autograd.Function):
+            return autograd_functions.apply(real.__self__, args, keywords, scope, node)
+        return call(Method(real.__func__, None, Folded(real.__self__)), args, keywords, scope, node)
+    if isinstance(real, types.FunctionType) and _needs_reading(real, args, keywords):
+        return call_function(real, args, keywords, scope, node)
+    if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
+        return _construct(real, args, keywords, scope, node)
+    return _run(real, args, keywords, scope, node)
+
+
+def _special(real: Any) -> Any:
+    if isinstance(real, autograd_functions.ContextCall):
+        return real
+    try:
+        return checkpoints.SPECIAL.get(real)
+    except TypeError:
+        return None
+
+
+def _needs_reading(function: Any, args: list[Value], keywords: dict[str, Value]) -> bool:
+    """Return whether a Python function has to be interpreted, and not only be called."""
+    if not isinstance(function, types.FunctionType):
+        return False
+    if any(map(is_computed, [*args, *keywords.values()])):
+        return True
+    try:
+        made = function(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
+    except Exception:
+        return True
+    return _has_tensor(made)
+
+
+def _has_tensor(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_has_tensor, value))
+    if isinstance(value, dict):
+        return any(map(_has_tensor, value.values()))
+    return isinstance(value, torch.Tensor)
+
+
+def _run(
+    real: Any, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Call configuration: nothing of it is in the port."""
+    if any(map(is_computed, [*args, *keywords.values()])):
+        label = getattr(real, "__qualname__", repr(real))
+        raise scope.refuse(
+            f"{label} has no counterpart in JAX; write it as tensor operations", node
+        )
+    result = real(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
+    if _has_tensor(result):
+        label = getattr(real, "__qualname__", repr(real))
+        raise scope.refuse(f"{label} makes a tensor, and its source cannot be read", node)
+    return Folded(result)
+
+
+def _construct(
+    kind: type, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Return a record: a dataclass, a named tuple or a mapping of outputs."""
+    try:
+        bound = inspect.signature(kind).bind(*args, **keywords)
+    except (TypeError, ValueError) as error:
+        raise scope.refuse(f"{kind.__name__}: {error}", node) from None
+    is_record = (
+        hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields") or issubclass(kind, dict)
+    )
+    if not is_record:
+        raise scope.refuse(f"an object of type {kind.__name__} is made of tensors", node)
+    fields = dict(bound.arguments)
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if parameter.kind == parameter.VAR_KEYWORD:
+            fields |= fields.pop(name, {})
+    return Fields(
+        kind, None, {k: v for k, v in fields.items() if v.real is not None or is_computed(v)}
+    )
+
+
+def _operator(
+    name: str, real: Any, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Run one of torch's operators, and write it by its rule."""
+    changes = name.endswith("_") and not name.endswith("__")
+    name = name.removesuffix("_") if changes else name
+    keywords = dict(keywords)
+    inplace_option = keywords.pop("inplace", None)
+    changes = changes or (inplace_option is not None and bool(inplace_option.real))
+    if "out" in keywords and keywords.pop("out").real is not None:
+        raise scope.refuse("`out=` is not ported; assign the result", node)
+    operation = table.Operation(name, args, keywords, scope, node, real)
+    operation.before()
+    try:
+        extra = {} if inplace_option is None else {"inplace": inplace_option.real}
+        values = {k: real_of(v) for k, v in keywords.items()} | extra
+        operation.real = real(*map(real_of, args), **values)
+    except PortError:
+        raise
+    except Exception as error:
+        raise scope.refuse(f"{name} raised {type(error).__name__}: {error}", node) from error
+    if not any(map(is_computed, [*args, *keywords.values()])) and not _has_tensor(operation.real):
+        return Folded(operation.real)
+    written = table.write(operation)
+    if isinstance(written, Value):
+        return written
+    if changes:
+        target = args[0]
+        assert isinstance(target, Tensor)
+        return inplace.write(target, written, operation.real, scope, node)
+    return lift(operation.real, written)

@@ -1,0 +1,81 @@
+"""Calls that take a function: checkpoint, and hooks on tensors."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.scope import CallSite, Scope
+from jaxgrad.parity.port.values import (
+    Closure,
+    Folded,
+    Tensor,
+    Value,
+    code_of,
+    renamed,
+)
+
+
+def checkpoint(site: CallSite) -> Value:
+    """Write `checkpoint(f, x)` as `jax.checkpoint(f)(x)`."""
+    own = inspect.signature(torch.utils.checkpoint.checkpoint).parameters
+    keywords = {k: v for k, v in site.keywords.items() if k not in own}
+    function, *rest = site.args
+    result = site.scope.run.call(function, rest, keywords, site.scope, site.node)
+    code = result.code
+    while isinstance(code, ast.Subscript):
+        code = code.value
+    if not isinstance(code, ast.Call) or "written" not in code.func.__dict__:
+        raise site.refuse("checkpoint of something that is not a function or a module of its own")
+    for written in site.scope.run.written:
+        written.pinned |= isinstance(code.func, ast.Name) and written.name == code.func.id
+    again = ast.Call(syntax.call("jax.checkpoint", code.func), code.args, code.keywords)
+    return renamed(result, again)
+
+
+def register_hook(target: Tensor, function: Value, scope: Scope, node: ast.AST) -> Value:
+    """Write `x.register_hook(f)` as `x = jaxgrad.hook(x, f)`."""
+    if not isinstance(target.code, ast.Name):
+        raise scope.refuse(
+            "a hook on a value without a name; assign the value to a variable first", node
+        )
+    written = as_lambda(function, [torch.ones_like(target.real)], ["grad"], scope, node)
+    if written is None:
+        return Folded(None)  # it only looks at the gradient
+    name = next(
+        k
+        for k, v in scope.values.items()
+        if v.code is not None and syntax.same(v.code, target.code)
+    )
+    hooked = syntax.call("jaxgrad.hook", code_of(target), written)
+    bind(name, Tensor(target.real, hooked), scope)
+    return Folded(None)
+
+
+def as_lambda(
+    function: Value, reals: list[torch.Tensor], names: list[str], scope: Scope, node: ast.AST
+) -> ast.expr | None:
+    """Return a function of tensors as an expression of the port, or None if it returns nothing."""
+    if isinstance(function, Closure):
+        names = [a.arg for a in function.real.args.args][: len(reals)]
+    names = [scope.fresh(name) if name in scope.names else name for name in names]
+    args: list[Value] = [Tensor(x, syntax.name(n)) for x, n in zip(reals, names, strict=True)]
+    with scope.block() as body:
+        result = scope.run.call(function, args, {}, scope, node)
+    if isinstance(result, Folded) and result.real is None:
+        return None
+    inner = syntax.function("on_grad", names, [*body, ast.Return(code_of(result))])
+    if not body:
+        return ast.Lambda(inner.args, code_of(result))
+    inner.name = label = scope.fresh("on_grad")
+    scope.emit(inner)
+    return syntax.name(label)
+
+
+SPECIAL: dict[Any, Any] = {torch.utils.checkpoint.checkpoint: checkpoint}

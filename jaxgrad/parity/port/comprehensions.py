@@ -1,0 +1,76 @@
+"""Interpret a comprehension: one of the port where every element is written alike."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.loops import Turn, turns
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import Fields, Items, Value, is_dynamic, real_of
+
+
+Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
+
+
+def comprehension(node: Comprehension, scope: Scope) -> Value:
+    """Return the list, tuple or dict that a comprehension makes."""
+    saved = dict(scope.values)
+    try:
+        if isinstance(node, ast.DictComp):
+            pairs = list(_each(node.generators, [node.key, node.value], scope))
+            return Fields(dict, None, {real_of(key): value for (key, value), _ in pairs})
+        made = list(_each(node.generators, [node.elt], scope))
+        items = [values[0] for values, _ in made]
+        code = _as_comprehension(node, made)
+        return Items(list, code, items)
+    finally:
+        scope.values.clear()
+        scope.values.update(saved)
+
+
+def _each(
+    generators: list[ast.comprehension], elements: list[ast.expr], scope: Scope
+) -> Iterator[tuple[list[Value], Turn | None]]:
+    if not generators:
+        yield [scope.run.evaluate(x, scope) for x in elements], None
+        return
+    first, *rest = generators
+    for turn in turns(first.target, first.iter, scope):
+        turn.enter(scope)
+        if all(_passes(test, scope) for test in first.ifs):
+            for values, inner in _each(rest, elements, scope):
+                parts = turn.parts()
+                yield [_resolved(x, parts) for x in values], turn if inner is None else None
+
+
+def _passes(test: ast.expr, scope: Scope) -> bool:
+    value = scope.run.evaluate(test, scope)
+    return bool(real_of(value))
+
+
+def _resolved(value: Value, parts: dict[str, ast.expr]) -> Value:
+    """Return a value whose code does not name the loop's variable."""
+    if value.code is None or not is_dynamic(value):
+        return value
+    new = copy.copy(value)
+    new.__dict__["symbolic"] = value.__dict__.get("symbolic", value.code)
+    new.code = syntax.substitute(value.code, parts)
+    return new
+
+
+def _as_comprehension(node: Any, made: list[tuple[list[Value], Turn | None]]) -> ast.expr | None:
+    """Return the comprehension in the port, if each element has the same code there."""
+    if len(node.generators) != 1 or node.generators[0].ifs or len(made) < 2:
+        return None
+    codes: list[Any] = [values[0].__dict__.get("symbolic") for values, _ in made]
+    turn = made[0][1]
+    if turn is None or turn.iterable is None or any(c is None for c in codes):
+        return None
+    if not all(syntax.same(codes[0], c) for c in codes[1:]):
+        return None
+    generator = ast.comprehension(turn.target(), turn.iterable, [], 0)
+    return ast.ListComp(codes[0], [generator])

@@ -1,0 +1,317 @@
+"""Interpret a Python function of the torch program, and write it as a function of the port."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import re
+import types
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.cleaning import cleaned
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scope import RESERVED, Returned, Scope, Written, port_name
+from jaxgrad.parity.port.source import source_of
+from jaxgrad.parity.port.values import (
+    Closure,
+    Fields,
+    Folded,
+    Items,
+    Method,
+    Module,
+    Value,
+    code_of,
+    is_dynamic,
+    renamed,
+)
+
+
+DEEPEST = 60
+_Arguments = dict[str, ast.expr]  # the port's parameters, and what the caller passes for them
+
+
+def call_function(
+    function: types.FunctionType,
+    args: list[Value],
+    keywords: dict[str, Value],
+    scope: Scope,
+    node: ast.AST,
+    owner: type | None = None,
+) -> Value:
+    """Interpret a call of a Python function, and return the value of the call in the port.
+
+    A function of torch itself that is one expression is written in its caller.
+    """
+    run = scope.run
+    if len(run.scopes) > DEEPEST:
+        raise scope.refuse(f"{function.__qualname__} calls itself more than {DEEPEST} times", node)
+    source = source_of(function)
+    inner = Scope(run, source, {})
+    passed = _parameters(function, args, keywords, inner, scope, node)
+    run.scopes.append(inner)
+    try:
+        result = _interpret(source.node, inner)
+    except PortError as error:
+        if error.place is None:
+            raise PortError(error.reason, inner.place()) from error
+        raise
+    finally:
+        run.scopes.pop()
+    body = cleaned([*inner.body, ast.Return(_returned(result))])
+    if len(run.scopes) > 1 and _is_inline(function, body, passed):
+        value = body[0].value  # pyright: ignore[reportAttributeAccessIssue]
+        return _result(result, syntax.substitute(value, passed))
+    read = {name for statement in body for name in syntax.names_in(statement)}
+    used = {name: code for name, code in passed.items() if name in read}
+    written = _written(function, owner, list(used), body, inner)
+    code = syntax.call(written.name, *used.values())
+    code.func.__dict__["written"] = True  # a function of the port, not a local variable
+    return _result(result, code)
+
+
+def call_closure(
+    closure: Closure, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Interpret a call of a lambda or of a nested function, in place."""
+    home: Scope = closure.scope
+    if home is not scope:
+        raise scope.refuse(
+            "a nested function is called outside of the function that defines it", node
+        )
+    names = [a.arg for a in closure.real.args.args]
+    defaults = closure.real.args.defaults
+    values = dict(zip(names, args, strict=False)) | keywords
+    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
+        values.setdefault(name, scope.run.evaluate(default, scope))
+    if set(values) != set(names):
+        raise scope.refuse("this call of a nested function is not ported", node)
+    saved = dict(scope.values)
+    scope.values.update(values)
+    try:
+        if isinstance(closure.real, ast.Lambda):
+            return scope.run.evaluate(closure.real.body, scope)
+        try:
+            scope.run.execute(closure.real.body, scope)
+        except Returned as returned:
+            return returned.value
+        return Folded(None)
+    finally:
+        for name in set(scope.values) - set(saved) | set(values):
+            scope.values.pop(name, None)
+            if name in saved:
+                scope.values[name] = saved[name]
+
+
+def _interpret(node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Value:
+    if isinstance(node, ast.Lambda):
+        return scope.run.evaluate(node.body, scope)
+    try:
+        scope.run.execute(node.body, scope)
+    except Returned as returned:
+        return returned.value
+    return Folded(None)
+
+
+def _parameters(
+    function: types.FunctionType,
+    args: list[Value],
+    keywords: dict[str, Value],
+    inner: Scope,
+    scope: Scope,
+    node: ast.AST,
+) -> _Arguments:
+    """Give the function's parameters their values; return what the port passes for each."""
+    signature = inspect.signature(function, follow_wrapped=False)
+    try:
+        bound = signature.bind(*args, **keywords)
+    except TypeError as error:
+        raise scope.refuse(f"{function.__qualname__}: {error}", node) from None
+    passed: _Arguments = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            values = bound.arguments.get(name, ())
+            parts = [_parameter(f"{name}_{n}", v, inner, passed) for n, v in enumerate(values)]
+            inner.values[name] = Items(tuple, None, parts)
+        elif parameter.kind == parameter.VAR_KEYWORD:
+            values = bound.arguments.get(name, {})
+            fields = {k: _parameter(k, v, inner, passed) for k, v in values.items()}
+            inner.values[name] = Fields(dict, None, fields)
+        elif name in bound.arguments:
+            inner.values[name] = _parameter(name, bound.arguments[name], inner, passed)
+        else:
+            inner.values[name] = _default(parameter.default, name)
+    return passed
+
+
+def _default(real: Any, name: str) -> Value:
+    if isinstance(real, torch.Tensor):
+        raise PortError(f"the default of the argument {name!r} is a tensor")
+    return Folded(real)
+
+
+def _parameter(name: str, value: Value, inner: Scope, passed: _Arguments) -> Value:
+    """Return the value of an argument inside of the function, under the name of its parameter."""
+    if isinstance(value, Closure):
+        return value
+    if not is_dynamic(value):
+        return value
+    if isinstance(value, Method):
+        return Method(value.real, None, _parameter(name, value.owner, inner, passed))
+    try:
+        code = code_of(value)
+    except PortError:
+        return _parts(name, value, inner, passed)
+    local = _unique("p" if name == "self" else port_name(name), passed)
+    passed[local] = code
+    inner.names.add(local)
+    new = renamed(value, syntax.name(local))
+    if new is value:
+        new = copy.copy(value)
+        new.code = syntax.name(local)
+    return new
+
+
+def _parts(name: str, value: Value, inner: Scope, passed: _Arguments) -> Value:
+    """Pass each part of a container that cannot be written as one expression."""
+    if isinstance(value, Items):
+        parts = [
+            _parameter(f"{name}_{n}", value.at(n), inner, passed) for n in range(len(value.items))
+        ]
+        return Items(value.real, None, parts)
+    if isinstance(value, Fields):
+        fields = {k: _parameter(f"{name}_{k}", value.at(k), inner, passed) for k in value.fields}
+        return Fields(value.real, None, fields)
+    return value
+
+
+def _unique(name: str, taken: _Arguments) -> str:
+    number, found = 2, name
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found
+
+
+def _returned(result: Value) -> ast.expr:
+    try:
+        return code_of(result)
+    except PortError:
+        if isinstance(result, Items | Fields):
+            return _computed_parts(result)
+        return syntax.constant(None)
+
+
+def _computed_parts(result: Items | Fields) -> ast.expr:
+    """Return the parts of a result that the port computes, with None for the others."""
+
+    def code(value: Value) -> ast.expr:
+        try:
+            return code_of(value)
+        except PortError:
+            return syntax.constant(None)
+
+    if isinstance(result, Items):
+        return ast.Tuple([code(x) for x in result.items], ast.Load())
+    keys: list[ast.expr | None] = [syntax.literal(k) for k in result.fields]
+    return ast.Dict(keys, [code(x) for x in result.fields.values()])
+
+
+def _result(result: Value, code: ast.expr) -> Value:
+    """Return the value of a call whose result is known."""
+    if isinstance(result, Module | Closure) or not is_dynamic(result):
+        return result
+    if isinstance(result, Method):
+        return result
+    new = copy.copy(result)
+    if isinstance(new, Items | Fields) and isinstance(code, ast.Tuple | ast.Dict | ast.List):
+        parts = code.values if isinstance(code, ast.Dict) else code.elts
+        values = [_result(x, c) for x, c in zip(_members(new), parts, strict=True)]
+        if isinstance(new, Items):
+            return Items(new.real, None, values)
+        return Fields(new.real, None, dict(zip(new.fields, values, strict=True)))
+    if isinstance(new, Items):
+        new.items = list(new.items)
+    new.code = code
+    return new
+
+
+def _members(value: Items | Fields) -> list[Value]:
+    if isinstance(value, Items):
+        return value.items
+    return list(value.fields.values())
+
+
+def _is_inline(function: types.FunctionType, body: list[ast.stmt], passed: _Arguments) -> bool:
+    """Return whether a call of torch's own code is written as its one expression."""
+    if function.__module__.split(".")[0] != "torch" or len(body) != 1:
+        return False
+    reads = syntax.names_in(body[0])
+    for name, code in passed.items():
+        simple = isinstance(code, ast.Name) or (name == "p" and reads.count(name) <= 2)
+        if reads.count(name) > 1 and not simple:
+            return False
+    return True
+
+
+def _written(
+    function: types.FunctionType,
+    owner: type | None,
+    parameters: list[str],
+    body: list[ast.stmt],
+    scope: Scope,
+) -> Written:
+    """Return the function of the port with this body, which is written once."""
+    run = scope.run
+    node = syntax.function("_", parameters, body)
+    for other in run.written:
+        same_source = (
+            isinstance(other.node, ast.FunctionDef)
+            and other.function.__code__ is function.__code__
+            and other.owner is owner
+        )
+        if same_source and _same_body(other.node, node):
+            return other
+    written = Written(_function_name(function, owner, run, _path(scope)), function, node, owner)
+    run.written.append(written)
+    return written
+
+
+def _path(scope: Scope) -> str:
+    module = scope.values.get("self")
+    return module.path if isinstance(module, Module) else ""
+
+
+def _same_body(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
+    pairs = zip(left.body, right.body, strict=False)
+    return (
+        len(left.body) == len(right.body)
+        and syntax.same(left.args, right.args)
+        and all(syntax.same(a, b) for a, b in pairs)
+    )
+
+
+def _function_name(function: types.FunctionType, owner: type | None, run: Any, path: str) -> str:
+    base = function.__name__.strip("_")
+    if owner is not None and function.__name__ == "forward":
+        base = snake(owner.__name__)
+        label = path.rpartition(".")[2]
+        if function.__module__.split(".")[0] == "torch" and label.isidentifier():
+            base = snake(label)  # a Sequential is named after its attribute
+    if base in ("lambda", "<lambda>") or not base.isidentifier():
+        base = "function"
+    taken = {w.name for w in run.written} | RESERVED
+    if base in taken and owner is not None and function.__name__ != "forward":
+        base = f"{snake(owner.__name__)}_{base}"
+    found, number = base, 2
+    while found in taken:
+        found, number = f"{base}_{number}", number + 1
+    return found
+
+
+def snake(name: str) -> str:
+    """Return `LayerNorm2d` as `layer_norm2d`."""
+    spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    return re.sub(r"([a-z\d])([A-Z])", r"\1_\2", spaced).lower().strip("_")

@@ -1,0 +1,147 @@
+"""Re-express what torch changes in place: the name gets a new value.
+
+Every other name of the same memory is then out of date. Reading one is refused, because JAX's
+arrays share no memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.binding import stopped
+from jaxgrad.parity.port.rules import operators
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import Fields, Items, Tensor, Value, code_of, real_of
+
+
+def augmented(
+    left: Tensor, op: ast.operator, right: Value, scope: Scope, node: ast.AugAssign
+) -> None:
+    """Write `x += y`: in torch it changes x's memory."""
+    code = operators.binary_code(op, left, right)
+    compute = operators.IN_PLACE[type(op)]
+    real = compute(left.real, real_of(right))
+    if isinstance(node.target, ast.Name) and isinstance(left.code, ast.Name) and type(op) in _PLAIN:
+        stop = scope.no_grad
+        if stop:
+            scope.emit(ast.Assign([_store(left.code)], stopped(left, code)))
+        else:
+            scope.emit(ast.AugAssign(_store(left.code), op, _right(code)))
+        _outdate(real, scope, keep=left.code.id, node=node)
+        scope.values[node.target.id] = Tensor(real, syntax.name(left.code.id))
+        return
+    write(left, code, real, scope, node)
+
+
+def _right(code: ast.expr) -> ast.expr:
+    return code.right if isinstance(code, ast.BinOp) else code
+
+
+_PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
+    """Write `x[key] = value`."""
+    mask = _mask(key)
+    number = real_of(value)
+    owner.real[real_of(key)] = number
+    if mask is not None and not (isinstance(value, Tensor) and value.real.numel() != 1):
+        code = _where(owner, mask, code_of(value))
+    elif mask is not None:
+        raise scope.refuse(
+            "a masked assignment of as many values as the mask has; use torch.where", node
+        )
+    else:
+        place = ast.Subscript(syntax.attribute(code_of(owner), "at"), code_of(key), ast.Load())
+        code = syntax.call(syntax.attribute(place, "set"), code_of(value))
+    write(owner, code, owner.real, scope, node)
+
+
+def _mask(key: Value) -> Tensor | None:
+    if isinstance(key, Tensor) and key.real.dtype is torch.bool:
+        return key
+    return None
+
+
+def _where(owner: Tensor, mask: Tensor, value: ast.expr) -> ast.expr:
+    code = code_of(mask)
+    missing = owner.real.ndim - mask.real.ndim
+    if missing:
+        parts: list[ast.expr] = [
+            syntax.constant(...),
+            *(syntax.constant(None) for _ in range(missing)),
+        ]
+        code = ast.Subscript(code, ast.Tuple(parts, ast.Load()), ast.Load())
+    return syntax.call("jnp.where", code, value, code_of(owner))
+
+
+def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node: ast.AST) -> Value:
+    """Give a tensor a new value: assign its name, or the part of the name that it is a view of."""
+    if scope.no_grad:
+        code = stopped(Tensor(real), code)
+    place, new = _base(code_of(target), code)
+    if place is None:
+        _outdate(real, scope, keep="", node=node)
+        return Tensor(real, code)
+    base = _named(place.id, scope)
+    if base is None:
+        _outdate(real, scope, keep="", node=node)
+        return Tensor(real, code)
+    scope.emit(ast.Assign([_store(place)], new))
+    _outdate(real, scope, keep=place.id, node=node)
+    scope.values[base] = Tensor(scope.values[base].real, syntax.name(place.id))
+    return Tensor(real, code_of(target))
+
+
+def _named(local: str, scope: Scope) -> str | None:
+    """Return torch's name of a local variable of the port that holds a tensor."""
+    for name, value in scope.values.items():
+        if (
+            isinstance(value, Tensor)
+            and isinstance(value.code, ast.Name)
+            and value.code.id == local
+        ):
+            return name
+    return None
+
+
+def _base(place: ast.expr, new: ast.expr) -> tuple[ast.Name | None, ast.expr]:
+    """Return the name that a view is part of, and the whole value with the part replaced."""
+    if isinstance(place, ast.Name):
+        return place, new
+    if isinstance(place, ast.Subscript):
+        inner = syntax.attribute(place.value, "at")
+        spot = ast.Subscript(inner, copy.deepcopy(place.slice), ast.Load())
+        return _base(place.value, syntax.call(syntax.attribute(spot, "set"), new))
+    return None, new
+
+
+def _store(code: Any) -> ast.Name:
+    return ast.Name(code.id, ast.Store())
+
+
+def _outdate(changed: torch.Tensor, scope: Scope, keep: str, node: ast.AST) -> None:
+    """Mark every other value of the same memory as out of date."""
+    memory, line = changed.untyped_storage().data_ptr(), scope.place(node).line
+    for other in scope.run.scopes:
+        for name, value in other.values.items():
+            kept = other is scope and isinstance(value.code, ast.Name) and value.code.id == keep
+            if not kept:
+                _mark(value, memory, f"{name!r} shares memory with a tensor that line {line} "
+                      "changes in place; copy one of them first")  # fmt: skip
+
+
+def _mark(value: Value, memory: int, why: str) -> None:
+    if isinstance(value, Tensor) and value.real.untyped_storage().data_ptr() == memory:
+        value.stale = why
+    elif isinstance(value, Items):
+        for item in value.items:
+            _mark(item, memory, why)
+    elif isinstance(value, Fields):
+        for item in value.fields.values():
+            _mark(item, memory, why)

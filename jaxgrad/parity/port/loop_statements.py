@@ -1,0 +1,93 @@
+"""Interpret loops: written as loops if every turn is written alike, else turn by turn."""
+
+from __future__ import annotations
+
+import ast
+
+from jaxgrad.parity.port import expressions, syntax
+from jaxgrad.parity.port.loops import Turn, resolve, turns
+from jaxgrad.parity.port.scope import Broken, Continued, Scope
+
+
+LONGEST_LOOP = 10_000
+
+
+def for_loop(node: ast.For, scope: Scope) -> None:
+    around = list(turns(node.target, node.iter, scope))
+    if len(around) > LONGEST_LOOP:
+        raise scope.refuse(f"a loop of {len(around)} turns", node)
+    names = set(scope.names)
+    bodies: list[list[ast.stmt]] = []
+    broken = False
+    for turn in around:
+        turn.enter(scope)
+        scope.names = names | set(turn.resolved)
+        with scope.block() as body:
+            try:
+                scope.run.execute(node.body, scope)
+            except Continued:
+                pass
+            except Broken:
+                broken = True
+        bodies.append(body)
+        if broken:
+            break
+    _write_loop(node, around, bodies, broken, scope)
+    if node.orelse and not broken:
+        scope.run.execute(node.orelse, scope)
+
+
+def _write_loop(
+    node: ast.For, around: list[Turn], bodies: list[list[ast.stmt]], broken: bool, scope: Scope
+) -> None:
+    """Emit a loop if all turns are written alike, and their statements one by one otherwise."""
+    if not any(bodies):
+        return
+    first = around[0]
+    alike = all(_same(bodies[0], body) for body in bodies[1:]) and not broken
+    if alike and first.iterable is not None and (len(bodies) > 1 or not first.fixed):
+        scope.line = node
+        scope.emit(ast.For(first.target(), first.iterable, bodies[0], []))
+        return
+    if not first.fixed:
+        scope.assume(node, f"the loop takes {len(bodies)} turns")
+        if first.iterable is not None and not broken:
+            length = syntax.call("len", first.iterable)
+            test = ast.Compare(length, [ast.Eq()], [syntax.constant(len(bodies))])
+            scope.emit(
+                ast.Assert(test, syntax.constant("the loop of the torch program was unrolled"))
+            )
+    for turn, body in zip(around, bodies, strict=False):
+        for statement in body:
+            new = syntax.substitute(statement, turn.resolved)
+            new.__dict__.update(
+                {
+                    k: statement.__dict__[k]
+                    for k in ("comments", "trailing")
+                    if k in statement.__dict__
+                }
+            )
+            scope.body.append(new)
+    last = around[len(bodies) - 1]
+    for name, value in scope.values.items():
+        scope.values[name] = resolve(value, last.resolved)
+
+
+def _same(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
+    return len(left) == len(right) and all(
+        syntax.same(a, b) for a, b in zip(left, right, strict=True)
+    )
+
+
+def while_loop(node: ast.While, scope: Scope) -> None:
+    for _ in range(LONGEST_LOOP):
+        test = scope.run.evaluate(node.test, scope)
+        if not expressions.truth(test, node.test, scope):
+            return
+        try:
+            scope.run.execute(node.body, scope)
+        except Continued:
+            continue
+        except Broken:
+            return
+    raise scope.refuse(f"a loop of more than {LONGEST_LOOP} turns", node)

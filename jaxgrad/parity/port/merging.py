@@ -1,0 +1,191 @@
+"""Copies of a function that differ in constants become one function with keyword arguments."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.scope import RESERVED, Written
+
+
+MOST_KEYWORDS = 4
+
+
+def merged(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with copies merged; the functions they call are merged before them."""
+    kept: list[Written] = []
+    calls: dict[str, tuple[str, dict[str, ast.expr]]] = {}
+    for written in functions:
+        _redirect(written.node, calls)
+        base = next((k for k in kept if _mergeable(k, written)), None)
+        if base is None:
+            kept.append(written)
+        else:
+            _merge(base, written, kept, calls)
+    for written in kept:
+        _redirect(written.node, calls)
+    return kept
+
+
+def _redirect(node: ast.AST, calls: dict[str, tuple[str, dict[str, ast.expr]]]) -> None:
+    """Let calls of a merged copy call the function that is kept, with its constants."""
+    for inner in ast.walk(node):
+        if not isinstance(inner, ast.Call):
+            continue
+        function = _called(inner)
+        if function is None or function.id not in calls:
+            continue
+        name, constants = calls[function.id]
+        function.id = name
+        have = {k.arg for k in inner.keywords}
+        if inner.func is function:
+            inner.keywords += [
+                ast.keyword(k, copy.deepcopy(v)) for k, v in constants.items() if k not in have
+            ]
+
+
+def _called(node: ast.Call) -> ast.Name | None:
+    function = node.func
+    if isinstance(function, ast.Name) and "written" in function.__dict__:
+        return function
+    return None
+
+
+def _mergeable(base: Written, other: Written) -> bool:
+    if not (isinstance(base.node, ast.FunctionDef) and isinstance(other.node, ast.FunctionDef)):
+        return False
+    if base.function.__code__ is not other.function.__code__ or base.pinned or other.pinned:
+        return False
+    places = _differences(_bare(base.node), _bare(other.node))
+    if places is None or not 0 < len({_key(p) for p in places}) <= MOST_KEYWORDS:
+        return False
+    given = {(p[0].id, syntax.text(p[1])) for p in places if isinstance(p[0], ast.Name)}
+    return len(given) == len({name for name, _ in given})  # one value for each keyword
+
+
+def _bare(node: ast.FunctionDef) -> list[Any]:
+    return [[a.arg for a in node.args.args], *node.body]
+
+
+_Place = tuple[ast.expr, ast.expr]  # where the base has one constant and the copy another
+
+
+def _differences(left: Any, right: Any) -> list[_Place] | None:
+    """Return the constants in which two trees differ, or None if something else differs."""
+    if isinstance(left, list):
+        return _of_lists(left, right) if isinstance(right, list) else None
+    if _is_keyword(left) and _is_number(right):
+        return [(left, right)]
+    if _is_number(left) and _is_number(right):
+        return [] if syntax.same(left, right) else [(left, right)]
+    if type(left) is not type(right):
+        return None
+    if isinstance(left, ast.Constant):
+        return [] if left.value == right.value else None
+    if isinstance(left, ast.AST):
+        return _differences(_fields(left), _fields(right))
+    return [] if left == right else None
+
+
+def _of_lists(left: list[Any], right: list[Any]) -> list[_Place] | None:
+    if len(left) != len(right):
+        return None
+    inner = [_differences(a, b) for a, b in zip(left, right, strict=True)]
+    places = [x for x in inner if x is not None]
+    return None if len(places) < len(inner) else [place for x in places for place in x]
+
+
+def _fields(node: ast.AST) -> list[Any]:
+    return [getattr(node, name, None) for name in node._fields if name != "ctx"]
+
+
+def _is_keyword(node: Any) -> bool:
+    return isinstance(node, ast.Name) and "keyword" in node.__dict__
+
+
+def _is_number(node: Any) -> bool:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return _is_number(node.operand)
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _key(place: _Place) -> tuple[str, str, str]:
+    return _origin(place[0]), syntax.text(place[0]), syntax.text(place[1])
+
+
+def _origin(node: ast.AST) -> str:
+    inner = node.operand if isinstance(node, ast.UnaryOp) else node
+    return inner.__dict__.get("origin", "")
+
+
+def _merge(
+    base: Written,
+    other: Written,
+    kept: list[Written],
+    calls: dict[str, tuple[str, dict[str, ast.expr]]],
+) -> None:
+    """Give `base` a keyword for each constant that differs, and record what the copy passes."""
+    places = _differences(_bare(base.node), _bare(other.node)) or []
+    keywords: dict[tuple[str, str, str], str] = {}
+    taken = {n.id for n in ast.walk(base.node) if isinstance(n, ast.Name)} | RESERVED
+    taken |= {a.arg for a in (*base.node.args.args, *base.node.args.kwonlyargs)}
+    mine: dict[str, ast.expr] = {}
+    theirs: dict[str, ast.expr] = {}
+    for place in places:
+        key = _key(place)
+        if isinstance(place[0], ast.Name):
+            theirs[place[0].id] = copy.deepcopy(place[1])
+        elif key not in keywords:
+            name = _unique(key[0] or "constant", taken)
+            taken.add(name)
+            keywords[key] = name
+            mine[name], theirs[name] = copy.deepcopy(place[0]), copy.deepcopy(place[1])
+    targets = {id(p[0]): keywords[_key(p)] for p in places if not isinstance(p[0], ast.Name)}
+    _Replace(targets).visit(base.node)
+    for name in mine:
+        base.node.args.kwonlyargs.append(ast.arg(name))
+        base.node.args.kw_defaults.append(None)
+    for written in kept:
+        _add(written.node, base.name, mine)
+    for name, (target, constants) in list(calls.items()):
+        if target == base.name:
+            calls[name] = (
+                target,
+                constants | {k: v for k, v in mine.items() if k not in constants},
+            )
+    known = calls.get(base.name, (base.name, {}))[1]
+    calls[base.name] = (base.name, known | mine)
+    calls[other.name] = (base.name, known | theirs)
+
+
+def _add(node: ast.AST, name: str, constants: dict[str, ast.expr]) -> None:
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Call):
+            function = _called(inner)
+            if function is not None and function.id == name:
+                have = {k.arg for k in inner.keywords}
+                inner.keywords += [
+                    ast.keyword(k, copy.deepcopy(v)) for k, v in constants.items() if k not in have
+                ]
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, targets: dict[int, str]) -> None:
+        self.targets = targets
+
+    def visit(self, node: ast.AST) -> Any:
+        if id(node) in self.targets:
+            new = syntax.name(self.targets[id(node)])
+            new.__dict__["keyword"] = True
+            return new
+        return self.generic_visit(node)
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    found, number = name, 2
+    while found in taken:
+        found, number = f"{name}_{number}", number + 1
+    return found

@@ -1,0 +1,59 @@
+"""The result of a port: its source, function, params and proof."""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+import os
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from jaxgrad.parity.port.params import Layout
+from jaxgrad.parity.port.scope import Assumption
+from jaxgrad.parity.prove.report import Report
+
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class Ported:
+    """A port of a torch module.
+
+    Attributes:
+        source: The port as a Python file, which imports jax and jaxgrad only.
+        name: The name of its entry, `name(params, *inputs)`.
+        assumptions: The tests on sizes that the torch program makes and the port asserts.
+        report: The proof of its gradients; None with `prove=False`.
+    """
+
+    source: str
+    name: str
+    assumptions: tuple[Assumption, ...]
+    layout: Layout
+    report: Report | None = None
+
+    @property
+    def fn(self) -> Callable[..., Any]:
+        """The entry of the port, compiled from its source."""
+        file = f"<port of {self.name}>"
+        lines = self.source.splitlines(keepends=True)
+        linecache.cache[file] = (len(self.source), None, lines, file)
+        space: dict[str, Any] = {"__name__": self.name}
+        exec(compile(self.source, file, "exec"), space)
+        return space[self.name]
+
+    @property
+    def trainable(self) -> Any:
+        """The tree of bools that says which leaves of the params torch trains."""
+        return self.layout.trainable()
+
+    def params(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
+        """Return the port's params, as numpy arrays, from a state_dict of the torch module."""
+        return self.layout.params(state_dict)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the source to a file."""
+        pathlib.Path(path).write_text(self.source)

@@ -1,0 +1,1 @@
+"""How the operators of torch are written in JAX."""

@@ -1,0 +1,153 @@
+"""Operators that make tensors or change their dtype."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.rules.operation import Operation
+from jaxgrad.parity.port.values import Folded, Tensor, Value, code_of, real_of
+
+
+def _dtype(op: Operation) -> dict[str, ast.expr]:
+    """Return the `dtype=` of a new array, unless it is JAX's own default."""
+    given = op.keywords.get("dtype")
+    if given is not None and given.real is not None and not _is_usual(given, op):
+        return {"dtype": code_of(given)}
+    like = op.args[0] if op.name.startswith("new_") else None
+    if isinstance(like, Tensor):
+        return {"dtype": syntax.attribute(code_of(like), "dtype")}
+    real: torch.Tensor = op.real
+    if real.dtype in (torch.get_default_dtype(), torch.int64):
+        return {}
+    return {"dtype": syntax.literal(real.dtype)}
+
+
+def _is_usual(dtype: Value, op: Operation) -> bool:
+    """Return whether JAX makes the same dtype unasked: an int64 range."""
+    return op.name == "arange" and dtype.real is torch.int64
+
+
+def _shape(op: Operation, position: int) -> ast.expr:
+    value = op.tail(position, "size")
+    return (
+        code_of(value)
+        if value.code is not None
+        else ast.Tuple(op.parts(position, "size"), ast.Load())
+    )
+
+
+def _filled(op: Operation) -> ast.expr:
+    name = op.name.removeprefix("new_")
+    shape = _shape(op, 1 if op.name.startswith("new_") else 0)
+    return syntax.call(f"jnp.{name}", shape, **_dtype(op))
+
+
+def _full(op: Operation) -> ast.expr:
+    first = 1 if op.name.startswith("new_") else 0
+    size, value = op.value(first, "size"), op.code(first + 1, "fill_value")
+    assert size is not None
+    return syntax.call("jnp.full", code_of(size), value, **_dtype(op))
+
+
+def _like(op: Operation) -> ast.expr:
+    name, dtype = op.name, op.keywords.get("dtype")
+    extra = [op.code(1, "fill_value")] if name == "full_like" else []
+    kept = {} if dtype is None or dtype.real is None else {"dtype": code_of(dtype)}
+    return syntax.call(f"jnp.{name}", op.input, *extra, **kept)
+
+
+def _arange(op: Operation) -> ast.expr:
+    names = [n for n in ("start", "end", "step") if n in op.keywords]
+    args = [*map(code_of, op.args), *(code_of(op.keywords[n]) for n in names)]
+    return syntax.call("jnp.arange", *args, **_dtype(op))
+
+
+def _linspace(op: Operation) -> ast.expr:
+    parts = op.code(0, "start"), op.code(1, "end"), op.code(2, "steps")
+    return syntax.call("jnp.linspace", *parts, **_dtype(op))
+
+
+def _eye(op: Operation) -> ast.expr:
+    return syntax.call("jnp.eye", *map(code_of, op.args), **_dtype(op))
+
+
+def _tensor(op: Operation) -> Value | ast.expr:
+    value = op.args[0]
+    if isinstance(value, Tensor):
+        return code_of(value)
+    return syntax.call("jnp.array", code_of(value), **_dtype(op))
+
+
+def _new_tensor(op: Operation) -> ast.expr:
+    return syntax.call("jnp.array", op.code(1, "data"), dtype=syntax.attribute(op.input, "dtype"))
+
+
+def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
+    def rule(op: Operation) -> ast.expr:
+        return _astype(op.input, syntax.literal(dtype))
+
+    return rule
+
+
+def _astype(code: ast.expr, dtype: ast.expr) -> ast.expr:
+    return syntax.call(syntax.attribute(code, "astype"), dtype)
+
+
+def _to(op: Operation) -> ast.expr:
+    """Return `x.to(...)`; devices do not occur in the port."""
+    for value in [*op.args[1:], *(op.keywords[k] for k in ("dtype", "other") if k in op.keywords)]:
+        real = real_of(value)
+        if isinstance(real, torch.dtype):
+            return _astype(op.input, code_of(value))
+        if isinstance(value, Tensor):
+            return _astype(op.input, syntax.attribute(code_of(value), "dtype"))
+    return op.input
+
+
+def _type_as(op: Operation) -> ast.expr:
+    return _astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"))
+
+
+def _type(op: Operation) -> ast.expr:
+    return op.input if op.value(1, "dtype") is None else _astype(op.input, op.code(1, "dtype"))
+
+
+def _item(op: Operation) -> Value:
+    raise op.refuse(
+        f"{op.name}() reads the value of a tensor, which is not known when JAX traces; keep it as "
+        "a tensor, or pass the number as an argument"
+    )
+
+
+def _finfo(op: Operation) -> Value:
+    return Folded(op.real)
+
+
+def _random(op: Operation) -> Value:
+    raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
+
+
+def _dim(op: Operation) -> Value:
+    return Folded(op.real)
+
+
+RULES: dict[str, Callable[[Operation], Any]] = {
+    "zeros": _filled, "ones": _filled, "empty": _filled, "new_zeros": _filled,
+    "new_ones": _filled, "new_empty": _filled, "full": _full, "new_full": _full,
+    "zeros_like": _like, "ones_like": _like, "full_like": _like, "empty_like": _like,
+    "arange": _arange, "linspace": _linspace, "eye": _eye, "tensor": _tensor,
+    "as_tensor": _tensor, "new_tensor": _new_tensor, "to": _to, "type_as": _type_as,
+    "type": _type, "float": _cast(torch.float32), "double": _cast(torch.float64),
+    "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
+    "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
+    "numpy": _item, "nonzero": _item, "unique": _item, "rand": _random, "randn": _random,
+    "randint": _random, "rand_like": _random, "randn_like": _random, "bernoulli": _random,
+    "multinomial": _random, "randperm": _random, "normal": _random, "uniform": _random,
+    "dim": _dim, "ndimension": _dim, "is_floating_point": _dim, "is_complex": _dim,
+    "is_contiguous": _dim, "get_device": _dim,
+}  # fmt: skip

@@ -1,0 +1,149 @@
+"""Write an operator as the function of `jaxgrad.functional` that has its name."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import functools
+import inspect
+from typing import Any
+
+from jaxgrad import functional
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.rules.operation import Operation
+from jaxgrad.parity.port.values import Tensor, Value, code_of, real_of
+
+
+_DROPPED = ("inplace", "out", "_stacklevel", "layout", "device", "pin_memory", "memory_format")
+
+
+def write(op: Operation) -> ast.expr:
+    """Return the call of a function with torch's name, without arguments that are its defaults.
+
+    Raises:
+        PortError: There is no such function, or it lacks an argument.
+    """
+    function = _find(op.name)
+    if function is None:
+        near = difflib.get_close_matches(op.name, dir(functional), 1)
+        hint = f"; the nearest is {near[0]}" if near else ""
+        raise op.refuse(f"the operator {op.name} has no counterpart in jaxgrad.functional{hint}")
+    signature = inspect.signature(function)
+    bound = _bound(op, signature)
+    kept = {
+        name: value for name, value in bound.items()
+        if not _is_default(value, signature.parameters[name].default)
+    }  # fmt: skip
+    return _written(f"F.{op.name}", signature, kept)
+
+
+def _bound(op: Operation, signature: inspect.Signature) -> dict[str, Any]:
+    """Return the arguments by our names; options that we lack must have torch's default."""
+    args, keywords = op.args, {k: v for k, v in op.keywords.items() if k not in _DROPPED}
+    try:
+        theirs = inspect.signature(op.function)
+    except (TypeError, ValueError):
+        theirs = None  # not a Python function
+    if theirs is not None and not any(
+        p.kind == p.VAR_POSITIONAL for p in theirs.parameters.values()
+    ):
+        named = theirs.bind(*args, **keywords).arguments
+        if "self" in named:
+            named = {next(iter(signature.parameters)): named.pop("self"), **named}
+        for name in [n for n in named if n not in signature.parameters]:
+            value = named.pop(name)
+            if not _is_default(value, theirs.parameters[name].default) and name not in _DROPPED:
+                raise op.refuse(f"jaxgrad.functional.{op.name} has no argument {name!r}")
+        args, keywords = [], named
+    try:
+        return signature.bind(*args, **keywords).arguments
+    except TypeError as error:
+        raise op.refuse(f"jaxgrad.functional.{op.name}: {error}") from None
+
+
+@functools.cache
+def _find(name: str) -> Any:
+    found: Any = functional
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found if callable(found) else None
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    if (
+        not isinstance(value, Value)
+        or isinstance(value, Tensor)
+        or default is inspect.Parameter.empty
+    ):
+        return False
+    real = real_of(value)
+    if isinstance(real, list | tuple) and isinstance(default, int) and len(real):
+        return all(isinstance(x, int) and x == default for x in real)
+    return type(real) is type(default) and real == default
+
+
+def _written(function: str, signature: inspect.Signature, kept: dict[str, Any]) -> ast.Call:
+    shared = _same_module(kept)
+    args: list[ast.expr] = []
+    keywords: list[ast.keyword] = []
+    spread = False
+    by_position = True
+    for name, parameter in signature.parameters.items():
+        if name not in kept:
+            by_position = False
+            continue
+        if name in shared:
+            by_position = False
+            if not spread:
+                keywords.append(ast.keyword(None, shared[name]))
+                spread = True
+            continue
+        if parameter.kind == parameter.VAR_POSITIONAL:
+            args += [code_of(x) for x in kept[name]]
+            continue
+        code = _argument(kept[name])
+        required = parameter.default is parameter.empty
+        if (
+            by_position
+            and parameter.kind != parameter.KEYWORD_ONLY
+            and (required or not _is_option(kept[name]))
+        ):
+            args.append(code)
+        else:
+            by_position = False
+            keywords.append(ast.keyword(name, code))
+    return ast.Call(syntax.dotted(function), args, keywords)
+
+
+def _is_option(value: Any) -> bool:
+    return not isinstance(value, Tensor)
+
+
+def _argument(value: Any) -> ast.expr:
+    """Return an argument; (2, 2) is written as 2."""
+    real = real_of(value)
+    if isinstance(real, tuple) and len(real) > 1 and value.code is None:
+        if all(type(x) is int and x == real[0] for x in real):
+            parts = getattr(value, "items", None)
+            return (
+                syntax.literal(real[0]) if parts is None or callable(parts) else code_of(parts[0])
+            )
+    return code_of(value)
+
+
+def _same_module(kept: dict[str, Any]) -> dict[str, ast.expr]:
+    """Return the params of the module whose every tensor is passed under its own name."""
+    homes: dict[str, list[str]] = {}
+    bases: dict[str, ast.expr] = {}
+    siblings: dict[str, frozenset[str]] = {}
+    for name, value in kept.items():
+        code = value.code if isinstance(value, Tensor) else None
+        if not isinstance(code, ast.Subscript) or "siblings" not in code.__dict__:
+            continue
+        if not isinstance(code.slice, ast.Constant) or code.slice.value != name:
+            continue
+        base = syntax.text(code.value)
+        homes.setdefault(base, []).append(name)
+        bases[base], siblings[base] = code.value, code.__dict__["siblings"]
+    whole = [base for base, names in homes.items() if set(names) == siblings[base]]
+    return {name: bases[base] for base in whole for name in homes[base]}

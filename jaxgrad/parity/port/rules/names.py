@@ -1,0 +1,62 @@
+"""torch's operators by name: `linalg.norm` for torch.linalg.norm, `relu` for every relu."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+import torch.nn.functional
+
+
+def of_function(function: Any) -> str | None:
+    """Return the name of one of torch's operators, or None for any other callable."""
+    try:
+        return _names().get(function)
+    except TypeError:
+        return None  # not hashable
+
+
+def of_method(name: str) -> str:
+    """Return the operator that a method of a tensor calls."""
+    return _METHODS.get(name, name)
+
+
+@functools.cache
+def _names() -> dict[Any, str]:
+    """Return every operator; the first name found is the one that is kept."""
+    found: dict[Any, str] = {}
+    spaces = (
+        ("", torch.nn.functional), ("", torch), ("linalg.", torch.linalg), ("fft.", torch.fft),
+        ("special.", torch.special), ("", vars(torch._C)["_nn"]),
+        ("", vars(torch._C)["_VariableFunctions"]),
+    )  # fmt: skip
+    for prefix, space in spaces:
+        for name in dir(space):
+            if name.startswith("_"):
+                continue
+            value = getattr(space, name)
+            if not callable(value) or isinstance(value, type):
+                continue
+            module = getattr(value, "__module__", "") or ""
+            if not (module.startswith("torch") or module == ""):
+                continue
+            try:
+                found.setdefault(value, prefix + _ALIASES.get(name, name))
+            except TypeError:
+                continue
+    for name in dir(torch.Tensor):
+        value = getattr(torch.Tensor, name)
+        if callable(value) and not name.startswith("_"):
+            found.setdefault(value, of_method(name))
+    for function in _NOT_OPERATORS:
+        found.pop(function, None)
+    return found
+
+
+_METHODS = {
+    "__getitem__": "getitem", "div": "div", "__add__": "add", "__radd__": "add", "__mul__": "mul",
+    "__rmul__": "mul", "__sub__": "sub", "__neg__": "neg", "__truediv__": "div",
+}  # fmt: skip
+_ALIASES = {"swapaxes": "transpose", "swapdims": "transpose", "concat": "cat", "concatenate": "cat"}
+_NOT_OPERATORS = (torch.no_grad, torch.compile, torch.is_tensor, torch._assert)

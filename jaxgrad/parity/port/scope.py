@@ -1,0 +1,186 @@
+"""The state of a port: the functions that are written, and the one that is being interpreted."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import dataclasses
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import nn
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.refusals import Place, PortError
+from jaxgrad.parity.port.source import Source
+from jaxgrad.parity.port.values import Value
+
+
+RESERVED = frozenset({"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np"})
+
+
+@dataclasses.dataclass
+class Written:
+    """A function of the port."""
+
+    name: str
+    function: types.FunctionType  # torch's function
+    node: Any  # ast.FunctionDef, or ast.ClassDef for an autograd.Function
+    owner: type | None  # the module's class, if the function is a method
+    doc: str = ""
+    pinned: bool = False  # whether it is passed to a transformation, which takes no constants
+
+
+@dataclasses.dataclass(frozen=True)
+class Assumption:
+    """A test of the torch program that was folded, because the port cannot branch on it."""
+
+    place: Place
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"
+
+
+@dataclasses.dataclass
+class Run:
+    """One run of the module on the example inputs, and what has been written so far."""
+
+    module: nn.Module
+    evaluate: Callable[[ast.expr, Scope], Value]
+    execute: Callable[[list[ast.stmt], Scope], None]
+    call: Callable[..., Value]
+    written: list[Written] = dataclasses.field(default_factory=list)
+    assumptions: list[Assumption] = dataclasses.field(default_factory=list)
+    scopes: list[Scope] = dataclasses.field(default_factory=list)
+    constants: dict[str, Any] = dataclasses.field(
+        default_factory=dict
+    )  # tensors that no state_dict has
+    paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
+    used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
+
+
+@dataclasses.dataclass(eq=False)
+class Scope:
+    """A function that is being interpreted: its variables and the statements of its port."""
+
+    run: Run
+    source: Source
+    values: dict[str, Value]
+    body: list[ast.stmt] = dataclasses.field(default_factory=list)
+    no_grad: bool = False
+    line: ast.AST | None = None  # the statement that is being interpreted
+    names: set[str] = dataclasses.field(default_factory=set)  # names that the port's function uses
+    indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
+    shown: int = 0  # the last source line whose comments were kept
+
+    def place(self, node: ast.AST | None = None) -> Place:
+        return self.source.place(node or self.line or self.source.node)
+
+    def refuse(self, reason: str, node: ast.AST | None = None) -> PortError:
+        return PortError(reason, self.place(node))
+
+    def emit(self, statement: ast.stmt) -> None:
+        """Add a statement, with the comments of the torch line that it is from."""
+        statement.__dict__["comments"], statement.__dict__["trailing"] = self._comments()
+        self.body.append(statement)
+
+    def _comments(self) -> tuple[list[str], str]:
+        node, source = self.line, self.source
+        if node is None or getattr(node, "lineno", 0) <= self.shown:
+            return [], ""
+        first, last = node.lineno, getattr(node, "end_lineno", node.lineno)  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(node, ast.For | ast.With | ast.If | ast.While):
+            last = first
+        self.shown = last
+        above = []
+        line = first - 1
+        while line in source.own_lines:
+            above.insert(0, source.comments[line])
+            line -= 1
+        inside = [source.comments[n] for n in range(first, last) if n in source.own_lines]
+        trailing = source.comments.get(last, "") if last not in source.own_lines else ""
+        return above + inside, trailing
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[list[ast.stmt]]:
+        """Collect the statements of a nested block in a list of their own."""
+        saved, self.body = self.body, []
+        try:
+            yield self.body
+        finally:
+            self.body = saved
+
+    def local(self, name: str) -> str:
+        """Return the port's name of a local variable."""
+        local = port_name(name)
+        self.names.add(local)
+        return local
+
+    def fresh(self, name: str) -> str:
+        """Return a name that the function does not use yet."""
+        taken = self.names | set(self.values) | RESERVED
+        found, number = name, 2
+        while found in taken:
+            found, number = f"{name}_{number}", number + 1
+        self.names.add(found)
+        return found
+
+    def assign(self, name: str, code: ast.expr) -> ast.expr:
+        """Emit `name = code` and return the name's expression."""
+        if not (isinstance(code, ast.Name) and code.id == name):
+            self.emit(ast.Assign([ast.Name(name, ast.Store())], code))
+        return syntax.name(name)
+
+    def once(self, code: ast.expr, name: str) -> ast.expr:
+        """Return an expression that may be written twice: a name, or an element of one."""
+        probe = code
+        while isinstance(probe, ast.Attribute | ast.Subscript):
+            probe = probe.value
+        if isinstance(probe, ast.Name | ast.Constant):
+            return copy.deepcopy(code)
+        return self.assign(self.fresh(name), code)
+
+    def is_index(self, code: ast.expr) -> bool:
+        """Return whether an expression depends on nothing but counters of loops of fixed length."""
+        return set(syntax.names_in(code)) <= self.indices
+
+    def assume(self, node: ast.AST, text: str) -> None:
+        self.run.assumptions.append(Assumption(self.place(node), text))
+
+
+@dataclasses.dataclass(frozen=True)
+class CallSite:
+    """A call of the torch program: its arguments, and where it is."""
+
+    args: list[Value]
+    keywords: dict[str, Value]
+    scope: Scope
+    node: ast.AST
+
+    def refuse(self, reason: str) -> PortError:
+        return self.scope.refuse(reason, self.node)
+
+
+def port_name(name: str) -> str:
+    """Return the port's name of a variable of torch's; `input` is a builtin, `F` a module."""
+    if name == "input":
+        return "x"
+    return f"{name}_" if name in RESERVED else name
+
+
+class Returned(Exception):
+    """The interpreted function has returned."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+
+class Broken(Exception):
+    """A `break` of the innermost loop."""
+
+
+class Continued(Exception):
+    """A `continue` of the innermost loop."""

@@ -1,0 +1,124 @@
+"""Read the source of a Python function: its syntax tree, its comments and its place."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import inspect
+import io
+import linecache
+import textwrap
+import tokenize
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from jaxgrad.parity.port.refusals import Place, PortError
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A function's tree, whose line numbers are those of its file, and its comments by line."""
+
+    node: ast.FunctionDef | ast.Lambda
+    file: str
+    comments: Mapping[int, str]  # own lines and ends of lines alike
+    own_lines: frozenset[int]  # the lines that hold a comment alone
+    function: Any  # a Python function
+
+    def place(self, node: ast.AST) -> Place:
+        line = getattr(node, "lineno", self.node.lineno)
+        return Place(self.file, line, linecache.getline(self.file, line))
+
+
+@functools.cache
+def source_of(function: types.FunctionType) -> Source:
+    """Return the source of a function as it was defined, not of what it wraps.
+
+    Raises:
+        PortError: There is no source to read.
+    """
+    code = function.__code__
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except (OSError, TypeError):
+        raise PortError(
+            f"the source of {function.__qualname__} cannot be read; write it as a Python function"
+        ) from None
+    first = max(first, 1)
+    text = textwrap.dedent("".join(lines))
+    node = _function(text, code)
+    ast.increment_lineno(node, first - 1)
+    comments, own = _comments(text, first - 1)
+    return Source(node, code.co_filename, comments, own, function)
+
+
+def _function(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda:
+    if code.co_name == "<lambda>":
+        return _lambda(text, code)
+    tree = ast.parse(text)
+    found = tree.body[0]
+    if not isinstance(found, ast.FunctionDef):
+        raise PortError(f"{code.co_qualname} is not a plain function")
+    return found
+
+
+def _lambda(text: str, code: types.CodeType) -> ast.Lambda:
+    """Return the only lambda of a piece of source that has a function's arguments."""
+    tree = None
+    for attempt in (text, text.strip().rstrip(","), f"({text.strip().rstrip(',')})"):
+        try:
+            tree = ast.parse(attempt)
+            break
+        except SyntaxError:
+            continue
+    names = code.co_varnames[: code.co_argcount]
+    found = [] if tree is None else [
+        n for n in ast.walk(tree)
+        if isinstance(n, ast.Lambda) and tuple(a.arg for a in n.args.args) == names
+    ]  # fmt: skip
+    if len(found) != 1:
+        raise PortError("a lambda shares its line with others; define it with `def`")
+    return found[0]
+
+
+def _comments(text: str, offset: int) -> tuple[dict[int, str], frozenset[int]]:
+    comments: dict[int, str] = {}
+    own = set()
+    lines = text.splitlines()
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                line = token.start[0]
+                comments[line + offset] = token.string
+                if lines[line - 1].lstrip().startswith("#"):
+                    own.add(line + offset)
+    except (tokenize.TokenError, IndentationError):
+        pass
+    return comments, frozenset(own)
+
+
+def free_names(function: types.FunctionType) -> dict[str, Any]:
+    """Return the values of a function's closure by name."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    found = {}
+    for name, cell in cells:
+        try:
+            found[name] = cell.cell_contents
+        except ValueError:
+            continue  # not assigned yet
+    return found
+
+
+def global_value(function: types.FunctionType, name: str) -> Any:
+    """Return the value of a global or builtin name that a function reads.
+
+    Raises:
+        KeyError: There is none.
+    """
+    if name in function.__globals__:
+        return function.__globals__[name]
+    builtins = function.__globals__["__builtins__"]
+    table = builtins if isinstance(builtins, dict) else vars(builtins)
+    return table[name]

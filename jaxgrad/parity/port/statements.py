@@ -1,0 +1,305 @@
+"""Interpret the statements of a torch function, and emit those of its port."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port import (
+    attributes,
+    autograd_functions,
+    expressions,
+    inplace,
+    loop_statements,
+    syntax,
+)
+from jaxgrad.parity.port.binding import bind, stop_all
+from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
+from jaxgrad.parity.port.values import (
+    Closure,
+    Fields,
+    Folded,
+    Items,
+    Module,
+    Size,
+    Tensor,
+    Value,
+    code_of,
+    is_dynamic,
+    real_of,
+)
+
+
+def execute(body: list[ast.stmt], scope: Scope) -> None:
+    """Interpret statements in order.
+
+    Raises:
+        PortError: One of them cannot be written in JAX.
+        Returned, Broken, Continued: The statement of this name was reached.
+    """
+    for node in body:
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
+        scope.line = node
+        handler(node, scope)
+
+
+def _assign(node: ast.Assign, scope: Scope) -> None:
+    value = scope.run.evaluate(node.value, scope)
+    for target in node.targets:
+        _store(target, value, scope)
+        if isinstance(target, ast.Name):
+            value = scope.values[target.id]  # `a = b = f(a)` calls f once
+
+
+def _annotated(node: ast.AnnAssign, scope: Scope) -> None:
+    if node.value is not None:
+        _store(node.target, scope.run.evaluate(node.value, scope), scope)
+
+
+def _store(target: ast.expr, value: Value, scope: Scope) -> None:
+    if isinstance(target, ast.Name):
+        bind(target.id, value, scope)
+    elif isinstance(target, ast.Tuple | ast.List):
+        _unpack(target, value, scope)
+    elif isinstance(target, ast.Subscript):
+        owner = scope.run.evaluate(target.value, scope)
+        key = scope.run.evaluate(target.slice, scope)
+        if isinstance(owner, Tensor):
+            inplace.set_item(owner, key, value, scope, target)
+        else:
+            _store_item(owner, key, value, scope, target)
+    elif isinstance(target, ast.Attribute):
+        owner = scope.run.evaluate(target.value, scope)
+        if isinstance(owner, autograd_functions.Context):
+            autograd_functions.store(owner, target.attr, value, scope)
+            return
+        if isinstance(owner, Module) and not is_dynamic(value):
+            raise scope.refuse(
+                f"`{target.attr}` is set on a module while it runs; a port has no such state",
+                target,
+            )
+        raise scope.refuse(
+            f"`{target.attr}` is set while the module runs; return it instead of storing it", target
+        )
+    else:
+        raise scope.refuse("this target of an assignment is not ported", target)
+
+
+def _store_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
+    position = real_of(key)
+    if isinstance(owner, Items):
+        owner.items[position] = value
+    elif isinstance(owner, Fields):
+        owner.fields[position] = value
+    else:
+        raise scope.refuse("an element of this object is set while the module runs", node)
+    if owner.code is not None:
+        place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
+        scope.emit(ast.Assign([place], code_of(value)))
+
+
+def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
+    parts = attributes.iterate(value, scope, target)
+    stars = [n for n, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if not stars and len(parts) != len(target.elts):
+        raise scope.refuse(
+            f"{len(parts)} values are unpacked into {len(target.elts)} names", target
+        )
+    simple = all(isinstance(t, ast.Name) for t in target.elts) and not stars
+    if simple and any(isinstance(x, Tensor | Size) or _is_coded(x) for x in parts):
+        _unpack_names(target, value, parts, scope)
+        return
+    if stars:
+        rest = len(parts) - len(target.elts) + 1
+        middle = Items(list, None, parts[stars[0] : stars[0] + rest])
+        parts = [*parts[: stars[0]], middle, *parts[stars[0] + rest :]]
+    if value.code is not None and not isinstance(value.code, ast.Name):
+        code = scope.assign(scope.fresh("parts"), code_of(value))
+        value = copy.copy(value)
+        value.code = code
+        parts = attributes.iterate(value, scope, target) if not stars else parts
+    for inner, part in zip(target.elts, parts, strict=True):
+        _store(inner.value if isinstance(inner, ast.Starred) else inner, part, scope)
+
+
+def _is_coded(value: Value) -> bool:
+    return isinstance(value, Items | Fields) and value.code is not None
+
+
+def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -> None:
+    """Write `a, b = value`; parts that are configuration get the name `_`."""
+    names = [t.id for t in target.elts]
+    elements: list[ast.expr] = []
+    codes: list[ast.expr] = []
+    for name, part in zip(names, parts, strict=True):
+        computed = is_dynamic(part) and not isinstance(part, Module | Closure)
+        local = scope.local(name) if computed else "_"
+        elements.append(ast.Name(local, ast.Store()))
+        scope.values[name] = part
+        if computed:
+            bound = copy.copy(part)
+            bound.code = syntax.name(local)
+            scope.values[name] = bound
+            if value.code is None:
+                code = code_of(part)
+                stop = scope.no_grad and isinstance(part, Tensor)
+                codes.append(syntax.call("lax.stop_gradient", code) if stop else code)
+    if value.code is None:
+        elements = [e for e in elements if e.id != "_"]  # pyright: ignore[reportAttributeAccessIssue]
+        code: ast.expr = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
+    else:
+        code = (
+            syntax.call("lax.stop_gradient", code_of(value))
+            if _stops(value, scope)
+            else code_of(value)
+        )
+    place = (
+        elements[0]
+        if value.code is None and len(elements) == 1
+        else ast.Tuple(elements, ast.Store())
+    )
+    scope.emit(ast.Assign([place], code))
+
+
+def _stops(value: Value, scope: Scope) -> bool:
+    return (
+        scope.no_grad
+        and isinstance(value, Items)
+        and any(isinstance(x, Tensor) for x in value.items)
+    )
+
+
+def _augmented(node: ast.AugAssign, scope: Scope) -> None:
+    load = copy.deepcopy(node.target)
+    load.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
+    left = scope.run.evaluate(load, scope)
+    right = scope.run.evaluate(node.value, scope)
+    if isinstance(left, Tensor):
+        inplace.augmented(left, node.op, right, scope, node)
+    elif isinstance(left, Items) and left.real is list:
+        for part in attributes.iterate(right, scope, node):
+            left.items.append(part)
+        if left.code is not None:
+            scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
+    else:
+        _store(node.target, expressions.binary(node.op, left, right, scope, node), scope)
+
+
+def _stored(code: ast.expr) -> Any:
+    code.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
+    return code
+
+
+def _return(node: ast.Return, scope: Scope) -> None:
+    raise Returned(Folded(None) if node.value is None else scope.run.evaluate(node.value, scope))
+
+
+def _expression(node: ast.Expr, scope: Scope) -> None:
+    if not isinstance(node.value, ast.Constant):
+        scope.run.evaluate(node.value, scope)
+
+
+def _if(node: ast.If, scope: Scope) -> None:
+    test = scope.run.evaluate(node.test, scope)
+    execute(node.body if expressions.truth(test, node.test, scope) else node.orelse, scope)
+
+
+def _assert(node: ast.Assert, scope: Scope) -> None:
+    test = scope.run.evaluate(node.test, scope)
+    if isinstance(test, Tensor):
+        return  # a check of values, which does not change a gradient
+    if not real_of(test):
+        raise scope.refuse("this assertion fails on the example inputs", node)
+    if isinstance(test, Size):
+        scope.emit(ast.Assert(code_of(test)))
+
+
+def _raise(node: ast.Raise, scope: Scope) -> None:
+    raise scope.refuse("the module raises here on the example inputs", node)
+
+
+def _with(node: ast.With, scope: Scope) -> None:
+    for item in node.items:
+        context = scope.run.evaluate(item.context_expr, scope)
+        if isinstance(context.real, _NO_GRAD):
+            _without_grad(node, context.real, scope)
+            return
+        if not isinstance(context.real, _HARMLESS):
+            raise scope.refuse(
+                f"the context manager {type(context.real).__name__} is not ported", node
+            )
+    execute(node.body, scope)
+
+
+def _without_grad(node: ast.With, context: Any, scope: Scope) -> None:
+    saved = scope.no_grad
+    with context:
+        scope.no_grad = not torch.is_grad_enabled()
+        try:
+            execute(node.body, scope)
+        except Returned as returned:
+            raise Returned(stop_all(returned.value) if scope.no_grad else returned.value) from None
+        finally:
+            scope.no_grad = saved
+
+
+def _define(node: ast.FunctionDef, scope: Scope) -> None:
+    scope.values[node.name] = Closure(node, None, scope)
+
+
+def _import(node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+    package = scope.source.function.__globals__.get("__package__")
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            module = importlib.import_module(alias.name)
+            top = importlib.import_module(alias.name.split(".")[0])
+            scope.values[alias.asname or alias.name.split(".")[0]] = Folded(
+                module if alias.asname else top
+            )
+        else:
+            module = importlib.import_module("." * node.level + (node.module or ""), package)
+            scope.values[alias.asname or alias.name] = Folded(getattr(module, alias.name))
+
+
+def _try(node: ast.Try, scope: Scope) -> None:
+    execute(node.body, scope)
+    execute(node.orelse, scope)
+    execute(node.finalbody, scope)
+
+
+def _delete(node: ast.Delete, scope: Scope) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            scope.values.pop(target.id, None)
+
+
+def _pass(*_: Any) -> None:
+    pass
+
+
+def _break(*_: Any) -> None:
+    raise Broken
+
+
+def _continue(*_: Any) -> None:
+    raise Continued
+
+
+_NO_GRAD = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled)
+_HARMLESS = (warnings.catch_warnings, torch.profiler.record_function)
+_HANDLERS: dict[type[ast.stmt], Callable[..., None]] = {
+    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Return: _return,
+    ast.Expr: _expression, ast.If: _if, ast.Assert: _assert, ast.Raise: _raise,
+    ast.For: loop_statements.for_loop, ast.While: loop_statements.while_loop, ast.With: _with,
+    ast.FunctionDef: _define, ast.Import: _import, ast.ImportFrom: _import, ast.Try: _try,
+    ast.Delete: _delete, ast.Pass: _pass,
+    ast.Break: _break, ast.Continue: _continue, ast.Global: _pass, ast.Nonlocal: _pass,
+}  # fmt: skip

@@ -1,0 +1,136 @@
+"""Build and compare the expressions of the port, which are `ast` nodes until they are written."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port.refusals import PortError
+
+
+def name(text: str) -> ast.Name:
+    return ast.Name(text, ast.Load())
+
+
+def constant(value: Any) -> ast.Constant:
+    return ast.Constant(value)
+
+
+def item(base: ast.expr, index: Any) -> ast.expr:
+    """Return `base[index]` for an int or a string."""
+    return ast.Subscript(base, literal(index), ast.Load())
+
+
+def attribute(base: ast.expr, field: str) -> ast.expr:
+    return ast.Attribute(base, field, ast.Load())
+
+
+def call(function: str | ast.expr, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
+    func = dotted(function) if isinstance(function, str) else function
+    return ast.Call(func, list(args), [ast.keyword(k, v) for k, v in keywords.items()])
+
+
+def function(
+    label: str, parameters: Sequence[str], body: list[ast.stmt], star: str | None = None
+) -> ast.FunctionDef:
+    """Return a function definition."""
+    names = [ast.arg(n) for n in parameters]
+    arguments = ast.arguments([], names, ast.arg(star) if star else None, [], [], None, [])
+    node = ast.FunctionDef(label, arguments, body, [], None)
+    node.__dict__["type_params"] = []
+    return node
+
+
+def dotted(text: str) -> ast.expr:
+    first, *rest = text.split(".")
+    return functools.reduce(attribute, rest, name(first))
+
+
+def text(node: ast.AST) -> str:
+    return ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
+
+
+def same(left: ast.AST, right: ast.AST) -> bool:
+    return ast.dump(left) == ast.dump(right)
+
+
+def template(source: str, parts: Mapping[str, ast.expr]) -> ast.expr:
+    """Return the expression `source` with the names in `parts` replaced by expressions."""
+    return substitute(copy.deepcopy(_parsed(source)), parts)
+
+
+@functools.cache
+def _parsed(source: str) -> ast.expr:
+    return ast.parse(source, mode="eval").body
+
+
+def substitute(node: Any, parts: Mapping[str, ast.expr]) -> Any:
+    """Return a copy of a node with names replaced by expressions."""
+    return _Substitute(parts).visit(copy.deepcopy(node))
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, parts: Mapping[str, ast.expr]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return copy.deepcopy(self.parts[node.id]) if node.id in self.parts else node
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """Return every name that is read in a node, once per use."""
+    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+
+
+DTYPES = {
+    torch.float64: "jnp.float64",
+    torch.float32: "jnp.float32",
+    torch.float16: "jnp.float16",
+    torch.bfloat16: "jnp.bfloat16",
+    torch.complex64: "jnp.complex64",
+    torch.complex128: "jnp.complex128",
+    torch.int64: "int",
+    torch.int32: "jnp.int32",
+    torch.int16: "jnp.int16",
+    torch.int8: "jnp.int8",
+    torch.uint8: "jnp.uint8",
+    torch.bool: "bool",
+}
+
+
+def literal(value: Any) -> ast.expr:
+    """Return the expression of a folded value.
+
+    Raises:
+        PortError: The value cannot be written in the port.
+    """
+    if isinstance(value, bool | str | bytes) or value is None or value is Ellipsis:
+        return constant(value)
+    if isinstance(value, int):
+        return ast.UnaryOp(ast.USub(), constant(-int(value))) if value < 0 else constant(int(value))
+    if isinstance(value, float):
+        if math.isinf(value):
+            return dotted("jnp.inf") if value > 0 else ast.UnaryOp(ast.USub(), dotted("jnp.inf"))
+        if math.isnan(value):
+            return dotted("jnp.nan")
+        return ast.UnaryOp(ast.USub(), constant(-value)) if value < 0 else constant(float(value))
+    if isinstance(value, complex):
+        return constant(value)
+    if isinstance(value, torch.dtype):
+        return dotted(DTYPES[value])
+    if isinstance(value, tuple):
+        return ast.Tuple([literal(x) for x in value], ast.Load())
+    if isinstance(value, list):
+        return ast.List([literal(x) for x in value], ast.Load())
+    if isinstance(value, dict):
+        return ast.Dict([literal(k) for k in value], [literal(v) for v in value.values()])
+    if isinstance(value, slice):
+        parts = (value.start, value.stop, value.step)
+        return ast.Slice(*(None if x is None else literal(x) for x in parts))
+    raise PortError(f"a value of type {type(value).__name__} cannot be written in the port")

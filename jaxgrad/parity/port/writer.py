@@ -1,0 +1,226 @@
+"""Write the file: header, imports, one function after the other, at most 100 columns wide."""
+
+from __future__ import annotations
+
+import ast
+import io
+import pathlib
+import re
+import textwrap
+import tokenize
+from collections.abc import Sequence
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.scope import Assumption, Written
+
+
+WIDTH = 100
+_IMPORTS = (
+    ("math", "import math"),
+    ("jax", "import jax"),
+    ("jnp", "import jax.numpy as jnp"),
+    ("lax", "from jax import lax"),
+    ("jaxgrad", "import jaxgrad"),
+    ("F", "from jaxgrad import functional as F"),
+)
+
+
+def write_file(title: str, functions: Sequence[Written], assumptions: Sequence[Assumption]) -> str:
+    """Return the source of the port; the first function is the entry."""
+    bodies = [function_text(w) for w in functions]
+    used = {n for w in functions for n in syntax.names_in(w.node)}
+    lines = [text for name, text in _IMPORTS if name in used]
+    standard, others = (
+        [x for x in lines if x == "import math"],
+        [x for x in lines if x != "import math"],
+    )
+    blocks = ["\n".join(block) for block in (standard, others) if block]
+    return (
+        "\n\n".join([_header(title, assumptions), *blocks])
+        + "\n\n\n"
+        + "\n\n\n".join(bodies)
+        + "\n"
+    )
+
+
+def _header(title: str, assumptions: Sequence[Assumption]) -> str:
+    lines = [f'"""{title}']
+    if assumptions:
+        lines += ["", "It holds where these tests of the torch program have the same answer:"]
+        lines += [
+            f"- {a.place.file and pathlib.Path(a.place.file).name}:{a.place.line}: {a.text}"
+            for a in dict.fromkeys(assumptions)
+        ]
+    wrapped = [y for x in lines for y in (textwrap.wrap(x, WIDTH, subsequent_indent="  ") or [""])]
+    return "\n".join(wrapped) + ('\n"""' if len(wrapped) > 1 else '"""')
+
+
+def function_text(written: Written) -> str:
+    """Return the source of one function."""
+    node = written.node
+    if isinstance(node, ast.ClassDef):
+        return _class_text(written, node)
+    keywords = [
+        f"{k.arg}={syntax.text(d)}"
+        for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        if d is not None
+    ]
+    bare = [
+        k.arg for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None
+    ]
+    named = [*bare, *keywords]
+    parameters = [a.arg for a in node.args.args] + (["*", *named] if named else [])
+    head = fit(f"def {written.name}({', '.join(parameters)}):", 0)
+    lines = [*head, *_docstring(written)]
+    for statement in node.body:
+        lines += _statement(statement, 4)
+    return "\n".join(lines)
+
+
+def _class_text(written: Written, node: ast.ClassDef) -> str:
+    lines = [f"@{syntax.text(d)}" for d in node.decorator_list]
+    lines += [f"class {written.name}:", *_docstring(written)]
+    for n, method in enumerate(node.body):
+        lines += ["", *_statement(method, 4)] if n or written.doc else _statement(method, 4)
+    return "\n".join(lines)
+
+
+def _docstring(written: Written) -> list[str]:
+    if len(written.doc) + 10 <= WIDTH:
+        return [f'    """{written.doc}"""']
+    first, *rest = textwrap.wrap(written.doc, WIDTH - 8)
+    return [f'    """{first}', *(f"    {x}" for x in rest), '    """']
+
+
+def _statement(node: ast.stmt, indent: int) -> list[str]:
+    space = " " * indent
+    above = [space + text for text in node.__dict__.get("comments", [])]
+    if isinstance(node, ast.For):
+        target = syntax.text(node.target)
+        target = target[1:-1] if isinstance(node.target, ast.Tuple) else target
+        head = f"for {target} in {syntax.text(node.iter)}:"
+        inner = [line for s in node.body for line in _statement(s, indent + 4)]
+        return [*above, *fit(_double_quotes(head), indent), *inner]
+    if isinstance(node, ast.FunctionDef):
+        decorators = [f"{space}@{syntax.text(d)}" for d in node.decorator_list]
+        head = f"def {node.name}({syntax.text(node.args)}):"
+        inner = [line for s in node.body for line in _statement(s, indent + 4)]
+        return [*above, *decorators, *fit(head, indent), *inner]
+    lines = fit(_double_quotes(_text(node)), indent)
+    trailing = node.__dict__.get("trailing", "")
+    if trailing and len(lines) == 1 and len(lines[0]) + 2 + len(trailing) <= WIDTH:
+        lines[0] += f"  {trailing}"
+    elif trailing:
+        above.append(space + trailing)
+    return [*above, *lines]
+
+
+def _text(node: ast.stmt) -> str:
+    """Return a statement as a person writes it: `return a, b` and `(a,) = b`."""
+    source = syntax.text(node)
+    if (
+        isinstance(node, ast.Return)
+        and isinstance(node.value, ast.Tuple)
+        and len(node.value.elts) > 1
+    ):
+        return "return " + source[len("return (") : -1]
+    if (
+        isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Tuple)
+        and len(node.targets[0].elts) == 1
+    ):
+        left, right = source.split(", = ", 1)
+        return f"({left},) = {right}"
+    return source
+
+
+def _length(node: ast.expr | None) -> int:
+    return len(node.elts) if isinstance(node, ast.Tuple) else 0
+
+
+def _double_quotes(source: str) -> str:
+    """Return a line with strings in double quotes."""
+    parts = []
+    last = 0
+    starts = [0]
+    for line in source.split("\n"):
+        starts.append(starts[-1] + len(line) + 1)
+    try:
+        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
+    except (tokenize.TokenError, IndentationError):
+        return source
+    for token in tokens:
+        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", token.string):
+            begin = starts[token.start[0] - 1] + token.start[1]
+            parts += [source[last:begin], f'"{token.string[1:-1]}"']
+            last = begin + len(token.string)
+    return "".join([*parts, source[last:]])
+
+
+def fit(source: str, indent: int) -> list[str]:
+    """Return one statement on as many lines as it needs."""
+    space = " " * indent
+    if len(source) + indent <= WIDTH:
+        return [space + source]
+    found = _last_bracket(source)
+    if found is None:
+        return [space + source]
+    begin, end = found
+    head, inner, tail = source[: begin + 1], source[begin + 1 : end], source[end:]
+    if len(inner) + indent + 4 <= WIDTH and not inner.endswith(","):
+        middle = [f"{space}    {inner}"]
+    else:
+        parts = _split(inner)
+        ends = "," if len(parts) > 1 or source[begin] != "(" or "=" in inner else ""
+        if len(parts) == 1:
+            middle = fit(inner, indent + 4)
+        else:
+            middle = [
+                line
+                for n, part in enumerate(parts)
+                for line in _ended(fit(part, indent + 4), "," if n + 1 < len(parts) else ends)
+            ]
+    return [space + head, *middle, space + tail]
+
+
+def _ended(lines: list[str], end: str) -> list[str]:
+    return [*lines[:-1], lines[-1] + end]
+
+
+def _last_bracket(source: str) -> tuple[int, int] | None:
+    """Return the last outermost pair of brackets that is not empty."""
+    pairs: list[tuple[int, int]] = []
+    stack: list[int] = []
+    quote = ""
+    for n, c in enumerate(source):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            stack.append(n)
+        elif c in ")]}":
+            begin = stack.pop()
+            if not stack and n - begin > 1:
+                pairs.append((begin, n))
+    wide = [p for p in pairs if p[1] - p[0] > 20]
+    return (wide or pairs or [None])[-1]
+
+
+def _split(source: str) -> list[str]:
+    """Split at the commas outside of brackets."""
+    parts, depth, quote, last = [], 0, "", 0
+    for n, c in enumerate(source):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(source[last:n].strip())
+            last = n + 1
+    rest = source[last:].strip()
+    return [*parts, rest] if rest else parts
