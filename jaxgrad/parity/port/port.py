@@ -66,7 +66,7 @@ def port(
         >>> from jaxgrad.parity.port.port import port
         >>> ported = port(torch.nn.Linear(3, 2), (np.ones((4, 3), np.float32),))
         >>> print(ported.source.split("\\n")[-2].strip())
-        return F.linear(input_, **p)
+        return F.linear(x, **p)
     """
     run = _run(module)
     example = _tensors(inputs, module)

@@ -26,6 +26,7 @@ class Block(nn.Module):
         super().__init__()
         self.norm, self.heads = nn.LayerNorm(width), heads
         self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mask: torch.Tensor
         self.register_buffer("mask", torch.tril(torch.ones(8, 8)).bool())
 
     def attend(self, x):
@@ -274,8 +275,8 @@ def test_a_port_that_is_not_proved_is_not_returned(monkeypatch):
     )
 
     class Tanh(nn.Linear):
-        def forward(self, x):
-            return torch.tanh(tf.linear(x, self.weight))
+        def forward(self, input):
+            return torch.tanh(tf.linear(input, self.weight))
 
     with pytest.raises(PortError, match=r"the port of Tanh is not proved:\nFAIL"):
         port(Tanh(3, 2), (RNG.standard_normal((2, 3)),))

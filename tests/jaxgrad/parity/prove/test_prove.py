@@ -21,7 +21,6 @@ from jaxgrad.parity.prove import evidence
 from jaxgrad.parity.prove.surfaces import locate_forward
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
-from parity_tests.ports.bug import Bug
 from tests.jaxgrad.parity.prove._helpers import Net, arrays, port, proved
 
 
@@ -442,10 +441,10 @@ def test_nan_in_the_torch_weights_is_an_error(arguments):
 
 def test_a_planted_bug_matches_names_inside_its_module():
     """An injected bug's location pattern matches names inside that module and no others."""
-    bug = Bug("b", "forward", "layers.*.norm")
-    assert planted_bugs.matches("layers.0.norm", bug.where)
-    assert planted_bugs.matches("layers.0.norm.weight", bug.where)
-    assert not planted_bugs.matches("layers.0.mlp", bug.where)
+    place = "layers.*.norm"
+    assert planted_bugs.matches("layers.0.norm", place)
+    assert planted_bugs.matches("layers.0.norm.weight", place)
+    assert not planted_bugs.matches("layers.0.mlp", place)
     assert planted_bugs.matches("(root)", "")
     assert not planted_bugs.matches("loss", "")
 
