@@ -103,6 +103,8 @@ def _random(tensors: Tensors, salt: int) -> dict[str, np.ndarray]:
     values = {}
     for name, x in tensors.items():
         draw = np.asarray(rng.standard_normal(x.shape), np.float32).astype(np.float64)
+        if x.dtype.kind == "c":
+            draw = draw + 1j * np.asarray(rng.standard_normal(x.shape), np.float32)
         positive = x.dtype.kind == "f" and np.min(x, initial=0.0) >= 0
         values[name] = np.abs(draw) if positive else draw
     return values

@@ -2,8 +2,10 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 from jaxgrad.parity import ProofError, prove
@@ -118,3 +120,24 @@ def test_a_loss_without_weights_is_proved(params, power):
     port = lambda _, x, y: (abs(x - y) ** power).mean()  # noqa: E731
     report = prove(nn.L1Loss(), port, params, inputs)
     assert report.verdict == ("pass" if power == 1 else "fail"), report
+
+
+def test_a_converter_may_make_complex_params():
+    """Complex weights are converted with complex test values, and compared."""
+
+    class Rotation(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.turn = nn.Parameter(torch.tensor([1 + 2j, 3 - 1j]))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return (x * self.turn).real
+
+    def verdict(port: Any) -> str:
+        def converter(state: Any) -> dict[str, Any]:
+            return {"turn": state["turn"]}
+
+        return prove(Rotation(), port, None, (np.ones((3, 2)),), weights=converter).verdict
+
+    assert verdict(lambda p, x: jnp.real(x * p["turn"])) == "pass"
+    assert verdict(lambda p, x: jnp.imag(x * p["turn"])) == "fail"
