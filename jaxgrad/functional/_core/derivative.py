@@ -49,7 +49,7 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
         @functools.wraps(fun)
         def call(*args: Any, **options: Any) -> Any:
             # A rule that closed over a traced option would keep it after the trace (a leak).
-            arrays = {key: x for key, x in options.items() if isinstance(x, jax.Array)}
+            arrays = {key: x for key, x in options.items() if _holds_arrays(x)}
             static = {key: x for key, x in options.items() if key not in arrays}
 
             def bound(arrays: dict[str, jax.Array], *args: Any) -> Any:
@@ -75,6 +75,12 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
         return call
 
     return decorate
+
+
+def _holds_arrays(option: Any) -> bool:
+    """Return whether an option is an array, or a list of arrays."""
+    leaves = jax.tree.leaves(option)
+    return bool(leaves) and all(isinstance(leaf, jax.Array) for leaf in leaves)
 
 
 def not_differentiable(name: str) -> Formula:

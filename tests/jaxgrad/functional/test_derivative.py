@@ -49,9 +49,20 @@ def _rows(w, *, index):
     return w[index]
 
 
+@derivative(lambda t, _, w, indices: t[indices[0]])
+def _first_rows(w, *, indices):
+    return w[indices[0]]
+
+
 def test_a_traced_option_does_not_leak():
     """A traced keyword argument does not leak its tracer, and the gradient sums over the rows."""
     with jax.checking_leaks():
         jax.make_jaxpr(lambda w, i: _rows(w, index=i))(jnp.ones((3, 2)), jnp.array([1]))
     grads = jax.jit(jax.grad(lambda w, i: _rows(w, index=i).sum()))(jnp.ones(3), jnp.array([1, 1]))
     assert grads.tolist() == [0.0, 2.0, 0.0]
+
+
+def test_a_list_of_traced_options_does_not_leak():
+    """The arrays in a list do not leak either: the lengths of `ctc_loss` are one."""
+    with jax.checking_leaks():
+        jax.make_jaxpr(lambda w, i: _first_rows(w, indices=[i, i]))(jnp.ones(3), jnp.array([1]))
